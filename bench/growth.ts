@@ -28,7 +28,13 @@ function policySet(count: number): PolicySet {
       {
         kind: 'TaintPolicy',
         name: `taints-${n}`,
-        spec: { mode: 'Deny', taints: [{ key: `example.com/team-${n}` }, { key: `team-${n}.example.com/*` }] },
+        spec: {
+          mode: 'Deny',
+          taints: [
+            { key: `example.com/team-${n}`, restrict: ['Removal'] },
+            { key: `team-${n}.example.com/*`, restrict: ['Removal'] },
+          ],
+        },
       },
       {
         kind: 'TolerationPolicy',

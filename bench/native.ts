@@ -40,7 +40,7 @@ function policiesOf(count: number): (TaintPolicy | TolerationPolicy)[] {
       {
         kind: 'TaintPolicy',
         name: `taint-${index}`,
-        spec: { mode: 'Restore', nodeSelector, taints: [{ key: taint.key }] },
+        spec: { mode: 'Restore', nodeSelector, taints: [{ key: taint.key, restrict: ['Removal'] }] },
       },
       { kind: 'TolerationPolicy', name: `toleration-${index}`, spec: { mode: 'Mutate', daemonSets: { namespaces } } },
     ] satisfies Policy[];

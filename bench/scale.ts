@@ -180,7 +180,7 @@ async function ready(cp: ControlPlane): Promise<void> {
 
 /** A policy by which every node of the pool must have the taint, though nothing waits for taintkeeper. */
 async function protect(cp: ControlPlane): Promise<void> {
-  const taints = [{ ...TAINT, ensure: 'Present' }];
+  const taints = [{ ...TAINT, ensure: 'Always' }];
   const retention = flags.records ? { deletedNodeRetentionSeconds: 86_400 } : {};
   const spec = { mode: 'Restore', failurePolicy: 'Ignore', nodeSelector: { matchLabels: POOL }, taints, ...retention };
   const policy = policyObject('TaintPolicy', 'workers', spec);

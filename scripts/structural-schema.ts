@@ -70,6 +70,8 @@ function convert(keyword: string, value: unknown, place: Place): [keyword: strin
       return [[keyword, mapValues(value as Record<string, object>, (property) => converted(property, place))]];
     case 'items':
       return [[keyword, converted(value as object, { inList: true })]];
+    case 'uniqueItems':
+      return [['x-kubernetes-list-type', 'set']];
     case 'patternProperties':
       return [['additionalProperties', converted(onlyValue(value as Record<string, object>), place)]];
     case 'additionalProperties':

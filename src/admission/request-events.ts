@@ -34,8 +34,12 @@ const NODE_WORDINGS: Record<Exclude<Outcome, 'returned'>, Wording> & { readonly 
   reverted: normal('TaintAdditionReverted', 'RevertTaint', 'took out'),
   'addition-audited': warning('TaintAdded', 'AllowRequest', 'in mode Audit, allowed the addition of'),
   'addition-exempt': normal('TaintAdded', 'AllowRequest', 'allowed an exempt user to add'),
-  'leaving-denied': warning('NodeLeavingDenied', 'DenyRequest', 'refused that the node leaves the policy with'),
-  'leaving-audited': warning('TaintUnprotected', 'AllowRequest', 'in mode Audit, allowed that the node leaves it with'),
+  'unselection-denied': warning('NodeUnselectionDenied', 'DenyRequest', 'refused that the node leaves the policy with'),
+  'unselection-audited': warning(
+    'TaintUnprotected',
+    'AllowRequest',
+    'in mode Audit, allowed that the node leaves it with',
+  ),
 };
 
 /** A node that registers without a taint has not lost it. */

@@ -147,7 +147,7 @@ async function statedPolicies({ taint, policies }: TolerationsOptions): Promise<
       apiVersion: POLICY_API_VERSION,
       kind: 'TaintPolicy',
       metadata: { name: `taint-${index + 1}` },
-      spec: { mode: 'Audit', taints: [{ key, ensure: 'Nothing', tolerate: 'Authorized' }] },
+      spec: { mode: 'Audit', taints: [{ key, tolerate: 'Authorized' }] },
     });
     if (!result.ok) throw new InputError(result.problems.map(({ message }) => `--taint ${key}: ${message}`));
     return result.policy;

@@ -3,7 +3,7 @@ import { each, literals, those } from '../cel/lists.ts';
 import { REMOVED_ANNOTATION } from '../judge/removal.ts';
 import { isPattern, matchesPattern } from '../kubernetes/pattern.ts';
 import { TAINT_EFFECTS, type Taint } from '../kubernetes/taint.ts';
-import type { CompiledTaintPolicy, PresentTaint } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { conditionsOf } from './node-policies.ts';
 import { HAS_SETTLED, listedIn } from './protected-taints.ts';
@@ -29,7 +29,7 @@ export const ADDITIONS = 'additions';
 
 /**
  * The variable {@link ADDITIONS}, with those that it uses before it: as {@link additionRulings} has it.
- * @param policies all that there are: a Present taint is wanted whoever declares it
+ * @param policies all that there are: a required taint is wanted whoever declares it
  * @param guards the rules that are asked about
  */
 export function additionVariables(
@@ -41,7 +41,7 @@ export function additionVariables(
   const groups = Map.groupBy(policies, (policy) => JSON.stringify([conditionsOf(policy).nodes, policy.exemptsAnybody]));
   const wanted = any(
     [...groups.values()].flatMap((alike) => {
-      const present = alike.flatMap((policy) => policy.present.map(({ value }) => value));
+      const present = alike.flatMap((policy) => policy.required.map(({ value }) => value));
       const concerned = present.filter(({ taint }) => isConcerned(taint));
       const [first] = alike;
       if (first === undefined || concerned.length === 0) return [];
@@ -60,7 +60,7 @@ export function additionVariables(
  * True for an added taint `t` that is one of these, where the node lacked it.
  * @param spares whether one that somebody exempt removed is not wanted any more
  */
-function isLacking(present: readonly PresentTaint[], spares: boolean): Expression {
+function isLacking(present: readonly RequiredTaint[], spares: boolean): Expression {
   const namesOf = (anyValue: boolean, write: (taint: Taint) => string) =>
     [...new Set(present.filter((one) => one.anyValue === anyValue).map(({ taint }) => write(taint)))].sort();
   const exact = namesOf(false, ({ key, value, effect }) => `${key}=${value ?? ''}:${effect}`);

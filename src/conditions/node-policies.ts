@@ -79,16 +79,16 @@ export function dropsProtectedUnlessExempt(policies: readonly CompiledTaintPolic
 }
 
 /** True when one of the `additions` is guarded by a policy, whoever adds it. */
-export function addsGuarded(policies: readonly CompiledTaintPolicy[]): Expression {
+export function addsRestricted(policies: readonly CompiledTaintPolicy[]): Expression {
   const condition: Condition = (policy, rules) => all([hasProtected('additions', rules), selectsBeforeOrAfter(policy)]);
-  return anyPolicy(policies, condition, { whoever: true, rules: guardsOf });
+  return anyPolicy(policies, condition, { whoever: true, rules: additionRulesOf });
 }
 
 /** The same, where a policy does not count that exempts the requester. */
-export function addsGuardedUnlessExempt(policies: readonly CompiledTaintPolicy[]): Expression {
+export function addsRestrictedUnlessExempt(policies: readonly CompiledTaintPolicy[]): Expression {
   const condition: Condition = (policy, rules) =>
     all([hasProtected('additions', rules), selectsBeforeOrAfter(policy), conditionsOf(policy).notExempt]);
-  return anyPolicy(policies, condition, { rules: guardsOf });
+  return anyPolicy(policies, condition, { rules: additionRulesOf });
 }
 
 /** True when one of the taints of the list is protected at once by a policy that is for the node as it is after the request. */
@@ -111,6 +111,10 @@ export function rulesOf(policies: readonly CompiledTaintPolicy[]): CompiledTaint
   return policies.flatMap(({ rules }) => rules);
 }
 
-export function guardsOf(policies: readonly CompiledTaintPolicy[]): CompiledTaintRule[] {
-  return policies.flatMap(({ guards }) => guards);
+export function unselectionRulesOf(policies: readonly CompiledTaintPolicy[]): CompiledTaintRule[] {
+  return policies.flatMap(({ unselectionRules }) => unselectionRules);
+}
+
+export function additionRulesOf(policies: readonly CompiledTaintPolicy[]): CompiledTaintRule[] {
+  return policies.flatMap(({ additionRules }) => additionRules);
 }

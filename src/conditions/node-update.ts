@@ -5,17 +5,19 @@ import { RESTORED_ANNOTATION } from '../judge/node-view.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/removal.ts';
 import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import {
-  addsGuarded,
-  addsGuardedUnlessExempt,
+  additionRulesOf,
+  addsRestricted,
+  addsRestrictedUnlessExempt,
   anyPolicy,
   carriesProtected,
   conditionsOf,
   dropsProtected,
   dropsProtectedUnlessExempt,
-  guardsOf,
   rulesOf,
+  unselectionRulesOf,
 } from './node-policies.ts';
 import { atOnce, hasProtected, keyCondition, lasting, SETTLED, settledName, settledOf } from './protected-taints.ts';
 import { LABELS, LABELS_BEFORE, REQUESTER_VARIABLES } from './selection.ts';
@@ -76,24 +78,29 @@ function announcesRemoval(binding: readonly CompiledTaintPolicy[]): Expression {
 }
 
 /**
- * True when the node, with a protected taint on it, leaves a policy that the requester is not exempt from. With more than
- * `size` taints on it, any change of labels counts.
+ * True when a user whom the policy does not exempt changes the labels of a node so that the policy no longer selects it, while the
+ * node carries a taint of one of the rules. With more than `size` taints on it, any change of labels counts.
  */
-function leavesPolicy(policies: readonly CompiledTaintPolicy[], size: number): Expression {
-  const leaving = leavesWithTaint(policies);
-  if (leaving === FALSE) return FALSE;
-  return all([LABELS_CHANGE, any([cel(3)`size(${TAINTS_AFTER}) > ${size}`, leaving])]);
-}
-
-const leavesWithTaint = oncePer((policies: readonly CompiledTaintPolicy[]): Expression => {
-  const selective = policies.filter((policy) => conditionsOf(policy).selects.after !== TRUE);
-  const leaving = anyPolicy(selective, (policy, rules) => {
-    const { selects, notExempt } = conditionsOf(policy);
-    return all([selects.before, not(selects.after), notExempt, hasProtected('after', rules)]);
+function unselection(rulesIn: (policies: readonly CompiledTaintPolicy[]) => CompiledTaintRule[]) {
+  const withTaint = oncePer((policies: readonly CompiledTaintPolicy[]): Expression => {
+    const selective = policies.filter((policy) => conditionsOf(policy).selects.after !== TRUE);
+    const condition = anyPolicy(
+      selective,
+      (policy, rules) => {
+        const { selects, notExempt } = conditionsOf(policy);
+        return all([selects.before, not(selects.after), notExempt, hasProtected('after', rules)]);
+      },
+      { rules: rulesIn },
+    );
+    const lastingAfter = lasting('after', rulesIn(selective));
+    return bind([lastingAfter, SETTLED, settledOf(lastingAfter.name)], condition);
   });
-  const lastingAfter = lasting('after', rulesOf(selective));
-  return bind([lastingAfter, SETTLED, settledOf(lastingAfter.name)], leaving);
-});
+  return (policies: readonly CompiledTaintPolicy[], size: number): Expression => {
+    const leaving = withTaint(policies);
+    if (leaving === FALSE) return FALSE;
+    return all([LABELS_CHANGE, any([cel(3)`size(${TAINTS_AFTER}) > ${size}`, leaving])]);
+  };
+}
 
 const VARIABLES: readonly Variable[] = [
   TAINTS_BEFORE,
@@ -115,12 +122,14 @@ export interface Questions {
   unlessExempt(policies: readonly CompiledTaintPolicy[]): Expression;
   /** An added taint is protected: see {@link carriesProtected}. */
   adds(policies: readonly CompiledTaintPolicy[]): Expression;
-  /** An added taint is guarded: see {@link addsGuarded}. */
+  /** An added taint is guarded: see {@link addsRestricted}. */
   guardedFromAnyone(policies: readonly CompiledTaintPolicy[]): Expression;
   /** The same, by somebody whom the policy does not exempt. */
   guarded(policies: readonly CompiledTaintPolicy[]): Expression;
-  /** See {@link leavesPolicy}. */
+  /** See {@link unselection}: with a taint whose removal or unselection is restricted. */
   leaves(policies: readonly CompiledTaintPolicy[], size: number): Expression;
+  /** See {@link unselection}: with a taint whose unselection is restricted. */
+  unselects(policies: readonly CompiledTaintPolicy[], size: number): Expression;
   /** See {@link announcesRemoval}. */
   announces(binding: readonly CompiledTaintPolicy[]): Expression;
 }
@@ -130,9 +139,10 @@ const EXACT: Questions = {
   byAnyone: oncePer(dropsProtected),
   unlessExempt: oncePer(dropsProtectedUnlessExempt),
   adds: oncePer((policies) => carriesProtected('added', policies)),
-  guardedFromAnyone: oncePer(addsGuarded),
-  guarded: oncePer(addsGuardedUnlessExempt),
-  leaves: leavesPolicy,
+  guardedFromAnyone: oncePer(addsRestricted),
+  guarded: oncePer(addsRestrictedUnlessExempt),
+  leaves: unselection((policies) => [...rulesOf(policies), ...unselectionRulesOf(policies)]),
+  unselects: unselection(unselectionRulesOf),
   announces: oncePer(announcesRemoval),
 };
 
@@ -148,7 +158,7 @@ function selectingLabelsChange(policies: readonly CompiledTaintPolicy[]): Expres
 
 const MAX_SELECTING_LABELS = 64;
 
-const WIDE_LABELS = { leaves: selectingLabelsChange };
+const WIDE_LABELS = { leaves: selectingLabelsChange, unselects: selectingLabelsChange };
 const WIDE_CHANGES = {
   ...WIDE_LABELS,
   announces: (binding: readonly CompiledTaintPolicy[]) => (binding.length === 0 ? FALSE : ALLOW_REMOVAL_CHANGES),
@@ -166,8 +176,8 @@ const addsKey = oncePer((policies: readonly CompiledTaintPolicy[]) =>
   exists('added', 't', keyCondition(atOnce(rulesOf(policies)))),
 );
 
-const addsGuardedKey = oncePer((policies: readonly CompiledTaintPolicy[]) =>
-  exists('added', 't', keyCondition(guardsOf(policies))),
+const addsRestrictedKey = oncePer((policies: readonly CompiledTaintPolicy[]) =>
+  exists('added', 't', keyCondition(additionRulesOf(policies))),
 );
 
 /** The narrowest first. */
@@ -185,7 +195,7 @@ const CANDIDATES: readonly { readonly questions: Questions; readonly widened?: s
   {
     questions: {
       ...{ byAnyone: dropsKey, unlessExempt: dropsKey, adds: addsKey },
-      ...{ guardedFromAnyone: addsGuardedKey, guarded: addsGuardedKey },
+      ...{ guardedFromAnyone: addsRestrictedKey, guarded: addsRestrictedKey },
       ...WIDE_CHANGES,
     },
     widened:

@@ -1,6 +1,6 @@
 import { all, bind, cel, type Expression, literal, reference, type Variable } from '../cel/expression.ts';
 import { each, exists, those } from '../cel/lists.ts';
-import type { PresentTaint } from '../policy/policy-set.ts';
+import type { RequiredTaint } from '../policy/policy-set.ts';
 
 /** The taints of the node before an update, and after it. */
 export const TAINTS_BEFORE: Variable = { name: 'before', definition: taintsOf('oldObject') };
@@ -51,8 +51,8 @@ export function taintsOf(node: 'object' | 'oldObject'): Expression {
   return cel(20)`has(${node}.spec) && has(${node}.spec.taints) ? ${node}.spec.taints : []`;
 }
 
-/** A Present taint as a map in CEL: without a value where any will do. */
-export function presentLiteral({ taint: { key, value, effect }, anyValue }: PresentTaint): string {
+/** A required taint as a map in CEL: without a value where any will do. */
+export function presentLiteral({ taint: { key, value, effect }, anyValue }: RequiredTaint): string {
   const fields = { key, ...(anyValue ? {} : { value: value ?? '' }), effect };
   return `{${Object.entries(fields)
     .map(([field, text]) => `${literal(field)}: ${literal(text)}`)
@@ -62,7 +62,7 @@ export function presentLiteral({ taint: { key, value, effect }, anyValue }: Pres
 /** Of two maps, the comparison of keys of the greatest length. */
 const COMPARISON_COST = 50;
 
-/** True when the node, with its `taints`, lacks the Present taint that goes by the name `want`, as {@link presentLiteral} makes it. */
+/** True when the node, with its `taints`, lacks the required taint that goes by the name `want`, as {@link presentLiteral} makes it. */
 export const LACKS_WANTED: Expression = cel((size) => 5 + size * COMPARISON_COST)`!${reference('taints')}.exists(t,
   t.key == want.key && t.effect == want.effect &&
   (!has(want.value) || want.value == ${VALUE}))`;

@@ -29,7 +29,7 @@ export interface NodePool {
   readonly startupTaints: readonly Taint[];
 }
 
-/** A Present taint with which the nodes of a pool come, and its autoscaler does not reckon. */
+/** A required taint with which the nodes of a pool come, and its autoscaler does not reckon. */
 export interface UndeclaredTaint {
   readonly pool: NodePool;
   readonly policy: CompiledTaintPolicy;
@@ -44,7 +44,7 @@ export interface UndeclaredTaint {
 }
 
 /**
- * The Present taints that templates of pools do not declare, of policies in any mode. PreferNoSchedule keeps no pod away, and what
+ * The required taints that templates of pools do not declare, of policies in any mode. PreferNoSchedule keeps no pod away, and what
  * comes and goes by itself is no matter of the template. A label that neither the template names nor the machine brings is taken to
  * be absent: nothing is said of a policy that asks for it.
  */
@@ -57,7 +57,7 @@ export function undeclaredTaints(
     return policies.flatMap((policy) => {
       const openLabels = labelsLeftOpen(pool, policy);
       if (openLabels === undefined) return [];
-      return policy.present
+      return policy.required
         .filter(({ value }) => repels(value.taint) && !satisfies(declared, value))
         .map(({ value, field }) => ({ pool, policy, field, taint: value.taint, openLabels }));
     });
@@ -167,7 +167,7 @@ export function poolCondition(
   undeclared: readonly UndeclaredTaint[],
   hidden: readonly string[],
 ): ConditionState | undefined {
-  if (policy.mode === 'Audit' || !policy.present.some(({ value }) => repels(value.taint))) return undefined;
+  if (policy.mode === 'Audit' || !policy.required.some(({ value }) => repels(value.taint))) return undefined;
   const certain = undeclared.filter((one) => one.policy.name === policy.name && one.openLabels.length === 0);
   const pools = [...Map.groupBy(certain, ({ pool }) => pool)];
   if (pools.length > 0) {

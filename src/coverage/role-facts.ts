@@ -21,13 +21,13 @@ export function policiesChangedBy(
   return { entered: names(true), left: names(false) };
 }
 
-/** The taints that the controllers set on a node as soon as other labels bring it under policies that want them Present. */
+/** The taints that the controllers set on a node as soon as other labels bring it under policies that require them. */
 function taintsSetBy(policies: readonly Policy[], { labels, taints }: SchedulingNode, after: StringMap): Taint[] {
   const wanted = compilePolicies(policies)
     .taintPolicies.filter(
       (policy) => policy.mode === 'Restore' && policy.selectsNode(after) && !policy.selectsNode(labels),
     )
-    .flatMap(({ present }) => present)
+    .flatMap(({ required }) => required)
     .filter(({ value: { taint, mayEvict } }) => {
       const isThere = taints.some((other) => identity(other) === identity(taint));
       return !isThere && !isTransientTaintKey(taint.key) && (taint.effect !== 'NoExecute' || mayEvict);

@@ -146,8 +146,8 @@ function rewritingTolerations(policy: TolerationPolicy): Finding {
  */
 function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Finding {
   const { name, spec } = policy;
-  if (spec.taints.some(({ key, ensure }) => key === OLD_ROLE && ensure === 'Present')) {
-    const why = `declares the old taint Present, and would set it again: declare ${NEW_ROLE} in its place`;
+  if (spec.taints.some(({ key, ensure }) => key === OLD_ROLE && ensure === 'Always')) {
+    const why = `requires the old taint, and would set it again: declare ${NEW_ROLE} in its place`;
     return { changes: [], byHand: [`TaintPolicy ${name} ${why}`] };
   }
   const [compiled] = compilePolicies([policy]).taintPolicies;
@@ -208,8 +208,8 @@ function selectsByOldLabel({ spec: { nodeSelector } }: TaintPolicy): boolean {
   return Object.hasOwn(matchLabels, OLD_ROLE) || matchExpressions.some(({ key }) => key === OLD_ROLE);
 }
 
-function declares({ present }: CompiledTaintPolicy, taint: Taint): boolean {
-  return present.some(({ value }) => identity(value.taint) === identity(taint));
+function declares({ required }: CompiledTaintPolicy, taint: Taint): boolean {
+  return required.some(({ value }) => identity(value.taint) === identity(taint));
 }
 
 function oldOnes(taints: readonly Taint[]): Taint[] {

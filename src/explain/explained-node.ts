@@ -230,7 +230,7 @@ function nextStep({ name, taints, troubles, fromLeader }: ExplainedNode): Step {
   if (by) {
     return {
       command: `kubectl edit taintpolicy ${shellWord(by.policy)}`,
-      note: `ensure: Present with mayEvict: true in ${by.field} lets taintkeeper set it, at a pace`,
+      note: `ensure: Always with mayEvict: true in ${by.field} lets taintkeeper set it, at a pace`,
     };
   }
   if (missing.some(({ hindrance }) => hindrance === 'contested')) {

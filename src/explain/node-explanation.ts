@@ -2,7 +2,7 @@ import { type Contradiction, contradictions } from '../judge/contradictions.ts';
 import { settledOn } from '../judge/memory.ts';
 import { type Circumstances, type Hindrance, type Loss, nodeDrift } from '../judge/node-drift.ts';
 import type { NodeView } from '../judge/node-view.ts';
-import { isPresentTaint, isRemovalAllowed, parseAllowedRemovals, presentTaints } from '../judge/removal.ts';
+import { isRemovalAllowed, isRequiredTaint, parseAllowedRemovals, requiredTaints } from '../judge/removal.ts';
 import { type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
@@ -120,7 +120,7 @@ export function explainNode(
       });
     const by = saying((policy) => policy.protectedBy(taint));
     const holding = saying((policy) => policy.heldBy(taint, isSettled));
-    const guards = saying((policy) => policy.guardedBy(taint));
+    const guards = saying((policy) => policy.additionRestrictedBy(taint));
     const free = guards.length > 0 ? 'guarded' : 'free';
     const state = holding.length > 0 ? 'protected' : by.length > 0 ? 'settling' : free;
     return { taint, state, by: holding.length > 0 ? holding : by, ...(guards.length > 0 ? { guards } : {}) };
@@ -137,11 +137,11 @@ export function explainNode(
       state: taint === undefined ? 'unreadable' : effectOf(text, node, selecting),
     })),
     fromLeader: isContested !== undefined,
-    policies: compiled.map(({ name, mode, leaving }) => ({
+    policies: compiled.map(({ name, mode, unselectionRules }) => ({
       policy: name,
       mode,
       unmet: unmetBy(declared, name, node.labels),
-      ...(leaving === 'Refuse' && mode !== 'Audit' ? { refusesLeaving: true } : {}),
+      ...(unselectionRules.length > 0 && mode !== 'Audit' ? { refusesLeaving: true } : {}),
     })),
     taints: [
       ...carried,
@@ -215,7 +215,7 @@ function inTheWay(
             ...(closed ? { closedBy: closed.policy.name } : {}),
             ...(isRemovalAllowed(parseAllowedRemovals(allowRemoval), taint) ? { isAnnounced: true } : {}),
             isRecorded:
-              isSettled(missed) && !presentTaints(labels, selecting).some((want) => isPresentTaint(missed, want)),
+              isSettled(missed) && !requiredTaints(labels, selecting).some((want) => isRequiredTaint(missed, want)),
           },
         }
       : {}),

@@ -46,7 +46,7 @@ export function contradictions(
     .filter(({ declared }) => declared !== 'Audit')
     .toSorted(byDeclaredStrength)
     .flatMap((policy) =>
-      policy.present.flatMap(({ value: { taint, anyValue }, field }) =>
+      policy.required.flatMap(({ value: { taint, anyValue }, field }) =>
         anyValue ? [] : [{ policy, field, text: formatTaint(taint), key: identity(taint) }],
       ),
     );

@@ -15,10 +15,10 @@ export function taintViolation(policy: CompiledTaintPolicy, field: string, taint
 /** What an Audit policy reports, by the mode that only --audit keeps from being in force. */
 function trialOutcome({ trial, declared }: CompiledTaintPolicy, field: string, outcome: Outcome): Outcome {
   const isDrop = outcome === 'audited';
-  if (!isDrop && outcome !== 'addition-audited' && outcome !== 'leaving-audited') return outcome;
+  if (!isDrop && outcome !== 'addition-audited' && outcome !== 'unselection-audited') return outcome;
   const mode = isDrop ? trial(field) : declared;
   if (mode === 'Audit') return outcome;
-  return mode === 'Restore' && outcome !== 'leaving-audited' ? 'would-restore' : 'would-deny';
+  return mode === 'Restore' && outcome !== 'unselection-audited' ? 'would-restore' : 'would-deny';
 }
 
 /**
@@ -33,7 +33,7 @@ export type Outcome =
   | 'denied'
   /** A dropped taint was put back. */
   | 'restored'
-  /** A Present taint or a toleration was added. */
+  /** A required taint or a toleration was added. */
   | 'added'
   /** A taint was put on a node that registers, as the Node of that name carried it that was deleted. */
   | 'returned'
@@ -45,7 +45,7 @@ export type Outcome =
   | 'would-deny'
   /** The same: otherwise the dropped taint would be put back, or the added one taken out. */
   | 'would-restore'
-  /** The same: otherwise a Present taint or a toleration would be added. */
+  /** The same: otherwise a required taint or a toleration would be added. */
   | 'would-add'
   /** The allow-removal annotation was set: the taint may be removed once. */
   | 'announced'
@@ -64,9 +64,9 @@ export type Outcome =
   /** Added by somebody whom the policy exempts. */
   | 'addition-exempt'
   /** The request is refused: the node would leave the policy, by its labels, with the taint still on it. */
-  | 'leaving-denied'
-  /** It left a policy in mode Audit that says `leaving: Refuse`. */
-  | 'leaving-audited';
+  | 'unselection-denied'
+  /** The same, in mode Audit: reported, let through. */
+  | 'unselection-audited';
 
 /** One policy that one request does not satisfy, and what came of it. */
 export interface Violation {

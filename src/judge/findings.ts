@@ -7,7 +7,7 @@ import type { Findings } from '../policy/policy-status.ts';
 import { formatProblem, type Problem } from '../policy/problem.ts';
 import type { CompiledRecoveryPolicy } from '../policy/recovery-policy.ts';
 import { settleSecondsOf, type TaintPolicySpec, waitsToSettle } from '../policy/taint-policy.ts';
-import type { TaintRule } from '../policy/taint-rule.ts';
+import { restricts, type TaintRule } from '../policy/taint-rule.ts';
 import { type DaemonSetView, judgeDaemonSet } from './daemon-set.ts';
 import { REMEMBERED_ANNOTATION, settledOn } from './memory.ts';
 import { nodeDrift } from './node-drift.ts';
@@ -60,7 +60,7 @@ function notesOf(policy: Policy, note: (rule: TaintRule, spec: TaintPolicySpec) 
   if (policy.kind !== 'TaintPolicy') return [];
   const { spec } = policy;
   return spec.taints.flatMap((rule, index) => {
-    const text = isPattern(rule.key) && rule.ensure !== 'Nothing' ? note(rule, spec) : undefined;
+    const text = isPattern(rule.key) && restricts(rule, 'Removal') ? note(rule, spec) : undefined;
     const path: Problem['path'] = ['spec', 'taints', index, 'key'];
     return text === undefined ? [] : [formatProblem({ path, message: `"${rule.key}" ${text}` })];
   });
@@ -122,8 +122,8 @@ function slipsIn({ rules, nodeSelector = {} }: CompiledTaintPolicy, nodes: NodeK
   // What must not be there is rightly nowhere.
   const required = matchExpressions.filter(({ operator }) => operator === 'In' || operator === 'Exists');
   const labels = [...Object.keys(matchLabels), ...required.map(({ key }) => key)];
-  // A Present taint comes from the policy itself.
-  const exact = rules.filter(({ key, ensure }) => !isPattern(key) && ensure !== 'Present');
+  // A required taint comes from the policy itself.
+  const exact = rules.filter(({ key, ensure }) => !isPattern(key) && ensure !== 'Always');
   return [
     ...labels.flatMap((key) => doubt({ field: 'spec.nodeSelector', key, of: 'label' }, nodes.labels, labelKeys)),
     ...exact.flatMap(({ key, field }) => doubt({ field: `${field}.key`, key, of: 'taint' }, nodes.taints, taintKeys)),
@@ -154,14 +154,14 @@ function doubt(
  * @param selected the nodes that it selects, of so many
  */
 export function idleNotes(
-  { nodeSelector, rules, present, protectedBy }: CompiledTaintPolicy,
+  { nodeSelector, rules, required, protectedBy }: CompiledTaintPolicy,
   selected: readonly NodeView[],
   nodes: number,
 ): string[] {
   if (selected.length === 0) {
     return nodes > 0 && nodeSelector ? [selectsNone(nodes)] : [];
   }
-  const isForSome = rules.length === 0 || present.length > 0;
+  const isForSome = rules.length === 0 || required.length > 0;
   const holds = ({ taints }: NodeView) => taints.some((taint) => protectedBy(taint) !== undefined);
   return isForSome || selected.some(holds) ? [] : ['no selected node carries a taint that the policy protects'];
 }

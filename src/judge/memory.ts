@@ -130,8 +130,8 @@ export interface IdleMemory {
 }
 
 /** Whether it makes a difference to the policy what the annotations say that a node carried, or was rid of. */
-export function readsRecords({ mode, rules, guards }: CompiledTaintPolicy): boolean {
-  return mode !== 'Audit' && rules.length + guards.length > 0;
+export function readsRecords({ mode, rules, additionRules }: CompiledTaintPolicy): boolean {
+  return mode !== 'Audit' && rules.length + additionRules.length > 0;
 }
 
 /** Whether a taint is to be remembered on a node with these labels: a policy protects it that does not only watch. */

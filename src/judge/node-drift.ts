@@ -19,8 +19,8 @@ import {
   isRemovalAllowed,
   parseAllowedRemovals,
   parseRemoved,
-  presentTaints,
   recordRemovals,
+  requiredTaints,
   roomBeside,
   satisfies,
   wasRemoved,
@@ -49,7 +49,7 @@ export interface Loss {
   readonly hindrance: Hindrance | undefined;
 }
 
-/** A Present taint that a node does without, because somebody removed it whom the policy exempts. */
+/** A required taint that a node does without, because somebody removed it whom the policy exempts. */
 export type Removal = Omit<Loss, 'hindrance'>;
 
 /** How a node differs from what the policies declare, as it is, whoever made it so. */
@@ -100,10 +100,10 @@ interface Claim {
 }
 
 /**
- * Compares a node with the policies: Present taints that it lacks, and protected taints that it was remembered to carry and
+ * Compares a node with the policies: required taints that it lacks, and protected taints that it was remembered to carry and
  * that went missing while nobody was asked. One that a allow-removal annotation names has gone with leave, and is forgotten. So is
  * one that comes and goes by itself, which is not missed either: whoever removed it from a node that runs may not do so again.
- * Nor is a Present taint missed that somebody removed whom the policy exempts, as is recorded on the node.
+ * Nor is a required taint missed that somebody removed whom the policy exempts, as is recorded on the node.
  *
  * A taint that goes while no policy binds it is forgotten soon, or it would come back by surprise with the next policy. One
  * that the node still carries stays remembered while a policy has it, also in mode Audit, and for a while longer: modes change
@@ -148,7 +148,7 @@ export function nodeDrift(
   const lost = gone.filter((taint) => !transient.includes(taint) && !released.includes(taint));
 
   const removals = parseRemoved(node.removed);
-  const wants = presentTaints(node.labels, selecting).filter(({ taint }) => !isTransientTaintKey(taint.key));
+  const wants = requiredTaints(node.labels, selecting).filter(({ taint }) => !isTransientTaintKey(taint.key));
   const excused = wants.filter((want) => wasRemoved(removals, want));
   const wanted = excused.length === 0 ? wants : wants.filter((want) => !excused.includes(want));
   const groups = [...Map.groupBy(claims(wanted, carried, lost, selecting), ({ taint }) => identity(taint)).values()];

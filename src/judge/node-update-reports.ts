@@ -32,7 +32,7 @@ export function refusal(request: NodeUpdate, refused: Refused, byNode: boolean):
   );
   const additions = intruding.map(
     ({ taint, standing }) =>
-      `node ${node.name} must not get taint ${formatTaint(taint)}, guarded by ${byOf(standing)}.`,
+      `node ${node.name} must not get taint ${formatTaint(taint)}, whose addition is restricted by ${byOf(standing)}.`,
   );
   const departing = [...Map.groupBy(held, ({ policy }) => policy)].map(([policy, taints]) =>
     leavingText(request, policy, taints),
@@ -64,7 +64,7 @@ function leavingText(
     held.map(({ taint }) => formatTaint(taint)),
   ).join(', ');
   return (
-    `node ${node.name} must not leave TaintPolicy "${name}" (spec.leaving, mode ${mode}) by its ${labels} ` +
+    `node ${node.name} must not leave TaintPolicy "${name}" (restrict: Unselection, mode ${mode}) by its ${labels} ` +
     `while it carries ${held.length === 1 ? 'taint' : 'taints'} ${taints}.`
   );
 }
@@ -156,7 +156,7 @@ export interface Change {
 export function departureChange({ policy, taint, field, isRefused }: Departure): Change {
   const isAudited = isRefused && policy.mode === 'Audit';
   return {
-    violation: taintViolation(policy, field, taint, isAudited ? 'leaving-audited' : 'unselected'),
+    violation: taintViolation(policy, field, taint, isAudited ? 'unselection-audited' : 'unselected'),
     warning: isAudited
       ? `TaintPolicy ${policy.name}, Audit: the node left the policy with taint ${formatTaint(taint)}`
       : `TaintPolicy ${policy.name} no longer protects taint ${formatTaint(taint)}: it no longer selects the node`,
@@ -201,14 +201,14 @@ export function announcements(request: NodeUpdate, policies: readonly CompiledTa
 }
 
 /** Where the leader repairs nodes, leave to go is not leave to stay away. */
-function comesBack({ mode, present }: CompiledTaintPolicy, taint: Taint): string {
-  const returns = present.some(
+function comesBack({ mode, required }: CompiledTaintPolicy, taint: Taint): string {
+  const returns = required.some(
     ({ value }) =>
       identity(value.taint) === identity(taint) &&
       (taint.effect !== 'NoExecute' || value.mayEvict) &&
       !isTransientTaintKey(taint.key),
   );
-  return mode === 'Restore' && returns ? '; in a cluster, a Present taint is restored' : '';
+  return mode === 'Restore' && returns ? '; in a cluster, a required taint is restored' : '';
 }
 
 function protections(

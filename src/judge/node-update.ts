@@ -93,7 +93,7 @@ function judgeUnread(
   if (phase === 'mutate') return allow();
   const binding = policies.filter(({ mode, exempts }) => mode !== 'Audit' && !exempts(requester));
   const removing = removed > 0 ? binding.filter(({ rules }) => rules.length > 0) : [];
-  const adding = added > 0 ? binding.filter(({ guards }) => guards.length > 0) : [];
+  const adding = added > 0 ? binding.filter(({ additionRules }) => additionRules.length > 0) : [];
   if (removing.length + adding.length === 0) return allow([], [`node ${node.name}: ${what}; ${limit}`]);
   const refusing = (found: readonly CompiledTaintPolicy[], outcome: Outcome, count: number) =>
     found.map(({ name, mode }): Violation => {
@@ -127,7 +127,7 @@ function validate(
     return deny(refusal(request, { denied, intruding, held }, isNode(request.requester)), [
       ...denied.flatMap((ruling) => report(ruling, ruling.standing, 'denied')),
       ...intruding.flatMap((ruling) => report(ruling, ruling.standing, 'addition-denied')),
-      ...held.map(({ policy, field, taint }) => taintViolation(policy, field, taint, 'leaving-denied')),
+      ...held.map(({ policy, field, taint }) => taintViolation(policy, field, taint, 'unselection-denied')),
     ]);
   }
   const allowed = drops.filter((ruling) => ruling.allowed.length > 0);

@@ -126,7 +126,7 @@ export function restoredNatively(
   return [...entries].slice(0, MAX_RECORDED).flatMap(([key, { policy: name, taint, isAddition }]) => {
     const policy = policies.find((one) => one.name === name && one.mode !== 'Audit');
     if (policy === undefined || known.has(key)) return [];
-    const field = isAddition ? policy.guardedBy(taint) : policy.protectedBy(taint);
+    const field = isAddition ? policy.additionRestrictedBy(taint) : policy.protectedBy(taint);
     return field === undefined ? [] : [{ policy, field, taint, isAddition }];
   });
 }

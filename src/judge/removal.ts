@@ -1,28 +1,28 @@
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { formatTaint, identity, parseTaint, sameTaint, type Taint, valuesOf } from '../kubernetes/taint.ts';
-import type { CompiledTaintPolicy, PresentTaint } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';
 
-/** A Present taint that a policy wants on a node. */
-export interface DeclaredTaint extends PresentTaint {
+/** A required taint that a policy wants on a node. */
+export interface DeclaredTaint extends RequiredTaint {
   readonly policy: CompiledTaintPolicy;
   readonly field: string;
 }
 
-/** The Present taints that policies want on a node with these labels, in the order of the policies. */
-export function presentTaints(labels: StringMap, policies: readonly CompiledTaintPolicy[]): DeclaredTaint[] {
+/** The required taints that policies want on a node with these labels, in the order of the policies. */
+export function requiredTaints(labels: StringMap, policies: readonly CompiledTaintPolicy[]): DeclaredTaint[] {
   return policies
     .filter((policy) => policy.selectsNode(labels))
-    .flatMap((policy) => policy.present.map(({ value, field }): DeclaredTaint => ({ ...value, policy, field })));
+    .flatMap((policy) => policy.required.map(({ value, field }): DeclaredTaint => ({ ...value, policy, field })));
 }
 
 /** Whether one of the taints, given as {@link valuesOf} gives them, is the wanted one. */
-export function satisfies(values: ReadonlyMap<string, string>, { taint, anyValue }: PresentTaint): boolean {
+export function satisfies(values: ReadonlyMap<string, string>, { taint, anyValue }: RequiredTaint): boolean {
   const value = values.get(identity(taint));
   return value !== undefined && (anyValue || value === (taint.value ?? ''));
 }
 
 /**
- * The annotation on a Node that lists the Present taints which somebody removed whom the policy exempts: they are not put back. One
+ * The annotation on a Node that lists the required taints which somebody removed whom the policy exempts: they are not put back. One
  * stays listed until the node carries it again, or no policy wants it there any more. `key=value:Effect, …`; no `=value` means that
  * the taint had none.
  */
@@ -45,17 +45,17 @@ export function parseRemoved(annotation: string | undefined): Taint[] {
   return taints.slice(0, MAX_REMOVED);
 }
 
-/** Whether the taint is the Present one that the policy means. */
-export function isPresentTaint(taint: Taint, { taint: present, anyValue }: PresentTaint): boolean {
+/** Whether the taint is the required one that the policy means. */
+export function isRequiredTaint(taint: Taint, { taint: present, anyValue }: RequiredTaint): boolean {
   return sameTaint(taint, present) && (anyValue || (taint.value ?? '') === (present.value ?? ''));
 }
 
 /**
- * Whether the Present taint that a node lacks is one of those that were removed with leave. Whoever may write the node can write the
+ * Whether the required taint that a node lacks is one of those that were removed with leave. Whoever may write the node can write the
  * annotation, its kubelet included: it counts only for a policy that exempts anybody at all.
  */
 export function wasRemoved(removed: readonly Taint[], want: DeclaredTaint): boolean {
-  return want.policy.exemptsAnybody && removed.some((taint) => isPresentTaint(taint, want));
+  return want.policy.exemptsAnybody && removed.some((taint) => isRequiredTaint(taint, want));
 }
 
 /** What a record is made from. */
@@ -82,7 +82,7 @@ export function roomBeside(removed: string | undefined, room: number | undefined
 export function recordRemovals({ before, gone = [], carried, labels, policies, room }: Removals): string | undefined {
   if (before === undefined && gone.length === 0) return undefined;
   const values = valuesOf(carried);
-  const wants = Map.groupBy(presentTaints(labels, policies), ({ taint }) => identity(taint));
+  const wants = Map.groupBy(requiredTaints(labels, policies), ({ taint }) => identity(taint));
   const isMissing = (taint: Taint) =>
     (wants.get(identity(taint)) ?? []).some((want) => !satisfies(values, want) && wasRemoved([taint], want));
   const listed = [...parseRemoved(before), ...gone].filter(isMissing);

@@ -5,11 +5,11 @@ import type { TaintMode } from '../policy/taint-policy.ts';
 import { settledOn } from './memory.ts';
 import type { NodeUpdate, NodeView } from './node-view.ts';
 import {
-  isPresentTaint,
   isRemovalAllowed,
+  isRequiredTaint,
   parseAllowedRemovals,
   parseRemoved,
-  presentTaints,
+  requiredTaints,
   satisfies,
   wasRemoved,
 } from './removal.ts';
@@ -70,15 +70,15 @@ export function isAdmitted(ruling: Ruling): boolean {
   return !isForbidden(ruling) && ruling.exempt.some(({ policy }) => policy.mode !== 'Audit');
 }
 
-/** Whether the node goes without a Present taint because the policy that declares it exempts the requester. */
+/** Whether the node goes without a required taint because the policy that declares it exempts the requester. */
 export function goesByExemption(ruling: Ruling, { labels, taints }: NodeView): boolean {
   const { taint, exempt } = ruling;
   if (isForbidden(ruling) || exempt.length === 0) return false;
   const left = valuesOf(taints.filter((one) => sameTaint(one, taint)));
-  const misses = ({ mode, present, selectsNode }: CompiledTaintPolicy) =>
+  const misses = ({ mode, required, selectsNode }: CompiledTaintPolicy) =>
     mode !== 'Audit' &&
     selectsNode(labels) &&
-    present.some(({ value }) => isPresentTaint(taint, value) && !satisfies(left, value));
+    required.some(({ value }) => isRequiredTaint(taint, value) && !satisfies(left, value));
   return exempt.some(({ policy }) => misses(policy));
 }
 
@@ -101,13 +101,13 @@ export function dropRulings(
 
 /**
  * Of the taints that the update adds, those that a policy guards; a changed value counts as added. What is wanted on the node is
- * not guarded: a Present taint that it lacks, of whatever policy, and what it remembers and has lost. But one that somebody exempt
+ * not guarded: a required taint that it lacks, of whatever policy, and what it remembers and has lost. But one that somebody exempt
  * removed is wanted no more: otherwise whoever has an old copy could bring it back.
  */
 export function additionRulings(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Ruling[] {
   const { node, oldNode } = request;
-  if (!policies.some(({ guards }) => guards.length > 0)) return [];
-  const present = presentTaints(node.labels, policies);
+  if (!policies.some(({ additionRules }) => additionRules.length > 0)) return [];
+  const present = requiredTaints(node.labels, policies);
   const keys = new Set(present.map(({ taint }) => taint.key));
   const carried = valuesOf(oldNode.taints.filter(({ key }) => keys.has(key)));
   const removals = Map.groupBy(parseRemoved(oldNode.removed), identity);
@@ -120,11 +120,11 @@ export function additionRulings(request: NodeUpdate, policies: readonly Compiled
   );
   const isRemembered = settledOn(oldNode.remembered);
   const isWanted = (taint: Taint) =>
-    isRemembered(taint) || (lacking.get(identity(taint)) ?? []).some((want) => isPresentTaint(taint, want));
+    isRemembered(taint) || (lacking.get(identity(taint)) ?? []).some((want) => isRequiredTaint(taint, want));
   const exempting = exemptingAmong(policies, request);
   return droppedTaints(node.taints, oldNode.taints)
     .filter((taint) => !isWanted(taint))
-    .map((taint) => rule(taint, policies, exempting, (policy) => policy.guardedBy(taint)))
+    .map((taint) => rule(taint, policies, exempting, (policy) => policy.additionRestrictedBy(taint)))
     .filter(({ standing, exempt }) => standing.length + exempt.length > 0);
 }
 
@@ -180,7 +180,7 @@ function rule(
 /** A protected taint with which a node leaves a policy by its labels. */
 export interface Departure extends Protection {
   readonly taint: Taint;
-  /** Whether the policy says `leaving: Refuse`, and no release that stood before the request lets the taint go. */
+  /** Whether the policy restricts the unselection of nodes with the taint, and no annotation allowed its removal before the request. */
   readonly isRefused: boolean;
 }
 
@@ -190,8 +190,8 @@ export function isForbiddenDeparture({ policy, isRefused }: Departure): boolean 
 }
 
 /**
- * The taints that a node carries out of policies which do not exempt the requester. A release is not spent by that: the taint is
- * still there to be removed.
+ * The taints that a node carries out of policies which do not exempt the requester. The annotation that allows a removal is
+ * not spent by that: the taint is still there to be removed.
  */
 export function departures(
   { requester, node, oldNode }: NodeUpdate,
@@ -206,12 +206,12 @@ export function departures(
   const beyond = node.taints[MAX_JUDGED];
   return left.flatMap((policy) =>
     node.taints.slice(0, MAX_JUDGED + 1).flatMap((taint) => {
-      const isBeyond = taint === beyond && policy.leaving === 'Refuse';
-      const field = isBeyond ? 'spec.leaving' : policy.heldBy(taint, isSettled);
+      const restricting = taint === beyond ? policy.unselectionRules[0]?.field : policy.unselectionRestrictedBy(taint);
+      const field = restricting ?? (taint === beyond ? undefined : policy.heldBy(taint, isSettled));
       if (field === undefined) return [];
       const isRemovableByAnnotation = policy.removableByAnnotation || policy.wouldAllowByAnnotation;
-      const isRefused =
-        isBeyond || (policy.leaving === 'Refuse' && !(isRemovableByAnnotation && isRemovalAllowed(allowed, taint)));
+      const isAllowed = taint !== beyond && isRemovableByAnnotation && isRemovalAllowed(allowed, taint);
+      const isRefused = restricting !== undefined && !isAllowed;
       return [{ policy, field, taint, isRefused }];
     }),
   );
@@ -250,15 +250,15 @@ export function arrivals(
   { cameUnder, isContested }: Watching,
 ): Arrival[] {
   const binding = policies.filter(({ mode, selectsNode }) => mode !== 'Audit' && selectsNode(node.labels));
-  const guarding = binding.filter(({ guards }) => guards.length > 0);
+  const guarding = binding.filter(({ additionRules }) => additionRules.length > 0);
   if (guarding.length === 0) return [];
-  const wanted = presentTaints(node.labels, policies);
+  const wanted = requiredTaints(node.labels, policies);
   const isRemembered = settledOn(node.remembered);
   const isExpected = (taint: Taint) =>
-    isTransientTaintKey(taint.key) || isRemembered(taint) || wanted.some((want) => isPresentTaint(taint, want));
+    isTransientTaintKey(taint.key) || isRemembered(taint) || wanted.some((want) => isRequiredTaint(taint, want));
   return node.taints.flatMap((taint): Arrival[] => {
     const by = guarding.flatMap((policy) => {
-      const field = policy.guardedBy(taint);
+      const field = policy.additionRestrictedBy(taint);
       return field === undefined || !cameUnder(policy, taint) ? [] : [{ policy, field, taint }];
     });
     if (by.length === 0 || isExpected(taint)) return [];

@@ -1,7 +1,7 @@
 import { all, any, type Expression, FALSE, not, reference, type Variable } from '../cel/expression.ts';
 import { EMPTY, each, isEmpty, those, together } from '../cel/lists.ts';
 import { ADDITIONS, additionVariables } from '../conditions/guarded-taints.ts';
-import { conditionsOf, guardsOf } from '../conditions/node-policies.ts';
+import { additionRulesOf, conditionsOf } from '../conditions/node-policies.ts';
 import { LABELS_CHANGE } from '../conditions/node-update.ts';
 import { isProtected } from '../conditions/protected-taints.ts';
 import { ADDED, ADDS_TAINTS, DROPS_TAINTS, IDENTITY, NAMES_BEFORE, notAmong } from '../conditions/taints.ts';
@@ -12,12 +12,12 @@ import type { Target } from './native-policy.ts';
 import { leavingMessage, NODE_UPDATES, reportActions, textsOf, writtenOut } from './node-messages.ts';
 import { ANNOUNCED, exemptedBy, holdersOf, isHeldBy, isNamedIn, updateVariables } from './node-variables.ts';
 
-/** The policies that have a say in what one of them guards, or lets go. */
+/** The policies that have a say in what one of them additionRules, or lets go. */
 export interface Guarding {
   readonly policy: CompiledTaintPolicy;
-  /** All that there are, in whatever mode: what one of them declares Present is no intruder. */
+  /** All that there are, in whatever mode: what one of them requires is no intruder. */
   readonly among: readonly CompiledTaintPolicy[];
-  /** In mode Deny, guarding a taint of the policy's guards. */
+  /** In mode Deny, guarding a taint of the policy's additionRules. */
   readonly denying: readonly CompiledTaintPolicy[];
   /** Not in mode Audit, protecting a taint of the same key and effect as one of its guards; itself perhaps among them. */
   readonly keeping: readonly CompiledTaintPolicy[];
@@ -31,26 +31,26 @@ export function guardingOf(
   among: readonly CompiledTaintPolicy[],
   mayMean: (some: readonly CompiledTaintRule[], others: readonly CompiledTaintRule[]) => boolean,
 ): Guarding {
-  const { name, guards, rules } = policy;
+  const { name, additionRules, rules } = policy;
   const withoutValues = (list: readonly CompiledTaintRule[]) => list.map(({ value: _, ...rule }) => rule);
   const others = among.filter((one) => one.name !== name);
   const everybody = [policy, ...others];
   return {
     policy,
     among: everybody,
-    denying: others.filter((one) => one.mode === 'Deny' && mayMean(one.guards, guards)),
+    denying: others.filter((one) => one.mode === 'Deny' && mayMean(one.additionRules, additionRules)),
     keeping: everybody.filter(
-      (one) => one.mode !== 'Audit' && mayMean(withoutValues(one.rules), withoutValues(guards)),
+      (one) => one.mode !== 'Audit' && mayMean(withoutValues(one.rules), withoutValues(additionRules)),
     ),
     reverting: everybody.filter(
-      (one) => one.mode === 'Restore' && mayMean(withoutValues(one.guards), withoutValues(rules)),
+      (one) => one.mode === 'Restore' && mayMean(withoutValues(one.additionRules), withoutValues(rules)),
     ),
   };
 }
 
 /** True for an update that may be against the policy: it drops a taint, or adds one that is guarded. */
-export function changesTaints({ guards }: CompiledTaintPolicy): Readonly<Record<string, Expression>> {
-  return guards.length === 0
+export function changesTaints({ additionRules }: CompiledTaintPolicy): Readonly<Record<string, Expression>> {
+  return additionRules.length === 0
     ? { 'drops-taints': DROPS_TAINTS }
     : { 'changes-taints': any([DROPS_TAINTS, ADDS_TAINTS]) };
 }
@@ -60,13 +60,13 @@ export function intruders(
   { policy, among }: Pick<Guarding, 'policy' | 'among'>,
   more: readonly CompiledTaintRule[] = [],
 ) {
-  const { guards } = policy;
-  if (guards.length + more.length === 0) return [];
+  const { additionRules } = policy;
+  if (additionRules.length + more.length === 0) return [];
   return [
     NAMES_BEFORE,
     ADDED,
-    ...additionVariables(among, [...guards, ...more]),
-    { name: 'guarded', definition: those(ADDITIONS, isProtected(guards)) },
+    ...additionVariables(among, [...additionRules, ...more]),
+    { name: 'guarded', definition: those(ADDITIONS, isProtected(additionRules)) },
     { name: 'intruding', definition: those('guarded', not(exemptedBy(policy))) },
   ];
 }
@@ -91,14 +91,14 @@ const REVERTED_IDS = 'allRevertedIds';
  */
 export function reversion(guarding: Guarding): Reverting {
   const { policy, denying, keeping, reverting } = guarding;
-  const isGuarding = policy.guards.length > 0;
+  const isGuarding = policy.additionRules.length > 0;
   if (!isGuarding && reverting.length === 0) {
     return { variables: [], reverted: EMPTY, rejected: EMPTY, stays: FALSE };
   }
   const announced = isNamedIn(ANNOUNCED);
-  const deniers = holdersOf(denying, { prefix: 'denies', rules: guardsOf });
+  const deniers = holdersOf(denying, { prefix: 'denies', rules: additionRulesOf });
   const keepers = holdersOf(keeping, { prefix: 'keeps' });
-  const reverters = holdersOf(reverting, { prefix: 'reverts', rules: guardsOf });
+  const reverters = holdersOf(reverting, { prefix: 'reverts', rules: additionRulesOf });
   const isRestoring = isGuarding && policy.mode === 'Restore';
   const reverted = isRestoring
     ? those('intruding', all([not(isHeldBy(deniers, FALSE)), notAmong(IDENTITY, KEPT_IDS)]))
@@ -108,7 +108,7 @@ export function reversion(guarding: Guarding): Reverting {
     rejected: isGuarding ? reference('intruding') : EMPTY,
     stays: reverting.length === 0 ? FALSE : not(notAmong(IDENTITY, REVERTED_IDS)),
     variables: [
-      ...intruders(guarding, guardsOf(reverting)),
+      ...intruders(guarding, additionRulesOf(reverting)),
       ...[deniers, keepers, reverters].flatMap((holders) => holders.flatMap(({ binds }) => binds.variables)),
       { name: 'kept', definition: those('dropped', isHeldBy(keepers, announced)) },
       { name: KEPT_IDS, definition: each('kept', IDENTITY) },
@@ -129,14 +129,14 @@ export const MENDING: readonly Variable[] = [
   { name: 'put', definition: together([reference('restored'), reference('back')]) },
 ];
 
-/** The validation of an update that changes labels: with a protected taint on it, a node does not leave a policy that says so. */
-export function leaving(policy: CompiledTaintPolicy, { purpose }: Target): Assembled[] {
-  const { name, mode, failurePolicy, removableByAnnotation, rules, nodeSelector } = policy;
-  if (policy.leaving !== 'Refuse' || rules.length === 0) return [];
+/** The validation of an update that changes labels: who is not exempt must not take a node with such a taint out of the policy. */
+export function unselection(policy: CompiledTaintPolicy, { purpose }: Target): Assembled[] {
+  const { name, mode, failurePolicy, removableByAnnotation, unselectionRules, nodeSelector } = policy;
+  if (unselectionRules.length === 0) return [];
   const audit = mode === 'Audit';
   const { before, after } = conditionsOf(policy).selects;
   const held = all([
-    isProtected(rules),
+    isProtected(unselectionRules),
     ...(removableByAnnotation ? [not(isNamedIn(ANNOUNCED))] : []),
     not(exemptedBy(policy)),
   ]);
@@ -150,7 +150,7 @@ export function leaving(policy: CompiledTaintPolicy, { purpose }: Target): Assem
     variables: [...updateVariables(policy), { name: 'held', definition: those('after', held) }, ...texts.variables],
     actions: audit ? reportActions(purpose) : ['Deny'],
     validations: [{ holds: isEmpty('held'), message: leavingMessage(policy, texts) }],
-    auditAnnotations: { [audit ? 'leaving-audited' : 'leaving-denied']: writtenOut('held') },
+    auditAnnotations: { [audit ? 'unselection-audited' : 'unselection-denied']: writtenOut('held') },
   };
   return validating(parts);
 }

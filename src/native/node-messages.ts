@@ -83,7 +83,7 @@ export function auditMessage({ name }: CompiledTaintPolicy): Expression {
   return text([literal(`TaintPolicy ${name}, Audit: the node lost `), LOST.taints]);
 }
 
-/** What an Audit policy, or one whose Present taints were not set, says of a new node. */
+/** What an Audit policy, or one whose required taints were not set, says of a new node. */
 export function lackingMessage({ name, mode }: CompiledTaintPolicy): Expression {
   const audit = mode === 'Audit' ? ', Audit' : '';
   return text([literal(`TaintPolicy ${name}${audit}: the node lacks `), LOST.taints]);
@@ -91,9 +91,9 @@ export function lackingMessage({ name, mode }: CompiledTaintPolicy): Expression 
 
 /** Why an addition is refused, or what an Audit policy says of it. */
 export function additionMessage(policy: CompiledTaintPolicy, { taints }: Texts, mutates: boolean): Expression {
-  const { name, mode, guards, exemptsAnybody } = policy;
+  const { name, mode, additionRules, exemptsAnybody } = policy;
   if (mode === 'Audit') return text([literal(`TaintPolicy ${name}, Audit: somebody added guarded `), taints]);
-  const field = guards.length === 1 ? `${guards[0]?.field}, ` : '';
+  const field = additionRules.length === 1 ? `${additionRules[0]?.field}, ` : '';
   const advice = exemptsAnybody
     ? ' Only those whom the policy exempts may add it (spec.exempt).'
     : ' The policy exempts nobody: to add it on purpose, change the policy first.';
@@ -106,7 +106,7 @@ export function additionMessage(policy: CompiledTaintPolicy, { taints }: Texts, 
   return text([
     '"node " + object.metadata.name + " must not get "',
     taints,
-    literal(`, guarded by TaintPolicy "${name}" (${field}mode ${mode}).${revert}${advice}`),
+    literal(`, whose addition is restricted by TaintPolicy "${name}" (${field}mode ${mode}).${revert}${advice}`),
   ]);
 }
 
@@ -118,7 +118,7 @@ export function leavingMessage(policy: CompiledTaintPolicy, { taints, shown }: T
   const reason = [
     '"node " + object.metadata.name + " must not leave "',
     literal(
-      `TaintPolicy "${name}" (spec.leaving, mode ${mode}), which selects by ${keys.length === 1 ? 'label' : 'labels'} ` +
+      `TaintPolicy "${name}" (restrict: Unselection, mode ${mode}), which selects by ${keys.length === 1 ? 'label' : 'labels'} ` +
         `${atMost(MAX_TAINTS, keys).join(', ')}, while it carries `,
     ),
     taints,

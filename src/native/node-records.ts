@@ -58,10 +58,10 @@ export const RECORD: Expression = writing(RESTORED_ANNOTATION, NEW_RECORD);
 /** In characters. What would make it longer is not recorded: 64 taints of ordinary names fit. */
 const MAX_LENGTH = 8_192;
 
-/** JSONPatch operations that record which Present taints are `gone` by exemption, {@link recordRemovals} in CEL, and what they use. */
+/** JSONPatch operations that record which required taints are `gone` by exemption, {@link recordRemovals} in CEL, and what they use. */
 export interface RemovalRecord {
   readonly variables: readonly Variable[];
-  /** None where the policy exempts nobody, or declares nothing Present. */
+  /** None where the policy exempts nobody, or requires no taint. */
   readonly operations: readonly Expression[];
 }
 
@@ -85,7 +85,7 @@ const ALL_REMOVALS: Variable = {
  * @param exempt true for a requester whom the policy exempts
  */
 export function removalRecord(policy: CompiledTaintPolicy, exempt: Expression): RemovalRecord {
-  const present = policy.rules.filter(({ ensure }) => ensure === 'Present');
+  const present = policy.rules.filter(({ ensure }) => ensure === 'Always');
   if (exempt === FALSE || present.length === 0) return { variables: [], operations: [] };
   const { named = [], others = [] } = Object.groupBy(present, ({ value }) =>
     value === undefined ? 'others' : 'named',

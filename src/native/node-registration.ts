@@ -5,7 +5,7 @@ import { LABELS } from '../conditions/selection.ts';
 import { IDENTITY, LACKS_WANTED, presentLiteral, taintsOf } from '../conditions/taints.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { identity } from '../kubernetes/taint.ts';
-import { byStrength, type CompiledTaintPolicy, type PresentTaint } from '../policy/policy-set.ts';
+import { byStrength, type CompiledTaintPolicy, type RequiredTaint } from '../policy/policy-set.ts';
 import { type Assembled, mutating, validating } from './assemble.ts';
 import type { ResourceRule, Target } from './native-policy.ts';
 import { LOST, lackingMessage, reportActions } from './node-messages.ts';
@@ -29,48 +29,48 @@ export function puttingTaints(taints: string, put: string): { variables: Variabl
   };
 }
 
-/** The Present taints of a policy. One that it declares with a value and with any, it declares with that value. */
-function presentTaintsOf({ present }: CompiledTaintPolicy): PresentTaint[] {
-  const taints = present.map(({ value }) => value);
+/** The required taints of a policy. One that it declares with a value and with any, it declares with that value. */
+function requiredTaintsOf({ required }: CompiledTaintPolicy): RequiredTaint[] {
+  const taints = required.map(({ value }) => value);
   const withValue = new Map(taints.filter(({ anyValue }) => !anyValue).map((one) => [identity(one.taint), one]));
   return [...new Map(taints.map((one) => [identity(one.taint), withValue.get(identity(one.taint)) ?? one])).values()];
 }
 
-/** Those of the others that are stronger, could be for the same node, and declare Present taints. */
+/** Those of the others that are stronger, could be for the same node, and declare required taints. */
 function rivalsOf(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
   const own = requirementsOf(policy.nodeSelector);
   return others
-    .filter((one) => one.mode !== 'Audit' && one.present.length > 0 && byStrength(one, policy) < 0)
+    .filter((one) => one.mode !== 'Audit' && one.required.length > 0 && byStrength(one, policy) < 0)
     .filter(({ nodeSelector }) => satisfiable([...own, ...requirementsOf(nodeSelector)]));
 }
 
-/** The Present taints of a policy, but those that a stronger one of the others declares on the node with another value. */
+/** The required taints of a policy, but those that a stronger one of the others declares on the node with another value. */
 function presentUnlessContested(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): Expression {
   const rivals = rivalsOf(policy, others);
   const groups = Map.groupBy(
-    presentTaintsOf(policy).map((present) => ({ present, contested: isContested(present, rivals) })),
+    requiredTaintsOf(policy).map((required) => ({ required, contested: isContested(required, rivals) })),
     ({ contested }) => contested.text,
   );
   const lists = [...groups.values()]
     .map((alike) => {
       const [{ contested } = { contested: FALSE }] = alike;
-      return choose(contested, EMPTY, listOfPresent(alike.map(({ present }) => present)));
+      return choose(contested, EMPTY, listOfRequired(alike.map(({ required }) => required)));
     })
     .filter((list) => list !== EMPTY);
   return lists.length === 0 ? EMPTY : together(lists);
 }
 
 /** True for a node that gets another value of the taint from a stronger policy. */
-function isContested({ taint, anyValue }: PresentTaint, rivals: readonly CompiledTaintPolicy[]): Expression {
+function isContested({ taint, anyValue }: RequiredTaint, rivals: readonly CompiledTaintPolicy[]): Expression {
   if (anyValue) return FALSE;
-  const contests = (one: PresentTaint) =>
+  const contests = (one: RequiredTaint) =>
     identity(one.taint) === identity(taint) && !one.anyValue && (one.taint.value ?? '') !== (taint.value ?? '');
   return any(
-    rivals.filter((rival) => presentTaintsOf(rival).some(contests)).map((rival) => conditionsOf(rival).selects.after),
+    rivals.filter((rival) => requiredTaintsOf(rival).some(contests)).map((rival) => conditionsOf(rival).selects.after),
   );
 }
 
-function listOfPresent(taints: readonly PresentTaint[]): Expression {
+function listOfRequired(taints: readonly RequiredTaint[]): Expression {
   return cel(LIST_COST + taints.length * 40)`${listOf(taints.map(presentLiteral))}`;
 }
 
@@ -79,12 +79,12 @@ const NODE_CREATIONS: readonly ResourceRule[] = [
 ];
 
 /**
- * A node that registers gets the policy's Present taints, unless a stronger policy names another value for one of them.
+ * A node that registers gets the policy's required taints, unless a stronger policy names another value for one of them.
  *
  * @param others the other policies that are in force
  */
 export function registration(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): Assembled[] {
-  const { length: count } = presentTaintsOf(policy);
+  const { length: count } = requiredTaintsOf(policy);
   if (policy.mode === 'Audit' || count === 0) return [];
   const wanted = presentUnlessContested(policy, others);
   if (wanted === EMPTY) return [];
@@ -99,16 +99,16 @@ export function registration(policy: CompiledTaintPolicy, others: readonly Compi
   });
 }
 
-/** Says which Present taints a node lacks all the same once it registers: an Audit policy sets none. */
+/** Says which required taints a node lacks all the same once it registers: an Audit policy sets none. */
 export function registrationReport(policy: CompiledTaintPolicy, { purpose }: Target): Assembled[] {
-  const present = presentTaintsOf(policy);
-  if (present.length === 0) return [];
+  const required = requiredTaintsOf(policy);
+  if (required.length === 0) return [];
   return validating({
     ...onCreation(policy, 'report-registration'),
     variables: [
       ...CREATE_VARIABLES,
-      { name: 'wanted', definition: listOfPresent(present) },
-      lacking(present.length),
+      { name: 'wanted', definition: listOfRequired(required) },
+      lacking(required.length),
       { name: 'lost', definition: reference('lacking') },
       ...LOST.variables,
     ],
@@ -129,7 +129,7 @@ function onCreation({ name, nodeSelector }: CompiledTaintPolicy, what: string) {
 
 const CREATE_VARIABLES: readonly Variable[] = [{ name: 'taints', definition: taintsOf('object') }, LABELS];
 
-/** @param count how many Present taints the policy has */
+/** @param count how many required taints the policy has */
 const lacking = (count: number): Variable => ({
   name: 'lacking',
   definition: overItems(

@@ -5,10 +5,10 @@ import { ALLOW_REMOVAL_ANNOTATION } from '../judge/removal.ts';
 import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { byName, type CompiledTaintPolicy } from '../policy/policy-set.ts';
-import type { TaintRule } from '../policy/taint-rule.ts';
+import { restricts, type TaintRule } from '../policy/taint-rule.ts';
 import { type Assembled, conclude, validating } from './assemble.ts';
 import type { NativeLimit, NativeTranslation, Target } from './native-policy.ts';
-import { changesTaints, type Guarding, guardingOf, intruders, leaving } from './node-guards.ts';
+import { changesTaints, type Guarding, guardingOf, intruders, unselection } from './node-guards.ts';
 import {
   additionMessage,
   auditMessage,
@@ -31,21 +31,21 @@ import { ANNOUNCED, ENTRIES, exemptedBy, isNamedIn, MAX_ALLOWED_REMOVALS, update
 function protection(guarding: Guarding, target: Target): Assembled[] {
   const { policy } = guarding;
   const { mutates, purpose } = target;
-  const { name, mode, failurePolicy, removableByAnnotation, rules, guards } = policy;
+  const { name, mode, failurePolicy, removableByAnnotation, rules, additionRules } = policy;
   const exempt = exemptedBy(policy);
   const audit = mode === 'Audit';
   const allowedByAnnotation = removableByAnnotation
     ? those('protected', all([isNamedIn(ANNOUNCED), not(isNamedIn(ENTRIES))]))
     : EMPTY;
   const lost = those('protected', all([not(exempt), removableByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE]));
-  const [keeps, hasGuards] = [rules.length > 0, guards.length > 0];
+  const [keeps, restrictsAddition] = [rules.length > 0, additionRules.length > 0];
   const added = textsOf('intruding');
   const annotations: Record<string, Expression> = {
     ...(keeps ? { [audit ? 'audited' : 'denied']: LOST.all } : {}),
     ...(keeps && removableByAnnotation ? { 'allowed-by-annotation': writtenOut('allowedByAnnotation') } : {}),
     ...(!keeps || exempt === FALSE ? {} : { exempt: writtenOut('excused') }),
-    ...(hasGuards ? { [audit ? 'addition-audited' : 'addition-denied']: added.all } : {}),
-    ...(!hasGuards || exempt === FALSE ? {} : { 'addition-exempt': writtenOut('excusedAdditions') }),
+    ...(restrictsAddition ? { [audit ? 'addition-audited' : 'addition-denied']: added.all } : {}),
+    ...(!restrictsAddition || exempt === FALSE ? {} : { 'addition-exempt': writtenOut('excusedAdditions') }),
   };
   return validating({
     name: `${name}.${audit ? 'report' : 'protect'}.taintkeeper.dev`,
@@ -68,7 +68,7 @@ function protection(guarding: Guarding, target: Target): Assembled[] {
       ...(keeps
         ? [{ holds: isEmpty('lost'), message: audit ? auditMessage(policy) : refusalMessage(policy, target) }]
         : []),
-      ...(hasGuards ? [{ holds: isEmpty('intruding'), message: additionMessage(policy, added, mutates) }] : []),
+      ...(restrictsAddition ? [{ holds: isEmpty('intruding'), message: additionMessage(policy, added, mutates) }] : []),
     ],
     auditAnnotations: annotations,
   });
@@ -85,7 +85,10 @@ export function translateNodes(
   target: Target,
 ): NativeTranslation {
   // The policy is about pods alone.
-  if (policy.rules.length + policy.guards.length === 0) return { policies: [], limits: [] };
+  if (policy.rules.length + policy.additionRules.length + policy.unselectionRules.length === 0)
+    return { policies: [], limits: [] };
+  // One that restricts unselection alone says nothing of changes of taints.
+  const concernsTaints = policy.rules.length + policy.additionRules.length > 0;
   const others = among.filter(({ name }) => name !== policy.name);
   const holding = others
     .filter(({ mode, rules }) => mode !== 'Audit' && rulesOverlap(rules, policy.rules))
@@ -94,10 +97,10 @@ export function translateNodes(
   return conclude(
     policy,
     [
-      ...(target.mutates && policy.mode !== 'Audit' ? restoration(guarding, holding, target) : []),
+      ...(concernsTaints && target.mutates && policy.mode !== 'Audit' ? restoration(guarding, holding, target) : []),
       ...(target.mutates ? registration(policy, others) : []),
-      ...protection(guarding, target),
-      ...leaving(policy, target),
+      ...(concernsTaints ? protection(guarding, target) : []),
+      ...unselection(policy, target),
       ...registrationReport(policy, target),
     ],
     limitsOf(policy, target),
@@ -130,9 +133,9 @@ function isBeyondPattern({ key }: TaintRule, { key: pattern, except = [] }: Tain
 
 /** What a TaintPolicy says, or the program does for it, and the API server does not. */
 function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): NativeLimit[] {
-  const { mode, removableByAnnotation, exemptsAnybody, nodeSelector, guards } = policy;
+  const { mode, removableByAnnotation, exemptsAnybody, nodeSelector, additionRules } = policy;
   const audit = mode === 'Audit';
-  const present = policy.present.length > 0;
+  const present = policy.required.length > 0;
   const waits = policy.rules.some((rule) => rule.waits);
   const limits: (NativeLimit | false)[] = [
     mode === 'Restore' &&
@@ -160,12 +163,12 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
       !mutates && {
         field: 'spec.taints',
         message:
-          'without MutatingAdmissionPolicy a node that registers gets no Present taint: a missing one is reported',
+          'without MutatingAdmissionPolicy a node that registers gets no required taint: a missing one is reported',
       },
     present &&
       mode === 'Restore' && {
         field: 'spec.taints',
-        message: 'a node that runs gets no Present taint that it lacks: only one that registers does',
+        message: 'a node that runs gets no required taint that it lacks: only one that registers does',
       },
     policy.deletedNodeRetentionMs !== undefined && {
       field: 'spec.deletedNodeRetentionSeconds',
@@ -182,13 +185,13 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
     },
     mode === 'Restore' &&
       !mutates &&
-      guards.length > 0 && {
+      additionRules.length > 0 && {
         field: 'spec.taints',
         message:
           'without MutatingAdmissionPolicy no addition is taken out: an update that adds a guarded taint is refused',
       },
     nodeSelector !== undefined &&
-      policy.leaving === 'Record' && {
+      policy.rules.some((rule) => !restricts(rule, 'Unselection')) && {
         field: 'spec.nodeSelector',
         message: 'that a node leaves the policy by its labels, with the taint still on it, is not recorded',
       },

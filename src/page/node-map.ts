@@ -58,7 +58,6 @@ function columnOf(policy: CompiledTaintPolicy, rule: CompiledTaintRule): Column 
     field,
     mode,
     ...(trial === mode ? {} : { trial }),
-    ensure: rule.ensure === 'Present' ? 'Present' : 'Preserved',
     taint: `${key}${value ? `=${value}` : ''}${effect ? `:${effect}` : ''}`,
     rule,
   };
@@ -107,7 +106,7 @@ function rowOf(
 
 /** Of two rules that mean one taint, only the first says that it protects it. */
 function isPresent({ key, effect, ensure }: CompiledTaintRule, carried: ReadonlyMap<string, string>): boolean {
-  return ensure === 'Present' && effect !== undefined && carried.has(identity({ key, effect }));
+  return ensure === 'Always' && effect !== undefined && carried.has(identity({ key, effect }));
 }
 
 function noteOn({ taint, hindrance }: Loss, found: string | undefined): NodeNote {

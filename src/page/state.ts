@@ -122,7 +122,6 @@ export interface NodeColumn {
   readonly mode: string;
   /** The mode that only --audit keeps from being in force; absent where nothing does. */
   readonly trial?: string;
-  readonly ensure: 'Present' | 'Preserved';
   /** `key=value:Effect`; what the policy leaves open is left out, and the key may be a pattern. */
   readonly taint: string;
 }

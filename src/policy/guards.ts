@@ -96,11 +96,3 @@ export const DeletedNodeRetentionSchema = Type.Integer({
   minimum: 1,
   maximum: 31_536_000,
 });
-
-/** `spec.leaving` of a TaintPolicy. */
-export const LeavingSchema = Type.Enum(['Record', 'Refuse'], {
-  description:
-    'An update of labels by which a node leaves the policy while it carries a protected taint. Record: it passes, and is ' +
-    'recorded; so it does by default. Refuse: it is refused, unless the policy exempts the requester, or the taint was announced to ' +
-    'go (taintkeeper.dev/allow-removal); in mode Audit it is reported. Labels that a kubelet writes with its status are not asked about.',
-});

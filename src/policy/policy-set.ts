@@ -16,10 +16,9 @@ import {
   settleSecondsOf,
   TAINT_MODES,
   type TaintMode,
-  type TaintPolicySpec,
   waitsToSettle,
 } from './taint-policy.ts';
-import { type CompiledTaintRule, compileRules, matcherOfAny } from './taint-rule.ts';
+import { type CompiledTaintRule, compileRules, matcherOfAny, restricts } from './taint-rule.ts';
 import { TOLERATION_MODES, type TolerationMode, tolerationsOf } from './toleration-policy.ts';
 
 /** Who makes a request: `userInfo` of an AdmissionReview. */
@@ -50,10 +49,12 @@ export interface CompiledTaintPolicy {
    * that cannot be told: a key with a wildcard waits, and with `audit` nobody measures how long.
    */
   trial(field: string): TaintMode;
-  /** Those that keep taints on nodes. */
+  /** Those that restrict removal. */
   readonly rules: readonly CompiledTaintRule[];
-  /** Those that guard additions; none of them waits. */
-  readonly guards: readonly CompiledTaintRule[];
+  /** Those that restrict addition; none of them waits. */
+  readonly additionRules: readonly CompiledTaintRule[];
+  /** Those that restrict unselection; none of them waits. */
+  readonly unselectionRules: readonly CompiledTaintRule[];
   /** Absent: every node. */
   readonly nodeSelector: LabelSelector | undefined;
   readonly exempt: { readonly users: readonly string[]; readonly groups: readonly string[] };
@@ -63,8 +64,8 @@ export interface CompiledTaintPolicy {
   readonly wouldAllowByAnnotation: boolean;
   /** Whether a native policy puts taints back before anybody is asked. */
   readonly restoresNatively: boolean;
-  /** The Present taints, as they are set on a node that lacks them. */
-  readonly present: readonly Stated<PresentTaint>[];
+  /** The required taints, as they are set on a node where they are missing. */
+  readonly required: readonly Stated<RequiredTaint>[];
   selectsNode(labels: StringMap): boolean;
   exempts(requester: Requester): boolean;
   /** Whether there is anybody whom it exempts. */
@@ -75,17 +76,17 @@ export interface CompiledTaintPolicy {
   protectedBy(taint: Taint): string | undefined;
   /** The same on a node on which these taints have settled: see {@link settledOn}. */
   heldBy(taint: Taint, isSettled: (taint: Taint) => boolean): string | undefined;
-  /** The field that guards the taint against being added, or undefined where none does. Here no key waits to settle. */
-  guardedBy(taint: Taint): string | undefined;
-  /** What becomes of an update of labels by which a node leaves the policy with a protected taint on it. */
-  readonly leaving: NonNullable<TaintPolicySpec['leaving']>;
+  /** The field that restricts the addition of the taint, or undefined where none does. Here no key waits to settle. */
+  additionRestrictedBy(taint: Taint): string | undefined;
+  /** The field that restricts the unselection of a node with the taint, or undefined where none does. */
+  unselectionRestrictedBy(taint: Taint): string | undefined;
   /** For how long after its deletion a node that registers again gets its taints back; undefined where it does not. */
   readonly deletedNodeRetentionMs: number | undefined;
   /** Who may tolerate; undefined where no rule asks. */
   readonly authorization: CompiledAuthorization<CompiledTaintRule> | undefined;
 }
 
-export interface PresentTaint {
+export interface RequiredTaint {
   readonly taint: Taint;
   /** True when the policy names no value, so that a node's own value is left alone. */
   readonly anyValue: boolean;
@@ -157,13 +158,14 @@ export function compileTaintPolicy(
       waits: waitsToSettle(rule, spec, mode),
     }),
   );
-  const rules = stated.filter(({ ensure }) => ensure !== 'Nothing');
-  const guards = stated
-    .filter(({ additions }) => additions === 'Guarded')
-    .map((guard): CompiledTaintRule => ({ ...guard, waits: false }));
+  const rules = stated.filter((rule) => restricts(rule, 'Removal'));
+  const atOnce = stated.map((rule): CompiledTaintRule => ({ ...rule, waits: false }));
+  const additionRules = atOnce.filter((rule) => restricts(rule, 'Addition'));
+  const unselectionRules = atOnce.filter((rule) => restricts(rule, 'Unselection'));
   const waits = rules.some((rule) => rule.waits);
   const protection = compileRules(rules);
-  const guard = compileRules(guards);
+  const addition = compileRules(additionRules);
+  const unselection = compileRules(unselectionRules);
   return {
     kind,
     name,
@@ -176,14 +178,15 @@ export function compileTaintPolicy(
       return rule && !waitsToSettle(rule, spec, spec.mode) ? spec.mode : 'Audit';
     },
     rules,
-    guards,
+    additionRules,
+    unselectionRules,
     nodeSelector: spec.nodeSelector,
     exempt: { users, groups },
     removableByAnnotation: spec.removalByAnnotation !== 'Forbidden' && mode !== 'Audit',
     wouldAllowByAnnotation: spec.removalByAnnotation !== 'Forbidden' && mode === 'Audit' && spec.mode !== 'Audit',
     restoresNatively: restoresNatively(spec, mode),
-    present: rules.flatMap(({ ensure, key, value, effect, mayEvict = false, field }) => {
-      if (ensure !== 'Present' || effect === undefined) return [];
+    required: rules.flatMap(({ ensure, key, value, effect, mayEvict = false, field }) => {
+      if (ensure !== 'Always' || effect === undefined) return [];
       const taint = { key, ...(value ? { value } : {}), effect };
       return [{ value: { taint, anyValue: value === undefined, mayEvict }, field }];
     }),
@@ -194,8 +197,8 @@ export function compileTaintPolicy(
     protectedBy: (taint) => (protection.exactly(taint) ?? protection.byPattern(taint))?.field,
     heldBy: (taint, isSettled) =>
       (protection.exactly(taint) ?? (!waits || isSettled(taint) ? protection.byPattern(taint) : undefined))?.field,
-    guardedBy: (taint) => (guard.exactly(taint) ?? guard.byPattern(taint))?.field,
-    leaving: spec.leaving ?? 'Record',
+    additionRestrictedBy: (taint) => (addition.exactly(taint) ?? addition.byPattern(taint))?.field,
+    unselectionRestrictedBy: (taint) => (unselection.exactly(taint) ?? unselection.byPattern(taint))?.field,
     deletedNodeRetentionMs:
       spec.deletedNodeRetentionSeconds === undefined ? undefined : 1_000 * spec.deletedNodeRetentionSeconds,
     authorization: compileAuthorization(spec.authorization, stated, audit),

@@ -30,7 +30,7 @@ const ConditionSchema = Type.Object({
       'done, and needs attention. FieldsIgnored: it has fields that this version of taintkeeper does not know. Backstop: ' +
       'the native policies under the webhook are in force. Authorization: those that ask who may tolerate are. Evicting: nodes ' +
       'still wait for a taint that evicts pods. MisplacedPods: pods landed on nodes while a taint was missing, and do not tolerate it. ' +
-      'PoolLacksTaint: the template of a node pool does not declare a Present taint with which its nodes come.',
+      'PoolLacksTaint: the template of a node pool does not declare a required taint with which its nodes come.',
     pattern:
       '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$',
     maxLength: 316,
@@ -174,7 +174,7 @@ export interface StatusInput {
   readonly natives?: Readonly<Partial<Record<NativePurpose, ConditionState>>>;
   /** How many nodes wait for a taint that evicts pods, if any. */
   readonly evicting?: ConditionState | undefined;
-  /** Which node pools do not declare its Present taints, if any. */
+  /** Which node pools do not declare its required taints, if any. */
   readonly undeclared?: ConditionState | undefined;
   /** The pods that landed while a taint was missing, if there are any. */
   readonly misplacedPods?: ConditionState | undefined;

@@ -11,7 +11,6 @@ interface ConstrainedSpec {
   readonly failurePolicy?: string;
   readonly settleSeconds?: number;
   readonly nodeSelector?: unknown;
-  readonly leaving?: string;
   readonly authorization?: unknown;
   readonly taints: readonly ConstrainedRule[];
 }
@@ -20,7 +19,7 @@ interface ConstrainedRule {
   readonly key: string;
   readonly effect?: string;
   readonly ensure?: string;
-  readonly additions?: string;
+  readonly restrict?: readonly string[];
   readonly tolerate?: string;
 }
 
@@ -41,10 +40,11 @@ export const SPEC_CONSTRAINTS: readonly Constraint<ConstrainedSpec>[] = [
     field: 'settleSeconds',
   },
   {
-    holds: ({ leaving, nodeSelector }) => leaving !== 'Refuse' || nodeSelector !== undefined,
-    cel: "!has(self.leaving) || self.leaving != 'Refuse' || has(self.nodeSelector)",
-    message: 'no node can leave a policy without nodeSelector: leave it out',
-    field: 'leaving',
+    holds: ({ nodeSelector, taints }) =>
+      nodeSelector !== undefined || taints.every(({ restrict = [] }) => !restrict.includes('Unselection')),
+    cel: "has(self.nodeSelector) || self.taints.all(t, !has(t.restrict) || !('Unselection' in t.restrict))",
+    message: 'Unselection needs a nodeSelector: a policy without one selects every node',
+    field: 'taints',
   },
   {
     holds: ({ authorization, taints }) => authorization === undefined || taints.some(isAuthorized),
@@ -58,23 +58,14 @@ export const SPEC_CONSTRAINTS: readonly Constraint<ConstrainedSpec>[] = [
     message: `the API server asks about ${MAX_AUTHORIZED_RULES} rules with tolerate: Authorized at most: divide the policy`,
     field: 'taints',
   },
-  {
-    holds: ({ taints }) =>
-      taints.every((rule) => rule.ensure !== 'Nothing' || rule.additions === 'Guarded' || isAuthorized(rule)),
-    cel:
-      "self.taints.all(t, !has(t.ensure) || t.ensure != 'Nothing' || " +
-      `(has(t.additions) && t.additions == 'Guarded') || ${CEL_AUTHORIZED})`,
-    message: 'a rule with ensure: Nothing needs additions: Guarded or tolerate: Authorized',
-    field: 'taints',
-  },
 ];
 
 /** For the API server alone; the program says the same by `checkContradiction` of taint-policy.ts, with the other rule. */
 export const NO_CONTRADICTION: CelRule = {
   cel:
-    "self.taints.all(a, !has(a.ensure) || a.ensure != 'Present' || !has(a.value) || " +
-    "self.taints.all(b, !has(b.ensure) || b.ensure != 'Present' || !has(b.value) || b.key != a.key || " +
+    "self.taints.all(a, !has(a.ensure) || a.ensure != 'Always' || !has(a.value) || " +
+    "self.taints.all(b, !has(b.ensure) || b.ensure != 'Always' || !has(b.value) || b.key != a.key || " +
     'has(a.effect) != has(b.effect) || (has(a.effect) && a.effect != b.effect) || a.value == b.value))',
-  message: 'two Present taints with the same key and effect cannot have different values',
+  message: 'two rules with ensure: Always and the same key and effect cannot have different values',
   field: 'taints',
 };

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { isPattern } from '../kubernetes/pattern.ts';
-import { AuthorizationSchema, DeletedNodeRetentionSchema, LeavingSchema } from './guards.ts';
+import { AuthorizationSchema, DeletedNodeRetentionSchema } from './guards.ts';
 import type { Problem } from './problem.ts';
 import { BackstopSchema, brokenConstraints, celValidations, NamePatterns } from './schema.ts';
 import { LabelSelectorSchema } from './selector.ts';
@@ -50,8 +50,8 @@ export const TaintPolicySpecSchema = Type.Object(
   {
     mode: Type.Enum([...TAINT_MODES], {
       description:
-        'What happens to an update that drops a protected taint. Deny: it is refused. Restore: the taint is restored in ' +
-        'the same request, the other changes pass. Audit: it passes, with a warning and a record. Where several ' +
+        'What happens to a request that makes a restricted change. Deny: it is refused. Restore: the taints are restored in ' +
+        'the same request, and the other changes pass. Audit: it passes, with a warning and a record. Where several ' +
         'policies protect one taint, Deny wins over Restore over Audit.',
     }),
     nodeSelector: Type.Optional(
@@ -59,7 +59,11 @@ export const TaintPolicySpecSchema = Type.Object(
         'The nodes that the policy is for, by their labels before or after the update. Without it, every node.',
       ),
     ),
-    taints: Type.Array(TaintRuleSchema, { description: 'The protected taints.', minItems: 1, maxItems: 64 }),
+    taints: Type.Array(TaintRuleSchema, {
+      description: 'The taints, and which changes of them are restricted.',
+      minItems: 1,
+      maxItems: 64,
+    }),
     // No default, because most policies have no such key.
     settleSeconds: Type.Optional(
       Type.Integer({
@@ -82,9 +86,9 @@ export const TaintPolicySpecSchema = Type.Object(
         },
         {
           description:
-            'Who may remove the taints, and add those that are guarded. What they remove stays off; a Present taint until somebody sets it or the node registers ' +
-            'anew, as the annotation taintkeeper.dev/removed of the node says. Present taints are set at registration whoever ' +
-            'registers the node.',
+            'The users who may make restricted changes. What they remove stays off. A required taint that they remove stays off ' +
+            'until somebody sets it or the node registers again; the annotation taintkeeper.dev/removed of the node records it. ' +
+            'Every node that registers gets its required taints, whoever registers it.',
           additionalProperties: false,
         },
       ),
@@ -101,20 +105,18 @@ export const TaintPolicySpecSchema = Type.Object(
     failurePolicy: Type.Optional(
       Type.Enum(['Fail', 'Ignore'], {
         description:
-          'What happens to an update that drops a protected taint, adds a guarded one, or leaves a policy that refuses that, ' +
-          'while taintkeeper cannot be called. Fail: it is ' +
+          'What happens to a request that makes a restricted change while taintkeeper cannot be called. Fail: it is ' +
           'refused. Ignore: it passes. Without it, Fail for mode Deny and Ignore for Restore; Audit policies are ' +
           'always Ignore. It has effect only where taintkeeper runs in the cluster and writes the webhook ' +
           'configurations itself.',
       }),
     ),
     backstop: Type.Optional(BackstopSchema),
-    leaving: Type.Optional(LeavingSchema),
     authorization: Type.Optional(AuthorizationSchema),
     deletedNodeRetentionSeconds: Type.Optional(DeletedNodeRetentionSchema),
   },
   {
-    description: 'Which taints are protected on which nodes, and how.',
+    description: 'Which taints nodes must have, and which changes of taints only exempt users may make.',
     additionalProperties: false,
     ...celValidations([...SPEC_CONSTRAINTS, NO_CONTRADICTION]),
   },
@@ -133,15 +135,15 @@ export function checkTaintPolicy(spec: TaintPolicySpec): Problem[] {
   ];
 }
 
-/** Two Present taints of one key and effect with different values, of which a node can have only one. */
+/** Two required taints of one key and effect with different values, of which a node can have only one. */
 function checkContradiction(rules: readonly TaintRule[], index: number): Problem[] {
   const rule = rules[index];
-  if (rule?.ensure !== 'Present' || rule.value === undefined) return [];
+  if (rule?.ensure !== 'Always' || rule.value === undefined) return [];
   const other = rules
     .slice(0, index)
     .findIndex(
       ({ ensure, key, effect, value }) =>
-        ensure === 'Present' && key === rule.key && effect === rule.effect && (value ?? rule.value) !== rule.value,
+        ensure === 'Always' && key === rule.key && effect === rule.effect && (value ?? rule.value) !== rule.value,
     );
   if (other === -1) return [];
   return [

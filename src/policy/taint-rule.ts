@@ -30,34 +30,53 @@ interface ConstrainedRule {
   readonly key: string;
   readonly effect?: string;
   readonly ensure?: string;
+  readonly restrict?: readonly string[];
   readonly mayEvict?: boolean;
   readonly except?: readonly string[];
   readonly tolerate?: string;
 }
 
+/** Changes of a taint that a rule can restrict. Unselection: the labels of the node change so that the policy no longer selects it. */
+const RESTRICTED_CHANGES = ['Removal', 'Addition', 'Unselection'] as const;
+export type RestrictedChange = (typeof RESTRICTED_CHANGES)[number];
+
+/** Whether only exempt users may make the change. The removal of a required taint is always restricted. */
+export function restricts(
+  { ensure, restrict = [] }: Pick<TaintRule, 'ensure' | 'restrict'>,
+  change: RestrictedChange,
+): boolean {
+  return restrict.includes(change) || (change === 'Removal' && ensure === 'Always');
+}
+
 const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
   {
-    holds: ({ key, ensure }) => ensure !== 'Present' || !isPattern(key),
-    cel: "!has(self.ensure) || self.ensure != 'Present' || !self.key.contains('*')",
-    message: 'a Present taint needs a key without "*", because taintkeeper sets it',
+    holds: ({ ensure, restrict, tolerate }) =>
+      ensure !== undefined || restrict !== undefined || tolerate === 'Authorized',
+    cel: "has(self.ensure) || has(self.restrict) || (has(self.tolerate) && self.tolerate == 'Authorized')",
+    message: 'a rule needs ensure, restrict or both: add ensure: Always, or restrict: [Removal]',
+  },
+  {
+    holds: ({ key, ensure }) => ensure !== 'Always' || !isPattern(key),
+    cel: "!has(self.ensure) || self.ensure != 'Always' || !self.key.contains('*')",
+    message: 'ensure needs a key without "*", because taintkeeper sets the taint',
     field: 'key',
   },
   {
-    holds: ({ key, ensure }) => ensure !== 'Present' || !NODE_STATE_TAINT_KEYS.includes(key),
-    cel: `!has(self.ensure) || self.ensure != 'Present' || !(self.key in [${NODE_STATE_TAINT_KEYS.map((key) => `'${key}'`).join(', ')}])`,
+    holds: ({ key, ensure }) => ensure !== 'Always' || !NODE_STATE_TAINT_KEYS.includes(key),
+    cel: `!has(self.ensure) || self.ensure != 'Always' || !(self.key in [${NODE_STATE_TAINT_KEYS.map((key) => `'${key}'`).join(', ')}])`,
     message:
-      'a Present taint cannot be one that Kubernetes sets and removes during the life of a node: kubectl uncordon, for example, would never work',
+      'ensure: Always is not allowed for a taint that Kubernetes sets and removes during the life of a node: kubectl uncordon, for example, would never work',
     field: 'key',
   },
   {
-    holds: ({ effect, ensure }) => ensure !== 'Present' || effect !== undefined,
-    cel: "!has(self.ensure) || self.ensure != 'Present' || has(self.effect)",
-    message: 'a Present taint needs an effect: add NoSchedule, PreferNoSchedule or NoExecute',
+    holds: ({ effect, ensure }) => ensure !== 'Always' || effect !== undefined,
+    cel: "!has(self.ensure) || self.ensure != 'Always' || has(self.effect)",
+    message: 'ensure needs an effect: add NoSchedule, PreferNoSchedule or NoExecute',
   },
   {
-    holds: ({ effect, ensure, mayEvict }) => mayEvict === undefined || (ensure === 'Present' && effect === 'NoExecute'),
-    cel: "!has(self.mayEvict) || (has(self.ensure) && self.ensure == 'Present' && has(self.effect) && self.effect == 'NoExecute')",
-    message: 'mayEvict is only for a Present taint with effect NoExecute: leave it out',
+    holds: ({ effect, ensure, mayEvict }) => mayEvict === undefined || (ensure === 'Always' && effect === 'NoExecute'),
+    cel: "!has(self.mayEvict) || (has(self.ensure) && self.ensure == 'Always' && has(self.effect) && self.effect == 'NoExecute')",
+    message: 'mayEvict is only for ensure: Always with effect NoExecute: leave it out',
     field: 'mayEvict',
   },
   {
@@ -91,7 +110,7 @@ const TRANSIENT = matchesAny(
 
 /** For the API server alone; the program says the same by {@link checkRule}, with the key. */
 const NOT_IDLE: CelRule = {
-  cel: `!self.key.contains('*') || (has(self.ensure) && self.ensure == 'Present') || !(${TRANSIENT})`,
+  cel: `!self.key.contains('*') || !(${TRANSIENT})`,
   message: 'protects nothing: a pattern never covers taints that come and go by themselves, so name an exact key',
   field: 'key',
 };
@@ -120,27 +139,31 @@ export const TaintRuleSchema = Type.Object(
     value: Type.Optional(LabelValue('Value of the taint. Without it, any value matches (and none is set).')),
     effect: Type.Optional(EffectSchema('Effect of the taint. Without it, any effect matches.')),
     ensure: Type.Optional(
-      Type.Enum(['Preserved', 'Present', 'Nothing'], {
-        default: 'Preserved',
+      Type.Enum(['Always'], {
         description:
-          'Preserved: once a selected node carries the taint, it stays. Present: in addition, every selected node gets ' +
-          'the taint when it registers, and in mode Restore whenever it lacks it (but for taints that come and go by ' +
-          'themselves, such as start-up taints); this needs a key without `*`, and an effect. A taint that Kubernetes sets and ' +
-          'removes itself, such as node.kubernetes.io/unschedulable, cannot be Present. Nothing: anybody may remove ' +
-          'it; the rule is there for `additions` or `tolerate`.',
+          'Whether taintkeeper sets the taint. Always: every selected node gets the taint when it registers, and in mode Restore ' +
+          'whenever it is missing. Only exempt users may remove ' +
+          'the taint. `ensure` needs a key without `*`, and an effect. It is not allowed for a taint that Kubernetes sets and ' +
+          'removes itself, such as node.kubernetes.io/unschedulable. Without `ensure`, taintkeeper never sets the taint.',
       }),
     ),
-    additions: Type.Optional(
-      Type.Enum(['Free', 'Guarded'], {
-        default: 'Free',
-        description:
-          'Guarded: only those whom the policy exempts may add the taint to a node that runs, or change its value to one that ' +
-          'the rule means. Of others, mode Deny refuses the update, Restore takes the addition out of it, Audit reports it. At ' +
-          'registration a node may carry what it likes; a Present taint that the node lacks is wanted, whoever adds it. A key ' +
-          'with `*` guards at once, and never what comes and goes by itself. An exact key such as ' +
-          'node.kubernetes.io/unreachable does: then exempt whoever sets it, here ' +
-          'system:serviceaccount:kube-system:node-controller, or failing nodes keep their pods.',
-      }),
+    restrict: Type.Optional(
+      Type.Unsafe<readonly RestrictedChange[]>(
+        Type.Array(Type.Enum([...RESTRICTED_CHANGES]), {
+          description:
+            'Changes that only exempt users may make. Removal: removing the taint, or changing its value; `ensure: Always` implies ' +
+            'it. Addition: adding the taint to a node that is registered, or changing its value to one that the rule covers. ' +
+            'Unselection: changing the labels of a node with the taint so that the nodeSelector no longer selects it; labels that a ' +
+            'kubelet writes with its status are not restricted. For a change by another user, mode Deny refuses the request, Restore ' +
+            'undoes a removal or an addition and refuses an unselection, and Audit reports it. A node may register with any taint. ' +
+            'Addition and Unselection apply at once, also to a key with `*`, and never to taints that come and go by themselves, unless the key is ' +
+            'exact. For a key such as node.kubernetes.io/unreachable, exempt the user that sets it, here ' +
+            'system:serviceaccount:kube-system:node-controller. Otherwise failing nodes keep their pods.',
+          minItems: 1,
+          maxItems: RESTRICTED_CHANGES.length,
+          uniqueItems: true,
+        }),
+      ),
     ),
     tolerate: Type.Optional(
       Type.Enum(['Anyone', 'Authorized'], {
@@ -155,7 +178,7 @@ export const TaintRuleSchema = Type.Object(
       Type.Boolean({
         default: false,
         description:
-          'For a Present taint with effect NoExecute, in mode Restore: whether taintkeeper adds it to nodes that already run, ' +
+          'For ensure: Always with effect NoExecute, in mode Restore: whether taintkeeper adds it to nodes that already run, ' +
           'also where they have lost it. The pods on them that do not tolerate it are evicted then, on one node after the ' +
           'other, at the pace that taintkeeper runs with (--node-eviction-rate). Without it, nodes get the taint when they ' +
           'register, and a missing one is reported.',
@@ -180,9 +203,9 @@ export function checkRule(rule: TaintRule, path: Path): Problem[] {
 }
 
 /** A pattern for nothing but taints that come and go by themselves, which no pattern ever covers. */
-function checkPattern({ key, ensure }: TaintRule, path: Path): Problem[] {
+function checkPattern({ key }: TaintRule, path: Path): Problem[] {
   // The pattern itself, taken for a key: if that comes and goes by itself, so does all that it could match.
-  if (!isPattern(key) || ensure === 'Present' || !isTransientTaintKey(key)) return [];
+  if (!isPattern(key) || !isTransientTaintKey(key)) return [];
   return [{ path, message: `"${key}" ${NOT_IDLE.message}` }];
 }
 

@@ -146,7 +146,7 @@ function ruleFor({ key, value, effect }: PlacedTaint, { mayEvict }: DerivationOp
     key,
     ...(value ? { value } : {}),
     effect: effect as 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute',
-    ensure: 'Present' as const,
+    ensure: 'Always' as const,
     ...(mayEvict && effect === 'NoExecute' ? { mayEvict } : {}),
   };
 }

@@ -3,7 +3,7 @@ import { all, any, bind, cel, type Expression, FALSE, not, TRUE, type Variable }
 import { literals } from '../cel/lists.ts';
 import { lacksPresentTaint, protectedKeys, whenTaintsChange } from '../conditions/dropped-taints.ts';
 import { additionVariables } from '../conditions/guarded-taints.ts';
-import { carriesProtected, guardsOf, mayReturn, rulesOf } from '../conditions/node-policies.ts';
+import { additionRulesOf, carriesProtected, mayReturn, rulesOf } from '../conditions/node-policies.ts';
 import { onUpdate, RESTORES_NATIVELY } from '../conditions/node-update.ts';
 import { lasting } from '../conditions/protected-taints.ts';
 import { IS_NODE, LABELS, meetsBeforeOrAfter } from '../conditions/selection.ts';
@@ -42,7 +42,7 @@ export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEn
     policies.filter(({ failurePolicy }) => (failurePolicy === 'Fail') === fails),
   ) as [CompiledTaintPolicy[], CompiledTaintPolicy[]];
   // Whoever guards a taint, it is wanted by whoever declares it.
-  const additions = additionVariables(policies, guardsOf(policies));
+  const additions = additionVariables(policies, additionRulesOf(policies));
   const protects = protection(failing, additions);
   const updates = onUpdateOf(failing);
   return [
@@ -61,7 +61,7 @@ export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEn
 }
 
 /**
- * A node registers that lacks a Present taint, has a taint that is to be remembered, says itself what it remembers or was rid of, or may
+ * A node registers that lacks a required taint, has a taint that is to be remembered, says itself what it remembers or was rid of, or may
  * have been there before.
  */
 function registration(binding: readonly CompiledTaintPolicy[]): WebhookEntry[] {
@@ -81,7 +81,7 @@ function registration(binding: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   });
 }
 
-/** A node registers that still lacks a Present taint, or perhaps one that it carried before. */
+/** A node registers that still lacks a required taint, or perhaps one that it carried before. */
 function registrationReport(policies: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   const lacks = onCreation(any([lacksPresentTaint(policies), mayReturn(policies)]));
   return entry(lacks, {
@@ -111,7 +111,7 @@ function onCreation(condition: Expression): Chosen {
  * it pass, which is to be told as well.
  */
 function restoration(binding: readonly CompiledTaintPolicy[], additions: readonly Variable[]): WebhookEntry[] {
-  const keys = protectedKeys([...rulesOf(binding), ...guardsOf(binding)]);
+  const keys = protectedKeys([...rulesOf(binding), ...additionRulesOf(binding)]);
   const told = binding.some((policy) => policy.restoresNatively) ? all([not(IS_NODE), RESTORES_NATIVELY]) : FALSE;
   // Of what Deny policies refuse to whoever asks, validation alone has something to say.
   const admitting = binding.filter(({ mode, exemptsAnybody }) => mode === 'Restore' || exemptsAnybody);
@@ -147,11 +147,10 @@ function restoration(binding: readonly CompiledTaintPolicy[], additions: readonl
 
 /** Somebody whom the policy does not exempt drops a protected taint, adds one that is guarded, or takes the node out of it. */
 function protection(failing: readonly CompiledTaintPolicy[], additions: readonly Variable[]): Chosen {
-  const keys = protectedKeys([...rulesOf(failing), ...guardsOf(failing)]);
-  const staying = failing.filter(({ leaving }) => leaving === 'Refuse');
+  const keys = protectedKeys([...rulesOf(failing), ...additionRulesOf(failing)]);
   return onUpdate((questions, size) => {
     const exact = any([questions.unlessExempt(failing), questions.guarded(failing)]);
-    return any([whenTaintsChange({ exact, protectedKeys: keys, additions, size }), questions.leaves(staying, size)]);
+    return any([whenTaintsChange({ exact, protectedKeys: keys, additions, size }), questions.unselects(failing, size)]);
   });
 }
 
@@ -169,7 +168,7 @@ function report(
 ): WebhookEntry[] {
   const watching = policies.filter(({ mode }) => mode === 'Audit');
   const binding = policies.filter(({ mode }) => mode !== 'Audit');
-  const keys = protectedKeys([...rulesOf(policies), ...guardsOf(policies)]);
+  const keys = protectedKeys([...rulesOf(policies), ...additionRulesOf(policies)]);
   const concerns = onUpdate((questions, size) => {
     const exact = any([
       questions.byAnyone(watching),
@@ -179,7 +178,8 @@ function report(
     ]);
     return any([
       whenTaintsChange({ exact, protectedKeys: keys, additions, size }),
-      questions.leaves([...watching, ...binding.filter(({ leaving }) => leaving === 'Refuse')], size),
+      questions.leaves(watching, size),
+      questions.unselects(binding, size),
     ]);
   });
   const updates = onUpdateOf(policies);

@@ -14,7 +14,7 @@ const SPECS: readonly { kind: Policy['kind']; name: string; spec: object }[] = [
     spec: {
       mode: 'Deny',
       nodeSelector: { matchLabels: { pool: 'control-plane' } },
-      taints: [{ key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' }],
+      taints: [{ key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule', restrict: ['Removal'] }],
     },
   },
   {
@@ -23,7 +23,7 @@ const SPECS: readonly { kind: Policy['kind']; name: string; spec: object }[] = [
     spec: {
       mode: 'Restore',
       nodeSelector: { matchLabels: { pool: 'gpu' } },
-      taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' }],
+      taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' }],
       exempt: { users: ['system:serviceaccount:kube-system:cluster-autoscaler'] },
     },
   },
@@ -33,7 +33,7 @@ const SPECS: readonly { kind: Policy['kind']; name: string; spec: object }[] = [
     spec: {
       mode: 'Deny',
       nodeSelector: { matchLabels: { pool: 'storage' } },
-      taints: [{ key: 'dedicated', value: 'storage', effect: 'NoSchedule', ensure: 'Present' }],
+      taints: [{ key: 'dedicated', value: 'storage', effect: 'NoSchedule', ensure: 'Always' }],
     },
   },
   {
@@ -42,13 +42,13 @@ const SPECS: readonly { kind: Policy['kind']; name: string; spec: object }[] = [
     spec: {
       mode: 'Audit',
       nodeSelector: { matchLabels: { pool: 'edge' } },
-      taints: [{ key: 'example.com/edge', effect: 'NoExecute', ensure: 'Present' }],
+      taints: [{ key: 'example.com/edge', effect: 'NoExecute', ensure: 'Always' }],
     },
   },
   {
     kind: 'TaintPolicy',
     name: 'team-taints',
-    spec: { mode: 'Restore', taints: [{ key: 'team.example.com/*', ensure: 'Preserved' }] },
+    spec: { mode: 'Restore', taints: [{ key: 'team.example.com/*', restrict: ['Removal'] }] },
   },
   {
     kind: 'TolerationPolicy',
@@ -66,7 +66,7 @@ const SPECS: readonly { kind: Policy['kind']; name: string; spec: object }[] = [
 const BROKEN = {
   kind: 'TaintPolicy',
   name: 'idle',
-  spec: { mode: 'Deny', taints: [{ key: 'node.kubernetes.io/*' }] },
+  spec: { mode: 'Deny', taints: [{ key: 'node.kubernetes.io/*', restrict: ['Removal'] }] },
 } as const;
 
 export interface SamplePolicies {

@@ -27,7 +27,7 @@ describeWithControlPlane('a removal that is announced and not made', {}, (cp) =>
   beforeAll(async () => {
     installation = await install(cp());
     await installation.start(['a']);
-    await createTaintPolicy(cp(), 'gpu', { taints: [{ key: GPU.key }] });
+    await createTaintPolicy(cp(), 'gpu', { taints: [{ key: GPU.key, restrict: ['Removal'] }] });
     await createNodes(cp(), ['old', 'new'], 'gpu', [GPU]);
     for (const name of ['old', 'new']) await waitForAnnotation(cp(), name, REMEMBERED, GPU_TEXT);
     for (const name of ['old', 'new']) {

@@ -30,7 +30,7 @@ const POLICIES = [
   policyObject('TaintPolicy', 'storage', {
     mode: 'Deny',
     nodeSelector: { matchLabels: { pool: 'storage' } },
-    taints: [{ key: 'storage' }],
+    taints: [{ key: 'storage', restrict: ['Removal'] }],
     // What refuses without taintkeeper is the native policy, and nothing else.
     failurePolicy: 'Ignore',
     backstop: 'Native',
@@ -38,7 +38,7 @@ const POLICIES = [
   policyObject('TaintPolicy', 'gpu', {
     mode: 'Restore',
     nodeSelector: { matchLabels: { pool: 'gpu' } },
-    taints: [{ ...GPU, ensure: 'Present' }],
+    taints: [{ ...GPU, ensure: 'Always' }],
     backstop: 'Native',
   }),
   policyObject('TolerationPolicy', 'flannel', {

@@ -13,10 +13,18 @@ import { policyObject } from './policy-objects.ts';
 import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
 
 const DEFAULT = `${POLICIES_PATH.TaintPolicy}/control-plane-taints`;
-const OWN_SPEC = { mode: 'Restore', taints: [{ key: 'dedicated' }], exempt: { users: ['autoscaler'] } };
+const OWN_SPEC = {
+  mode: 'Restore',
+  taints: [{ key: 'dedicated', restrict: ['Removal'] }],
+  exempt: { users: ['autoscaler'] },
+};
 /** The defaults as an operator has changed them. */
 const CHANGES: Readonly<Record<string, object>> = {
-  [DEFAULT]: { mode: 'Deny', taints: [{ key: 'node-role.kubernetes.io/control-plane' }], failurePolicy: 'Ignore' },
+  [DEFAULT]: {
+    mode: 'Deny',
+    taints: [{ key: 'node-role.kubernetes.io/control-plane', restrict: ['Removal'] }],
+    failurePolicy: 'Ignore',
+  },
   [`${POLICIES_PATH.TolerationPolicy}/cni-tolerations`]: {
     mode: 'Mutate',
     daemonSets: { namespaces: ['kube-system', 'my-cni'] },
@@ -87,7 +95,7 @@ describeWithControlPlane("the install guide's backup", {}, (cp) => {
   });
 
   it('comes back into the installation that it was taken from, changed meanwhile', async () => {
-    await change(DEFAULT, { mode: 'Restore', taints: [{ key: 'other' }] });
+    await change(DEFAULT, { mode: 'Restore', taints: [{ key: 'other', restrict: ['Removal'] }] });
     await cp().request(admin, 'DELETE', `${POLICIES_PATH.TaintPolicy}/own`);
     await restore(saved);
     await expectRestored();

@@ -36,7 +36,7 @@ describeWithControlPlane('a guarded value that was changed while taintkeeper was
   beforeAll(async () => {
     installation = await install(cp());
     await installation.start(['a']);
-    const guarded = { taints: [{ key: KEY, additions: 'Guarded' }], exempt: { users: [developer.name] } };
+    const guarded = { taints: [{ key: KEY, restrict: ['Removal', 'Addition'] }], exempt: { users: [developer.name] } };
     await createTaintPolicy(cp(), 'batch', guarded);
     await createTaintPolicy(cp(), 'strict', { ...guarded, mode: 'Deny', failurePolicy: 'Ignore' });
     await createNodes(cp(), ['b-7', 'b-8'], 'batch', [taint('job-1')]);

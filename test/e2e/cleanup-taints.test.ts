@@ -17,7 +17,7 @@ const POOL = 'handover';
 const SPEC = {
   mode: 'Restore',
   nodeSelector: { matchLabels: { pool: POOL } },
-  taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' }],
+  taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' }],
 };
 const TAINT = 'dedicated=gpu:NoSchedule';
 

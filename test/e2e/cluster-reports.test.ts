@@ -35,7 +35,7 @@ describeWithControlPlane('reports for auditors', { components: ['kube-controller
     const body = { metadata: { name: 'cni' }, spec: { selector: { matchLabels: { app: 'cni' } }, template } };
     const { status } = await cp().request(admin, 'POST', '/apis/apps/v1/namespaces/kube-system/daemonsets', { body });
     expect(status).toBe(201);
-    const taints = [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' }];
+    const taints = [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' }];
     for (const policy of [
       policyObject('TaintPolicy', 'gpu-pool', { mode: 'Audit', taints }),
       policyObject('TolerationPolicy', 'cni', {

@@ -17,7 +17,7 @@ interface Status {
 const GPU_POOL = {
   mode: 'Audit',
   nodeSelector: { matchLabels: { pool: 'gpu' } },
-  taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' }],
+  taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' }],
 };
 
 describeWithControlPlane('the status of policies', {}, (cp) => {
@@ -59,7 +59,11 @@ describeWithControlPlane('the status of policies', {}, (cp) => {
     };
     expect(await cp().request(admin, 'POST', '/api/v1/nodes', { body })).toMatchObject({ status: 201 });
     const nodeSelector = { matchLabels: { pool: 'none' } };
-    await create('misspelt', { mode: 'Audit', nodeSelector, taints: [{ key: 'example.com/ownpool' }] });
+    await create('misspelt', {
+      mode: 'Audit',
+      nodeSelector,
+      taints: [{ key: 'example.com/ownpool', restrict: ['Removal'] }],
+    });
     const { conditions } = await waitForStatus('misspelt', (status) => status.conditions.length > 1);
     expect(conditions).toMatchObject([
       {
@@ -95,7 +99,7 @@ describeWithControlPlane('the status of policies', {}, (cp) => {
     const [before, leader] = [await version(), await leaderOf(cp())];
     const names = Array.from({ length: 60 }, (_, index) => `many-${index}`);
     for (const name of names) {
-      const taints = [{ key: `example.com/${name}`, effect: 'NoSchedule', ensure: 'Present' }];
+      const taints = [{ key: `example.com/${name}`, effect: 'NoSchedule', ensure: 'Always' }];
       await create(name, { ...GPU_POOL, nodeSelector: { matchLabels: { [name]: 'x' } }, taints });
     }
     for (const name of names) await waitForStatus(name, ({ conditions }) => conditions[0]?.status === 'True');

@@ -35,7 +35,7 @@ describeWithControlPlane('a taint that another controller takes away as soon as 
     // Beside another one: who empties a list leaves no trace in managedFields.
     await createNodes(cp(), ['n1'], 'fought', [OTHER]);
     rival = startRival('n1');
-    await createTaintPolicy(cp(), 'fought', { taints: [{ ...GPU, ensure: 'Present' }] });
+    await createTaintPolicy(cp(), 'fought', { taints: [{ ...GPU, ensure: 'Always' }] });
     await waitForStatus(
       cp(),
       'fought',

@@ -154,7 +154,10 @@ describeWithControlPlane('CRDs', {}, (cp) => {
 
     const daemonSets = { namespaces: ['cilium'] };
     const listed = [
-      policyObject('TaintPolicy', 'listed-taint', { mode: 'Restore', taints: [{ key: 'dedicated' }] }),
+      policyObject('TaintPolicy', 'listed-taint', {
+        mode: 'Restore',
+        taints: [{ key: 'dedicated', restrict: ['Removal'] }],
+      }),
       policyObject('TolerationPolicy', 'listed-daemons', { mode: 'Audit', daemonSets }),
       policyObject('RecoveryPolicy', 'listed-recovery', { daemonSets }),
     ];

@@ -179,7 +179,7 @@ function doctorTests(cp: () => ControlPlane): void {
                 matchLabels: { pool: 'gpu' },
                 matchExpressions: [{ key: 'pool', operator: 'DoesNotExist' }],
               },
-              taints: [{ key: 'dedicated', effect: 'NoSchedule' }],
+              taints: [{ key: 'dedicated', effect: 'NoSchedule', restrict: ['Removal'] }],
             },
           },
         }),

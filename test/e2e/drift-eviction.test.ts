@@ -32,7 +32,7 @@ describeWithControlPlane(
       await createNode('running', []);
       await createPod('running');
       await installation.start(['a']);
-      await createTaintPolicy(cp(), 'out', { taints: [{ ...OUT, ensure: 'Present' }] });
+      await createTaintPolicy(cp(), 'out', { taints: [{ ...OUT, ensure: 'Always' }] });
     });
     afterAll(() => installation?.stop());
 
@@ -90,7 +90,7 @@ describeWithControlPlane(
     });
 
     it('is added, and evicts, once the policy consents', async () => {
-      const body = { spec: { taints: [{ ...OUT, ensure: 'Present', mayEvict: true }] } };
+      const body = { spec: { taints: [{ ...OUT, ensure: 'Always', mayEvict: true }] } };
       expect((await attempt(cp(), admin, 'PATCH', `${POLICIES_PATH.TaintPolicy}/out`, body, MERGE_PATCH)).error).toBe(
         '',
       );

@@ -25,7 +25,12 @@ describeWithControlPlane('a change of the leader while 500 nodes are put right',
   beforeAll(async () => {
     installation = await install(cp());
     await installation.start(['a']);
-    await createTaintPolicy(cp(), 'many', { taints: [{ ...GPU, ensure: 'Present' }, { key: OWN.key }] });
+    await createTaintPolicy(cp(), 'many', {
+      taints: [
+        { ...GPU, ensure: 'Always' },
+        { key: OWN.key, restrict: ['Removal'] },
+      ],
+    });
     nodes = await watchNodeVersions(cp());
     await createNodes(cp(), NAMES, 'many', [GPU, OWN]);
     await waitForAll(({ annotations }) => annotations[REMEMBERED] === `${GPU_TEXT}, ${OWN_TEXT}`);

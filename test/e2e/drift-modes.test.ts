@@ -30,7 +30,7 @@ describeWithControlPlane('a policy whose mode changes back and forth', {}, (cp) 
   beforeAll(async () => {
     installation = await install(cp());
     await installation.start(['a']);
-    await createTaintPolicy(cp(), 'pool', { mode: 'Deny', taints: [{ key: GPU.key }] });
+    await createTaintPolicy(cp(), 'pool', { mode: 'Deny', taints: [{ key: GPU.key, restrict: ['Removal'] }] });
     nodes = await watchNodeVersions(cp());
     await createNodes(cp(), NAMES, 'pool', [GPU]);
     await waitUntil(

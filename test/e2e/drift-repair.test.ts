@@ -89,7 +89,10 @@ describeWithControlPlane('nodes that changed while taintkeeper was down', {}, (c
     installation = await install(cp());
     const [first] = await installation.start(['a']);
     await createTaintPolicy(cp(), 'keep', {
-      taints: [{ ...GPU, ensure: 'Present' }, { key: 'own.example.com/*' }],
+      taints: [
+        { ...GPU, ensure: 'Always' },
+        { key: 'own.example.com/*', restrict: ['Removal'] },
+      ],
       settleSeconds: 0,
     });
     const names = [...OUTAGES.map(({ name }) => name), 'busy'];

@@ -21,7 +21,7 @@ import { GPU, getNode, kubectl, taintsOf } from './nodes.ts';
 const GPU_TEXT = 'dedicated=gpu:NoSchedule';
 const OWN = { key: 'own.example.com/kept', effect: 'NoSchedule' };
 const OWN_TEXT = 'own.example.com/kept:NoSchedule';
-const PRESENT = { taints: [{ ...GPU, ensure: 'Present' }] };
+const PRESENT = { taints: [{ ...GPU, ensure: 'Always' }] };
 
 describeWithControlPlane('drift that is only reported', {}, (cp) => {
   let installation: Installation;
@@ -36,7 +36,10 @@ describeWithControlPlane('drift that is only reported', {}, (cp) => {
         mode,
         nodeSelector: { matchLabels: { pool: mode } },
         ...(mode === 'Audit' ? {} : { failurePolicy: 'Ignore' }),
-        taints: [{ ...GPU, ensure: 'Present' }, { key: OWN.key }],
+        taints: [
+          { ...GPU, ensure: 'Always' },
+          { key: OWN.key, restrict: ['Removal'] },
+        ],
       });
     }
   });

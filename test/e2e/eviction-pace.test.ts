@@ -71,7 +71,7 @@ describeWithControlPlane('a taint that evicts, new to 1,000 nodes that run', {},
   }
 
   it('reaches one in each zone within seconds, and not 387 of them', async () => {
-    await createTaintPolicy(cp(), 'out', { taints: [{ ...OUT, ensure: 'Present', mayEvict: true }] });
+    await createTaintPolicy(cp(), 'out', { taints: [{ ...OUT, ensure: 'Always', mayEvict: true }] });
     await waitForOut(1);
     await delay(LOOK_MS);
     await nodes.caughtUp();

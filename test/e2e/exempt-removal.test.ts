@@ -21,7 +21,7 @@ const GPU_TEXT = 'dedicated=gpu:NoSchedule';
 const OTHER_TEXT = 'example.com/other:NoSchedule';
 const autoscaler = serviceAccount('kube-system', 'cluster-autoscaler');
 
-describeWithControlPlane('a Present taint that the exempt autoscaler removes', {}, (cp) => {
+describeWithControlPlane('a required taint that the exempt autoscaler removes', {}, (cp) => {
   let installation: Installation;
 
   beforeAll(async () => {

@@ -15,7 +15,7 @@ const POLICY = {
   spec: {
     mode: 'Deny',
     nodeSelector: { matchLabels: { pool: 'gpu' } },
-    taints: [{ key: 'gpu', value: 'true', effect: 'NoSchedule', ensure: 'Present' }],
+    taints: [{ key: 'gpu', value: 'true', effect: 'NoSchedule', ensure: 'Always' }],
   },
 };
 

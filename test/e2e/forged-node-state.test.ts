@@ -40,14 +40,14 @@ describeWithControlPlane('annotations of a Node that somebody forges', {}, (cp) 
     for (const mode of ['Deny', 'Restore']) {
       await createTaintPolicy(cp(), `guard-${mode.toLowerCase()}`, {
         mode,
-        taints: [{ key: 'example.com/reserved', ensure: 'Nothing', additions: 'Guarded' }],
+        taints: [{ key: 'example.com/reserved', restrict: ['Addition'] }],
         exempt: { users: [OWNER] },
       });
     }
-    await createTaintPolicy(cp(), 'kept', { taints: [{ key: 'example.com/kept' }] });
-    await createTaintPolicy(cp(), 'team', { taints: [{ key: 'team.example.com/*' }] });
+    await createTaintPolicy(cp(), 'kept', { taints: [{ key: 'example.com/kept', restrict: ['Removal'] }] });
+    await createTaintPolicy(cp(), 'team', { taints: [{ key: 'team.example.com/*', restrict: ['Removal'] }] });
     await createTaintPolicy(cp(), 'required', {
-      taints: [{ ...REQUIRED, ensure: 'Present' }],
+      taints: [{ ...REQUIRED, ensure: 'Always' }],
       exempt: { users: [OWNER] },
     });
     await waitUntilGuarded('guard-deny');

@@ -138,7 +138,7 @@ describeWithControlPlane('taints that are guarded both ways', {}, (cp) => {
   it('end, and are all the time, as their owner last wrote them: twenty writers with stale copies, a thousand merge patches', {
     timeout: TEST_TIMEOUT_MS,
   }, async (context) => {
-    const taints = KEYS.map((key) => ({ key, additions: 'Guarded' }));
+    const taints = KEYS.map((key) => ({ key, restrict: ['Removal', 'Addition'] }));
     const exempt = { users: [owner.name] };
     for (const pool of POOLS) {
       const mode = MODES[pool];
@@ -186,7 +186,7 @@ describeWithControlPlane('taints that are guarded both ways', {}, (cp) => {
     }
 
     // Nor does the leader bring anything back that the owner took away, or take anything away.
-    await createTaintPolicy(cp(), 'last', { taints: [{ key: 'last', effect: 'NoSchedule', ensure: 'Present' }] });
+    await createTaintPolicy(cp(), 'last', { taints: [{ key: 'last', effect: 'NoSchedule', ensure: 'Always' }] });
     await createNodes(cp(), ['last'], 'none');
     for (const name of NAMES) await patchNode(cp(), admin, name, { metadata: { labels: { looked: 'at' } } });
     await patchNode(cp(), admin, 'last', { metadata: { labels: { pool: 'last' } } });
@@ -213,7 +213,7 @@ describeWithControlPlane('taints that are guarded both ways', {}, (cp) => {
     beforeAll(async () => {
       await createTaintPolicy(cp(), 'protect-node-taints', {
         mode: 'Deny',
-        taints: [{ key: '*', additions: 'Guarded' }],
+        taints: [{ key: '*', restrict: ['Removal', 'Addition'] }],
         settleSeconds: 0,
         exempt: { groups: ['system:masters'] },
       });
@@ -226,7 +226,7 @@ describeWithControlPlane('taints that are guarded both ways', {}, (cp) => {
       const { passed, error } = await kubectl(cp(), developer, taint('k1', 'foo=bar:NoExecute'));
       expect([passed, await taintsOf(cp(), 'k1')]).toEqual([false, ['foo=bar:NoSchedule']]);
       expect(error).toContain(
-        'node k1 must not get taint foo=bar:NoExecute, guarded by TaintPolicy "protect-node-taints" (spec.taints[0], mode Deny). ' +
+        'node k1 must not get taint foo=bar:NoExecute, whose addition is restricted by TaintPolicy "protect-node-taints" (spec.taints[0], mode Deny). ' +
           'Only those whom TaintPolicy "protect-node-taints" exempts may add it: group system:masters.',
       );
       expect(await kubectl(cp(), developer, taint('k1', 'foo-'))).toMatchObject({ passed: false });

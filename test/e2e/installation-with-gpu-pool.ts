@@ -9,7 +9,7 @@ const GPU_POOL = {
   spec: {
     mode: 'Audit',
     nodeSelector: { matchLabels: { pool: 'gpu' } },
-    taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' }],
+    taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' }],
   },
 };
 

@@ -15,7 +15,7 @@ import { createPolicy, installCrds } from './policy-resources.ts';
 const WARNING = new URL('../../manifests/warnings/node-pools.yaml', import.meta.url).pathname;
 const NODE_POOLS = '/apis/karpenter.sh/v1/nodepools';
 const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' } as const;
-const PRESENT = { ...GPU, ensure: 'Present' } as const;
+const PRESENT = { ...GPU, ensure: 'Always' } as const;
 const TIMEOUT_MS = 30_000;
 
 const nodePool = (name: string, spec: object, labels: object = {}, more: object = {}) => ({
@@ -50,7 +50,7 @@ const asks = (key: string, operator: string, ...values: string[]) =>
   spec({ matchExpressions: [{ key, operator, ...(values.length > 0 ? { values } : {}) }] });
 
 describe('the warning of a TaintPolicy', skipFor(obstacleToKarpenter()), () => {
-  describeWithControlPlane('that a NodePool does not declare its Present taint', {}, (cp) => {
+  describeWithControlPlane('that a NodePool does not declare its required taint', {}, (cp) => {
     beforeAll(async () => {
       await installCrds(cp());
       await defineNodePools(cp());
@@ -123,9 +123,9 @@ describe('the warning of a TaintPolicy', skipFor(obstacleToKarpenter()), () => {
       { what: 'in mode Audit', policy: spec(undefined, { mode: 'Audit' }), fewer: true },
       {
         what: 'any value',
-        policy: spec(undefined, { taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' }] }),
+        policy: spec(undefined, { taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }] }),
       },
-      { what: 'no Present taint', policy: spec(undefined, { taints: [{ key: 'dedicated' }] }) },
+      { what: 'no required taint', policy: spec(undefined, { taints: [{ key: 'dedicated', restrict: ['Removal'] }] }) },
       {
         what: 'a taint that keeps nobody away',
         policy: spec(undefined, { taints: [{ ...PRESENT, effect: 'PreferNoSchedule' }] }),

@@ -47,7 +47,7 @@ const lackOf = ({ conditions = [] }: PolicyStatus) => conditions.find(({ type })
 
 describe('Karpenter', skipFor(obstacleToKarpenter()), () => {
   describeWithControlPlane(
-    'and a Present taint that its NodePool does not declare',
+    'and a required taint that its NodePool does not declare',
     { components: COMPONENTS },
     (cp) => {
       let installation: Installation;
@@ -115,7 +115,7 @@ describe('Karpenter', skipFor(obstacleToKarpenter()), () => {
 
       it('is told in the status of the policy and in an Event, before there is any node', async () => {
         const started = performance.now();
-        await createTaintPolicy(cp(), 'gpu', { taints: [{ ...GPU, ensure: 'Present' }] });
+        await createTaintPolicy(cp(), 'gpu', { taints: [{ ...GPU, ensure: 'Always' }] });
         const status = await waitForStatus(cp(), 'gpu', (one) => lackOf(one) !== undefined);
         figures.push(`told ${Math.round(performance.now() - started)} ms after the policy was created`);
         expect(lackOf(status)).toMatchObject({ status: 'True', reason: 'Undeclared' });

@@ -30,7 +30,7 @@ describeWithControlPlane(
     beforeAll(async () => {
       installation = await install(cp());
       await installation.start(['a']);
-      const taints = [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' }];
+      const taints = [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' }];
       await createTaintPolicy(cp(), 'padded', { taints, failurePolicy: 'Ignore' });
       await createNodes(cp(), ['first'], 'padded', [GPU]);
       await waitUntilRestored(cp(), 'first', 'dedicated');

@@ -25,7 +25,11 @@ const POLICIES = {
     existing: 'Patch',
   }),
   recovering: policyObject('RecoveryPolicy', 'recovering', { daemonSets }),
-  backed: policyObject('TaintPolicy', 'backed', { mode: 'Deny', taints: [{ key: 'dedicated' }], backstop: 'Native' }),
+  backed: policyObject('TaintPolicy', 'backed', {
+    mode: 'Deny',
+    taints: [{ key: 'dedicated', restrict: ['Removal'] }],
+    backstop: 'Native',
+  }),
 };
 
 describeWithControlPlane('what the default installation may not do', {}, (cp) => {

@@ -66,7 +66,10 @@ describeWithControlPlane(
       timeout: TEST_TIMEOUT_MS,
     }, async () => {
       await createTaintPolicy(cp(), 'pool', {
-        taints: [{ ...GPU, ensure: 'Present' }, { key: 'own.example.com/*' }],
+        taints: [
+          { ...GPU, ensure: 'Always' },
+          { key: 'own.example.com/*', restrict: ['Removal'] },
+        ],
         settleSeconds: 0,
       });
       // These are for the controller: they are older than the policy.

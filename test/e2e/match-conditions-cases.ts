@@ -8,12 +8,11 @@ import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
 import type { TolerationPolicySpec } from '../../src/policy/toleration-policy.ts';
 import type { User } from '../control-plane/users.ts';
 import {
-  additions,
   backstop,
   guardRule,
-  leavable,
-  leaving,
   presentRule,
+  restrict,
+  selective,
   settleSeconds,
   settling,
 } from '../unit/admission/generators.ts';
@@ -254,10 +253,7 @@ const taintRule = fc.oneof(
   // Rules that ask for little: what they protect is dropped often.
   { arbitrary: meant, weight: 3 },
   fc
-    .tuple(
-      meant,
-      fc.record({ value, effect, ensure: fc.constant('Preserved' as const), additions }, { requiredKeys: [] }),
-    )
+    .tuple(meant, fc.record({ value, effect, restrict }, { requiredKeys: ['restrict'] }))
     .map(([which, how]) => ({ ...which, ...how })),
   { arbitrary: guardRule(meant), weight: 3 },
   { arbitrary: presentRule(key), weight: 2 },
@@ -272,20 +268,19 @@ const taintPolicy = fc
         minLength: 1,
         maxLength: 3,
         selector: (rule) =>
-          'ensure' in rule && rule.ensure === 'Present' ? `${rule.key}:${rule.effect}` : JSON.stringify(rule),
+          'ensure' in rule && rule.ensure === 'Always' ? `${rule.key}:${rule.effect}` : JSON.stringify(rule),
       }),
       exempt,
       removalByAnnotation: fc.constantFrom('Allowed', 'Forbidden'),
       failurePolicy: fc.constantFrom('Fail', 'Ignore'),
       settleSeconds,
       backstop,
-      leaving,
     } as never,
     { requiredKeys: ['mode', 'taints'] },
   )
   // An Audit policy may not say Fail.
   .map((spec) =>
-    withoutUndefined({ ...leavable(settling(spec)), ...(spec.mode === 'Audit' ? { failurePolicy: undefined } : {}) }),
+    withoutUndefined({ ...selective(settling(spec)), ...(spec.mode === 'Audit' ? { failurePolicy: undefined } : {}) }),
   );
 
 /** With those that some pods tolerate by themselves, and one that has no value by convention. */
@@ -300,7 +295,7 @@ const exemptingPolicy = fc.record<TaintPolicySpec>({
   nodeSelector: labelSelector.map((selector) => selector ?? {}),
   taints: fc.uniqueArray(
     fc.record(
-      { key: fc.constantFrom(...LASTING_KEYS), value, effect, ensure: fc.constant('Present' as const) },
+      { key: fc.constantFrom(...LASTING_KEYS), value, effect, ensure: fc.constant('Always' as const) },
       { requiredKeys: ['key', 'effect', 'ensure'] },
     ),
     { minLength: 4, maxLength: 12, size: 'max', selector: (rule) => `${rule.key}:${rule.effect}` },

@@ -26,7 +26,7 @@ function policiesForPools(count: number): Policy[] {
     spec: {
       mode: 'Deny',
       nodeSelector: { matchLabels: { pool: `pool-${index}` } },
-      taints: [{ key: `example.com/dedicated-${index}` }],
+      taints: [{ key: `example.com/dedicated-${index}`, restrict: ['Removal'] }],
       exempt: { users: [`*:controller-of-${index}`] },
     },
   }));
@@ -36,7 +36,7 @@ const everything = (settleSeconds: number, more: object = {}): Policy[] => [
   {
     kind: 'TaintPolicy',
     name: 'everything',
-    spec: { mode: 'Deny', taints: [{ key: '*', ...more }], settleSeconds },
+    spec: { mode: 'Deny', taints: [{ key: '*', ...more, restrict: ['Removal'] }], settleSeconds },
   },
 ];
 

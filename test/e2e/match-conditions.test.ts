@@ -45,8 +45,8 @@ const OUTCOMES: readonly Outcome[] = [
   'reverted',
   'addition-audited',
   'addition-exempt',
-  'leaving-denied',
-  'leaving-audited',
+  'unselection-denied',
+  'unselection-audited',
 ];
 
 describeWithControlPlane('matchConditions and engine, on generated policies and requests', {}, (cp) => {
@@ -111,7 +111,11 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
       {
         kind: 'TaintPolicy',
         name: 'p',
-        spec: { mode: 'Deny', taints: [{ key: 'dedicated' }], exempt: { users: ['autoscaler'] } },
+        spec: {
+          mode: 'Deny',
+          taints: [{ key: 'dedicated', restrict: ['Removal'] }],
+          exempt: { users: ['autoscaler'] },
+        },
       },
     ];
     const nodes = [{ labels: {}, taints: [taint], allowRemoval: undefined, remembered: undefined }];
@@ -178,7 +182,7 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
         spec: {
           mode,
           ...(pool === undefined ? {} : { nodeSelector: { matchLabels: { pool } } }),
-          taints: [{ key: 'dedicated', additions: 'Guarded' }],
+          taints: [{ key: 'dedicated', restrict: ['Removal', 'Addition'] }],
           backstop: 'Native',
         },
       },
@@ -203,7 +207,7 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
       spec: {
         mode,
         nodeSelector: { matchLabels: { pool: name } },
-        taints: [{ key: 'dedicated' }],
+        taints: [{ key: 'dedicated', restrict: ['Removal'] }],
         deletedNodeRetentionSeconds: 3600,
       },
     });
@@ -278,9 +282,10 @@ function check({ request, answer, calls }: Made, policies: readonly Policy[], co
   }
 
   if (says(mutation)) expect(mutating, context()).toHaveLength(1);
-  // The conditions do not look at what was announced either, where a node leaves a policy that says `leaving: Refuse`.
+  // The conditions do not look at what was announced either, where a node leaves a policy that restricts Unselection.
   const unannounced = judge(withoutRelease({ ...request, object: admission.object }), 'validate', compiled).decision;
-  const mayValidate = says(validation) || unannounced.violations.some(({ outcome }) => outcome === 'leaving-denied');
+  const mayValidate =
+    says(validation) || unannounced.violations.some(({ outcome }) => outcome === 'unselection-denied');
   if (says(validation) || !mayValidate) expect(validating, context()).toHaveLength(says(validation) ? 1 : 0);
   if (request.resource.resource === 'nodes' && request.operation === 'UPDATE') {
     const mustFail = isAgainstFail(request, admission, policies, compiled);
@@ -358,11 +363,12 @@ function isAgainstFail(
     taintPolicies.filter((policy) => selects(policy, oldNode, node)),
   ).map(({ taint }) => taint);
   return binding.some((policy) => {
-    const departs = selects(policy, oldNode) && !selects(policy, node) && policy.leaving === 'Refuse';
-    if (departs && node.taints.some((taint) => policy.heldBy(taint, isSettled) !== undefined)) return true;
+    const departs = selects(policy, oldNode) && !selects(policy, node);
+    if (departs && node.taints.some((taint) => policy.unselectionRestrictedBy(taint) !== undefined)) return true;
     return (
       selects(policy, oldNode, node) &&
-      (dropped.some((taint) => policy.heldBy(taint, isSettled) !== undefined) || additions.some(policy.guardedBy))
+      (dropped.some((taint) => policy.heldBy(taint, isSettled) !== undefined) ||
+        additions.some(policy.additionRestrictedBy))
     );
   });
 }

@@ -41,7 +41,11 @@ describeWithControlPlane(
     beforeAll(async () => {
       installation = await install(cp(), ['listPods']);
       await installation.start(['a']);
-      await createTaintPolicy(cp(), 'by-hand', { mode: 'Deny', failurePolicy: 'Ignore', taints: [{ key: GPU.key }] });
+      await createTaintPolicy(cp(), 'by-hand', {
+        mode: 'Deny',
+        failurePolicy: 'Ignore',
+        taints: [{ key: GPU.key, restrict: ['Removal'] }],
+      });
       await createNode('hand', 'by-hand', { taints: [GPU] });
       await waitForAnnotation(cp(), 'hand', REMEMBERED, GPU_TEXT);
       await delay(LATER_MS);

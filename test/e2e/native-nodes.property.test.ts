@@ -40,11 +40,11 @@ const kind = fc.constantFrom<Kind>(
   { mutates: false, purpose: 'Alone' },
 );
 
-const WITHOUT_MUTATION: readonly Outcome[] = ['denied', 'audited', 'addition-denied', 'leaving-denied'];
+const WITHOUT_MUTATION: readonly Outcome[] = ['denied', 'audited', 'addition-denied', 'unselection-denied'];
 const OUTCOMES: readonly Outcome[] = [
   ...(['denied', 'restored', 'added', 'missing', 'audited', 'allowed-by-annotation', 'exempt'] as const),
   ...(['addition-denied', 'reverted', 'addition-audited', 'addition-exempt'] as const),
-  ...(['leaving-denied', 'leaving-audited'] as const),
+  ...(['unselection-denied', 'unselection-audited'] as const),
 ];
 
 describeWithControlPlane(

@@ -14,7 +14,7 @@ const RESTORED = 'taintkeeper.dev/restored';
 const GPU_SPEC: TaintPolicySpec = {
   mode: 'Restore',
   nodeSelector: { matchLabels: { pool: 'gpu' } },
-  taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' }],
+  taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' }],
 };
 
 function translated(
@@ -124,8 +124,7 @@ describeWithControlPlane(
       const spec: TaintPolicySpec = {
         mode: 'Restore',
         nodeSelector: { matchLabels: { pool: 'gpu' } },
-        taints: [{ key: 'dedicated', additions: 'Guarded' }],
-        leaving: 'Refuse',
+        taints: [{ key: 'dedicated', restrict: ['Removal', 'Addition', 'Unselection'] }],
       };
       beforeAll(() => native.enforce(translated({ gpu: spec }, { purpose: 'Backstop' })));
 
@@ -150,7 +149,7 @@ describeWithControlPlane(
         const leave = (live: Node) => ({ metadata: { ...live.metadata, labels: { pool: 'cpu' } } });
         const refused = await put(developer, metadata.name, leave);
         expect(refused.body.message).toContain(
-          `node ${metadata.name} must not leave TaintPolicy "gpu" (spec.leaving, mode Restore), which selects by label pool, while it carries taint ` +
+          `node ${metadata.name} must not leave TaintPolicy "gpu" (restrict: Unselection, mode Restore), which selects by label pool, while it carries taint ` +
             `dedicated=gpu:NoSchedule. To let the node leave on purpose, first: kubectl annotate --overwrite node ${metadata.name} ` +
             `${RELEASE}=dedicated=gpu:NoSchedule`,
         );
@@ -165,7 +164,7 @@ describeWithControlPlane(
         expect([status, body.message]).toEqual([
           403,
           expect.stringContaining(
-            `node ${metadata.name} must not get taint dedicated=gpu:NoSchedule, guarded by TaintPolicy "gpu" (spec.taints[0], mode Restore). ` +
+            `node ${metadata.name} must not get taint dedicated=gpu:NoSchedule, whose addition is restricted by TaintPolicy "gpu" (spec.taints[0], mode Restore). ` +
               'It is not taken out: that needs a MutatingAdmissionPolicy that works, and this API server has none. ' +
               'The policy exempts nobody: to add it on purpose, change the policy first.',
           ),
@@ -182,7 +181,7 @@ describeWithControlPlane(
       describe.each(['Restore', 'Deny'] as const)('in mode %s, under the webhook', (mode) => {
         beforeAll(() => native.enforce(translated({ gpu: { ...spec, mode } }, { purpose: 'Backstop' })));
 
-        it('record the Present taint that they remove, and no other', async () => {
+        it('record the required taint that they remove, and no other', async () => {
           const { metadata } = await createNode([GPU, OTHER]);
           const { body } = await put(developer, metadata.name, withTaints([]));
           expect([body.spec.taints, body.metadata.annotations]).toEqual([undefined, { [REMOVED]: GPU_TEXT }]);
@@ -239,7 +238,9 @@ describeWithControlPlane(
       const starting: Taint = { key: 'boot.example.com/preparing', value: 'yes', effect: 'NoExecute' };
 
       it('a node that starts becomes usable: its operator takes its taint off, and the one that has settled stays', async () => {
-        await native.enforce(translated({ all: { mode, taints: [{ key: '*', except: ['own.example.com/*'] }] } }));
+        await native.enforce(
+          translated({ all: { mode, taints: [{ key: '*', except: ['own.example.com/*'], restrict: ['Removal'] }] } }),
+        );
         const own = { key: 'own.example.com/a', effect: 'NoSchedule' };
         const { metadata } = await createNode([GPU, own, starting]);
         await put(admin, metadata.name, remembering([GPU, own]));
@@ -271,7 +272,10 @@ describeWithControlPlane(
             {
               mode: index === 0 ? 'Deny' : 'Restore',
               nodeSelector: { matchLabels: { pool: 'gpu' } },
-              taints: [{ key: '*' }, { key: `example.com/${index}` }],
+              taints: [
+                { key: '*', restrict: ['Removal'] },
+                { key: `example.com/${index}`, restrict: ['Removal'] },
+              ],
               exempt: { users: index === 0 ? [developer.name] : [`*:controller-of-${index}`] },
               settleSeconds,
             },
@@ -307,7 +311,7 @@ describeWithControlPlane(
       it('as many taints as they say are put back; with far more, the failure policy decides', async () => {
         const spec: TaintPolicySpec = {
           mode: 'Restore',
-          taints: [{ key: 'x*' }],
+          taints: [{ key: 'x*', restrict: ['Removal'] }],
           failurePolicy: 'Fail',
           settleSeconds: 0,
         };

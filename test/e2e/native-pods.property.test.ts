@@ -59,7 +59,6 @@ const policy = (name: string): fc.Arbitrary<TaintPolicy> =>
       const authorization = { mode, ...(exceptNamespaces ? { exceptNamespaces } : {}) };
       const taints = rules.map((rule) => ({
         ...JSON.parse(JSON.stringify(rule)),
-        ensure: 'Nothing',
         tolerate: 'Authorized',
       }));
       const parsed = parsePolicy(manifest('TaintPolicy', name, { mode: 'Audit', taints, authorization }));
@@ -266,7 +265,7 @@ describeWithControlPlane('who may tolerate: the API server and the model, on gen
 
   it('agree on a pod that is asked about as many keys as a policy can have, and may have them all', async () => {
     const keys = Array.from({ length: MAX_AUTHORIZED_RULES }, (_, index) => `many-${index}`);
-    const taints = keys.map((key) => ({ key, ensure: 'Nothing', tolerate: 'Authorized' }));
+    const taints = keys.map((key) => ({ key, tolerate: 'Authorized' }));
     const parsed = parsePolicy(manifest('TaintPolicy', 'p', { mode: 'Deny', taints, authorization: { mode: 'Deny' } }));
     if (!parsed.ok || parsed.policy.kind !== 'TaintPolicy') throw new Error(JSON.stringify(parsed));
     const { policies, limits } = translateAuthorization(parsed.policy);

@@ -19,8 +19,8 @@ spec: { mode: ${mode}, nodeSelector: { matchLabels: { pool: ${name} } }, taints:
 export const PROTECTION = [
   taintPolicy('deny', 'Deny', 'key: dedicated'),
   taintPolicy('restore', 'Restore', 'key: dedicated'),
-  taintPolicy('present', 'Restore', 'key: dedicated, value: gpu, effect: NoSchedule, ensure: Present'),
-  taintPolicy('audit', 'Audit', 'key: dedicated, value: gpu, effect: NoSchedule, ensure: Present'),
+  taintPolicy('present', 'Restore', 'key: dedicated, value: gpu, effect: NoSchedule, ensure: Always'),
+  taintPolicy('audit', 'Audit', 'key: dedicated, value: gpu, effect: NoSchedule, ensure: Always'),
   `
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TolerationPolicy
@@ -39,7 +39,7 @@ kind: TaintPolicy
 metadata: { name: authorized }
 spec:
   mode: Audit
-  taints: [{ key: authorized, ensure: Nothing, tolerate: Authorized }]
+  taints: [{ key: authorized, tolerate: Authorized }]
   authorization: { mode: Deny }
 `,
 ].join('---');

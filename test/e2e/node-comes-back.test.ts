@@ -33,7 +33,7 @@ describeWithControlPlane('a node that is deleted and registers anew', {}, (cp) =
   beforeAll(async () => {
     installation = await install(cp());
     await installation.start(['a', 'b']);
-    const more = { taints: [{ key: GPU.key }], deletedNodeRetentionSeconds: 3600 };
+    const more = { taints: [{ key: GPU.key, restrict: ['Removal'] }], deletedNodeRetentionSeconds: 3600 };
     for (const [name, mode] of [
       ['restoring', 'Restore'],
       ['denying', 'Deny'],

@@ -19,7 +19,7 @@ describeWithControlPlane('a worker whose taints are declared', {}, (cp) => {
     const policy = policyObject('TaintPolicy', 'gpu', {
       mode: 'Restore',
       nodeSelector: { matchLabels: { pool: 'gpu' } },
-      taints: [{ ...GPU, ensure: 'Present' }],
+      taints: [{ ...GPU, ensure: 'Always' }],
     });
     expect((await createPolicy(cp(), policy)).status).toBe(201);
   });

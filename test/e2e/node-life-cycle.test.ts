@@ -16,7 +16,7 @@ metadata: { name: ${mode.toLowerCase()} }
 spec:
   mode: ${mode}
   nodeSelector: { matchLabels: { pool: ${mode} } }
-  taints: [{ key: "*" }]
+  taints: [{ key: "*", restrict: [Removal] }]
   settleSeconds: 0
 `;
 

@@ -25,7 +25,7 @@ const POLICIES = [
   policyFor('audit', 'Audit'),
   policyFor('exempting', 'Deny', 'exempt: { users: ["dev@*"] }'),
   policyFor('never', 'Deny', 'removalByAnnotation: Forbidden'),
-  policyFor('present', 'Restore', '', 'key: dedicated, value: gpu, effect: NoSchedule, ensure: Present'),
+  policyFor('present', 'Restore', '', 'key: dedicated, value: gpu, effect: NoSchedule, ensure: Always'),
 ].join('---');
 
 type Pool = 'deny' | 'restore' | 'audit' | 'exempting' | 'never' | 'present';
@@ -213,7 +213,7 @@ describeWithControlPlane('node taints', {}, (cp) => {
   });
 
   describe('a kubelet', () => {
-    it('that registers its node gets the Present taints at once', async () => {
+    it('that registers its node gets the required taints at once', async () => {
       const name = await createNode('present', [OTHER], node('worker-1'));
       expect(await taintsOf(cp(), name)).toEqual(['example.com/other:NoSchedule', 'dedicated=gpu:NoSchedule']);
     });
@@ -223,7 +223,7 @@ describeWithControlPlane('node taints', {}, (cp) => {
       expect(await taintsOf(cp(), name)).toEqual(['dedicated=gpu:NoSchedule']);
     });
 
-    it('may change its labels while a Present taint is missing: its update is never patched', async () => {
+    it('may change its labels while a required taint is missing: its update is never patched', async () => {
       const name = await createNode(undefined, [], node('worker-3'));
       await kubectl(cp(), admin, ['label', 'node', name, 'pool=present']);
       const relabel = { metadata: { labels: { 'example.com/zone': 'a' } } };

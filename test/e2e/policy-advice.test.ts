@@ -8,7 +8,7 @@ import { waitForStatus } from './drift.ts';
 import { type Installation, install, registerControlPlaneNode, waitUntilProtected } from './installation.ts';
 import { policyObject } from './policy-objects.ts';
 
-const MISSPELT = { mode: 'Deny', taints: [{ key: 'node-role.kubernetes.io/controlplane' }] };
+const MISSPELT = { mode: 'Deny', taints: [{ key: 'node-role.kubernetes.io/controlplane', restrict: ['Removal'] }] };
 const WARNING =
   'Warning: no node carries node-role.kubernetes.io/controlplane; did you mean node-role.kubernetes.io/control-plane?\n';
 const REGISTERED_TIMEOUT_MS = 30_000;
@@ -74,7 +74,7 @@ describeWithControlPlane('what kubectl says of a policy when it is applied', {},
     const protecting = (zone: string) => ({
       mode: 'Restore',
       nodeSelector: { matchLabels: { zone } },
-      taints: [{ key: 'dedicated', effect: 'NoSchedule' }],
+      taints: [{ key: 'dedicated', effect: 'NoSchedule', restrict: ['Removal'] }],
     });
     const applied = (spec: object, ...args: string[]) =>
       cp().kubectl(['apply', '-f', '-', ...args], {
@@ -97,7 +97,7 @@ describeWithControlPlane('what kubectl says of a policy when it is applied', {},
     const requiring = (value: string) => ({
       mode: 'Restore',
       nodeSelector: { matchLabels: { zone: 'a' } },
-      taints: [{ key: 'dedicated', value, effect: 'NoSchedule', ensure: 'Present' }],
+      taints: [{ key: 'dedicated', value, effect: 'NoSchedule', ensure: 'Always' }],
     });
     const applied = (name: string, value: string, ...args: string[]) =>
       cp().kubectl(['apply', '-f', '-', ...args], {

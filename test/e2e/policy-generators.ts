@@ -106,33 +106,48 @@ const selector = fields({
   matchExpressions: list(requirement, { maxLength: 2 }),
 });
 
-const evicting = { effect: fc.constant('NoExecute'), ensure: fc.constant('Present') };
-const additions = oneOf('Free', 'Guarded');
+const evicting = { effect: fc.constant('NoExecute'), ensure: fc.constant('Always') };
+const change = oneOf('Removal', 'Addition', 'Unselection');
+const restrict = mostly(
+  fc.uniqueArray(change, { minLength: 1, maxLength: 3 }),
+  [],
+  ['Removal', 'Removal'],
+  ['removal'],
+  'Removal',
+);
 const mayEvict = mostly(fc.boolean(), 'true', 1, {});
 
 const taint = fc.oneof(
   {
     weight: 3,
-    arbitrary: fields({ key: pattern, value, effect, except: list(keyOrPattern, { minLength: 1 }) }, ['key']),
-  },
-  { weight: 1, arbitrary: fields({ key, except: list(keyOrPattern, { minLength: 1 }) }, ['key']) },
-  {
-    weight: 4,
-    arbitrary: fields({ key: keyOrPattern, value, effect, ensure: oneOf('Preserved'), additions }, ['key']),
-  },
-  { weight: 2, arbitrary: fields({ key, effect, tolerate: oneOf('Anyone', 'Authorized'), additions }, ['key']) },
-  { weight: 1, arbitrary: fields({ key: keyOrPattern, effect, tolerate: oneOf('Authorized') }, ['key', 'tolerate']) },
-  {
-    weight: 1,
-    arbitrary: fields({ key, effect, ensure: oneOf('Nothing'), additions, tolerate: oneOf('Authorized') }, [
+    arbitrary: fields({ key: pattern, value, effect, except: list(keyOrPattern, { minLength: 1 }), restrict }, [
       'key',
-      'ensure',
+      'restrict',
     ]),
   },
-  { weight: 4, arbitrary: fields({ key, value, effect, ensure: oneOf('Present') }, ['key', 'effect', 'ensure']) },
-  { weight: 2, arbitrary: fields({ key, value, ...evicting, mayEvict }, ['key', 'effect', 'ensure', 'mayEvict']) },
-  { weight: 1, arbitrary: fields({ key: keyOrPattern, effect, ensure: oneOf('Present') }, ['key', 'ensure']) },
-  { weight: 1, arbitrary: fields({ key, effect, ensure: oneOf('Preserved', 'Present'), mayEvict }, ['key']) },
+  {
+    weight: 1,
+    arbitrary: fields({ key, except: list(keyOrPattern, { minLength: 1 }), restrict }, ['key', 'restrict']),
+  },
+  {
+    weight: 4,
+    arbitrary: fields({ key: keyOrPattern, value, effect, restrict }, ['key']),
+  },
+  { weight: 2, arbitrary: fields({ key, effect, tolerate: oneOf('Anyone', 'Authorized'), restrict }, ['key']) },
+  {
+    weight: 1,
+    arbitrary: fields({ key: keyOrPattern, effect, tolerate: oneOf('Authorized'), restrict }, ['key', 'tolerate']),
+  },
+  {
+    weight: 4,
+    arbitrary: fields({ key, value, effect, ensure: oneOf('Always'), restrict }, ['key', 'effect', 'ensure']),
+  },
+  {
+    weight: 2,
+    arbitrary: fields({ key, value, ...evicting, mayEvict, restrict }, ['key', 'effect', 'ensure', 'mayEvict']),
+  },
+  { weight: 1, arbitrary: fields({ key: keyOrPattern, effect, ensure: oneOf('Always') }, ['key', 'ensure']) },
+  { weight: 1, arbitrary: fields({ key, effect, ensure: oneOf('Always'), mayEvict, restrict }, ['key', 'restrict']) },
 );
 
 const tolerationSeconds = mostly(
@@ -178,7 +193,6 @@ const daemonSets = fields(
 /** What a TaintPolicy may guard besides; mostly one thing of it, because not each goes with every policy. */
 const guards = fc.oneof(
   { weight: 6, arbitrary: fc.constant({}) },
-  fc.record({ leaving: oneOf('Record', 'Refuse') }),
   fc.record({
     deletedNodeRetentionSeconds: whole(1, 31_536_000),
   }),

@@ -34,7 +34,7 @@ const EVERY_PART_OF_A_SELECTOR = {
 const taint = (why: string, spec: object, field?: string, words?: string): Verdict => ({
   why,
   kind: 'TaintPolicy',
-  spec: { mode: 'Deny', taints: [{ key: 'dedicated' }], ...spec },
+  spec: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }], ...spec },
   ...(field === undefined ? {} : { field }),
   ...(words === undefined ? {} : { words }),
 });
@@ -55,7 +55,7 @@ const recovery = (why: string, spec: object, field?: string, words?: string): Ve
   ...(words === undefined ? {} : { words }),
 });
 
-const present = (more: object) => ({ key: 'a', effect: 'NoSchedule', ensure: 'Present', ...more });
+const present = (more: object) => ({ key: 'a', effect: 'NoSchedule', ensure: 'Always', ...more });
 
 export const VERDICTS: readonly Verdict[] = [
   taint('the smallest TaintPolicy', {}),
@@ -63,46 +63,64 @@ export const VERDICTS: readonly Verdict[] = [
     mode: 'Restore',
     nodeSelector: EVERY_PART_OF_A_SELECTOR,
     taints: [
-      { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' },
-      { key: 'dedicated', effect: 'NoExecute', ensure: 'Present', mayEvict: false },
-      { key: 'example.com/*', ensure: 'Preserved' },
-      { key: '*', value: '', except: ['example.org/a', 'node.example.com/*'] },
-      { key: 'a', ensure: 'Nothing', additions: 'Guarded', tolerate: 'Authorized' },
+      { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' },
+      { key: 'dedicated', effect: 'NoExecute', ensure: 'Always', mayEvict: false },
+      { key: 'example.com/*', restrict: ['Removal'] },
+      { key: '*', value: '', except: ['example.org/a', 'node.example.com/*'], restrict: ['Removal'] },
+      { key: 'a', restrict: ['Addition', 'Removal', 'Unselection'], tolerate: 'Authorized' },
     ],
     exempt: { users: ['system:serviceaccount:kube-system:*'], groups: ['system:masters', 'größte Gruppe'] },
     removalByAnnotation: 'Forbidden',
     failurePolicy: 'Fail',
     settleSeconds: 86_400,
     backstop: 'Native',
-    leaving: 'Refuse',
     authorization: { mode: 'Deny', exceptNamespaces: ['kube-system', 'team-*'] },
     deletedNodeRetentionSeconds: 86_400,
   }),
   taint('every list and text at its bounds', {
     nodeSelector: selectorAtItsBounds,
-    taints: times(64, () => ({ key: KEY_OF_317, value: VALUE_OF_63, effect: 'NoExecute', ensure: 'Present' })),
+    taints: times(64, () => ({ key: KEY_OF_317, value: VALUE_OF_63, effect: 'NoExecute', ensure: 'Always' })),
     exempt: { users: times(64, () => NAME_OF_253), groups: times(64, () => NAME_OF_253) },
   }),
   taint('as many exceptions as there can be', {
-    taints: times(64, () => ({ key: '*', except: times(32, () => KEY_OF_317) })),
+    taints: times(64, () => ({ key: '*', except: times(32, () => KEY_OF_317), restrict: ['Removal'] })),
   }),
-  taint('a wildcard that does not wait', { taints: [{ key: 'a' }, { key: 'b*' }], settleSeconds: 0 }),
-  taint('half a second', { taints: [{ key: '*' }], settleSeconds: 0.5 }, 'spec.settleSeconds'),
-  taint('more than a day', { taints: [{ key: '*' }], settleSeconds: 86_401 }, 'spec.settleSeconds'),
-  taint('less than nothing', { taints: [{ key: '*' }], settleSeconds: -1 }, 'spec.settleSeconds'),
+  taint('a wildcard that does not wait', {
+    taints: [
+      { key: 'a', restrict: ['Removal'] },
+      { key: 'b*', restrict: ['Removal'] },
+    ],
+    settleSeconds: 0,
+  }),
+  taint('half a second', { taints: [{ key: '*', restrict: ['Removal'] }], settleSeconds: 0.5 }, 'spec.settleSeconds'),
+  taint(
+    'more than a day',
+    { taints: [{ key: '*', restrict: ['Removal'] }], settleSeconds: 86_401 },
+    'spec.settleSeconds',
+  ),
+  taint(
+    'less than nothing',
+    { taints: [{ key: '*', restrict: ['Removal'] }], settleSeconds: -1 },
+    'spec.settleSeconds',
+  ),
   taint(
     'seconds for a key that does not wait',
-    { taints: [{ key: 'a' }], settleSeconds: 0 },
+    { taints: [{ key: 'a', restrict: ['Removal'] }], settleSeconds: 0 },
     'spec.settleSeconds',
     'settleSeconds is only for keys with "*": leave it out',
   ),
   taint(
     'nothing to leave',
-    { leaving: 'Refuse' },
-    'spec.leaving',
-    'no node can leave a policy without nodeSelector: leave it out',
+    { taints: [{ key: 'a', restrict: ['Removal', 'Unselection'] }] },
+    'spec.taints',
+    'Unselection needs a nodeSelector: a policy without one selects every node',
   ),
-  taint('leaving as it is by default', { leaving: 'Record' }),
+  taint('no change', { taints: [{ key: 'a', restrict: [] }] }, 'spec.taints[0].restrict'),
+  taint('a change twice', { taints: [{ key: 'a', restrict: ['Removal', 'Removal'] }] }, 'spec.taints[0].restrict'),
+  taint('an unknown change', { taints: [{ key: 'a', restrict: ['Deletion'] }] }, 'spec.taints[0].restrict[0]'),
+  taint('ensure and restrict', {
+    taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'Always', restrict: ['Removal'] }],
+  }),
   taint(
     'nobody to authorize',
     { authorization: {} },
@@ -110,35 +128,45 @@ export const VERDICTS: readonly Verdict[] = [
     'authorization is only for rules with tolerate: Authorized: leave it out',
   ),
   taint('no exceptions from authorization', {
-    taints: [{ key: 'a', tolerate: 'Authorized' }],
+    taints: [{ key: 'a', tolerate: 'Authorized', restrict: ['Removal'] }],
     authorization: { exceptNamespaces: [] },
   }),
   taint(
     'authorized by a pattern',
-    { taints: [{ key: 'a*', tolerate: 'Authorized' }] },
+    { taints: [{ key: 'a*', tolerate: 'Authorized', restrict: ['Removal'] }] },
     'spec.taints[0].key',
     'tolerate: Authorized needs a key without "*", because RBAC names the keys',
   ),
   taint(
     'more keys to ask about than the API server can pay for',
-    { taints: Array.from({ length: 13 }, (_, index) => ({ key: `k${index}`, tolerate: 'Authorized' })) },
+    {
+      taints: Array.from({ length: 13 }, (_, index) => ({
+        key: `k${index}`,
+        tolerate: 'Authorized',
+        restrict: ['Removal'],
+      })),
+    },
     'spec.taints',
     'the API server asks about 12 rules with tolerate: Authorized at most: divide the policy',
   ),
   taint(
-    'a rule of which nothing makes use',
-    { taints: [{ key: 'a' }, { key: '*', ensure: 'Nothing', additions: 'Free' }] },
-    'spec.taints',
-    'a rule with ensure: Nothing needs additions: Guarded or tolerate: Authorized',
+    'a rule that says nothing',
+    { taints: [{ key: 'x', restrict: ['Removal'] }, { key: 'a' }] },
+    'spec.taints[1]',
+    'a rule needs ensure, restrict or both: add ensure: Always, or restrict: [Removal]',
   ),
   taint('no retention', { deletedNodeRetentionSeconds: 0 }, 'spec.deletedNodeRetentionSeconds'),
   taint('a year of retention', { deletedNodeRetentionSeconds: 31_536_000 }),
   taint('more than a year', { deletedNodeRetentionSeconds: 31_536_001 }, 'spec.deletedNodeRetentionSeconds'),
-  taint('no exceptions', { taints: [{ key: '*', except: [] }] }, 'spec.taints[0].except'),
-  taint('too many exceptions', { taints: [{ key: '*', except: times(33, () => 'a') }] }, 'spec.taints[0].except'),
+  taint('no exceptions', { taints: [{ key: '*', except: [], restrict: ['Removal'] }] }, 'spec.taints[0].except'),
+  taint(
+    'too many exceptions',
+    { taints: [{ key: '*', except: times(33, () => 'a'), restrict: ['Removal'] }] },
+    'spec.taints[0].except',
+  ),
   taint(
     'exceptions to one taint',
-    { taints: [{ key: 'a', except: ['b'] }] },
+    { taints: [{ key: 'a', except: ['b'], restrict: ['Removal'] }] },
     'spec.taints[0].except',
     'except is only for a key with "*": leave it out',
   ),
@@ -149,7 +177,7 @@ export const VERDICTS: readonly Verdict[] = [
   ].map(([key, except]) =>
     taint(
       `an exception, ${except}, for all of ${key}`,
-      { taints: [{ key, except: ['b', except] }] },
+      { taints: [{ key, except: ['b', except], restrict: ['Removal'] }] },
       'spec.taints[0].except',
       'except takes out every key that the rule means: narrow it, or leave the rule out',
     ),
@@ -159,57 +187,76 @@ export const VERDICTS: readonly Verdict[] = [
     ['a.io/*', 'axio/*'],
     ['*.io/*', 'a*.io/*'],
   ].map(([key, except]) =>
-    taint(`an exception, ${except}, for some of ${key}`, { taints: [{ key, except: [except] }] }),
+    taint(`an exception, ${except}, for some of ${key}`, {
+      taints: [{ key, except: [except], restrict: ['Removal'] }],
+    }),
   ),
   taint(
     'an exception with two slashes',
-    { taints: [{ key: '*', except: ['a', 'a/b/c'] }] },
+    { taints: [{ key: '*', except: ['a', 'a/b/c'], restrict: ['Removal'] }] },
     'spec.taints[0].except[1]',
     'expected a taint key, NAME or DOMAIN/NAME',
   ),
   taint('an Audit policy that says what holds anyway', { mode: 'Audit', failurePolicy: 'Ignore' }),
-  taint('an exact key of a taint that comes and goes', { taints: [{ key: 'node.kubernetes.io/not-ready' }] }),
+  taint('an exact key of a taint that comes and goes', {
+    taints: [{ key: 'node.kubernetes.io/not-ready', restrict: ['Removal'] }],
+  }),
   taint('an empty selector', { nodeSelector: {}, exempt: {} }),
   taint('a mode of the other kind', { mode: 'Mutate' }, 'spec.mode'),
   taint('no taints', { taints: [] }, 'spec.taints'),
-  taint('too many taints', { taints: times(65, () => ({ key: 'a' })) }, 'spec.taints'),
+  taint('too many taints', { taints: times(65, () => ({ key: 'a', restrict: ['Removal'] })) }, 'spec.taints'),
   taint('an unknown field', { nodeSelectors: {} }, 'spec.nodeSelectors'),
   taint('an unknown field of a taint', { taints: [{ key: 'a', efect: 'NoSchedule' }] }, 'spec.taints[0].efect'),
-  taint('a key with blanks', { taints: [{ key: 'a b' }] }, 'spec.taints[0].key'),
-  taint('a key of 318 characters', { taints: [{ key: `${KEY_OF_317}n` }] }, 'spec.taints[0].key'),
+  taint('a key with blanks', { taints: [{ key: 'a b', restrict: ['Removal'] }] }, 'spec.taints[0].key'),
+  taint(
+    'a key of 318 characters',
+    { taints: [{ key: `${KEY_OF_317}n`, restrict: ['Removal'] }] },
+    'spec.taints[0].key',
+  ),
   taint(
     'two slashes',
-    { taints: [{ key: 'a/b/c' }] },
+    { taints: [{ key: 'a/b/c', restrict: ['Removal'] }] },
     'spec.taints[0].key',
     'expected a taint key, NAME or DOMAIN/NAME',
   ),
   taint(
     'a long domain',
-    { taints: [{ key: KEY_WITH_LONG_DOMAIN }] },
+    { taints: [{ key: KEY_WITH_LONG_DOMAIN, restrict: ['Removal'] }] },
     'spec.taints[0].key',
     'expected a taint key, NAME or DOMAIN/NAME',
   ),
-  taint('a value with a slash', { taints: [{ key: 'a', value: 'b/c' }] }, 'spec.taints[0].value'),
+  taint(
+    'a value with a slash',
+    { taints: [{ key: 'a', value: 'b/c', restrict: ['Removal'] }] },
+    'spec.taints[0].value',
+  ),
   taint('an effect of nobody', { taints: [{ key: 'a', effect: 'NoStart' }] }, 'spec.taints[0].effect'),
   taint(
-    'a Present pattern',
-    { taints: [{ key: 'x' }, { key: 'a*', effect: 'NoSchedule', ensure: 'Present' }] },
+    'a required pattern',
+    {
+      taints: [
+        { key: 'x', restrict: ['Removal'] },
+        { key: 'a*', effect: 'NoSchedule', ensure: 'Always' },
+      ],
+    },
     'spec.taints[1].key',
-    'a Present taint needs a key without "*", because taintkeeper sets it',
+    'ensure needs a key without "*", because taintkeeper sets the taint',
   ),
   taint(
     'a required taint of the node life cycle',
-    { taints: [{ key: 'a' }, present({ key: 'node.kubernetes.io/unschedulable' })] },
+    { taints: [{ key: 'a', restrict: ['Removal'] }, present({ key: 'node.kubernetes.io/unschedulable' })] },
     'spec.taints[1].key',
-    'a Present taint cannot be one that Kubernetes sets and removes during the life of a node: kubectl uncordon, for example, would never work',
+    'ensure: Always is not allowed for a taint that Kubernetes sets and removes during the life of a node: kubectl uncordon, for example, would never work',
   ),
-  taint('a life-cycle taint that is kept', { taints: [{ key: 'node.kubernetes.io/unschedulable' }] }),
+  taint('a life-cycle taint that is kept', {
+    taints: [{ key: 'node.kubernetes.io/unschedulable', restrict: ['Removal'] }],
+  }),
   taint('a required taint of a role', { taints: [present({ key: 'node-role.kubernetes.io/control-plane' })] }),
   taint(
-    'a Present taint without effect',
-    { taints: [{ key: 'a', ensure: 'Present' }] },
+    'a required taint without effect',
+    { taints: [{ key: 'a', ensure: 'Always' }] },
     'spec.taints[0]',
-    'a Present taint needs an effect: add NoSchedule, PreferNoSchedule or NoExecute',
+    'ensure needs an effect: add NoSchedule, PreferNoSchedule or NoExecute',
   ),
   taint('an empty user', { exempt: { users: [''] } }, 'spec.exempt.users[0]'),
   taint('a user of 254 characters', { exempt: { users: [`${NAME_OF_253}n`] } }, 'spec.exempt.users[0]'),
@@ -357,19 +404,19 @@ export const VERDICTS: readonly Verdict[] = [
   ),
   taint('consent to evict', {
     mode: 'Restore',
-    taints: [{ key: 'a', effect: 'NoExecute', ensure: 'Present', mayEvict: true }],
+    taints: [{ key: 'a', effect: 'NoExecute', ensure: 'Always', mayEvict: true }],
   }),
   taint(
     'consent to evict without NoExecute',
-    { taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'Present', mayEvict: true }] },
+    { taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'Always', mayEvict: true }] },
     'spec.taints[0].mayEvict',
-    'mayEvict is only for a Present taint with effect NoExecute: leave it out',
+    'mayEvict is only for ensure: Always with effect NoExecute: leave it out',
   ),
   taint(
-    'consent to evict for a Preserved taint',
-    { taints: [{ key: 'a', effect: 'NoExecute', mayEvict: false }] },
+    'consent to evict for a taint that is not required',
+    { taints: [{ key: 'a', effect: 'NoExecute', mayEvict: false, restrict: ['Removal'] }] },
     'spec.taints[0].mayEvict',
-    'mayEvict is only for a Present taint with effect NoExecute: leave it out',
+    'mayEvict is only for ensure: Always with effect NoExecute: leave it out',
   ),
   recovery('the smallest RecoveryPolicy', {}),
   recovery('every field of a RecoveryPolicy', {
@@ -399,19 +446,21 @@ export const VERDICTS: readonly Verdict[] = [
   ...['node.kubernetes.io/*', 'karpenter.sh/a*b', '*/agent-not-ready', 'a*/agent-not-ready'].map((key) =>
     taint(
       `a pattern for taints that come and go: ${key}`,
-      { taints: [{ key }] },
+      { taints: [{ key, restrict: ['Removal'] }] },
       'spec.taints[0].key',
       'protects nothing: a pattern never covers taints that come and go by themselves, so name an exact key',
     ),
   ),
   ...['*', 'karpenter.sh*', '*/agent-not-read*', 'node.kubernetes.io/not-ready'].map((key) =>
-    taint(`a key that is more than taints that come and go, or exact: ${key}`, { taints: [{ key }] }),
+    taint(`a key that is more than taints that come and go, or exact: ${key}`, {
+      taints: [{ key, restrict: ['Removal'] }],
+    }),
   ),
   taint(
     'one taint that has to be there with two values',
-    { taints: [present({ value: 'x' }), { key: 'b' }, present({ value: 'y' })] },
+    { taints: [present({ value: 'x' }), { key: 'b', restrict: ['Removal'] }, present({ value: 'y' })] },
     'spec.taints',
-    'two Present taints with the same key and effect cannot have different values',
+    'two rules with ensure: Always and the same key and effect cannot have different values',
   ),
   taint('one taint that has to be there twice, once with any value', {
     taints: [

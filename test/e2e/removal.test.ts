@@ -278,7 +278,10 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
         });
       // It looks every 30 s for new kinds of owners. One whose kind comes and goes in between it never hears of.
       const garbageCollectorKnowsPolicies = async () => {
-        const owner = policyObject('TaintPolicy', 'owner', { mode: 'Audit', taints: [{ key: 'a' }] });
+        const owner = policyObject('TaintPolicy', 'owner', {
+          mode: 'Audit',
+          taints: [{ key: 'a', restrict: ['Removal'] }],
+        });
         const { body } = await createPolicy(cp(), owner);
         const { uid } = (body as { readonly metadata: { readonly uid: string } }).metadata;
         const ownerReferences = [{ apiVersion: owner.apiVersion, kind: owner.kind, name: 'owner', uid }];
@@ -304,7 +307,7 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
         const policy = policyObject('TaintPolicy', 'gpu', {
           mode: 'Restore',
           nodeSelector: { matchLabels: { pool: 'gpu' } },
-          taints: [{ ...GPU, ensure: 'Present', tolerate: 'Authorized' }],
+          taints: [{ ...GPU, ensure: 'Always', tolerate: 'Authorized' }],
           authorization: { mode: 'Deny' },
           backstop: 'Native',
         });

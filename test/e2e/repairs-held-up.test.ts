@@ -29,8 +29,8 @@ describeWithControlPlane('nodes that cannot simply be put right', {}, (cp) => {
     installation = await install(cp());
     await installation.start(['a']);
     const exempt = { users: [developer.name] };
-    await createTaintPolicy(cp(), 'keep', { taints: [{ ...GPU, ensure: 'Present' }], exempt });
-    await createTaintPolicy(cp(), 'startup', { taints: [{ ...STARTUP, ensure: 'Present' }], exempt });
+    await createTaintPolicy(cp(), 'keep', { taints: [{ ...GPU, ensure: 'Always' }], exempt });
+    await createTaintPolicy(cp(), 'startup', { taints: [{ ...STARTUP, ensure: 'Always' }], exempt });
   });
   afterAll(async () => {
     await installation?.stop();

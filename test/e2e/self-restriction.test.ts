@@ -185,7 +185,7 @@ const ATTACKS: readonly Request[] = [
   post(
     'another policy',
     POLICIES_PATH.TaintPolicy,
-    policyObject('TaintPolicy', 'evil', { mode: 'Audit', taints: [{ key: 'a' }] }),
+    policyObject('TaintPolicy', 'evil', { mode: 'Audit', taints: [{ key: 'a', restrict: ['Removal'] }] }),
   ),
   post('an Event of somebody else', EVENTS, event('kubelet')),
   post('a report of somebody else', REPORTS, report('evil', 'kyverno')),
@@ -311,7 +311,7 @@ describe('the policies that limit taintkeeper itself', skipFor(obstacleToHelm())
         const spec = {
           mode: 'Restore',
           nodeSelector: { matchLabels: { pool: 'a' } },
-          taints: [{ ...POOL, ensure: 'Present' }],
+          taints: [{ ...POOL, ensure: 'Always' }],
           backstop: 'Native',
         };
         expect((await createPolicy(cp(), policyObject('TaintPolicy', 'pool', spec))).status).toBe(201);

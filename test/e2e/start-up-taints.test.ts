@@ -18,7 +18,7 @@ describeWithControlPlane('a taint that an operator sets while a node starts, und
     installation = await install(cp());
     await installation.start(['a']);
     for (const mode of ['Deny', 'Restore']) {
-      const spec = { mode, taints: [{ key: '*' }], settleSeconds: SETTLE_SECONDS };
+      const spec = { mode, taints: [{ key: '*', restrict: ['Removal'] }], settleSeconds: SETTLE_SECONDS };
       await createTaintPolicy(cp(), mode.toLowerCase(), spec);
     }
     await installation.proxy.waitForReady('a');

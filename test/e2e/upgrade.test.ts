@@ -37,13 +37,16 @@ const POLICIES = [
   policyObject('TaintPolicy', 'gpu', {
     mode: 'Restore',
     nodeSelector: { matchLabels: { pool: 'gpu' } },
-    taints: [{ ...GPU, ensure: 'Present' }, { key: 'example.com/*' }],
+    taints: [
+      { ...GPU, ensure: 'Always' },
+      { key: 'example.com/*', restrict: ['Removal'] },
+    ],
     settleSeconds: 0,
   }),
   policyObject('TaintPolicy', 'backed', {
     mode: 'Deny',
     nodeSelector: { matchLabels: { pool: 'backed' } },
-    taints: [{ key: 'dedicated' }],
+    taints: [{ key: 'dedicated', restrict: ['Removal'] }],
     backstop: 'Native',
   }),
   policyObject('TolerationPolicy', 'daemons', {

@@ -22,12 +22,12 @@ const COLLECTED_TIMEOUT_MS = 60_000;
 const POLICIES = [
   policyObject('TaintPolicy', 'gpu', {
     mode: 'Restore',
-    taints: [{ key: 'gpu', effect: 'NoSchedule', ensure: 'Nothing', tolerate: 'Authorized' }],
+    taints: [{ key: 'gpu', effect: 'NoSchedule', tolerate: 'Authorized' }],
     authorization: { mode: 'Deny' },
   }),
   policyObject('TaintPolicy', 'watched', {
     mode: 'Deny',
-    taints: [{ key: 'watched', effect: 'NoSchedule', ensure: 'Nothing', tolerate: 'Authorized' }],
+    taints: [{ key: 'watched', effect: 'NoSchedule', tolerate: 'Authorized' }],
   }),
 ];
 const NATIVES = ['gpu', 'watched'].flatMap((policy) => [
@@ -452,7 +452,9 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
     installation = await install(cp(), ['nativePolicies']);
     await start('b');
     const url = `${POLICIES_PATH.TaintPolicy}/gpu`;
-    const change = { spec: { taints: [{ key: 'gpu', effect: 'NoSchedule' }], authorization: null } };
+    const change = {
+      spec: { taints: [{ key: 'gpu', effect: 'NoSchedule', restrict: ['Removal'] }], authorization: null },
+    };
     expect(await attempt(cp(), admin, 'PATCH', url, change, MERGE_PATCH)).toMatchObject({ passed: true });
     await expect.poll(natives, { timeout: TIMEOUT_MS }).not.toContainEqual(expect.stringContaining('/gpu.'));
     expect(await natives()).toHaveLength(4);

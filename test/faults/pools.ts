@@ -27,13 +27,10 @@ export interface Pools {
 }
 
 const POLICIES = {
-  deny: { mode: 'Deny', taints: [{ ...GPU, ensure: 'Preserved' }] },
+  deny: { mode: 'Deny', taints: [{ ...GPU }] },
   restore: {
     mode: 'Restore',
-    taints: [
-      { ...GPU, ensure: 'Present' },
-      { ...KEPT, ensure: 'Preserved' },
-    ],
+    taints: [{ ...GPU, ensure: 'Always' }, { ...KEPT }],
   },
 } as const;
 

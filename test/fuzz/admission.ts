@@ -23,7 +23,7 @@ metadata: { name: refusing }
 spec:
   mode: Deny
   nodeSelector: { matchExpressions: [{ key: spare, operator: DoesNotExist }] }
-  taints: [{ key: node-role.kubernetes.io/control-plane }, { key: 'a*b*c/*' }]
+  taints: [{ key: node-role.kubernetes.io/control-plane, restrict: [Removal] }, { key: 'a*b*c/*', restrict: [Removal] }]
   exempt: { users: ['system:serviceaccount:*:autoscaler'], groups: ['*:admins'] }
 ---
 apiVersion: taintkeeper.dev/v1alpha1
@@ -32,16 +32,16 @@ metadata: { name: restoring }
 spec:
   mode: Restore
   taints:
-    - { key: dedicated, value: gpu, effect: NoSchedule, ensure: Present }
-    - { key: evicting, effect: NoExecute, ensure: Present, mayEvict: true }
-    - { key: 'example.com/*', except: ['example.com/a*', '*b'] }
-    - { key: '*' }
+    - { key: dedicated, value: gpu, effect: NoSchedule, ensure: Always }
+    - { key: evicting, effect: NoExecute, ensure: Always, mayEvict: true }
+    - { key: 'example.com/*', except: ['example.com/a*', '*b'], restrict: [Removal] }
+    - { key: '*', restrict: [Removal] }
   settleSeconds: 0
 ---
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy
 metadata: { name: watching }
-spec: { mode: Audit, removalByAnnotation: Forbidden, taints: [{ key: '*', effect: NoSchedule }] }
+spec: { mode: Audit, removalByAnnotation: Forbidden, taints: [{ key: '*', effect: NoSchedule, restrict: [Removal] }] }
 ---
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TolerationPolicy

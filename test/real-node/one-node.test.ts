@@ -22,7 +22,7 @@ describe('on one real node', skipFor(obstacleToRealNode()), () => {
   it('runs a static pod that tolerates everything, and shows it, where only the authorized may', async () => {
     const policy = policyObject('TaintPolicy', 'gpu', {
       mode: 'Restore',
-      taints: [{ key: 'gpu', ensure: 'Nothing', tolerate: 'Authorized' }],
+      taints: [{ key: 'gpu', tolerate: 'Authorized' }],
       authorization: { mode: 'Deny' },
     });
     await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(policy));

@@ -18,7 +18,7 @@ const ALL_TAINTS = {
   apiVersion: 'taintkeeper.dev/v1alpha1',
   kind: 'TaintPolicy',
   metadata: { name: 'all-taints' },
-  spec: { mode: 'Deny', taints: [{ key: '*' }] },
+  spec: { mode: 'Deny', taints: [{ key: '*', restrict: ['Removal'] }] },
 };
 
 interface NodeObject {

@@ -26,7 +26,7 @@ const FENCED = {
   spec: {
     mode: 'Restore',
     nodeSelector: { matchLabels: { pool: 'fenced' } },
-    taints: [{ key: 'dedicated', value: 'fenced', effect: 'NoSchedule', ensure: 'Present' }],
+    taints: [{ key: 'dedicated', value: 'fenced', effect: 'NoSchedule', ensure: 'Always' }],
   },
 };
 

@@ -11,6 +11,7 @@ spec:
   mode: ${mode}
   taints:
     - key: node-role.kubernetes.io/control-plane
+      restrict: [Removal]
 `;
 }
 

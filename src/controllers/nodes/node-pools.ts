@@ -29,7 +29,7 @@ export interface PoolReviewOptions {
   readonly onChange: () => void;
 }
 
-/** Compares the templates of node pools with the Present taints of the policies. */
+/** Compares the templates of node pools with the required taints of the policies. */
 export interface PoolReview extends Required<Pick<Report, 'undeclared'>> {
   /** One run. Gives the time until the next look, in milliseconds. */
   reconcile(): Promise<number>;
@@ -43,7 +43,7 @@ export function poolReview(options: PoolReviewOptions): PoolReview {
   return {
     async reconcile() {
       await synced;
-      const policies = taintPolicies().filter(({ mode, present }) => mode !== 'Audit' && present.length > 0);
+      const policies = taintPolicies().filter(({ mode, required }) => mode !== 'Audit' && required.length > 0);
       const found = policies.length === 0 ? new Map<string, ConditionState>() : await look(policies);
       if (!isDeepStrictEqual(found, conditions)) {
         for (const [name, state] of found) {

@@ -75,8 +75,8 @@ interface Guarded {
 }
 
 /** The same as long as the policy guards the same against the same. */
-const guardOf = oncePer(({ name, mode, nodeSelector, exempt, guards }: CompiledTaintPolicy) =>
-  JSON.stringify([name, mode, nodeSelector, exempt, guards]),
+const guardOf = oncePer(({ name, mode, nodeSelector, exempt, additionRules }: CompiledTaintPolicy) =>
+  JSON.stringify([name, mode, nodeSelector, exempt, additionRules]),
 );
 
 export function trackTaintArrivals(now: () => number = () => performance.now()): TaintArrivals {
@@ -103,7 +103,8 @@ export function trackTaintArrivals(now: () => number = () => performance.now()):
     accept(node, policies, found) {
       const before = guardsOn(node);
       const guarding = policies.filter(
-        ({ mode, guards, selectsNode }) => guards.length > 0 && mode !== 'Audit' && selectsNode(node.value.labels),
+        ({ mode, additionRules, selectsNode }) =>
+          additionRules.length > 0 && mode !== 'Audit' && selectsNode(node.value.labels),
       );
       if (guarding.length === 0) {
         nodes.delete(node.name);
@@ -113,7 +114,7 @@ export function trackTaintArrivals(now: () => number = () => performance.now()):
       const carried = node.value.taints.filter((taint) => !takenOut.has(taint));
       const guards = guarding.map((policy): [string, Guarded] => {
         const guard = guardOf(policy);
-        const taints = carried.filter((taint) => policy.guardedBy(taint) !== undefined);
+        const taints = carried.filter((taint) => policy.additionRestrictedBy(taint) !== undefined);
         return [guard, { since: before?.get(guard)?.since ?? now(), taints: new Set(taints.map(formatTaint)) }];
       });
       nodes.set(node.name, { uid: node.uid, guards: new Map(guards) });

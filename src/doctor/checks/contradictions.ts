@@ -3,7 +3,7 @@ import { nodeDrift } from '../../judge/node-drift.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import type { TaintPolicy } from '../../policy/policy.ts';
-import { type CompiledTaintPolicy, compilePolicies, type PresentTaint } from '../../policy/policy-set.ts';
+import { type CompiledTaintPolicy, compilePolicies, type RequiredTaint } from '../../policy/policy-set.ts';
 import { type Finding, finding, unread } from '../check.ts';
 import type { DoctorNode } from '../cluster-facts.ts';
 import type { Facts } from '../facts.ts';
@@ -41,8 +41,8 @@ export function checkContradictions(facts: Pick<Facts, 'policies' | 'nodes'>): F
 }
 
 function checkPair(one: Side, other: Side, nodes: readonly DoctorNode[]): Finding[] {
-  const clashes = one.compiled.present.flatMap(({ value: a }) =>
-    other.compiled.present.flatMap(({ value: b }) => clash(a, b) ?? []),
+  const clashes = one.compiled.required.flatMap(({ value: a }) =>
+    other.compiled.required.flatMap(({ value: b }) => clash(a, b) ?? []),
   );
   if (clashes.length === 0) return [];
   const meeting = meetingOf(one.compiled, other.compiled, nodes);
@@ -61,8 +61,8 @@ function checkPair(one: Side, other: Side, nodes: readonly DoctorNode[]): Findin
 
 /** What two policies say of the same taint, if that cannot be done both. */
 function clash(
-  a: PresentTaint,
-  b: PresentTaint,
+  a: RequiredTaint,
+  b: RequiredTaint,
 ): { readonly what: string; readonly serious: boolean; readonly wins?: string } | undefined {
   if (identity(a.taint) !== identity(b.taint)) return undefined;
   if (!a.anyValue && !b.anyValue && (a.taint.value ?? '') !== (b.taint.value ?? '')) {
@@ -117,8 +117,8 @@ function checkHeld(policies: readonly CompiledTaintPolicy[], nodes: readonly Doc
 }
 
 function holds(policy: CompiledTaintPolicy, { labels }: DoctorNode, taint: Taint): boolean {
-  // A policy that wants the taint Present is one of a pair, and told of there.
-  const wants = policy.present.some(({ value }) => identity(value.taint) === identity(taint));
+  // A policy that requires the taint is one of a pair, and told of there.
+  const wants = policy.required.some(({ value }) => identity(value.taint) === identity(taint));
   return policy.mode !== 'Audit' && !wants && policy.selectsNode(labels) && policy.protectedBy(taint) !== undefined;
 }
 

@@ -9,7 +9,7 @@ import { howToGrant } from './leader.ts';
 import { validPolicies } from './policies.ts';
 
 /**
- * Whether the templates of node pools declare the Present taints with which their nodes come. Where only some nodes of a pool are
+ * Whether the templates of node pools declare the required taints with which their nodes come. Where only some nodes of a pool are
  * selected, or nothing is enforced, that is a note.
  */
 export function checkNodePools(facts: Pick<Facts, 'policies' | 'nodePools' | 'rights' | 'installation'>): Finding[] {
@@ -22,13 +22,13 @@ export function checkNodePools(facts: Pick<Facts, 'policies' | 'nodePools' | 'ri
   const undeclared = undeclaredTaints(pools, taintPolicies);
   const results = [...Map.groupBy(undeclared, ({ pool }) => pool).values()].flatMap(checkPool);
   const mayNot = rights.ok ? apis.filter(({ right }) => rights.value.notPermitted.includes(right)) : [];
-  const unseen = taintPolicies.some(({ present }) => present.length > 0) ? mayNot : [];
+  const unseen = taintPolicies.some(({ required }) => required.length > 0) ? mayNot : [];
   const notes = unseen.map(({ right }) => {
     const evidence = `taintkeeper may not ${OPTIONAL_RIGHTS[right].to}: the status of policies does not say what this check says`;
     return finding('note', evidence, howToGrant(right, installation));
   });
   const all = [...results, ...notes];
-  return all.length > 0 ? all : [finding('ok', `${count(pools.length, 'pool')}, each with all Present taints`)];
+  return all.length > 0 ? all : [finding('ok', `${count(pools.length, 'pool')}, each with all required taints`)];
 }
 
 /** @param undeclared of one pool */

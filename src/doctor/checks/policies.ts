@@ -144,7 +144,7 @@ function removedTaints(policies: readonly Policy[], nodes: readonly DoctorNode[]
     MAX_NAMED,
     without.map(({ text }) => text),
   ).join(', ');
-  const evidence = `${count(without.length, 'node')} ${without.length === 1 ? 'is' : 'are'} without a Present taint that an exempt user removed: ${which}`;
+  const evidence = `${count(without.length, 'node')} ${without.length === 1 ? 'is' : 'are'} without a required taint that an exempt user removed: ${which}`;
   return [finding('note', evidence, `taintkeeper explain node ${first.name}`)];
 }
 

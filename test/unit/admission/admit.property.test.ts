@@ -6,7 +6,7 @@ import type { DesiredDaemonSet } from '../../../src/judge/daemon-set.ts';
 import type { Decision } from '../../../src/judge/decision.ts';
 import { settledOn } from '../../../src/judge/memory.ts';
 import type { DesiredNode } from '../../../src/judge/node-view.ts';
-import { isPresentTaint, presentTaints, satisfies } from '../../../src/judge/removal.ts';
+import { isRequiredTaint, requiredTaints, satisfies } from '../../../src/judge/removal.ts';
 import {
   droppedTaints,
   formatTaint,
@@ -110,7 +110,7 @@ describe('a Node request, whatever the policies', () => {
           without++;
           expect(carries(before.taints)(taint)).toBe(false);
           const guarding = compiled.taintPolicies.filter(
-            (policy) => policy.guardedBy(taint) && !policy.exempts(user) && policy.mode === 'Restore',
+            (policy) => policy.additionRestrictedBy(taint) && !policy.exempts(user) && policy.mode === 'Restore',
           );
           expect(guarding).not.toEqual([]);
         }
@@ -130,15 +130,17 @@ describe('a Node request, whatever the policies', () => {
         if (admission.verdict === 'denied') return;
         const { taints } = viewOf(admission.object);
         const carried = valuesOf(before.taints);
-        const lacking = presentTaints(after.labels, compiled.taintPolicies).filter((want) => !satisfies(carried, want));
+        const lacking = requiredTaints(after.labels, compiled.taintPolicies).filter(
+          (want) => !satisfies(carried, want),
+        );
         const isRemembered = settledOn(before.remembered);
         for (const taint of droppedTaints(taints, before.taints)) {
           for (const policy of compiled.taintPolicies) {
             const selected = policy.selectsNode(before.labels) || policy.selectsNode(after.labels);
-            if (!selected || !policy.guardedBy(taint) || policy.mode === 'Audit') continue;
+            if (!selected || !policy.additionRestrictedBy(taint) || policy.mode === 'Audit') continue;
             if (policy.exempts(user)) continue;
             seen.wanted++;
-            expect(isRemembered(taint) || lacking.some((want) => isPresentTaint(taint, want))).toBe(true);
+            expect(isRemembered(taint) || lacking.some((want) => isRequiredTaint(taint, want))).toBe(true);
           }
         }
         if (admission.violations.some(({ outcome }) => outcome === 'reverted')) seen.taken++;
@@ -148,19 +150,18 @@ describe('a Node request, whatever the policies', () => {
     expect(Math.min(seen.taken, seen.wanted)).toBeGreaterThan(RUNS.numRuns / 100);
   });
 
-  it('that is let through does not take a protected taint out of a policy that refuses that', () => {
+  it('that is let through does not take a taint out of a policy that restricts that', () => {
     let left = 0;
     fc.assert(
       fc.property(nodeUpdate, (generated) => {
         const { before, after, user } = generated;
         const { request, compiled } = toNodeCase(generated);
         const admission = admit(request, compiled);
-        const isSettled = settledOn(before.remembered);
         const { taints } = viewOf(admission.object);
         for (const policy of compiled.taintPolicies) {
-          if (policy.leaving !== 'Refuse' || policy.mode === 'Audit' || policy.exempts(user)) continue;
+          if (policy.mode === 'Audit' || policy.exempts(user)) continue;
           if (!policy.selectsNode(before.labels) || policy.selectsNode(after.labels)) continue;
-          const held = taints.filter((taint) => policy.heldBy(taint, isSettled));
+          const held = taints.filter((taint) => policy.unselectionRestrictedBy(taint) !== undefined);
           const isRemovalAllowed = (taint: Taint) =>
             policy.removableByAnnotation && before.allowRemoval?.includes(taint.key);
           if (held.length === 0) continue;

@@ -153,13 +153,24 @@ describe('an excerpt', () => {
         restore: {
           mode: 'Restore',
           taints: [
-            { key: 'k1*', additions: 'Guarded' },
-            { key: 'k3', effect: 'NoSchedule', ensure: 'Present' },
+            { key: 'k1*', restrict: ['Removal', 'Addition'] },
+            { key: 'k3', effect: 'NoSchedule', ensure: 'Always' },
           ],
           settleSeconds: 0,
         },
-        deny: { mode: 'Deny', taints: [{ key: 'k2*' }, { key: 'm*', additions: 'Guarded' }], settleSeconds: 0 },
-        left: { mode: 'Deny', nodeSelector: { matchLabels: { a: '' } }, leaving: 'Refuse', taints: [{ key: 'k4' }] },
+        deny: {
+          mode: 'Deny',
+          taints: [
+            { key: 'k2*', restrict: ['Removal'] },
+            { key: 'm*', restrict: ['Removal', 'Addition'] },
+          ],
+          settleSeconds: 0,
+        },
+        left: {
+          mode: 'Deny',
+          nodeSelector: { matchLabels: { a: '' } },
+          taints: [{ key: 'k4', restrict: ['Removal', 'Unselection'] }],
+        },
       },
     });
     const answers = (value: unknown) => {
@@ -234,8 +245,12 @@ describe('an excerpt', () => {
   it('leads to the decision that the whole review leads to', () => {
     const policies = policySet({
       taint: {
-        all: { mode: 'Restore', taints: [{ key: '*' }], settleSeconds: 0 },
-        some: { mode: 'Deny', nodeSelector: { matchLabels: { 'kubernetes.io/os': 'linux' } }, taints: [{ key: '*' }] },
+        all: { mode: 'Restore', taints: [{ key: '*', restrict: ['Removal'] }], settleSeconds: 0 },
+        some: {
+          mode: 'Deny',
+          nodeSelector: { matchLabels: { 'kubernetes.io/os': 'linux' } },
+          taints: [{ key: '*', restrict: ['Removal'] }],
+        },
       },
       toleration: {
         all: { mode: 'Mutate', daemonSets: { namespaces: ['*'] } },

@@ -3,7 +3,7 @@ import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import { NODE_STATE_TAINT_KEYS } from '../../../src/kubernetes/transient-taints.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
-import type { TaintRule } from '../../../src/policy/taint-rule.ts';
+import type { RestrictedChange, TaintRule } from '../../../src/policy/taint-rule.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
 import { daemonSetSelection, labelSelector, labels } from '../policy/selector-cases.ts';
 
@@ -73,48 +73,59 @@ export const requester = fc.constantFrom<{ username: string; groups: string[] }>
   { username: 'system:node:n1', groups: ['system:nodes'] },
 );
 
-export const additions = fc.constantFrom('Guarded', 'Guarded', 'Guarded', 'Free');
+const RESTRICTED: readonly (readonly RestrictedChange[])[] = [
+  ['Removal'],
+  ['Removal', 'Addition'],
+  ['Removal', 'Unselection'],
+  ['Unselection'],
+  ['Unselection', 'Addition', 'Removal'],
+];
+export const restrict = fc.constantFrom(...RESTRICTED);
 
-/** Rules that say `ensure: Present`; those with NoExecute alone may say whether they evict. */
+/** Rules that say `ensure: Always`; those with NoExecute alone may say whether they evict. */
 export const presentRule = (all: fc.Arbitrary<string>) => {
   const keys = all.filter((one) => !NODE_STATE_TAINT_KEYS.includes(one));
-  const ensure = fc.constant('Present' as const);
+  const ensure = fc.constant('Always' as const);
   return fc.oneof(
-    fc.record({ key: keys, value, effect, ensure, additions }, { requiredKeys: ['key', 'effect', 'ensure'] }),
+    fc.record({ key: keys, value, effect, ensure, restrict }, { requiredKeys: ['key', 'effect', 'ensure'] }),
     fc.record(
-      { key: keys, value, effect: fc.constant('NoExecute' as const), ensure, mayEvict: fc.boolean(), additions },
+      { key: keys, value, effect: fc.constant('NoExecute' as const), ensure, mayEvict: fc.boolean(), restrict },
       { requiredKeys: ['key', 'effect', 'ensure', 'mayEvict'] },
     ),
   );
 };
 
-/** Rules that let everybody remove what they guard against being added. */
+/** Rules that restrict additions alone. */
 export const guardRule = <Meant extends { readonly key: string }>(meant: fc.Arbitrary<Meant>) =>
   fc
     .tuple(meant, fc.record({ value, effect }, { requiredKeys: [] }))
-    .map(([which, how]) => ({ ...which, ...how, ensure: 'Nothing', additions: 'Guarded' }) as const);
+    .map(([which, how]) => ({ ...which, ...how, restrict: ['Addition'] as const }));
 
-const preserved = { value, effect, ensure: fc.constant('Preserved' as const), additions };
+const preserved = { value, effect, restrict };
 
 const taintRule: fc.Arbitrary<TaintRule> = fc.oneof(
-  fc.record({ key, ...preserved }, { requiredKeys: ['key'] }),
+  fc.record({ key, ...preserved }, { requiredKeys: ['key', 'restrict'] }),
   fc.record(
     {
       key: fc.constantFrom('example.com/*', '*'),
       except: fc.constantFrom<string[]>(['example.com/a'], ['example.com/b*', 'other'], ['*/a']),
       ...preserved,
     },
-    { requiredKeys: ['key'] },
+    { requiredKeys: ['key', 'restrict'] },
   ),
   { weight: 3, arbitrary: presentRule(key) },
   guardRule(fc.record({ key })),
 );
 
-export const leaving = fc.constantFrom('Refuse', 'Refuse', 'Record');
-
-/** A policy for every node may not say what becomes of those that leave it. */
-export function leavable({ leaving: how, ...spec }: TaintPolicySpec): TaintPolicySpec {
-  return how === undefined || spec.nodeSelector === undefined ? spec : { ...spec, leaving: how };
+/** A policy for every node may not restrict that nodes leave it. */
+export function selective(spec: TaintPolicySpec): TaintPolicySpec {
+  if (spec.nodeSelector !== undefined) return spec;
+  const taints = spec.taints.map(({ restrict: changes, ...rule }): TaintRule => {
+    const possible = changes?.filter((change) => change !== 'Unselection') ?? [];
+    if (possible.length > 0) return { ...rule, restrict: possible };
+    return rule.ensure === undefined ? { ...rule, restrict: ['Removal'] } : rule;
+  });
+  return { ...spec, taints };
 }
 
 export const backstop = fc.constantFrom('Native', 'None');
@@ -133,18 +144,17 @@ const taintPolicy = fc
     {
       mode: fc.constantFrom('Deny', 'Restore', 'Audit'),
       nodeSelector: labelSelector.map((selector) => selector ?? {}),
-      // A policy that wants two values for one Present taint is refused.
+      // A policy that wants two values for one required taint is refused.
       taints: fc.uniqueArray(taintRule, {
         minLength: 1,
         maxLength: 3,
-        selector: (rule) => (rule.ensure === 'Present' ? `${rule.key}:${rule.effect}` : JSON.stringify(rule)),
+        selector: (rule) => (rule.ensure === 'Always' ? `${rule.key}:${rule.effect}` : JSON.stringify(rule)),
       }),
       exempt: fc.constantFrom({ users: ['dev'] }, { groups: ['system:*'] }, {}),
       removalByAnnotation: fc.constantFrom('Allowed', 'Forbidden'),
       failurePolicy: fc.constantFrom('Fail', 'Ignore'),
       settleSeconds,
       backstop,
-      leaving,
     },
     { requiredKeys: ['mode', 'taints'] },
   )
@@ -153,7 +163,7 @@ const taintPolicy = fc
     spec.mode === 'Audit' || failurePolicy === undefined ? spec : { ...spec, failurePolicy },
   )
   .map(settling)
-  .map(leavable);
+  .map(selective);
 
 export const taintPolicies = fc.dictionary(fc.constantFrom('p1', 'p2', 'p3'), taintPolicy, { noNullPrototype: true });
 

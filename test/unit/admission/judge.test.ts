@@ -6,8 +6,8 @@ import { daemonSetRequest, nodeRequest } from './requests.ts';
 
 const policies = policySet({
   taint: {
-    r: { mode: 'Restore', taints: [{ key: 'dedicated' }] },
-    present: { mode: 'Restore', taints: [{ key: 'pool', value: 'a', effect: 'NoSchedule', ensure: 'Present' }] },
+    r: { mode: 'Restore', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
+    present: { mode: 'Restore', taints: [{ key: 'pool', value: 'a', effect: 'NoSchedule', ensure: 'Always' }] },
   },
   toleration: { cni: { mode: 'Mutate', daemonSets: { namespaces: ['kube-system'] } } },
 });
@@ -72,7 +72,7 @@ describe('the patch has the fewest operations', () => {
       patch: [{ op: 'replace', path: '/spec/taints/1', value: gpu }, remember(POOL, GPU)],
     },
     {
-      why: 'a Present taint is added on creation',
+      why: 'a required taint is added on creation',
       request: nodeRequest({ object: node({ taints: [gpu] }) }),
       patch: [{ op: 'add', path: '/spec/taints/1', value: pool }, remember(GPU, POOL)],
     },
@@ -220,7 +220,7 @@ describe('an object that is not what its resource says', () => {
     ],
     [
       'a taint without an effect, in the old object',
-      nodeRequest({ object: good, oldObject: node({ taints: [{ key: 'a' }] }) }),
+      nodeRequest({ object: good, oldObject: node({ taints: [{ key: 'a', restrict: ['Removal'] }] }) }),
       'request.oldObject.spec.taints[0]: effect is missing',
     ],
     [
@@ -252,7 +252,7 @@ it('keys that every object inherits are read as they stand', () => {
       p: {
         mode: 'Deny',
         nodeSelector: { matchLabels: { constructor: 'y' } },
-        taints: [{ key: '*' }],
+        taints: [{ key: '*', restrict: ['Removal'] }],
         settleSeconds: 0,
       },
     },
@@ -265,7 +265,9 @@ it('keys that every object inherits are read as they stand', () => {
 
 describe('a node that registers anew', () => {
   const surviving = policySet({
-    taint: { s: { mode: 'Restore', taints: [{ key: 'dedicated' }], deletedNodeRetentionSeconds: 3600 } },
+    taint: {
+      s: { mode: 'Restore', taints: [{ key: 'dedicated', restrict: ['Removal'] }], deletedNodeRetentionSeconds: 3600 },
+    },
   });
   const taints = [{ ...gpu, policies: ['s'] }];
   const record = { uid: 'first', machine: { systemUUID: 'a', providerID: 'p' }, taints };

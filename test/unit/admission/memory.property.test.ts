@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/admission/admit.ts';
-import { NONE_SETTLED, parseRemembered, settledOn } from '../../../src/judge/memory.ts';
+import { NONE_SETTLED, parseRemembered, readsRecords, settledOn } from '../../../src/judge/memory.ts';
 import { additionRulings, isAdmitted, isForbidden } from '../../../src/judge/rulings.ts';
 import { droppedTaints, formatTaint, sameTaint, type Taint, withTaints } from '../../../src/kubernetes/taint.ts';
 import { type NodeState, nodeCases, nodeCreation, nodeObject, nodeUpdate, toNodeCase, viewOf } from './node-cases.ts';
@@ -18,7 +18,7 @@ describe('a Node, whatever the policies,', () => {
         const admission = admit(request, compiled);
         if (admission.verdict === 'denied' || user.groups.includes('system:nodes')) return;
         const { taints, remembered } = viewOf(admission.object);
-        const binding = compiled.taintPolicies.filter(({ mode }) => mode !== 'Audit');
+        const binding = compiled.taintPolicies.filter(readsRecords);
         const protects = (taint: Taint, ...nodes: NodeState[]) =>
           binding.some((policy) => policy.protectedBy(taint) && nodes.some(({ labels }) => policy.selectsNode(labels)));
         const isSettled = settledOn(before.remembered);
@@ -101,7 +101,7 @@ describe('a Node, whatever the policies,', () => {
       fc.property(nodeCreation, (generated) => {
         const { request, compiled } = toNodeCase(generated);
         const { labels, taints, remembered } = viewOf(admit(request, compiled).object);
-        const binding = compiled.taintPolicies.filter(({ mode }) => mode !== 'Audit');
+        const binding = compiled.taintPolicies.filter(readsRecords);
         const selecting = binding.filter((policy) => policy.selectsNode(labels));
         const carried = taints.filter((taint) => selecting.some((policy) => policy.heldBy(taint, NONE_SETTLED)));
         const memory = carried.length === 0 ? undefined : carried.map(formatTaint).join(', ');

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { admit } from '../../../src/admission/admit.ts';
 import type { Violation } from '../../../src/judge/decision.ts';
+import { readsRecords } from '../../../src/judge/memory.ts';
 import { nodeDrift } from '../../../src/judge/node-drift.ts';
-import { isPresentTaint, parseRemoved, presentTaints, satisfies } from '../../../src/judge/removal.ts';
+import { isRequiredTaint, parseRemoved, requiredTaints, satisfies } from '../../../src/judge/removal.ts';
 import type { StringMap } from '../../../src/kubernetes/label-selector.ts';
 import { formatTaint, identity, parseTaint, type Taint, valuesOf } from '../../../src/kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../../../src/policy/policy-set.ts';
@@ -14,7 +15,7 @@ const RUNS = { numRuns: 1_000 };
 /** Whether a node with these labels and taints does without it, though the policy declares it Present. */
 function doesWithout(policy: CompiledTaintPolicy, labels: StringMap, taints: readonly Taint[], one: Taint) {
   const values = valuesOf(taints);
-  return presentTaints(labels, [policy]).some((want) => isPresentTaint(one, want) && !satisfies(values, want));
+  return requiredTaints(labels, [policy]).some((want) => isRequiredTaint(one, want) && !satisfies(values, want));
 }
 
 function identityOf({ subject }: Violation): string {
@@ -22,7 +23,7 @@ function identityOf({ subject }: Violation): string {
   return taint ? identity(taint) : subject;
 }
 
-it('a Present taint that somebody exempt removes is recorded, and the leader does not put it back on behalf of who exempts', () => {
+it('a required taint that somebody exempt removes is recorded, and the leader does not put it back on behalf of who exempts', () => {
   const seen = { recorded: 0, ended: 0 };
   fc.assert(
     fc.property(nodeUpdate, (generated) => {
@@ -77,7 +78,7 @@ it('of a new node nothing is recorded, whatever it says of itself, unless all po
   fc.assert(
     fc.property(nodeCreation, (generated) => {
       const { request, compiled } = toNodeCase(generated);
-      const isWatched = compiled.taintPolicies.every(({ mode }) => mode === 'Audit');
+      const isWatched = !compiled.taintPolicies.some(readsRecords);
       const { removed } = viewOf(admit(request, compiled).object);
       expect(removed).toBe(isWatched ? generated.after.removed : undefined);
     }),

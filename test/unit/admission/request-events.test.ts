@@ -21,9 +21,9 @@ const daemonSet = (metadata: object = { name: 'cni', uid: 'uid-2' }) => ({
 const DROP = nodeRequest({ object: node([]), oldObject: node([GPU]) });
 
 const protect = (mode: 'Deny' | 'Restore' | 'Audit', more: object = {}) =>
-  policySet({ taint: { p: { mode, taints: [{ key: 'dedicated' }], ...more } } });
+  policySet({ taint: { p: { mode, taints: [{ key: 'dedicated', restrict: ['Removal'] }], ...more } } });
 const present = (mode: 'Restore' | 'Audit') =>
-  policySet({ taint: { p: { mode, taints: [{ ...GPU, effect: 'NoSchedule', ensure: 'Present' }] } } });
+  policySet({ taint: { p: { mode, taints: [{ ...GPU, effect: 'NoSchedule', ensure: 'Always' }] } } });
 const tolerations = (mode: 'Mutate' | 'Audit') =>
   policySet({ toleration: { cni: { mode, daemonSets: { namespaces: ['kube-system'] } } } });
 
@@ -233,7 +233,7 @@ it('many taints lead to one Event, and its note is not endless', () => {
   const request = nodeRequest({ object: node([]), oldObject: node(taints) });
   const events = found(
     request,
-    policySet({ taint: { p: { mode: 'Deny', taints: [{ key: '*' }], settleSeconds: 0 } } }),
+    policySet({ taint: { p: { mode: 'Deny', taints: [{ key: '*', restrict: ['Removal'] }], settleSeconds: 0 } } }),
     'validate',
   );
   expect(events).toHaveLength(2);
@@ -243,8 +243,8 @@ it('many taints lead to one Event, and its note is not endless', () => {
 it('each policy has its own Events', () => {
   const policies = policySet({
     taint: {
-      p: { mode: 'Deny', taints: [{ key: 'dedicated' }] },
-      q: { mode: 'Deny', taints: [{ key: '*' }], settleSeconds: 0 },
+      p: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
+      q: { mode: 'Deny', taints: [{ key: '*', restrict: ['Removal'] }], settleSeconds: 0 },
     },
   });
   expect(found(DROP, policies, 'validate').map(({ regarding }) => regarding.name)).toEqual(['n1', 'p', 'n1', 'q']);

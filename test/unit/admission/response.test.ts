@@ -9,7 +9,8 @@ const dropping = nodeRequest({
   object: { metadata: { name: 'n1' }, spec: {} },
   oldObject: { metadata: {}, spec: { taints: [gpu] } },
 });
-const policyIn = (mode: 'Deny' | 'Restore') => policySet({ taint: { p: { mode, taints: [{ key: 'dedicated' }] } } });
+const policyIn = (mode: 'Deny' | 'Restore') =>
+  policySet({ taint: { p: { mode, taints: [{ key: 'dedicated', restrict: ['Removal'] }] } } });
 
 it('a judgement with nothing to say is a bare yes', () => {
   expect(answer('u', judge(dropping, 'mutate', policySet({})))).toEqual({

@@ -104,7 +104,13 @@ it.each([
   expect(steps[1]?.commands[3]).toContain('"path":"/spec/jobTemplate/spec/template/spec/tolerations/-"');
 });
 
-const PROTECTION = manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: OLD }, { key: NEW }] });
+const PROTECTION = manifest('TaintPolicy', 'p', {
+  mode: 'Deny',
+  taints: [
+    { key: OLD, restrict: ['Removal'] },
+    { key: NEW, restrict: ['Removal'] },
+  ],
+});
 
 it('takes policies from the files, too', async () => {
   const { stdout } = await run('coverage', 'migrate', '-o', 'json', file(node('m', [OLD, NEW]), PROTECTION));

@@ -6,7 +6,7 @@ import { temporaryFile } from '../temporary-directory.ts';
 import { run } from './run-command.ts';
 
 const EVERYTHING = [{ operator: 'Exists' }];
-const AUTHORIZED = { key: 'gpu', ensure: 'Nothing', tolerate: 'Authorized' };
+const AUTHORIZED = { key: 'gpu', tolerate: 'Authorized' };
 
 function file(...objects: object[]): string {
   return temporaryFile('input.yaml', objects.map((each) => JSON.stringify(each)).join('\n---\n'));
@@ -178,7 +178,11 @@ describe('of files', () => {
       said: "unknown option '--gaps'",
     },
     {
-      args: () => ['--policies', file({ ...policy(), spec: { mode: 'Deny', taints: [{ key: 'a' }] } }), file(pod('p'))],
+      args: () => [
+        '--policies',
+        file({ ...policy(), spec: { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] } }),
+        file(pod('p')),
+      ],
       said: 'no TaintPolicy has a rule with tolerate: Authorized',
     },
   ])('refuses what makes no sense: $said', async ({ args, said }) => {

@@ -35,7 +35,7 @@ const podOf = (name: string, nodeName: string) => ({ metadata: { name, ...owner 
 const LISTS: Readonly<Record<string, readonly object[]>> = {
   '/api/v1/nodes': [node('n1', [EDGE]), node('n2', []), node('n3', [])],
   '/apis/taintkeeper.dev/v1alpha1/taintpolicies': [
-    policy('pool', { mode: 'Deny', taints: [{ key: 'gpu', effect: 'NoSchedule', ensure: 'Present' }] }),
+    policy('pool', { mode: 'Deny', taints: [{ key: 'gpu', effect: 'NoSchedule', ensure: 'Always' }] }),
   ],
   '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [
     policy('agents', {

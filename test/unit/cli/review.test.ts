@@ -467,7 +467,11 @@ it('says what the API server asks about pods, which it does not know itself', as
     apiVersion: 'taintkeeper.dev/v1alpha1',
     kind: 'TaintPolicy',
     metadata: { name: 'p' },
-    spec: { mode: 'Deny', taints: [{ key: 'gpu', tolerate: 'Authorized' }], authorization: { mode: 'Deny' } },
+    spec: {
+      mode: 'Deny',
+      taints: [{ key: 'gpu', tolerate: 'Authorized', restrict: ['Removal'] }],
+      authorization: { mode: 'Deny' },
+    },
   };
   const spec = { tolerations: [{ operator: 'Exists' }] };
   const deployment = {

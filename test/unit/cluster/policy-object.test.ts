@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { versionInForce, viewPolicy } from '../../../src/cluster/policy-object.ts';
 
-const GOOD = { mode: 'Deny', taints: [{ key: 'a' }] };
-const BETTER = { mode: 'Restore', taints: [{ key: 'a' }, { key: 'b' }] };
-const UNUSABLE = { mode: 'Warn', taints: [{ key: 'a' }] };
+const GOOD = { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] };
+const BETTER = {
+  mode: 'Restore',
+  taints: [
+    { key: 'a', restrict: ['Removal'] },
+    { key: 'b', restrict: ['Removal'] },
+  ],
+};
+const UNUSABLE = { mode: 'Warn', taints: [{ key: 'a', restrict: ['Removal'] }] };
 
 /** An object of that generation; `inForce` is what its status says. */
 const object = (generation: number, spec: unknown, inForce?: unknown) => ({

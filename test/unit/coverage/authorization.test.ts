@@ -10,7 +10,7 @@ import { policySet } from '../policy/policies.ts';
 type Rule = TaintPolicySpec['taints'][number];
 
 function asked(pod: Partial<PodView>, rules: readonly Rule[], authorization?: TaintPolicySpec['authorization']) {
-  const taints = rules.map((rule): Rule => ({ ensure: 'Nothing', tolerate: 'Authorized', ...rule }));
+  const taints = rules.map((rule): Rule => ({ tolerate: 'Authorized', ...rule }));
   const { taintPolicies } = policySet({
     taint: { p: { mode: 'Deny', taints, ...(authorization ? { authorization } : {}) } },
   });
@@ -126,7 +126,7 @@ describe('a pod is asked about a key', () => {
 it('is Audit where every policy is', () => {
   const spec: TaintPolicySpec = {
     mode: 'Deny',
-    taints: [{ key: 'a', tolerate: 'Authorized' }],
+    taints: [{ key: 'a', tolerate: 'Authorized', restrict: ['Removal'] }],
     authorization: { mode: 'Deny' },
   };
   const modes = [false, true].map(

@@ -14,7 +14,7 @@ import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import { policySet } from '../policy/policies.ts';
 
 const GPU: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
-const PRESENT: TaintRule = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' };
+const PRESENT: TaintRule = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' };
 
 /** A NodePool as Karpenter has it; `spec` is that of its template. */
 const nodePool = (spec: object = {}, labels: object = { pool: 'gpu' }) => ({
@@ -84,7 +84,7 @@ describe('a NodePool of Karpenter', () => {
     {
       what: 'declares it with any value, where the policy names none',
       pool: nodePool({ taints: [GPU] }),
-      policy: spec(undefined, [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' }]),
+      policy: spec(undefined, [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }]),
       expected: [],
     },
     {
@@ -94,9 +94,9 @@ describe('a NodePool of Karpenter', () => {
       why: 'Karpenter reckons with nodes that have lost it',
     },
     {
-      what: 'has nodes that are Preserved only',
+      what: 'restricts removal only',
       pool: nodePool(),
-      policy: spec(undefined, [{ key: 'dedicated', ensure: 'Preserved' }]),
+      policy: spec(undefined, [{ key: 'dedicated', restrict: ['Removal'] }]),
       expected: [],
     },
     {
@@ -108,7 +108,7 @@ describe('a NodePool of Karpenter', () => {
     {
       what: 'lacks a taint that comes and goes by itself',
       pool: nodePool(),
-      policy: spec(undefined, [{ key: 'node.cilium.io/agent-not-ready', effect: 'NoExecute', ensure: 'Present' }]),
+      policy: spec(undefined, [{ key: 'node.cilium.io/agent-not-ready', effect: 'NoExecute', ensure: 'Always' }]),
       expected: [],
     },
     { what: 'keeps its nodes whatever pods there are', pool: { ...nodePool(), spec: { replicas: 3 } }, expected: [] },
@@ -250,7 +250,7 @@ describe('the condition of a policy', () => {
   it.each<{ what: string; policy: TaintPolicySpec }>([
     { what: 'in mode Audit', policy: spec(undefined, [PRESENT], 'Audit') },
     { what: 'that may select none of the nodes', policy: asks('node.kubernetes.io/instance-type', 'Exists') },
-    { what: 'without Present taints', policy: spec(undefined, [{ key: 'dedicated' }]) },
+    { what: 'without required taints', policy: spec(undefined, [{ key: 'dedicated', restrict: ['Removal'] }]) },
   ])('$what says nothing', ({ policy }) => {
     expect(condition(policy)).toBeUndefined();
   });
@@ -263,7 +263,7 @@ describe('the condition of a policy', () => {
       message: 'no right',
     });
     expect(condition(LABELLED, hidden)).toMatchObject({ status: 'True' });
-    expect(condition(spec(undefined, [{ key: 'dedicated' }]), hidden)).toBeUndefined();
+    expect(condition(spec(undefined, [{ key: 'dedicated', restrict: ['Removal'] }]), hidden)).toBeUndefined();
   });
 });
 

@@ -37,7 +37,7 @@ const policy = (kind: string, name: string, spec: object) => {
 const CONTROL_PLANES = policy('TaintPolicy', 'control-planes', {
   mode: 'Restore',
   nodeSelector: { matchExpressions: [{ key: NEW_ROLE, operator: 'Exists' }] },
-  taints: [{ key: NEW_ROLE, effect: 'NoSchedule', ensure: 'Present' }],
+  taints: [{ key: NEW_ROLE, effect: 'NoSchedule', ensure: 'Always' }],
 });
 
 /** The commands, and after `by hand: ` what is left to a person, of each step that is not done; by the number of the step. */
@@ -218,7 +218,15 @@ describe('what is left to do', () => {
       why: 'where a policy protects the old taint, its release is announced',
       facts: {
         nodes: [node('m', [MASTER, CONTROL_PLANE])],
-        policies: [policy('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: OLD_ROLE }, { key: NEW_ROLE }] })],
+        policies: [
+          policy('TaintPolicy', 'p', {
+            mode: 'Deny',
+            taints: [
+              { key: OLD_ROLE, restrict: ['Removal'] },
+              { key: NEW_ROLE, restrict: ['Removal'] },
+            ],
+          }),
+        ],
       },
       expected: {
         5: [
@@ -234,14 +242,12 @@ describe('what is left to do', () => {
         policies: [
           policy('TaintPolicy', 'p', {
             mode: 'Restore',
-            taints: [{ key: OLD_ROLE, effect: 'NoSchedule', ensure: 'Present' }],
+            taints: [{ key: OLD_ROLE, effect: 'NoSchedule', ensure: 'Always' }],
           }),
         ],
       },
       expected: {
-        4: [
-          `by hand: TaintPolicy p declares the old taint Present, and would set it again: declare ${NEW_ROLE} in its place`,
-        ],
+        4: [`by hand: TaintPolicy p requires the old taint, and would set it again: declare ${NEW_ROLE} in its place`],
         5: [
           'by hand: node m: TaintPolicy p does not let node-role.kubernetes.io/master:NoSchedule go; change it first',
         ],
@@ -255,12 +261,12 @@ describe('what is left to do', () => {
           policy('TaintPolicy', 'masters', {
             mode: 'Deny',
             nodeSelector: { matchLabels: OLD_LABEL },
-            taints: [{ key: NEW_ROLE }],
+            taints: [{ key: NEW_ROLE, restrict: ['Removal'] }],
           }),
           policy('TaintPolicy', 'others', {
             mode: 'Restore',
             nodeSelector: { matchExpressions: [{ key: OLD_ROLE, operator: 'DoesNotExist' }] },
-            taints: [{ key: 'pool', effect: 'NoSchedule', ensure: 'Present' }],
+            taints: [{ key: 'pool', effect: 'NoSchedule', ensure: 'Always' }],
           }),
         ],
       },
@@ -308,8 +314,11 @@ describe('what is left to do', () => {
       why: 'policies that speak of the old taint only',
       facts: {
         policies: [
-          policy('TaintPolicy', 'p', { mode: 'Audit', taints: [{ key: OLD_ROLE }] }),
-          policy('TaintPolicy', 'all', { mode: 'Audit', taints: [{ key: 'node-role.kubernetes.io/*' }] }),
+          policy('TaintPolicy', 'p', { mode: 'Audit', taints: [{ key: OLD_ROLE, restrict: ['Removal'] }] }),
+          policy('TaintPolicy', 'all', {
+            mode: 'Audit',
+            taints: [{ key: 'node-role.kubernetes.io/*', restrict: ['Removal'] }],
+          }),
           policy('TolerationPolicy', 't', {
             mode: 'Audit',
             daemonSets: { namespaces: ['a'] },
@@ -320,7 +329,7 @@ describe('what is left to do', () => {
       },
       expected: {
         4: [
-          `kubectl patch taintpolicy p --type=json -p '[{"op":"add","path":"/spec/taints/-","value":{"key":"${NEW_ROLE}"}}]'`,
+          `kubectl patch taintpolicy p --type=json -p '[{"op":"add","path":"/spec/taints/-","value":{"key":"${NEW_ROLE}","restrict":["Removal"]}}]'`,
           patchOf('tolerationpolicy t', [{ op: 'add', path: '/spec/tolerations/-', value: TOLERATES_NEW }]),
         ],
       },
@@ -362,14 +371,18 @@ describe('what is left to do', () => {
   it.each([
     {
       what: 'rules for either: the old one goes',
-      taints: [{ key: 'a' }, { key: OLD_ROLE }, { key: NEW_ROLE }],
+      taints: [
+        { key: 'a', restrict: ['Removal'] },
+        { key: OLD_ROLE, restrict: ['Removal'] },
+        { key: NEW_ROLE, restrict: ['Removal'] },
+      ],
       operations: [isMeant(1, OLD_ROLE), { op: 'remove', path: '/spec/taints/1' }],
     },
     {
       what: 'rules for the old one: they become those of the new one',
       taints: [
-        { key: OLD_ROLE, effect: 'NoSchedule' },
-        { key: OLD_ROLE, effect: 'NoExecute' },
+        { key: OLD_ROLE, effect: 'NoSchedule', restrict: ['Removal'] },
+        { key: OLD_ROLE, effect: 'NoExecute', restrict: ['Removal'] },
       ],
       operations: [
         isMeant(1, OLD_ROLE),
@@ -380,12 +393,15 @@ describe('what is left to do', () => {
     },
     {
       what: 'a pattern that covers both: it leaves the old one out',
-      taints: [{ key: 'node-role.kubernetes.io/*' }],
+      taints: [{ key: 'node-role.kubernetes.io/*', restrict: ['Removal'] }],
       operations: [isMeant(0, 'node-role.kubernetes.io/*'), except('add', [OLD_ROLE])],
     },
     {
       what: 'a pattern that leaves others out, and a rule',
-      taints: [{ key: '*', except: ['a'] }, { key: OLD_ROLE }],
+      taints: [
+        { key: '*', except: ['a'], restrict: ['Removal'] },
+        { key: OLD_ROLE, restrict: ['Removal'] },
+      ],
       operations: [
         isMeant(1, OLD_ROLE),
         { op: 'remove', path: '/spec/taints/1' },
@@ -405,7 +421,10 @@ describe('what is left to do', () => {
     const never = policy('TaintPolicy', 'p', {
       mode: 'Deny',
       removalByAnnotation: 'Forbidden',
-      taints: [{ key: OLD_ROLE }, { key: NEW_ROLE }],
+      taints: [
+        { key: OLD_ROLE, restrict: ['Removal'] },
+        { key: NEW_ROLE, restrict: ['Removal'] },
+      ],
     });
     const plan = left({ nodes: [node('m', [MASTER]), node('n', [MASTER, CONTROL_PLANE])], policies: [never] });
     expect(plan[3]).toEqual([`kubectl taint node m ${NEW_ROLE}:NoSchedule`]);

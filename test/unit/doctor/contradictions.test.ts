@@ -5,10 +5,10 @@ import { healthyFacts, node, taintPolicy, unseen } from './facts.ts';
 
 const present = (value: string | undefined, more: object = {}) => ({
   taints: [
-    { key: 'dedicated', ...(value === undefined ? {} : { value }), effect: 'NoSchedule', ensure: 'Present', ...more },
+    { key: 'dedicated', ...(value === undefined ? {} : { value }), effect: 'NoSchedule', ensure: 'Always', ...more },
   ],
 });
-const evicting = (mayEvict: boolean) => present('a', { effect: 'NoExecute', mayEvict });
+const evicting = (mayEvict: boolean) => present('a', { effect: 'NoExecute', mayEvict, restrict: ['Removal'] });
 const on = (labels: Record<string, string>) => ({ nodeSelector: { matchLabels: labels } });
 
 describe('two policies', () => {
@@ -86,7 +86,8 @@ it('needs no nodes to see that two selectors are the same', () => {
 
 describe('a taint that is there, and protected by another policy', () => {
   const wanting = taintPolicy('p', present('a'));
-  const protecting = (more: object) => taintPolicy('q', { taints: [{ key: 'dedicated', ...more }] });
+  const protecting = (more: object) =>
+    taintPolicy('q', { taints: [{ key: 'dedicated', ...more, restrict: ['Removal'] }] });
   const carrying = (name: string) => node(name, {}, [{ key: 'dedicated', value: 'b', effect: 'NoSchedule' }]);
 
   it('is named once, with the nodes', () => {

@@ -215,7 +215,7 @@ export function policyObject(
   return viewPolicy(kind, { metadata, spec, status });
 }
 
-const TAINT = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' };
+const TAINT = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' };
 
 export function taintPolicy(name: string, spec: object, more?: Parameters<typeof policyObject>[3]): PolicyObject {
   return policyObject('TaintPolicy', name, { mode: 'Restore', taints: [TAINT], ...spec }, more);

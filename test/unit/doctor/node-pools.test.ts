@@ -18,8 +18,10 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
   { what: 'no autoscaler', facts: {}, expected: [['ok', /neither NodePools of Karpenter nor/]] },
   {
     what: 'a pool that declares the taint',
-    facts: { nodePools: pools(pool([{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule' }])) },
-    expected: [['ok', /^1 pool, each with all Present taints/]],
+    facts: {
+      nodePools: pools(pool([{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', restrict: ['Removal'] }])),
+    },
+    expected: [['ok', /^1 pool, each with all required taints/]],
   },
   {
     what: 'a pool that does not, with one command for all policies',
@@ -27,7 +29,7 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
       nodePools: pools(pool()),
       policies: known([
         taintPolicy('p', {}),
-        taintPolicy('q', { taints: [{ key: 'slow', effect: 'NoSchedule', ensure: 'Present' }] }),
+        taintPolicy('q', { taints: [{ key: 'slow', effect: 'NoSchedule', ensure: 'Always' }] }),
       ]),
     },
     expected: [
@@ -69,7 +71,7 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
     facts: {
       nodePools: pools(),
       rights: NOT_PERMITTED,
-      policies: known([taintPolicy('p', { taints: [{ key: 'a' }] })]),
+      policies: known([taintPolicy('p', { taints: [{ key: 'a', restrict: ['Removal'] }] })]),
     },
     expected: [['ok', /^0 pools/]],
   },

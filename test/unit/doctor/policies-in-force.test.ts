@@ -11,14 +11,14 @@ const withStatus = (difference: Partial<PolicyStatus>) =>
 const stalled = { ...CONDITION, type: 'Stalled', reason: 'RepairsRefused', message: 'node n1: forbidden' };
 
 const ignored = { ...CONDITION, type: 'FieldsIgnored', reason: 'UnknownFields', message: 'spec.future: this version' };
-const SPEC = { mode: 'Deny', taints: [{ key: 'a' }] };
+const SPEC = { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] };
 
 it.each([
   { what: 'in force', policies: [taintPolicy('gpu', {})], expected: ['ok', /1 in force: TaintPolicy gpu/] },
   { what: 'none', policies: [], expected: ['note', /no policies: nothing is protected/] },
   {
     what: 'not valid, as everybody can see without a leader',
-    policies: [taintPolicy('gpu', { taints: [{ key: 'a/b/c' }] })],
+    policies: [taintPolicy('gpu', { taints: [{ key: 'a/b/c', restrict: ['Removal'] }] })],
     expected: ['trouble', /TaintPolicy gpu is not valid: spec\.taints\[0\]\.key/],
   },
   {
@@ -79,7 +79,12 @@ it.each([
 });
 
 it.each([
-  { kind: 'TaintPolicy', spec: { mode: 'Deny', taints: [{ key: 'a' }] }, one: 'n1', explained: 'node n1' },
+  {
+    kind: 'TaintPolicy',
+    spec: { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] },
+    one: 'n1',
+    explained: 'node n1',
+  },
   {
     kind: 'TolerationPolicy',
     spec: { mode: 'Mutate', daemonSets: { namespaces: ['ns'] } },
@@ -99,14 +104,14 @@ it.each([
   ]);
 });
 
-it('of a Present taint that stays off because an exempt user removed it, there is something to know', () => {
-  const present = { taints: [{ key: 'gpu', effect: 'NoSchedule', ensure: 'Present' }] };
+it('of a required taint that stays off because an exempt user removed it, there is something to know', () => {
+  const present = { taints: [{ key: 'gpu', effect: 'NoSchedule', ensure: 'Always' }] };
   const nodes = known([node('n0'), { ...node('n1'), removed: 'gpu:NoSchedule' }]);
   const found = (spec: object) => checkPolicies(healthyFacts({ policies: known([taintPolicy('p', spec)]), nodes }));
   expect(found({ ...present, exempt: { users: ['autoscaler'] } })).toEqual([
     {
       state: 'note',
-      evidence: '1 node is without a Present taint that an exempt user removed: n1 (gpu:NoSchedule)',
+      evidence: '1 node is without a required taint that an exempt user removed: n1 (gpu:NoSchedule)',
       remedy: 'taintkeeper explain node n1',
     },
   ]);
@@ -133,7 +138,10 @@ it('names the command that installs the definitions', () => {
 });
 
 it('of a policy that means every taint, there is something to know', () => {
-  const policies = known([taintPolicy('gpu', {}), taintPolicy('all', { taints: [{ key: '*' }] })]);
+  const policies = known([
+    taintPolicy('gpu', {}),
+    taintPolicy('all', { taints: [{ key: '*', restrict: ['Removal'] }] }),
+  ]);
   expect(checkWildcards({ policies })).toMatchObject([
     {
       state: 'note',

@@ -6,7 +6,7 @@ import { known } from '../../../src/doctor/reading.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { healthyFacts, INSTALLATION, taintPolicy, unseen } from './facts.ts';
 
-const AUTHORIZED = { key: 'gpu', effect: 'NoSchedule', ensure: 'Nothing', tolerate: 'Authorized' };
+const AUTHORIZED = { key: 'gpu', effect: 'NoSchedule', tolerate: 'Authorized' };
 const POLICIES = [taintPolicy('gpu', { taints: [AUTHORIZED] })];
 const ROLE = {
   name: 'gpu',
@@ -103,7 +103,7 @@ describe('what RBAC grants in the cluster', () => {
   });
 
   it('is not asked for where none has', async () => {
-    const { tolerate: _, ensure: __, ...plain } = AUTHORIZED;
-    expect(await gather([plain])).toEqual({ grants: known(undefined), asked: false });
+    const { tolerate: _, ...plain } = AUTHORIZED;
+    expect(await gather([{ ...plain, restrict: ['Removal'] }])).toEqual({ grants: known(undefined), asked: false });
   });
 });

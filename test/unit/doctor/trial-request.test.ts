@@ -12,10 +12,10 @@ function policy(kind: string, spec: object) {
 const taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const denies = policy('TaintPolicy', {
   mode: 'Deny',
-  taints: [{ key: 'dedicated', ensure: 'Preserved' }],
+  taints: [{ key: 'dedicated', restrict: ['Removal'] }],
   exempt: { users: ['exempt'] },
 });
-const audits = policy('TaintPolicy', { mode: 'Audit', taints: [{ key: 'dedicated', ensure: 'Preserved' }] });
+const audits = policy('TaintPolicy', { mode: 'Audit', taints: [{ key: 'dedicated', restrict: ['Removal'] }] });
 const tolerates = (namespaces: string[], names?: string[]) =>
   policy('TolerationPolicy', { mode: 'Mutate', daemonSets: { namespaces, ...(names ? { names } : {}) } });
 const nodes = [{ metadata: { name: 'plain' } }, { metadata: { name: 'gpu-1' }, spec: { taints: [taint] } }];

@@ -11,7 +11,7 @@ import { nodeOf, rule } from '../judge/node-drifts.ts';
 
 const GPU = { key: 'gpu', value: 'true', effect: 'NoSchedule' } as const;
 const EDGE = { key: 'edge', effect: 'NoExecute' } as const;
-const PRESENT = { ...GPU, ensure: 'Present' } as const;
+const PRESENT = { ...GPU, ensure: 'Always' } as const;
 
 function explain(node: NodeView, specs: Record<string, TaintPolicySpec>) {
   const policies = Object.entries(specs).map(([name, spec]): TaintPolicy => ({ kind: 'TaintPolicy', name, spec }));
@@ -29,7 +29,7 @@ const nextFor = (node: NodeView, specs: Record<string, TaintPolicySpec>) =>
 
 describe('a command that sets a taint which evicts pods', () => {
   const evicts = 'evicts the pods there that do not tolerate it';
-  const present = { ...EDGE, ensure: 'Present' } as const;
+  const present = { ...EDGE, ensure: 'Always' } as const;
 
   it.each(['Deny', 'Audit'] as const)('says so where mode %s does not restore it', (mode) => {
     expect(nextFor(nodeOf([]), { a: rule(mode, present) })).toEqual({
@@ -52,14 +52,16 @@ describe('a command that sets a taint which evicts pods', () => {
 
 describe('each taint of a node', () => {
   it('is protected by whichever policies mean it, or free', () => {
-    expect(lines(nodeOf([GPU, EDGE]), { a: rule('Deny', { key: 'gpu' }), b: rule('Audit', { key: 'gpu' }) })).toEqual([
-      'gpu=true:NoSchedule protected a b',
-      'edge:NoExecute free',
-    ]);
+    expect(
+      lines(nodeOf([GPU, EDGE]), {
+        a: rule('Deny', { key: 'gpu', restrict: ['Removal'] }),
+        b: rule('Audit', { key: 'gpu', restrict: ['Removal'] }),
+      }),
+    ).toEqual(['gpu=true:NoSchedule protected a b', 'edge:NoExecute free']);
   });
 
   it('that a wildcard means is protected once it has settled', () => {
-    const policies = { a: rule('Deny', { key: 'g*' }) };
+    const policies = { a: rule('Deny', { key: 'g*', restrict: ['Removal'] }) };
     expect(lines(nodeOf([GPU]), policies)).toEqual(['gpu=true:NoSchedule settling a']);
     expect(lines(nodeOf([GPU], { remembered: 'gpu=true:NoSchedule' }), policies)).toEqual([
       'gpu=true:NoSchedule protected a',
@@ -67,13 +69,13 @@ describe('each taint of a node', () => {
   });
 
   it('that is guarded is said to be, whether anybody may remove it or not', () => {
-    const guard = { key: 'gpu', additions: 'Guarded' } as const;
+    const guard = { key: 'gpu', restrict: ['Removal', 'Addition'] } as const;
     const text = (spec: TaintPolicySpec) => {
       const explained = { ...explain(nodeOf([GPU]), { a: spec }), name: 'n1', troubles: [], events: [] };
       const words = wordsOfNode({ ...explained, writtenBy: undefined, notes: [] });
       return explanationText(words, { wide: false, colors: false, width: undefined });
     };
-    expect(text(rule('Deny', { ...guard, ensure: 'Nothing' }))).toContain(
+    expect(text(rule('Deny', { ...guard, restrict: ['Addition'] }))).toContain(
       'guarded  anybody may remove it; only those whom a (Deny, spec.taints[0]) exempts may add it\n',
     );
     expect(text(rule('Deny', guard))).toContain(
@@ -84,7 +86,7 @@ describe('each taint of a node', () => {
   it('that is missing is put back, or there is a reason why not', () => {
     expect(lines(nodeOf([]), { a: rule('Restore', PRESENT) })).toEqual(['gpu=true:NoSchedule missing a']);
     expect(lines(nodeOf([]), { a: rule('Deny', PRESENT) })).toEqual(['gpu=true:NoSchedule missing a (mode)']);
-    expect(lines(nodeOf([]), { a: rule('Restore', { ...EDGE, ensure: 'Present' }) })).toEqual([
+    expect(lines(nodeOf([]), { a: rule('Restore', { ...EDGE, ensure: 'Always' }) })).toEqual([
       'edge:NoExecute missing a (eviction)',
     ]);
   });
@@ -139,8 +141,8 @@ it('tells a missing taint from one that is there with another value', () => {
 it('says which policy the node may not leave', () => {
   const nodeSelector = { matchLabels: { pool: 'gpu' } };
   const found = explain(nodeOf([], { labels: { pool: 'gpu' } }), {
-    a: rule('Deny', { key: 'gpu' }, { nodeSelector, leaving: 'Refuse' }),
-    b: rule('Audit', { key: 'gpu' }, { nodeSelector, leaving: 'Refuse' }),
+    a: rule('Deny', { key: 'gpu', restrict: ['Unselection'] }, { nodeSelector }),
+    b: rule('Audit', { key: 'gpu', restrict: ['Unselection'] }, { nodeSelector }),
   });
   expect(found.policies.map(({ policy, refusesLeaving = false }) => [policy, refusesLeaving])).toEqual([
     ['a', true],
@@ -164,7 +166,7 @@ it('says what of its selector keeps a policy from a node', () => {
 });
 
 describe('a taint that the node carries with another value', () => {
-  const GUARDED = { key: 'gpu', additions: 'Guarded' } as const;
+  const GUARDED = { key: 'gpu', restrict: ['Removal', 'Addition'] } as const;
   const OLD = 'gpu=true:NoSchedule';
   const changed = nodeOf([{ ...GPU, value: 'other' }], { remembered: OLD });
   const reasonFor = (node: NodeView, specs: Record<string, TaintPolicySpec>) => {
@@ -244,7 +246,13 @@ describe('removals that are announced', () => {
 
   it('are listed with what each does, and until when', () => {
     const since = '2026-11-22T14:23:06Z';
-    expect(linesOf('gpu=true:NoSchedule, edge:NoExecute, rubbish', rule('Deny', { key: 'gpu' }), since)).toEqual([
+    expect(
+      linesOf(
+        'gpu=true:NoSchedule, edge:NoExecute, rubbish',
+        rule('Deny', { key: 'gpu', restrict: ['Removal'] }),
+        since,
+      ),
+    ).toEqual([
       'annotation taintkeeper.dev/allow-removal, not used yet: gpu=true:NoSchedule may be removed once, ' +
         'edge:NoExecute names no taint of this node that a policy protects, rubbish cannot be read; ' +
         'written at 2026-11-22T14:23:06Z, the leader removes it at 2026-11-23T14:23:06Z',
@@ -252,7 +260,12 @@ describe('removals that are announced', () => {
   });
 
   it('have no effect where a policy allows no removal', () => {
-    expect(linesOf('gpu:NoSchedule', rule('Deny', { key: 'gpu' }, { removalByAnnotation: 'Forbidden' }))).toEqual([
+    expect(
+      linesOf(
+        'gpu:NoSchedule',
+        rule('Deny', { key: 'gpu', restrict: ['Removal'] }, { removalByAnnotation: 'Forbidden' }),
+      ),
+    ).toEqual([
       'annotation taintkeeper.dev/allow-removal, not used yet: gpu:NoSchedule may not be removed: a policy allows no removal (spec.removalByAnnotation: Forbidden); ' +
         'the leader removes it 24 hours after it has first seen it',
     ]);

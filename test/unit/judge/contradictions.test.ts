@@ -4,7 +4,7 @@ import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
 import { nodeOf } from './node-drifts.ts';
 
-const TAINT = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' } as const;
+const TAINT = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } as const;
 const required = (value: string | undefined, more: Partial<TaintPolicySpec> = {}): TaintPolicySpec => ({
   mode: 'Restore',
   taints: [{ ...TAINT, ...(value === undefined ? {} : { value }) }],

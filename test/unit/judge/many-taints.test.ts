@@ -19,7 +19,7 @@ const judged = (
   after: readonly Taint[],
   request: Partial<NodeUpdate> = {},
 ) => {
-  const taints = [{ key: 'dedicated', additions: 'Guarded' as const }];
+  const taints = [{ key: 'dedicated', restrict: ['Removal', 'Addition'] as const }];
   const requester = { username: 'dev', groups: [] };
   const update = {
     operation: 'UPDATE',
@@ -96,14 +96,23 @@ describe('where more taints than are compared stand between the first difference
   it('only a policy that guards taints refuses additions', () => {
     const added = [...many, PROTECTED];
     expect(judged({}, [], added)).toMatchObject({ verdict: 'deny', violations: [{ outcome: 'addition-denied' }] });
-    expect(judged({ taints: [{ key: 'dedicated' }] }, [], added)).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(judged({ taints: [{ key: 'dedicated', restrict: ['Removal'] }] }, [], added)).toMatchObject({
+      verdict: 'allow',
+      violations: [],
+    });
   });
 });
 
-it('a node with more taints than are judged does not leave a policy with leaving: Refuse', () => {
-  const spec = { leaving: 'Refuse' as const, nodeSelector: { matchLabels: { pool: 'gpu' } } };
+it('a node with more taints than are judged does not leave a policy that restricts Unselection', () => {
+  const spec = {
+    taints: [{ key: 'dedicated', restrict: ['Unselection'] as const }],
+    nodeSelector: { matchLabels: { pool: 'gpu' } },
+  };
   const taints = [...others(MAX_JUDGED), PROTECTED];
   const request = { oldNode: node(taints, { pool: 'gpu' }), node: node(taints) };
 
-  expect(judged(spec, [], [], request)).toMatchObject({ verdict: 'deny', violations: [{ outcome: 'leaving-denied' }] });
+  expect(judged(spec, [], [], request)).toMatchObject({
+    verdict: 'deny',
+    violations: [{ outcome: 'unselection-denied' }],
+  });
 });

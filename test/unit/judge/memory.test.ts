@@ -170,23 +170,33 @@ describe('remember', () => {
 
 describe('protectionOn', () => {
   it.each<{ why: string; policies: PolicySet; yes: boolean }>([
-    { why: 'Deny', policies: policyOf('Deny', [{ key: 'dedicated' }]), yes: true },
-    { why: 'Restore', policies: policyOf('Restore', [{ key: '*' }], { settleSeconds: 0 }), yes: true },
-    { why: 'Audit only watches', policies: policyOf('Audit', [{ key: '*' }]), yes: false },
-    { why: 'another taint', policies: policyOf('Deny', [{ key: 'other' }]), yes: false },
+    { why: 'Deny', policies: policyOf('Deny', [{ key: 'dedicated', restrict: ['Removal'] }]), yes: true },
+    {
+      why: 'Restore',
+      policies: policyOf('Restore', [{ key: '*', restrict: ['Removal'] }], { settleSeconds: 0 }),
+      yes: true,
+    },
+    { why: 'Audit only watches', policies: policyOf('Audit', [{ key: '*', restrict: ['Removal'] }]), yes: false },
+    { why: 'another taint', policies: policyOf('Deny', [{ key: 'other', restrict: ['Removal'] }]), yes: false },
     {
       why: 'its nodes',
-      policies: policyOf('Deny', [{ key: '*' }], { settleSeconds: 0, nodeSelector: { matchLabels: { pool: 'a' } } }),
+      policies: policyOf('Deny', [{ key: '*', restrict: ['Removal'] }], {
+        settleSeconds: 0,
+        nodeSelector: { matchLabels: { pool: 'a' } },
+      }),
       yes: true,
     },
     {
       why: 'other nodes',
-      policies: policyOf('Deny', [{ key: '*' }], { settleSeconds: 0, nodeSelector: { matchLabels: { pool: 'b' } } }),
+      policies: policyOf('Deny', [{ key: '*', restrict: ['Removal'] }], {
+        settleSeconds: 0,
+        nodeSelector: { matchLabels: { pool: 'b' } },
+      }),
       yes: false,
     },
     {
       why: 'an exemption is about who removes it',
-      policies: policyOf('Deny', [{ key: '*' }], { settleSeconds: 0, exempt: { users: ['*'] } }),
+      policies: policyOf('Deny', [{ key: '*', restrict: ['Removal'] }], { settleSeconds: 0, exempt: { users: ['*'] } }),
       yes: true,
     },
   ])('$why: $yes', ({ policies, yes }) => {
@@ -198,7 +208,7 @@ describe('as many taints and as long an annotation as a node can have', () => {
   const many = numbered(40_000);
   // 200 KB: all annotations of an object together have 256 KiB.
   const listed = numbered(6_500, 20_000).map(formatTaint).join(', ');
-  const policies = policyOf('Restore', [{ key: 'example.com/*' }], { settleSeconds: 0 });
+  const policies = policyOf('Restore', [{ key: 'example.com/*', restrict: ['Removal'] }], { settleSeconds: 0 });
 
   it.each<{ why: string; annotation: string }>([
     { why: 'taints', annotation: listed },

@@ -16,7 +16,7 @@ const NODES = [node({ [CONTROL_PLANE]: '', pool: 'gpu' }, CONTROL_PLANE, 'exampl
 const policy = (spec: Omit<TaintPolicySpec, 'mode'>) =>
   compileTaintPolicy({ kind: 'TaintPolicy', name: 'p', spec: { mode: 'Deny', ...spec } });
 const doubts = (spec: Omit<TaintPolicySpec, 'mode'>) => misspeltKeys(policy(spec), keysOf(NODES as never));
-const keys = (...all: string[]) => doubts({ taints: all.map((key) => ({ key })) });
+const keys = (...all: string[]) => doubts({ taints: all.map((key) => ({ key, restrict: ['Removal'] })) });
 
 describe('a key that no node has', () => {
   it.each([
@@ -43,7 +43,7 @@ describe('a key that no node has', () => {
   });
 
   it('is not doubted where the policy sets it', () => {
-    const present = { key: 'node-role.kubernetes.io/controlplane', effect: 'NoSchedule', ensure: 'Present' } as const;
+    const present = { key: 'node-role.kubernetes.io/controlplane', effect: 'NoSchedule', ensure: 'Always' } as const;
     expect(doubts({ taints: [present] })).toEqual([]);
   });
 
@@ -65,12 +65,25 @@ describe('a policy that is for nothing now says so', () => {
   it.each<[string, Omit<TaintPolicySpec, 'mode'>, string[]]>([
     [
       'no node',
-      { taints: [{ key: 'a' }], nodeSelector: { matchLabels: { pool: 'db' } } },
+      { taints: [{ key: 'a', restrict: ['Removal'] }], nodeSelector: { matchLabels: { pool: 'db' } } },
       ['spec.nodeSelector selects none of 2 nodes'],
     ],
-    ['no taint', { taints: [{ key: 'a' }] }, ['no selected node carries a taint that the policy protects']],
-    ['one of its taints', { taints: [{ key: 'a' }, { key: CONTROL_PLANE }] }, []],
-    ['a taint that it sets', { taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'Present' }] }, []],
+    [
+      'no taint',
+      { taints: [{ key: 'a', restrict: ['Removal'] }] },
+      ['no selected node carries a taint that the policy protects'],
+    ],
+    [
+      'one of its taints',
+      {
+        taints: [
+          { key: 'a', restrict: ['Removal'] },
+          { key: CONTROL_PLANE, restrict: ['Removal'] },
+        ],
+      },
+      [],
+    ],
+    ['a taint that it sets', { taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'Always' }] }, []],
   ])('%s', (_what, spec, notes) => {
     const found = policy(spec);
     const selected = NODES.filter(({ labels }) => found.selectsNode(labels));
@@ -78,6 +91,6 @@ describe('a policy that is for nothing now says so', () => {
   });
 
   it('but not of a cluster without nodes', () => {
-    expect(idleNotes(policy({ taints: [{ key: 'a' }], nodeSelector: {} }), [], 0)).toEqual([]);
+    expect(idleNotes(policy({ taints: [{ key: 'a', restrict: ['Removal'] }], nodeSelector: {} }), [], 0)).toEqual([]);
   });
 });

@@ -20,10 +20,10 @@ import {
 
 const OWNER = { username: 'owner', groups: [] };
 const exempt = { users: ['owner'] };
-const GUARDED: TaintRule = { key: 'dedicated', additions: 'Guarded' };
+const GUARDED: TaintRule = { key: 'dedicated', restrict: ['Removal', 'Addition'] };
 /** A guard alone: anybody may remove the taint. */
-const ONE_WAY: TaintRule = { ...GUARDED, ensure: 'Nothing' };
-const PRESENT: TaintRule = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' };
+const ONE_WAY: TaintRule = { key: 'dedicated', restrict: ['Addition'] };
+const PRESENT: TaintRule = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' };
 const [GPU, CPU, OTHER] = ['dedicated=gpu:NoSchedule', 'dedicated=cpu:NoSchedule', 'other:NoSchedule'] as const;
 
 describe('a guarded taint that an update adds', () => {
@@ -33,7 +33,14 @@ describe('a guarded taint that an update adds', () => {
     ['Deny refuses it', policyOf('Deny', [GUARDED]), added, 'deny', [`p addition-denied ${GPU}`], [GPU, OTHER]],
     ['Restore takes it out', policyOf('Restore', [GUARDED]), added, 'patch', [`p reverted ${GPU}`], [OTHER]],
     ['Audit records it', policyOf('Audit', [GUARDED]), added, 'allow', [`p addition-audited ${GPU}`], [GPU, OTHER]],
-    ['nobody else minds', policyOf('Deny', [{ key: 'dedicated' }]), added, 'patch', [], [GPU, OTHER]],
+    [
+      'nobody else minds',
+      policyOf('Deny', [{ key: 'dedicated', restrict: ['Removal'] }]),
+      added,
+      'patch',
+      [],
+      [GPU, OTHER],
+    ],
     [
       'Restore leaves an empty list',
       policyOf('Restore', [ONE_WAY]),
@@ -51,16 +58,16 @@ describe('a guarded taint that an update adds', () => {
     ['a changed value', ONE_WAY, { before: [gpu], after: [cpu] }, [GPU]],
     ['a changed value, and the rest passes', ONE_WAY, { before: [gpu], after: [other, cpu] }, [OTHER, GPU]],
     ['another effect', ONE_WAY, { before: [gpu], after: [gpu, { ...gpu, effect: 'NoExecute' }] }, [GPU]],
-    ['a key by pattern, at once', { key: 'ded*', additions: 'Guarded' }, { before: [], after: [gpu] }, []],
+    ['a key by pattern, at once', { key: 'ded*', restrict: ['Removal', 'Addition'] }, { before: [], after: [gpu] }, []],
     [
       'not what comes and goes, by pattern',
-      { key: '*', additions: 'Guarded' },
+      { key: '*', restrict: ['Removal', 'Addition'] },
       { before: [], after: [notReady] },
       ['node.kubernetes.io/not-ready:NoExecute'],
     ],
     [
       'what comes and goes, by its key',
-      { key: notReady.key, additions: 'Guarded' },
+      { key: notReady.key, restrict: ['Removal', 'Addition'] },
       { before: [], after: [notReady] },
       [],
     ],
@@ -72,7 +79,7 @@ describe('a guarded taint that an update adds', () => {
     expect(admitted(policyOf('Restore', [rule]), update).taints).toEqual(taints);
   });
 
-  it.each([GUARDED, ONE_WAY, { key: 'ded*', additions: 'Guarded' } as const])(
+  it.each([GUARDED, ONE_WAY, { key: 'ded*', restrict: ['Removal', 'Addition'] } as const])(
     'is kept by its owner, and remembered: %j',
     (rule) => {
       const found = admitted(policyOf('Restore', [rule], { exempt }), { ...added, requester: OWNER });
@@ -104,7 +111,7 @@ describe('a guarded taint that an update adds', () => {
     ],
   ])('is refused with what to do, where the policy exempts %s', (_, more, advice) => {
     expect(admitted(policyOf('Deny', [GUARDED], more), added).message).toBe(
-      `node n1 must not get taint ${GPU}, guarded by TaintPolicy "p" (spec.taints[0], mode Deny). ${advice}`,
+      `node n1 must not get taint ${GPU}, whose addition is restricted by TaintPolicy "p" (spec.taints[0], mode Deny). ${advice}`,
     );
   });
 
@@ -179,13 +186,13 @@ describe('what is wanted on the node is not guarded', () => {
 
   it.each<[string, Record<string, TaintPolicySpec>, Update, string[]]>([
     [
-      'a Present taint of the policy',
-      { p: { mode: 'Deny', taints: [{ ...PRESENT, additions: 'Guarded' }] } },
+      'a required taint of the policy',
+      { p: { mode: 'Deny', taints: [{ ...PRESENT, restrict: ['Addition'] }] } },
       wanted,
       [GPU],
     ],
     [
-      'a Present taint of another',
+      'a required taint of another',
       { a: { mode: 'Audit', taints: [PRESENT] }, p: { mode: 'Restore', taints: [ONE_WAY] } },
       wanted,
       [GPU],
@@ -199,7 +206,7 @@ describe('what is wanted on the node is not guarded', () => {
     [
       'not another value, where any will do and there is one',
       {
-        a: { mode: 'Audit', taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' }] },
+        a: { mode: 'Audit', taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }] },
         p: { mode: 'Restore', taints: [ONE_WAY] },
       },
       { before: [gpu], after: [cpu] },
@@ -256,12 +263,12 @@ describe('several policies that guard one taint', () => {
     ],
     [
       'what one forbids to drop is refused by that',
-      { a: { mode: 'Deny', taints: [{ key: 'dedicated' }] }, r: spec('Restore') },
+      { a: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] }, r: spec('Restore') },
       [`a denied ${GPU}`],
     ],
     [
       'what one puts back is no addition to another',
-      { a: { mode: 'Restore', taints: [{ key: 'dedicated' }] }, d: spec('Deny') },
+      { a: { mode: 'Restore', taints: [{ key: 'dedicated', restrict: ['Removal'] }] }, d: spec('Deny') },
       [`a restored ${GPU}`],
     ],
   ])('%s', (_, specs, outcomes) => {
@@ -270,7 +277,7 @@ describe('several policies that guard one taint', () => {
 
   it('a release is not spent on a value that stays', () => {
     const policies = policySet({
-      taint: { a: { mode: 'Restore', taints: [{ key: 'dedicated' }] }, r: spec('Restore') },
+      taint: { a: { mode: 'Restore', taints: [{ key: 'dedicated', restrict: ['Removal'] }] }, r: spec('Restore') },
     });
     const found = admitted(policies, { ...update, oldAllowRemoval: GPU, newRelease: GPU });
     expect(found).toMatchObject({ taints: [GPU], outcomes: [`r reverted ${CPU}`], desired: { allowRemoval: GPU } });
@@ -290,7 +297,7 @@ describe('what a native policy took out', () => {
   });
 
   it('counts only of a policy that guards it', () => {
-    const policies = policyOf('Restore', [{ key: 'dedicated' }], { backstop: 'Native' });
+    const policies = policyOf('Restore', [{ key: 'dedicated', restrict: ['Removal'] }], { backstop: 'Native' });
     expect(admitted(policies, { before: [], after: [], newRestored: `p -${GPU}` }).outcomes).toEqual([]);
   });
 });

@@ -11,7 +11,7 @@ const KUBELET: Requester = { username: 'system:node:n1', groups: ['system:nodes'
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const other: Taint = { key: 'other', effect: 'NoSchedule' };
 const GPU = 'dedicated=gpu:NoSchedule';
-const PRESENT_GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' } as const;
+const PRESENT_GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
 
 function judgeCreation(policies: PolicySet, taints: readonly Taint[], phase: Phase = 'mutate', remembered?: string) {
   const node = { name: 'n1', labels: { pool: 'gpu' }, taints, allowRemoval: undefined, remembered };
@@ -23,7 +23,7 @@ const present = (mode: TaintMode, more: Partial<TaintPolicySpec> = {}): PolicySe
 
 describe('a node that registers', () => {
   it.each<{ why: string; taints: Taint[]; desired: Taint[] }>([
-    { why: 'gets a Present taint', taints: [], desired: [gpu] },
+    { why: 'gets a required taint', taints: [], desired: [gpu] },
     { why: 'gets it behind its own', taints: [other], desired: [other, gpu] },
     {
       why: 'gets the right value in place of a wrong one',
@@ -47,7 +47,7 @@ describe('a node that registers', () => {
     {
       why: 'has another value where the policy names none',
       policies: policySet({
-        taint: { p: { mode: 'Restore', taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' }] } },
+        taint: { p: { mode: 'Restore', taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }] } },
       }),
       taints: [gpu],
       remembered: GPU,
@@ -59,7 +59,7 @@ describe('a node that registers', () => {
     },
     {
       why: 'lacks a taint that is only Preserved',
-      policies: policySet({ taint: { p: { mode: 'Deny', taints: [{ key: 'dedicated' }] } } }),
+      policies: policySet({ taint: { p: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] } } }),
       taints: [],
     },
     { why: 'is only watched', policies: present('Audit'), taints: [gpu] },
@@ -75,7 +75,9 @@ describe('a node that registers', () => {
     { taints: [], remembered: undefined },
     { taints: [gpu], remembered: GPU },
   ])('remembers what it carries, whatever it says of itself: $remembered', ({ taints, remembered }) => {
-    const deny = policySet({ taint: { p: { mode: 'Deny', taints: [{ key: '*' }], settleSeconds: 0 } } });
+    const deny = policySet({
+      taint: { p: { mode: 'Deny', taints: [{ key: '*', restrict: ['Removal'] }], settleSeconds: 0 } },
+    });
     expect(judgeCreation(deny, taints, 'mutate', 'other:NoSchedule, rubbish')).toMatchObject({
       verdict: 'patch',
       desired: { taints, remembered },
@@ -84,8 +86,8 @@ describe('a node that registers', () => {
   });
 
   it.each<{ why: string; rule: TaintRule; believed: boolean }>([
-    { why: 'nothing reads it', rule: { key: 'dedicated', ensure: 'Nothing', tolerate: 'Authorized' }, believed: true },
-    { why: 'a guard would', rule: { key: 'dedicated', ensure: 'Nothing', additions: 'Guarded' }, believed: false },
+    { why: 'nothing reads it', rule: { key: 'dedicated', tolerate: 'Authorized' }, believed: true },
+    { why: 'a guard would', rule: { key: 'dedicated', restrict: ['Addition'] }, believed: false },
   ])('keeps what it says of itself where the policy keeps no taints: $why', ({ rule, believed }) => {
     const decision = judgeCreation(policySet({ taint: { p: { mode: 'Deny', taints: [rule] } } }), [], 'mutate', GPU);
     expect(decision.verdict).toBe(believed ? 'allow' : 'patch');
@@ -140,7 +142,7 @@ describe('a node that registers', () => {
   it('gets the value that one policy names where a stronger one takes any', () => {
     const policies = policySet({
       taint: {
-        any: { mode: 'Deny', taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' }] },
+        any: { mode: 'Deny', taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }] },
         named: { mode: 'Restore', taints: [PRESENT_GPU] },
       },
     });

@@ -9,8 +9,8 @@ import { cpu, gpu, other } from './node-updates.ts';
 
 const GPU = 'dedicated=gpu:NoSchedule';
 const CPU = 'dedicated=cpu:NoSchedule';
-const DEDICATED = { key: 'dedicated' } as const;
-const PRESENT = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' } as const;
+const DEDICATED = { key: 'dedicated', restrict: ['Removal'] } as const;
+const PRESENT = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } as const;
 
 const restore: Policies = { p: rule('Restore', DEDICATED) };
 
@@ -19,7 +19,7 @@ describe('a remembered taint that is gone', () => {
     { why: 'is put back', node: nodeOf([other], { remembered: GPU }), losses: [`p ${GPU}`], taints: [other, gpu] },
     {
       why: 'is put back in place of a value that nobody protects',
-      policies: { p: rule('Restore', { key: 'dedicated', value: 'gpu' }) },
+      policies: { p: rule('Restore', { key: 'dedicated', value: 'gpu', restrict: ['Removal'] }) },
       node: nodeOf([cpu, other], { remembered: GPU }),
       losses: [`p ${GPU}`],
       taints: [gpu, other],
@@ -77,7 +77,7 @@ describe('a remembered taint that is gone', () => {
     },
     {
       why: 'is one of several',
-      policies: { p: rule('Restore', { key: '*' }, { settleSeconds: 0 }) },
+      policies: { p: rule('Restore', { key: '*', restrict: ['Removal'] }, { settleSeconds: 0 }) },
       node: nodeOf([], { remembered: `${GPU}, other:NoSchedule, ,rubbish` }),
       losses: [`p ${GPU}`, 'p other:NoSchedule'],
       taints: [gpu, { ...other, value: '' }],
@@ -104,7 +104,7 @@ describe('a remembered taint that is gone', () => {
 it('a remembered taint that comes and goes by itself is forgotten once it is gone', () => {
   const startup = { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' } as const;
   const remembered = `${GPU}, node.cilium.io/agent-not-ready:NoSchedule`;
-  const policies = { p: rule('Restore', startup), q: rule('Restore', DEDICATED) };
+  const policies = { p: rule('Restore', { ...startup, restrict: ['Removal'] }), q: rule('Restore', DEDICATED) };
   const { losses, desired } = driftOf(
     policies,
     nodeOf([gpu], { remembered, allowRemoval: 'a:NoSchedule,b:NoSchedule' }),
@@ -156,7 +156,13 @@ describe('a taint that went while it was released', () => {
     },
     {
       why: 'is not missed where that one protects another value',
-      other: { q: rule('Deny', { key: 'dedicated', value: 'cpu' }, { removalByAnnotation: 'Forbidden' }) },
+      other: {
+        q: rule(
+          'Deny',
+          { key: 'dedicated', value: 'cpu', restrict: ['Removal'] },
+          { removalByAnnotation: 'Forbidden' },
+        ),
+      },
       spent: true,
     },
   ])('$why', ({ other: policy, spent }) => {
@@ -221,8 +227,8 @@ describe('the memory', () => {
     const remembered = (policies: Policies) => driftOf(policies, node, undefined, forgetting).desired;
     expect(remembered({})).toMatchObject({ remembered: undefined, taints: [gpu, other] });
     expect(remembered({ p: rule('Audit', DEDICATED) })).toMatchObject({ remembered: GPU });
-    expect(remembered({ p: rule('Audit', { key: '*' }) })).toBeUndefined();
-    expect(remembered({ p: rule('Deny', { key: '*' }) })).toBeUndefined();
+    expect(remembered({ p: rule('Audit', { key: '*', restrict: ['Removal'] }) })).toBeUndefined();
+    expect(remembered({ p: rule('Deny', { key: '*', restrict: ['Removal'] }) })).toBeUndefined();
   });
 
   it.each<{ why: string; taints: Taint[] }>([
@@ -248,7 +254,7 @@ describe('the memory', () => {
     const keys = Array.from({ length: 10_000 }, (_, index) => `example.com/${index}`);
     const taints = keys.map((key) => ({ key, effect: 'NoSchedule' }));
     const remembered = keys.map((key) => `${key}:PreferNoSchedule`).join(',');
-    const policies = { p: rule('Restore', { key: '*' }, { settleSeconds: 0 }) };
+    const policies = { p: rule('Restore', { key: '*', restrict: ['Removal'] }, { settleSeconds: 0 }) };
     expect(driftOf(policies, nodeOf(taints, { remembered })).desired?.taints).toHaveLength(10_000 + MAX_REMEMBERED);
     // Only the first entries of it are read.
     const allowRemoval = remembered.split(',', MAX_REMEMBERED).join();

@@ -5,7 +5,7 @@ import { parseRemembered } from '../../../src/judge/memory.ts';
 import { judgeNode } from '../../../src/judge/node.ts';
 import { type Loss, type NodeDrift, nodeDrift } from '../../../src/judge/node-drift.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
-import { isPresentTaint, parseRemoved, presentTaints, satisfies } from '../../../src/judge/removal.ts';
+import { isRequiredTaint, parseRemoved, requiredTaints, satisfies } from '../../../src/judge/removal.ts';
 import { formatTaint, identity, sameTaint, type Taint, valuesOf } from '../../../src/kubernetes/taint.ts';
 import { isTransientTaintKey } from '../../../src/kubernetes/transient-taints.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
@@ -83,7 +83,7 @@ it('a repair keeps every taint in its place, but for those that are put back', (
 it('a repair puts back what is Present or remembered, and nothing else', () => {
   always((node, policies) => {
     const { desired } = driftOf(node, policies);
-    const present = presentTaints(node.labels, policies.taintPolicies).map(({ taint }) => taint);
+    const present = requiredTaints(node.labels, policies.taintPolicies).map(({ taint }) => taint);
     const declared = [...present, ...parseRemembered(node.remembered)].map(formatTaint);
     const added = (desired?.taints ?? node.taints).filter((taint) => !node.taints.includes(taint));
     for (const taint of added) expect(declared).toContain(formatTaint(taint));
@@ -105,7 +105,7 @@ it('a node whose turn it is not gets all but what evicts pods, and that in its t
   });
 });
 
-it('every Present taint that a node lacks is a loss, but one that comes and goes by itself or was removed with leave, and each policy names a lost taint once', () => {
+it('every required taint that a node lacks is a loss, but one that comes and goes by itself or was removed with leave, and each policy names a lost taint once', () => {
   let excused = 0;
   always((node, policies) => {
     const { losses, removed, desired } = driftOf(node, policies);
@@ -117,10 +117,10 @@ it('every Present taint that a node lacks is a loss, but one that comes and goes
       expect(satisfies(valuesOf((desired ?? node).taints), { taint, anyValue: false, mayEvict: false })).toBe(false);
     }
     const carried = valuesOf(node.taints);
-    for (const { policy, taint, anyValue, mayEvict } of presentTaints(node.labels, policies.taintPolicies)) {
+    for (const { policy, taint, anyValue, mayEvict } of requiredTaints(node.labels, policies.taintPolicies)) {
       const found = losses.filter((loss) => loss.policy === policy && sameTaint(loss.taint, taint));
       const want = { taint, anyValue, mayEvict };
-      const isRecorded = parseRemoved(node.removed).some((one) => isPresentTaint(one, want));
+      const isRecorded = parseRemoved(node.removed).some((one) => isRequiredTaint(one, want));
       const isExcused = policy.exemptsAnybody && isRecorded;
       const isMissed = !satisfies(carried, want) && !isTransientTaintKey(taint.key) && !isExcused;
       expect(found).toHaveLength(isMissed ? 1 : found.length);

@@ -7,13 +7,13 @@ import { cpu, gpu, other } from './node-updates.ts';
 
 const GPU = 'dedicated=gpu:NoSchedule';
 const CPU = 'dedicated=cpu:NoSchedule';
-const PRESENT_GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' } as const;
+const PRESENT_GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
 const PRESENT_CPU = { ...PRESENT_GPU, value: 'cpu' };
-const PRESENT_ANY = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' } as const;
+const PRESENT_ANY = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } as const;
 const EVICTING = { ...PRESENT_GPU, effect: 'NoExecute' } as const;
 const evicting: Taint = { ...gpu, effect: 'NoExecute' };
 
-describe('a Present taint', () => {
+describe('a required taint', () => {
   it.each<{ why: string; node: NodeView; taints: Taint[] }>([
     { why: 'is put behind the others', node: nodeOf([other]), taints: [other, gpu] },
     { why: 'gets its value in its place', node: nodeOf([cpu, other]), taints: [gpu, other] },
@@ -35,7 +35,7 @@ describe('a Present taint', () => {
   it.each(['node.cilium.io/agent-not-ready', 'node.deckhouse.io/uninitialized'])(
     'is for registration only when it is a start-up taint: %s',
     (key) => {
-      const drift = driftOf({ p: rule('Restore', { ...PRESENT_GPU, key }) }, nodeOf([]));
+      const drift = driftOf({ p: rule('Restore', { ...PRESENT_GPU, key, restrict: ['Removal'] }) }, nodeOf([]));
       expect(drift).toMatchObject({
         losses: [],
         removed: [],
@@ -108,7 +108,7 @@ describe('where several policies want one taint', () => {
     {
       why: 'one that wants no value is held, too',
       policies: {
-        a: rule('Deny', { key: '*' }, { settleSeconds: 0 }),
+        a: rule('Deny', { key: '*', restrict: ['Removal'] }, { settleSeconds: 0 }),
         b: rule('Restore', { ...PRESENT_GPU, value: '' }),
       },
       node: nodeOf([cpu]),
@@ -167,8 +167,8 @@ describe('a taint that evicts pods', () => {
     {
       why: 'is not where a policy protects it and none requires it',
       policies: {
-        p: rule('Restore', { key: 'dedicated' }),
-        q: rule('Restore', { key: 'other', effect: 'NoExecute', ensure: 'Present', mayEvict: true }),
+        p: rule('Restore', { key: 'dedicated', restrict: ['Removal'] }),
+        q: rule('Restore', { key: 'other', effect: 'NoExecute', ensure: 'Always', mayEvict: true }),
       },
       node: nodeOf([{ key: 'other', effect: 'NoExecute' }], { remembered: REMEMBERED }),
       hindrances: ['eviction'],
@@ -181,7 +181,10 @@ describe('a taint that evicts pods', () => {
     },
     {
       why: 'does not when it was remembered with another value: pods may tolerate that one only',
-      policies: { a: rule('Restore', EVICTING), b: rule('Restore', { key: 'dedicated', value: 'cpu' }) },
+      policies: {
+        a: rule('Restore', EVICTING),
+        b: rule('Restore', { key: 'dedicated', value: 'cpu', restrict: ['Removal'] }),
+      },
       node: nodeOf([], { remembered: 'dedicated=cpu:NoExecute' }),
       hindrances: ['eviction', 'eviction'],
     },
@@ -203,7 +206,9 @@ describe('a taint that evicts pods', () => {
 });
 
 it('leaves a contested taint to whoever takes it away, and repairs the others', () => {
-  const policies = { p: { mode: 'Restore', taints: [PRESENT_GPU, { ...PRESENT_GPU, key: 'other' }] } } as const;
+  const policies = {
+    p: { mode: 'Restore', taints: [PRESENT_GPU, { ...PRESENT_GPU, key: 'other', restrict: ['Removal'] }] },
+  } as const;
   const drift = driftOf(
     { p: { ...policies.p, taints: [...policies.p.taints] } },
     nodeOf([]),
@@ -217,7 +222,7 @@ it('puts back several taints in one go, in the order of the policies, behind tho
   const drift = driftOf(
     {
       b: { mode: 'Restore', taints: [PRESENT_GPU, EVICTING, { ...PRESENT_GPU, effect: 'PreferNoSchedule' }] },
-      a: rule('Restore', { ...PRESENT_GPU, key: 'a' }),
+      a: rule('Restore', { ...PRESENT_GPU, key: 'a', restrict: ['Removal'] }),
     },
     nodeOf([other]),
   );

@@ -6,21 +6,28 @@ import { admitted, cpu, gpu, other, policyOf, type Update } from './node-updates
 
 const GPU = 'dedicated=gpu:NoSchedule';
 const nodeSelector = { matchLabels: { pool: 'gpu' } };
-const pool = (mode: TaintMode, more: Partial<TaintPolicySpec> = {}, rule: TaintRule = { key: 'dedicated' }) =>
-  policyOf(mode, [rule], { nodeSelector, leaving: 'Refuse', ...more });
+const pool = (
+  mode: TaintMode,
+  more: Partial<TaintPolicySpec> = {},
+  rule: TaintRule = { key: 'dedicated', restrict: ['Removal', 'Unselection'] },
+) => policyOf(mode, [rule], { nodeSelector, ...more });
 const leaving: Update = { before: [gpu], after: [gpu], oldLabels: { pool: 'gpu', a: 'b' }, newLabels: { a: 'b' } };
 
-describe('leaving: Refuse', () => {
+describe('restrict: Unselection', () => {
   it.each<[TaintMode, string, string]>([
-    ['Deny', 'deny', 'leaving-denied'],
-    ['Restore', 'deny', 'leaving-denied'],
-    ['Audit', 'allow', 'leaving-audited'],
+    ['Deny', 'deny', 'unselection-denied'],
+    ['Restore', 'deny', 'unselection-denied'],
+    ['Audit', 'allow', 'unselection-audited'],
   ])('in mode %s: %s', (mode, verdict, outcome) => {
     expect(admitted(pool(mode), leaving)).toMatchObject({ verdict, outcomes: [`p ${outcome} ${GPU}`] });
   });
 
   it('is told with --audit as what would be refused', () => {
-    const spec: TaintPolicySpec = { mode: 'Restore', nodeSelector, leaving: 'Refuse', taints: [{ key: 'dedicated' }] };
+    const spec: TaintPolicySpec = {
+      mode: 'Restore',
+      nodeSelector,
+      taints: [{ key: 'dedicated', restrict: ['Removal', 'Unselection'] }],
+    };
     const trial = policySet({ taint: { p: spec } }, { audit: true });
     expect(admitted(trial, leaving)).toMatchObject({ verdict: 'allow', outcomes: [`p would-deny ${GPU}`] });
     const announced = { ...leaving, oldAllowRemoval: GPU, newRelease: GPU };
@@ -29,7 +36,7 @@ describe('leaving: Refuse', () => {
 
   it('says which label, which taint, and what to do', () => {
     expect(admitted(pool('Restore'), { ...leaving, newLabels: { pool: 'cpu' } }).message).toBe(
-      'node n1 must not leave TaintPolicy "p" (spec.leaving, mode Restore) by its label pool while it carries taint ' +
+      'node n1 must not leave TaintPolicy "p" (restrict: Unselection, mode Restore) by its label pool while it carries taint ' +
         `${GPU}. To let the node leave on purpose, first: kubectl annotate --overwrite node n1 taintkeeper.dev/allow-removal=${GPU}`,
     );
     expect(admitted(pool('Deny', { removalByAnnotation: 'Forbidden' }), leaving).message).toContain(
@@ -40,7 +47,7 @@ describe('leaving: Refuse', () => {
   it.each<[string, Update, boolean]>([
     ['a node that stays', { ...leaving, newLabels: { pool: 'gpu' } }, false],
     ['a node that joins', { ...leaving, oldLabels: {}, newLabels: { pool: 'gpu' } }, false],
-    ['a node without a protected taint', { ...leaving, before: [other], after: [other] }, false],
+    ['a node without such a taint', { ...leaving, before: [other], after: [other] }, false],
     ['a taint that was announced to go', { ...leaving, oldAllowRemoval: GPU, newRelease: GPU }, false],
     ['a taint that is announced in the same request', { ...leaving, newRelease: GPU }, true],
     ['a taint that goes at the same time, and is put back', { ...leaving, after: [] }, true],
@@ -52,15 +59,25 @@ describe('leaving: Refuse', () => {
     expect(found.verdict === 'deny').toBe(refused);
   });
 
-  it('holds no taint that anybody may remove, nor one that has not settled', () => {
-    expect(
-      admitted(pool('Deny', {}, { key: 'dedicated', ensure: 'Nothing', additions: 'Guarded' }), leaving),
-    ).toMatchObject({ verdict: 'allow', outcomes: [] });
-    expect(admitted(pool('Deny', {}, { key: 'd*' }), leaving)).toMatchObject({ verdict: 'allow', outcomes: [] });
-    expect(admitted(pool('Deny', {}, { key: 'd*' }), { ...leaving, oldRemembered: GPU }).verdict).toBe('deny');
+  it('applies to no other taint, and to a pattern at once', () => {
+    const outcomesOf = (rule: TaintRule) => admitted(pool('Deny', {}, rule), leaving).outcomes;
+    expect(outcomesOf({ key: 'dedicated', restrict: ['Addition'] })).toEqual([]);
+    expect(outcomesOf({ key: 'dedicated', restrict: ['Removal'] })).toEqual([`p unselected ${GPU}`]);
+    expect(outcomesOf({ key: 'd*', restrict: ['Removal'] })).toEqual([]);
+    expect(outcomesOf({ key: 'd*', restrict: ['Unselection'] })).toEqual([`p unselection-denied ${GPU}`]);
   });
 
-  it('is recorded where a release lets it, as without', () => {
+  it('does not keep a taint on the node by itself', () => {
+    const only = pool('Deny', {}, { key: 'dedicated', restrict: ['Unselection'] });
+    expect(
+      admitted(only, { before: [gpu], after: [], oldLabels: { pool: 'gpu' }, newLabels: { pool: 'gpu' } }),
+    ).toMatchObject({
+      verdict: 'allow',
+      outcomes: [],
+    });
+  });
+
+  it('is recorded where an annotation allows it, as without the restriction', () => {
     const found = admitted(pool('Restore'), { ...leaving, oldAllowRemoval: GPU, newRelease: GPU });
     expect(found).toMatchObject({ verdict: 'allow', outcomes: [`p unselected ${GPU}`] });
   });

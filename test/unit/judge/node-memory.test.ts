@@ -12,7 +12,9 @@ describe('what an update of a node leaves in its memory', () => {
     decision.verdict === 'patch' ? decision.desired.remembered : decision.verdict;
 
   describe.each(['Deny', 'Restore'] as const)('under %s', (mode) => {
-    const policies = policyOf(mode, [{ key: 'dedicated' }], { exempt: { users: ['autoscaler'] } });
+    const policies = policyOf(mode, [{ key: 'dedicated', restrict: ['Removal'] }], {
+      exempt: { users: ['autoscaler'] },
+    });
     const AUTOSCALER = { username: 'autoscaler', groups: [] };
 
     it.each<{ why: string; update: Update; memory: string | undefined }>([
@@ -50,7 +52,10 @@ describe('what an update of a node leaves in its memory', () => {
     });
 
     it('a value that nobody protects goes, beside a taint that comes: the lost value stays remembered', () => {
-      const named = policyOf(mode, [{ key: 'dedicated', value: 'gpu' }, { key: 'other' }]);
+      const named = policyOf(mode, [
+        { key: 'dedicated', value: 'gpu', restrict: ['Removal'] },
+        { key: 'other', restrict: ['Removal'] },
+      ]);
       const decision = judgeUpdate(named, 'mutate', { before: [cpu], after: [other], oldRemembered: GPU });
       expect(memoryAfter(decision)).toBe(`${GPU}, ${OTHER}`);
     });
@@ -76,8 +81,8 @@ describe('what an update of a node leaves in its memory', () => {
   it('what will be refused changes nothing of what is remembered, while Restore puts back its own', () => {
     const policies = policySet({
       taint: {
-        d: { mode: 'Deny', taints: [{ key: 'dedicated' }] },
-        r: { mode: 'Restore', taints: [{ key: 'other' }] },
+        d: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
+        r: { mode: 'Restore', taints: [{ key: 'other', restrict: ['Removal'] }] },
       },
     });
     const update = { before: [gpu, other], after: [], oldRemembered: 'stale:NoSchedule' };
@@ -87,13 +92,13 @@ describe('what an update of a node leaves in its memory', () => {
   });
 
   it('what Restore puts back is remembered', () => {
-    const restore = policyOf('Restore', [{ key: '*' }], { settleSeconds: 0 });
+    const restore = policyOf('Restore', [{ key: '*', restrict: ['Removal'] }], { settleSeconds: 0 });
     const decision = judgeUpdate(restore, 'mutate', { before: [gpu, other], after: [other] });
     expect(decision).toMatchObject({ desired: { taints: [other, gpu], remembered: `${OTHER}, ${GPU}` } });
   });
 
   it('policies in Audit remember nothing, and forget nothing', () => {
-    const audit = policyOf('Audit', [{ key: '*' }]);
+    const audit = policyOf('Audit', [{ key: '*', restrict: ['Removal'] }]);
     for (const update of [
       { before: [], after: [gpu] },
       { before: [gpu], after: [], oldRemembered: GPU },

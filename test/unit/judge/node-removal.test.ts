@@ -12,7 +12,7 @@ import { cpu, DEVELOPER, gpu, KUBELET, other } from './node-updates.ts';
 
 const GPU = 'dedicated=gpu:NoSchedule';
 const AUTOSCALER: Requester = { username: 'autoscaler', groups: [] };
-const PRESENT = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' } as const;
+const PRESENT = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } as const;
 const PRESENT_GPU = { ...PRESENT, value: 'gpu' } as const;
 
 const exempting = (mode: TaintMode, more: Partial<TaintPolicySpec> = {}): TaintPolicySpec => ({
@@ -34,7 +34,7 @@ const driftOf = (policies: PolicySet, node: NodeView) => nodeDrift(node, policie
 const without = (policies: PolicySet, requester?: Requester) =>
   updated(policies, nodeOf([gpu, other]), { taints: [other] }, requester);
 
-describe('a Present taint that somebody removes whom the policy exempts', () => {
+describe('a required taint that somebody removes whom the policy exempts', () => {
   it('does not come back behind their back: that is recorded, and nothing is missing', () => {
     const node = without(RESTORE);
     expect(node).toMatchObject({ taints: [other], removed: GPU });
@@ -80,7 +80,7 @@ describe('a Present taint that somebody removes whom the policy exempts', () => 
   });
 
   it('beside others: each is listed once, in the order of removal', () => {
-    const taints = [PRESENT_GPU, { key: 'other', effect: 'NoSchedule', ensure: 'Present' } as const];
+    const taints = [PRESENT_GPU, { key: 'other', effect: 'NoSchedule', ensure: 'Always' } as const];
     const policies = policySet({ taint: { p: exempting('Restore', { taints }) } });
     const node = updated(policies, nodeOf([gpu, other]), { taints: [gpu] });
     const bare = updated(policies, node, { taints: [] });
@@ -102,7 +102,9 @@ describe('nothing is recorded', () => {
     { why: "of a node's own update", requester: KUBELET },
     {
       why: 'of a taint that is only Preserved',
-      policies: policySet({ taint: { p: exempting('Restore', { taints: [{ key: 'dedicated' }] }) } }),
+      policies: policySet({
+        taint: { p: exempting('Restore', { taints: [{ key: 'dedicated', restrict: ['Removal'] }] }) },
+      }),
     },
     { why: 'by a policy that watches', policies: policySet({ taint: { p: exempting('Audit') } }) },
     {
@@ -113,7 +115,7 @@ describe('nothing is recorded', () => {
     expect(without(policies, requester).removed).toBeUndefined();
   });
 
-  it('of a release: a Present taint comes back after that', () => {
+  it('of a release: a required taint comes back after that', () => {
     const node = updated(RESTORE, nodeOf([gpu], { allowRemoval: GPU }), { taints: [] }, DEVELOPER);
     expect(node).toMatchObject({ taints: [], allowRemoval: undefined });
     expect(node.removed).toBeUndefined();
@@ -133,7 +135,7 @@ describe('nothing is recorded', () => {
     const taints = Array.from({ length: MAX_REMOVED + 9 }, (_, index): Taint => {
       return { key: `example.com/${index}`, effect: 'NoSchedule' };
     });
-    const rules = taints.map(({ key }) => ({ key, effect: 'NoSchedule', ensure: 'Present' }) as const);
+    const rules = taints.map(({ key }) => ({ key, effect: 'NoSchedule', ensure: 'Always' }) as const);
     const policies = policySet({
       taint: {
         p: exempting('Restore', { taints: rules.slice(0, 64) }),
@@ -145,7 +147,12 @@ describe('nothing is recorded', () => {
 
   it('more than the annotations of a node have room for, together with its memory', () => {
     const node = updated(
-      policySet({ taint: { p: exempting('Restore'), q: { mode: 'Restore', taints: [{ key: 'example.com/*' }] } } }),
+      policySet({
+        taint: {
+          p: exempting('Restore'),
+          q: { mode: 'Restore', taints: [{ key: 'example.com/*', restrict: ['Removal'] }] },
+        },
+      }),
       nodeOf([gpu], { room: 50 }),
       { taints: [{ key: 'example.com/long-name', effect: 'NoSchedule' }] },
     );

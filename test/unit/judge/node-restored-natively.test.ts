@@ -4,7 +4,7 @@ import { driftOf, nodeOf, rule } from './node-drifts.ts';
 import { cpu, gpu, judgeUpdate, KUBELET, other, outcomes, policyOf, type Update } from './node-updates.ts';
 
 const GPU = 'dedicated=gpu:NoSchedule';
-const backed = policyOf('Restore', [{ key: 'dedicated' }], { backstop: 'Native' });
+const backed = policyOf('Restore', [{ key: 'dedicated', restrict: ['Removal'] }], { backstop: 'Native' });
 
 describe('what a native policy put back in this request', () => {
   const told: Update = { before: [gpu], after: [gpu], newRestored: `p ${GPU}` };
@@ -20,7 +20,14 @@ describe('what a native policy put back in this request', () => {
   });
 
   it('is told beside what is put back here', () => {
-    const both = policyOf('Restore', [{ key: 'dedicated' }, { key: 'other' }], { backstop: 'Native' });
+    const both = policyOf(
+      'Restore',
+      [
+        { key: 'dedicated', restrict: ['Removal'] },
+        { key: 'other', restrict: ['Removal'] },
+      ],
+      { backstop: 'Native' },
+    );
     const decision = judgeUpdate(both, 'mutate', { ...told, before: [gpu, other] });
     expect(outcomes(decision)).toEqual(['p restored other:NoSchedule', `p restored ${GPU}`]);
     expect(decision).toMatchObject({ desired: { taints: [gpu, other], restored: undefined } });
@@ -39,8 +46,8 @@ describe('what a native policy put back in this request', () => {
   it('is not told of a request that is refused for another taint', () => {
     const policies = policySet({
       taint: {
-        p: { mode: 'Restore', taints: [{ key: 'dedicated' }], backstop: 'Native' },
-        d: { mode: 'Deny', taints: [{ key: 'other' }] },
+        p: { mode: 'Restore', taints: [{ key: 'dedicated', restrict: ['Removal'] }], backstop: 'Native' },
+        d: { mode: 'Deny', taints: [{ key: 'other', restrict: ['Removal'] }] },
       },
     });
     const update = { ...told, before: [gpu, other] };
@@ -66,10 +73,14 @@ describe('what a native policy put back in this request', () => {
     { why: 'it stood there before', update: { ...told, oldRestored: `p ${GPU}` } },
     { why: 'it is empty', update: { ...told, newRestored: '' } },
     { why: "a node's own update, which is never patched", update: { ...told, requester: KUBELET } },
-    { why: 'no policy has native ones', policies: policyOf('Restore', [{ key: 'dedicated' }]), update: told },
+    {
+      why: 'no policy has native ones',
+      policies: policyOf('Restore', [{ key: 'dedicated', restrict: ['Removal'] }]),
+      update: told,
+    },
     {
       why: 'none of those puts anything back',
-      policies: policyOf('Deny', [{ key: 'dedicated' }], { backstop: 'Native' }),
+      policies: policyOf('Deny', [{ key: 'dedicated', restrict: ['Removal'] }], { backstop: 'Native' }),
       update: told,
     },
   ])('is left alone: $why', ({ policies = backed, update }) => {
@@ -82,7 +93,7 @@ describe('what a native policy put back in this request', () => {
 });
 
 describe('what native policies put back while nobody was asked', () => {
-  const policies = { p: rule('Restore', { key: 'dedicated' }) };
+  const policies = { p: rule('Restore', { key: 'dedicated', restrict: ['Removal'] }) };
   const nativelyOf = (restored: string) =>
     driftOf(policies, nodeOf([cpu], { restored })).natively.map(({ policy, taint }) => `${policy.name} ${taint.value}`);
 

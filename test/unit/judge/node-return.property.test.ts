@@ -51,7 +51,7 @@ const step = fc.record({
 function protecting(key: string, pool?: string) {
   return {
     mode: 'Restore' as const,
-    taints: [{ key }],
+    taints: [{ key, restrict: ['Removal'] as const }],
     deletedNodeRetentionSeconds: RETENTION_MS / 1000,
     ...(pool === undefined ? {} : { nodeSelector: { matchLabels: { pool } } }),
   };

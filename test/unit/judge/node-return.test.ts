@@ -23,7 +23,7 @@ const MACHINE = { systemUUID: 'EC2A6B1E-0001', providerID: 'aws:///a/i-1' };
 
 const surviving = (more: Partial<TaintPolicySpec> = {}): TaintPolicySpec => ({
   mode: 'Restore',
-  taints: [{ key: 'dedicated' }],
+  taints: [{ key: 'dedicated', restrict: ['Removal'] }],
   deletedNodeRetentionSeconds: 86_400,
   ...more,
 });
@@ -76,7 +76,7 @@ describe('what is recorded of a node', () => {
     { why: 'nothing where nothing is protected', node: { taints: [FREE] }, taints: undefined },
     {
       why: 'nothing by a policy that does not say so',
-      set: policySet({ taint: { p: { mode: 'Deny', taints: [{ key: '*' }] } } }),
+      set: policySet({ taint: { p: { mode: 'Deny', taints: [{ key: '*', restrict: ['Removal'] }] } } }),
       node: { taints: [FREE] },
       taints: undefined,
     },
@@ -98,7 +98,7 @@ describe('what is recorded of a node', () => {
     },
     {
       why: 'by a wildcard only what has settled',
-      set: policies({ taints: [{ key: '*' }] }),
+      set: policies({ taints: [{ key: '*', restrict: ['Removal'] }] }),
       node: { taints: [DEDICATED, FREE], remembered: 'free:NoSchedule' },
       taints: ['free:NoSchedule'],
     },
@@ -110,7 +110,7 @@ describe('what is recorded of a node', () => {
     },
     {
       why: 'nothing that comes and goes by itself',
-      set: policies({ taints: [{ key: 'node.kubernetes.io/unreachable' }] }),
+      set: policies({ taints: [{ key: 'node.kubernetes.io/unreachable', restrict: ['Removal'] }] }),
       node: { taints: [{ key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' }] },
       taints: undefined,
     },
@@ -120,7 +120,12 @@ describe('what is recorded of a node', () => {
   });
 
   it('changes with the node, and goes with its last taint', () => {
-    const set = policies({ taints: [{ key: 'dedicated' }, { key: OTHER.key }] });
+    const set = policies({
+      taints: [
+        { key: 'dedicated', restrict: ['Removal'] },
+        { key: OTHER.key, restrict: ['Removal'] },
+      ],
+    });
     const first = recordOf(undefined, nodeOf({ taints: [DEDICATED] }), at(set));
     const more = recordOf(first, nodeOf({ taints: [DEDICATED, OTHER] }), at(set));
     expect(texts(more?.taints)).toEqual(['dedicated=gpu:NoSchedule', 'example.com/other:NoExecute']);
@@ -210,7 +215,7 @@ describe('a node that registers anew', () => {
   });
 
   it('gets by a wildcard what had settled, which counts as settled at once', () => {
-    const wild = policies({ taints: [{ key: '*' }] });
+    const wild = policies({ taints: [{ key: '*', restrict: ['Removal'] }] });
     const record = deleted(wild, { taints: [DEDICATED, FREE], remembered: 'dedicated=gpu:NoSchedule' });
     expect(registers(wild, record, { taints: [FREE] })).toMatchObject({
       desired: { taints: [FREE, DEDICATED], remembered: 'dedicated=gpu:NoSchedule' },
@@ -220,9 +225,9 @@ describe('a node that registers anew', () => {
   it.each<{ why: string; value?: string; carries: string; outcome: string }>([
     { why: 'its value where the policy names none', carries: 'gpu', outcome: 'added' },
     { why: "the policy's value", value: 'cpu', carries: 'cpu', outcome: 'added' },
-  ])('gets a Present taint with $why, and it is said once', ({ value, carries, outcome }) => {
-    const rule = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Present', ...(value ? { value } : {}) } as const;
-    const set = policies({ taints: [rule, { key: 'dedicated' }] });
+  ])('gets a required taint with $why, and it is said once', ({ value, carries, outcome }) => {
+    const rule = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always', ...(value ? { value } : {}) } as const;
+    const set = policies({ taints: [rule, { key: 'dedicated', restrict: ['Removal'] }] });
     const decision = registers(set, deleted(policies()));
     expect(decision).toMatchObject({ desired: { taints: [{ ...DEDICATED, value: carries }] } });
     expect(decision.violations.map((violation) => violation.outcome)).toEqual([outcome]);
@@ -265,7 +270,12 @@ describe('a node that came back while nobody was asked', () => {
   });
 
   it('that is deleted once more is owed both: what it was owed and what it carried', () => {
-    const set = policies({ taints: [{ key: 'dedicated' }, { key: OTHER.key }] });
+    const set = policies({
+      taints: [
+        { key: 'dedicated', restrict: ['Removal'] },
+        { key: OTHER.key, restrict: ['Removal'] },
+      ],
+    });
     const back = recordOf(deleted(set), nodeOf({ uid: 'second', taints: [OTHER] }), at(set, START + HOUR));
     const again = recordOf(back, undefined, at(set, START + 2 * HOUR));
     expect(texts(again?.taints).sort()).toEqual(['dedicated=gpu:NoSchedule', 'example.com/other:NoExecute']);

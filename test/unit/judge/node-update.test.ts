@@ -20,7 +20,7 @@ import {
 } from './node-updates.ts';
 
 describe('Deny', () => {
-  const deny = policyOf('Deny', [{ key: 'dedicated' }]);
+  const deny = policyOf('Deny', [{ key: 'dedicated', restrict: ['Removal'] }]);
 
   it.each<{ why: string; update: Update; refused: boolean; remembered?: string }>([
     { why: 'a dropped taint', update: { before: [gpu], after: [] }, refused: true },
@@ -61,7 +61,7 @@ describe('Deny', () => {
 });
 
 describe('Restore', () => {
-  const restore = policyOf('Restore', [{ key: 'dedicated' }]);
+  const restore = policyOf('Restore', [{ key: 'dedicated', restrict: ['Removal'] }]);
 
   it.each<{ why: string; update: Update; desired: Taint[] }>([
     {
@@ -83,8 +83,8 @@ describe('Restore', () => {
     expect(decision.warnings).toEqual(['TaintPolicy p restored taint dedicated=gpu:NoSchedule']);
   });
 
-  it('never adds a Present taint that the node lacked before', () => {
-    const present = policyOf('Restore', [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' }]);
+  it('never adds a required taint that the node lacked before', () => {
+    const present = policyOf('Restore', [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }]);
     expect(judgeUpdate(present, 'mutate', { before: [], after: [other] }).verdict).toBe('allow');
   });
 
@@ -112,7 +112,7 @@ describe('Restore', () => {
 
 describe('Audit', () => {
   it('lets it pass, with a warning and a record, in validation only', () => {
-    const audit = policyOf('Audit', [{ key: 'dedicated' }]);
+    const audit = policyOf('Audit', [{ key: 'dedicated', restrict: ['Removal'] }]);
     expect(judgeUpdate(audit, 'mutate', { before: [gpu], after: [] })).toMatchObject({
       verdict: 'allow',
       warnings: [],
@@ -137,7 +137,10 @@ describe('Audit', () => {
     },
     { mode: 'Audit', outcome: 'audited', warning: 'TaintPolicy p, Audit: taint dedicated=gpu:NoSchedule was dropped' },
   ])('takes the place of $mode with --audit, and says what that would do', ({ mode, outcome, warning }) => {
-    const audit = policySet({ taint: { p: { mode, taints: [{ key: 'dedicated' }] } } }, { audit: true });
+    const audit = policySet(
+      { taint: { p: { mode, taints: [{ key: 'dedicated', restrict: ['Removal'] }] } } },
+      { audit: true },
+    );
     expect(judgeUpdate(audit, 'mutate', { before: [gpu], after: [] }).verdict).toBe('allow');
     const decision = judgeUpdate(audit, 'validate', { before: [gpu], after: [] });
     expect(outcomes(decision)).toEqual([`p ${outcome} dedicated=gpu:NoSchedule`]);
@@ -165,7 +168,7 @@ describe('Audit', () => {
       warning: 'TaintPolicy p, Audit: taint dedicated=gpu:NoSchedule was dropped',
     },
   ])('with --audit says what enforcing would do of $why', ({ spec, outcome, warning }) => {
-    const taints = [{ key: 'dedicated' }];
+    const taints: TaintRule[] = [{ key: 'dedicated', restrict: ['Removal'] }];
     const audit = policySet({ taint: { p: { taints, ...spec } as TaintPolicySpec } }, { audit: true });
     const allowRemoval = 'dedicated=gpu:NoSchedule';
     // In a trial nothing takes the annotation out.
@@ -182,7 +185,7 @@ describe('Audit', () => {
   });
 
   it('with --audit does not say what a key with a wildcard would do, which nobody measures then', () => {
-    const spec = { mode: 'Deny' as const, taints: [{ key: '*' }] };
+    const spec = { mode: 'Deny' as const, taints: [{ key: '*', restrict: ['Removal'] as const }] };
     const outcomesOf = (more: object) =>
       outcomes(
         judgeUpdate(policySet({ taint: { p: { ...spec, ...more } } }, { audit: true }), 'validate', {
@@ -197,38 +200,68 @@ describe('Audit', () => {
 
 describe('which taints a policy protects', () => {
   it.each<{ why: string; rule: TaintRule; taint: Taint; yes: boolean }>([
-    { why: 'a key alone means every value', rule: { key: 'dedicated' }, taint: gpu, yes: true },
+    { why: 'a key alone means every value', rule: { key: 'dedicated', restrict: ['Removal'] }, taint: gpu, yes: true },
     {
       why: 'a key alone means every effect',
-      rule: { key: 'dedicated' },
+      rule: { key: 'dedicated', restrict: ['Removal'] },
       taint: { ...gpu, effect: 'NoExecute' },
       yes: true,
     },
-    { why: 'a value', rule: { key: 'dedicated', value: 'gpu' }, taint: gpu, yes: true },
-    { why: 'another value', rule: { key: 'dedicated', value: 'gpu' }, taint: cpu, yes: false },
-    { why: 'the empty value is a value', rule: { key: 'dedicated', value: '' }, taint: gpu, yes: false },
-    { why: 'another effect', rule: { key: 'dedicated', effect: 'NoExecute' }, taint: gpu, yes: false },
+    { why: 'a value', rule: { key: 'dedicated', value: 'gpu', restrict: ['Removal'] }, taint: gpu, yes: true },
+    { why: 'another value', rule: { key: 'dedicated', value: 'gpu', restrict: ['Removal'] }, taint: cpu, yes: false },
+    {
+      why: 'the empty value is a value',
+      rule: { key: 'dedicated', value: '', restrict: ['Removal'] },
+      taint: gpu,
+      yes: false,
+    },
+    {
+      why: 'another effect',
+      rule: { key: 'dedicated', effect: 'NoExecute', restrict: ['Removal'] },
+      taint: gpu,
+      yes: false,
+    },
     {
       why: 'a pattern',
-      rule: { key: 'example.com/*' },
+      rule: { key: 'example.com/*', restrict: ['Removal'] },
       taint: { key: 'example.com/a', effect: 'NoExecute' },
       yes: true,
     },
-    { why: 'the pattern of everything', rule: { key: '*' }, taint: gpu, yes: true },
-    { why: "never Kubernetes' own, by pattern", rule: { key: '*' }, taint: notReady, yes: false },
+    { why: 'the pattern of everything', rule: { key: '*', restrict: ['Removal'] }, taint: gpu, yes: true },
+    {
+      why: "never Kubernetes' own, by pattern",
+      rule: { key: '*', restrict: ['Removal'] },
+      taint: notReady,
+      yes: false,
+    },
     {
       why: 'never a start-up taint, by pattern',
-      rule: { key: 'node.cilium.io/*' },
+      rule: { key: 'node.cilium.io/*', restrict: ['Removal'] },
       taint: { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' },
       yes: false,
     },
-    { why: 'an exception', rule: { key: '*', except: ['dedicated'] }, taint: gpu, yes: false },
-    { why: 'an exception by pattern', rule: { key: '*', except: ['a', 'dedi*'] }, taint: gpu, yes: false },
-    { why: 'what is no exception', rule: { key: '*', except: ['dedicated/*'] }, taint: gpu, yes: true },
-    { why: "Kubernetes' own, by its exact key", rule: { key: notReady.key }, taint: notReady, yes: true },
+    { why: 'an exception', rule: { key: '*', except: ['dedicated'], restrict: ['Removal'] }, taint: gpu, yes: false },
     {
-      why: 'a Present taint is preserved, too',
-      rule: { key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' },
+      why: 'an exception by pattern',
+      rule: { key: '*', except: ['a', 'dedi*'], restrict: ['Removal'] },
+      taint: gpu,
+      yes: false,
+    },
+    {
+      why: 'what is no exception',
+      rule: { key: '*', except: ['dedicated/*'], restrict: ['Removal'] },
+      taint: gpu,
+      yes: true,
+    },
+    {
+      why: "Kubernetes' own, by its exact key",
+      rule: { key: notReady.key, restrict: ['Removal'] },
+      taint: notReady,
+      yes: true,
+    },
+    {
+      why: 'a required taint is preserved, too',
+      rule: { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always', restrict: ['Removal'] },
       taint: gpu,
       yes: true,
     },
@@ -240,7 +273,9 @@ describe('which taints a policy protects', () => {
 });
 
 describe('which nodes a policy is for', () => {
-  const pool = policyOf('Deny', [{ key: 'dedicated' }], { nodeSelector: { matchLabels: { pool: 'gpu' } } });
+  const pool = policyOf('Deny', [{ key: 'dedicated', restrict: ['Removal'] }], {
+    nodeSelector: { matchLabels: { pool: 'gpu' } },
+  });
   it.each<{ why: string; oldLabels: StringMap; newLabels: StringMap; yes: boolean }>([
     { why: 'selected before and after', oldLabels: { pool: 'gpu' }, newLabels: { pool: 'gpu' }, yes: true },
     { why: 'a node cannot leave in the same update', oldLabels: { pool: 'gpu' }, newLabels: {}, yes: true },
@@ -253,7 +288,7 @@ describe('which nodes a policy is for', () => {
 });
 
 describe('whom a policy exempts', () => {
-  const exempting = policyOf('Deny', [{ key: 'dedicated' }], {
+  const exempting = policyOf('Deny', [{ key: 'dedicated', restrict: ['Removal'] }], {
     exempt: { users: ['system:serviceaccount:kube-system:*'], groups: ['breakglass'] },
   });
   it.each<{ why: string; requester: Requester; yes: boolean }>([
@@ -273,7 +308,9 @@ describe('whom a policy exempts', () => {
 });
 
 describe('a node that leaves a policy by its labels', () => {
-  const pool = policyOf('Deny', [{ key: 'dedicated' }], { nodeSelector: { matchLabels: { pool: 'gpu' } } });
+  const pool = policyOf('Deny', [{ key: 'dedicated', restrict: ['Removal'] }], {
+    nodeSelector: { matchLabels: { pool: 'gpu' } },
+  });
   const leaving = { before: [gpu], oldLabels: { pool: 'gpu' }, newLabels: {} };
 
   it('may do so, and it is recorded if it carries a protected taint', () => {
@@ -294,7 +331,9 @@ describe('a node that leaves a policy by its labels', () => {
   });
 
   it('is seen by an Audit policy in validation', () => {
-    const watching = policyOf('Audit', [{ key: 'dedicated' }], { nodeSelector: { matchLabels: { pool: 'gpu' } } });
+    const watching = policyOf('Audit', [{ key: 'dedicated', restrict: ['Removal'] }], {
+      nodeSelector: { matchLabels: { pool: 'gpu' } },
+    });
     const update = { ...leaving, after: [gpu] };
     expect(judgeUpdate(watching, 'mutate', update).violations).toEqual([]);
     expect(outcomes(judgeUpdate(watching, 'validate', update))).toEqual(['p unselected dedicated=gpu:NoSchedule']);
@@ -310,8 +349,8 @@ describe('several policies on one taint', () => {
   it.each(modes.flatMap((a) => modes.map((b) => ({ a, b }))))('$a and $b: the stronger wins', ({ a, b }) => {
     const policies = policySet({
       taint: {
-        a: { mode: a, taints: [{ key: 'dedicated' }] },
-        b: { mode: b, taints: [{ key: '*' }], settleSeconds: 0 },
+        a: { mode: a, taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
+        b: { mode: b, taints: [{ key: '*', restrict: ['Removal'] }], settleSeconds: 0 },
       },
     });
     const stronger = modes[Math.max(modes.indexOf(a), modes.indexOf(b))];
@@ -329,8 +368,8 @@ describe('several policies on one taint', () => {
   it('an exemption from one is none from the other', () => {
     const policies = policySet({
       taint: {
-        lenient: { mode: 'Deny', taints: [{ key: 'dedicated' }], exempt: { users: ['dev'] } },
-        strict: { mode: 'Restore', taints: [{ key: 'dedicated' }] },
+        lenient: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }], exempt: { users: ['dev'] } },
+        strict: { mode: 'Restore', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
       },
     });
     expect(outcomes(judgeUpdate(policies, 'mutate', { before: [gpu], after: [] }))).toEqual([
@@ -341,8 +380,8 @@ describe('several policies on one taint', () => {
   it('each taint of one update has the mode of its own policies', () => {
     const policies = policySet({
       taint: {
-        d: { mode: 'Deny', taints: [{ key: 'dedicated' }] },
-        r: { mode: 'Restore', taints: [{ key: 'other' }] },
+        d: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
+        r: { mode: 'Restore', taints: [{ key: 'other', restrict: ['Removal'] }] },
       },
     });
     const update = { before: [gpu, other], after: [] };

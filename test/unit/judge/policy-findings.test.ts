@@ -13,7 +13,7 @@ metadata: { name: gpu }
 spec:
   mode: Restore
   nodeSelector: { matchLabels: { pool: gpu } }
-  taints: [{ key: dedicated, value: gpu, effect: NoSchedule, ensure: Present }, { key: other }]
+  taints: [{ key: dedicated, value: gpu, effect: NoSchedule, ensure: Always }, { key: other, restrict: [Removal] }]
 ---
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TolerationPolicy
@@ -54,7 +54,7 @@ const daemonSet = (namespace: string, name: string, keys: string[] = [], annotat
   deleting: false,
 });
 
-it('of nodes: those that lack a Present taint', () => {
+it('of nodes: those that lack a required taint', () => {
   const nodes = [
     node('other', 'cpu'),
     node('good', 'gpu', 'dedicated'),

@@ -7,10 +7,10 @@ import { DEVELOPER, gpu, judgeUpdate, other, outcomes, policyOf, type Update } f
 
 describe('release by annotation', () => {
   const RELEASE = 'dedicated=gpu:NoSchedule';
-  const deny = policyOf('Deny', [{ key: '*' }], { settleSeconds: 0 });
+  const deny = policyOf('Deny', [{ key: '*', restrict: ['Removal'] }], { settleSeconds: 0 });
 
   it.each<TaintMode>(['Deny', 'Restore'])('lets the taint go in mode %s, and takes the annotation along', (mode) => {
-    const policies = policyOf(mode, [{ key: 'dedicated' }]);
+    const policies = policyOf(mode, [{ key: 'dedicated', restrict: ['Removal'] }]);
     const update = { before: [gpu], after: [], oldAllowRemoval: RELEASE, newRelease: RELEASE };
     expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({
       verdict: 'patch',
@@ -26,7 +26,7 @@ describe('release by annotation', () => {
   });
 
   it('is neither honoured nor used up by an Audit policy: that changes nothing', () => {
-    const audit = policyOf('Audit', [{ key: '*' }], { exempt: { users: ['system:*'] } });
+    const audit = policyOf('Audit', [{ key: '*', restrict: ['Removal'] }], { exempt: { users: ['system:*'] } });
     for (const requester of [DEVELOPER, { username: 'system:x', groups: [] }]) {
       const update = { before: [gpu], after: [], oldAllowRemoval: RELEASE, newRelease: RELEASE, requester };
       expect(judgeUpdate(audit, 'mutate', update).verdict).toBe('allow');
@@ -36,7 +36,10 @@ describe('release by annotation', () => {
   });
 
   it('is used up when somebody exempt removes the taint, too', () => {
-    const exempting = policyOf('Deny', [{ key: '*' }], { settleSeconds: 0, exempt: { users: ['dev'] } });
+    const exempting = policyOf('Deny', [{ key: '*', restrict: ['Removal'] }], {
+      settleSeconds: 0,
+      exempt: { users: ['dev'] },
+    });
     const update = { before: [gpu], after: [], oldAllowRemoval: RELEASE, newRelease: RELEASE };
     expect(judgeUpdate(exempting, 'mutate', update)).toMatchObject({
       verdict: 'patch',
@@ -81,7 +84,10 @@ describe('release by annotation', () => {
   });
 
   it('does not count with removalByAnnotation: Forbidden, and the message says so', () => {
-    const never = policyOf('Deny', [{ key: '*' }], { settleSeconds: 0, removalByAnnotation: 'Forbidden' });
+    const never = policyOf('Deny', [{ key: '*', restrict: ['Removal'] }], {
+      settleSeconds: 0,
+      removalByAnnotation: 'Forbidden',
+    });
     expect(judgeUpdate(never, 'validate', { before: [gpu], after: [], oldAllowRemoval: RELEASE })).toMatchObject({
       verdict: 'deny',
       message: expect.stringContaining('TaintPolicy "p" does not allow removal by annotation'),
@@ -91,8 +97,13 @@ describe('release by annotation', () => {
   it('does not count for a policy with removalByAnnotation: Forbidden next to one without', () => {
     const policies = policySet({
       taint: {
-        open: { mode: 'Deny', taints: [{ key: '*' }], settleSeconds: 0 },
-        closed: { mode: 'Restore', taints: [{ key: '*' }], settleSeconds: 0, removalByAnnotation: 'Forbidden' },
+        open: { mode: 'Deny', taints: [{ key: '*', restrict: ['Removal'] }], settleSeconds: 0 },
+        closed: {
+          mode: 'Restore',
+          taints: [{ key: '*', restrict: ['Removal'] }],
+          settleSeconds: 0,
+          removalByAnnotation: 'Forbidden',
+        },
       },
     });
     const decision = judgeUpdate(policies, 'mutate', {
@@ -106,7 +117,10 @@ describe('release by annotation', () => {
   });
 
   describe('is recorded when it is set, with what it will do:', () => {
-    const never = policyOf('Deny', [{ key: '*' }], { settleSeconds: 0, removalByAnnotation: 'Forbidden' });
+    const never = policyOf('Deny', [{ key: '*', restrict: ['Removal'] }], {
+      settleSeconds: 0,
+      removalByAnnotation: 'Forbidden',
+    });
     it.each<{
       why: string;
       policies: PolicySet;
@@ -123,20 +137,20 @@ describe('release by annotation', () => {
         warnings: ['TaintPolicy p allows the removal of taint dedicated=gpu:NoSchedule, once'],
       },
       {
-        why: 'a Present taint may go, for as long as nobody repairs the node',
-        policies: policyOf('Restore', [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' }]),
+        why: 'a required taint may go, for as long as nobody repairs the node',
+        policies: policyOf('Restore', [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }]),
         newRelease: RELEASE,
         found: ['p announced dedicated=gpu:NoSchedule'],
         warnings: [
-          'TaintPolicy p allows the removal of taint dedicated=gpu:NoSchedule, once; in a cluster, a Present taint is restored',
+          'TaintPolicy p allows the removal of taint dedicated=gpu:NoSchedule, once; in a cluster, a required taint is restored',
         ],
       },
       ...[
         { key: 'dedicated', effect: 'NoExecute' as const },
         { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' as const },
       ].map((taint) => ({
-        why: `a Present taint may go for good that is not put back on a node that runs: ${taint.key}`,
-        policies: policyOf('Restore', [{ ...taint, ensure: 'Present' }]),
+        why: `a required taint may go for good that is not put back on a node that runs: ${taint.key}`,
+        policies: policyOf('Restore', [{ ...taint, ensure: 'Always' }]),
         taint,
         newRelease: formatTaint(taint),
         found: [`p announced ${formatTaint(taint)}`],
@@ -165,7 +179,7 @@ describe('release by annotation', () => {
       },
       {
         why: 'nothing, where no policy binds',
-        policies: policyOf('Audit', [{ key: '*' }]),
+        policies: policyOf('Audit', [{ key: '*', restrict: ['Removal'] }]),
         newRelease: 'true',
         found: [],
         warnings: [],
@@ -193,7 +207,7 @@ describe('release by annotation', () => {
     });
 
     it('not by a policy that keeps no taints', () => {
-      const policies = policyOf('Deny', [{ key: 'dedicated', ensure: 'Nothing', additions: 'Guarded' }]);
+      const policies = policyOf('Deny', [{ key: 'dedicated', restrict: ['Addition'] }]);
       const update = { before: [gpu], after: [gpu], newRelease: RELEASE };
       expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({ violations: [], warnings: [] });
     });
@@ -223,8 +237,8 @@ describe('release by annotation', () => {
   it('gives both advices where one policy is open and one closed', () => {
     const policies = policySet({
       taint: {
-        open: { mode: 'Deny', taints: [{ key: 'dedicated' }] },
-        closed: { mode: 'Deny', taints: [{ key: 'other' }], removalByAnnotation: 'Forbidden' },
+        open: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
+        closed: { mode: 'Deny', taints: [{ key: 'other', restrict: ['Removal'] }], removalByAnnotation: 'Forbidden' },
       },
     });
     const decision = judgeUpdate(policies, 'validate', { before: [gpu, other], after: [] });

@@ -10,9 +10,9 @@ const pool = policySet({
       mode: 'Audit',
       nodeSelector: { matchLabels: { pool: 'gpu' } },
       taints: [
-        { ...GPU, ensure: 'Present' },
-        { key: 'any', effect: 'NoExecute', ensure: 'Present' },
-        { key: 'preserved', effect: 'NoSchedule' },
+        { ...GPU, ensure: 'Always' },
+        { key: 'any', effect: 'NoExecute', ensure: 'Always' },
+        { key: 'preserved', effect: 'NoSchedule', restrict: ['Removal'] },
       ],
     },
   },
@@ -56,9 +56,22 @@ it('are kept on a node that the policy does not select', () => {
 });
 
 it.each([
-  { what: 'an exact key', taints: [{ key: 'dedicated' }], kept: { reason: 'Protected', by: 'other' } },
-  { what: 'a pattern, where it is established', taints: [{ key: 'd*' }], kept: { reason: 'Protected', by: 'other' } },
-  { what: 'a pattern, where it is not', taints: [{ key: 'd*' }], remembered: undefined, kept: undefined },
+  {
+    what: 'an exact key',
+    taints: [{ key: 'dedicated', restrict: ['Removal'] as const }],
+    kept: { reason: 'Protected', by: 'other' },
+  },
+  {
+    what: 'a pattern, where it is established',
+    taints: [{ key: 'd*', restrict: ['Removal'] as const }],
+    kept: { reason: 'Protected', by: 'other' },
+  },
+  {
+    what: 'a pattern, where it is not',
+    taints: [{ key: 'd*', restrict: ['Removal'] as const }],
+    remembered: undefined,
+    kept: undefined,
+  },
 ])('are kept where another policy protects them by $what', ({ taints, kept, ...rest }) => {
   const remembered = 'remembered' in rest ? rest.remembered : 'dedicated=gpu:NoSchedule';
   const { taintPolicies } = policySet({ taint: { other: { mode: 'Deny', taints } } });
@@ -68,8 +81,12 @@ it.each([
 it('are removed though another policy audits them, or is not for the node', () => {
   const { taintPolicies } = policySet({
     taint: {
-      audits: { mode: 'Audit', taints: [{ key: 'dedicated' }] },
-      elsewhere: { mode: 'Deny', nodeSelector: { matchLabels: { pool: 'cpu' } }, taints: [{ key: 'dedicated' }] },
+      audits: { mode: 'Audit', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
+      elsewhere: {
+        mode: 'Deny',
+        nodeSelector: { matchLabels: { pool: 'cpu' } },
+        taints: [{ key: 'dedicated', restrict: ['Removal'] as const }],
+      },
     },
   });
   expect(keptOn(node([GPU]), taintPolicies)).toEqual([['dedicated', undefined]]);

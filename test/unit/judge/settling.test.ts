@@ -16,7 +16,7 @@ const STARTING: readonly Taint[] = [
 ];
 
 describe.each(['Deny', 'Restore'] as const)('a node that starts under a wildcard in mode %s', (mode) => {
-  const policies = policyOf(mode, [{ key: '*' }]);
+  const policies = policyOf(mode, [{ key: '*', restrict: ['Removal'] }]);
 
   it.each(STARTING)('becomes usable: its operator takes $key off', (taint) => {
     const update = { before: [gpu, taint], after: [gpu], oldRemembered: 'dedicated=gpu:NoSchedule' };
@@ -42,24 +42,27 @@ describe.each(['Deny', 'Restore'] as const)('a node that starts under a wildcard
   });
 
   it('keeps what an exact key names, at once', () => {
-    const exact = policyOf(mode, [{ key: '*' }, { key: 'dedicated' }]);
+    const exact = policyOf(mode, [
+      { key: '*', restrict: ['Removal'] },
+      { key: 'dedicated', restrict: ['Removal'] },
+    ]);
     expect(judgeUpdate(exact, 'validate', { before: [gpu], after: [] }).verdict).toBe('deny');
   });
 
   it('keeps everything at once with settleSeconds: 0', () => {
-    const atOnce = policyOf(mode, [{ key: '*' }], { settleSeconds: 0 });
+    const atOnce = policyOf(mode, [{ key: '*', restrict: ['Removal'] }], { settleSeconds: 0 });
     expect(judgeUpdate(atOnce, 'validate', { before: [gpu], after: [] }).verdict).toBe('deny');
   });
 });
 
 it('a memory that goes in the same request comes back with what Restore puts back', () => {
-  const policies = policyOf('Restore', [{ key: '*' }]);
+  const policies = policyOf('Restore', [{ key: '*', restrict: ['Removal'] }]);
   const update = { before: [gpu], after: [], oldRemembered: formatTaint(gpu), newRemembered: '' };
   expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({ desired: { remembered: formatTaint(gpu) } });
 });
 
 it('a value that takes the place of a released one begins anew', () => {
-  const policies = policyOf('Restore', [{ key: '*' }]);
+  const policies = policyOf('Restore', [{ key: '*', restrict: ['Removal'] }]);
   const update = {
     ...{ before: [gpu], after: [{ ...gpu, value: 'cpu' }], oldRemembered: formatTaint(gpu) },
     ...{ oldAllowRemoval: formatTaint(gpu), newRelease: formatTaint(gpu) },
@@ -68,7 +71,7 @@ it('a value that takes the place of a released one begins anew', () => {
 });
 
 it('an Audit policy reports what a wildcard means without waiting', () => {
-  const audit = policyOf('Audit', [{ key: '*' }]);
+  const audit = policyOf('Audit', [{ key: '*', restrict: ['Removal'] }]);
   expect(outcomes(judgeUpdate(audit, 'validate', { before: [gpu], after: [] }))).toEqual([
     'p audited dedicated=gpu:NoSchedule',
   ]);
@@ -94,7 +97,15 @@ describe('which taints have settled', () => {
 describe('the leader', () => {
   const HOUR = 3_600_000;
   const policiesOf = (seconds?: number) =>
-    policySet({ taint: { p: rule('Restore', { key: '*' }, seconds === undefined ? {} : { settleSeconds: seconds }) } });
+    policySet({
+      taint: {
+        p: rule(
+          'Restore',
+          { key: '*', restrict: ['Removal'] },
+          seconds === undefined ? {} : { settleSeconds: seconds },
+        ),
+      },
+    });
   const driftAfter = (
     stayedMs: number | undefined,
     { seconds, remembered }: { seconds?: number; remembered?: string } = {},
@@ -115,9 +126,9 @@ describe('the leader', () => {
   it('goes by the shortest of the policies that mean the taint', () => {
     const { taintPolicies } = policySet({
       taint: {
-        a: rule('Deny', { key: '*' }, { settleSeconds: 60 }),
-        b: rule('Restore', { key: 'dedi*' }, { settleSeconds: 10 }),
-        c: rule('Restore', { key: '*', except: ['dedicated'] }, { settleSeconds: 1 }),
+        a: rule('Deny', { key: '*', restrict: ['Removal'] }, { settleSeconds: 60 }),
+        b: rule('Restore', { key: 'dedi*', restrict: ['Removal'] }, { settleSeconds: 10 }),
+        c: rule('Restore', { key: '*', except: ['dedicated'], restrict: ['Removal'] }, { settleSeconds: 1 }),
       },
     });
     expect(nodeDrift(nodeOf([gpu]), taintPolicies, { stayedMs: () => 4_000 }).settlesInMs).toBe(6_000);

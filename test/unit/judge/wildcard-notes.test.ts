@@ -9,7 +9,7 @@ import { gpu } from './node-updates.ts';
 const policyOf = (spec: Partial<TaintPolicySpec>): TaintPolicy => ({
   kind: 'TaintPolicy',
   name: 'p',
-  spec: { mode: 'Deny', taints: [{ key: '*' }], ...spec },
+  spec: { mode: 'Deny', taints: [{ key: '*', restrict: ['Removal'] }], ...spec },
 });
 
 it.each<[what: string, spec: Partial<TaintPolicySpec>, ...notes: RegExp[]]>([
@@ -19,19 +19,39 @@ it.each<[what: string, spec: Partial<TaintPolicySpec>, ...notes: RegExp[]]>([
     /^spec\.taints\[0\]\.key: "\*" matches every taint that has stayed on a Ready node for 600 s: list/,
   ],
   ['the seconds', { settleSeconds: 30 }, /for 30 s/],
-  ['exceptions are not all', { taints: [{ key: '**', except: ['a'] }] }, /^spec\.taints\[0\]\.key: "\*\*" matches/],
+  [
+    'exceptions are not all',
+    { taints: [{ key: '**', except: ['a'], restrict: ['Removal'] }] },
+    /^spec\.taints\[0\]\.key: "\*\*" matches/,
+  ],
   ['at once', { settleSeconds: 0 }, /matches every taint at once, start-up taints included/],
   ['Audit', { mode: 'Audit' }, /also reports those that Deny and Restore do not protect yet/],
-  ['one family', { taints: [{ key: 'a' }, { key: 'example.com/*' }] }],
+  [
+    'one family',
+    {
+      taints: [
+        { key: 'a', restrict: ['Removal'] },
+        { key: 'example.com/*', restrict: ['Removal'] },
+      ],
+    },
+  ],
 ])('says what a key for every taint does: %s', (_what, spec, ...notes) => {
   expect(wildcardNotes(policyOf(spec))).toEqual(notes.map((note) => expect.stringMatching(note)));
 });
 
 it.each<[spec: Partial<TaintPolicySpec>, count: number]>([
-  [{ taints: [{ key: 'a' }, { key: 'example.com/*' }] }, 1],
+  [
+    {
+      taints: [
+        { key: 'a', restrict: ['Removal'] },
+        { key: 'example.com/*', restrict: ['Removal'] },
+      ],
+    },
+    1,
+  ],
   [{}, 1],
   [{ settleSeconds: 0 }, 0],
-  [{ mode: 'Audit', taints: [{ key: 'example.com/*' }] }, 0],
+  [{ mode: 'Audit', taints: [{ key: 'example.com/*', restrict: ['Removal'] }] }, 0],
 ])('of %j says, where nobody leads, %i things', (spec, count) => {
   expect(wildcardNotesWithoutLeader(policyOf(spec))).toHaveLength(count);
 });
@@ -40,8 +60,8 @@ it('says of an update which taints go only because they have not settled', () =>
   const other = { key: 'other', effect: 'NoSchedule' };
   const { taintPolicies } = policySet({
     taint: {
-      all: { mode: 'Deny', taints: [{ key: '*', except: ['other'] }] },
-      exact: { mode: 'Deny', taints: [{ key: 'b' }] },
+      all: { mode: 'Deny', taints: [{ key: '*', except: ['other'], restrict: ['Removal'] }] },
+      exact: { mode: 'Deny', taints: [{ key: 'b', restrict: ['Removal'] }] },
     },
   });
   const b = { key: 'b', effect: 'NoSchedule' };

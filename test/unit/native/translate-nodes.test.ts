@@ -9,23 +9,23 @@ import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 
 type Specs = Readonly<Record<string, TaintPolicySpec>>;
 
-const PRESENT = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' } as const;
-const DENY: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'dedicated' }] };
+const PRESENT = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
+const DENY: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] };
 const RESTORE: TaintPolicySpec = {
   mode: 'Restore',
   nodeSelector: { matchLabels: { pool: 'gpu' } },
-  taints: [PRESENT, { key: 'example.com/*' }],
+  taints: [PRESENT, { key: 'example.com/*', restrict: ['Removal'] }],
   exempt: { users: ['autoscaler'] },
 };
 const CRITICAL: TaintPolicySpec = {
   mode: 'Deny',
-  taints: [{ key: 'example.com/critical' }],
+  taints: [{ key: 'example.com/critical', restrict: ['Removal'] }],
   exempt: { groups: ['operators'] },
 };
 const GUARD: TaintPolicySpec = {
   mode: 'Restore',
   nodeSelector: { matchLabels: { pool: 'gpu' } },
-  taints: [{ key: 'dedicated', ensure: 'Nothing', additions: 'Guarded' }],
+  taints: [{ key: 'dedicated', restrict: ['Addition'] }],
 };
 const AUDIT: TaintPolicySpec = { mode: 'Audit', taints: [PRESENT] };
 
@@ -64,7 +64,7 @@ it.each<[what: string, specs: Specs, options: Partial<TranslationOptions>, expec
   ],
   ['Deny without MutatingAdmissionPolicy', { p: DENY }, WITHOUT_MAP, ['p.protect.taintkeeper.dev Fail Deny']],
   [
-    'Restore with a Present taint',
+    'Restore with a required taint',
     { p: RESTORE },
     {},
     [
@@ -92,21 +92,16 @@ it.each<[what: string, specs: Specs, options: Partial<TranslationOptions>, expec
     BACKSTOP,
     ['p.report.taintkeeper.dev Ignore Audit', 'p.report-registration.taintkeeper.dev Ignore Audit'],
   ],
-  [
-    'a guard alone, and nodes that may not leave',
-    { p: { ...GUARD, leaving: 'Refuse' } },
-    {},
-    ['p.restore.taintkeeper.dev Ignore', 'p.protect.taintkeeper.dev Ignore Deny'],
-  ],
+  ['additions alone', { p: GUARD }, {}, ['p.restore.taintkeeper.dev Ignore', 'p.protect.taintkeeper.dev Ignore Deny']],
   [
     'nodes that may not leave with a protected taint',
     {
       p: {
         ...RESTORE,
-        taints: [{ key: 'example.com/*' }],
+        taints: [{ key: 'example.com/*', restrict: ['Removal', 'Unselection'] }],
+        nodeSelector: { matchLabels: { pool: 'gpu' } },
         mode: 'Deny',
         removalByAnnotation: 'Forbidden',
-        leaving: 'Refuse',
       },
     },
     {},
@@ -114,12 +109,18 @@ it.each<[what: string, specs: Specs, options: Partial<TranslationOptions>, expec
   ],
   [
     'a guard that only watches',
-    { p: { ...GUARD, mode: 'Audit', leaving: 'Refuse', taints: [{ key: 'dedicated', additions: 'Guarded' }] } },
+    {
+      p: {
+        ...GUARD,
+        mode: 'Audit',
+        taints: [{ key: 'dedicated', restrict: ['Removal', 'Addition', 'Unselection'] }],
+      },
+    },
     BACKSTOP,
     ['p.report.taintkeeper.dev Ignore Audit', 'p.leave.taintkeeper.dev Ignore Audit'],
   ],
   [
-    'a Present taint of which a stronger policy wants another value on every node',
+    'a required taint of which a stronger policy wants another value on every node',
     { p: AUDIT, b: { ...AUDIT, mode: 'Restore' } },
     {},
     ['p.report.taintkeeper.dev Ignore Audit,Warn', 'p.report-registration.taintkeeper.dev Ignore Audit,Warn'],
@@ -128,7 +129,7 @@ it.each<[what: string, specs: Specs, options: Partial<TranslationOptions>, expec
   expect(shape(specs, options)).toEqual(expected);
 });
 
-describe('Present taints of several policies', () => {
+describe('required taints of several policies', () => {
   const other = { ...PRESENT, value: 'other' };
   const registers = (specs: Specs) =>
     translated(specs).policies.flatMap(({ name, spec }) =>
@@ -162,7 +163,7 @@ describe('what it does not say', () => {
     translated(specs, options).limits.map(({ field, message }) => `${field}: ${message.slice(0, 42)}`);
 
   it.each<[what: string, specs: Specs, options: Partial<TranslationOptions>, expected: string[]]>([
-    ['Audit', { p: { mode: 'Audit', taints: [{ key: 'a' }] } }, {}, []],
+    ['Audit', { p: { mode: 'Audit', taints: [{ key: 'a', restrict: ['Removal'] }] } }, {}, []],
     [
       'Deny',
       { p: DENY },
@@ -180,7 +181,7 @@ describe('what it does not say', () => {
         'spec.mode: taints are restored without a warning to t',
         'spec.taints: what a node carries is not recorded in tai',
         'spec.settleSeconds: a key with "*" protects what taintkeeper.d',
-        'spec.taints: a node that runs gets no Present taint tha',
+        'spec.taints: a node that runs gets no required taint th',
         'spec.nodeSelector: that a node leaves the policy by its label',
         'spec.exempt: no pattern exempts a user whose name has m',
         'spec.taints: the API server may stop evaluating it for ',
@@ -188,7 +189,7 @@ describe('what it does not say', () => {
     ],
     [
       'a node that comes back',
-      { p: { mode: 'Audit', taints: [{ key: 'a' }], deletedNodeRetentionSeconds: 3600 } },
+      { p: { mode: 'Audit', taints: [{ key: 'a', restrict: ['Removal'] }], deletedNodeRetentionSeconds: 3600 } },
       {},
       ['spec.deletedNodeRetentionSeconds: a node that was deleted and registers anew'],
     ],
@@ -200,7 +201,7 @@ describe('what it does not say', () => {
         'spec.mode: without MutatingAdmissionPolicy nothing is',
         'spec.taints: what a node carries is not recorded in tai',
         'spec.taints: without MutatingAdmissionPolicy a node tha',
-        'spec.taints: a node that runs gets no Present taint tha',
+        'spec.taints: a node that runs gets no required taint th',
         'spec.removalByAnnotation: without MutatingAdmissionPolicy the reques',
         'spec.removalByAnnotation: of taintkeeper.dev/allow-removal, the firs',
       ],
@@ -214,7 +215,11 @@ describe('what is refused', () => {
   it('too much for the API server to evaluate', () => {
     const demanding = (index: number): [string, TaintPolicySpec] => [
       `p${index}`,
-      { mode: 'Restore', taints: [{ key: '*' }], exempt: { users: [`*:controller-${index}-*-of-*`] } },
+      {
+        mode: 'Restore',
+        taints: [{ key: '*', restrict: ['Removal'] }],
+        exempt: { users: [`*:controller-${index}-*-of-*`] },
+      },
     ];
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => demanding(index)));
     const { policies, refusal } = translated(many);
@@ -236,7 +241,7 @@ describe('what is refused', () => {
 it.each<[file: string, specs: Specs, options: Partial<TranslationOptions>]>([
   ['deny', { 'control-plane': { ...DENY, removalByAnnotation: 'Forbidden' } }, {}],
   ['restore-among-others', { 'gpu-pool': RESTORE, critical: CRITICAL }, BACKSTOP],
-  ['audit', { watch: { ...AUDIT, taints: [{ key: 'dedicated' }] } }, {}],
+  ['audit', { watch: { ...AUDIT, taints: [{ key: 'dedicated', restrict: ['Removal'] }] } }, {}],
 ])('reads well: %s', async (file, specs, options) => {
   const manifests = translated(specs, options).policies.flatMap((policy) => manifestsOf(policy, 'v1'));
   const text = manifests.map((manifest) => `---\n${stringify(manifest, { lineWidth: 0 })}`).join('');
@@ -291,9 +296,11 @@ it.each<[what: string, spec: Partial<TaintPolicySpec>, options: Partial<Translat
   ).toBe(told);
 });
 
-it('a policy that guards additions and exempts somebody defines each variable that it uses', () => {
-  const rule = { key: 'dedicated', effect: 'NoExecute', ensure: 'Present', additions: 'Guarded' } as const;
-  const { policies } = translated({ p: { mode: 'Restore', taints: [rule], exempt: { users: ['owner'] } } }, BACKSTOP);
+it('a policy that restricts additions and exempts somebody defines each variable that it uses', () => {
+  const taints = [
+    { key: 'dedicated', effect: 'NoExecute' as const, ensure: 'Always' as const, restrict: ['Addition'] as const },
+  ];
+  const { policies } = translated({ p: { mode: 'Restore', taints, exempt: { users: ['owner'] } } }, BACKSTOP);
   for (const { name, spec } of policies) {
     const defined = new Set(spec.variables.map((variable) => variable.name));
     const used = [...JSON.stringify(spec).matchAll(/variables\.(\w+)/g)].map(([, variable]) => variable);
@@ -302,4 +309,10 @@ it('a policy that guards additions and exempts somebody defines each variable th
       name,
     ).toEqual([]);
   }
+});
+
+it('a policy that restricts unselection alone has no policy about changes of taints', () => {
+  const taints = [{ key: 'dedicated', restrict: ['Unselection'] as const }];
+  const nodeSelector = { matchLabels: { pool: 'gpu' } };
+  expect(shape({ p: { mode: 'Deny', nodeSelector, taints } })).toEqual(['p.leave.taintkeeper.dev Fail Deny']);
 });

@@ -5,7 +5,7 @@ import { parsePolicy, type TaintPolicy } from '../../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { manifest } from '../policy/policies.ts';
 
-const GPU = { key: 'gpu', ensure: 'Nothing', tolerate: 'Authorized' } as const;
+const GPU = { key: 'gpu', tolerate: 'Authorized' } as const;
 
 function policy(spec: Partial<TaintPolicySpec> = {}): TaintPolicy {
   const parsed = parsePolicy(manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [GPU], ...spec }));
@@ -59,7 +59,7 @@ describe('who may tolerate, in the own language of the API server', () => {
   );
 
   it('is nothing where no rule asks, and nothing but that where no other rule is', () => {
-    expect(translated({ taints: [{ key: 'gpu' }] })).toEqual({ policies: [], limits: [] });
+    expect(translated({ taints: [{ key: 'gpu', restrict: ['Removal'] }] })).toEqual({ policies: [], limits: [] });
     const exported = exportPolicies([policy()], { mutating: 'v1' });
     if (!exported.ok) throw new Error(exported.refusals.join());
     expect(exported.exported.flatMap(({ policies }) => policies.map(({ name }) => name))).toEqual([

@@ -8,7 +8,7 @@ import { clusterPolicyStates, webhookStates } from '../../../src/page/registered
 const object = (name: string, spec: unknown, status?: unknown, generation = 1): PolicyObject =>
   viewPolicy('TaintPolicy', { metadata: { name, uid: name, generation, resourceVersion: '1' }, spec, status });
 
-const KEEP = { mode: 'Deny', taints: [{ key: 'keep' }] };
+const KEEP = { mode: 'Deny', taints: [{ key: 'keep', restrict: ['Removal'] }] };
 
 describe('policies of a cluster', () => {
   it('come with the status that was written last, by name', () => {
@@ -23,7 +23,7 @@ describe('policies of a cluster', () => {
         mode: 'Deny',
         valid: true,
         problems: [],
-        spec: 'mode: Deny\ntaints:\n  - key: keep\n',
+        spec: 'mode: Deny\ntaints:\n  - key: keep\n    restrict:\n      - Removal\n',
         matched: 3,
         violating: 1,
         violators: ['n1'],
@@ -34,7 +34,10 @@ describe('policies of a cluster', () => {
   });
 
   it('say what is wrong with one that cannot be used', () => {
-    const [state] = clusterPolicyStates([object('idle', { mode: 'Deny', taints: [{ key: 'a b' }] })], false);
+    const [state] = clusterPolicyStates(
+      [object('idle', { mode: 'Deny', taints: [{ key: 'a b', restrict: ['Removal'] }] })],
+      false,
+    );
     expect(state).toMatchObject({
       valid: false,
       spec: '',
@@ -51,7 +54,7 @@ describe('policies of a cluster', () => {
         valid: false,
         generationInForce: 1,
         problems: [expect.stringMatching(/^spec\.mode: /)],
-        spec: 'mode: Deny\ntaints:\n  - key: keep\n',
+        spec: 'mode: Deny\ntaints:\n  - key: keep\n    restrict:\n      - Removal\n',
       },
     ]);
   });

@@ -8,7 +8,7 @@ import type { PolicyKind } from '../../../src/policy/policy.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import { pageSources } from './page-sources.ts';
 
-const GPU = { key: 'gpu', effect: 'NoSchedule', ensure: 'Present' };
+const GPU = { key: 'gpu', effect: 'NoSchedule', ensure: 'Always' };
 const EDGE = { key: 'edge', effect: 'NoSchedule' } as const;
 
 const policyOf = (kind: PolicyKind, name: string, spec: object): PolicyObject =>

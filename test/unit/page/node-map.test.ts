@@ -28,10 +28,10 @@ function mapOf(
 const PRESENT: TaintPolicySpec = {
   mode: 'Restore',
   nodeSelector: { matchLabels: { pool: 'gpu' } },
-  taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' }],
+  taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' }],
 };
 const EXEMPTING: TaintPolicySpec = { ...PRESENT, exempt: { users: ['autoscaler'] } };
-const PRESERVED: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'example.com/*' }] };
+const PRESERVED: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'example.com/*', restrict: ['Removal'] as const }] };
 
 describe('a cell', () => {
   it.each<{ why: string; node: ClusterNode; cell: string; note?: NodeNote; contested?: boolean }>([
@@ -89,28 +89,26 @@ describe('a cell', () => {
   });
 
   it('of a rule behind another one for the same taint is kept as well', async () => {
-    const twice = { ...PRESENT, taints: [{ key: 'dedicated' }, ...PRESENT.taints] };
+    const twice = { ...PRESENT, taints: [{ key: 'dedicated', restrict: ['Removal'] as const }, ...PRESENT.taints] };
     const { rows } = await mapOf({ pool: twice }, [node('n', [GPU])]);
     expect(rows[0]?.cells).toBe('kk');
   });
 });
 
 it('has a column for each taint of each policy, and a row for each node that one selects', async () => {
-  const map = await mapOf({ pool: { ...PRESENT, taints: [...PRESENT.taints, { key: 'other' }] } }, [
-    node('b', [GPU], { ready: false }),
-    node('a', []),
-    node('c', [], { labels: {} }),
-  ]);
+  const map = await mapOf(
+    { pool: { ...PRESENT, taints: [...PRESENT.taints, { key: 'other', restrict: ['Removal'] as const }] } },
+    [node('b', [GPU], { ready: false }), node('a', []), node('c', [], { labels: {} })],
+  );
   expect(map).toMatchObject({
     columns: [
       {
         policy: 'pool',
         field: 'spec.taints[0]',
         mode: 'Restore',
-        ensure: 'Present',
         taint: 'dedicated=gpu:NoSchedule',
       },
-      { policy: 'pool', field: 'spec.taints[1]', mode: 'Restore', ensure: 'Preserved', taint: 'other' },
+      { policy: 'pool', field: 'spec.taints[1]', mode: 'Restore', taint: 'other' },
     ],
     columnsLeftOut: 0,
     rows: [
@@ -136,7 +134,7 @@ it('says once what is to be said of many nodes', async () => {
 });
 
 it('bounds the columns', async () => {
-  const taints = Array.from({ length: 60 }, (_, index) => ({ key: `t${index}` }));
+  const taints = Array.from({ length: 60 }, (_, index) => ({ key: `t${index}`, restrict: ['Removal'] as const }));
   const specs = Object.fromEntries(['p', 'q', 'r', 's'].map((name) => [name, { mode: 'Deny' as const, taints }]));
   const map = await mapOf(specs, [node('n', [])]);
   expect([map.columns.length, map.columnsLeftOut, map.rows[0]?.cells.length]).toEqual([200, 40, 200]);

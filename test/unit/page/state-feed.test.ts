@@ -81,7 +81,7 @@ describe('nodes and coverage', () => {
       isContested: () => false,
       misplacedPodsOn: () => undefined,
     };
-    const spec = { mode: 'Deny' as const, taints: [{ key: 'keep' }] };
+    const spec = { mode: 'Deny' as const, taints: [{ key: 'keep', restrict: ['Removal'] as const }] };
     const led = {
       survey,
       policies: [{ kind: 'TaintPolicy' as const, name: 'p', spec }],

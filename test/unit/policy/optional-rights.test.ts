@@ -12,14 +12,14 @@ describe('the rights that a policy asks for', () => {
     {
       what: 'a TaintPolicy',
       kind: 'TaintPolicy',
-      spec: { mode: 'Restore', taints: [{ key: 'a' }] },
+      spec: { mode: 'Restore', taints: [{ key: 'a', restrict: ['Removal'] }] },
       rights: [],
       audited: [],
     },
     {
       what: 'a backstop, which there is with Audit, too',
       kind: 'TaintPolicy',
-      spec: { mode: 'Restore', taints: [{ key: 'a' }], backstop: 'Native' },
+      spec: { mode: 'Restore', taints: [{ key: 'a', restrict: ['Removal'] }], backstop: 'Native' },
       rights: ['nativePolicies by backstop: Native'],
       audited: ['nativePolicies by backstop: Native'],
     },
@@ -33,7 +33,7 @@ describe('the rights that a policy asks for', () => {
     {
       what: 'who may tolerate, which there is with Audit, too',
       kind: 'TaintPolicy',
-      spec: { mode: 'Restore', taints: [{ key: 'a', tolerate: 'Authorized' }] },
+      spec: { mode: 'Restore', taints: [{ key: 'a', tolerate: 'Authorized', restrict: ['Removal'] }] },
       rights: ['nativePolicies by tolerate: Authorized'],
       audited: ['nativePolicies by tolerate: Authorized'],
     },

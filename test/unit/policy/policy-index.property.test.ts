@@ -26,7 +26,7 @@ const spec: fc.Arbitrary<TaintPolicySpec> = fc.record(
   {
     mode: fc.constantFrom('Deny' as const, 'Restore' as const, 'Audit' as const),
     nodeSelector,
-    taints: fc.array(fc.record({ key }), { minLength: 1, maxLength: 3 }),
+    taints: fc.array(fc.record({ key, restrict: fc.constant(['Removal'] as const) }), { minLength: 1, maxLength: 3 }),
   },
   { requiredKeys: ['mode', 'taints'] },
 );
@@ -62,7 +62,13 @@ it('no policy is left out that means a taint, and those found are in their order
 it('of many policies, those that are about other keys are not asked', () => {
   const specs = Array.from({ length: 200 }, (_, n): [string, TaintPolicySpec] => [
     `p${n}`,
-    { mode: 'Deny', taints: [{ key: `example.com/team-${n}` }, { key: `team-${n}.example.com/*` }] },
+    {
+      mode: 'Deny',
+      taints: [
+        { key: `example.com/team-${n}`, restrict: ['Removal'] },
+        { key: `team-${n}.example.com/*`, restrict: ['Removal'] },
+      ],
+    },
   ]);
   const { taintPolicies } = policySet({ taint: Object.fromEntries(specs) });
   expect(namesOf(policiesFor(taintPolicies, 'example.com/team-7'))).toEqual(['p7']);

@@ -4,7 +4,7 @@ import { MAX_VIOLATORS, nextPolicyStatus, type StatusInput } from '../../../src/
 const NOW = new Date('2026-06-01T12:00:00.123Z');
 const LATER = new Date('2026-06-02T12:00:00.456Z');
 
-const SPEC = { mode: 'Deny', taints: [{ key: 'a' }] };
+const SPEC = { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] };
 
 const status = (input: Partial<StatusInput> = {}) =>
   nextPolicyStatus({

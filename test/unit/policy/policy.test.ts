@@ -3,7 +3,7 @@ import { parsePolicy } from '../../../src/policy/policy.ts';
 import { formatPath } from '../../../src/policy/problem.ts';
 import { manifest } from './policies.ts';
 
-const taints = [{ key: 'dedicated' }];
+const taints = [{ key: 'dedicated', restrict: ['Removal'] }];
 const daemonSets = { namespaces: ['kube-system'] };
 
 function problemsOf(value: unknown): string[] {
@@ -24,9 +24,9 @@ describe('parsePolicy accepts', () => {
           matchExpressions: [{ key: 'a.b/c', operator: 'In', values: ['x', ''] }],
         },
         taints: [
-          { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' },
-          { key: 'example.com/*', ensure: 'Preserved' },
-          { key: '*' },
+          { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' },
+          { key: 'example.com/*', restrict: ['Removal'] },
+          { key: '*', restrict: ['Removal'] },
         ],
         exempt: { users: ['system:serviceaccount:kube-system:*'], groups: ['system:masters'] },
         removalByAnnotation: 'Forbidden',
@@ -34,15 +34,15 @@ describe('parsePolicy accepts', () => {
       },
     ],
     [
-      'a life-cycle taint that is only kept, and Present taints of roles and agents',
+      'a life-cycle taint that is only kept, and required taints of roles and agents',
       'TaintPolicy',
       {
         mode: 'Deny',
         taints: [
-          { key: 'node.kubernetes.io/unschedulable' },
-          { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule', ensure: 'Present' },
-          { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule', ensure: 'Present' },
-          { key: 'node.kubernetes.io/windows', effect: 'NoSchedule', ensure: 'Present' },
+          { key: 'node.kubernetes.io/unschedulable', restrict: ['Removal'] },
+          { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule', ensure: 'Always' },
+          { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule', ensure: 'Always' },
+          { key: 'node.kubernetes.io/windows', effect: 'NoSchedule', ensure: 'Always' },
         ],
       },
     ],
@@ -103,9 +103,12 @@ describe('parsePolicy says what is wrong, and where', () => {
     ],
     [
       'a misspelt field',
-      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a', efect: 'NoSchedule' }] }),
+      manifest('TaintPolicy', 'p', {
+        mode: 'Deny',
+        taints: [{ key: 'a', efect: 'NoSchedule', restrict: ['Removal'] }],
+      }),
       [
-        'spec.taints[0].efect: unknown field; known here: key, except, value, effect, ensure, additions, tolerate, mayEvict',
+        'spec.taints[0].efect: unknown field; known here: key, except, value, effect, ensure, restrict, tolerate, mayEvict',
       ],
     ],
     [
@@ -120,17 +123,17 @@ describe('parsePolicy says what is wrong, and where', () => {
     ],
     [
       'a key that is no key',
-      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a b' }] }),
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a b', restrict: ['Removal'] }] }),
       [expect.stringContaining('spec.taints[0].key: "a b" is not allowed here') as unknown as string],
     ],
     [
       'a key that no taint can have',
-      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a/b/c' }] }),
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a/b/c', restrict: ['Removal'] }] }),
       ['spec.taints[0].key: expected a taint key, NAME or DOMAIN/NAME, got "a/b/c"'],
     ],
     [
       'a pattern for what comes and goes',
-      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'node.kubernetes.io/*' }] }),
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'node.kubernetes.io/*', restrict: ['Removal'] }] }),
       [
         'spec.taints[0].key: "node.kubernetes.io/*" protects nothing: a pattern never covers taints that come and go by themselves, so name an exact key',
       ],
@@ -142,7 +145,7 @@ describe('parsePolicy says what is wrong, and where', () => {
     ],
     [
       'a key whose domain is too long for a node',
-      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: `${'a'.repeat(254)}/b` }] }),
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: `${'a'.repeat(254)}/b`, restrict: ['Removal'] }] }),
       [expect.stringContaining('spec.taints[0].key: expected a taint key') as unknown as string],
     ],
     [
@@ -161,28 +164,31 @@ describe('parsePolicy says what is wrong, and where', () => {
     ],
     [
       'twelve things at once',
-      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: Array.from({ length: 12 }, () => ({ key: 5 })) }),
+      manifest('TaintPolicy', 'p', {
+        mode: 'Deny',
+        taints: Array.from({ length: 12 }, () => ({ key: 5, restrict: ['Removal'] })),
+      }),
       Array.from({ length: 12 }, (_, index) => `spec.taints[${index}].key: expected a string, got 5`),
     ],
     [
-      'a Present taint by pattern',
-      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a*', effect: 'NoSchedule', ensure: 'Present' }] }),
-      ['spec.taints[0].key: a Present taint needs a key without "*", because taintkeeper sets it'],
+      'a required taint by pattern',
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a*', effect: 'NoSchedule', ensure: 'Always' }] }),
+      ['spec.taints[0].key: ensure needs a key without "*", because taintkeeper sets the taint'],
     ],
     [
-      'a Present taint without effect',
-      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a', ensure: 'Present' }] }),
-      ['spec.taints[0]: a Present taint needs an effect: add NoSchedule, PreferNoSchedule or NoExecute'],
+      'a required taint without effect',
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a', ensure: 'Always' }] }),
+      ['spec.taints[0]: ensure needs an effect: add NoSchedule, PreferNoSchedule or NoExecute'],
     ],
     ...[
       'node.kubernetes.io/unschedulable',
       'node.kubernetes.io/out-of-service',
       'node.cloudprovider.kubernetes.io/uninitialized',
     ].map((key): [string, unknown, string[]] => [
-      `a Present taint that the life cycle of nodes sets and removes: ${key}`,
-      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key, effect: 'NoSchedule', ensure: 'Present' }] }),
+      `a required taint that the life cycle of nodes sets and removes: ${key}`,
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key, effect: 'NoSchedule', ensure: 'Always' }] }),
       [
-        `spec.taints[0].key: a Present taint cannot be one that Kubernetes sets and removes during the life of a node: kubectl uncordon, for example, would never work`,
+        `spec.taints[0].key: ensure: Always is not allowed for a taint that Kubernetes sets and removes during the life of a node: kubectl uncordon, for example, would never work`,
       ],
     ]),
     [

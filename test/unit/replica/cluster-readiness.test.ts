@@ -71,10 +71,10 @@ describe('the webhooks check', () => {
 describe('the policies check', () => {
   const object = (name: string, spec: object, generation = 1, status?: object): PolicyObject =>
     viewPolicy('TaintPolicy', { metadata: { name, uid: name, generation, resourceVersion: '1' }, spec, status });
-  const good = object('good', { mode: 'Deny', taints: [{ key: 'a' }] });
-  const bad = object('bad', { mode: 'Deny', taints: [{ key: 'node.kubernetes.io/*' }] });
+  const good = object('good', { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] });
+  const bad = object('bad', { mode: 'Deny', taints: [{ key: 'node.kubernetes.io/*', restrict: ['Removal'] }] });
   const spoiled = object('spoiled', { mode: 'Deny', taints: [] }, 3, {
-    inForce: { generation: 2, spec: { mode: 'Deny', taints: [{ key: 'a' }] } },
+    inForce: { generation: 2, spec: { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] } },
   });
   const policies = (synced: boolean, ...objects: PolicyObject[]) =>
     ({

@@ -10,7 +10,7 @@ const node = (name: string, key = KEY) => ({
   metadata: { name, labels: { pool: 'gpu' } },
   spec: { taints: [{ key, effect: 'NoSchedule' }] },
 });
-const MISSPELT = { mode: 'Deny', taints: [{ key: 'node-role.kubernetes.io/controlplane' }] };
+const MISSPELT = { mode: 'Deny', taints: [{ key: 'node-role.kubernetes.io/controlplane', restrict: ['Removal'] }] };
 const WARNING = `no node carries node-role.kubernetes.io/controlplane; did you mean ${KEY}?`;
 
 /** A replica, and an API server with these nodes. */
@@ -51,20 +51,28 @@ describe('advice on a policy', () => {
     {
       why: 'a key that is like no other',
       nodes: [node('n1')],
-      spec: { mode: 'Deny', taints: [{ key: 'dedicated' }] },
+      spec: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
       expected: [],
     },
     { why: 'no valid policy', nodes: [node('n1')], spec: { ...MISSPELT, mode: 'Never' }, expected: [] },
     {
       why: 'a label that no node has but for a slip',
       nodes: [node('n1')],
-      spec: { ...MISSPELT, taints: [{ key: KEY }], nodeSelector: { matchLabels: { pools: 'gpu' } } },
+      spec: {
+        ...MISSPELT,
+        taints: [{ key: KEY, restrict: ['Removal'] }],
+        nodeSelector: { matchLabels: { pools: 'gpu' } },
+      },
       expected: ['no node has label pools; did you mean pool?'],
     },
     {
       why: 'a selector of no node',
       nodes: [node('n1'), node('n2')],
-      spec: { ...MISSPELT, taints: [{ key: KEY }], nodeSelector: { matchLabels: { pool: 'cpu' } } },
+      spec: {
+        ...MISSPELT,
+        taints: [{ key: KEY, restrict: ['Removal'] }],
+        nodeSelector: { matchLabels: { pool: 'cpu' } },
+      },
       expected: ['spec.nodeSelector selects none of 2 nodes'],
     },
     {
@@ -147,7 +155,7 @@ describe('advice on a policy', () => {
 describe('advice on a policy among others', () => {
   const requiring = (value: string, mode: TaintPolicySpec['mode'] = 'Restore'): TaintPolicySpec => ({
     mode,
-    taints: [{ key: 'dedicated', value, effect: 'NoSchedule', ensure: 'Present' }],
+    taints: [{ key: 'dedicated', value, effect: 'NoSchedule', ensure: 'Always' }],
   });
 
   it('names the policy that requires another value, and which of them wins', async () => {
@@ -176,7 +184,7 @@ describe('advice on a policy among others', () => {
     const policy = (pool: string) => ({
       mode: 'Deny',
       nodeSelector: { matchExpressions: [{ key: 'pool', operator: 'In', values: [pool, 'other'] }] },
-      taints: [{ key: KEY }],
+      taints: [{ key: KEY, restrict: ['Removal'] }],
     });
     expect(await warningsOfChange(policy('gpu'), policy('cpu'))).toEqual([
       'this policy no longer protects taints on 2 nodes that it selected: n1, n2',

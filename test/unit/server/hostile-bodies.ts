@@ -34,7 +34,7 @@ const policy = (spec: object) => ({
   apiVersion: 'taintkeeper.dev/v1alpha1',
   kind: 'TaintPolicy',
   metadata: { name: 'p' },
-  spec: { mode: 'Deny', taints: [{ key: 'a' }], ...spec },
+  spec: { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }], ...spec },
 });
 const advised = (spec: object) =>
   JSON.stringify(
@@ -203,7 +203,7 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
   {
     what: 'a policy with 20,000 taints',
     path: '/advise',
-    body: () => advised({ taints: times(20_000, (n) => ({ key: `k${n}` })) }),
+    body: () => advised({ taints: times(20_000, (n) => ({ key: `k${n}`, restrict: ['Removal'] })) }),
   },
   {
     what: 'a policy as large as the schema allows',
@@ -214,7 +214,7 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
           matchLabels: Object.fromEntries(times(64, (n) => [`example.com/lable-${n}`, 'x'])),
           matchExpressions: times(64, (n) => ({ key: `example.com/exprs-${n}`, operator: 'Exists' })),
         },
-        taints: times(64, (n) => ({ key: `example.com/taint-${n}` })),
+        taints: times(64, (n) => ({ key: `example.com/taint-${n}`, restrict: ['Removal'] })),
       }),
   },
 ];

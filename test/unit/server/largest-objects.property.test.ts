@@ -29,7 +29,7 @@ const RESTORE_POLICY = `
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy
 metadata: { name: restore }
-spec: { mode: Restore, taints: [{ key: dedicated, effect: NoSchedule }] }
+spec: { mode: Restore, taints: [{ key: dedicated, effect: NoSchedule, restrict: [Removal] }] }
 `;
 
 const patched = (patch: string) => JSON.parse(Buffer.from(patch, 'base64').toString());

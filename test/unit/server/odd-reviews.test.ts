@@ -106,7 +106,7 @@ metadata: { name: selected }
 spec:
   mode: Deny
   nodeSelector: { matchExpressions: [{ key: constructor, operator: Exists }] }
-  taints: [{ key: '*' }]
+  taints: [{ key: '*', restrict: [Removal] }]
   settleSeconds: 0
 `,
   });

@@ -42,7 +42,7 @@ it('a line lists 32 taints at most, and counts the others', async () => {
   const taints = Array.from({ length: 40 }, (_, n) => ({ key: `example.com/k${n}`, effect: 'NoExecute' }));
   const { review, log } = await startServer({
     policies:
-      "apiVersion: taintkeeper.dev/v1alpha1\nkind: TaintPolicy\nmetadata: { name: p }\nspec: { mode: Deny, taints: [{ key: 'example.com/*' }], settleSeconds: 0 }",
+      "apiVersion: taintkeeper.dev/v1alpha1\nkind: TaintPolicy\nmetadata: { name: p }\nspec: { mode: Deny, taints: [{ key: 'example.com/*', restrict: [Removal] }], settleSeconds: 0 }",
   });
   await review(nodeUpdateReview(taints, []));
 

@@ -8,11 +8,11 @@ import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy
 import { webhookEntries } from '../../../src/webhooks/entries.ts';
 import type { WebhookEntry } from '../../../src/webhooks/entry.ts';
 
-const dedicated = { key: 'dedicated' };
-const UNPROTECTED = { key: 'out', ensure: 'Nothing' } as const;
-const GUARDED = { ...UNPROTECTED, additions: 'Guarded' } as const;
+const dedicated = { key: 'dedicated', restrict: ['Removal'] as const };
+const UNPROTECTED = { key: 'out' } as const;
+const GUARDED = { ...UNPROTECTED, restrict: ['Addition'] } as const;
 const TOLERATED = { ...UNPROTECTED, tolerate: 'Authorized' } as const;
-const present = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' } as const;
+const present = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
 
 function taintPolicy(spec: Partial<TaintPolicySpec>, name = 'p'): Policy {
   return { kind: 'TaintPolicy', name, spec: { mode: 'Deny', taints: [dedicated], ...spec } };
@@ -179,7 +179,7 @@ describe('which webhooks the policies need', () => {
     ],
     ['an Audit policy', [taintPolicy({ mode: 'Audit' })], ['validate report: UPDATE nodes, Ignore']],
     [
-      'a Present taint',
+      'a required taint',
       [taintPolicy({ mode: 'Restore', taints: [present] })],
       [
         'mutate register: CREATE nodes, Ignore',
@@ -189,7 +189,7 @@ describe('which webhooks the policies need', () => {
       ],
     ],
     [
-      'a Present taint of an Audit policy',
+      'a required taint of an Audit policy',
       [taintPolicy({ mode: 'Audit', taints: [present] })],
       ['validate report: UPDATE nodes, Ignore', 'validate report-registration: CREATE nodes, Ignore'],
     ],
@@ -241,7 +241,16 @@ describe('which webhooks the policies need', () => {
 
 describe('the entries', () => {
   const policies = [
-    taintPolicy({ nodeSelector: { matchLabels: { pool: 'a' } }, taints: [{ key: 'b' }, { key: 'a' }] }, 'one'),
+    taintPolicy(
+      {
+        nodeSelector: { matchLabels: { pool: 'a' } },
+        taints: [
+          { key: 'b', restrict: ['Removal'] },
+          { key: 'a', restrict: ['Removal'] },
+        ],
+      },
+      'one',
+    ),
     taintPolicy({ nodeSelector: { matchLabels: { pool: 'b' } }, exempt: { groups: ['x'] } }, 'two'),
     tolerationPolicy({}, 'three'),
   ];
@@ -252,9 +261,9 @@ describe('the entries', () => {
 
   it('ask about policies for the same nodes and the same users together', () => {
     const merged = [
-      taintPolicy({ taints: [{ key: 'a' }] }, 'one'),
-      taintPolicy({ taints: [{ key: 'b', effect: 'NoExecute' }] }, 'two'),
-      taintPolicy({ taints: [{ key: 'c' }] }, 'three'),
+      taintPolicy({ taints: [{ key: 'a', restrict: ['Removal'] }] }, 'one'),
+      taintPolicy({ taints: [{ key: 'b', effect: 'NoExecute', restrict: ['Removal'] }] }, 'two'),
+      taintPolicy({ taints: [{ key: 'c', restrict: ['Removal'] }] }, 'three'),
     ];
     expect(expressionOf(webhookEntries(merged), 'protect', 'is-against-a-policy')).toContain(
       'dropped.exists(t, t.key in ["a", "c"] || (t.key == "b" && t.effect == "NoExecute"))',
@@ -283,7 +292,7 @@ describe('the entries', () => {
     ['karpenter*', '!(t.key.startsWith("karpenter.sh/")', ''],
     ['example.com/a', undefined, 'an exact key is protected, whatever it is'],
   ])('a wildcard leaves taints alone that come and go: %s', (key, condition) => {
-    const wildcard = [taintPolicy({ taints: [{ key }] })];
+    const wildcard = [taintPolicy({ taints: [{ key, restrict: ['Removal'] }] })];
     const expression = expressionOf(webhookEntries(wildcard), 'protect', 'is-against-a-policy');
     expect(expression?.includes('lastingDropped')).toBe(condition !== undefined);
     if (condition) expect(expression).toContain(condition);
@@ -293,7 +302,16 @@ describe('the entries', () => {
 describe('a wildcard that waits for taints to settle', () => {
   const memory = 'taintkeeper.dev/remembered';
   const entriesOf = (spec: Partial<TaintPolicySpec>) =>
-    webhookEntries([taintPolicy({ mode: 'Deny', taints: [{ key: 'example.com/*' }, { key: 'exact' }], ...spec })]);
+    webhookEntries([
+      taintPolicy({
+        mode: 'Deny',
+        taints: [
+          { key: 'example.com/*', restrict: ['Removal'] },
+          { key: 'exact', restrict: ['Removal'] },
+        ],
+        ...spec,
+      }),
+    ]);
   const text = (entries: readonly WebhookEntry[], name: string) =>
     entries
       .filter((entry) => entry.name === `${name}.taintkeeper.dev`)
@@ -320,9 +338,11 @@ describe('a wildcard that waits for taints to settle', () => {
 
   it('is exact up to as many taints as one that does not wait', () => {
     const sizesOf = (spec: Partial<TaintPolicySpec>) =>
-      [...text(entriesOf({ taints: [{ key: '*' }], ...spec }), 'protect').matchAll(/size\(before\) > (\d+) \|\|/g)].map(
-        ([, size]) => Number(size),
-      );
+      [
+        ...text(entriesOf({ taints: [{ key: '*', restrict: ['Removal'] }], ...spec }), 'protect').matchAll(
+          /size\(before\) > (\d+) \|\|/g,
+        ),
+      ].map(([, size]) => Number(size));
     expect(sizesOf({})).toEqual([512]);
     expect(sizesOf({ settleSeconds: 0 })).toEqual([512]);
   });
@@ -334,7 +354,7 @@ describe('more policies than one expression holds', () => {
       taintPolicy(
         {
           nodeSelector: { matchLabels: { pool: `pool-${index}` } },
-          taints: [{ key: `example.com/dedicated-${index}`, effect: 'NoSchedule', ensure: 'Present' }],
+          taints: [{ key: `example.com/dedicated-${index}`, effect: 'NoSchedule', ensure: 'Always' }],
           failurePolicy: 'Fail',
         },
         `p${index}`,
@@ -377,7 +397,7 @@ describe('more policies than one expression holds', () => {
 
   it('the names of 3,000 taints that come and go do not fit either: then their families count', () => {
     const policies = Array.from({ length: 3_000 }, (_, index) =>
-      taintPolicy({ taints: [{ key: `node.kubernetes.io/some-taint-${index}` }] }, `p${index}`),
+      taintPolicy({ taints: [{ key: `node.kubernetes.io/some-taint-${index}`, restrict: ['Removal'] }] }, `p${index}`),
     );
     const expression = expressionOf(webhookEntries(policies), 'protect', 'is-against-a-policy');
     expect(expression).not.toContain('node.kubernetes.io/');

@@ -10,7 +10,7 @@ import { manifest } from '../../policy/policies.ts';
 import { type NativeApi, nativeApi } from './native-api.ts';
 
 const VALIDATING = 'validatingadmissionpolicies';
-const SPEC: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'a' }], backstop: 'Native' };
+const SPEC: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }], backstop: 'Native' };
 
 /** As a newer version may allow it. */
 const UNUSABLE = { ...SPEC, mode: 'Warn' } as unknown as TaintPolicySpec;
@@ -308,7 +308,10 @@ describe('what is in force stays', () => {
 });
 
 describe('what asks who may tolerate', () => {
-  const AUTHORIZED: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'a', tolerate: 'Authorized' }] };
+  const AUTHORIZED: TaintPolicySpec = {
+    mode: 'Deny',
+    taints: [{ key: 'a', tolerate: 'Authorized', restrict: ['Removal'] }],
+  };
   const [native] = both('a');
   const pods = { ...native, name: 'a.authorize-pods.taintkeeper.dev' } as NativePolicy;
   const written = (purpose: string) => (purpose === 'Authorization' ? [pods] : both('a'));

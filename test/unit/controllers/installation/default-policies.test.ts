@@ -5,7 +5,7 @@ import { defaultPolicies } from '../../../../src/controllers/installation/defaul
 import { captureLog } from '../../captured-log.ts';
 
 const policy = (name: string) =>
-  `{apiVersion: taintkeeper.dev/v1alpha1, kind: TaintPolicy, metadata: {name: ${name}}, spec: {mode: Deny, taints: [{key: k}]}}`;
+  `{apiVersion: taintkeeper.dev/v1alpha1, kind: TaintPolicy, metadata: {name: ${name}}, spec: {mode: Deny, taints: [{key: k, restrict: [Removal] }]}}`;
 
 /** An API server with a ConfigMap, and the policies that were created. */
 function rig(data: Readonly<Record<string, string>>) {

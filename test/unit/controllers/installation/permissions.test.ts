@@ -8,7 +8,11 @@ import { policyObject } from '../../doctor/facts.ts';
 const daemonSets = { namespaces: ['kube-system'] };
 const PATCHING = policyObject('TolerationPolicy', 'cni', { mode: 'Mutate', daemonSets, existing: 'Patch' });
 const RECOVERING = policyObject('RecoveryPolicy', 'reboots', { daemonSets });
-const BACKED = policyObject('TaintPolicy', 'gpu', { mode: 'Deny', taints: [{ key: 'a' }], backstop: 'Native' });
+const BACKED = policyObject('TaintPolicy', 'gpu', {
+  mode: 'Deny',
+  taints: [{ key: 'a', restrict: ['Removal'] }],
+  backstop: 'Native',
+});
 
 /** An API server that denies these, as `VERB RESOURCE`; an error is thrown in place of an answer. */
 function start(objects: ReturnType<typeof policyObject>[], { audit = false } = {}) {

@@ -18,8 +18,8 @@ afterEach(() => {
 const INTERVAL_MS = 10_000;
 const out: Taint = { key: 'out', effect: 'NoExecute' };
 const gpu: Taint = { key: 'dedicated', effect: 'NoSchedule' };
-const OUT = { key: 'out', effect: 'NoExecute', ensure: 'Present', mayEvict: true } as const;
-const GPU = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Present' } as const;
+const OUT = { key: 'out', effect: 'NoExecute', ensure: 'Always', mayEvict: true } as const;
+const GPU = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } as const;
 const evicting = { p: rule('Restore', OUT) };
 
 const inZone = (entry: Entry<ClusterNode>, zone: string, more: Partial<ClusterNode> = {}) => ({

@@ -14,9 +14,9 @@ afterEach(() => {
 
 const GPU = 'dedicated=gpu:NoSchedule';
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
-const deny: Policies = { p: rule('Deny', { key: 'dedicated' }) };
-const audit: Policies = { p: rule('Audit', { key: 'dedicated' }) };
-const restore: Policies = { p: rule('Restore', { key: 'dedicated' }) };
+const deny: Policies = { p: rule('Deny', { key: 'dedicated', restrict: ['Removal'] }) };
+const audit: Policies = { p: rule('Audit', { key: 'dedicated', restrict: ['Removal'] }) };
+const restore: Policies = { p: rule('Restore', { key: 'dedicated', restrict: ['Removal'] }) };
 const NAMES = ['n1', 'n2', 'n3'];
 
 const remembering = (taints: readonly Taint[]) =>

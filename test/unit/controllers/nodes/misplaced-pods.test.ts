@@ -32,7 +32,7 @@ const PROMPT_MS = 1_500;
 
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const GPU = 'dedicated=gpu:NoSchedule';
-const RULES = { taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' }] } as const;
+const RULES = { taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' }] } as const;
 const SPEC = { mode: 'Restore', ...RULES } as unknown as TaintPolicySpec;
 
 const pod = (name: string, { controller = 'ReplicaSet', tolerations = [] as object[] } = {}) => ({

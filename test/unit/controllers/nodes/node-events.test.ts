@@ -5,7 +5,7 @@ import { driftOf, nodeOf, rule } from '../../judge/node-drifts.ts';
 
 const node = { apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'u1' };
 const [found] = driftOf(
-  { p: rule('Restore', { key: 'a', value: 'x', effect: 'NoSchedule', ensure: 'Present' }) },
+  { p: rule('Restore', { key: 'a', value: 'x', effect: 'NoSchedule', ensure: 'Always' }) },
   nodeOf([]),
 ).losses;
 if (!found) throw new Error('nothing is lost');

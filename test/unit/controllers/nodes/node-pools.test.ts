@@ -8,7 +8,7 @@ import { rule } from '../../judge/node-drifts.ts';
 import { policySet } from '../../policy/policies.ts';
 import { nodeEntry } from './node-entries.ts';
 
-const PRESENT = rule('Restore', { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' });
+const PRESENT = rule('Restore', { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' });
 const NODE_POOLS = '/apis/karpenter.sh/v1/nodepools';
 const KARPENTER = { 'karpenter.sh': ['v1'] };
 const CLUSTER_API = { 'cluster.x-k8s.io': ['v1beta1', 'v1beta2'] };
@@ -105,7 +105,7 @@ it('says nothing of what is not installed, and asks for nothing else', async () 
 
 it.each<{ what: string; policy: TaintPolicySpec }>([
   { what: 'only watches', policy: { ...PRESENT, mode: 'Audit' } },
-  { what: 'has no Present taints', policy: rule('Restore', { key: 'dedicated' }) },
+  { what: 'has no required taints', policy: rule('Restore', { key: 'dedicated', restrict: ['Removal'] }) },
 ])('asks for nothing for a policy that $what', async ({ policy }) => {
   const { reconcile, asked } = await start({ served: KARPENTER, policy });
   expect(await reconcile()).toBe(60_000);

@@ -17,7 +17,7 @@ const MACHINE = machineOf('one');
 
 const spec = (more: Partial<TaintPolicySpec> = {}): TaintPolicySpec => ({
   mode: 'Restore',
-  taints: [{ key: 'dedicated' }],
+  taints: [{ key: 'dedicated', restrict: ['Removal'] }],
   deletedNodeRetentionSeconds: 86_400,
   ...more,
 });
@@ -49,7 +49,9 @@ describe('the records of nodes', () => {
     cluster.change('n2', { taints: [GPU] });
     await expectRecords(cluster, { n1: {}, n2: { taints: [RECORDED] } });
 
-    const idle = startRepair({ p: { mode: 'Restore', taints: [{ key: 'dedicated' }] } }, [onMachine('n1', [GPU])]);
+    const idle = startRepair({ p: { mode: 'Restore', taints: [{ key: 'dedicated', restrict: ['Removal'] }] } }, [
+      onMachine('n1', [GPU]),
+    ]);
     await expect.poll(() => idle.writes.length).toBe(1);
     expect(idle.records.requests).toEqual([]);
   });

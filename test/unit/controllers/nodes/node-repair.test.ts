@@ -16,7 +16,7 @@ const SWEEP_MS = 600_000;
 const GPU = 'dedicated=gpu:NoSchedule';
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const other: Taint = { key: 'other', effect: 'NoSchedule' };
-const PRESENT = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' } as const;
+const PRESENT = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
 const restore = { p: rule('Restore', PRESENT) };
 const deny = { p: rule('Deny', PRESENT) };
 
@@ -375,7 +375,7 @@ it('what native policies put back while nobody was asked is recorded once, and t
 
 describe('an announced removal that nobody uses', () => {
   const DAY_MS = 86_400_000;
-  const preserve = { p: rule('Restore', { key: 'dedicated' }) };
+  const preserve = { p: rule('Restore', { key: 'dedicated', restrict: ['Removal'] }) };
   const announced = (announcedAt?: number) => {
     const entry = nodeEntry('n1', [gpu]);
     const value = {
@@ -412,7 +412,7 @@ describe('an announced removal that nobody uses', () => {
   });
 
   it('stays where policies only report', async () => {
-    const { writes } = startRepair({ p: rule('Audit', { key: 'dedicated' }) }, [announced(0)]);
+    const { writes } = startRepair({ p: rule('Audit', { key: 'dedicated', restrict: ['Removal'] }) }, [announced(0)]);
     await settle();
     expect(writes).toEqual([]);
   });

@@ -17,8 +17,8 @@ afterEach(() => {
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const other: Taint = { key: 'other', effect: 'NoSchedule' };
 const GPU = 'dedicated=gpu:NoSchedule';
-const GUARD: TaintRule = { key: 'dedicated', ensure: 'Nothing', additions: 'Guarded' };
-const BOTH_WAYS: TaintRule = { key: 'dedicated', additions: 'Guarded' };
+const GUARD: TaintRule = { key: 'dedicated', restrict: ['Addition'] };
+const BOTH_WAYS: TaintRule = { key: 'dedicated', restrict: ['Removal', 'Addition'] };
 const NOBODY_MAY = { p: rule('Restore', GUARD) };
 
 const exempting = (spec: TaintPolicySpec): TaintPolicySpec => ({ ...spec, exempt: { users: ['owner'] } });
@@ -49,7 +49,11 @@ describe('a guarded taint that came while nobody was asked', () => {
 
   it.each<[string, Policies, string]>([
     ['it is protected as well', { p: rule('Restore', BOTH_WAYS) }, 'goes only with leave'],
-    ['another policy protects it', { ...NOBODY_MAY, q: rule('Deny', { key: 'dedicated' }) }, 'goes only with leave'],
+    [
+      'another policy protects it',
+      { ...NOBODY_MAY, q: rule('Deny', { key: 'dedicated', restrict: ['Removal'] }) },
+      'goes only with leave',
+    ],
     ['somebody may have added it', { p: exempting(rule('Restore', GUARD)) }, 'whom the policy exempts'],
     ['the mode is Deny', { p: rule('Deny', GUARD) }, 'its mode does not take it out'],
   ])('is told once, and stays, where %s', async (_, policies, why) => {
@@ -82,12 +86,12 @@ describe('a guarded taint is left alone', () => {
     ['that admission let in, as the memory says', NOBODY_MAY, { taints: [gpu], remembered: GPU }],
     [
       'that a policy declares',
-      { ...NOBODY_MAY, q: rule('Audit', { ...gpu, effect: 'NoSchedule', value: 'gpu', ensure: 'Present' }) },
+      { ...NOBODY_MAY, q: rule('Audit', { ...gpu, effect: 'NoSchedule', value: 'gpu', ensure: 'Always' }) },
       { taints: [gpu] },
     ],
     [
       'that comes and goes by itself',
-      { p: rule('Restore', { ...GUARD, key: 'node.kubernetes.io/not-ready' }) },
+      { p: rule('Restore', { ...GUARD, key: 'node.kubernetes.io/not-ready', restrict: ['Removal'] }) },
       { taints: [{ key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' }] },
     ],
     ['of a policy in mode Audit', { p: rule('Audit', GUARD) }, { taints: [gpu] }],

@@ -18,7 +18,7 @@ const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 
 /** What the policies miss on a node that carries nothing. */
 function lossesOf(keys: readonly string[], ...policies: string[]) {
-  const taints = keys.map((key) => ({ key, value: 'gpu', effect: 'NoSchedule' as const, ensure: 'Present' as const }));
+  const taints = keys.map((key) => ({ key, value: 'gpu', effect: 'NoSchedule' as const, ensure: 'Always' as const }));
   const specs = policies.map((name) => [name, { mode: 'Restore' as const, taints }]);
   return driftOf(Object.fromEntries(specs), nodeOf([])).losses;
 }

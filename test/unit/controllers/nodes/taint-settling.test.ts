@@ -16,7 +16,7 @@ const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const starting: Taint = { key: 'boot.example.com/preparing', effect: 'NoSchedule' };
 const GPU = formatTaint(gpu);
 const SETTLE_MS = 600_000;
-const everything = { p: rule('Restore', { key: '*' }) };
+const everything = { p: rule('Restore', { key: '*', restrict: ['Removal'] }) };
 
 const remembered = (writes: ReturnType<typeof startRepair>['writes']) =>
   writes.map(({ patch }) => patch.metadata.annotations['taintkeeper.dev/remembered']);
@@ -66,7 +66,7 @@ describe('a taint that only a wildcard means', () => {
   it('waits no longer than a changed policy says', async () => {
     const { writes, setPolicies } = startRepair(everything, [nodeEntry('n1', [gpu])]);
     await vi.advanceTimersByTimeAsync(20_000);
-    setPolicies({ p: rule('Restore', { key: '*' }, { settleSeconds: 30 }) });
+    setPolicies({ p: rule('Restore', { key: '*', restrict: ['Removal'] }, { settleSeconds: 30 }) });
     await vi.advanceTimersByTimeAsync(10_000);
     expect(remembered(writes)).toEqual([GPU]);
   });

@@ -8,7 +8,7 @@ import type { ClusterReport } from '../../../../src/objects/cluster-report.ts';
 import { captureLog } from '../../captured-log.ts';
 import { policySet } from '../../policy/policies.ts';
 
-const TAINT = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Present' } as const;
+const TAINT = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
 const NODE: NodeView = { name: 'n1', labels: {}, taints: [], allowRemoval: undefined, remembered: undefined };
 
 /** An API server with ClusterReports in it, and one run of the writer after the other. */

@@ -8,7 +8,6 @@ const column = (policy: string, index = 0): NodeColumn => ({
   policy,
   field: `spec.taints[${index}]`,
   mode: 'Restore',
-  ensure: 'Present',
   taint: `example.com/${policy}-${index}:NoSchedule`,
 });
 

@@ -36,8 +36,8 @@ const HEALTHY: PageState = {
   policies: [POLICY],
   nodes: {
     columns: [
-      { policy: 'gpu-pool', field: 'spec.taints[0]', mode: 'Restore', ensure: 'Present', taint: 'a:NoSchedule' },
-      { policy: 'watched', field: 'spec.taints[0]', mode: 'Audit', ensure: 'Present', taint: 'b:NoSchedule' },
+      { policy: 'gpu-pool', field: 'spec.taints[0]', mode: 'Restore', taint: 'a:NoSchedule' },
+      { policy: 'watched', field: 'spec.taints[0]', mode: 'Audit', taint: 'b:NoSchedule' },
     ],
     columnsLeftOut: 0,
     rows: [{ name: 'n1', ready: true, cells: 'kk' }],
@@ -221,7 +221,7 @@ describe('a trouble of nodes', () => {
 
   it('is not told of by the dozen', () => {
     const columns = Array.from({ length: 12 }, (_, index) => ({
-      ...{ policy: `p${index}`, field: 'spec.taints[0]', mode: 'Deny', ensure: 'Present' as const },
+      ...{ policy: `p${index}`, field: 'spec.taints[0]', mode: 'Deny' },
       taint: `t${index}:NoSchedule`,
     }));
     const found = troubles({ ...HEALTHY, nodes: { ...nodesWith('m'.repeat(12)), columns } }, NOW);
