@@ -63,12 +63,14 @@ function listed(items: readonly string[]) {
   return { items: cel(LIST_COST)`${listOf(items)}`, size: items.length };
 }
 
-/** True when the node, with its `taints`, lacks a required taint of a policy that is for its `labels`. */
+/** True when the new node, with its `taints`, lacks a required or a startup taint of a policy that is for its `labels`. */
 export function lacksPresentTaint(policies: readonly CompiledTaintPolicy[]): Expression {
   const groups = Map.groupBy(policies, (policy) => conditionsOf(policy).nodes);
   const wanted = [...groups.values()].map((alike) => ({
     condition: any(alike.slice(0, 1).map((policy) => conditionsOf(policy).selects.after)),
-    items: [...new Set(alike.flatMap(({ required }) => required.map(({ value }) => presentLiteral(value))))].sort(),
+    items: [
+      ...new Set(alike.flatMap(({ atRegistration }) => atRegistration.map(({ value }) => presentLiteral(value)))),
+    ].sort(),
   }));
   return existsAmong(wanted, LACKS_WANTED);
 }

@@ -57,7 +57,7 @@ export function undeclaredTaints(
     return policies.flatMap((policy) => {
       const openLabels = labelsLeftOpen(pool, policy);
       if (openLabels === undefined) return [];
-      return policy.required
+      return policy.atRegistration
         .filter(({ value }) => repels(value.taint) && !satisfies(declared, value))
         .map(({ value, field }) => ({ pool, policy, field, taint: value.taint, openLabels }));
     });
@@ -167,7 +167,7 @@ export function poolCondition(
   undeclared: readonly UndeclaredTaint[],
   hidden: readonly string[],
 ): ConditionState | undefined {
-  if (policy.mode === 'Audit' || !policy.required.some(({ value }) => repels(value.taint))) return undefined;
+  if (policy.mode === 'Audit' || !policy.atRegistration.some(({ value }) => repels(value.taint))) return undefined;
   const certain = undeclared.filter((one) => one.policy.name === policy.name && one.openLabels.length === 0);
   const pools = [...Map.groupBy(certain, ({ pool }) => pool)];
   if (pools.length > 0) {

@@ -4,7 +4,7 @@ import { allow, type Decision, type Outcome, patch, taintViolation } from './dec
 import { holdOn, readsRecords, remember } from './memory.ts';
 import { judgeNodeUpdate } from './node-update.ts';
 import type { DesiredNode, NodeCreation, NodeUpdate, NodeView, OwedTaint } from './node-view.ts';
-import { requiredTaints, satisfies } from './removal.ts';
+import { satisfies, taintsAtRegistration } from './removal.ts';
 import { MAX_JUDGED } from './rulings.ts';
 
 /** Judges the creation or the update of a Node, in one of the two phases of admission. */
@@ -15,7 +15,7 @@ export function judgeNode(request: NodeCreation | NodeUpdate, { taintPolicies }:
 }
 
 /**
- * A node that registers gets its required taints, and those that it is owed, whatever the policy's mode but Audit, and whoever
+ * A node that registers gets its required and startup taints, and those that it is owed, whatever the policy's mode but Audit, and whoever
  * registers it: exemptions are about removing taints. It is never refused: a node that cannot register costs more than one that lacks
  * a taint. One that it is owed and brings with another value stays as it is.
  */
@@ -23,7 +23,7 @@ function judgeNodeCreation(
   { phase, node, owed = [] }: NodeCreation,
   policies: readonly CompiledTaintPolicy[],
 ): Decision<DesiredNode> {
-  const wants = requiredTaints(node.labels, policies);
+  const wants = taintsAtRegistration(node.labels, policies);
   const keys = new Set([...wants, ...owed].map(({ taint }) => taint.key));
   // Of thousands of taints, few are asked for.
   const valuesAmong = (all: readonly Taint[]) => valuesOf(all.filter(({ key }) => keys.has(key)));

@@ -15,6 +15,13 @@ export function requiredTaints(labels: StringMap, policies: readonly CompiledTai
     .flatMap((policy) => policy.required.map(({ value, field }): DeclaredTaint => ({ ...value, policy, field })));
 }
 
+/** The taints that a node with these labels gets when it registers: the required ones, and startup taints. */
+export function taintsAtRegistration(labels: StringMap, policies: readonly CompiledTaintPolicy[]): DeclaredTaint[] {
+  return policies
+    .filter((policy) => policy.selectsNode(labels))
+    .flatMap((policy) => policy.atRegistration.map(({ value, field }): DeclaredTaint => ({ ...value, policy, field })));
+}
+
 /** Whether one of the taints, given as {@link valuesOf} gives them, is the wanted one. */
 export function satisfies(values: ReadonlyMap<string, string>, { taint, anyValue }: RequiredTaint): boolean {
   const value = values.get(identity(taint));

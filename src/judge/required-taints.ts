@@ -28,7 +28,7 @@ export function requiredTaintsOn(
   policy: CompiledTaintPolicy,
   others: readonly CompiledTaintPolicy[],
 ): RequiredTaint[] {
-  const values = valuesOf(policy.required.map(({ value: { taint } }) => taint));
+  const values = valuesOf(policy.atRegistration.map(({ value: { taint } }) => taint));
   const isEstablished = settledOn(node.remembered);
   const protectorOf = (taint: Taint) =>
     others.find(

@@ -29,9 +29,9 @@ export function puttingTaints(taints: string, put: string): { variables: Variabl
   };
 }
 
-/** The required taints of a policy. One that it declares with a value and with any, it declares with that value. */
-function requiredTaintsOf({ required }: CompiledTaintPolicy): RequiredTaint[] {
-  const taints = required.map(({ value }) => value);
+/** The taints of a policy for new nodes. One that it declares with a value and with any, it declares with that value. */
+function registrationTaintsOf({ atRegistration }: CompiledTaintPolicy): RequiredTaint[] {
+  const taints = atRegistration.map(({ value }) => value);
   const withValue = new Map(taints.filter(({ anyValue }) => !anyValue).map((one) => [identity(one.taint), one]));
   return [...new Map(taints.map((one) => [identity(one.taint), withValue.get(identity(one.taint)) ?? one])).values()];
 }
@@ -40,7 +40,7 @@ function requiredTaintsOf({ required }: CompiledTaintPolicy): RequiredTaint[] {
 function rivalsOf(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
   const own = requirementsOf(policy.nodeSelector);
   return others
-    .filter((one) => one.mode !== 'Audit' && one.required.length > 0 && byStrength(one, policy) < 0)
+    .filter((one) => one.mode !== 'Audit' && one.atRegistration.length > 0 && byStrength(one, policy) < 0)
     .filter(({ nodeSelector }) => satisfiable([...own, ...requirementsOf(nodeSelector)]));
 }
 
@@ -48,7 +48,7 @@ function rivalsOf(policy: CompiledTaintPolicy, others: readonly CompiledTaintPol
 function presentUnlessContested(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): Expression {
   const rivals = rivalsOf(policy, others);
   const groups = Map.groupBy(
-    requiredTaintsOf(policy).map((required) => ({ required, contested: isContested(required, rivals) })),
+    registrationTaintsOf(policy).map((required) => ({ required, contested: isContested(required, rivals) })),
     ({ contested }) => contested.text,
   );
   const lists = [...groups.values()]
@@ -66,7 +66,9 @@ function isContested({ taint, anyValue }: RequiredTaint, rivals: readonly Compil
   const contests = (one: RequiredTaint) =>
     identity(one.taint) === identity(taint) && !one.anyValue && (one.taint.value ?? '') !== (taint.value ?? '');
   return any(
-    rivals.filter((rival) => requiredTaintsOf(rival).some(contests)).map((rival) => conditionsOf(rival).selects.after),
+    rivals
+      .filter((rival) => registrationTaintsOf(rival).some(contests))
+      .map((rival) => conditionsOf(rival).selects.after),
   );
 }
 
@@ -84,7 +86,7 @@ const NODE_CREATIONS: readonly ResourceRule[] = [
  * @param others the other policies that are in force
  */
 export function registration(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): Assembled[] {
-  const { length: count } = requiredTaintsOf(policy);
+  const { length: count } = registrationTaintsOf(policy);
   if (policy.mode === 'Audit' || count === 0) return [];
   const wanted = presentUnlessContested(policy, others);
   if (wanted === EMPTY) return [];
@@ -101,7 +103,7 @@ export function registration(policy: CompiledTaintPolicy, others: readonly Compi
 
 /** Says which required taints a node lacks all the same once it registers: an Audit policy sets none. */
 export function registrationReport(policy: CompiledTaintPolicy, { purpose }: Target): Assembled[] {
-  const required = requiredTaintsOf(policy);
+  const required = registrationTaintsOf(policy);
   if (required.length === 0) return [];
   return validating({
     ...onCreation(policy, 'report-registration'),

@@ -158,7 +158,7 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
         field: 'spec.settleSeconds',
         message: `a key with "*" protects what ${REMEMBERED_ANNOTATION} lists, which only taintkeeper in the cluster writes: without it nothing, unless settleSeconds is 0`,
       },
-    present &&
+    policy.atRegistration.length > 0 &&
       !audit &&
       !mutates && {
         field: 'spec.taints',

@@ -1,5 +1,5 @@
 import type { Policy, TaintPolicy, TolerationPolicy } from '../policy/policy.ts';
-import { compilePolicies, compileTaintPolicy, compileTolerationPolicy } from '../policy/policy-set.ts';
+import { compilePolicies, compileTaintPolicy, compileTolerationPolicy, startupKeysOf } from '../policy/policy-set.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import type {
   MutatingVersion,
@@ -26,7 +26,7 @@ export function translate(
   const { taintPolicies, tolerationPolicies } = compiled(among);
   switch (policy.kind) {
     case 'TaintPolicy':
-      return translateNodes(compileTaintPolicy(policy), taintPolicies, target);
+      return translateNodes(compileTaintPolicy(policy, { startupKeys: startupKeysOf(among) }), taintPolicies, target);
     case 'TolerationPolicy':
       return translateDaemonSets(compileTolerationPolicy(policy), tolerationPolicies, target);
   }

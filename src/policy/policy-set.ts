@@ -1,4 +1,5 @@
 import { type LabelSelector, type StringMap, selects } from '../kubernetes/label-selector.ts';
+import { isPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
 import { restoresNatively } from './backstop.ts';
@@ -66,6 +67,8 @@ export interface CompiledTaintPolicy {
   readonly restoresNatively: boolean;
   /** The required taints, as they are set on a node where they are missing. */
   readonly required: readonly Stated<RequiredTaint>[];
+  /** The taints that a node gets when it registers: the required ones, and startup taints. */
+  readonly atRegistration: readonly Stated<RequiredTaint>[];
   selectsNode(labels: StringMap): boolean;
   exempts(requester: Requester): boolean;
   /** Whether there is anybody whom it exempts. */
@@ -123,10 +126,11 @@ export interface PolicySet {
  */
 export function compilePolicies(policies: readonly Policy[], { audit = false } = {}): PolicySet {
   const modeOf = <Mode extends string>(mode: Mode): Mode | 'Audit' => (audit ? 'Audit' : mode);
+  const startupKeys = startupKeysOf(policies);
   return {
     taintPolicies: policies
       .filter((policy) => policy.kind === 'TaintPolicy')
-      .map((policy) => compileTaintPolicy(policy, modeOf(policy.spec.mode), audit))
+      .map((policy) => compileTaintPolicy(policy, { mode: modeOf(policy.spec.mode), audit, startupKeys }))
       .sort(byStrength),
     tolerationPolicies: policies
       .filter((policy) => policy.kind === 'TolerationPolicy')
@@ -139,21 +143,33 @@ export function compilePolicies(policies: readonly Policy[], { audit = false } =
   };
 }
 
-/**
- * @param mode the one in force
- * @param audit every policy is taken to be in mode Audit
- */
+/** The keys of the startup taints of all policies: users and agents remove them, so no pattern covers them. */
+export function startupKeysOf(policies: readonly Policy[]): string[] {
+  const rules = policies.flatMap((policy) => (policy.kind === 'TaintPolicy' ? policy.spec.taints : []));
+  return [...new Set(rules.flatMap(({ key, ensure }) => (ensure === 'AtRegistration' ? key : [])))].sort();
+}
+
+interface Compilation {
+  /** The mode in force. */
+  readonly mode?: TaintMode;
+  /** Every policy is taken to be in mode Audit. */
+  readonly audit?: boolean;
+  /** See {@link startupKeysOf}; by default those of the policy alone. */
+  readonly startupKeys?: readonly string[];
+}
+
 export function compileTaintPolicy(
-  { kind, name, spec }: TaintPolicy,
-  mode: TaintMode = spec.mode,
-  audit = false,
+  policy: TaintPolicy,
+  { mode = policy.spec.mode, audit = false, startupKeys = startupKeysOf([policy]) }: Compilation = {},
 ): CompiledTaintPolicy {
+  const { kind, name, spec } = policy;
   const { users = [], groups = [] } = spec.exempt ?? {};
   const isExemptUser = matcherOfAny(users);
   const isExemptGroup = matcherOfAny(groups);
   const stated = spec.taints.map(
     (rule, index): CompiledTaintRule => ({
       ...rule,
+      ...(isPattern(rule.key) && startupKeys.length > 0 ? { except: [...(rule.except ?? []), ...startupKeys] } : {}),
       field: `spec.taints[${index}]`,
       waits: waitsToSettle(rule, spec, mode),
     }),
@@ -185,11 +201,8 @@ export function compileTaintPolicy(
     removableByAnnotation: spec.removalByAnnotation !== 'Forbidden' && mode !== 'Audit',
     wouldAllowByAnnotation: spec.removalByAnnotation !== 'Forbidden' && mode === 'Audit' && spec.mode !== 'Audit',
     restoresNatively: restoresNatively(spec, mode),
-    required: rules.flatMap(({ ensure, key, value, effect, mayEvict = false, field }) => {
-      if (ensure !== 'Always' || effect === undefined) return [];
-      const taint = { key, ...(value ? { value } : {}), effect };
-      return [{ value: { taint, anyValue: value === undefined, mayEvict }, field }];
-    }),
+    required: ensured(stated.filter(({ ensure }) => ensure === 'Always')),
+    atRegistration: ensured(stated.filter(({ ensure }) => ensure !== undefined)),
     selectsNode: compileSelector(spec.nodeSelector),
     exemptsAnybody: users.length + groups.length > 0,
     exempts: (requester) => isExemptUser(requester.username) || requester.groups.some(isExemptGroup),
@@ -203,6 +216,14 @@ export function compileTaintPolicy(
       spec.deletedNodeRetentionSeconds === undefined ? undefined : 1_000 * spec.deletedNodeRetentionSeconds,
     authorization: compileAuthorization(spec.authorization, stated, audit),
   };
+}
+
+function ensured(rules: readonly CompiledTaintRule[]): Stated<RequiredTaint>[] {
+  return rules.flatMap(({ key, value, effect, mayEvict = false, field }) => {
+    if (effect === undefined) return [];
+    const taint = { key, ...(value ? { value } : {}), effect };
+    return [{ value: { taint, anyValue: value === undefined, mayEvict }, field }];
+  });
 }
 
 /** @param mode the one in force */

@@ -63,9 +63,9 @@ export const SPEC_CONSTRAINTS: readonly Constraint<ConstrainedSpec>[] = [
 /** For the API server alone; the program says the same by `checkContradiction` of taint-policy.ts, with the other rule. */
 export const NO_CONTRADICTION: CelRule = {
   cel:
-    "self.taints.all(a, !has(a.ensure) || a.ensure != 'Always' || !has(a.value) || " +
-    "self.taints.all(b, !has(b.ensure) || b.ensure != 'Always' || !has(b.value) || b.key != a.key || " +
+    'self.taints.all(a, !has(a.ensure) || !has(a.value) || ' +
+    'self.taints.all(b, !has(b.ensure) || !has(b.value) || b.key != a.key || ' +
     'has(a.effect) != has(b.effect) || (has(a.effect) && a.effect != b.effect) || a.value == b.value))',
-  message: 'two rules with ensure: Always and the same key and effect cannot have different values',
+  message: 'two rules with ensure and the same key and effect cannot have different values',
   field: 'taints',
 };

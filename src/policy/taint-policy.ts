@@ -138,12 +138,12 @@ export function checkTaintPolicy(spec: TaintPolicySpec): Problem[] {
 /** Two required taints of one key and effect with different values, of which a node can have only one. */
 function checkContradiction(rules: readonly TaintRule[], index: number): Problem[] {
   const rule = rules[index];
-  if (rule?.ensure !== 'Always' || rule.value === undefined) return [];
+  if (rule?.ensure === undefined || rule.value === undefined) return [];
   const other = rules
     .slice(0, index)
     .findIndex(
       ({ ensure, key, effect, value }) =>
-        ensure === 'Always' && key === rule.key && effect === rule.effect && (value ?? rule.value) !== rule.value,
+        ensure !== undefined && key === rule.key && effect === rule.effect && (value ?? rule.value) !== rule.value,
     );
   if (other === -1) return [];
   return [

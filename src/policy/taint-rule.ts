@@ -40,6 +40,9 @@ interface ConstrainedRule {
 const RESTRICTED_CHANGES = ['Removal', 'Addition', 'Unselection'] as const;
 export type RestrictedChange = (typeof RESTRICTED_CHANGES)[number];
 
+/** When taintkeeper sets a taint. AtRegistration: only in the request that creates the Node. */
+const ENSURED = ['Always', 'AtRegistration'] as const;
+
 /** Whether only exempt users may make the change. The removal of a required taint is always restricted. */
 export function restricts(
   { ensure, restrict = [] }: Pick<TaintRule, 'ensure' | 'restrict'>,
@@ -56,8 +59,8 @@ const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
     message: 'a rule needs ensure, restrict or both: add ensure: Always, or restrict: [Removal]',
   },
   {
-    holds: ({ key, ensure }) => ensure !== 'Always' || !isPattern(key),
-    cel: "!has(self.ensure) || self.ensure != 'Always' || !self.key.contains('*')",
+    holds: ({ key, ensure }) => ensure === undefined || !isPattern(key),
+    cel: "!has(self.ensure) || !self.key.contains('*')",
     message: 'ensure needs a key without "*", because taintkeeper sets the taint',
     field: 'key',
   },
@@ -69,9 +72,15 @@ const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
     field: 'key',
   },
   {
-    holds: ({ effect, ensure }) => ensure !== 'Always' || effect !== undefined,
-    cel: "!has(self.ensure) || self.ensure != 'Always' || has(self.effect)",
+    holds: ({ effect, ensure }) => ensure === undefined || effect !== undefined,
+    cel: '!has(self.ensure) || has(self.effect)',
     message: 'ensure needs an effect: add NoSchedule, PreferNoSchedule or NoExecute',
+  },
+  {
+    holds: ({ ensure, restrict = [] }) => ensure !== 'AtRegistration' || !restrict.includes('Removal'),
+    cel: "!has(self.ensure) || self.ensure != 'AtRegistration' || !has(self.restrict) || !('Removal' in self.restrict)",
+    message: 'a startup taint must be free to be removed: leave Removal out',
+    field: 'restrict',
   },
   {
     holds: ({ effect, ensure, mayEvict }) => mayEvict === undefined || (ensure === 'Always' && effect === 'NoExecute'),
@@ -139,12 +148,14 @@ export const TaintRuleSchema = Type.Object(
     value: Type.Optional(LabelValue('Value of the taint. Without it, any value matches (and none is set).')),
     effect: Type.Optional(EffectSchema('Effect of the taint. Without it, any effect matches.')),
     ensure: Type.Optional(
-      Type.Enum(['Always'], {
+      Type.Enum([...ENSURED], {
         description:
           'Whether taintkeeper sets the taint. Always: every selected node gets the taint when it registers, and in mode Restore ' +
           'whenever it is missing. Only exempt users may remove ' +
-          'the taint. `ensure` needs a key without `*`, and an effect. It is not allowed for a taint that Kubernetes sets and ' +
-          'removes itself, such as node.kubernetes.io/unschedulable. Without `ensure`, taintkeeper never sets the taint.',
+          'the taint. It is not allowed for a taint that Kubernetes sets and removes itself, such as ' +
+          'node.kubernetes.io/unschedulable. AtRegistration: every selected node gets the taint in the request that creates the ' +
+          'Node, and never again. Every user may remove it, and no key with `*` of any policy covers it. Cluster API calls this ' +
+          'OnInitialization. `ensure` needs a key without `*`, and an effect. Without `ensure`, taintkeeper never sets the taint.',
       }),
     ),
     restrict: Type.Optional(

@@ -268,7 +268,7 @@ const taintPolicy = fc
         minLength: 1,
         maxLength: 3,
         selector: (rule) =>
-          'ensure' in rule && rule.ensure === 'Always' ? `${rule.key}:${rule.effect}` : JSON.stringify(rule),
+          'ensure' in rule && rule.ensure !== undefined ? `${rule.key}:${rule.effect}` : JSON.stringify(rule),
       }),
       exempt,
       removalByAnnotation: fc.constantFrom('Allowed', 'Forbidden'),
@@ -295,7 +295,12 @@ const exemptingPolicy = fc.record<TaintPolicySpec>({
   nodeSelector: labelSelector.map((selector) => selector ?? {}),
   taints: fc.uniqueArray(
     fc.record(
-      { key: fc.constantFrom(...LASTING_KEYS), value, effect, ensure: fc.constant('Always' as const) },
+      {
+        key: fc.constantFrom(...LASTING_KEYS),
+        value,
+        effect,
+        ensure: fc.constantFrom('Always' as const, 'AtRegistration' as const),
+      },
       { requiredKeys: ['key', 'effect', 'ensure'] },
     ),
     { minLength: 4, maxLength: 12, size: 'max', selector: (rule) => `${rule.key}:${rule.effect}` },

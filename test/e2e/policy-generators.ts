@@ -140,14 +140,27 @@ const taint = fc.oneof(
   },
   {
     weight: 4,
-    arbitrary: fields({ key, value, effect, ensure: oneOf('Always'), restrict }, ['key', 'effect', 'ensure']),
+    arbitrary: fields({ key, value, effect, ensure: oneOf('Always', 'AtRegistration'), restrict }, [
+      'key',
+      'effect',
+      'ensure',
+    ]),
   },
   {
     weight: 2,
     arbitrary: fields({ key, value, ...evicting, mayEvict, restrict }, ['key', 'effect', 'ensure', 'mayEvict']),
   },
-  { weight: 1, arbitrary: fields({ key: keyOrPattern, effect, ensure: oneOf('Always') }, ['key', 'ensure']) },
-  { weight: 1, arbitrary: fields({ key, effect, ensure: oneOf('Always'), mayEvict, restrict }, ['key', 'restrict']) },
+  {
+    weight: 1,
+    arbitrary: fields({ key: keyOrPattern, effect, ensure: oneOf('Always', 'AtRegistration') }, ['key', 'ensure']),
+  },
+  {
+    weight: 1,
+    arbitrary: fields({ key, effect, ensure: oneOf('Always', 'AtRegistration'), mayEvict, restrict }, [
+      'key',
+      'restrict',
+    ]),
+  },
 );
 
 const tolerationSeconds = mostly(

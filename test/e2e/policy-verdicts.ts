@@ -460,7 +460,7 @@ export const VERDICTS: readonly Verdict[] = [
     'one taint that has to be there with two values',
     { taints: [present({ value: 'x' }), { key: 'b', restrict: ['Removal'] }, present({ value: 'y' })] },
     'spec.taints',
-    'two rules with ensure: Always and the same key and effect cannot have different values',
+    'two rules with ensure and the same key and effect cannot have different values',
   ),
   taint('one taint that has to be there twice, once with any value', {
     taints: [

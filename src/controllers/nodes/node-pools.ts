@@ -43,7 +43,9 @@ export function poolReview(options: PoolReviewOptions): PoolReview {
   return {
     async reconcile() {
       await synced;
-      const policies = taintPolicies().filter(({ mode, required }) => mode !== 'Audit' && required.length > 0);
+      const policies = taintPolicies().filter(
+        ({ mode, atRegistration }) => mode !== 'Audit' && atRegistration.length > 0,
+      );
       const found = policies.length === 0 ? new Map<string, ConditionState>() : await look(policies);
       if (!isDeepStrictEqual(found, conditions)) {
         for (const [name, state] of found) {

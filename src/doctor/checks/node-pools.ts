@@ -22,7 +22,7 @@ export function checkNodePools(facts: Pick<Facts, 'policies' | 'nodePools' | 'ri
   const undeclared = undeclaredTaints(pools, taintPolicies);
   const results = [...Map.groupBy(undeclared, ({ pool }) => pool).values()].flatMap(checkPool);
   const mayNot = rights.ok ? apis.filter(({ right }) => rights.value.notPermitted.includes(right)) : [];
-  const unseen = taintPolicies.some(({ required }) => required.length > 0) ? mayNot : [];
+  const unseen = taintPolicies.some(({ atRegistration }) => atRegistration.length > 0) ? mayNot : [];
   const notes = unseen.map(({ right }) => {
     const evidence = `taintkeeper may not ${OPTIONAL_RIGHTS[right].to}: the status of policies does not say what this check says`;
     return finding('note', evidence, howToGrant(right, installation));

@@ -82,16 +82,38 @@ const RESTRICTED: readonly (readonly RestrictedChange[])[] = [
 ];
 export const restrict = fc.constantFrom(...RESTRICTED);
 
-/** Rules that say `ensure: Always`; those with NoExecute alone may say whether they evict. */
+/** Rules that say `ensure`; of those with Always, the ones with NoExecute may say whether they evict. */
 export const presentRule = (all: fc.Arbitrary<string>) => {
   const keys = all.filter((one) => !NODE_STATE_TAINT_KEYS.includes(one));
   const ensure = fc.constant('Always' as const);
   return fc.oneof(
-    fc.record({ key: keys, value, effect, ensure, restrict }, { requiredKeys: ['key', 'effect', 'ensure'] }),
-    fc.record(
-      { key: keys, value, effect: fc.constant('NoExecute' as const), ensure, mayEvict: fc.boolean(), restrict },
-      { requiredKeys: ['key', 'effect', 'ensure', 'mayEvict'] },
-    ),
+    {
+      weight: 6,
+      arbitrary: fc.record(
+        { key: keys, value, effect, ensure, restrict },
+        { requiredKeys: ['key', 'effect', 'ensure'] },
+      ),
+    },
+    {
+      weight: 6,
+      arbitrary: fc.record(
+        { key: keys, value, effect: fc.constant('NoExecute' as const), ensure, mayEvict: fc.boolean(), restrict },
+        { requiredKeys: ['key', 'effect', 'ensure', 'mayEvict'] },
+      ),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record(
+        {
+          key: keys,
+          value,
+          effect,
+          ensure: fc.constant('AtRegistration' as const),
+          restrict: fc.constantFrom(...RESTRICTED.filter((changes) => !changes.includes('Removal'))),
+        },
+        { requiredKeys: ['key', 'effect', 'ensure'] },
+      ),
+    },
   );
 };
 
@@ -148,7 +170,7 @@ const taintPolicy = fc
       taints: fc.uniqueArray(taintRule, {
         minLength: 1,
         maxLength: 3,
-        selector: (rule) => (rule.ensure === 'Always' ? `${rule.key}:${rule.effect}` : JSON.stringify(rule)),
+        selector: (rule) => (rule.ensure !== undefined ? `${rule.key}:${rule.effect}` : JSON.stringify(rule)),
       }),
       exempt: fc.constantFrom({ users: ['dev'] }, { groups: ['system:*'] }, {}),
       removalByAnnotation: fc.constantFrom('Allowed', 'Forbidden'),

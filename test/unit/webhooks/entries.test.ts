@@ -135,6 +135,11 @@ describe('which webhooks the policies need', () => {
       ],
     ],
     [
+      'startup taints alone, which every user may remove',
+      [taintPolicy({ taints: [{ ...present, ensure: 'AtRegistration' }] })],
+      ['mutate register: CREATE nodes, Ignore', 'validate report-registration: CREATE nodes, Ignore'],
+    ],
+    [
       'a Restore policy',
       [taintPolicy({ mode: 'Restore' })],
       [

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import type { Phase } from '../../../src/judge/decision.ts';
+import { judgeNode } from '../../../src/judge/node.ts';
+import { nodeDrift } from '../../../src/judge/node-drift.ts';
+import type { NodeView } from '../../../src/judge/node-view.ts';
+import type { Taint } from '../../../src/kubernetes/taint.ts';
+import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
+import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import { policySet } from '../policy/policies.ts';
+
+const KUBELET: Requester = { username: 'system:node:n1', groups: ['system:nodes'] };
+const AGENT: Requester = { username: 'system:serviceaccount:agents:agent', groups: [] };
+const startup: Taint = { key: 'example.com/preparing', value: 'yes', effect: 'NoSchedule' };
+const TEXT = 'example.com/preparing=yes:NoSchedule';
+const RULE = { ...startup, ensure: 'AtRegistration' } as const;
+
+const policies = (mode: TaintMode, others: Record<string, TaintPolicySpec> = {}): PolicySet =>
+  policySet({ taint: { startup: { mode, taints: [RULE] }, ...others } as Record<string, TaintPolicySpec> });
+
+const nodeWith = (taints: readonly Taint[], remembered?: string): NodeView => ({
+  name: 'n1',
+  labels: {},
+  taints,
+  allowRemoval: undefined,
+  remembered,
+});
+
+const register = (set: PolicySet, taints: readonly Taint[] = [], phase: Phase = 'mutate') =>
+  judgeNode({ operation: 'CREATE', phase, requester: KUBELET, node: nodeWith(taints) }, set);
+
+const update = (set: PolicySet, before: NodeView, taints: readonly Taint[], phase: Phase) =>
+  judgeNode({ operation: 'UPDATE', phase, requester: AGENT, oldNode: before, node: { ...before, taints } }, set);
+
+describe('a startup taint', () => {
+  it.each(['Deny', 'Restore'] as const)('is set when a node registers, in mode %s', (mode) => {
+    const decision = register(policies(mode));
+    expect(decision).toMatchObject({ verdict: 'patch', desired: { taints: [startup], remembered: undefined } });
+    expect(decision.violations).toMatchObject([{ policy: 'startup', outcome: 'added', subject: TEXT }]);
+  });
+
+  it('is only reported in mode Audit', () => {
+    expect(register(policies('Audit'))).toMatchObject({ verdict: 'allow' });
+    expect(register(policies('Audit'), [], 'validate').warnings).toEqual([
+      `TaintPolicy startup, Audit: the node lacks taint ${TEXT}`,
+    ]);
+  });
+
+  it.each(['Deny', 'Restore'] as const)('may be removed by every user, in mode %s', (mode) => {
+    const before = nodeWith([startup]);
+    for (const phase of ['mutate', 'validate'] as const) {
+      expect(update(policies(mode), before, [], phase)).toMatchObject({ verdict: 'allow', violations: [] });
+    }
+  });
+
+  it('is never set on a node that is registered', () => {
+    const { losses, desired } = nodeDrift(nodeWith([]), policies('Restore').taintPolicies);
+    expect({ losses, desired }).toEqual({ losses: [], desired: undefined });
+  });
+
+  it.each([{ remembered: undefined }, { remembered: TEXT }])(
+    'is not protected by a pattern of another policy, also where a record lists it ($remembered)',
+    ({ remembered }) => {
+      const set = policies('Restore', {
+        all: { mode: 'Deny', taints: [{ key: '*', restrict: ['Removal', 'Addition'] }] },
+      });
+      expect(update(set, nodeWith([startup], remembered), [], 'validate')).toMatchObject({ verdict: 'allow' });
+      expect(update(set, nodeWith([]), [startup], 'validate')).toMatchObject({ verdict: 'allow' });
+    },
+  );
+
+  it('is protected by an exact key of another policy', () => {
+    const set = policies('Restore', { exact: { mode: 'Deny', taints: [{ key: startup.key, restrict: ['Removal'] }] } });
+    expect(update(set, nodeWith([startup]), [], 'validate')).toMatchObject({ verdict: 'deny' });
+  });
+});
