@@ -55,7 +55,7 @@ describeWithControlPlane('a removal that is announced and not made', {}, (cp) =>
       { env: process.env },
     );
     expect(stdout).toMatch(
-      /^annotation taintkeeper\.dev\/release, not used yet: dedicated=gpu:NoSchedule may be removed once; written at \S+Z, the leader removes it at \S+Z$/m,
+      /^annotation taintkeeper\.dev\/allow-removal, not used yet: dedicated=gpu:NoSchedule may be removed once; written at \S+Z, the leader removes it at \S+Z$/m,
     );
   });
 
