@@ -89,7 +89,7 @@ function tolerationsAtMaxima(index: number): Policy {
 
 /** No selector: the same nodes, and so one question about all of the keys. */
 function keysAtMaxima(index: number): Policy {
-  const taints = times(MOST, (n) => ({ key: longestKey(index * MOST + n) }));
+  const taints = times(MOST, (n) => ({ key: longestKey(index * MOST + n), restrict: ['Removal'] as const }));
   return { kind: 'TaintPolicy', name: `policy-${index}`, spec: { mode: 'Deny', taints } };
 }
 

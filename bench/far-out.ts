@@ -215,7 +215,10 @@ async function cpuOf(work: () => Promise<void>): Promise<number> {
 /** For each pool a policy by which its nodes have its taint, and for every tenth one by which DaemonSets tolerate it. */
 async function createPolicies(client: ApiClient): Promise<void> {
   for (let pool = 0; pool < pools; pool++) {
-    const taints = [{ ...taintOf(pool), ensure: 'Always' }, { key: `team-${pool}.example.com/*` }];
+    const taints = [
+      { ...taintOf(pool), ensure: 'Always' },
+      { key: `team-${pool}.example.com/*`, restrict: ['Removal'] },
+    ];
     const nodeSelector = { matchLabels: { [POOL_LABEL]: `pool-${pool}` } };
     const spec = { mode: 'Restore', failurePolicy: 'Ignore', nodeSelector, taints };
     await create('TaintPolicy', `pool-${pool}`, spec);

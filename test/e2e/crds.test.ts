@@ -76,7 +76,7 @@ describeWithControlPlane('CRDs', {}, (cp) => {
         const { body } = await createPolicy(cp(), policyObject(kind, 'defaulted', spec), { dryRun: true });
         return (body as unknown as PolicyObject).spec;
       };
-      const taints = [{ key: 'dedicated' }];
+      const taints = [{ key: 'dedicated', restrict: ['Removal'] }];
       expect(await stored('TaintPolicy', { mode: 'Deny', taints })).toEqual({
         mode: 'Deny',
         taints,

@@ -251,7 +251,7 @@ const meant = fc.oneof(
 
 const taintRule = fc.oneof(
   // Rules that ask for little: what they protect is dropped often.
-  { arbitrary: meant, weight: 3 },
+  { arbitrary: meant.map((which) => ({ ...which, restrict: ['Removal'] as const })), weight: 3 },
   fc
     .tuple(meant, fc.record({ value, effect, restrict }, { requiredKeys: ['restrict'] }))
     .map(([which, how]) => ({ ...which, ...how })),

@@ -8,7 +8,7 @@ import { LOSING } from './losing-a-taint.ts';
 import { attempt, GPU, getNode, kubectl, OTHER, path, RELEASE, type Taint, taintsOf } from './nodes.ts';
 
 /** A policy for the nodes of one pool, so that one webhook serves all tests. */
-const policyFor = (pool: string, mode: string, more = '', taint = 'key: dedicated') => `
+const policyFor = (pool: string, mode: string, more = '', taint = 'key: dedicated, restrict: [Removal]') => `
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy
 metadata: { name: ${pool} }

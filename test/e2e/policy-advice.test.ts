@@ -55,7 +55,7 @@ describeWithControlPlane('what kubectl says of a policy when it is applied', {},
   it('that it selects no node', async () => {
     const body = { metadata: { name: 'gpu-1', labels: { pool: 'gpu' } } };
     expect((await cp().request(node('gpu-1'), 'POST', '/api/v1/nodes', { body })).status).toBe(201);
-    const taints = [{ key: 'dedicated', effect: 'NoSchedule' }];
+    const taints = [{ key: 'dedicated', effect: 'NoSchedule', restrict: ['Removal'] }];
     const selecting = (pool: string) => ({ mode: 'Audit', taints, nodeSelector: { matchLabels: { pool } } });
     // The leader knows them by its watch.
     await expect

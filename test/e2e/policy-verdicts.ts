@@ -155,6 +155,22 @@ export const VERDICTS: readonly Verdict[] = [
     'spec.taints[1]',
     'a rule needs ensure, restrict or both: add ensure: Always, or restrict: [Removal]',
   ),
+  taint(
+    'a startup taint whose removal is restricted',
+    { taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'AtRegistration', restrict: ['Addition', 'Removal'] }] },
+    'spec.taints[0].restrict',
+    'a startup taint must be free to be removed: leave Removal out',
+  ),
+  taint('a startup taint of the life cycle of nodes, whose addition is restricted', {
+    taints: [
+      {
+        key: 'node.kubernetes.io/unschedulable',
+        effect: 'NoSchedule',
+        ensure: 'AtRegistration',
+        restrict: ['Addition'],
+      },
+    ],
+  }),
   taint('no retention', { deletedNodeRetentionSeconds: 0 }, 'spec.deletedNodeRetentionSeconds'),
   taint('a year of retention', { deletedNodeRetentionSeconds: 31_536_000 }),
   taint('more than a year', { deletedNodeRetentionSeconds: 31_536_001 }, 'spec.deletedNodeRetentionSeconds'),

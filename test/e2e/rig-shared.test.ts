@@ -25,7 +25,7 @@ it(
     const first = await borrowControlPlane();
     const { cp } = first;
     await installCrds(cp);
-    const taints = [{ key: 'dedicated' }];
+    const taints = [{ key: 'dedicated', restrict: ['Removal'] }];
     expect(await createPolicy(cp, policyObject('TaintPolicy', 'left', { mode: 'Audit', taints }))).toMatchObject({
       status: 201,
     });

@@ -27,10 +27,13 @@ export interface Pools {
 }
 
 const POLICIES = {
-  deny: { mode: 'Deny', taints: [{ ...GPU }] },
+  deny: { mode: 'Deny', taints: [{ ...GPU, restrict: ['Removal'] }] },
   restore: {
     mode: 'Restore',
-    taints: [{ ...GPU, ensure: 'Always' }, { ...KEPT }],
+    taints: [
+      { ...GPU, ensure: 'Always' },
+      { ...KEPT, restrict: ['Removal'] },
+    ],
   },
 } as const;
 
