@@ -5,6 +5,7 @@ import type { Toleration } from '../../src/kubernetes/toleration.ts';
 import type { Policy } from '../../src/policy/policy.ts';
 import { parsePolicy } from '../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
+import type { RestrictedChange } from '../../src/policy/taint-rule.ts';
 import type { TolerationPolicySpec } from '../../src/policy/toleration-policy.ts';
 import type { User } from '../control-plane/users.ts';
 import {
@@ -251,7 +252,12 @@ const meant = fc.oneof(
 
 const taintRule = fc.oneof(
   // Rules that ask for little: what they protect is dropped often.
-  { arbitrary: meant.map((which) => ({ ...which, restrict: ['Removal'] as const })), weight: 3 },
+  {
+    arbitrary: fc
+      .tuple(meant, fc.constantFrom<RestrictedChange[]>(['Removal'], ['Removal', 'Unselection']))
+      .map(([which, changes]) => ({ ...which, restrict: changes })),
+    weight: 3,
+  },
   fc
     .tuple(meant, fc.record({ value, effect, restrict }, { requiredKeys: ['restrict'] }))
     .map(([which, how]) => ({ ...which, ...how })),
