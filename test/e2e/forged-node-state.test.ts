@@ -5,7 +5,15 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import { taintkeeperAccount } from '../control-plane/replicas.ts';
 import { admin, developer, node, serviceAccount, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { createNodes, createTaintPolicy, patchNode, REMEMBERED, waitForAnnotation, waitForTaints } from './drift.ts';
+import {
+  createNodes,
+  createTaintPolicy,
+  patchNode,
+  REMEMBERED,
+  waitForAnnotation,
+  waitForTaints,
+  waitUntilRestored,
+} from './drift.ts';
 import { type Installation, install } from './installation.ts';
 import { type Attempt, attempt, getNode, kubectl, type Node, path, RELEASE, type Taint, taintsOf } from './nodes.ts';
 
@@ -155,6 +163,7 @@ describeWithControlPlane('annotations of a Node that somebody forges', {}, (cp) 
     it('takes the protection of a pattern from no taint', async () => {
       await createNodes(cp(), ['c-1'], 'team', [TEAM]);
       await establish('c-1');
+      await waitUntilRestored(cp(), 'c-1', TEAM.key);
       const outcomes: boolean[] = [];
       for (let round = 0; round < 20; round++) {
         outcomes.push((await forge('c-1', { [REMEMBERED]: null })).passed);
