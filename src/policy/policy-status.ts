@@ -13,9 +13,6 @@ export const MAX_PATCHED = 256;
 /** More than this many in one message are for nobody to read. */
 const MAX_PROBLEMS = 16;
 
-/** In the message of Ready, where the leader could not call the webhook as the API server does. */
-export const NOT_CALLED = 'the webhook was registered without a call over its Service';
-
 const INT32_MAX = 2 ** 31 - 1;
 
 const Count = (description: string) => Type.Integer({ description, format: 'int32', minimum: 0, maximum: INT32_MAX });
@@ -27,7 +24,8 @@ const ConditionSchema = Type.Object({
   type: Type.String({
     description:
       'What the condition is about. Ready: the policy is valid and in force. Stalled: something that it declares is not ' +
-      'done, and needs attention. FieldsIgnored: it has fields that this version of taintkeeper does not know. Backstop: ' +
+      'done, and needs attention. FieldsIgnored: it has fields that this version of taintkeeper does not know. Unverified: the webhook was ' +
+      'registered, and the leader could not call it over its Service. Backstop: ' +
       'the native policies under the webhook are in force. Authorization: those that ask who may tolerate are. Evicting: nodes ' +
       'still wait for a taint that evicts pods. MisplacedPods: pods landed on nodes while a taint was missing, and do not tolerate it. ' +
       'PoolLacksTaint: the template of a node pool does not declare a required taint with which its nodes come.',
@@ -77,10 +75,10 @@ export const PolicyStatusSchema = Type.Object(
       Type.Array(ConditionSchema, {
         description:
           'Ready is True when the policy is valid and in force as it stands; otherwise its message names each field at fault, ' +
-          'and the generation that stays in force. Stalled, FieldsIgnored, Evicting and MisplacedPods are there only while they are True, ' +
+          'and the generation that stays in force. Stalled, Unverified, FieldsIgnored, Evicting and MisplacedPods are there only while they are True, ' +
           'PoolLacksTaint besides while it is Unknown because taintkeeper may not read the pools, Backstop only with ' +
           'backstop: Native, and Authorization only with tolerate: Authorized.',
-        maxItems: 8,
+        maxItems: 16,
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['type'],
       }),
@@ -90,6 +88,9 @@ export const PolicyStatusSchema = Type.Object(
         description: 'The mode in force: Audit, whatever the policy says, where taintkeeper runs with --audit.',
         maxLength: 16,
       }),
+    ),
+    audit: Type.Optional(
+      Type.Boolean({ description: 'True where taintkeeper runs with --audit, so that every policy only reports.' }),
     ),
     inForce: Type.Optional(
       Type.Object(
@@ -191,8 +192,10 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
     before,
     generation,
     mode,
+    audit,
     inForce,
     stalled,
+    unverified,
     natives = {},
     evicting,
     misplacedPods,
@@ -224,12 +227,22 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
             }),
           ]
         : []),
+      ...(unverified === undefined
+        ? []
+        : [
+            condition('Unverified', {
+              status: 'True',
+              reason: 'ServiceNotReachable',
+              message: `the webhook was registered without a call over its Service: ${unverified}`,
+            }),
+          ]),
       ...Object.entries(natives).map(([purpose, state]) => condition(purpose, state)),
       ...(evicting ? [condition('Evicting', evicting)] : []),
       ...(misplacedPods ? [condition('MisplacedPods', misplacedPods)] : []),
       ...(undeclared ? [condition('PoolLacksTaint', undeclared)] : []),
     ],
     ...(mode ? { mode } : {}),
+    ...(audit ? { audit } : {}),
     ...(inForce ? { inForce: { generation: inForce.generation, spec: inForce.spec as object } } : {}),
     matched: findings?.matched ?? 0,
     violating: findings?.violators.length ?? 0,
@@ -239,7 +252,7 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
 }
 
 function readiness(input: StatusInput): ConditionState {
-  const { generation, problems, inForce, notRegistered, unverified, audit, notes = [] } = input;
+  const { generation, problems, inForce, notRegistered, audit, notes = [] } = input;
   if (problems.length > 0) {
     const stands = inForce
       ? `generation ${inForce.generation} stays in force; generation ${generation} cannot be used: `
@@ -256,7 +269,6 @@ function readiness(input: StatusInput): ConditionState {
         reason: 'InForce',
         message: [
           `the policy is in force${audit ? ', as Audit: taintkeeper runs with --audit' : ''}`,
-          ...(unverified ? [`${NOT_CALLED}: ${unverified}`] : []),
           ...atMost(MAX_PROBLEMS, notes),
         ].join('; '),
       }

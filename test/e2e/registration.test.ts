@@ -120,12 +120,14 @@ function registrationTests(cp: () => ControlPlane): void {
       expect(replica?.logs().filter(({ msg }) => said.test(msg))).not.toEqual([]);
       await waitUntil(
         async () => {
-          const { body } = await cp().request<{ items: { status?: { conditions: { message: string }[] } }[] }>(
-            admin,
-            'GET',
-            POLICIES,
+          const { body } = await cp().request<{
+            items: { status?: { conditions: { type: string; message: string }[] } }[];
+          }>(admin, 'GET', POLICIES);
+          return (
+            body.items.every(({ status }) =>
+              status?.conditions.some(({ type, message }) => type === 'Unverified' && said.test(message)),
+            ) || undefined
           );
-          return body.items.every(({ status }) => said.test(status?.conditions[0]?.message ?? '')) || undefined;
         },
         { timeoutMs: GIVEN_UP_MS, otherwise: () => 'the status does not say it' },
       );

@@ -7,7 +7,7 @@ import { formatTaint, identity, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost, count, rfc3339, shellWord } from '../../kubernetes/text.ts';
 import type { Policy, PolicyKind } from '../../policy/policy.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
-import { NOT_CALLED, type PolicyCondition, type PolicyStatus } from '../../policy/policy-status.ts';
+import type { PolicyCondition, PolicyStatus } from '../../policy/policy-status.ts';
 import { formatProblem } from '../../policy/problem.ts';
 import { type CheckName, consequence, type Finding, finding, LEADER_NEEDS } from '../check.ts';
 import type { DoctorNode } from '../cluster-facts.ts';
@@ -39,11 +39,9 @@ export function checkPolicies({
   if (policies.value.some(runsInAudit)) {
     results.push(finding('note', 'taintkeeper runs with --audit: it reports, and changes and refuses nothing'));
   }
-  const uncalled = policies.value.find(({ status }) => ready(status)?.message.includes(NOT_CALLED));
-  if (uncalled) {
-    const [, why = ''] = ready(uncalled.status)?.message.split(`${NOT_CALLED}: `) ?? [];
-    results.push(finding('note', `${NOT_CALLED}: ${why}`));
-  }
+  // The same on every policy: it is about the registration of the webhook.
+  const unverified = policies.value.flatMap(({ status }) => conditionOf(status, 'Unverified') ?? []).at(0);
+  if (unverified) results.push(finding('note', unverified.message));
   results.push(...removedTaints(validPolicies(policies.value), nodes.ok ? nodes.value : []));
   results.push(...announcedRemovals(nodes.ok ? nodes.value : []));
   if (results.length > 0) return results;
@@ -54,7 +52,7 @@ export function checkPolicies({
 
 /** Whether the leader that wrote the policy's status runs with --audit. */
 export function runsInAudit({ status }: PolicyObject): boolean {
-  return ready(status)?.message.includes('--audit') ?? false;
+  return (status as PolicyStatus | undefined)?.audit ?? false;
 }
 
 function checkPolicy(policy: PolicyObject): Finding[] {
@@ -72,7 +70,7 @@ function checkPolicy(policy: PolicyObject): Finding[] {
       ),
     ];
   }
-  const condition = ready(status);
+  const condition = conditionOf(status, 'Ready');
   if (condition === undefined || condition.observedGeneration !== generation) {
     const seen = condition === undefined ? 'no status' : `a status for generation ${condition.observedGeneration}`;
     return [
@@ -83,7 +81,7 @@ function checkPolicy(policy: PolicyObject): Finding[] {
     ];
   }
   const results: Finding[] = [];
-  const ignored = status?.conditions?.find(({ type }) => type === 'FieldsIgnored');
+  const ignored = conditionOf(status, 'FieldsIgnored');
   if (ignored) {
     const remedy = 'run the version of taintkeeper that the CustomResourceDefinitions belong to, or remove the fields';
     results.push(finding('trouble', `${nameOf(policy)}: ${ignored.message}`, remedy));
@@ -176,8 +174,8 @@ function unlessLeaderless(evidence: string, remedy: string, causes = LEADERSHIP)
   );
 }
 
-function ready(status: unknown): PolicyCondition | undefined {
-  return (status as PolicyStatus | undefined)?.conditions?.find(({ type }) => type === 'Ready');
+function conditionOf(status: unknown, type: string): PolicyCondition | undefined {
+  return (status as PolicyStatus | undefined)?.conditions?.find((condition) => condition.type === type);
 }
 
 function nameOf({ kind, name }: Pick<PolicyObject, 'kind' | 'name'>): string {

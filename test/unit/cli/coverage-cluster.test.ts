@@ -275,7 +275,7 @@ describe('fix, where a TolerationPolicy asks for the toleration already', () => 
     },
     status,
   });
-  const audit = { conditions: [{ type: 'Ready', status: 'True', reason: 'Audit', message: 'runs with --audit' }] };
+  const audit = { audit: true };
   const fix = async (tolerationPolicies: object[] | undefined, args: string[] = [], rest: Partial<Cluster> = {}) => {
     const api = await start({
       nodes: [node('g', [GPU])],

@@ -66,12 +66,17 @@ it.each([
   },
   {
     what: 'held to Audit',
+    policies: [withStatus({ audit: true })],
+    expected: ['note', /--audit/],
+  },
+  {
+    what: 'registered without a call over the Service',
     policies: [
       withStatus({
-        conditions: [{ ...CONDITION, message: 'the policy is in force, as Audit: taintkeeper runs with --audit' }],
+        conditions: [CONDITION, { ...CONDITION, type: 'Unverified', reason: 'ServiceNotReachable', message: 'no way' }],
       }),
     ],
-    expected: ['note', /--audit/],
+    expected: ['note', /^no way$/],
   },
 ] as const)('$what', ({ policies, expected: [state, evidence] }) => {
   const results = checkPolicies(healthyFacts({ policies: known(policies) }));

@@ -58,9 +58,20 @@ it('names only so many, and counts all', () => {
 });
 
 it('says when nothing is enforced although the policy is in force', () => {
-  expect(status({ audit: true }).conditions).toMatchObject([
-    { status: 'True', message: 'the policy is in force, as Audit: taintkeeper runs with --audit' },
-  ]);
+  expect(status({ audit: true })).toMatchObject({
+    audit: true,
+    conditions: [{ status: 'True', message: 'the policy is in force, as Audit: taintkeeper runs with --audit' }],
+  });
+  expect(status()).not.toHaveProperty('audit');
+});
+
+it('says while the webhook is registered and was not called over its Service', () => {
+  expect(status({ unverified: 'no route' }).conditions?.[1]).toMatchObject({
+    type: 'Unverified',
+    status: 'True',
+    reason: 'ServiceNotReachable',
+    message: 'the webhook was registered without a call over its Service: no route',
+  });
 });
 
 it('says while nodes wait for a taint that evicts pods', () => {
