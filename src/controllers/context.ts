@@ -10,7 +10,13 @@ import type { RegisteredWebhooks } from '../cluster/webhook-configurations.ts';
 import type { RecordedEvent } from '../kubernetes/event.ts';
 import type { OptionalRight } from '../policy/backstop.ts';
 import type { Source } from '../runtime/source.ts';
-import { type Reconciler, startReconciler } from '../runtime/work-queue.ts';
+import {
+  type Reconciler,
+  startReconciler,
+  startWorkQueue,
+  type WorkQueue,
+  type WorkQueueOptions,
+} from '../runtime/work-queue.ts';
 import type { LeaderMetrics } from '../server/metrics.ts';
 import type { Reports } from './reports.ts';
 import type { ClusterSources } from './sources.ts';
@@ -91,6 +97,24 @@ export function startController(
       onEnd();
     },
   });
+}
+
+/** A work queue of the leader: its depth is a metric until it stops, and its runs are counted. */
+export function startControllerQueue(
+  { metrics, log, signal }: Pick<LeaderContext, 'metrics' | 'log' | 'signal'>,
+  name: string,
+  { work, concurrency }: Pick<WorkQueueOptions, 'work' | 'concurrency'>,
+): WorkQueue {
+  const onResult = (result: 'ok' | 'error') => metrics.reconciled(name, result);
+  const queue = startWorkQueue({ name, work, concurrency, log, signal, onResult });
+  metrics.watchQueue(name, queue.depth);
+  return {
+    ...queue,
+    stop() {
+      metrics.watchQueue(name, undefined);
+      return queue.stop();
+    },
+  };
 }
 
 export interface Counted extends Pick<LeaderContext, 'log' | 'signal'> {

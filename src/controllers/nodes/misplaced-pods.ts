@@ -12,8 +12,7 @@ import {
 import { type NodePod, podName } from '../../evictions/node-pods.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { type BackOff, createBackOff } from '../../runtime/back-off.ts';
-import { startWorkQueue } from '../../runtime/work-queue.ts';
-import type { Controller, LeaderContext } from '../context.ts';
+import { type Controller, type LeaderContext, startControllerQueue } from '../context.ts';
 import { type ClusterNode, isNews } from '../sources.ts';
 import { type MisplacedPod, misplacedPodReports, misplacedPodsText } from './misplaced-pod-reports.ts';
 
@@ -45,19 +44,11 @@ interface Case {
 
 /** Reports the pods that landed on nodes while protected taints were missing. */
 export function startMisplacedPods(context: MisplacedPodsContext): Controller {
-  const { client, nodes, policies, rights, predecessorAt, reports, metrics, log, signal } = context;
+  const { client, nodes, policies, rights, predecessorAt, reports, signal } = context;
   const custodies = new Map<string, { readonly uid: string; readonly taints: Custodies }>();
   const cases = new Map<string, Case>();
   const report = misplacedPodReports(context);
-  const queue = startWorkQueue({
-    name: NAME,
-    work: check,
-    concurrency: CONCURRENCY,
-    log,
-    signal,
-    onResult: (result) => metrics.reconciled(NAME, result),
-  });
-  metrics.watchQueue(NAME, queue.depth);
+  const queue = startControllerQueue(context, NAME, { work: check, concurrency: CONCURRENCY });
   const changed = reports.add({
     misplacedPods: ({ kind, name }) => (kind === 'TaintPolicy' ? stateOf(name) : undefined),
     misplacedPodsOn: (name) => misplacedPodsText(cases.get(name)?.found ?? []),
@@ -76,12 +67,7 @@ export function startMisplacedPods(context: MisplacedPodsContext): Controller {
     }, signal);
   }
 
-  return {
-    stop() {
-      metrics.watchQueue(NAME, undefined);
-      return queue.stop();
-    },
-  };
+  return { stop: queue.stop };
 
   function notice({ name, uid, value }: Entry<ClusterNode>): void {
     const known = custodies.get(name);

@@ -13,8 +13,8 @@ import type { Taint } from '../../kubernetes/taint.ts';
 import { identity, valuesOf } from '../../kubernetes/taint.ts';
 import { pause } from '../../runtime/pause.ts';
 import { tokenBucket } from '../../runtime/rate-limit.ts';
-import { startReconciler, startWorkQueue } from '../../runtime/work-queue.ts';
-import type { Controller, LeaderContext } from '../context.ts';
+import { startReconciler } from '../../runtime/work-queue.ts';
+import { type Controller, type LeaderContext, startControllerQueue } from '../context.ts';
 import { FIELD_MANAGER } from '../managed-objects.ts';
 import { type ClusterNode, isNews } from '../sources.ts';
 import { trackAnnouncementAges } from './announcement-ages.ts';
@@ -72,15 +72,10 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   const outdated = new Map<string, string>();
   const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
 
-  const queue = startWorkQueue({
-    name: 'node-repair',
+  const queue = startControllerQueue(context, 'node-repair', {
     work: (name) => evictions.look(name, (turn) => look(name, turn)),
     concurrency: CONCURRENCY,
-    log,
-    signal,
-    onResult: (result) => metrics.reconciled('node-repair', result),
   });
-  metrics.watchQueue('node-repair', queue.depth);
   const evictions = startEvictions({
     ...context,
     turns: context.evictionTurns,
@@ -119,7 +114,6 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
 
   return {
     async stop() {
-      metrics.watchQueue('node-repair', undefined);
       await Promise.all([sweep.stop(), queue.stop(), evictions.stop(), returns.stop()]);
     },
   };

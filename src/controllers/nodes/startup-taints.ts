@@ -1,8 +1,7 @@
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { remainingText, STARTUP_TAINT_LIMIT_MS } from '../../judge/startup-taints.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
-import { startWorkQueue } from '../../runtime/work-queue.ts';
-import type { Controller, LeaderContext } from '../context.ts';
+import { type Controller, type LeaderContext, startControllerQueue } from '../context.ts';
 import { type ClusterNode, isNews } from '../sources.ts';
 import { otherWriterOf } from './other-writers.ts';
 
@@ -14,28 +13,15 @@ const CONCURRENCY = 2;
 
 /** Reports startup taints that remain on Ready nodes: their agent or controller does not remove them, and pods stay away. */
 export function startStartupTaints(context: StartupTaintsContext): Controller {
-  const { client, nodes, record, metrics, log, signal } = context;
+  const { client, nodes, record, log, signal } = context;
   /** By the name of the node, what was reported: once for the same taints. */
   const reported = new Map<string, string>();
-  const queue = startWorkQueue({
-    name: NAME,
-    work: check,
-    concurrency: CONCURRENCY,
-    log,
-    signal,
-    onResult: (result) => metrics.reconciled(NAME, result),
-  });
-  metrics.watchQueue(NAME, queue.depth);
+  const queue = startControllerQueue(context, NAME, { work: check, concurrency: CONCURRENCY });
   nodes.changes.subscribe((change) => {
     if (isNews(change)) queue.add(change.entry.name);
   }, signal);
 
-  return {
-    stop() {
-      metrics.watchQueue(NAME, undefined);
-      return queue.stop();
-    },
-  };
+  return { stop: queue.stop };
 
   /** @returns in how many milliseconds the taints of the node will have been there for too long */
   async function check(name: string): Promise<number | undefined> {

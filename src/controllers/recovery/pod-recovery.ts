@@ -1,7 +1,6 @@
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { StuckPod } from '../../judge/findings.ts';
-import { startWorkQueue } from '../../runtime/work-queue.ts';
-import type { Controller, LeaderContext } from '../context.ts';
+import { type Controller, type LeaderContext, startControllerQueue } from '../context.ts';
 import type { Trouble } from '../reports.ts';
 import { type FailedPods, watchFailedPods } from './failed-pods.ts';
 import { recoverPods } from './recover-pods.ts';
@@ -29,8 +28,7 @@ export function startPodRecovery(context: PodRecoveryContext): Controller {
   const history = createRecoveryHistory();
   const troubles = createRecoveryTroubles();
   const recover = recoverPods({ ...context, compiled, permits: rights.permits, history, troubles });
-  const queue = startWorkQueue({
-    name: NAME,
+  const queue = startControllerQueue(context, NAME, {
     async work(daemonSet) {
       lookedAt.set(daemonSet, performance.now());
       try {
@@ -40,11 +38,7 @@ export function startPodRecovery(context: PodRecoveryContext): Controller {
       }
     },
     concurrency: CONCURRENCY,
-    log,
-    signal,
-    onResult: (result) => metrics.reconciled(NAME, result),
   });
-  metrics.watchQueue(NAME, queue.depth);
   const lookedAt = new Map<string, number>();
   const forgetting = setInterval(() => {
     for (const [key, at] of lookedAt) if (performance.now() - at > PAUSE_MS) lookedAt.delete(key);
@@ -75,7 +69,6 @@ export function startPodRecovery(context: PodRecoveryContext): Controller {
   return {
     async stop() {
       clearInterval(forgetting);
-      metrics.watchQueue(NAME, undefined);
       const ended = queue.stop();
       endWatch();
       await Promise.all([ended, ...ending]);
