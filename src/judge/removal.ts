@@ -10,16 +10,22 @@ export interface DeclaredTaint extends RequiredTaint {
 
 /** The required taints that policies want on a node with these labels, in the order of the policies. */
 export function requiredTaints(labels: StringMap, policies: readonly CompiledTaintPolicy[]): DeclaredTaint[] {
-  return policies
-    .filter((policy) => policy.selectsNode(labels))
-    .flatMap((policy) => policy.required.map(({ value, field }): DeclaredTaint => ({ ...value, policy, field })));
+  return declaredTaints('required', labels, policies);
 }
 
 /** The taints that a node with these labels gets when it registers: the required ones, and startup taints. */
 export function taintsAtRegistration(labels: StringMap, policies: readonly CompiledTaintPolicy[]): DeclaredTaint[] {
+  return declaredTaints('atRegistration', labels, policies);
+}
+
+function declaredTaints(
+  declaration: 'required' | 'atRegistration',
+  labels: StringMap,
+  policies: readonly CompiledTaintPolicy[],
+): DeclaredTaint[] {
   return policies
     .filter((policy) => policy.selectsNode(labels))
-    .flatMap((policy) => policy.atRegistration.map(({ value, field }): DeclaredTaint => ({ ...value, policy, field })));
+    .flatMap((policy) => policy[declaration].map(({ value, field }): DeclaredTaint => ({ ...value, policy, field })));
 }
 
 /** Whether one of the taints, given as {@link valuesOf} gives them, is the wanted one. */
