@@ -43,10 +43,10 @@ async function play(cp: ControlPlane): Promise<void> {
   await register(cp, 'gpu-1', { pool: 'gpu' }, []);
   await kubectl(developer, ['get', 'node', 'gpu-1', '-o', TAINTS]);
 
-  chapter('2. Deny: somebody removes the control-plane taint');
+  chapter('2. Deny: a user removes the control-plane taint');
   await kubectl(admin, ['taint', 'node', 'cp-1', 'node-role.kubernetes.io/control-plane-']);
 
-  chapter('3. Restore: somebody removes the taint of the GPU pool, and relabels the node with it');
+  chapter('3. Restore: a user removes the taint of the GPU pool, and adds a label in the same request');
   await kubectl(developer, [
     'patch',
     'node',
@@ -57,11 +57,11 @@ async function play(cp: ControlPlane): Promise<void> {
   ]);
   await kubectl(developer, ['get', 'node', 'gpu-1', '-o', TAINTS]);
 
-  chapter('4. Audit: a taint that is only watched goes, and is recorded');
+  chapter('4. Audit: a user removes a taint, and taintkeeper only reports it');
   await kubectl(developer, ['taint', 'node', 'gpu-1', 'example.com/maintenance=soon:PreferNoSchedule']);
   await kubectl(developer, ['taint', 'node', 'gpu-1', 'example.com/maintenance-']);
 
-  chapter('5. On purpose: announced first, removed next');
+  chapter('5. On purpose: a user annotates the node first, then removes the taint');
   await kubectl(admin, [
     'annotate',
     'node',

@@ -1,7 +1,7 @@
 import type { KubectlResult } from '../test/control-plane/kubectl.ts';
 import type { User } from '../test/control-plane/users.ts';
 
-/** Of what is longer, the beginning is shown. */
+/** Of longer output, only the beginning is shown. */
 const MOST_LINES = 8;
 const LINES_OF_MORE = 3;
 
@@ -14,7 +14,7 @@ interface Cluster {
   kubectl(args: readonly string[], options: { user: User; input?: string }): Promise<KubectlResult>;
 }
 
-/** Runs a command as somebody, and shows it with what it prints. */
+/** Runs a command as a user, and shows it with its output. */
 export async function showKubectl(
   cluster: Cluster,
   user: User,

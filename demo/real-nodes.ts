@@ -48,7 +48,7 @@ async function play(cluster: RealCluster): Promise<void> {
   await show(['get', 'pods', ...IN_NAMESPACE, ...BY_NODE]);
   await show(['get', 'taintpolicies,tolerationpolicies']);
 
-  chapter('2. Deny: somebody removes the control-plane taint');
+  chapter('2. Deny: a user removes the control-plane taint');
   await show(['taint', 'node', 'n1', `${CONTROL_PLANE}-`]);
 
   chapter("3. Flannel's DaemonSet tolerates control-plane only; n2 is still tainted master");
@@ -117,7 +117,7 @@ function flannel(): string {
   return manifest.replace(/image: .*/, `image: ${SANDBOX_IMAGE}`);
 }
 
-/** As somebody would type it. */
+/** The command as a user would type it. */
 function pathOf(file: string): string {
   return relative(process.cwd(), file);
 }

@@ -12,11 +12,11 @@ interface Wording {
   readonly action: string;
   /** What happened to the taints or tolerations, which follow. */
   readonly said: string;
-  /** Whether somebody did it. A state, which each request finds anew, is nobody's doing: it must count as one Event. */
+  /** Whether a user did it. Each request finds a state again, so a state must count as one Event. */
   readonly byUser: boolean;
 }
 
-/** Whether a node did come back is told by the leader, which sees it: a kubelet that starts registers a node that is there in vain. */
+/** The leader reports that a node came back. A request does not show it: a kubelet that starts tries to register a node that already exists. */
 const NODE_WORDINGS: Record<Exclude<Outcome, 'returned'>, Wording> & { readonly returned?: undefined } = {
   denied: warning('TaintRemovalDenied', 'DenyRequest', 'refused the removal of'),
   restored: normal('TaintRestored', 'RestoreTaint', 'restored'),

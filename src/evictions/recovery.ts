@@ -19,8 +19,8 @@ export interface RecoveryScene {
 }
 
 /**
- * Whether taintkeeper has any business with a pod that is Failed: not while it is being deleted, when its DaemonSet is gone or
- * has opted out, nor on a node where the next pod would fail as well. As long as it is false, no time is counted.
+ * Whether taintkeeper may delete a Failed pod. False while the pod is being deleted, when its DaemonSet does not exist or has opted
+ * out, and on a node where the next pod would fail as well. While it is false, no time is counted.
  */
 export function isRecoverable({ pod, daemonSet, node }: RecoveryScene): boolean {
   if (pod.deleting || daemonSet?.uid !== pod.ownerUid) return false;

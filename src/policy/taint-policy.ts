@@ -87,8 +87,8 @@ export const TaintPolicySpecSchema = Type.Object(
         {
           description:
             'The users who may make restricted changes. What they remove stays off. A required taint that they remove stays off ' +
-            'until somebody sets it or the node registers again; the annotation taintkeeper.dev/removed of the node records it. ' +
-            'Every node that registers gets its required taints, whoever registers it.',
+            'until a user sets it or the node registers again; the annotation taintkeeper.dev/removed of the node records it. ' +
+            'Every node that registers gets its required taints, also if an exempt user registers it.',
           additionalProperties: false,
         },
       ),
