@@ -9,7 +9,7 @@ import { isExpected } from './expected-skips.ts';
 import NotRunReporter from './not-run-reporter.ts';
 import { provide } from './provide.ts';
 import { contentsOf, needsOf, type Part, partsOf, TIERS, type Tier } from './suites.ts';
-import { addTallies, byObstacle, closingLine, NOTHING, type Tally } from './tally.ts';
+import { addTallies, byObstacle, closingLine, failureList, NOTHING, type Tally } from './tally.ts';
 
 /**
  * Runs the tests of a tier: first those that need only Node.js, then, once what they need is built or installed, the others. A thing
@@ -83,9 +83,10 @@ function buildBundle(): string {
   return join(folder, 'taintkeeper.cjs');
 }
 
-/** Prints the last line. Gives the exit code. */
+/** Prints the failed tests and the last line. Gives the exit code. */
 function conclude(tally: Tally, tier: Tier | undefined): number {
-  if (tally.passed + tally.failed + tally.skipped.length === 0) throw new Error('no test file matches these names');
+  if (tally.passed + tally.failures.length + tally.skipped.length === 0)
+    throw new Error('no test file matches these names');
   const unexpected = tally.skipped.filter(({ obstacle }) => !isExpected(obstacle));
   const failsFor = process.env.CI === 'true' ? [...byObstacle(unexpected).keys()] : [];
   for (const obstacle of failsFor) {
@@ -93,7 +94,7 @@ function conclude(tally: Tally, tier: Tier | undefined): number {
       `error: with CI=true this skip is not allowed (see test/runner/expected-skips.ts): ${obstacle}\n`,
     );
   }
-  say(`\n${closingLine(tally, tier && contentsOf(tier))}`);
+  say(`${failureList(tally.failures)}\n${closingLine(tally, tier && contentsOf(tier))}`);
   // Vitest has set it for whatever it takes for a failure.
-  return process.exitCode || tally.failed > 0 || failsFor.length > 0 ? 1 : 0;
+  return process.exitCode || tally.failures.length > 0 || failsFor.length > 0 ? 1 : 0;
 }

@@ -3,9 +3,15 @@ import { isExpected } from './expected-skips.ts';
 /** What has become of the tests of a run, as far as its last lines say it. */
 export interface Tally {
   readonly passed: number;
-  /** Those that did not end count as failed, and so do files that could not be loaded and errors outside of tests. */
-  readonly failed: number;
+  /** Includes tests that did not end, files that could not be loaded and errors outside of tests. */
+  readonly failures: readonly Failure[];
   readonly skipped: readonly Skipped[];
+}
+
+export interface Failure {
+  /** The file, and the titles of the test or of the `describe` whose hook failed. */
+  readonly where: string;
+  readonly error: string;
 }
 
 /** A test that did not run. */
@@ -19,13 +25,13 @@ export interface Skipped {
   readonly obstacle: string;
 }
 
-export const NOTHING: Tally = { passed: 0, failed: 0, skipped: [] };
+export const NOTHING: Tally = { passed: 0, failures: [], skipped: [] };
 
 /** Two runs as one. */
 export function addTallies(one: Tally, other: Tally): Tally {
   return {
     passed: one.passed + other.passed,
-    failed: one.failed + other.failed,
+    failures: [...one.failures, ...other.failures],
     skipped: [...one.skipped, ...other.skipped],
   };
 }
@@ -42,11 +48,24 @@ export function byObstacle(skipped: readonly Skipped[]): Map<string, { files: st
   return groups;
 }
 
+/** Enough for an assertion and the values that it compared. */
+const ERROR_LINES = 5;
+
+/** The failed tests, for the end of the output: the output of CI may keep nothing else. Empty if none failed. */
+export function failureList(failures: readonly Failure[]): string {
+  if (failures.length === 0) return '';
+  const entries = failures.map(({ where, error }) => {
+    const lines = error.split('\n').filter((line) => line.trim() !== '');
+    return [`  ${where}`, ...lines.slice(0, ERROR_LINES).map((line) => `    ${line}`)].join('\n');
+  });
+  return `\nfailed:\n${entries.join('\n')}\n`;
+}
+
 /**
  * The last line: `120 passed, 0 failed; not run: 12 files (etcd 3.6.8: …), 2 tests (there is no fish)`.
  * @param elsewhere what the run was not meant to have
  */
-export function closingLine({ passed, failed, skipped }: Tally, elsewhere?: string): string {
+export function closingLine({ passed, failures, skipped }: Tally, elsewhere?: string): string {
   // What is so everywhere comes last.
   const groups = [...byObstacle(skipped)].sort(([one], [other]) => Number(isExpected(one)) - Number(isExpected(other)));
   const parts = groups.map(([obstacle, { files, tests }]) => {
@@ -54,7 +73,7 @@ export function closingLine({ passed, failed, skipped }: Tally, elsewhere?: stri
     return `${counts.join(' and ')} (${obstacle})`;
   });
   const notRun = parts.length > 0 ? `; not run: ${parts.join(', ')}` : '';
-  return `${passed} passed, ${failed} failed${notRun}${elsewhere ? ` (${elsewhere})` : ''}`;
+  return `${passed} passed, ${failures.length} failed${notRun}${elsewhere ? ` (${elsewhere})` : ''}`;
 }
 
 function count(number: number, what: string): string {

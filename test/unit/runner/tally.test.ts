@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { isExpected } from '../../runner/expected-skips.ts';
-import { addTallies, closingLine, NOTHING, type Skipped } from '../../runner/tally.ts';
+import { addTallies, closingLine, failureList, NOTHING, type Skipped } from '../../runner/tally.ts';
 
 const skipped = (file: string, name: string, obstacle: string, wholeFile = false): Skipped => ({
   file,
@@ -11,12 +11,16 @@ const skipped = (file: string, name: string, obstacle: string, wholeFile = false
 
 it.each([
   { why: 'nothing ran', tally: NOTHING, is: '0 passed, 0 failed' },
-  { why: 'all ran', tally: { passed: 120, failed: 1, skipped: [] }, is: '120 passed, 1 failed' },
+  {
+    why: 'all ran',
+    tally: { passed: 120, failures: [{ where: 'a', error: 'e' }], skipped: [] },
+    is: '120 passed, 1 failed',
+  },
   {
     why: 'a file counts once, however many tests it has; each obstacle is named once, and what is so everywhere last',
     tally: {
       passed: 3,
-      failed: 0,
+      failures: [],
       skipped: [
         skipped('e.test.ts', 'one', 'TAINTKEEPER_SCREENSHOTS is not set', true),
         skipped('a.test.ts', 'one', 'etcd 3.6.8: not served', true),
@@ -34,9 +38,13 @@ it.each([
 });
 
 it('two runs are counted as one', () => {
-  const one = { passed: 1, failed: 2, skipped: [skipped('a', 'x', 'o')] };
-  const other = { passed: 10, failed: 20, skipped: [skipped('b', 'y', 'o')] };
-  expect(addTallies(one, other)).toEqual({ passed: 11, failed: 22, skipped: [...one.skipped, ...other.skipped] });
+  const one = { passed: 1, failures: [{ where: 'a', error: 'e' }], skipped: [skipped('a', 'x', 'o')] };
+  const other = { passed: 10, failures: [{ where: 'b', error: 'f' }], skipped: [skipped('b', 'y', 'o')] };
+  expect(addTallies(one, other)).toEqual({
+    passed: 11,
+    failures: [...one.failures, ...other.failures],
+    skipped: [...one.skipped, ...other.skipped],
+  });
 });
 
 it.each([
@@ -51,4 +59,12 @@ it.each([
   { obstacle: 'no reason is given', expected: false },
 ])('$obstacle: CI does without it? $expected', ({ obstacle, expected }) => {
   expect(isExpected(obstacle)).toBe(expected);
+});
+
+it('of each failed test, the list has the name and the first lines of the error', () => {
+  const error = ['Error: timed out', '', 'one', 'two', 'three', 'four', 'five'].join('\n');
+  expect(failureList([{ where: 'a.test.ts > x', error }])).toBe(
+    '\nfailed:\n  a.test.ts > x\n    Error: timed out\n    one\n    two\n    three\n    four\n',
+  );
+  expect(failureList([])).toBe('');
 });
