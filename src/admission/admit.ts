@@ -2,6 +2,7 @@ import type { Operation } from 'fast-json-patch';
 import jsonPatch from 'fast-json-patch';
 import { judgeDaemonSet } from '../judge/daemon-set.ts';
 import { allow, type Decision, type Phase, type Violation } from '../judge/decision.ts';
+import { withEstablished } from '../judge/memory.ts';
 import { judgeNode } from '../judge/node.ts';
 import type { NodeRecord } from '../judge/node-return.ts';
 import { owedTaints } from '../judge/node-return.ts';
@@ -69,7 +70,7 @@ function judgeNodeRequest(
     const owed = owedTo(object, node, policies, former);
     return judged(object, judgeNode({ operation: 'CREATE', phase, requester, node, owed }, policies));
   }
-  const oldNode = viewNode(asNode(request.oldObject, ['request', 'oldObject']), name);
+  const oldNode = withEstablished(viewNode(asNode(request.oldObject, ['request', 'oldObject']), name));
   return judged(object, judgeNode({ operation: 'UPDATE', phase, requester, node, oldNode }, policies));
 }
 

@@ -8,6 +8,7 @@ import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { type Reviewable, reviewablesOf, updatesBetween } from '../files/reviewables.ts';
 import { InputError } from '../files/text-files.ts';
 import { notesOfUnsettled, wildcardNotes } from '../judge/findings.ts';
+import { withEstablished } from '../judge/memory.ts';
 import { printable } from '../kubernetes/text.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
@@ -89,7 +90,7 @@ async function readPolicies(paths: readonly string[] | undefined): Promise<Polic
 function notesOf({ operation, resource, name, object, oldObject }: AdmissionRequest, policies: PolicySet): string[] {
   if (operation !== 'UPDATE' || resource.resource !== 'nodes') return [];
   const [before, after] = [oldObject, object].map((node) => viewNode(asNode(node, []), name ?? ''));
-  const notes = before && after ? notesOfUnsettled(before, after, policies.taintPolicies) : [];
+  const notes = before && after ? notesOfUnsettled(withEstablished(before), after, policies.taintPolicies) : [];
   return notes.map((note) => `nodes/${name}: ${note}`);
 }
 

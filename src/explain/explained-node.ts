@@ -1,5 +1,5 @@
 import { describeOwner } from '../controllers/managed-objects.ts';
-import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
+import { REMEMBERED_ANNOTATION, withEstablished } from '../judge/memory.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS, REMOVED_ANNOTATION } from '../judge/removal.ts';
 import { remainingText, STARTUP_TAINT_LIMIT_MS } from '../judge/startup-taints.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
@@ -68,10 +68,14 @@ export function explainedNode(
   leader?: LeaderOnNode,
 ): ExplainedNode {
   const node = asNode(object, []);
-  const explained = explainNode({ ...viewNode(node, name), room: roomOn(node) }, policiesIn(policies), {
-    audit: facts.audit,
-    isContested: leader?.isContested,
-  });
+  const explained = explainNode(
+    { ...withEstablished(viewNode(node, name)), room: roomOn(node) },
+    policiesIn(policies),
+    {
+      audit: facts.audit,
+      isContested: leader?.isContested,
+    },
+  );
   const announced = announcedAt(node);
   const startup = startupTaintsOf(node);
   const forMs = startup ? now - startup.since : 0;

@@ -1,7 +1,6 @@
 import { type Contradiction, contradictions } from '../judge/contradictions.ts';
-import { settledOn } from '../judge/memory.ts';
 import { type Circumstances, type Hindrance, type Loss, nodeDrift } from '../judge/node-drift.ts';
-import type { NodeView } from '../judge/node-view.ts';
+import type { EstablishedView } from '../judge/node-view.ts';
 import { isRemovalAllowed, isRequiredTaint, parseAllowedRemovals, requiredTaints } from '../judge/removal.ts';
 import { type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
@@ -104,14 +103,13 @@ export interface ExplainNodeOptions {
 
 /** Explains a node as it stands. */
 export function explainNode(
-  node: NodeView,
+  node: EstablishedView,
   policies: readonly Policy[],
   { audit = false, isContested }: ExplainNodeOptions = {},
 ): NodeExplanation {
   const declared = policies.filter((policy) => policy.kind === 'TaintPolicy');
   const compiled = compilePolicies(declared, { audit }).taintPolicies;
   const selecting = compiled.filter((policy) => policy.selectsNode(node.labels));
-  const isSettled = settledOn(node.remembered);
   const carried = node.taints.map((taint): TaintOnNode => {
     const saying = (fieldOf: (policy: CompiledTaintPolicy) => string | undefined) =>
       selecting.flatMap((policy): Say[] => {
@@ -119,7 +117,7 @@ export function explainNode(
         return field === undefined ? [] : [{ policy: policy.name, mode: policy.mode, field }];
       });
     const by = saying((policy) => policy.protectedBy(taint));
-    const holding = saying((policy) => policy.heldBy(taint, isSettled));
+    const holding = saying((policy) => policy.heldBy(taint, node.established));
     const guards = saying((policy) => policy.additionRestrictedBy(taint));
     const free = guards.length > 0 ? 'guarded' : 'free';
     const state = holding.length > 0 ? 'protected' : by.length > 0 ? 'settling' : free;
@@ -178,13 +176,12 @@ function missing(losses: readonly Loss[], present: ReadonlyMap<string, string>):
   };
 }
 
-function effectOf(entry: string, { taints, remembered }: NodeView, selecting: readonly CompiledTaintPolicy[]) {
+function effectOf(entry: string, { taints, established }: EstablishedView, selecting: readonly CompiledTaintPolicy[]) {
   const allowed = parseAllowedRemovals(entry);
-  const isSettled = settledOn(remembered);
   const holding = taints
     .filter((taint) => isRemovalAllowed(allowed, taint))
     .flatMap((taint) =>
-      selecting.filter((policy) => policy.mode !== 'Audit' && policy.heldBy(taint, isSettled) !== undefined),
+      selecting.filter((policy) => policy.mode !== 'Audit' && policy.heldBy(taint, established) !== undefined),
     );
   if (holding.length === 0) return 'idle';
   return holding.every(({ removableByAnnotation }) => removableByAnnotation) ? 'allowed' : 'forbidden';
@@ -193,16 +190,15 @@ function effectOf(entry: string, { taints, remembered }: NodeView, selecting: re
 /** What keeps a missing taint from being set: the value that the node carries, and what another policy requires. */
 function inTheWay(
   missed: Taint,
-  { taints, labels, remembered, allowRemoval }: NodeView,
+  { taints, labels, established, allowRemoval }: EstablishedView,
   selecting: readonly CompiledTaintPolicy[],
   rivals: readonly Contradiction[],
 ): Pick<TaintOnNode, 'kept' | 'contradiction'> {
   const text = formatTaint(missed);
   const rival = rivals.find(({ winner, loser }) => winner.text === text || loser.text === text);
   const taint = taints.find((one) => identity(one) === identity(missed));
-  const isSettled = settledOn(remembered);
   const holding = selecting.flatMap((policy) => {
-    const field = taint && policy.mode !== 'Audit' ? policy.heldBy(taint, isSettled) : undefined;
+    const field = taint && policy.mode !== 'Audit' ? policy.heldBy(taint, established) : undefined;
     return field === undefined ? [] : [{ policy, field }];
   });
   const closed = holding.find(({ policy }) => !policy.removableByAnnotation);
@@ -215,7 +211,7 @@ function inTheWay(
             ...(closed ? { closedBy: closed.policy.name } : {}),
             ...(isRemovalAllowed(parseAllowedRemovals(allowRemoval), taint) ? { isAnnounced: true } : {}),
             isRecorded:
-              isSettled(missed) && !requiredTaints(labels, selecting).some((want) => isRequiredTaint(missed, want)),
+              established(missed) && !requiredTaints(labels, selecting).some((want) => isRequiredTaint(missed, want)),
           },
         }
       : {}),

@@ -3,8 +3,7 @@ import { formatTaint, identity } from '../kubernetes/taint.ts';
 import { atMost, count } from '../kubernetes/text.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { TAINT_MODES } from '../policy/taint-policy.ts';
-import { settledOn } from './memory.ts';
-import type { NodeView } from './node-view.ts';
+import type { EstablishedView, NodeView } from './node-view.ts';
 
 const MAX_NAMED = 3;
 
@@ -85,7 +84,7 @@ function placeOf(nodes: readonly string[]): string {
 export function adviceOnChange(
   before: CompiledTaintPolicy | undefined,
   after: CompiledTaintPolicy,
-  nodes: readonly NodeView[],
+  nodes: readonly EstablishedView[],
 ): string[] {
   const left = before ? departuresBySelector(before, after, nodes) : [];
   if (left.length === 0) return [];
@@ -146,14 +145,13 @@ export function meetingOf(
 export function departuresBySelector(
   before: CompiledTaintPolicy,
   after: CompiledTaintPolicy,
-  nodes: readonly NodeView[],
+  nodes: readonly EstablishedView[],
 ): string[] {
   if (before.mode === 'Audit') return [];
   return nodes
-    .filter(({ labels, taints, remembered }) => {
+    .filter(({ labels, taints, established }) => {
       if (!before.selectsNode(labels) || after.selectsNode(labels)) return false;
-      const isSettled = settledOn(remembered);
-      return taints.some((taint) => before.heldBy(taint, isSettled) !== undefined);
+      return taints.some((taint) => before.heldBy(taint, established) !== undefined);
     })
     .map(({ name }) => name);
 }

@@ -9,9 +9,9 @@ import type { CompiledRecoveryPolicy } from '../policy/recovery-policy.ts';
 import { settleSecondsOf, type TaintPolicySpec, waitsToSettle } from '../policy/taint-policy.ts';
 import { restricts, type TaintRule } from '../policy/taint-rule.ts';
 import { type DaemonSetView, judgeDaemonSet } from './daemon-set.ts';
-import { REMEMBERED_ANNOTATION, settledOn } from './memory.ts';
+import { REMEMBERED_ANNOTATION } from './memory.ts';
 import { nodeDrift } from './node-drift.ts';
-import type { NodeView } from './node-view.ts';
+import type { EstablishedView, NodeView } from './node-view.ts';
 
 /** What the author of a valid policy should know of each key that means every taint. */
 export function wildcardNotes(policy: Policy): string[] {
@@ -29,16 +29,15 @@ export function wildcardNotesWithoutLeader(policy: Policy): string[] {
 
 /** Which taints an update takes off a node that would be protected, had they settled. */
 export function notesOfUnsettled(
-  oldNode: NodeView,
+  oldNode: EstablishedView,
   node: NodeView,
   policies: readonly CompiledTaintPolicy[],
 ): string[] {
-  const isSettled = settledOn(oldNode.remembered);
   const selecting = policies.filter((policy) => policy.selectsNode(oldNode.labels) || policy.selectsNode(node.labels));
   return droppedTaints(oldNode.taints, node.taints).flatMap((taint) =>
     selecting.flatMap((policy) => {
       const field = policy.protectedBy(taint);
-      if (field === undefined || policy.heldBy(taint, isSettled) !== undefined) return [];
+      if (field === undefined || policy.heldBy(taint, oldNode.established) !== undefined) return [];
       return [
         `taint ${formatTaint(taint)} may be removed: TaintPolicy ${policy.name} (${field}) protects it once ${REMEMBERED_ANNOTATION} lists it`,
       ];

@@ -3,7 +3,7 @@ import { formatTaint, identity, parseTaint, sameTaint, type Taint, valuesOf } fr
 import { policiesFor } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { oncePer } from '../runtime/once-per.ts';
-import type { NodeView } from './node-view.ts';
+import type { EstablishedView, NodeView } from './node-view.ts';
 
 /**
  * The annotation on a Node that says which protected taints it is to carry: those that it had when somebody last looked, without
@@ -42,6 +42,13 @@ export function settledOn(annotation: string | undefined = ''): (taint: Taint) =
     [...parts.slice(0, MAX_REMEMBERED), parts.slice(MAX_REMEMBERED).join(',')].map((one) => one.trim()),
   );
   return (taint) => entries.has(formatTaint(taint));
+}
+
+/** The node, with what its annotation says is established. */
+export function withEstablished<Node extends Pick<NodeView, 'remembered'>>(
+  node: Node,
+): Node & Pick<EstablishedView, 'established'> {
+  return { ...node, established: settledOn(node.remembered) };
 }
 
 /** Where nothing is known of a node, or it is new. */

@@ -1,7 +1,7 @@
 import { formatTaint, identity, type Taint, withTaints } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { allow, type Decision, type Outcome, patch } from './decision.ts';
-import { holdOn, NONE_SETTLED, protectionOn, remember, settledOn } from './memory.ts';
+import { holdOn, NONE_SETTLED, protectionOn, remember } from './memory.ts';
 import { announcements, binds, type Change, departureChange, namesOf, report } from './node-update-reports.ts';
 import { type DesiredNode, isNode, type NativeRecord, type NodeUpdate, nativeViolation } from './node-view.ts';
 import {
@@ -182,7 +182,7 @@ function records(
     admitted,
     rejected: takenOut,
     protects: protectionOn(labels, policies),
-    settles: holdOn(labels, policies, settledOn(oldNode.remembered)),
+    settles: holdOn(labels, policies, oldNode.established),
     room: roomBeside(removed, room),
   });
   return { removed, remembered };

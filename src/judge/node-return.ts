@@ -2,8 +2,8 @@ import { type Machine, sameMachine } from '../kubernetes/machine.ts';
 import { identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import { isLegible, MAX_REMEMBERED, parseRemembered, remember, settledOn } from './memory.ts';
-import type { NodeView, OwedTaint } from './node-view.ts';
+import { isLegible, MAX_REMEMBERED, parseRemembered, remember } from './memory.ts';
+import type { EstablishedView, NodeView, OwedTaint } from './node-view.ts';
 import { isRemovalAllowed, parseAllowedRemovals } from './removal.ts';
 
 /** The NodeTaintRecord of a node: what is kept outside of the Node, in case that the Node is deleted. */
@@ -31,7 +31,7 @@ export interface RecordedTaint extends Taint {
 }
 
 /** A Node that exists, as records are made of it. */
-export interface RecordedNode extends NodeView {
+export interface RecordedNode extends EstablishedView {
   readonly uid: string;
   readonly machine: Machine;
 }
@@ -137,12 +137,11 @@ export function recordOf(
 
 /** @param kept taints that are kept though none of these policies wants them */
 function survivingOn(
-  { taints, remembered, allowRemoval: announced }: RecordedNode,
+  { taints, remembered, allowRemoval: announced, established }: RecordedNode,
   policies: readonly CompiledTaintPolicy[],
   kept: readonly RecordedTaint[],
 ): RecordedTaint[] {
   const carried = valuesOf(taints);
-  const isSettled = settledOn(remembered);
   const allowed = parseAllowedRemovals(announced);
   const lost = parseRemembered(remembered).filter(
     (taint) => !carried.has(identity(taint)) && !isRemovalAllowed(allowed, taint),
@@ -151,7 +150,7 @@ function survivingOn(
     .map(({ key, value, effect }) => ({ key, value: value ?? '', effect }))
     .filter((taint) => isLegible(taint) && !isTransientTaintKey(taint.key))
     .flatMap((taint): RecordedTaint[] => {
-      const asking = policies.filter((policy) => policy.heldBy(taint, isSettled) !== undefined);
+      const asking = policies.filter((policy) => policy.heldBy(taint, established) !== undefined);
       if (asking.length > 0) return [{ ...taint, policies: namesOf(asking) }];
       const before = kept.find((one) => identity(one) === identity(taint) && one.value === taint.value);
       return before ? [{ ...taint, policies: before.policies }] : [];

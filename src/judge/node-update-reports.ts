@@ -5,7 +5,6 @@ import { atMost } from '../kubernetes/text.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { type Outcome, taintViolation, type Violation } from './decision.ts';
-import { settledOn } from './memory.ts';
 import type { NodeUpdate } from './node-view.ts';
 import { ALLOW_REMOVAL_ANNOTATION, isRemovalAllowed, parseAllowedRemovals, unreadableEntries } from './removal.ts';
 import { type Departure, MAX_JUDGED, type Protection, type Ruling } from './rulings.ts';
@@ -216,10 +215,9 @@ function protections(
   taints: readonly Taint[],
   { oldNode }: Pick<NodeUpdate, 'oldNode'>,
 ) {
-  const isSettled = settledOn(oldNode.remembered);
   return policies.flatMap((policy) =>
     taints.flatMap((taint) => {
-      const field = policy.heldBy(taint, isSettled);
+      const field = policy.heldBy(taint, oldNode.established);
       return field === undefined ? [] : [{ policy, taint, field }];
     }),
   );

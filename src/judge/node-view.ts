@@ -30,6 +30,12 @@ export interface NodeView {
   readonly restored?: string | undefined;
 }
 
+/** A Node, and which of its taints are established. */
+export interface EstablishedView extends NodeView {
+  /** Whether taintkeeper has recorded the taint: a pattern protects only those, and restoring one is not an addition. */
+  established(this: void, taint: Taint): boolean;
+}
+
 /** What mutation makes of a Node: the rest of the object stays as it is. */
 export interface DesiredNode {
   readonly taints: readonly Taint[];
@@ -41,7 +47,7 @@ export interface DesiredNode {
 
 export interface NodeUpdate extends Request {
   readonly operation: 'UPDATE';
-  readonly oldNode: NodeView;
+  readonly oldNode: EstablishedView;
 }
 
 export interface NodeCreation extends Request {

@@ -1,7 +1,6 @@
 import { identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import { settledOn } from './memory.ts';
-import type { NodeView } from './node-view.ts';
+import type { EstablishedView } from './node-view.ts';
 
 /** A taint that a node carries and a policy requires there. */
 export interface RequiredTaint {
@@ -24,16 +23,15 @@ export type KeptReason =
  * @param others the policies that stay in force
  */
 export function requiredTaintsOn(
-  node: Pick<NodeView, 'labels' | 'taints' | 'remembered'>,
+  node: Pick<EstablishedView, 'labels' | 'taints' | 'established'>,
   policy: CompiledTaintPolicy,
   others: readonly CompiledTaintPolicy[],
 ): RequiredTaint[] {
   const values = valuesOf(policy.atRegistration.map(({ value: { taint } }) => taint));
-  const isEstablished = settledOn(node.remembered);
   const protectorOf = (taint: Taint) =>
     others.find(
       (other) =>
-        other.mode !== 'Audit' && other.selectsNode(node.labels) && other.heldBy(taint, isEstablished) !== undefined,
+        other.mode !== 'Audit' && other.selectsNode(node.labels) && other.heldBy(taint, node.established) !== undefined,
     );
   return node.taints
     .filter((taint) => values.has(identity(taint)))

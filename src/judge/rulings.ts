@@ -2,8 +2,7 @@ import { droppedTaints, identity, sameTaint, type Taint, valuesOf } from '../kub
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
-import { settledOn } from './memory.ts';
-import type { NodeUpdate, NodeView } from './node-view.ts';
+import type { EstablishedView, NodeUpdate, NodeView } from './node-view.ts';
 import {
   isRemovalAllowed,
   isRequiredTaint,
@@ -94,9 +93,11 @@ export function dropRulings(
 ): Ruling[] {
   const allows = annotationCheck(request);
   // As with a release: no single write can take a taint out of the memory and off the node.
-  const isSettled = settledOn(request.oldNode.remembered);
+  const { established } = request.oldNode;
   const exempting = exemptingAmong(policies, request);
-  return dropped.map((taint) => rule(taint, policies, exempting, (policy) => policy.heldBy(taint, isSettled), allows));
+  return dropped.map((taint) =>
+    rule(taint, policies, exempting, (policy) => policy.heldBy(taint, established), allows),
+  );
 }
 
 /**
@@ -118,9 +119,8 @@ export function additionRulings(request: NodeUpdate, policies: readonly Compiled
     }),
     ({ taint }) => identity(taint),
   );
-  const isRemembered = settledOn(oldNode.remembered);
   const isWanted = (taint: Taint) =>
-    isRemembered(taint) || (lacking.get(identity(taint)) ?? []).some((want) => isRequiredTaint(taint, want));
+    oldNode.established(taint) || (lacking.get(identity(taint)) ?? []).some((want) => isRequiredTaint(taint, want));
   const exempting = exemptingAmong(policies, request);
   return droppedTaints(node.taints, oldNode.taints)
     .filter((taint) => !isWanted(taint))
@@ -202,12 +202,11 @@ export function departures(
   );
   if (left.length === 0) return [];
   const allowed = parseAllowedRemovals(oldNode.allowRemoval);
-  const isSettled = settledOn(oldNode.remembered);
   const beyond = node.taints[MAX_JUDGED];
   return left.flatMap((policy) =>
     node.taints.slice(0, MAX_JUDGED + 1).flatMap((taint) => {
       const restricting = taint === beyond ? policy.unselectionRules[0]?.field : policy.unselectionRestrictedBy(taint);
-      const field = restricting ?? (taint === beyond ? undefined : policy.heldBy(taint, isSettled));
+      const field = restricting ?? (taint === beyond ? undefined : policy.heldBy(taint, oldNode.established));
       if (field === undefined) return [];
       const isRemovableByAnnotation = policy.removableByAnnotation || policy.wouldAllowByAnnotation;
       const isAllowed = taint !== beyond && isRemovableByAnnotation && isRemovalAllowed(allowed, taint);
@@ -245,7 +244,7 @@ export interface Watching {
  * policy lets anybody: all that the node remembers was let in, and what it is to have is no intruder.
  */
 export function arrivals(
-  node: NodeView,
+  node: EstablishedView,
   policies: readonly CompiledTaintPolicy[],
   { cameUnder, isContested }: Watching,
 ): Arrival[] {
@@ -253,9 +252,8 @@ export function arrivals(
   const guarding = binding.filter(({ additionRules }) => additionRules.length > 0);
   if (guarding.length === 0) return [];
   const wanted = requiredTaints(node.labels, policies);
-  const isRemembered = settledOn(node.remembered);
   const isExpected = (taint: Taint) =>
-    isTransientTaintKey(taint.key) || isRemembered(taint) || wanted.some((want) => isRequiredTaint(taint, want));
+    isTransientTaintKey(taint.key) || node.established(taint) || wanted.some((want) => isRequiredTaint(taint, want));
   return node.taints.flatMap((taint): Arrival[] => {
     const by = guarding.flatMap((policy) => {
       const field = policy.additionRestrictedBy(taint);
@@ -269,7 +267,7 @@ export function arrivals(
     const restoring = by.filter(({ policy }) => policy.mode === 'Restore');
     if (restoring.length === 0) return 'mode';
     if (restoring.every(({ policy }) => policy.exemptsAnybody)) return 'owners';
-    if (binding.some((policy) => policy.heldBy(taint, isRemembered) !== undefined)) return 'held';
+    if (binding.some((policy) => policy.heldBy(taint, node.established) !== undefined)) return 'held';
     return isContested(taint) ? 'contested' : undefined;
   }
 }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ClusterNode } from '../controllers/sources.ts';
-import { settledOn } from '../judge/memory.ts';
+import { withEstablished } from '../judge/memory.ts';
 import { type Loss, nodeDrift } from '../judge/node-drift.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -78,9 +78,12 @@ function rowOf(
   const lost = new Map(losses.toReversed().map((loss) => [`${loss.policy.name} ${loss.field}`, loss]));
   const excused = new Set(removed.map(({ policy, field }) => `${policy.name} ${field}`));
   const carried = valuesOf(node.taints);
-  const isSettled = settledOn(node.remembered);
+  const { established } = withEstablished(node);
   const kept = new Map(
-    [...selecting].map((policy) => [policy.name, new Set(node.taints.map((taint) => policy.heldBy(taint, isSettled)))]),
+    [...selecting].map((policy) => [
+      policy.name,
+      new Set(node.taints.map((taint) => policy.heldBy(taint, established))),
+    ]),
   );
   const notes: number[] = [];
   const cells = columns.map((column): NodeCell => {

@@ -7,6 +7,7 @@ import { listFew } from '../cluster/watch/list-pages.ts';
 import { type ClusterSurvey, projectNode } from '../controllers/sources.ts';
 import { adviceAmong, adviceOnChange } from '../judge/contradictions.ts';
 import { adviceOn } from '../judge/findings.ts';
+import { withEstablished } from '../judge/memory.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { presentableWarnings } from '../kubernetes/text.ts';
 import { parseStoredPolicy } from '../policy/policy.ts';
@@ -56,7 +57,7 @@ export function policyAdvice({ client, survey, policies, log }: AdviceOptions): 
     const before = oldObject === undefined || oldObject === null ? undefined : taintPolicyIn(oldObject);
     const others = policies().taintPolicies.filter(({ name }) => name !== policy.name);
     return presentableWarnings([
-      ...adviceOnChange(before, policy, nodes),
+      ...adviceOnChange(before, policy, nodes.map(withEstablished)),
       ...adviceAmong(policy, others, nodes),
       ...adviceOn(policy, nodes),
     ]);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Admission, admit, judge } from '../../src/admission/admit.ts';
 import type { AdmissionRequest } from '../../src/admission/review.ts';
 import type { Decision, Outcome } from '../../src/judge/decision.ts';
-import { REMEMBERED_ANNOTATION, settledOn } from '../../src/judge/memory.ts';
+import { REMEMBERED_ANNOTATION, settledOn, withEstablished } from '../../src/judge/memory.ts';
 import type { NodeView } from '../../src/judge/node-view.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../src/judge/removal.ts';
 import { additionRulings } from '../../src/judge/rulings.ts';
@@ -356,7 +356,13 @@ function isAgainstFail(
     return spec !== undefined && 'taints' in spec && failurePolicyOf(spec, policy.mode) === 'Fail';
   });
   const binding = failing.filter((policy) => !policy.exempts(requester));
-  const update = { operation: 'UPDATE', phase: 'validate', requester, node, oldNode } as const;
+  const update = {
+    operation: 'UPDATE',
+    phase: 'validate',
+    requester,
+    node,
+    oldNode: withEstablished(oldNode),
+  } as const;
   const selects = (policy: CompiledTaintPolicy, ...nodes: NodeView[]) =>
     nodes.some(({ labels }) => policy.selectsNode(labels));
   const dropped = droppedTaints(oldNode.taints, node.taints);

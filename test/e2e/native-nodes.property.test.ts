@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { type Admission, admit, judge } from '../../src/admission/admit.ts';
 import type { AdmissionRequest } from '../../src/admission/review.ts';
 import type { Outcome } from '../../src/judge/decision.ts';
-import { parseRemembered, REMEMBERED_ANNOTATION } from '../../src/judge/memory.ts';
+import { parseRemembered, REMEMBERED_ANNOTATION, withEstablished } from '../../src/judge/memory.ts';
 import { parseRestored, RESTORED_ANNOTATION } from '../../src/judge/node-view.ts';
 import { ALLOW_REMOVAL_ANNOTATION, parseRemoved, REMOVED_ANNOTATION } from '../../src/judge/removal.ts';
 import { additionRulings, isForbidden } from '../../src/judge/rulings.ts';
@@ -181,7 +181,7 @@ function remembered(
   if (!node || !oldNode) throw new Error('no nodes');
   const requester = { username: userInfo.username ?? '', groups: userInfo.groups ?? [] };
   const rejected = additionRulings(
-    { operation: 'UPDATE', phase: 'mutate', requester, node, oldNode },
+    { operation: 'UPDATE', phase: 'mutate', requester, node, oldNode: withEstablished(oldNode) },
     taintPolicies.filter((policy) => [node, oldNode].some(({ labels }) => policy.selectsNode(labels))),
   )
     .filter(isForbidden)

@@ -3,6 +3,7 @@ import { type ApiError, isFinal, isForbidden, isNotFound } from '../../cluster/c
 import { NODE_RECORDS, type StoredRecord } from '../../cluster/node-records.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import { withEstablished } from '../../judge/memory.ts';
 import { type NodeRecord, owedTaints, recordOf } from '../../judge/node-return.ts';
 import type { OwedTaint } from '../../judge/node-view.ts';
 import { UNKNOWN_MACHINE } from '../../kubernetes/machine.ts';
@@ -131,7 +132,7 @@ export function startNodeRecords(context: NodeRecordsContext, onOwed: (name: str
   function take(known: Map<string, NodeRecord>, name: string): void {
     const before = known.get(name);
     const entry = nodes.get(name);
-    const node = entry && { ...entry.value, uid: entry.uid, machine: machineIn(entry) };
+    const node = entry && { ...withEstablished(entry.value), uid: entry.uid, machine: machineIn(entry) };
     const forgets = policies.isComplete('TaintPolicy') && performance.now() - policiesSince >= FORGET_MS;
     const computed = recordOf(before, node, { policies: compiled(), now: now(), forgets });
     if (before && entry && before.uid !== entry.uid) tell(before, entry);

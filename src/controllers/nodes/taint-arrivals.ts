@@ -1,5 +1,5 @@
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import { settledOn } from '../../judge/memory.ts';
+import { settledOn, withEstablished } from '../../judge/memory.ts';
 import { type Arrival, arrivals } from '../../judge/rulings.ts';
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../../kubernetes/transient-taints.ts';
@@ -91,7 +91,7 @@ export function trackTaintArrivals(now: () => number = () => performance.now()):
     find(node, policies, isContested) {
       const guards = guardsOn(node);
       if (guards === undefined) return [];
-      return arrivals(node.value, policies, {
+      return arrivals(withEstablished(node.value), policies, {
         isContested,
         cameUnder(policy, taint) {
           const guard = guards.get(guardOf(policy));

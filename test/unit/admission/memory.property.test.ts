@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/admission/admit.ts';
-import { NONE_SETTLED, parseRemembered, readsRecords, settledOn } from '../../../src/judge/memory.ts';
+import { NONE_SETTLED, parseRemembered, readsRecords, settledOn, withEstablished } from '../../../src/judge/memory.ts';
 import { additionRulings, isAdmitted, isForbidden } from '../../../src/judge/rulings.ts';
 import { droppedTaints, formatTaint, sameTaint, type Taint, withTaints } from '../../../src/kubernetes/taint.ts';
 import { type NodeState, nodeCases, nodeCreation, nodeObject, nodeUpdate, toNodeCase, viewOf } from './node-cases.ts';
@@ -47,7 +47,7 @@ describe('a Node, whatever the policies,', () => {
         const update = {
           ...({ operation: 'UPDATE', phase: 'mutate', requester: user } as const),
           node: viewOf(nodeObject(after)),
-          oldNode: viewOf(nodeObject(before)),
+          oldNode: withEstablished(viewOf(nodeObject(before))),
         };
         const selecting = compiled.taintPolicies.filter((policy) =>
           [before, after].some(({ labels }) => policy.selectsNode(labels)),

@@ -3,6 +3,7 @@ import { explanationText } from '../../../src/cli/explain.ts';
 import { wordsOfNode } from '../../../src/explain/explained-node.ts';
 import { explainNode } from '../../../src/explain/node-explanation.ts';
 import type { Cell } from '../../../src/explain/sections.ts';
+import { withEstablished } from '../../../src/judge/memory.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import type { TaintPolicy } from '../../../src/policy/policy.ts';
@@ -15,7 +16,7 @@ const PRESENT = { ...GPU, ensure: 'Always' } as const;
 
 function explain(node: NodeView, specs: Record<string, TaintPolicySpec>) {
   const policies = Object.entries(specs).map(([name, spec]): TaintPolicy => ({ kind: 'TaintPolicy', name, spec }));
-  return explainNode(node, policies);
+  return explainNode(withEstablished(node), policies);
 }
 
 /** One line a taint: what it is, how it stands, the policies, and the hindrance in brackets. */
@@ -126,14 +127,14 @@ describe('each taint of a node', () => {
 
 it('is in mode Audit where taintkeeper runs with --audit, and nothing is restored', () => {
   const policies: TaintPolicy[] = [{ kind: 'TaintPolicy', name: 'a', spec: rule('Restore', PRESENT) }];
-  const { audit, taints } = explainNode(nodeOf([]), policies, { audit: true });
+  const { audit, taints } = explainNode(withEstablished(nodeOf([])), policies, { audit: true });
   expect({ audit, taints }).toMatchObject({ audit: true, taints: [{ by: [{ mode: 'Audit' }], hindrance: 'mode' }] });
 });
 
 it('tells a missing taint from one that is there with another value', () => {
   const policies: TaintPolicy[] = [{ kind: 'TaintPolicy', name: 'a', spec: rule('Audit', PRESENT) }];
   const otherValue = (node: NodeView) =>
-    explainNode(node, policies).taints.find(({ state }) => state === 'missing')?.otherValue;
+    explainNode(withEstablished(node), policies).taints.find(({ state }) => state === 'missing')?.otherValue;
   expect(otherValue(nodeOf([]))).toBe(false);
   expect(otherValue(nodeOf([{ ...GPU, value: 'other' }]))).toBe(true);
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { contradictions, departuresBySelector } from '../../../src/judge/contradictions.ts';
+import { withEstablished } from '../../../src/judge/memory.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
 import { nodeOf } from './node-drifts.ts';
@@ -74,7 +75,8 @@ describe('contradictions of required values', () => {
 });
 
 describe('a selector that is changed', () => {
-  const carrying = nodes.map((node) => ({
+  const established = nodes.map(withEstablished);
+  const carrying = established.map((node) => ({
     ...node,
     taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule' }],
   }));
@@ -88,7 +90,7 @@ describe('a selector that is changed', () => {
     const before = policy(required('gpu', on({ pool: 'gpu' })));
     const after = policy(required('gpu', on({ zone: 'a' })));
     expect(departuresBySelector(before, after, carrying)).toEqual(['n1']);
-    expect(departuresBySelector(before, after, nodes)).toEqual([]);
+    expect(departuresBySelector(before, after, established)).toEqual([]);
     expect(departuresBySelector(after, before, carrying)).toEqual([]);
   });
 

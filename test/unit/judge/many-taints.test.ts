@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { withEstablished } from '../../../src/judge/memory.ts';
 import { judgeNode } from '../../../src/judge/node.ts';
 import type { NodeUpdate } from '../../../src/judge/node-view.ts';
 import { MAX_COMPARED, MAX_JUDGED } from '../../../src/judge/rulings.ts';
@@ -9,9 +10,8 @@ import { policySet } from '../policy/policies.ts';
 const PROTECTED: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const others = (count: number): Taint[] =>
   Array.from({ length: count }, (_, n) => ({ key: `example.com/${n}`, effect: 'NoSchedule' }));
-const node = (taints: readonly Taint[], labels = {}) => ({
-  ...{ name: 'n', labels, taints, allowRemoval: undefined, remembered: undefined },
-});
+const node = (taints: readonly Taint[], labels = {}) =>
+  withEstablished({ name: 'n', labels, taints, allowRemoval: undefined, remembered: undefined });
 
 const judged = (
   spec: Partial<TaintPolicySpec>,

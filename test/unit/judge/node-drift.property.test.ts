@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { evictingTaints } from '../../../src/evictions/eviction-pace.ts';
-import { parseRemembered } from '../../../src/judge/memory.ts';
+import { parseRemembered, withEstablished } from '../../../src/judge/memory.ts';
 import { judgeNode } from '../../../src/judge/node.ts';
 import { type Loss, type NodeDrift, nodeDrift } from '../../../src/judge/node-drift.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
@@ -62,7 +62,12 @@ it('a loss that is left alone is found again', () => {
 it('a repair passes admission as it is, whoever sends it', () => {
   const requester = { username: 'nobody', groups: [] };
   always((oldNode, policies) => {
-    const update = { operation: 'UPDATE', requester, oldNode, node: repaired(oldNode, policies) } as const;
+    const update = {
+      operation: 'UPDATE',
+      requester,
+      oldNode: withEstablished(oldNode),
+      node: repaired(oldNode, policies),
+    } as const;
     expect(judgeNode({ ...update, phase: 'mutate' }, policies).verdict).toBe('allow');
     expect(judgeNode({ ...update, phase: 'validate' }, policies).verdict).toBe('allow');
   });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { withEstablished } from '../../../src/judge/memory.ts';
 import { judgeNode } from '../../../src/judge/node.ts';
 import { nodeDrift } from '../../../src/judge/node-drift.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
@@ -26,7 +27,10 @@ const RESTORE = policySet({ taint: { p: exempting('Restore') } });
 /** The node once mutation has had its say. */
 function updated(policies: PolicySet, oldNode: NodeView, change: Partial<NodeView>, requester = AUTOSCALER): NodeView {
   const node = { ...oldNode, ...change };
-  const decision = judgeNode({ operation: 'UPDATE', phase: 'mutate', requester, oldNode, node }, policies);
+  const decision = judgeNode(
+    { operation: 'UPDATE', phase: 'mutate', requester, oldNode: withEstablished(oldNode), node },
+    policies,
+  );
   return decision.verdict === 'patch' ? { ...node, ...decision.desired } : node;
 }
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { withEstablished } from '../../../src/judge/memory.ts';
 import {
   MAX_RECORDED_TAINTS,
   type NodeRecord,
@@ -58,7 +59,7 @@ function protecting(key: string, pool?: string) {
 }
 
 function asRecorded({ uid, pool, taints, remembered, machine }: SeenNode): RecordedNode {
-  return {
+  return withEstablished({
     name: 'n1',
     uid,
     labels: { pool },
@@ -66,7 +67,7 @@ function asRecorded({ uid, pool, taints, remembered, machine }: SeenNode): Recor
     remembered: remembered?.map(formatTaint).join(', '),
     allowRemoval: undefined,
     machine,
-  };
+  });
 }
 
 /** As a leader reads it that has just begun. */

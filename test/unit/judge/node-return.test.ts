@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Phase } from '../../../src/judge/decision.ts';
+import { withEstablished } from '../../../src/judge/memory.ts';
 import { judgeNode } from '../../../src/judge/node.ts';
 import {
   type NodeRecord,
@@ -46,7 +47,7 @@ function nodeOf({
   allowRemoval,
   machine = MACHINE,
 }: Node): RecordedNode {
-  return { name: 'n1', uid, labels, taints, allowRemoval, remembered, machine };
+  return withEstablished({ name: 'n1', uid, labels, taints, allowRemoval, remembered, machine });
 }
 
 const at = ({ taintPolicies }: PolicySet, now = START, forgets = true) => ({ policies: taintPolicies, now, forgets });

@@ -1,4 +1,5 @@
 import type { Decision } from '../../../src/judge/decision.ts';
+import { withEstablished } from '../../../src/judge/memory.ts';
 import { judgeNode } from '../../../src/judge/node.ts';
 import type { DesiredNode } from '../../../src/judge/node-view.ts';
 import type { StringMap } from '../../../src/kubernetes/label-selector.ts';
@@ -55,10 +56,10 @@ export function judgeUpdate(policies: PolicySet, phase: 'mutate' | 'validate', u
       operation: 'UPDATE',
       phase,
       requester,
-      oldNode: {
+      oldNode: withEstablished({
         ...{ name: 'n1', labels: oldLabels, taints: before },
         ...{ allowRemoval: oldAllowRemoval, remembered: oldRemembered, removed: oldRemoved, restored: oldRestored },
-      },
+      }),
       node: {
         ...{ name: 'n1', labels: newLabels, taints: after },
         ...{ allowRemoval: newRelease, remembered: newRemembered, removed: newRemoved, restored: newRestored },

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { withEstablished } from '../../../src/judge/memory.ts';
 import { requiredTaintsOn } from '../../../src/judge/required-taints.ts';
 import { policySet } from '../policy/policies.ts';
 
@@ -19,11 +20,8 @@ const pool = policySet({
 }).taintPolicies[0];
 if (!pool) throw new Error('there is a policy');
 
-const node = (taints: object[], labels: Record<string, string> = { pool: 'gpu' }, remembered?: string) => ({
-  labels,
-  taints: taints as { key: string; value?: string; effect: string }[],
-  remembered,
-});
+const node = (taints: object[], labels: Record<string, string> = { pool: 'gpu' }, remembered?: string) =>
+  withEstablished({ labels, taints: taints as { key: string; value?: string; effect: string }[], remembered });
 
 const keptOn = (on: ReturnType<typeof node>, others: Parameters<typeof requiredTaintsOn>[2] = []) =>
   requiredTaintsOn(on, pool, others).map(({ taint, kept }) => [taint.key, kept]);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Phase } from '../../../src/judge/decision.ts';
+import { withEstablished } from '../../../src/judge/memory.ts';
 import { judgeNode } from '../../../src/judge/node.ts';
 import { nodeDrift } from '../../../src/judge/node-drift.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
@@ -29,7 +30,10 @@ const register = (set: PolicySet, taints: readonly Taint[] = [], phase: Phase = 
   judgeNode({ operation: 'CREATE', phase, requester: KUBELET, node: nodeWith(taints) }, set);
 
 const update = (set: PolicySet, before: NodeView, taints: readonly Taint[], phase: Phase) =>
-  judgeNode({ operation: 'UPDATE', phase, requester: AGENT, oldNode: before, node: { ...before, taints } }, set);
+  judgeNode(
+    { operation: 'UPDATE', phase, requester: AGENT, oldNode: withEstablished(before), node: { ...before, taints } },
+    set,
+  );
 
 describe('a startup taint', () => {
   it.each(['Deny', 'Restore'] as const)('is set when a node registers, in mode %s', (mode) => {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { notesOfUnsettled, wildcardNotes, wildcardNotesWithoutLeader } from '../../../src/judge/findings.ts';
+import { withEstablished } from '../../../src/judge/memory.ts';
 import type { TaintPolicy } from '../../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
@@ -66,7 +67,7 @@ it('says of an update which taints go only because they have not settled', () =>
   });
   const b = { key: 'b', effect: 'NoSchedule' };
   const notes = (remembered?: string) =>
-    notesOfUnsettled(nodeOf([gpu, other, b], { remembered }), nodeOf([]), taintPolicies);
+    notesOfUnsettled(withEstablished(nodeOf([gpu, other, b], { remembered })), nodeOf([]), taintPolicies);
   const note = (text: string) =>
     `taint ${text} may be removed: TaintPolicy all (spec.taints[0]) protects it once taintkeeper.dev/remembered lists it`;
   expect(notes('b:NoSchedule')).toEqual([note('dedicated=gpu:NoSchedule')]);
