@@ -11,7 +11,7 @@ import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { InputError } from '../files/text-files.ts';
 import { withEstablished } from '../judge/memory.ts';
 import type { NodeView } from '../judge/node-view.ts';
-import { type KeptReason, type RequiredTaint, requiredTaintsOn } from '../judge/required-taints.ts';
+import { type CarriedTaint, type KeptReason, requiredTaintsOn } from '../judge/required-taints.ts';
 import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
 import { count, printable } from '../kubernetes/text.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
@@ -40,7 +40,7 @@ interface TaintedNode {
 }
 
 /** What became of a taint. */
-interface CleanedTaint extends RequiredTaint {
+interface CleanedTaint extends CarriedTaint {
   readonly node: string;
   /** `removable`: it would be removed with --yes. */
   readonly result: 'removed' | 'removable' | 'kept' | 'failed';
@@ -111,7 +111,7 @@ async function cleanTaints(options: CleanupTaintsOptions): Promise<CleanedTaint[
         problem = await removeTaints(client, tainted, planOf);
       }
       cleaned.push(...plan.map((taint): CleanedTaint => ({ ...taint, node: tainted.node.name, ...resultOf(taint) })));
-      function resultOf({ kept }: RequiredTaint): Pick<CleanedTaint, 'result' | 'problem'> {
+      function resultOf({ kept }: CarriedTaint): Pick<CleanedTaint, 'result' | 'problem'> {
         if (kept) return { result: 'kept' };
         if (!yes) return { result: 'removable' };
         return problem === undefined ? { result: 'removed' } : { result: 'failed', problem };
@@ -156,7 +156,7 @@ function refuseWhileRequired(inCluster: readonly PolicyObject[], name: string): 
 async function removeTaints(
   client: ApiClient,
   first: TaintedNode,
-  planOf: (tainted: TaintedNode) => readonly RequiredTaint[],
+  planOf: (tainted: TaintedNode) => readonly CarriedTaint[],
 ): Promise<string | undefined> {
   try {
     await patchGuarded(client, {

@@ -3,7 +3,7 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { EstablishedView } from './node-view.ts';
 
 /** A taint that a node carries and a policy requires there. */
-export interface RequiredTaint {
+export interface CarriedTaint {
   readonly taint: Taint;
   /** Why it cannot be removed; undefined where it can. */
   readonly kept: KeptReason | undefined;
@@ -26,7 +26,7 @@ export function requiredTaintsOn(
   node: Pick<EstablishedView, 'labels' | 'taints' | 'established'>,
   policy: CompiledTaintPolicy,
   others: readonly CompiledTaintPolicy[],
-): RequiredTaint[] {
+): CarriedTaint[] {
   const values = valuesOf(policy.atRegistration.map(({ value: { taint } }) => taint));
   const protectorOf = (taint: Taint) =>
     others.find(
@@ -35,7 +35,7 @@ export function requiredTaintsOn(
     );
   return node.taints
     .filter((taint) => values.has(identity(taint)))
-    .map((taint): RequiredTaint => {
+    .map((taint): CarriedTaint => {
       if (values.get(identity(taint)) !== (taint.value ?? '')) return { taint, kept: { reason: 'OtherValue' } };
       if (!policy.selectsNode(node.labels)) return { taint, kept: { reason: 'NotSelected' } };
       const by = protectorOf(taint)?.name;

@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox';
 import * as Type from 'typebox';
 import { Settings } from 'typebox/system';
 import * as Value from 'typebox/value';
+import { pointerNames } from '../kubernetes/json-pointer.ts';
 import {
   DNS_SUBDOMAIN,
   DNS_SUBDOMAIN_LENGTH,
@@ -163,8 +164,7 @@ export function unknownFieldsIn(schema: TSchema, value: unknown, path: Path = []
 function fromPointer(pointer: string, root: unknown): Path {
   const path: (string | number)[] = [];
   let at = root;
-  for (const token of pointer.split('/').slice(1)) {
-    const name = token.replaceAll('~1', '/').replaceAll('~0', '~');
+  for (const name of pointerNames(pointer)) {
     path.push(Array.isArray(at) ? Number(name) : name);
     at = child(at, name);
   }
