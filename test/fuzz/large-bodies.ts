@@ -2,11 +2,11 @@ import { deepEqual, equal } from 'node:assert/strict';
 import fc from 'fast-check';
 import { judge } from '../../src/admission/admit.ts';
 import { excerptOf } from '../../src/admission/excerpt.ts';
-import { decodeReview } from '../../src/admission/review.ts';
 import { parsePolicies } from '../../src/files/policy-files.ts';
 import { selectorLabels } from '../../src/policy/policy-index.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
 import { REVIEWS } from './admission.ts';
+import { decisionsOn } from './decisions.ts';
 import { mutatedJson } from './mutated.ts';
 import { type FuzzTarget, target } from './target.ts';
 
@@ -37,7 +37,8 @@ const others = fc
 export const LARGE_BODIES: readonly FuzzTarget[] = [
   target('a review that is cut down to what is read', 2, mutatedJson(REVIEWS), (review) => {
     const text = JSON.stringify(review);
-    deepEqual(decisions(excerptOf(Buffer.from(text), selectorLabels(policies))), decisions(JSON.parse(text)));
+    const excerpt = excerptOf(Buffer.from(text), selectorLabels(policies));
+    deepEqual(decisionsOn(excerpt, policies), decisionsOn(JSON.parse(text), policies));
   }),
   target(
     'a protected taint that is removed among any number of others',
@@ -55,18 +56,3 @@ export const LARGE_BODIES: readonly FuzzTarget[] = [
     },
   ),
 ];
-
-/** What is decided about it; of a patch, where it changes something: fields that Kubernetes does not have are not kept. */
-function decisions(value: unknown): unknown {
-  const decoded = decodeReview(value);
-  if (!decoded.ok) return decoded;
-  try {
-    return (['mutate', 'validate'] as const).map((phase) => {
-      const { decision, patch } = judge(decoded.request, phase, policies);
-      const { verdict, violations, warnings } = decision;
-      return { verdict, violations, warnings, places: patch.map(({ op, path }) => `${op} ${path}`) };
-    });
-  } catch (error) {
-    return (error as Error).name;
-  }
-}
