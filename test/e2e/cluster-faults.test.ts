@@ -1,5 +1,4 @@
 import { X509Certificate } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
@@ -237,7 +236,8 @@ describeWithControlPlane('under a steady stream of admissions that only the webh
       const victim = [...installation.replicas.keys()].find((name) => name !== leader) ?? '';
       await installation.replica(victim).kill();
       installation.replicas.delete(victim);
-      await delay(2_000);
+      // As the endpoints controller does once the readiness probe has failed.
+      await installation.proxy.waitForReady(...installation.replicas.keys());
       installation.proxy.remove(victim);
       await installation.start(['d'], { caOverlapSeconds: 5 });
     });
@@ -261,13 +261,26 @@ describeWithControlPlane('under a steady stream of admissions that only the webh
     const before = await readConfigurations(cp());
     const lease = () => cp().request<{ spec: { leaseTransitions: number } }>(admin, 'GET', LEASE);
     const { leaseTransitions } = (await lease()).body.spec;
+    const logged = stopped.logs().length;
     stopped.resume();
-    await stopped.waitForLog(({ msg }) => msg.startsWith('no longer the leader'));
-    await delay(3_000);
+    const next = `the leader is ${await leaderOf(cp())}`;
+    await waitUntil(
+      () =>
+        stopped
+          .logs()
+          .slice(logged)
+          .some(({ msg }) => msg.startsWith(next)) || undefined,
+      {
+        timeoutMs: LEASE_MS,
+        otherwise: () => `the replica did not log "${next}": ${JSON.stringify(stopped.logs().slice(logged))}`,
+      },
+    );
+    // A replica exits once its leader work has ended: it can write nothing later.
+    expect(await stopped.stop(20_000)).toBe(0);
+    installation.replicas.delete(leader);
     const versions = (found: typeof before) => found.map(({ metadata }) => metadata.resourceVersion);
     expect(versions(await readConfigurations(cp()))).toEqual(versions(before));
     expect((await lease()).body.spec.leaseTransitions).toBe(leaseTransitions);
-    installation.proxy.add(stopped);
     expect(outcomes.passed).toBe(0);
     // Those whose connection was already open and led to it. Each waits for the time-out, which closes the connection, so that
     // none fails twice: in either phase of admission one for each worker, and one that waitUntilProtected may have left.

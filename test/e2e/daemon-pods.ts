@@ -97,10 +97,16 @@ export async function restarts(cp: ControlPlane, name: string): Promise<number> 
   return (await getDaemonSet(cp, 'kube-system', name)).metadata.generation - 1;
 }
 
-/** How many pods of the DaemonSet the user has deleted. What came too late (404, 409) does not count. */
-export function podDeletions(cp: ControlPlane, daemonSet: string, user: string): number {
-  return cp.auditLog().filter(({ verb, user: by, objectRef, responseStatus }) => {
+/** When the user deleted pods of the DaemonSet, in milliseconds since the epoch. What came too late (404, 409) does not count. */
+export function podDeletionTimes(cp: ControlPlane, daemonSet: string, user: string): number[] {
+  const deletions = cp.auditLog().filter(({ verb, user: by, objectRef, responseStatus }) => {
     const isPod = objectRef?.resource === 'pods' && objectRef.name?.startsWith(`${daemonSet}-`);
     return verb === 'delete' && by.username === user && isPod && responseStatus?.code === 200;
-  }).length;
+  });
+  return deletions.map(({ requestReceivedTimestamp }) => Date.parse(requestReceivedTimestamp));
+}
+
+/** How many pods of the DaemonSet the user has deleted. */
+export function podDeletions(cp: ControlPlane, daemonSet: string, user: string): number {
+  return podDeletionTimes(cp, daemonSet, user).length;
 }

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { CERTAIN_MS } from '../../src/evictions/misplaced-pods.ts';
 import type { PolicyStatus } from '../../src/policy/policy-status.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';
@@ -23,8 +23,6 @@ const GPU_TEXT = 'dedicated=gpu:NoSchedule';
 const NAMESPACE = '/api/v1/namespaces/default';
 const APPS = '/apis/apps/v1/namespaces/default';
 const TIMEOUT_MS = 30_000;
-/** After that much, a pod is later than what was before for certain (`CERTAIN_MS`), its time cut off to whole seconds. */
-const LATER_MS = 3_000;
 
 interface Pod {
   readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
@@ -48,9 +46,18 @@ describeWithControlPlane(
       });
       await createNode('hand', 'by-hand', { taints: [GPU] });
       await waitForAnnotation(cp(), 'hand', REMEMBERED, GPU_TEXT);
-      await delay(LATER_MS);
+      await waitUntilCertain();
     });
     afterAll(() => installation?.stop());
+
+    /** Waits until the time of a new pod, which the API server gives in whole seconds, is certainly later than the record of the taint. */
+    async function waitUntilCertain() {
+      const recordedAt = Date.now();
+      await waitUntil(() => 1_000 * Math.floor(Date.now() / 1_000) >= recordedAt + CERTAIN_MS || undefined, {
+        timeoutMs: TIMEOUT_MS,
+        otherwise: () => 'the clock did not advance',
+      });
+    }
 
     async function create(url: string, body: object) {
       expect((await attempt(cp(), admin, 'POST', url, body)).error).toBe('');

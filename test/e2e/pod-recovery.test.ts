@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RecoveryPolicySpec } from '../../src/policy/recovery-policy.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
@@ -7,7 +6,14 @@ import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';
 import { taintkeeperAccount } from '../control-plane/replicas.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { createForPool, type DaemonPods, followDaemonPods, podDeletions, restarts } from './daemon-pods.ts';
+import {
+  createForPool,
+  type DaemonPods,
+  followDaemonPods,
+  podDeletions,
+  podDeletionTimes,
+  restarts,
+} from './daemon-pods.ts';
 import { type Installation, install, leaderOf } from './installation.ts';
 import { type PolicyObject, policyObject } from './policy-objects.ts';
 import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
@@ -96,6 +102,15 @@ describeWithControlPlane(
 
     const deletions = (name: string) => podDeletions(cp(), name, taintkeeperAccount.name);
 
+    /** A pod that fails within `stuckSeconds` of the last deletion counts as failing again at once: waits until that time is over. */
+    async function waitUntilStable(name: string, stuckSeconds: number): Promise<void> {
+      const deletedAt = Math.max(...podDeletionTimes(cp(), name, taintkeeperAccount.name));
+      await waitUntil(() => Date.now() - deletedAt >= stuckSeconds * 1_000 || undefined, {
+        timeoutMs: TIMEOUT_MS,
+        otherwise: () => `the last pod of ${name} was deleted at ${new Date(deletedAt).toISOString()}`,
+      });
+    }
+
     async function waitForStatus(name: string, expected: (status: Status) => boolean): Promise<void> {
       let last: Status | undefined;
       await waitUntil(
@@ -183,8 +198,7 @@ describeWithControlPlane(
       const took: number[] = [];
       for (let i = 0; i < 3; i++) {
         took.push(await pods.failAndWait('slow', FAILING));
-        // One that fails within `stuckSeconds` fails again at once.
-        await delay(1_200);
+        await waitUntilStable('slow', 1);
       }
       await pods.fail('slow', FAILING);
       await waitForEvents('slow', ['PodFreed', 'RecoveryBudgetSpent']);
