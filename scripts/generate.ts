@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { admissionFiles } from './admission.ts';
 import { commandLinePage } from './command-line-page.ts';
+import { conditionsPage } from './conditions-page.ts';
 import { crdFiles } from './crds.ts';
 import { dashboard } from './dashboard.ts';
 import { withHousePlan } from './house-plan.ts';
@@ -24,6 +25,7 @@ for (const [file, text] of Object.entries(crdFiles())) write(`manifests/crds/${f
 for (const [file, text] of Object.entries(admissionFiles())) write(`manifests/admission/${file}`, text);
 for (const [page, text] of Object.entries({
   'policies.md': policyPage(),
+  'conditions.md': conditionsPage(),
   'metrics.md': await metricsPage(),
   'cli.md': commandLinePage(),
   'talos-lint.md': talosLintPage(),

@@ -4,14 +4,14 @@ import type { Taint } from '../kubernetes/taint.ts';
 import type { NativePurpose } from '../policy/backstop.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { ConditionState, PatchedDaemonSet } from '../policy/policy-status.ts';
+import type { NativeCondition, StalledReason } from '../policy/status-conditions.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
 
 /** What keeps a controller from doing what a policy says. The policy's status shows it as its condition `Stalled`. */
 export interface Trouble {
   readonly kind: PolicyKind;
   readonly policy: string;
-  /** In one word, for programs: CamelCase. */
-  readonly reason: string;
+  readonly reason: StalledReason;
   /** In one sentence, for people: what it is about, and what to do. */
   readonly message: string;
 }
@@ -20,7 +20,7 @@ export interface Trouble {
 export type Standing = 'registered' | 'pending' | { readonly fault: string };
 
 /** The conditions of a policy about its native policies: none for what it does not ask for. */
-export type NativeConditions = Readonly<Partial<Record<NativePurpose, ConditionState>>>;
+export type NativeConditions = Readonly<Partial<Record<NativePurpose, NativeCondition>>>;
 
 /** How far a policy is with a taint that evicts pods. */
 export interface Evicting {

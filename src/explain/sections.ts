@@ -2,6 +2,7 @@ import type { PolicyObject } from '../cluster/policies.ts';
 import type { ManagedFields } from '../objects/managed-fields.ts';
 import type { Policy, PolicyKind } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
+import { assessCondition } from '../policy/status-conditions.ts';
 
 /** An explanation in words, for whoever shows it: the command line as text, the page as tables. */
 export interface Explanation {
@@ -105,15 +106,6 @@ export function policiesIn(policies: Facts['policies']): Policy[] {
   return policies.flatMap(({ inForce }) => inForce?.policy ?? []);
 }
 
-/** Whether each condition holds where all is well. Taints that wait for their turn are no trouble: it comes. */
-const WELL: Readonly<Record<string, 'True' | 'False'>> = {
-  Ready: 'True',
-  Backstop: 'True',
-  Stalled: 'False',
-  FieldsIgnored: 'False',
-  MisplacedPods: 'False',
-};
-
 /** What of the policies that select the object is not as it should be, by their own status. */
 export function troublesOf(
   policies: readonly PolicyObject[],
@@ -122,7 +114,7 @@ export function troublesOf(
   return policies.filter(isSelecting).flatMap(({ kind, name, status }) => {
     const { conditions = [] } = (status ?? {}) as PolicyStatus;
     return conditions
-      .filter(({ type, status: holds }) => type in WELL && WELL[type] !== holds)
+      .filter((condition) => assessCondition(condition).level !== 'quiet')
       .map(({ type, reason, message }) => ({ kind, policy: name, condition: type, reason, message }));
   });
 }

@@ -2,6 +2,7 @@ import { formatLabels } from '../kubernetes/label-selector.ts';
 import { mark } from '../kubernetes/text.ts';
 import { POLICY_API_VERSION, type PolicyKind } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
+import { assessCondition } from '../policy/status-conditions.ts';
 import { MANAGED_LABELS } from './object-meta.ts';
 
 /** The API of OpenReports: https://github.com/openreports/reports-api */
@@ -111,14 +112,15 @@ export function clusterReport({ policy, status, checked }: ReportInput): Cluster
     ...(mode === undefined ? {} : { properties: { mode } }),
   });
 
-  const ready = conditions.find(({ type, status: holds }) => type === 'Ready' && holds !== 'True');
-  const stalled = conditions.find(({ type, status: holds }) => type === 'Stalled' && holds === 'True');
-  const invalid = ready?.reason === 'Invalid';
-  const troubles = [invalid ? undefined : ready, stalled].flatMap((found) => found ?? []);
+  const isInvalid = ({ type, reason }: (typeof conditions)[number]) => type === 'Ready' && reason === 'Invalid';
+  const invalid = conditions.find(isInvalid);
+  const troubles = conditions.filter(
+    (one) => !isInvalid(one) && ['failed', 'problem'].includes(assessCondition(one).level),
+  );
   const failing = (checked ?? []).flatMap(({ subject, fault }) => (fault ? [{ subject, fault }] : []));
   const passing = (checked ?? []).filter(({ fault }) => fault === undefined);
   const results = [
-    ...(invalid ? [said('error', itself, ready.message)] : []),
+    ...(invalid ? [said('error', itself, invalid.message)] : []),
     ...first(failing).map(({ subject, fault }) => said('fail', subject, fault())),
     ...troubles.map(({ message }) => said('warn', itself, message)),
     ...(checked?.length === 0 ? [said('skip', itself, `it selects no ${of}`)] : []),

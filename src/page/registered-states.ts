@@ -14,6 +14,7 @@ import { formatRequirement, requirementsOf } from '../kubernetes/selector-overla
 import { modeOf, type Policy } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 import { formatProblem } from '../policy/problem.ts';
+import { assessCondition } from '../policy/status-conditions.ts';
 import type { CertificateState, PolicyState, WebhookState } from './state.ts';
 
 /** The fields of a webhook (admissionregistration.k8s.io/v1) that are shown, as somebody may have written them. */
@@ -80,13 +81,14 @@ export function clusterPolicyStates(objects: readonly PolicyObject[], audit: boo
         ...(matched === undefined ? {} : { matched }),
         ...(violating === undefined ? {} : { violating }),
         violators,
-        conditions: conditions.map(({ type, status, reason, message, lastTransitionTime: since }) => ({
-          type,
-          status,
-          reason,
-          message,
-          since,
-        })),
+        conditions: conditions.map(({ type, status, reason, message, lastTransitionTime: since }) => {
+          const { level, word, next } = assessCondition({ type, status, reason });
+          return {
+            ...{ type, status, reason, message, since, level },
+            ...(level === 'quiet' ? {} : { word }),
+            ...(next === undefined ? {} : { next }),
+          };
+        }),
       };
     }),
   );

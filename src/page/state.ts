@@ -1,6 +1,7 @@
 import type { Violation } from '../judge/decision.ts';
 import type { Hindrance } from '../judge/node-drift.ts';
 import type { PolicyKind } from '../policy/policy.ts';
+import type { ConditionLevel } from '../policy/status-conditions.ts';
 import type { Check } from '../server/admin-server.ts';
 
 /**
@@ -93,6 +94,11 @@ export interface ConditionState {
   readonly message: string;
   /** Since when, ISO 8601. */
   readonly since: string;
+  readonly level: ConditionLevel;
+  /** What the policy is, such as `stalled`; absent where the level is `quiet`. */
+  readonly word?: string;
+  /** What to do, in one sentence. */
+  readonly next?: string;
 }
 
 /**

@@ -3,6 +3,7 @@ import * as Type from 'typebox';
 import { atMost, rfc3339 } from '../kubernetes/text.ts';
 import type { NativePurpose } from './backstop.ts';
 import { formatPath, formatProblem, type Path, type Problem } from './problem.ts';
+import { CONDITIONS } from './status-conditions.ts';
 
 /** How many violators a status names: enough to go and look, little enough to stay small however large the cluster is. */
 export const MAX_VIOLATORS = 10;
@@ -22,13 +23,9 @@ const Generation = (description: string) =>
 /** metav1.Condition, with its own bounds (k8s.io/apimachinery/pkg/apis/meta/v1/types.go). */
 const ConditionSchema = Type.Object({
   type: Type.String({
-    description:
-      'What the condition is about. Ready: the policy is valid and in force. Stalled: something that it declares is not ' +
-      'done, and needs attention. FieldsIgnored: it has fields that this version of taintkeeper does not know. Unverified: the webhook was ' +
-      'registered, and the leader could not call it over its Service. Backstop: ' +
-      'the native policies under the webhook are in force. Authorization: those that ask who may tolerate are. Evicting: nodes ' +
-      'still wait for a taint that evicts pods. MisplacedPods: pods landed on nodes while a taint was missing, and do not tolerate it. ' +
-      'PoolLacksTaint: the template of a node pool does not declare a required taint with which its nodes come.',
+    description: `What the condition is about. ${Object.entries(CONDITIONS)
+      .map(([type, { meaning }]) => `${type}: ${meaning}`)
+      .join(' ')}`,
     pattern:
       '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$',
     maxLength: 316,
@@ -74,10 +71,8 @@ export const PolicyStatusSchema = Type.Object(
     conditions: Type.Optional(
       Type.Array(ConditionSchema, {
         description:
-          'Ready is True when the policy is valid and in force as it stands; otherwise its message names each field at fault, ' +
-          'and the generation that stays in force. Stalled, Unverified, FieldsIgnored, Evicting and MisplacedPods are there only while they are True, ' +
-          'PoolLacksTaint besides while it is Unknown because taintkeeper may not read the pools, Backstop only with ' +
-          'backstop: Native, and Authorization only with tolerate: Authorized.',
+          'Ready is there always, and its message names each field that cannot be used. ' +
+          `The others: ${presence()}. docs/reference/conditions.md has their reasons.`,
         maxItems: 16,
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['type'],
@@ -130,6 +125,14 @@ export const PolicyStatusSchema = Type.Object(
   },
   { description: 'The observed state of the policy. Written by taintkeeper.' },
 );
+
+/** When a status has each condition, in words. */
+function presence(): string {
+  const { Ready: _, ...others } = CONDITIONS;
+  return Object.entries(others)
+    .map(([type, { present }]) => `${type} ${present}`)
+    .join(', ');
+}
 
 export type PolicyStatus = Static<typeof PolicyStatusSchema>;
 export type PolicyCondition = Static<typeof ConditionSchema>;

@@ -6,7 +6,7 @@ import { atMost, printable } from '../../kubernetes/text.ts';
 import type { NativeLimit } from '../../native/native-policy.ts';
 import { MANAGED_LABELS } from '../../objects/object-meta.ts';
 import { NATIVE_ASKED_BY, type NativePurpose } from '../../policy/backstop.ts';
-import type { ConditionState } from '../../policy/policy-status.ts';
+import type { NativeCondition } from '../../policy/status-conditions.ts';
 
 /** How the native policies stand that one of our policies asks for. */
 export type BackstopState =
@@ -46,38 +46,37 @@ export function stateOfFault(error: unknown): BackstopState {
 }
 
 /** What the condition of the policy says that is named as the purpose is. */
-export function nativeCondition(state: BackstopState, purpose: NativePurpose): ConditionState {
-  const { what: reason } = state;
+export function nativeCondition(state: BackstopState, purpose: NativePurpose): NativeCondition {
   switch (state.what) {
     case 'InForce': {
       const unchecked = state.isChecked ? '' : '; the API server has not yet type-checked them';
       return {
         status: 'True',
-        reason,
+        reason: state.what,
         message: `in force: ${state.natives.join(', ')}${unchecked}${limitsOf(state.limits, purpose)}`,
       };
     }
     case 'TypeChecking':
       return {
         status: 'False',
-        reason,
+        reason: state.what,
         message: `the API server warns: ${list(state.warnings)}. That is a fault of taintkeeper: please report it`,
       };
     case 'NothingNative':
       return {
         status: 'False',
-        reason,
+        reason: state.what,
         message: `nothing of this policy can be expressed as a native policy${limitsOf(state.limits, purpose)}`,
       };
     case 'NotPermitted':
-      return { status: 'False', reason, message: notPermitted('nativePolicies', NATIVE_ASKED_BY[purpose]) };
+      return { status: 'False', reason: state.what, message: notPermitted('nativePolicies', NATIVE_ASKED_BY[purpose]) };
     case 'LeftInForce': {
       const names = [...new Set(state.natives.map(({ metadata }) => metadata.name))];
       // What puts them in force first.
       const resources = [...new Set(state.natives.map(({ kind }) => NATIVE_RESOURCES[kind]))].sort().reverse();
       return {
         status: 'False',
-        reason,
+        reason: state.what,
         message:
           `still in force, as last written: ${names.join(', ')}. taintkeeper may no longer change or remove them. To permit it: ` +
           `${howToPermit('nativePolicies')}. To remove all of that kind: kubectl delete ${resources.join(',')} -l ${formatLabels(MANAGED_LABELS)}`,
@@ -86,22 +85,22 @@ export function nativeCondition(state: BackstopState, purpose: NativePurpose): C
     case 'Unsupported':
       return {
         status: 'False',
-        reason,
+        reason: state.what,
         message: 'the API server has no ValidatingAdmissionPolicy in version v1: Kubernetes 1.30 or newer is needed',
       };
     case 'NotOurs':
       return {
         status: 'False',
-        reason,
+        reason: state.what,
         message: `${state.object} exists and is not taintkeeper's: delete it, and taintkeeper creates it within a minute`,
       };
     case 'NotTranslated':
     case 'Refused':
-      return { status: 'False', reason, message: printable(state.message) };
+      return { status: 'False', reason: state.what, message: printable(state.message) };
     case 'Forbidden':
       return {
         status: 'False',
-        reason,
+        reason: state.what,
         message: `${printable(state.message)}: compare the ClusterRole with that of the manifests`,
       };
   }

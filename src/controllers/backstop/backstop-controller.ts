@@ -135,18 +135,13 @@ export function backstop(options: BackstopOptions): Backstop {
       objects().flatMap((object) => {
         const found = conditions(object);
         if (found === 'pending') return [];
-        return Object.entries(found).flatMap(([purpose, { status, reason, message }]): Trouble[] =>
-          status === 'True'
-            ? []
-            : [
-                {
-                  kind: object.kind,
-                  policy: object.name,
-                  reason: `${purpose}${reason}`,
-                  message: `${purpose.toLowerCase()}: ${message}`,
-                },
-              ],
-        );
+        return PURPOSES.flatMap((purpose): Trouble[] => {
+          const state = found[purpose];
+          if (state === undefined || state.status === 'True') return [];
+          const { kind, name: policy } = object;
+          const message = `${purpose.toLowerCase()}: ${state.message}`;
+          return [{ kind, policy, reason: `${purpose}${state.reason}`, message }];
+        });
       }),
   };
 

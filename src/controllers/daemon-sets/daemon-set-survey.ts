@@ -10,6 +10,7 @@ import {
 } from '../../judge/daemon-set-repair.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
 import type { PatchedDaemonSet, PolicyStatus } from '../../policy/policy-status.ts';
+import type { StalledReason } from '../../policy/status-conditions.ts';
 import type { Trouble } from '../reports.ts';
 import { type ClusterDaemonSet, type DaemonSets, type Nodes, unreadyNodes } from '../sources.ts';
 import { listLacks, policiesOf, type RunningDaemonSet, titleOf } from './daemon-set-writer.ts';
@@ -32,7 +33,12 @@ export interface Obstacles {
   patchedBy(daemonSet: RunningDaemonSet): string[];
 }
 
-type Report = (policies: readonly string[], reason: string, note: (policy: string) => string, more: string) => void;
+type Report = (
+  policies: readonly string[],
+  reason: StalledReason,
+  note: (policy: string) => string,
+  more: string,
+) => void;
 
 /** What keeps tolerations from being appended, for each policy that asks for them. */
 export function daemonSetTroubles(obstacles: Obstacles): DaemonSetTrouble[] {

@@ -2,6 +2,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isNotFound } from '../../cluster/client/api-error.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import type { ManagedFields } from '../../objects/managed-fields.ts';
+import type { StalledReason } from '../../policy/status-conditions.ts';
 import { describeOwner, fieldOwner } from '../managed-objects.ts';
 import type { Trouble } from '../reports.ts';
 
@@ -49,7 +50,7 @@ export interface Concern {
 /** One problem for each policy, ordered by name. @param message from at most {@link MAX_NAMED} texts, and how many are left out */
 export function troublesOf(
   concerns: readonly Concern[],
-  reason: string,
+  reason: StalledReason,
   message: (texts: readonly string[]) => string,
 ): Trouble[] {
   const byPolicy = Map.groupBy(

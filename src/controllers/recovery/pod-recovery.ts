@@ -113,7 +113,7 @@ export function startPodRecovery(context: PodRecoveryContext): Controller {
 
   function outageTroubles(): Trouble[] {
     if (!outage || performance.now() - outage.since < OUTAGE_MS) return [];
-    const trouble = { reason: 'PodsNotWatched', message: `Failed pods cannot be watched: ${outage.error}` };
+    const trouble = { reason: 'PodsNotWatched', message: `Failed pods cannot be watched: ${outage.error}` } as const;
     return compiled().recoveryPolicies.map(({ name }) => ({ kind: 'RecoveryPolicy', policy: name, ...trouble }));
   }
 

@@ -1,5 +1,4 @@
 import type { PolicyObject } from '../../cluster/policies.ts';
-import { VALUES_DIFFER } from '../../judge/contradictions.ts';
 import { wildcardNotes } from '../../judge/findings.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
 import { ALLOW_REMOVAL_ANNOTATION, parseAllowedRemovals } from '../../judge/removal.ts';
@@ -9,6 +8,7 @@ import type { Policy, PolicyKind } from '../../policy/policy.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
 import type { PolicyCondition, PolicyStatus } from '../../policy/policy-status.ts';
 import { formatProblem } from '../../policy/problem.ts';
+import { assessCondition } from '../../policy/status-conditions.ts';
 import { type CheckName, consequence, type Finding, finding, LEADER_NEEDS } from '../check.ts';
 import type { DoctorNode } from '../cluster-facts.ts';
 import type { Facts } from '../facts.ts';
@@ -80,28 +80,22 @@ function checkPolicy(policy: PolicyObject): Finding[] {
       ),
     ];
   }
-  const results: Finding[] = [];
-  const ignored = conditionOf(status, 'FieldsIgnored');
-  if (ignored) {
-    const remedy = 'run the version of taintkeeper that the CustomResourceDefinitions belong to, or remove the fields';
-    results.push(finding('trouble', `${nameOf(policy)}: ${ignored.message}`, remedy));
-  }
-  if (condition.status !== 'True') {
-    results.push(
-      unlessLeaderless(`${nameOf(policy)} is not in force (${condition.reason}): ${condition.message}`, look),
-    );
-  }
-  // What policies contradict each other, the check of that name says.
-  const stalled = status?.conditions?.find(
-    ({ type, status: holds, reason }) => type === 'Stalled' && holds === 'True' && reason !== VALUES_DIFFER,
-  );
-  if (stalled) {
-    const evidence = `${nameOf(policy)} is stalled (${stalled.reason}): ${stalled.message}`;
-    const causes = stalled.reason.endsWith('NotPermitted') ? (['optional rights', ...LEADERSHIP] as const) : LEADERSHIP;
-    results.push(unlessLeaderless(evidence, `see docs/repairs.md on ${stalled.reason}: ${look}`, causes));
-  }
-  if (results.length === 0 && (status?.violating ?? 0) > 0) results.push(violating(policy, status, look));
+  const results = (status?.conditions ?? []).flatMap((one) => checkCondition(policy, one, look));
+  if (results.every(({ state }) => state === 'note') && (status?.violating ?? 0) > 0)
+    results.push(violating(policy, status, look));
   return results;
+}
+
+function checkCondition(policy: PolicyObject, condition: PolicyCondition, look: string): Finding[] {
+  const { type, reason, message } = condition;
+  const { level, word, next = look, check } = assessCondition(condition);
+  if (level === 'quiet' || check !== undefined) return [];
+  const evidence = `${nameOf(policy)} is ${word} (${reason}): ${message}`;
+  if (level === 'attention') return [finding('note', evidence, next)];
+  // The others do not end when there is a leader.
+  if (type !== 'Ready' && type !== 'Stalled') return [finding('trouble', evidence, next)];
+  const causes = reason.endsWith('NotPermitted') ? (['optional rights', ...LEADERSHIP] as const) : LEADERSHIP;
+  return [unlessLeaderless(evidence, next, causes)];
 }
 
 /** A violation is what policies are there to find: nothing is wrong with the configuration. */

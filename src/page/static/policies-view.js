@@ -80,6 +80,9 @@ function rank(policy) {
   return level === 'failed' ? 2 : level === 'attention' ? 1 : 0;
 }
 
+/** Of conditions, the worst first. */
+const LEVELS = /** @type {const} */ (['failed', 'problem', 'attention']);
+
 /** @param {PolicyState} policy @returns {{ level: 'ok' | 'attention' | 'failed'; word: string; why: string }} */
 function standing({ valid, problems, generationInForce, conditions, violating = 0 }) {
   if (!valid && generationInForce !== undefined) {
@@ -87,14 +90,10 @@ function standing({ valid, problems, generationInForce, conditions, violating = 
     return { level: 'attention', word: 'not as it stands', why };
   }
   if (!valid) return { level: 'failed', word: 'not in force', why: problems.join('; ') };
-  const ready = conditions.find(({ type }) => type === 'Ready');
-  if (ready && ready.status !== 'True') return { level: 'failed', word: 'not ready', why: ready.message };
-  const stalled = conditions.find(({ type, status }) => type === 'Stalled' && status === 'True');
-  if (stalled) return { level: 'attention', word: 'stalled', why: stalled.message };
-  const ignored = conditions.find(({ type, status }) => type === 'FieldsIgnored' && status === 'True');
-  if (ignored) return { level: 'attention', word: 'in force, in part', why: ignored.message };
-  const undeclared = conditions.find(({ type, status }) => type === 'PoolLacksTaint' && status === 'True');
-  if (undeclared) return { level: 'attention', word: 'in force, not declared', why: undeclared.message };
+  for (const level of LEVELS) {
+    const found = conditions.find((condition) => condition.level === level);
+    if (found) return { level: level === 'failed' ? level : 'attention', word: found.word ?? '', why: found.message };
+  }
   if (violating > 0) return { level: 'attention', word: 'in force, not met', why: '' };
   return { level: 'ok', word: 'in force', why: '' };
 }

@@ -142,13 +142,11 @@ function policyTroubles({ policies, nodes, checks }) {
         { fix },
       );
     } else if (!valid) say('failed', `is not in force: ${problems[0] ?? 'it cannot be read'}`, { fix });
-    const ready = conditions.find(({ type }) => type === 'Ready');
-    if (valid && ready && ready.status !== 'True') say('failed', `is not ready: ${ready.message}`, { fix: doctor() });
-    for (const { type, status, message } of conditions) {
-      if (type === 'Stalled' && status === 'True') say('attention', `needs attention: ${message}`, { fix: doctor() });
-      if (type === 'MisplacedPods' && status === 'True') say('attention', `reports misplaced pods: ${message}`);
-      if (type === 'FieldsIgnored' && status === 'True') say('attention', `is in force without ${message}`, { fix });
-      if (type === 'PoolLacksTaint' && status === 'True') say('attention', `has a taint that a pool lacks: ${message}`);
+    for (const { type, level, word, message, next: why } of conditions) {
+      // What is not valid is reported with its fields above.
+      if (level === 'quiet' || (type === 'Ready' && !valid)) continue;
+      const more = { ...(why === undefined ? {} : { why }), ...(level === 'attention' ? {} : { fix: doctor() }) };
+      say(level === 'failed' ? 'failed' : 'attention', `is ${word}: ${message}`, more);
     }
     // Where the nodes are known, they are told of themselves.
     if (violating > 0 && !(kind === 'TaintPolicy' && nodes)) {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { PolicyObject } from '../../../src/cluster/policies.ts';
 import { createReports, type Report, type Trouble } from '../../../src/controllers/reports.ts';
 
-const trouble = (reason: string): Trouble => ({ kind: 'TaintPolicy', policy: 'p', reason, message: '' });
+const trouble = (reason: Trouble['reason']): Trouble => ({ kind: 'TaintPolicy', policy: 'p', reason, message: '' });
 const POLICY = { kind: 'TaintPolicy', name: 'p' } as PolicyObject;
 
 it('tells of all troubles, in the order in which the controllers came, and of the rest what one of them knows', () => {

@@ -35,7 +35,7 @@ it.each([
   {
     what: 'in force without a field that is not known',
     policies: [withStatus({ conditions: [CONDITION, ignored] })],
-    expected: ['trouble', /TaintPolicy gpu: spec\.future: this version/],
+    expected: ['trouble', /TaintPolicy gpu is in force, in part \(UnknownFields\): spec\.future: this version/],
   },
   {
     what: 'never looked at',
@@ -60,6 +60,39 @@ it.each([
     expected: ['trouble', /stalled \(RepairsRefused\): node n1: forbidden/],
   },
   {
+    what: 'stalled for a reason of the table, which says what to do',
+    policies: [
+      withStatus({
+        conditions: [CONDITION, { ...CONDITION, type: 'Stalled', status: 'True', reason: 'TaintContested' }],
+      }),
+    ],
+    expected: ['trouble', /stalled \(TaintContested\)/, /^stop the writer that the message names/],
+  },
+  {
+    what: 'with misplaced pods',
+    policies: [
+      withStatus({
+        conditions: [CONDITION, { ...CONDITION, type: 'MisplacedPods', reason: 'PodsLanded', message: 'p' }],
+      }),
+    ],
+    expected: ['note', /is in force, pods misplaced \(PodsLanded\): p/, /^delete the pods/],
+  },
+  {
+    what: 'with a condition that another check or Stalled reports',
+    policies: [
+      withStatus({
+        conditions: [
+          CONDITION,
+          { ...CONDITION, type: 'Stalled', reason: 'RequiredValuesDiffer' },
+          { ...CONDITION, type: 'PoolLacksTaint', reason: 'Undeclared' },
+          { ...CONDITION, type: 'Backstop', status: 'False', reason: 'Unsupported' },
+          { ...CONDITION, type: 'Evicting', reason: 'Paced' },
+        ],
+      }),
+    ],
+    expected: ['ok', /1 in force/],
+  },
+  {
     what: 'violated, which is what it is there to find',
     policies: [withStatus({ violating: 2, violators: ['n1', 'n2'] })],
     expected: ['note', /2 objects differ from it: n1, n2/],
@@ -78,9 +111,10 @@ it.each([
     ],
     expected: ['note', /^no way$/],
   },
-] as const)('$what', ({ policies, expected: [state, evidence] }) => {
+] as const)('$what', ({ policies, expected: [state, evidence, remedy] }) => {
   const results = checkPolicies(healthyFacts({ policies: known(policies) }));
-  expect(results).toEqual([expect.objectContaining({ state, evidence: expect.stringMatching(evidence) })]);
+  const more = remedy ? { remedy: expect.stringMatching(remedy) } : {};
+  expect(results).toEqual([expect.objectContaining({ state, evidence: expect.stringMatching(evidence), ...more })]);
 });
 
 it.each([

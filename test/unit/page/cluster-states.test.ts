@@ -27,7 +27,12 @@ describe('policies of a cluster', () => {
         matched: 3,
         violating: 1,
         violators: ['n1'],
-        conditions: [{ type: 'Ready', status: 'True', reason: 'InForce', message: 'yes', since: lastTransitionTime }],
+        conditions: [
+          {
+            ...{ type: 'Ready', status: 'True', reason: 'InForce', message: 'yes', since: lastTransitionTime },
+            level: 'quiet',
+          },
+        ],
       },
       expect.objectContaining({ name: 'b', violators: [], conditions: [] }),
     ]);

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { CoverageRow, NodeMap, PageDecision, PageState } from '../../../../src/page/state.ts';
 import { gauges } from '../../../../src/page/static/gauges.js';
 import { troubles, verdict } from '../../../../src/page/static/troubles.js';
+import { assessCondition } from '../../../../src/policy/status-conditions.ts';
 
 const NOW = Date.parse('2026-03-14T02:00:00Z');
 const DAY_MS = 86_400_000;
@@ -58,7 +59,10 @@ const nodesWith = (...cells: string[]): NodeMap => ({
     notes: [...row].filter((cell) => 'mdc'.includes(cell)).map(() => 0),
   })),
 });
-const condition = (type: string, status: string) => ({ type, status, reason: 'R', message: 'why', since: after(-1) });
+const condition = (type: string, status: string, reason = '') => {
+  const { level, word } = assessCondition({ type, status, reason });
+  return { type, status, reason, message: 'why', since: after(-1), level, word };
+};
 
 it('finds nothing wrong where nothing is', () => {
   expect(troubles(HEALTHY, NOW)).toEqual([]);
@@ -93,22 +97,22 @@ it.each<{ why: string; change: Partial<PageState>; found: string[] }>([
   {
     why: 'fields that are ignored are named',
     change: { policies: [{ ...POLICY, conditions: [condition('FieldsIgnored', 'True')] }] },
-    found: ['attention policies TaintPolicy gpu-pool is in force without why'],
+    found: ['attention policies TaintPolicy gpu-pool is in force, in part: why'],
   },
   {
     why: 'a node pool that does not declare a taint is named, and nothing is said where pools may not be read',
     change: {
       policies: [
         { ...POLICY, conditions: [condition('PoolLacksTaint', 'True')] },
-        { ...POLICY, conditions: [condition('PoolLacksTaint', 'Unknown')] },
+        { ...POLICY, conditions: [condition('PoolLacksTaint', 'Unknown', 'NotPermitted')] },
       ],
     },
-    found: ['attention policies TaintPolicy gpu-pool has a taint that a pool lacks: why'],
+    found: ['attention policies TaintPolicy gpu-pool is in force, not declared: why'],
   },
   {
     why: 'pods that landed while a taint was missing',
     change: { policies: [{ ...POLICY, conditions: [condition('MisplacedPods', 'True')] }] },
-    found: ['attention policies TaintPolicy gpu-pool reports misplaced pods: why'],
+    found: ['attention policies TaintPolicy gpu-pool is in force, pods misplaced: why'],
   },
   {
     why: 'files that cannot be read are told of by the check alone',
@@ -124,8 +128,8 @@ it.each<{ why: string; change: Partial<PageState>; found: string[] }>([
       ],
     },
     found: [
-      'failed policies TaintPolicy gpu-pool is not ready: why',
-      'attention policies TaintPolicy b needs attention: why',
+      'failed policies TaintPolicy gpu-pool is not in force: why',
+      'attention policies TaintPolicy b is stalled: why',
     ],
   },
   {

@@ -1,0 +1,44 @@
+import { assessCondition, CONDITIONS, type ConditionLevel } from '../src/policy/status-conditions.ts';
+
+const LEVELS: Readonly<Record<ConditionLevel, string>> = {
+  failed: 'the policy is not in force',
+  problem: 'a problem: something that the policy declares is not done',
+  attention: 'something to look at: `taintkeeper doctor` prints a note',
+  quiet: 'nothing is to be done because of this condition alone',
+};
+
+/** The reference page of the conditions of policies, from their table. */
+export function conditionsPage(): string {
+  return [
+    '# Conditions of policies\n',
+    'The `status.conditions` of every policy. `kubectl describe taintpolicy NAME` shows them. The message of a condition names the objects that it ' +
+      'is about. `taintkeeper doctor`, `taintkeeper explain` and the page use the same table.\n',
+    ...Object.entries(CONDITIONS).flatMap(([type, { meaning, present, healthy, reasons }]) => {
+      const other = healthy === 'True' ? 'False' : 'True';
+      return [
+        `## ${type}\n`,
+        `${meaning} The status has it ${present}. \`${other}\` means: ${LEVELS[assessCondition({ type, status: other, reason: '' }).level]}.\n`,
+        '| reason | meaning | what to do |',
+        '| --- | --- | --- |',
+        ...Object.entries(reasons)
+          .filter(isOwn)
+          .map(([reason, entry]) => `| \`${reason}\` | ${entry.meaning} | ${nextOf(entry)} |`),
+        ...(type === 'Stalled'
+          ? ['| `Backstop…`, `Authorization…` | The condition of that name is False. | see below |']
+          : []),
+        '',
+      ];
+    }),
+  ].join('\n');
+}
+
+/** Stalled repeats the reasons of these conditions, with the type before each. */
+const REPEATED = ['Backstop', 'Authorization'];
+
+function isOwn([reason]: readonly [string, unknown]): boolean {
+  return !REPEATED.some((type) => reason.startsWith(type));
+}
+
+function nextOf({ next = 'nothing' }: { readonly next?: string }): string {
+  return next;
+}

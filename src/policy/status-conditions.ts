@@ -1,0 +1,311 @@
+import type { NativePurpose } from './backstop.ts';
+
+/**
+ * What a condition asks of a person.
+ * - `failed`: the policy is not in force.
+ * - `problem`: something that the policy declares is not done, and does not end by itself.
+ * - `attention`: the cluster is not as the policy declares; the policy itself is followed.
+ * - `quiet`: nothing is to be done.
+ */
+export type ConditionLevel = 'failed' | 'problem' | 'attention' | 'quiet';
+
+interface Reason {
+  readonly meaning: string;
+  /** What to do, as one sentence without its end; absent where nothing is to be done. */
+  readonly next?: string;
+  /** Where it differs from that of the condition. */
+  readonly level?: ConditionLevel;
+  /** The check of doctor that reports it with more detail than the condition has. */
+  readonly check?: 'contradictions' | 'node pools';
+}
+
+interface ConditionEntry {
+  readonly meaning: string;
+  /** When the status has it. */
+  readonly present: string;
+  /** The status with which nothing is to be done. */
+  readonly healthy: 'True' | 'False';
+  /** The level of each other status. */
+  readonly level: ConditionLevel;
+  /** What the policy is then, in a few words. */
+  readonly word: string;
+  readonly reasons: Readonly<Record<string, Reason>>;
+}
+
+const GRANT = 'grant the right as the message says';
+const READ_MESSAGE = 'correct what the message names: the leader tries again by itself';
+const WHY_PODS_FAIL = 'find out with kubectl describe pod why the pods fail';
+
+/** Why native policies are not in force. */
+const NATIVE_REASONS = {
+  TypeChecking: {
+    meaning: 'The API server warns that an expression does not fit the types of the objects.',
+    next: 'report it: it is a fault of taintkeeper',
+  },
+  NothingNative: {
+    meaning: 'Nothing of the policy can be expressed as a native policy.',
+    next: 'remove the field that asks for native policies, or change the fields that the message names',
+  },
+  NotPermitted: { meaning: 'taintkeeper may not write native policies.', next: GRANT },
+  LeftInForce: {
+    meaning: 'taintkeeper may no longer write native policies, and those that it wrote earlier are still in force.',
+    next: 'grant the right again, or delete the native policies, as the message says',
+  },
+  Unsupported: {
+    meaning: 'The API server has no ValidatingAdmissionPolicy in version v1.',
+    next: 'upgrade Kubernetes to 1.30 or newer, or remove the field that asks for native policies',
+  },
+  NotTranslated: {
+    meaning: 'The API server could not evaluate the translation of the policy.',
+    next: 'make the policy smaller, or split it',
+  },
+  NotOurs: {
+    meaning: 'An object of the same name exists that taintkeeper did not create.',
+    next: 'delete the object that the message names: taintkeeper creates its own within a minute',
+  },
+  Refused: { meaning: 'The API server refused the native policies.', next: READ_MESSAGE },
+  Forbidden: {
+    meaning: 'The API server does not permit taintkeeper to write the native policies.',
+    next: 'compare the ClusterRole with that of the manifests',
+  },
+} satisfies Record<string, Reason>;
+
+type NativeReason = keyof typeof NATIVE_REASONS;
+
+/** Whether the native policies of a policy are in force. */
+export type NativeCondition = { readonly message: string } & (
+  | { readonly status: 'True'; readonly reason: 'InForce' }
+  | { readonly status: 'False'; readonly reason: NativeReason }
+);
+
+function ofPurpose<P extends NativePurpose>(purpose: P): Record<`${P}${NativeReason}`, Reason> {
+  const entries = Object.entries(NATIVE_REASONS).map(([reason, entry]) => [`${purpose}${reason}`, entry]);
+  return Object.fromEntries(entries) as Record<`${P}${NativeReason}`, Reason>;
+}
+
+/** Why nodes do not get a taint that evicts pods, while they wait for it. */
+const HOLDS = {
+  PodsWithoutNode: {
+    meaning: 'Pods that were created since the last eviction are not scheduled yet.',
+    next: 'make room for the pods that the message names, or find out with kubectl describe pod why they stay Pending',
+  },
+  ZoneNotReady: {
+    meaning: 'Too many nodes of the zone are not Ready.',
+    next: 'repair the nodes that are not Ready: evictions go on by themselves',
+  },
+  RateIsZero: {
+    meaning: 'taintkeeper runs with --node-eviction-rate 0.',
+    next: 'raise nodeEvictionRate of the chart (serve --node-eviction-rate), or add the taint by hand',
+  },
+} satisfies Record<string, Reason>;
+
+/** Every condition of a policy, with all its reasons. doctor, explain, the page and docs/reference/conditions.md are made from it. */
+export const CONDITIONS = {
+  Ready: {
+    meaning: 'The policy is valid and in force.',
+    present: 'always',
+    healthy: 'True',
+    level: 'failed',
+    word: 'not in force',
+    reasons: {
+      InForce: { meaning: 'The policy is valid, and the webhook is registered for it.' },
+      Invalid: {
+        meaning: 'Fields of the policy cannot be used. The last valid generation stays in force, if there was one.',
+        next: 'correct the fields that the message names',
+      },
+      NotRegistered: { meaning: 'The API server does not call the webhook for the policy yet.', next: READ_MESSAGE },
+    },
+  },
+  Unverified: {
+    meaning: 'The webhook is registered, and the leader could not call it over its Service.',
+    present: 'while it is True',
+    healthy: 'False',
+    // It is the same for every policy, and no fault where a pod cannot reach its own Service.
+    level: 'quiet',
+    word: 'in force, not verified',
+    reasons: {
+      ServiceNotReachable: {
+        meaning: 'The Service cannot be reached from the pod of the leader, which is a ready endpoint of it.',
+        next: 'nothing, if taintkeeper doctor reports that the API server reaches the webhook',
+      },
+    },
+  },
+  FieldsIgnored: {
+    meaning: 'The policy has fields that this version of taintkeeper does not know.',
+    present: 'while it is True',
+    healthy: 'False',
+    level: 'problem',
+    word: 'in force, in part',
+    reasons: {
+      UnknownFields: {
+        meaning: 'The fields are ignored, so the policy may do more or less than intended.',
+        next: 'run the version of taintkeeper that the CustomResourceDefinitions belong to, or remove the fields',
+      },
+    },
+  },
+  Stalled: {
+    meaning: 'The leader does not do something that the policy declares, and that does not end by itself.',
+    present: 'while it is True',
+    healthy: 'False',
+    level: 'problem',
+    word: 'stalled',
+    reasons: {
+      NotPermitted: { meaning: 'The policy asks for something that taintkeeper may not do.', next: GRANT },
+      ProbablyMisspelt: {
+        meaning: 'No node has the key, and nodes have one that is almost the same.',
+        next: 'correct the key in the policy, or add the taint to a node',
+      },
+      RequiredValuesDiffer: {
+        meaning: 'Two policies require different values of one taint on the same nodes.',
+        next: 'use one value in both policies, or let the nodeSelector of one leave out the nodes of the other',
+        check: 'contradictions',
+      },
+      RepairRefused: { meaning: 'The API server refuses the updates that restore taints.', next: READ_MESSAGE },
+      TaintContested: {
+        meaning: 'Another writer removes a taint each time that it is restored.',
+        next: 'stop the writer that the message names, or remove the taint from the policy',
+      },
+      RecordContested: {
+        meaning: 'Another writer changes the records on a node each time that they are corrected.',
+        next: 'stop the writer that the message names: only taintkeeper may write these annotations',
+      },
+      MemoryFull: {
+        meaning: 'The annotation of a node has no room for more taints, so that a key with "*" does not protect them.',
+        next: 'protect the taints that the message names by their exact keys',
+      },
+      NodeRecordsNotWritten: {
+        meaning: 'The leader cannot keep what a node carried until the node registers again.',
+        next: READ_MESSAGE,
+      },
+      ...HOLDS,
+      RolloutStalled: {
+        meaning:
+          'A patched DaemonSet has not replaced all pods, without progress for ten minutes. No other DaemonSet is patched.',
+        next: 'repair the DaemonSet, or annotate it with taintkeeper.dev/ignore=true',
+      },
+      PutBack: {
+        meaning: 'A toleration was added to a DaemonSet and removed again. It is not added any more.',
+        next: 'add the toleration where the DaemonSet comes from, or annotate the DaemonSet with taintkeeper.dev/ignore=true',
+      },
+      NotHealthy: {
+        meaning:
+          'A DaemonSet lacks a toleration and is not patched, because its pods have not all been available for ten minutes.',
+        next: 'repair the DaemonSet: others are patched meanwhile',
+      },
+      PatchRefused: {
+        meaning: 'The API server refuses the patch of a DaemonSet.',
+        next: 'correct what the message names, which may be another webhook: the leader tries again every five minutes',
+      },
+      PodFailsAgain: { meaning: 'Pods that were deleted failed again at once.', next: WHY_PODS_FAIL },
+      RecoveryBudgetSpent: {
+        meaning: 'Pods fail again and again, and the budget of the policy is used up.',
+        next: WHY_PODS_FAIL,
+      },
+      RecoveryFailed: { meaning: 'The API server refuses to delete the pods.', next: READ_MESSAGE },
+      PodsNotWatched: { meaning: 'The leader cannot watch Failed pods.', next: READ_MESSAGE },
+      ...ofPurpose('Backstop'),
+      ...ofPurpose('Authorization'),
+    },
+  },
+  Backstop: {
+    meaning: 'The native policies of `backstop: Native` are in force.',
+    present: 'with `backstop: Native`',
+    healthy: 'True',
+    // Stalled repeats it.
+    level: 'quiet',
+    word: 'in force, without its backstop',
+    reasons: {
+      InForce: { meaning: 'Everything that can be expressed natively is in force.' },
+      ...NATIVE_REASONS,
+    },
+  },
+  Authorization: {
+    meaning: 'The native policies of `tolerate: Authorized` are in force.',
+    present: 'with `tolerate: Authorized`',
+    healthy: 'True',
+    // Stalled repeats it.
+    level: 'quiet',
+    word: 'in force, without authorization of tolerations',
+    reasons: {
+      InForce: { meaning: 'The API server asks for the right to tolerate.' },
+      ...NATIVE_REASONS,
+    },
+  },
+  Evicting: {
+    meaning: 'Nodes wait for a required taint that evicts pods.',
+    present: 'while it is True',
+    healthy: 'False',
+    // The turn of each node comes. What holds it up for longer than a minute is in Stalled.
+    level: 'quiet',
+    word: 'in force, nodes waiting',
+    reasons: {
+      Paced: { meaning: 'The nodes get the taint one after the other, at the pace of evictions.' },
+      ...HOLDS,
+    },
+  },
+  MisplacedPods: {
+    meaning: 'Pods landed on nodes while a taint was missing, and do not tolerate it.',
+    present: 'while it is True',
+    healthy: 'False',
+    level: 'attention',
+    word: 'in force, pods misplaced',
+    reasons: {
+      PodsLanded: {
+        meaning: 'The message names the pods.',
+        next: 'delete the pods that the message names, add the toleration to them, or run the descheduler',
+      },
+    },
+  },
+  PoolLacksTaint: {
+    meaning: 'The template of a node pool does not declare a required taint with which its nodes come.',
+    present: 'while it is True, or Unknown',
+    healthy: 'False',
+    level: 'attention',
+    word: 'in force, not declared',
+    reasons: {
+      Undeclared: {
+        meaning: 'An autoscaler that reads the template plans nodes without the taint.',
+        next: 'declare the taint in the template, as the message says',
+        check: 'node pools',
+      },
+      NotPermitted: {
+        meaning: 'taintkeeper may not read the node pools.',
+        next: GRANT,
+        level: 'quiet',
+        check: 'node pools',
+      },
+    },
+  },
+} as const satisfies Record<string, ConditionEntry>;
+
+export type ConditionType = keyof typeof CONDITIONS;
+export type StalledReason = keyof (typeof CONDITIONS)['Stalled']['reasons'];
+
+/** What a condition means for a person. */
+export interface Assessment {
+  readonly level: ConditionLevel;
+  /** What the policy is, such as `stalled`. */
+  readonly word: string;
+  readonly next: string | undefined;
+  /** The check of doctor that reports it with more detail. */
+  readonly check: Reason['check'];
+}
+
+/** What the condition asks for. One of a type that this version does not know is quiet. */
+export function assessCondition({
+  type,
+  status,
+  reason,
+}: Readonly<Record<'type' | 'status' | 'reason', string>>): Assessment {
+  const entry: ConditionEntry | undefined = Object.hasOwn(CONDITIONS, type)
+    ? CONDITIONS[type as ConditionType]
+    : undefined;
+  const known = entry && Object.hasOwn(entry.reasons, reason) ? entry.reasons[reason] : undefined;
+  const isHealthy = entry === undefined || status === entry.healthy;
+  return {
+    level: isHealthy ? 'quiet' : (known?.level ?? entry.level),
+    word: entry?.word ?? '',
+    next: isHealthy ? undefined : known?.next,
+    check: known?.check,
+  };
+}

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { assessCondition, CONDITIONS } from '../../../src/policy/status-conditions.ts';
+
+describe('a condition', () => {
+  it.each([
+    { type: 'Ready', status: 'True', reason: 'InForce', level: 'quiet' },
+    { type: 'Ready', status: 'False', reason: 'Invalid', level: 'failed' },
+    { type: 'Stalled', status: 'True', reason: 'TaintContested', level: 'problem' },
+    { type: 'Stalled', status: 'True', reason: 'OfAnotherVersion', level: 'problem' },
+    { type: 'MisplacedPods', status: 'True', reason: 'PodsLanded', level: 'attention' },
+    { type: 'PoolLacksTaint', status: 'True', reason: 'Undeclared', level: 'attention' },
+    { type: 'PoolLacksTaint', status: 'Unknown', reason: 'NotPermitted', level: 'quiet' },
+    { type: 'Evicting', status: 'True', reason: 'ZoneNotReady', level: 'quiet' },
+    // Of other versions, or with a name that every object has.
+    { type: 'OfAnotherVersion', status: 'True', reason: 'A', level: 'quiet' },
+    { type: 'constructor', status: 'False', reason: 'toString', level: 'quiet' },
+  ])('$type $status ($reason) has the level $level', ({ level, ...condition }) => {
+    expect(assessCondition(condition).level).toBe(level);
+  });
+
+  it('says what to do, unless nothing is', () => {
+    const next = 'correct the fields that the message names';
+    expect(assessCondition({ type: 'Ready', status: 'False', reason: 'Invalid' })).toMatchObject({ next });
+    expect(assessCondition({ type: 'Ready', status: 'True', reason: 'Invalid' }).next).toBeUndefined();
+  });
+
+  it('has a next step for each reason of a level that is not quiet', () => {
+    const without = Object.entries(CONDITIONS).flatMap(([type, { healthy, reasons }]) =>
+      Object.keys(reasons).filter((reason) => {
+        const { level, next } = assessCondition({ type, status: healthy === 'True' ? 'False' : 'True', reason });
+        return level !== 'quiet' && next === undefined && reason !== 'InForce';
+      }),
+    );
+    expect(without).toEqual([]);
+  });
+});
