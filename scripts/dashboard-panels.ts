@@ -42,7 +42,7 @@ const graph = (title: string, unit: string, about: string, ...queries: readonly 
 /** What is on the dashboard, from top to bottom. What only the leader knows is taken by `max` from whoever leads. */
 export const ROWS: readonly Row[] = [
   {
-    title: 'Is it well?',
+    title: 'Health',
     panels: [
       stat('Replicas', `count(taintkeeper_build_info{${HERE}})`, {
         about: 'Replicas that are scraped.',

@@ -65,7 +65,7 @@ export async function openCertificates(
     return useOwn(stored, []);
   if (issuing === 'nothing') {
     throw new CertificateDirectoryError(
-      `${directory} no longer has ${FILES.cert} and ${FILES.key} of somebody else: restore them, or restart to have taintkeeper issue its own`,
+      `${directory} no longer has ${FILES.cert} and ${FILES.key} from another issuer: restore them, or restart to have taintkeeper issue its own`,
     );
   }
   try {

@@ -77,7 +77,7 @@ async function beginRotation({ client, ref, names }: Site, ca: boolean): Promise
   const now = client.now();
   if (before.files.cert !== undefined && before.files.caKey === undefined) {
     throw new InputError([
-      `${secret} has no ca.key: its certificates were issued by somebody else, and taintkeeper does not renew them`,
+      `${secret} has no ca.key: its certificates were issued by another issuer, and taintkeeper does not renew them`,
     ]);
   }
   const fault = unusable(before.files, names, now);
@@ -87,7 +87,7 @@ async function beginRotation({ client, ref, names }: Site, ca: boolean): Promise
 
   const step = ca ? await introduceCa(files, now, 'asked for') : await reissue(files, names, now, 'asked for');
   if (!(await writeSecret(client, ref, step.files, before))) {
-    throw new InputError([`${secret} was changed by somebody else: try again`]);
+    throw new InputError([`${secret} was changed by another writer: try again`]);
   }
   return step.what;
 }

@@ -377,7 +377,7 @@ function formatGrants(refused: readonly Claim[], format: OutputFormat): string {
     refused.length === 0
       ? ['Nobody would be refused.']
       : [
-          'Whoever may create pods in a namespace may use its service accounts, and so what is granted to them here.',
+          'Users who may create pods in a namespace may use its service accounts, and so the rights granted to them here.',
           ...refused.map(
             (claim) =>
               `- ${titleOf(claim)} tolerates ${claim.key}: ${printable(claim.workloads.join(', ')) || '-'}${claim.pods > 0 ? `, ${count(claim.pods, 'pod')}` : ''}`,

@@ -23,7 +23,7 @@ const PURPOSES: Readonly<Record<string, string>> = {
   tolerate: 'adds tolerations to DaemonSets that are created, or whose pod template changes',
   'report-tolerations': 'reports DaemonSets that lack tolerations',
   'authorize-pods': 'asks who may tolerate, when a pod is created',
-  'warn-workloads': 'warns whoever writes a template of pods that may not',
+  'warn-workloads': 'warns users who write a template of pods that may not',
 };
 
 const TIDIES = 'removes the entries of a taint that was removed on purpose from the annotations of the node';

@@ -180,7 +180,8 @@ async function openSecret({
       continue;
     }
     const step = await nextStep(state.files, { now, names, trusted: false, overlapMs: 0 });
-    if (step === undefined) throw new Error(`Secret ${ref.namespace}/${ref.name} is of no use, and cannot be mended`);
+    if (step === undefined)
+      throw new Error(`Secret ${ref.namespace}/${ref.name} is not usable, and cannot be repaired`);
     const written = await writeSecret(client, ref, step.files, state);
     if (written) return { state: written, issued: [step.what] };
   }

@@ -176,13 +176,13 @@ function standing(one: TaintOnNode, node: NodeExplanation): string {
     case 'free':
       return 'no policy means it';
     case 'guarded':
-      return `anybody may remove it; only those whom ${namedBy(one.guards ?? [])} exempts may add it`;
+      return `every user may remove it; only users whom ${namedBy(one.guards ?? [])} exempts may add it`;
     case 'protected':
       return `protected by ${named(one)}`;
     case 'settling':
       return `not protected yet: it has to stay on the node for a while; ${named(one)}`;
     case 'removed':
-      return `removed by somebody whom ${policiesOf(one)} exempts (spec.exempt), as the annotation ${REMOVED_ANNOTATION} says`;
+      return `removed by a user whom ${policiesOf(one)} exempts (spec.exempt), as the annotation ${REMOVED_ANNOTATION} says`;
     case 'missing':
       return [`required by ${named(one)}`, hindranceText(one, node), ...rivalText(one)].join('; ');
   }
@@ -196,7 +196,9 @@ function hindranceText({ hindrance, onlyAudit, kept }: TaintOnNode, { fromLeader
   if (kept) return `the node carries ${formatTaint(kept.taint)}, which ${namedBy(kept.by)} protects as well`;
   switch (hindrance) {
     case undefined:
-      return fromLeader ? RESTORING : 'the leader restores it, unless it is contested or waits for its turn';
+      return fromLeader
+        ? RESTORING
+        : 'the leader restores it, unless another writer removes it repeatedly or it waits for its turn';
     case 'mode':
       return onlyAudit
         ? 'only --audit keeps it from being restored'
@@ -250,7 +252,7 @@ function nextStep({ name, taints, troubles, fromLeader }: ExplainedNode): Step {
   if (removed) {
     return {
       command: taintCommand(name, removed),
-      note: `${evicts(removed) ? `${EVICTS}; ` : ''}brings it back; until somebody does, it stays off; to have it stay, take whoever removes it out of spec.exempt of ${policiesOf(removed)}`,
+      note: `${evicts(removed) ? `${EVICTS}; ` : ''}sets it again; it stays off until a user sets it; to keep it, remove the user who removes it from spec.exempt of ${policiesOf(removed)}`,
     };
   }
   return { note: 'nothing: the node carries what it should' };

@@ -92,7 +92,7 @@ export function lackingMessage({ name, mode }: CompiledTaintPolicy): Expression 
 /** Why an addition is refused, or what an Audit policy says of it. */
 export function additionMessage(policy: CompiledTaintPolicy, { taints }: Texts, mutates: boolean): Expression {
   const { name, mode, additionRules, exemptsAnybody } = policy;
-  if (mode === 'Audit') return text([literal(`TaintPolicy ${name}, Audit: somebody added guarded `), taints]);
+  if (mode === 'Audit') return text([literal(`TaintPolicy ${name}, Audit: a user added guarded `), taints]);
   const field = additionRules.length === 1 ? `${additionRules[0]?.field}, ` : '';
   const advice = exemptsAnybody
     ? ' Only those whom the policy exempts may add it (spec.exempt).'

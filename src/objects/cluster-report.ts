@@ -181,7 +181,7 @@ export const NOT_OURS = Object.entries(MANAGED_LABELS)
 export function nameTaken(policy: Pick<ReportInput['policy'], 'kind' | 'name'>): { evidence: string; remedy: string } {
   const name = reportName(policy);
   return {
-    evidence: `${policy.kind} ${policy.name} has no report: ClusterReport ${name} lacks the label ${formatLabels(MANAGED_LABELS)}, so that somebody else has made it, and is not overwritten`,
+    evidence: `${policy.kind} ${policy.name} has no report: ClusterReport ${name} lacks the label ${formatLabels(MANAGED_LABELS)}, so another writer made it, and it is not overwritten`,
     remedy: `if nobody needs it: kubectl delete clusterreport ${name}`,
   };
 }

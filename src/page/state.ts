@@ -104,7 +104,7 @@ export interface ConditionState {
 /**
  * What became of a taint on a node, one letter each:
  * `k` kept, `m` missing (lost, or never set), `d` carried with another value, `c` contested: somebody takes it away again and again,
- * `r` removed by somebody whom the policy exempts, `a` absent, and nothing says that it should be there, or not protected yet by a key
+ * `r` removed by a user whom the policy exempts, `a` absent, and nothing says that it should be there, or not protected yet by a key
  * with a wildcard, `-` the policy does not select the node.
  */
 export type NodeCell = 'k' | 'm' | 'd' | 'c' | 'r' | 'a' | '-';

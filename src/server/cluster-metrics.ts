@@ -82,7 +82,7 @@ export function clusterMetrics(registers: Registry[]): ClusterMetrics {
   });
   const repairs = new Counter({
     name: 'taintkeeper_repairs_total',
-    help: 'On the leader: nodes and DaemonSets that were put right outside of any request.',
+    help: 'On the leader: nodes and DaemonSets that were repaired outside of requests.',
     labelNames: ['kind', 'policy'],
     registers,
   });

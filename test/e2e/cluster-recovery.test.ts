@@ -95,6 +95,6 @@ describeWithControlPlane('an installation that was harmed', {}, (cp) => {
     expect(repairs).toBeLessThanOrEqual(times.length);
     const pauses = times.slice(1).map((time, n) => time - (times[n] ?? 0));
     for (const [n, ms] of pauses.entries()) expect(ms).toBeGreaterThanOrEqual(SHORTEST_PAUSE_MS * 2 ** n);
-    expect(lines().filter(({ msg }) => msg.includes('again and again'))).toHaveLength(1);
+    expect(lines().filter(({ msg }) => msg.includes('changed repeatedly by another writer'))).toHaveLength(1);
   });
 });

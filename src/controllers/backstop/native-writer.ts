@@ -91,9 +91,8 @@ export function nativeWriter(client: ApiClient, log: Logger): NativeWriter {
     try {
       const object = await client.request<NativeObject>('PUT', `${path}/${metadata.name}`, { body });
       const title = titleOf(desired);
-      log.info(`${title} ${repeated ? 'restored: somebody had changed it' : 'updated'}`);
-      if (limit.written(desired))
-        log.warn(`${title} is changed again and again by somebody else: see its managedFields`);
+      log.info(`${title} ${repeated ? 'restored: another writer had changed it' : 'updated'}`);
+      if (limit.written(desired)) log.warn(`${title} is changed repeatedly by another writer: see its managedFields`);
       return { object, written: true };
     } catch (error) {
       if (isConflict(error)) return { object: found, written: false, waitMs: CONFLICT_PAUSE_MS };

@@ -130,7 +130,7 @@ const WHY_HELD: Record<Hold['reason'], string> = {
 
 const WHY_LEFT: Record<NonNullable<Arrival['hindrance']>, string> = {
   mode: 'its mode does not take it out',
-  owners: 'somebody whom the policy exempts may have added it',
+  owners: 'an exempt user may have added it',
   held: 'it is protected as well, and goes only with leave',
   contested: 'it is added each time',
 };

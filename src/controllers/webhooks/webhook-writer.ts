@@ -158,9 +158,12 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
       if (isConflict(error)) return CONFLICT_PAUSE_MS;
       throw error;
     }
-    log.info({ webhooks: names(webhooks) }, `${kind} ${repeated ? 'restored: somebody had changed it' : 'updated'}`);
+    log.info(
+      { webhooks: names(webhooks) },
+      `${kind} ${repeated ? 'restored: another writer had changed it' : 'updated'}`,
+    );
     if (repairs[phase].written(webhooks))
-      log.warn(`${kind} taintkeeper is changed again and again by somebody else: ${rival(found)}`);
+      log.warn(`${kind} taintkeeper is changed repeatedly by another writer: ${rival(found)}`);
     return LOOK_AGAIN_MS;
   }
 

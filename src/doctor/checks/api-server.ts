@@ -13,7 +13,7 @@ const REJECTIONS = 'apiserver_admission_webhook_rejection_count';
  */
 export function checkFailedCalls({ metrics }: Pick<Facts, 'metrics'>): Finding[] {
   if (!metrics.ok) {
-    const remedy = `as somebody who may: kubectl get --raw /metrics | grep -e ${FAIL_OPEN} -e ${REJECTIONS}`;
+    const remedy = `as a user who may read /metrics: kubectl get --raw /metrics | grep -e ${FAIL_OPEN} -e ${REJECTIONS}`;
     return [finding('skipped', metrics.why, remedy)];
   }
   const samples = samplesOf(metrics.value, [FAIL_OPEN, REJECTIONS]).filter(({ labels }) => labels.name?.endsWith(OURS));

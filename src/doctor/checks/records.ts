@@ -25,6 +25,6 @@ export function checkRecords({
     return covers(found.spec, desired[place]) ? [] : [`${kind} ${NODE_ANNOTATIONS_POLICY} was changed`];
   });
   if (wrong.length === 0) return finding('ok', `${NODE_ANNOTATIONS_POLICY} keeps them from writers of nodes/status`);
-  const evidence = `${wrong.join('; ')}: whoever may write nodes/status can forge what taintkeeper records on nodes`;
+  const evidence = `${wrong.join('; ')}: users who may write nodes/status can forge what taintkeeper records on nodes`;
   return finding('trouble', evidence, reinstall(installation));
 }

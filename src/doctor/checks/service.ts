@@ -149,7 +149,7 @@ function endpoints(facts: Facts): Finding {
     return finding(
       'trouble',
       `Service ${name} has no ready endpoint${there}`,
-      `if the pods are ready and not listed, the controller manager does not work, or the slices are somebody else's: kubectl get endpointslices --namespace ${installation.namespace} --selector kubernetes.io/service-name=${installation.service} --output yaml`,
+      `if the pods are ready and not listed, the controller manager does not work, or another controller writes the slices: kubectl get endpointslices --namespace ${installation.namespace} --selector kubernetes.io/service-name=${installation.service} --output yaml`,
     );
   }
   const astray = ready.find(({ pod, endpoint }) => {

@@ -146,7 +146,7 @@ describe("somebody else's pair", () => {
 
     await expect(openCertificates(directory, NAMES, NOW, 'nothing')).rejects.toThrow(
       new CertificateDirectoryError(
-        `${directory} no longer has tls.crt and tls.key of somebody else: restore them, or restart to have taintkeeper issue its own`,
+        `${directory} no longer has tls.crt and tls.key from another issuer: restore them, or restart to have taintkeeper issue its own`,
       ),
     );
     expect(filesOf(directory)).toEqual(before);

@@ -46,7 +46,7 @@ describe('a command that sets a taint which evicts pods', () => {
     const exempt = { a: rule('Restore', present, { exempt: { users: ['autoscaler'] } }) };
     expect(nextFor(nodeOf([], { removed: 'edge:NoExecute' }), exempt)).toEqual({
       command: 'kubectl taint node n1 edge:NoExecute',
-      note: `${evicts}; brings it back; until somebody does, it stays off; to have it stay, take whoever removes it out of spec.exempt of a`,
+      note: `${evicts}; sets it again; it stays off until a user sets it; to keep it, remove the user who removes it from spec.exempt of a`,
     });
   });
 });
@@ -77,7 +77,7 @@ describe('each taint of a node', () => {
       return explanationText(words, { wide: false, colors: false, width: undefined });
     };
     expect(text(rule('Deny', { ...guard, restrict: ['Addition'] }))).toContain(
-      'guarded  anybody may remove it; only those whom a (Deny, spec.taints[0]) exempts may add it\n',
+      'guarded  every user may remove it; only users whom a (Deny, spec.taints[0]) exempts may add it\n',
     );
     expect(text(rule('Deny', guard))).toContain(
       'protected  protected by a (Deny, spec.taints[0]); additions guarded by a (Deny, spec.taints[0])\n',
@@ -111,7 +111,7 @@ describe('each taint of a node', () => {
             [
               'gpu=true:NoSchedule',
               { text: 'removed', level: 'attention' },
-              'removed by somebody whom a exempts (spec.exempt), as the annotation taintkeeper.dev/removed says',
+              'removed by a user whom a exempts (spec.exempt), as the annotation taintkeeper.dev/removed says',
             ],
           ],
         },
@@ -119,7 +119,7 @@ describe('each taint of a node', () => {
       ],
       next: {
         command: 'kubectl taint node n1 gpu=true:NoSchedule',
-        note: 'brings it back; until somebody does, it stays off; to have it stay, take whoever removes it out of spec.exempt of a',
+        note: 'sets it again; it stays off until a user sets it; to keep it, remove the user who removes it from spec.exempt of a',
       },
     });
   });

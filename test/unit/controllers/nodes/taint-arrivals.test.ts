@@ -54,7 +54,7 @@ describe('a guarded taint that came while nobody was asked', () => {
       { ...NOBODY_MAY, q: rule('Deny', { key: 'dedicated', restrict: ['Removal'] }) },
       'goes only with leave',
     ],
-    ['somebody may have added it', { p: exempting(rule('Restore', GUARD)) }, 'whom the policy exempts'],
+    ['somebody may have added it', { p: exempting(rule('Restore', GUARD)) }, 'an exempt user may have added it'],
     ['the mode is Deny', { p: rule('Deny', GUARD) }, 'its mode does not take it out'],
   ])('is told once, and stays, where %s', async (_, policies, why) => {
     const { arrive, taintsOf, said, messages } = await watching(policies);

@@ -1,0 +1,74 @@
+/**
+ * Checks the words of the pages and of the messages: some are never right, because they name no actor or because the glossary in
+ * docs/concepts.md has another term. `npm run lint` runs it.
+ *
+ * It reads Markdown except code, and the string literals of the sources. It does not read comments, nor docs/decisions/, whose records are
+ * as old as the decisions.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '..');
+
+/** What to write instead, by the pattern of the words. */
+const INSTEAD: readonly (readonly [RegExp, string])[] = [
+  [/\b(whoever|whomever|somebody('s)?|someone('s)?|anybody('s)?)\b/i, 'the actor: a user, another writer, every user'],
+  [/\bin vain\b/i, 'what fails'],
+  [/\bas the case may be\b/i, 'the cases'],
+  [/\b(mend|mends|mended|mending)\b/i, 'restore, repair or fix'],
+  [/\b(put|puts|putting) right\b/i, 'repair'],
+  [/\bowed\b/i, 'missing'],
+  [/\b(contest|contests|contested)\b/i, 'conflict, or: another writer removes it repeatedly'],
+  [/\b(intruder|intruders)\b/i, 'misplaced pod'],
+  [/\b(hindrance|hindrances)\b/i, 'blocked by'],
+];
+
+const faults = [
+  ...globSync(['*.md', 'docs/{,reference/,runbooks/}*.md'], { cwd: ROOT }).flatMap((path) =>
+    faultsIn(path, proseOf(read(path))),
+  ),
+  ...globSync(['src/**/*.ts', 'demo/*.ts', 'manifests/chart/templates/NOTES.txt'], { cwd: ROOT }).flatMap((path) =>
+    faultsIn(path, path.endsWith('.ts') ? textsOf(read(path)) : read(path)),
+  ),
+];
+for (const fault of faults.sort()) process.stderr.write(`${fault}\n`);
+if (faults.length > 0) process.exitCode = 1;
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8');
+}
+
+function faultsIn(path: string, text: string): string[] {
+  return text.split('\n').flatMap((line, index) =>
+    INSTEAD.flatMap(([words, instead]) => {
+      const [word] = words.exec(line) ?? [];
+      return word === undefined ? [] : [`${path}:${index + 1}: "${word}": write ${instead}`];
+    }),
+  );
+}
+
+/** Markdown without code, titles of tests and targets of links. Lines keep their numbers. */
+function proseOf(markdown: string): string {
+  return markdown
+    .replaceAll(/^ *```[\s\S]*?^ *```$/gm, blank)
+    .replaceAll(/`[^`\n]*`/g, '')
+    .replaceAll(/\[[^\]]*\]\([^)\s]*test\/[^)\s]*\)/g, blank)
+    .replaceAll(/\]\([^)\s]*\)/g, ']');
+}
+
+/** The texts of a source: its string literals of more than one word. Lines keep their numbers. */
+function textsOf(source: string): string {
+  const code = source.replaceAll(/\/\*[\s\S]*?\*\//g, blank).replaceAll(/(^|\s)\/\/.*$/gm, '');
+  return code.split('\n').map(textsOfLine).join('\n');
+}
+
+/** Literals stand in templates as well, between `${` and `}`. */
+function textsOfLine(line: string): string {
+  const template = line.replaceAll(/\$\{[^{}]*\}/g, '…');
+  const literals = [...line.matchAll(/'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"/g), ...template.matchAll(/`[^`]*`/g)];
+  return literals.flatMap(([text]) => (text.includes(' ') ? [text] : [])).join(' ');
+}
+
+function blank(text: string): string {
+  return text.replaceAll(/[^\n]/g, '');
+}
