@@ -5,7 +5,7 @@ import { formatTaint, REPELLING_EFFECTS, sameTaint, type Taint, valuesOf, withTa
 import { atMost } from '../kubernetes/text.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import type { ConditionState } from '../policy/policy-status.ts';
+import type { StateOf } from '../policy/status-conditions.ts';
 
 /** Where Cluster Autoscaler reads the taints of a node that it would be the first of its pool, as `key=value:Effect,…`. */
 export const CAPACITY_TAINTS_ANNOTATION = 'capacity.cluster-autoscaler.kubernetes.io/taints';
@@ -166,7 +166,7 @@ export function poolCondition(
   policy: CompiledTaintPolicy,
   undeclared: readonly UndeclaredTaint[],
   hidden: readonly string[],
-): ConditionState | undefined {
+): StateOf<'PoolLacksTaint'> | undefined {
   if (policy.mode === 'Audit' || !policy.atRegistration.some(({ value }) => repels(value.taint))) return undefined;
   const certain = undeclared.filter((one) => one.policy.name === policy.name && one.openLabels.length === 0);
   const pools = [...Map.groupBy(certain, ({ pool }) => pool)];

@@ -2,7 +2,7 @@ import type { StringMap } from '../kubernetes/label-selector.ts';
 import { droppedTaints, type Taint } from '../kubernetes/taint.ts';
 import { atMost, count, rfc3339 } from '../kubernetes/text.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import type { ConditionState } from '../policy/policy-status.ts';
+import type { StateOf } from '../policy/status-conditions.ts';
 
 /** Pods or zones that a message names. */
 const MAX_NAMED = 3;
@@ -24,7 +24,7 @@ export interface Waiting {
   readonly podsHidden: string | undefined;
 }
 
-export function evictionState({ nodes, rate, holds, podsHidden }: Waiting): ConditionState {
+export function evictionState({ nodes, rate, holds, podsHidden }: Waiting): StateOf<'Evicting'> {
   const [first] = holds;
   const blind = podsHidden && `does not wait for unscheduled pods: ${podsHidden}`;
   const parts = [`${count(nodes, 'node')} waiting for a taint that evicts pods`, paceOf(rate), holdText(holds), blind];

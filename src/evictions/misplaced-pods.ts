@@ -3,7 +3,7 @@ import type { NodeView } from '../judge/node-view.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { atMost, count } from '../kubernetes/text.ts';
 import { mayTolerate } from '../kubernetes/toleration.ts';
-import type { ConditionState } from '../policy/policy-status.ts';
+import type { StateOf } from '../policy/status-conditions.ts';
 import type { NodePod } from './node-pods.ts';
 
 // All times here are in milliseconds since the epoch, by the clock of the API server.
@@ -92,7 +92,7 @@ export interface MisplacedOnNode {
 }
 
 /** The condition `MisplacedPods` of a policy; undefined while there are none. */
-export function misplacedPodsState(found: readonly MisplacedOnNode[]): ConditionState | undefined {
+export function misplacedPodsState(found: readonly MisplacedOnNode[]): StateOf<'MisplacedPods'> | undefined {
   const nodes = found.filter(({ pods }) => pods.length > 0);
   const all = nodes.flatMap(({ node, pods }) => pods.map((pod) => `${pod} on ${node}`));
   if (all.length === 0) return undefined;

@@ -1,15 +1,17 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { atMost, rfc3339 } from '../kubernetes/text.ts';
-import type { NativePurpose } from './backstop.ts';
 import { formatPath, formatProblem, type Path, type Problem } from './problem.ts';
-import { CONDITIONS } from './status-conditions.ts';
+import { CONDITIONS, type ReportedCondition } from './status-conditions.ts';
 
 /** How many violators a status names: enough to go and look, little enough to stay small however large the cluster is. */
 export const MAX_VIOLATORS = 10;
 
 /** How many patched DaemonSets a status keeps: more than clusters have, and few enough for one object. */
 export const MAX_PATCHED = 256;
+
+/** In the order in which a status lists them. */
+const CONDITION_TYPES = Object.keys(CONDITIONS);
 
 /** More than this many in one message are for nobody to read. */
 const MAX_PROBLEMS = 16;
@@ -162,26 +164,14 @@ export interface StatusInput {
   readonly problems: readonly Problem[];
   /** What is in force of it, if anything is; `ignored` are fields that this version does not know. */
   readonly inForce: InForce | undefined;
-  /** Why the API server does not call the webhook for it, or undefined if it does. */
-  readonly notRegistered: string | undefined;
-  /** Why it is not known whether the API server reaches the webhook, or undefined if it is. */
-  readonly unverified?: string | undefined;
   /** The mode in force, if anything is. */
   readonly mode?: string | undefined;
   /** True where every policy is taken to be in mode Audit. */
   readonly audit: boolean;
   /** What its author should know of a policy that is in force. */
   readonly notes?: readonly string[];
-  /** What keeps the leader from doing what the policy says. */
-  readonly stalled: readonly { readonly reason: string; readonly message: string }[];
-  /** How its native policies stand, by what they are for. */
-  readonly natives?: Readonly<Partial<Record<NativePurpose, ConditionState>>>;
-  /** How many nodes wait for a taint that evicts pods, if any. */
-  readonly evicting?: ConditionState | undefined;
-  /** Which node pools do not declare its required taints, if any. */
-  readonly undeclared?: ConditionState | undefined;
-  /** The pods that landed while a taint was missing, if there are any. */
-  readonly misplacedPods?: ConditionState | undefined;
+  /** What the controllers report. Several of one type become one condition with the messages of all. */
+  readonly reported: readonly ReportedCondition[];
   /** The DaemonSets that it has patched. */
   readonly patched?: readonly PatchedDaemonSet[];
   /** Undefined for a policy that cannot be used. */
@@ -191,59 +181,19 @@ export interface StatusInput {
 
 /** The status as it should be. It equals `before` where nothing changed but the time. */
 export function nextPolicyStatus(input: StatusInput): PolicyStatus {
-  const {
-    before,
-    generation,
-    mode,
-    audit,
-    inForce,
-    stalled,
-    unverified,
-    natives = {},
-    evicting,
-    misplacedPods,
-    undeclared,
-    patched = [],
-    findings,
-    now,
-  } = input;
+  const { before, generation, mode, audit, inForce, patched = [], findings, now } = input;
   const condition = (type: string, state: ConditionState): PolicyCondition => {
     const previous = before?.conditions?.find((one) => one.type === type);
     const lastTransitionTime = previous?.status === state.status ? previous.lastTransitionTime : rfc3339(now.getTime());
     return { type, ...state, observedGeneration: generation, lastTransitionTime };
   };
-  const [first] = stalled;
+  const states = statesOf(input);
   return {
     observedGeneration: generation,
-    conditions: [
-      condition('Ready', readiness(input)),
-      ...(inForce && inForce.ignored.length > 0 ? [condition('FieldsIgnored', ignorance(inForce.ignored))] : []),
-      ...(first
-        ? [
-            condition('Stalled', {
-              status: 'True',
-              reason: first.reason,
-              message: atMost(
-                MAX_PROBLEMS,
-                stalled.map(({ message }) => message),
-              ).join('; '),
-            }),
-          ]
-        : []),
-      ...(unverified === undefined
-        ? []
-        : [
-            condition('Unverified', {
-              status: 'True',
-              reason: 'ServiceNotReachable',
-              message: `the webhook was registered without a call over its Service: ${unverified}`,
-            }),
-          ]),
-      ...Object.entries(natives).map(([purpose, state]) => condition(purpose, state)),
-      ...(evicting ? [condition('Evicting', evicting)] : []),
-      ...(misplacedPods ? [condition('MisplacedPods', misplacedPods)] : []),
-      ...(undeclared ? [condition('PoolLacksTaint', undeclared)] : []),
-    ],
+    conditions: CONDITION_TYPES.flatMap((type) => {
+      const state = states.get(type);
+      return state ? [condition(type, state)] : [];
+    }),
     ...(mode ? { mode } : {}),
     ...(audit ? { audit } : {}),
     ...(inForce ? { inForce: { generation: inForce.generation, spec: inForce.spec as object } } : {}),
@@ -254,8 +204,25 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
   };
 }
 
-function readiness(input: StatusInput): ConditionState {
-  const { generation, problems, inForce, notRegistered, audit, notes = [] } = input;
+/** By type. */
+function statesOf(input: StatusInput): ReadonlyMap<string, ConditionState> {
+  const { inForce, problems } = input;
+  const states = new Map<string, ConditionState>();
+  for (const [type, [first, ...others]] of Map.groupBy(input.reported, ({ type }) => type)) {
+    if (!first) continue;
+    const messages = [first, ...others].map(({ message }) => message);
+    states.set(type, {
+      status: first.status,
+      reason: first.reason,
+      message: atMost(MAX_PROBLEMS, messages).join('; '),
+    });
+  }
+  if (problems.length > 0 || !states.has('Ready')) states.set('Ready', readiness(input));
+  if (inForce && inForce.ignored.length > 0) states.set('FieldsIgnored', ignorance(inForce.ignored));
+  return states;
+}
+
+function readiness({ generation, problems, inForce, audit, notes = [] }: StatusInput): ConditionState {
   if (problems.length > 0) {
     const stands = inForce
       ? `generation ${inForce.generation} stays in force; generation ${generation} cannot be used: `
@@ -266,20 +233,11 @@ function readiness(input: StatusInput): ConditionState {
       message: `${stands}${atMost(MAX_PROBLEMS, problems.map(formatProblem)).join('; ')}`,
     };
   }
-  return notRegistered === undefined
-    ? {
-        status: 'True',
-        reason: 'InForce',
-        message: [
-          `the policy is in force${audit ? ', as Audit: taintkeeper runs with --audit' : ''}`,
-          ...atMost(MAX_PROBLEMS, notes),
-        ].join('; '),
-      }
-    : {
-        status: 'False',
-        reason: 'NotRegistered',
-        message: `the API server does not call the webhook yet: ${notRegistered}`,
-      };
+  const message = [
+    `the policy is in force${audit ? ', as Audit: taintkeeper runs with --audit' : ''}`,
+    ...atMost(MAX_PROBLEMS, notes),
+  ].join('; ');
+  return { status: 'True', reason: 'InForce', message };
 }
 
 function ignorance(ignored: readonly Path[]): ConditionState {

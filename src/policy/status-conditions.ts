@@ -73,7 +73,7 @@ const NATIVE_REASONS = {
 type NativeReason = keyof typeof NATIVE_REASONS;
 
 /** Whether the native policies of a policy are in force. */
-export type NativeCondition = { readonly message: string } & (
+export type NativeState = { readonly message: string } & (
   | { readonly status: 'True'; readonly reason: 'InForce' }
   | { readonly status: 'False'; readonly reason: NativeReason }
 );
@@ -280,6 +280,21 @@ export const CONDITIONS = {
 
 export type ConditionType = keyof typeof CONDITIONS;
 export type StalledReason = keyof (typeof CONDITIONS)['Stalled']['reasons'];
+
+/** What a condition of the type can say. */
+export interface StateOf<T extends ConditionType> {
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: Extract<keyof (typeof CONDITIONS)[T]['reasons'], string>;
+  readonly message: string;
+}
+
+/** A condition, as a controller reports it. */
+export type ReportedCondition = { [T in ConditionType]: { readonly type: T } & StateOf<T> }[ConditionType];
+
+/** The condition of that type, or none. */
+export function reported<T extends ConditionType>(type: T, state: StateOf<T> | undefined): ReportedCondition[] {
+  return state ? [{ type, ...state } as unknown as ReportedCondition] : [];
+}
 
 /** What a condition means for a person. */
 export interface Assessment {

@@ -6,7 +6,7 @@ import { atMost, printable } from '../../kubernetes/text.ts';
 import type { NativeLimit } from '../../native/native-policy.ts';
 import { MANAGED_LABELS } from '../../objects/object-meta.ts';
 import { NATIVE_ASKED_BY, type NativePurpose } from '../../policy/backstop.ts';
-import type { NativeCondition } from '../../policy/status-conditions.ts';
+import type { NativeState } from '../../policy/status-conditions.ts';
 
 /** How the native policies stand that one of our policies asks for. */
 export type BackstopState =
@@ -46,7 +46,7 @@ export function stateOfFault(error: unknown): BackstopState {
 }
 
 /** What the condition of the policy says that is named as the purpose is. */
-export function nativeCondition(state: BackstopState, purpose: NativePurpose): NativeCondition {
+export function nativeCondition(state: BackstopState, purpose: NativePurpose): NativeState {
   switch (state.what) {
     case 'InForce': {
       const unchecked = state.isChecked ? '' : '; the API server has not yet type-checked them';

@@ -15,10 +15,11 @@ import { purposeOf } from '../../native/translate-pods.ts';
 import { MANAGED_LABELS } from '../../objects/object-meta.ts';
 import { type BackedPolicy, inAudit, type NativePurpose, nativePurposesOf } from '../../policy/backstop.ts';
 import type { Policy } from '../../policy/policy.ts';
+import { type NativeState, reported } from '../../policy/status-conditions.ts';
 import { createBackOff } from '../../runtime/back-off.ts';
 import { type Controller, type LeaderContext, POLICIES_SETTLE_MS, startController } from '../context.ts';
 import { ownedByClusterRole } from '../managed-objects.ts';
-import type { NativeConditions, Trouble } from '../reports.ts';
+import type { Trouble } from '../reports.ts';
 import { type BackstopState, nativeCondition, stateOfFault } from './backstop-condition.ts';
 import {
   type NamedPolicy,
@@ -37,6 +38,9 @@ import { nativeWriter } from './native-writer.ts';
 const LOOK_AGAIN_MS = 10_000;
 /** The first look at what the API server says of the types in expressions that were just written. */
 const FIRST_CHECK_MS = 500;
+
+/** By purpose: none for what the policy does not ask for. */
+type NativeConditions = Readonly<Partial<Record<NativePurpose, NativeState>>>;
 
 export interface BackstopOptions {
   readonly client: ApiClient;
@@ -73,7 +77,13 @@ export function startBackstop(context: LeaderContext): Controller {
     translate: (policy, purpose, options) =>
       purpose === 'Backstop' ? translatePolicy(policy, options) : translateAuthorization(policy),
   });
-  const changed = reports.add({ troubles, natives: conditions });
+  const changed = reports.add({
+    troubles,
+    conditions(policy) {
+      const found = conditions(policy);
+      return found === 'pending' ? found : PURPOSES.flatMap((purpose) => reported(purpose, found[purpose]));
+    },
+  });
   const reconciler = startController(context, 'backstop', reconcile, { onEnd: changed });
   policies.changes.subscribe(() => reconciler.trigger(POLICIES_SETTLE_MS), signal);
   rights.changes.subscribe(() => reconciler.trigger(), signal);

@@ -13,9 +13,10 @@ import {
   zoneOf,
 } from '../../evictions/eviction-pace.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
+import type { StateOf } from '../../policy/status-conditions.ts';
 import type { Counted } from '../context.ts';
 import { startController } from '../context.ts';
-import type { Evicting, Trouble } from '../reports.ts';
+import type { Trouble } from '../reports.ts';
 import type { ClusterNode, Nodes } from '../sources.ts';
 import type { EvictionTurns } from './eviction-turns.ts';
 import { eventOfEvictions } from './node-reports.ts';
@@ -50,6 +51,14 @@ export interface Turn {
   readonly granted: boolean;
   /** Whether such a write was sent, and may have been done. */
   used: boolean;
+}
+
+/** How far a policy is with a taint that evicts pods. */
+export interface Evicting {
+  /** How many nodes still lack it, those among them whose turn it is. */
+  readonly nodes: number;
+  /** Undefined while none waits for its turn. */
+  readonly condition: StateOf<'Evicting'> | undefined;
 }
 
 /** Gives nodes their turns to get a taint that evicts their pods: as slowly as the rules of eviction-pace.ts say. */

@@ -11,6 +11,7 @@ import {
 } from '../../evictions/misplaced-pods.ts';
 import { type NodePod, podName } from '../../evictions/node-pods.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
+import { reported } from '../../policy/status-conditions.ts';
 import { type BackOff, createBackOff } from '../../runtime/back-off.ts';
 import { type Controller, type LeaderContext, startControllerQueue } from '../context.ts';
 import { type ClusterNode, isNews } from '../sources.ts';
@@ -50,7 +51,7 @@ export function startMisplacedPods(context: MisplacedPodsContext): Controller {
   const report = misplacedPodReports(context);
   const queue = startControllerQueue(context, NAME, { work: check, concurrency: CONCURRENCY });
   const changed = reports.add({
-    misplacedPods: ({ kind, name }) => (kind === 'TaintPolicy' ? stateOf(name) : undefined),
+    conditions: ({ kind, name }) => (kind === 'TaintPolicy' ? reported('MisplacedPods', stateOf(name)) : []),
     misplacedPodsOn: (name) => misplacedPodsText(cases.get(name)?.found ?? []),
   });
   nodes.changes.subscribe((change) => {

@@ -2,14 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
 import { concernsUs, hiddenPools, listPools, type PoolApi, servedPoolApis } from '../../cluster/node-pools.ts';
+import type { PolicyObject } from '../../cluster/policies.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { poolCondition, undeclaredTaints } from '../../coverage/node-pools.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
-import type { ConditionState } from '../../policy/policy-status.ts';
+import { reported, type StateOf } from '../../policy/status-conditions.ts';
 import { type Controller, type LeaderContext, POLICIES_SETTLE_MS, type Rights, startController } from '../context.ts';
-import type { Report } from '../reports.ts';
 import type { Nodes } from '../sources.ts';
 
 /** Pools are few, and change seldom: a list of them now and then is cheaper than a watch of three resources. */
@@ -30,7 +30,9 @@ export interface PoolReviewOptions {
 }
 
 /** Compares the templates of node pools with the required taints of the policies. */
-export interface PoolReview extends Required<Pick<Report, 'undeclared'>> {
+export interface PoolReview {
+  /** The condition `PoolLacksTaint` of the policy, if any. */
+  undeclared(policy: Pick<PolicyObject, 'kind' | 'name'>): StateOf<'PoolLacksTaint'> | undefined;
   /** One run. Gives the time until the next look, in milliseconds. */
   reconcile(): Promise<number>;
 }
@@ -38,7 +40,7 @@ export interface PoolReview extends Required<Pick<Report, 'undeclared'>> {
 export function poolReview(options: PoolReviewOptions): PoolReview {
   const { client, taintPolicies, nodes, synced, rights, record, onChange } = options;
   /** Of TaintPolicies, by name. */
-  let conditions: ReadonlyMap<string, ConditionState> = new Map();
+  let conditions: ReadonlyMap<string, StateOf<'PoolLacksTaint'>> = new Map();
 
   return {
     async reconcile() {
@@ -46,7 +48,7 @@ export function poolReview(options: PoolReviewOptions): PoolReview {
       const policies = taintPolicies().filter(
         ({ mode, atRegistration }) => mode !== 'Audit' && atRegistration.length > 0,
       );
-      const found = policies.length === 0 ? new Map<string, ConditionState>() : await look(policies);
+      const found = policies.length === 0 ? new Map<string, StateOf<'PoolLacksTaint'>>() : await look(policies);
       if (!isDeepStrictEqual(found, conditions)) {
         for (const [name, state] of found) {
           if (state.status === 'True' && state.message !== conditions.get(name)?.message) tell(name, state);
@@ -60,7 +62,7 @@ export function poolReview(options: PoolReviewOptions): PoolReview {
     undeclared: ({ kind, name }) => (kind === 'TaintPolicy' ? conditions.get(name) : undefined),
   };
 
-  async function look(policies: readonly CompiledTaintPolicy[]): Promise<Map<string, ConditionState>> {
+  async function look(policies: readonly CompiledTaintPolicy[]): Promise<Map<string, StateOf<'PoolLacksTaint'>>> {
     const clusters = new Set([...nodes.entries()].flatMap(({ value }) => value.machineCluster ?? []));
     const apis = (await servedApis()).filter((api) => concernsUs(api, clusters));
     // Until it is known whether they may be listed, nothing is tried and nothing told.
@@ -86,7 +88,7 @@ export function poolReview(options: PoolReviewOptions): PoolReview {
     }
   }
 
-  function tell(name: string, { message }: ConditionState): void {
+  function tell(name: string, { message }: StateOf<'PoolLacksTaint'>): void {
     const regarding = { apiVersion: POLICY_API_VERSION, kind: 'TaintPolicy', name };
     record({ regarding, type: 'Warning', reason: 'PoolLacksTaint', action: 'ReviewNodePools', note: message });
   }
@@ -100,7 +102,7 @@ export function startPoolReview(context: LeaderContext): Controller {
     taintPolicies: () => policies.snapshot().compiled.taintPolicies,
     onChange: () => changed(),
   });
-  const changed = reports.add({ undeclared: review.undeclared });
+  const changed = reports.add({ conditions: (policy) => reported('PoolLacksTaint', review.undeclared(policy)) });
   const reconciler = startController(context, 'node-pools', review.reconcile, { pauseMs: POLICIES_SETTLE_MS });
   for (const source of [policies.changes, rights.changes]) source.subscribe(() => reconciler.trigger(), signal);
   return reconciler;

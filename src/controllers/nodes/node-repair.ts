@@ -11,6 +11,7 @@ import type { Arrival } from '../../judge/rulings.ts';
 import { withoutArrivals } from '../../judge/rulings.ts';
 import type { Taint } from '../../kubernetes/taint.ts';
 import { identity, valuesOf } from '../../kubernetes/taint.ts';
+import { reported } from '../../policy/status-conditions.ts';
 import { pause } from '../../runtime/pause.ts';
 import { tokenBucket } from '../../runtime/rate-limit.ts';
 import { startReconciler } from '../../runtime/work-queue.ts';
@@ -94,7 +95,9 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
       ...full.troubles(),
       ...recordContests.troubles(),
     ],
-    evicting: ({ kind, name }) => (kind === 'TaintPolicy' ? evictions.stateOf(name) : undefined),
+    conditions: ({ kind, name }) =>
+      kind === 'TaintPolicy' ? reported('Evicting', evictions.stateOf(name).condition) : [],
+    awaitingEviction: ({ kind, name }) => (kind === 'TaintPolicy' ? evictions.stateOf(name).nodes : 0),
     isContested(name, taint) {
       const entry = nodes.get(name);
       return entry !== undefined && contests.isContested(entry, taint);

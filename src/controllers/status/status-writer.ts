@@ -21,6 +21,7 @@ import { selectingPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../../policy/policy-set.ts';
 import type { Findings, PolicyStatus } from '../../policy/policy-status.ts';
 import { nextPolicyStatus } from '../../policy/policy-status.ts';
+import { reported } from '../../policy/status-conditions.ts';
 import { orAborted } from '../../runtime/pause.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { Controller, LeaderContext } from '../context.ts';
@@ -129,14 +130,13 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     for (const policy of objects()) {
       // Many policies and many nodes take their time, and admissions do not wait.
       await setImmediate();
-      const state = policy.inForce ? reports.standing(policy) : 'registered';
-      const natives = reports.natives(policy);
-      if (state === 'pending' || natives === 'pending') continue;
+      const conditions = reports.conditions(policy);
+      if (conditions === 'pending') continue;
       const before = policy.status as PolicyStatus | undefined;
       const own = byName.get(`${policy.kind}/${policy.name}`);
       const findings = own && findingsOf(own, violators.get(policy.uid) ?? before?.violators ?? []);
-      const awaited = reports.evicting(policy);
-      if (awaited && awaited.nodes > 0) awaiting.push({ policy: policy.name, count: awaited.nodes });
+      const count = reports.awaitingEviction(policy);
+      if (count > 0) awaiting.push({ policy: policy.name, count });
       found.set(policy.uid, findings?.violators ?? []);
       counts.push({ kind: policy.kind, policy: policy.name, count: findings?.violators.length ?? 0 });
       const after = nextPolicyStatus({
@@ -144,16 +144,15 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         generation: policy.generation,
         problems: policy.result.ok ? [] : policy.result.problems,
         inForce: policy.inForce,
-        notRegistered: state === 'registered' ? undefined : state.fault,
-        unverified: reports.unverified(),
         mode: policy.inForce && (audit ? 'Audit' : modeOf(policy.inForce.policy)),
         audit,
         notes: policy.result.ok ? [...wildcardNotes(policy.result.policy), ...idle(own)] : [],
-        stalled: stalled.filter(({ kind, policy: name }) => kind === policy.kind && name === policy.name),
-        natives,
-        evicting: awaited?.condition,
-        undeclared: reports.undeclared(policy),
-        misplacedPods: reports.misplacedPods(policy),
+        reported: [
+          ...conditions,
+          ...stalled
+            .filter(({ kind, policy: name }) => kind === policy.kind && name === policy.name)
+            .flatMap(({ reason, message }) => reported('Stalled', { status: 'True', reason, message })),
+        ],
         patched: reports.patched(policy),
         findings,
         now: new Date(),

@@ -2,6 +2,7 @@ import type { X509Certificate } from 'node:crypto';
 import { fingerprints, invalidAt, joinBundles, parseCertificates } from '../../certs/inspect.ts';
 import { readSecret } from '../../cluster/certificate-secret.ts';
 import { versionInForce } from '../../cluster/policies.ts';
+import { reported } from '../../policy/status-conditions.ts';
 import type { Controller, LeaderContext } from '../context.ts';
 import { POLICIES_SETTLE_MS, startController } from '../context.ts';
 import { followPolicies } from './desired-webhooks.ts';
@@ -25,13 +26,18 @@ export function startWebhookRegistration(context: LeaderContext): Controller {
 
   const changed = reports.add({
     ready: attempted.promise,
-    standing(policy) {
+    conditions(policy) {
+      const why = writer.unverified();
+      const message = `the webhook was registered without a call over its Service: ${why}`;
+      const reason = 'ServiceNotReachable';
+      const unverified = why === undefined ? [] : reported('Unverified', { status: 'True', reason, message });
       // Where writing fails, the webhooks that are there stay in force.
-      if (registered.has(versionInForce(policy) ?? '')) return 'registered';
+      if (!policy.inForce || registered.has(versionInForce(policy) ?? '')) return unverified;
       const fault = writer.complaint();
-      return fault === undefined ? 'pending' : { fault };
+      if (fault === undefined) return 'pending';
+      const notCalled = `the API server does not call the webhook yet: ${fault}`;
+      return [...reported('Ready', { status: 'False', reason: 'NotRegistered', message: notCalled }), ...unverified];
     },
-    unverified: writer.unverified,
   });
   const reconciler = startController(context, 'webhook-registration', reconcile, {
     onEnd() {

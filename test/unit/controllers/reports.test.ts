@@ -5,21 +5,24 @@ import { createReports, type Report, type Trouble } from '../../../src/controlle
 const trouble = (reason: Trouble['reason']): Trouble => ({ kind: 'TaintPolicy', policy: 'p', reason, message: '' });
 const POLICY = { kind: 'TaintPolicy', name: 'p' } as PolicyObject;
 
-it('tells of all troubles, in the order in which the controllers came, and of the rest what one of them knows', () => {
+it('tells of all troubles, in the order in which the controllers came, and of all conditions once each controller knows its own', () => {
   const reports = createReports();
-  expect([reports.troubles(), reports.standing(POLICY), reports.evicting(POLICY)]).toEqual([[], 'pending', undefined]);
-  reports.add({ troubles: () => [trouble('NotPermitted')], evicting: () => undefined });
-  reports.add({ standing: () => ({ fault: 'no way' }) });
+  expect([reports.troubles(), reports.conditions(POLICY), reports.awaitingEviction(POLICY)]).toEqual([[], [], 0]);
+  reports.add({ troubles: () => [trouble('NotPermitted')], awaitingEviction: () => 0 });
+  const unready = { type: 'Ready', status: 'False', reason: 'NotRegistered', message: '' } as const;
+  const undeclared = { type: 'PoolLacksTaint', status: 'True', reason: 'Undeclared', message: '' } as const;
+  reports.add({ conditions: () => [unready] });
   reports.add({
     troubles: () => [trouble('RepairRefused')],
-    evicting: () => ({ nodes: 1, condition: undefined }),
-    undeclared: () => ({ status: 'True', reason: 'Undeclared', message: '' }),
+    awaitingEviction: () => 1,
+    conditions: () => [undeclared],
     isContested: (node) => node === 'n1',
   });
   expect(reports.troubles().map(({ reason }) => reason)).toEqual(['NotPermitted', 'RepairRefused']);
-  expect(reports.standing(POLICY)).toEqual({ fault: 'no way' });
-  expect(reports.evicting(POLICY)?.nodes).toBe(1);
-  expect(reports.undeclared(POLICY)?.reason).toBe('Undeclared');
+  expect(reports.conditions(POLICY)).toEqual([unready, undeclared]);
+  expect(reports.awaitingEviction(POLICY)).toBe(1);
+  reports.add({ conditions: () => 'pending' });
+  expect(reports.conditions(POLICY)).toBe('pending');
   const taint = { key: 'a', effect: 'NoSchedule' } as const;
   expect(['n1', 'n2'].map((node) => reports.isContested(node, taint))).toEqual([true, false]);
 });

@@ -9,6 +9,7 @@ import type { RecordedEvent } from '../../../src/kubernetes/event.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import { nextPolicyStatus, type PatchedDaemonSet, type PolicyStatus } from '../../../src/policy/policy-status.ts';
+import { reported } from '../../../src/policy/status-conditions.ts';
 import { createSubject } from '../../../src/runtime/source.ts';
 import { captureLog } from '../captured-log.ts';
 
@@ -242,8 +243,9 @@ export function startRunningCluster(compiled: () => PolicySet) {
 /** The status of the policy, as the status writer of a leader writes it. */
 function statusOf(patched: readonly PatchedDaemonSet[], stalled: readonly Trouble[]): PolicyStatus {
   return nextPolicyStatus({
-    ...{ before: undefined, generation: 1, problems: [], inForce: undefined, notRegistered: undefined, audit: false },
-    ...{ patched, stalled, findings: undefined, now: new Date() },
+    ...{ before: undefined, generation: 1, problems: [], inForce: undefined, audit: false },
+    reported: stalled.flatMap(({ reason, message }) => reported('Stalled', { status: 'True', reason, message })),
+    ...{ patched, findings: undefined, now: new Date() },
   });
 }
 

@@ -6,14 +6,16 @@ const LATER = new Date('2026-06-02T12:00:00.456Z');
 
 const SPEC = { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] };
 
+const notRegistered = (message: string) =>
+  ({ type: 'Ready', status: 'False', reason: 'NotRegistered', message }) as const;
+
 const status = (input: Partial<StatusInput> = {}) =>
   nextPolicyStatus({
     before: undefined,
     generation: 3,
     problems: [],
     inForce: { generation: 3, spec: SPEC, ignored: [] },
-    notRegistered: undefined,
-    stalled: [],
+    reported: [],
     audit: false,
     findings: { matched: 5, violators: ['n2', 'n1'] },
     now: NOW,
@@ -65,24 +67,15 @@ it('says when nothing is enforced although the policy is in force', () => {
   expect(status()).not.toHaveProperty('audit');
 });
 
-it('says while the webhook is registered and was not called over its Service', () => {
-  expect(status({ unverified: 'no route' }).conditions?.[1]).toMatchObject({
-    type: 'Unverified',
-    status: 'True',
-    reason: 'ServiceNotReachable',
-    message: 'the webhook was registered without a call over its Service: no route',
-  });
-});
-
-it('says while nodes wait for a taint that evicts pods', () => {
-  const evicting = { status: 'True', reason: 'Paced', message: '2 nodes' } as const;
-  expect(status({ evicting }).conditions?.[1]).toMatchObject({ type: 'Evicting', ...evicting });
+it('has the conditions that controllers report, in the order of their table, and no others', () => {
+  const evicting = { type: 'Evicting', status: 'True', reason: 'Paced', message: '2 nodes' } as const;
+  const unverified = { type: 'Unverified', status: 'True', reason: 'ServiceNotReachable', message: 'no way' } as const;
+  expect(status({ reported: [evicting, unverified] }).conditions).toMatchObject([
+    { type: 'Ready', status: 'True' },
+    unverified,
+    evicting,
+  ]);
   expect(status().conditions).toHaveLength(1);
-});
-
-it('says which node pools do not declare a taint', () => {
-  const undeclared = { status: 'True', reason: 'Undeclared', message: 'NodePool gpu' } as const;
-  expect(status({ undeclared }).conditions?.[1]).toMatchObject({ type: 'PoolLacksTaint', ...undeclared });
 });
 
 describe('Ready', () => {
@@ -118,21 +111,25 @@ describe('Ready', () => {
       },
     },
     {
-      why: 'False while the API server does not call the webhook',
-      input: { notRegistered: 'the Service does not answer' },
-      expected: {
-        status: 'False',
-        reason: 'NotRegistered',
-        message: 'the API server does not call the webhook yet: the Service does not answer',
+      why: 'what a controller reports of a valid policy',
+      input: { reported: [notRegistered('no answer')] },
+      expected: { status: 'False', reason: 'NotRegistered', message: 'no answer' },
+    },
+    {
+      why: 'Invalid for a policy that cannot be used, whatever a controller reports',
+      input: {
+        reported: [notRegistered('no answer')],
+        problems: [{ path: ['spec', 'mode'], message: 'expected Deny' }],
       },
+      expected: { status: 'False', reason: 'Invalid' },
     },
   ])('is $why', ({ input, expected }) => {
     expect(ready(input)).toMatchObject(expected);
   });
 
   it('keeps the time of its last transition while only its message changes, and moves it when it turns', () => {
-    const before = status({ notRegistered: 'a' });
-    expect(ready({ before, notRegistered: 'b', now: LATER })).toMatchObject({
+    const before = status({ reported: [notRegistered('a')] });
+    expect(ready({ before, reported: [notRegistered('b')], now: LATER })).toMatchObject({
       lastTransitionTime: '2026-06-01T12:00:00Z',
     });
     expect(ready({ before, now: LATER })).toMatchObject({
@@ -171,12 +168,13 @@ it('names the fields that are ignored because this version does not know them', 
 });
 
 describe('Stalled', () => {
-  const contested = { reason: 'TaintContested', message: 'taint a is left alone' };
-  const paused = { reason: 'RolloutPaused', message: 'DaemonSet b waits for its rollout' };
+  const STALLED = { type: 'Stalled', status: 'True' } as const;
+  const contested = { ...STALLED, reason: 'TaintContested', message: 'taint a is left alone' } as const;
+  const paused = { ...STALLED, reason: 'RolloutStalled', message: 'DaemonSet b waits for its rollout' } as const;
   const stalled = (input: Partial<StatusInput>) => status(input).conditions?.find(({ type }) => type === 'Stalled');
 
   it('is there only while something is not done, and says beside Ready what that is', () => {
-    const before = status({ stalled: [contested] });
+    const before = status({ reported: [contested] });
     expect(before.conditions).toMatchObject([
       { type: 'Ready', status: 'True' },
       {
@@ -192,25 +190,25 @@ describe('Stalled', () => {
   });
 
   it('tells of everything in one message, with the reason of the first', () => {
-    expect(stalled({ stalled: [paused, contested] })).toMatchObject({
-      reason: 'RolloutPaused',
+    expect(stalled({ reported: [paused, contested] })).toMatchObject({
+      reason: 'RolloutStalled',
       message: 'DaemonSet b waits for its rollout; taint a is left alone',
     });
   });
 
   it('keeps its time while it lasts, whatever the reason, and has another one when it comes again', () => {
-    const before = status({ stalled: [contested] });
-    expect(stalled({ before, stalled: [paused], now: LATER })).toMatchObject({
+    const before = status({ reported: [contested] });
+    expect(stalled({ before, reported: [paused], now: LATER })).toMatchObject({
       lastTransitionTime: '2026-06-01T12:00:00Z',
     });
-    expect(stalled({ before: status({ before }), stalled: [contested], now: LATER })).toMatchObject({
+    expect(stalled({ before: status({ before }), reported: [contested], now: LATER })).toMatchObject({
       lastTransitionTime: '2026-06-02T12:00:00Z',
     });
   });
 
   it('has a message that fits, however much is not done', () => {
-    const many = Array.from({ length: 1_000 }, () => ({ reason: 'TaintContested', message: 'x'.repeat(1_000) }));
-    const { message = '' } = stalled({ stalled: many }) ?? {};
+    const many = Array.from({ length: 1_000 }, () => ({ ...contested, message: 'x'.repeat(1_000) }));
+    const { message = '' } = stalled({ reported: many }) ?? {};
     expect(message).toMatch(/; and 985 more$/);
     expect(message.length).toBeLessThan(32_768);
   });

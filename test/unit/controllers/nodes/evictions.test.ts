@@ -106,6 +106,7 @@ describe('a taint that evicts pods', () => {
     const { repair, said, saidOfPolicies, onTroubles } = startRepair(evicting, nodes(3));
     await pass(PROMPT_MS);
     expect(repair.evicting('p')?.condition).toEqual({
+      type: 'Evicting',
       status: 'True',
       reason: 'Paced',
       message: '2 nodes waiting for a taint that evicts pods; at most one node in 10 s in each zone',

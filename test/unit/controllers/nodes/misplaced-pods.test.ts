@@ -5,6 +5,7 @@ import {
   type ServerClock,
   serverClock,
 } from '../../../../src/cluster/client/api-client.ts';
+import type { PolicyObject } from '../../../../src/cluster/policies.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { startMisplacedPods } from '../../../../src/controllers/nodes/misplaced-pods.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
@@ -143,7 +144,7 @@ function start(names: readonly string[], options: Options = {}) {
       cluster.delete(name);
       if (entry) changes.next({ type: 'deleted', entry });
     },
-    condition: () => reports.misplacedPods({ kind: 'TaintPolicy', name: 'p' }),
+    condition: () => reports.conditions({ kind: 'TaintPolicy', name: 'p' } as PolicyObject).at(0),
     on: (name: string) => reports.misplacedPodsOn(name),
     said: () => events.map(({ regarding, reason, note }) => `${regarding.kind} ${regarding.name} ${reason}: ${note}`),
   };

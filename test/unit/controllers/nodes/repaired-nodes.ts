@@ -2,6 +2,7 @@ import { onTestFinished, vi } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { NODE_RECORDS, nodeRecords } from '../../../../src/cluster/node-records.ts';
+import type { PolicyObject } from '../../../../src/cluster/policies.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { evictionTurns } from '../../../../src/controllers/nodes/eviction-turns.ts';
 import { type NodeRepairContext, startNodeRepair } from '../../../../src/controllers/nodes/node-repair.ts';
@@ -170,7 +171,12 @@ export function startRepair(
     nodeChanged,
     policiesChanged: () => policyChanges.next(),
     troubles: reports.troubles,
-    evicting: (policy: string) => reports.evicting({ kind: 'TaintPolicy', name: policy }),
+    evicting(name: string) {
+      const policy = { kind: 'TaintPolicy', name } as PolicyObject;
+      const [condition] = reports.conditions(policy);
+      if (typeof condition === 'string') throw new Error('pending');
+      return { nodes: reports.awaitingEviction(policy), condition };
+    },
     isContested: reports.isContested,
     stop() {
       stopping.abort();

@@ -19,7 +19,7 @@ it('a status that the API server refuses keeps back none of the others, and is a
     },
   };
   const reports = createReports();
-  reports.add({ standing: () => 'registered' });
+  reports.add({ conditions: () => [] });
   const run = policyStatus({
     client: client as unknown as ApiClient,
     objects: () =>

@@ -78,5 +78,5 @@ it('writes both configurations for the same policies, also when a policy changes
   await rig.start();
   expect(rig.names('mutate')).toContain('restore.taintkeeper.dev');
   expect(rig.names('validate')).toContain('advise.taintkeeper.dev');
-  expect([rig.reports.standing(policy(1)), rig.reports.standing(policy(2))]).toEqual(['registered', 'pending']);
+  expect([rig.reports.conditions(policy(1)), rig.reports.conditions(policy(2))]).toEqual([[], 'pending']);
 });
