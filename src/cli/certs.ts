@@ -35,7 +35,10 @@ function statusCommand(exit: (code: number) => void): Command {
   return withClusterOptions(new Command('status'))
     .description('Show the CA, the serving certificate, and whether every webhook trusts it.')
     .addOption(outputOption())
-    .addHelpText('after', '\nExit code: 0 all is well, 1 something is wrong, 2 it could not be looked at.')
+    .addHelpText(
+      'after',
+      '\nExit code: 0 no problem, 1 a problem was found, 2 could not determine the state (connection or permission error).',
+    )
     .action((options: ClusterOptions & { output: OutputFormat }) =>
       atSite(options, async ({ client, ref, names }) => {
         const reading = Promise.all([readSecret(client, ref), registeredBundles(client)]);
@@ -56,13 +59,13 @@ function rotateCommand(): Command {
     )
     .option('--ca', 'replace the CA, and then the serving certificate', false)
     .option('--timeout <seconds>', 'how long to wait until the new serving certificate is in force', parseSeconds, 120)
-    .addHelpText('after', '\nExit code: 0 replaced, 2 it could not be done.')
+    .addHelpText('after', '\nExit code: 0 replaced, 2 could not replace it.')
     .action((options: ClusterOptions & { ca: boolean; timeout: number }) =>
       atSite(options, async (site) => {
         const step = await withProgress('asking the API server', beginRotation(site, options.ca));
         process.stdout.write(`${step}\n`);
         if (!options.ca) return;
-        await withProgress('waiting until every caBundle has it', waitForServing(site, options.timeout));
+        await withProgress('waiting until every caBundle trusts it', waitForServing(site, options.timeout));
         process.stdout.write(
           'the serving certificate was issued by the new CA; the earlier CA leaves the bundle after its overlap\n',
         );

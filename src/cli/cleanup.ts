@@ -55,19 +55,19 @@ export function cleanupCommand(exit: (code: number) => void): Command {
     .addHelpText(
       'after',
       `
-Uninstall taintkeeper first: while its webhooks are registered, or its native policies in force, it would write all of that again, and
-nothing is done. Only tolerations that were added to DaemonSets that ran (existing: Patch) are known; what was added when a DaemonSet
-was created or changed is a part of it. With --tolerations the pods of one DaemonSet are replaced before the next one
-is changed.
+Uninstall taintkeeper first. While its webhooks are registered or its native policies are in force, the command changes nothing,
+because taintkeeper would write the same again. It finds only tolerations that were added to running DaemonSets (existing: Patch).
+Tolerations that were added when a DaemonSet was created or changed have no record. With --tolerations, the pods of one DaemonSet
+are replaced before the next one is changed.
 
-It needs permission to get, list and patch nodes and daemonsets, to get webhook configurations, and to list admission policies.
+Needs permission to get, list and patch nodes and daemonsets, to get webhook configurations, and to list admission policies.
 
-Exit code: 0 all of it is gone (or nothing was there), 1 something is not, 2 it could not be looked at, or taintkeeper is installed.
+Exit code: 0 everything was removed, 1 some objects could not be removed, 2 could not determine the state, or taintkeeper is installed.
 
 Examples:
-  taintkeeper cleanup --dry-run                  what is left, in the current context
-  taintkeeper cleanup                            annotations go, tolerations stay
-  taintkeeper cleanup --tolerations              tolerations go, too, one DaemonSet after the other
+  taintkeeper cleanup --dry-run                  shows what is left, in the current context
+  taintkeeper cleanup                            removes annotations, keeps tolerations
+  taintkeeper cleanup --tolerations              removes tolerations too, one DaemonSet after the other
   taintkeeper cleanup taints --policy gpu-pool   the taints that a policy required`,
     )
     .action(async (options: CleanupOptions) => {

@@ -86,7 +86,7 @@ async function readTolerationPolicies(client: ApiClient, notes: string[]) {
     const policies = await listPolicies(client, 'TolerationPolicy');
     return compilePolicies(policiesIn(policies), { audit: policies.some(runsInAudit) }).tolerationPolicies;
   } catch (error) {
-    if (error instanceof ApiError) notes.push(`TolerationPolicies were not looked at: ${error.message}`);
+    if (error instanceof ApiError) notes.push(`TolerationPolicies were not read: ${error.message}`);
     else if (!(error instanceof InputError)) throw error;
     return [];
   }
@@ -118,7 +118,7 @@ async function placePods(
     }
   };
   await Promise.all(Array.from({ length: MAX_AT_ONCE }, work));
-  return [...forbidden].map(([namespace, message]) => `the pods in ${namespace} were not looked at: ${message}`);
+  return [...forbidden].map(([namespace, message]) => `the pods in ${namespace} were not read: ${message}`);
 }
 
 function readLiveDaemonSet(object: unknown): LiveDaemonSet {

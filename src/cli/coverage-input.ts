@@ -136,7 +136,7 @@ const inOrder = new Intl.Collator('en', { numeric: true }).compare;
 
 function none(kind: string, asked: readonly string[], all: readonly unknown[]): string {
   return asked.length > 0
-    ? `no ${kind} matches ${asked.join(', ')}; ${all.length} ${all.length === 1 ? 'was' : 'were'} looked at`
+    ? `no ${kind} matches ${asked.join(', ')}; ${all.length} ${all.length === 1 ? 'was' : 'were'} compared`
     : `the files have no ${kind}: coverage compares Nodes with DaemonSets`;
 }
 

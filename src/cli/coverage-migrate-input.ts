@@ -85,12 +85,12 @@ async function listPolicies(client: ApiClient, kind: string, resource: string, n
       const { name } = metadata as { name: string };
       const result = parsePolicy({ apiVersion, kind, metadata: { name }, spec });
       if (result.ok) return result.policy;
-      notes.push(`${kind} ${name} is not valid, and was not looked at`);
+      notes.push(`${kind} ${name} is not valid, and was not used`);
       return [];
     });
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (error.status !== NOT_FOUND) notes.push(`policies were not looked at: ${error.message}`);
+    if (error.status !== NOT_FOUND) notes.push(`policies were not read: ${error.message}`);
     return [];
   }
 }

@@ -102,21 +102,21 @@ export function doctorCommand(exit: (code: number) => void): Command {
       ),
     )
     .addOption(new Option('--secret <name>', 'the Secret with the certificates (default: as its Deployment says)'))
-    .option('--all', 'show every check, not only what is not right')
+    .option('--all', 'show passing checks too')
     .addOption(outputOption())
     .addHelpText(
       'after',
       `
-First of all it looks for taintkeeper in the cluster. What is not right comes with what was seen and, in the line below it, what
-to do, the cause first: installation, certificate, network, or configuration. "healthy" says that nothing is wrong, "unknown" that
-something essential could not be seen. Replicas are called directly or by a port-forward, and by the API server; a dry run of a
-request shows whether the webhook is asked. Where talosctl does not get through, ask "taintkeeper talos doctor".
+Finds the installation in the cluster, and prints each problem with its evidence. The line below a problem says what to do. The
+cause comes first: installation, certificate, network, or configuration. "healthy" means that no check found a problem, "unknown"
+that an essential check could not run. Calls the replicas directly or by a port-forward, and through the API server. A dry run of a
+request shows whether the API server calls the webhook. If talosctl cannot connect, use "taintkeeper talos doctor".
 
-Exit code: 0 healthy, 1 trouble, 2 it could not be looked at: no cluster, or no right to see what is essential.`,
+Exit code: 0 healthy, 1 a problem was found, 2 could not determine the state (connection or permission error).`,
     )
     .action(async (options: DoctorOptions) => {
       const diagnosis = diagnose(
-        await withProgress('looking at certificates, network and configuration', examine(options)),
+        await withProgress('checking certificates, network and configuration', examine(options)),
       );
       const look = { all: options.all ?? false, colors: usesColors(process.stdout) };
       process.stdout.write(formatDiagnosis(diagnosis, options.output, look));

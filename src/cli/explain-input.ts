@@ -177,6 +177,6 @@ async function readMissingPods(client: ApiClient, { namespace }: Place, object: 
     return { missing, notes: [] };
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    return { missing: () => [], notes: [`its pods were not looked at: ${error.message}`] };
+    return { missing: () => [], notes: [`its pods were not read: ${error.message}`] };
   }
 }

@@ -53,16 +53,16 @@ export function talosDoctorCommand(exit: (code: number) => void): Command {
       "a machine configuration: do the nodes' versions take it, and would they reboot? - is standard input",
     )
     .option('--timeout <ms>', 'how long each address, and each node, may take', parseMilliseconds, TIMEOUT_MS)
-    .option('--all', 'show every check, not only what is not right')
+    .option('--all', 'show passing checks too')
     .addOption(outputOption())
     .addHelpText(
       'after',
       `
-It compares the CA of the talosconfig with what is presented, and looks at the life of both certificates and at the names. Then it
-asks for the version of Talos, and with --filename for the configuration in force, which takes os:admin; of that, nothing but
-names of fields is printed.
+Compares the CA of the talosconfig with the certificate of each machine, and checks the names and the validity of both certificates.
+Then reads the version of Talos. With --filename, also reads the configuration in force, which needs the role os:admin. Prints only
+the names of its fields.
 
-Exit code: 0 healthy, 1 trouble, 2 it could not be looked at.
+Exit code: 0 healthy, 1 a problem was found, 2 could not determine the state (connection or permission error).
 
 Examples:
   taintkeeper talos doctor

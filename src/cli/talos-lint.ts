@@ -77,7 +77,7 @@ Examples:
     )
     .action(async (args: readonly string[], options: LintCommandOptions) => {
       const paths = [...args, ...(options.filename ?? [])];
-      if (paths.length === 0) throw new InputError(['which files? Name a FILE, or - for standard input']);
+      if (paths.length === 0) throw new InputError(['no input files: pass FILE… or - for standard input']);
       const { talosVersion: version, role, since, disable = [], failOn, output } = options;
       const [registered] = since === undefined ? [] : await readMachineConfigurations([since]);
       const { findings, passedOver, faults } = await lintFiles(paths, { version, role, registered, disabled: disable });

@@ -68,7 +68,7 @@ Examples:
     )
     .action(async (args: readonly string[], { output, filename = [], ...options }: PoliciesOptions) => {
       const paths = [...args, ...filename];
-      if (paths.length === 0) throw new InputError(['which files? Name a FILE, or - for standard input']);
+      if (paths.length === 0) throw new InputError(['no input files: pass FILE… or - for standard input']);
       const files = await listFiles(paths);
       if (files.length === 0) throw new InputError([`${paths.join(', ')}: no YAML or JSON file in it`]);
       const derived = derivePolicies(await readDeclarations([...new Set(files)]), options);

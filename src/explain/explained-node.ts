@@ -174,7 +174,7 @@ function why(one: TaintOnNode, node: NodeExplanation): string {
 function standing(one: TaintOnNode, node: NodeExplanation): string {
   switch (one.state) {
     case 'free':
-      return 'no policy means it';
+      return 'no policy covers it';
     case 'guarded':
       return `every user may remove it; only users whom ${namedBy(one.guards ?? [])} exempts may add it`;
     case 'protected':
@@ -202,7 +202,7 @@ function hindranceText({ hindrance, onlyAudit, kept }: TaintOnNode, { fromLeader
     case 'mode':
       return onlyAudit
         ? 'only --audit keeps it from being restored'
-        : 'no policy in mode Restore wants it, so it is not restored';
+        : 'no policy in mode Restore requires or protects it, so it is not restored';
     case 'eviction':
       return 'it would evict pods, and no policy requires it with mayEvict';
     case 'held':

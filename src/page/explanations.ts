@@ -98,7 +98,7 @@ async function ofDaemonSet(sources: InCluster, [namespace = '', name = '']: read
   const object = await found(sources.objects.read(path), `There is no DaemonSet ${namespace}/${name}.`);
   const survey = surveyOf(sources);
   if (!survey) throw new UnexplainedError(404, 'Nodes, and so where a DaemonSet runs, are known to the leader alone.');
-  const notes = ['which nodes lack one of its pods is not looked at here', NO_EVENTS];
+  const notes = ['which nodes lack one of its pods is not checked here', NO_EVENTS];
   const facts = factsFrom(sources, ['TolerationPolicy', 'RecoveryPolicy'], notes);
   return shown(wordsOfDaemon(explainedDaemonSet(object, { namespace, name }, { ...facts, nodes: survey.nodes() })));
 }

@@ -100,7 +100,7 @@ export function clusterMetrics(registers: Registry[]): ClusterMetrics {
   });
   const sweeps = new Gauge({
     name: 'taintkeeper_sweep_timestamp_seconds',
-    help: 'On the leader: when the controller last looked at everything that it looks after.',
+    help: 'On the leader: when the controller last completed a check of all its objects.',
     labelNames: ['controller'],
     registers,
   });

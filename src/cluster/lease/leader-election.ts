@@ -136,7 +136,7 @@ export function electLeader(options: LeaderElectionOptions): LeaderElection {
     await Promise.race([run, pause(timings.leaseDurationMs, waiting.signal)]);
     waiting.abort();
     if (running) {
-      log.warn('what only the leader does goes on after the lease: this process does not take part until it has ended');
+      log.warn('leader work is still running after the lease was lost; not rejoining the election until it ends');
       if (!stopping.signal.aborted) await Promise.race([run, once(stopping.signal, 'abort')]);
     } else if (own.signal.reason instanceof RunEnded && !stopping.signal.aborted) {
       await release(stopping.signal);

@@ -43,8 +43,8 @@ function added({ document, path, value }: FoundTaint, before: readonly FoundTain
     document,
     path,
     reason: earlier
-      ? `the node registered with ${formatTaint(earlier.value)} and keeps it: taints for registration are not looked at again`
-      : `the node is registered without ${formatTaint(value)}: taints for registration are not looked at again`,
+      ? `the node registered with ${formatTaint(earlier.value)} and keeps it: taints for registration are not read again`
+      : `the node is registered without ${formatTaint(value)}: taints for registration are not read again`,
     fix: earlier ? `${FIX}; "kubectl taint" removes the one that it has` : FIX,
   };
 }

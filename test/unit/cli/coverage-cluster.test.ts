@@ -95,7 +95,7 @@ describe('a cluster without DaemonSets', () => {
     const api = await start({ nodes: [node('n1')], daemonSets: [] });
     expect(await coverage(api, '-n', 'agents')).toMatchObject({
       code: 2,
-      stderr: 'taintkeeper: no DaemonSet matches agents; 0 were looked at\n',
+      stderr: 'taintkeeper: no DaemonSet matches agents; 0 were compared\n',
     });
   });
 });
@@ -225,9 +225,7 @@ it('goes on where pods may not be looked at, and says so', async () => {
   });
   const found = await coverage(api);
   expect(cells(found)).toEqual([{ group: 'A', runs: true }]);
-  expect(found.report.notes).toEqual([
-    expect.stringMatching(/^the pods in agents were not looked at: .*cannot list pods/),
-  ]);
+  expect(found.report.notes).toEqual([expect.stringMatching(/^the pods in agents were not read: .*cannot list pods/)]);
   expect(found.code).toBe(0);
 });
 
@@ -319,7 +317,7 @@ describe('fix, where a TolerationPolicy asks for the toleration already', () => 
       },
     });
     expect(stdout).toMatch(/^# Closes 1 gap\./);
-    expect(stdout).toMatch(/^# note: TolerationPolicies were not looked at: .*dev cannot list policies$/m);
+    expect(stdout).toMatch(/^# note: TolerationPolicies were not read: .*dev cannot list policies$/m);
   });
 });
 

@@ -315,13 +315,13 @@ describe('what cannot be looked at ends in 2, and says why', () => {
       why: 'no DaemonSet at all, though one is asked for',
       args: ['--daemonset', 'b'],
       objects: [node('w')],
-      says: /^taintkeeper: no DaemonSet matches b; 0 were looked at$/m,
+      says: /^taintkeeper: no DaemonSet matches b; 0 were compared$/m,
     },
     {
       why: 'no such DaemonSet',
       args: ['--daemonset', 'b'],
       objects: [node('w'), daemonSet('a')],
-      says: /^taintkeeper: no DaemonSet matches b; 1 was looked at/,
+      says: /^taintkeeper: no DaemonSet matches b; 1 was compared/,
     },
     {
       why: 'no such node',

@@ -152,13 +152,13 @@ describe('of a cluster', () => {
 
   it('goes on where policies may not be looked at, and says so', async () => {
     const { stdout } = await migrate(LISTS, ['/apis/taintkeeper.dev/v1alpha1/taintpolicies']);
-    expect((JSON.parse(stdout) as Migration).notes).toEqual([expect.stringContaining('policies were not looked at')]);
+    expect((JSON.parse(stdout) as Migration).notes).toEqual([expect.stringContaining('policies were not read')]);
   });
 
   it('names a policy that it cannot read', async () => {
     const broken = manifest('TaintPolicy', 'broken', { mode: 'Maybe' });
     const { stdout } = await migrate({ ...LISTS, '/apis/taintkeeper.dev/v1alpha1/taintpolicies': [broken] });
-    expect((JSON.parse(stdout) as Migration).notes).toEqual(['TaintPolicy broken is not valid, and was not looked at']);
+    expect((JSON.parse(stdout) as Migration).notes).toEqual(['TaintPolicy broken is not valid, and was not used']);
   });
 
   it('does not plan where a workload may be overlooked', async () => {

@@ -75,7 +75,7 @@ async function explain(...args: string[]) {
 it('a node: taints, who wrote them, policies, what could not be read, and what to run', async () => {
   const { code, stdout } = await explain('node', 'n1');
   expect(code).toBe(1);
-  expect(stdout).toMatch(/^TAINT +STATE +WHY\nedge:NoSchedule +free +no policy means it$/m);
+  expect(stdout).toMatch(/^TAINT +STATE +WHY\nedge:NoSchedule +free +no policy covers it$/m);
   expect(stdout).toMatch(
     /^gpu:NoSchedule +missing +required by pool \(Deny, spec\.taints\[0\]\); no policy in mode Restore/m,
   );

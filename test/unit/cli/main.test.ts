@@ -31,7 +31,7 @@ describe('what is wrong with the command line ends in code 2 and says what to do
     { args: ['revew'], says: 'Did you mean review?' },
     { args: ['frob'], says: '(taintkeeper --help shows the commands)' },
     { args: ['talos', 'frob'], says: '(taintkeeper talos --help shows the commands)' },
-    { args: ['talos', 'lint'], says: 'which files? Name a FILE' },
+    { args: ['talos', 'lint'], says: 'no input files: pass FILE' },
     { args: ['serve', '--polices', 'x'], says: 'Did you mean --policies?' },
     { args: ['review', '--patchd', 'x'], says: 'Did you mean --patched?' },
     { args: ['serve', '--prt', '1'], says: 'Did you mean --port?' },

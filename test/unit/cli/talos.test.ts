@@ -80,7 +80,7 @@ it('talos policies and drift take files and directories as kubectl does', async 
   });
   expect(await run('talos', 'policies')).toMatchObject({
     code: 2,
-    stderr: 'taintkeeper: which files? Name a FILE, or - for standard input\n',
+    stderr: 'taintkeeper: no input files: pass FILE… or - for standard input\n',
   });
   const { stdout: drift } = await run('talos', 'drift', '-f', example('gpu.yaml'), '--nodes', example('nodes.yaml'));
   expect(drift).toContain('gpu');

@@ -298,7 +298,7 @@ describe('what is led', () => {
     server.put(undefined);
     await pass(60_000);
     expect(terms).toHaveLength(1);
-    expect(messages().filter((msg) => msg.includes('goes on after the lease'))).toHaveLength(1);
+    expect(messages().filter((msg) => msg.includes('leader work is still running'))).toHaveLength(1);
     ends[0]?.();
     await pass(2_000);
     expect(terms).toHaveLength(2);
