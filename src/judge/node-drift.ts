@@ -17,6 +17,7 @@ import {
   consumeAllowedRemovals,
   type DeclaredTaint,
   isRemovalAllowed,
+  isRequiredTaint,
   parseAllowedRemovals,
   parseRemoved,
   recordRemovals,
@@ -85,6 +86,11 @@ export interface Circumstances {
   readonly forgetting?: Forgetting;
   /** How long a taint that the node carries has been seen on it while it was Ready; undefined for one that has not. */
   readonly stayedMs?: (taint: Taint) => number | undefined;
+  /**
+   * Whether the NodeTaintRecord lists the taint; undefined while the records have not been read. The annotation alone proves nothing:
+   * users who may patch nodes can write it. By default, the record lists what the annotation lists.
+   */
+  readonly isRecorded?: (taint: Taint) => boolean | undefined;
 }
 
 const AT_ONCE: Forgetting = { isComplete: true, isOver: ({ isCarried }) => !isCarried };
@@ -120,6 +126,7 @@ export function nodeDrift(
     isAllowRemovalExpired = false,
     forgetting = AT_ONCE,
     stayedMs = () => undefined,
+    isRecorded = () => true,
   }: Circumstances = {},
 ): NodeDrift {
   const { isComplete, isOver } = forgetting;
@@ -145,10 +152,14 @@ export function nodeDrift(
   const released = gone.filter(
     (taint) => isRemovalAllowed(allowed, taint) && isRemovableByAnnotation(taint, selecting),
   );
-  const lost = gone.filter((taint) => !transient.includes(taint) && !released.includes(taint));
-
   const removals = parseRemoved(node.removed);
   const wants = requiredTaints(node.labels, selecting).filter(({ taint }) => !isTransientTaintKey(taint.key));
+  const isRequired = (taint: Taint) => wants.some((want) => isRequiredTaint(taint, { ...want, anyValue: false }));
+  const unproven = gone.filter((taint) => isRecorded(taint) === false && !isRequired(taint));
+  const lost = gone.filter(
+    (taint) =>
+      !transient.includes(taint) && !released.includes(taint) && (isRecorded(taint) === true || isRequired(taint)),
+  );
   const excused = wants.filter((want) => wasRemoved(removals, want));
   const wanted = excused.length === 0 ? wants : wants.filter((want) => !excused.includes(want));
   const groups = [...Map.groupBy(claims(wanted, carried, lost, selecting), ({ taint }) => identity(taint)).values()];
@@ -179,7 +190,7 @@ export function nodeDrift(
     remembered: remember({
       before: node.remembered,
       carried: taints,
-      forgotten: [...transient, ...released, ...repaired],
+      forgotten: [...transient, ...released, ...unproven, ...repaired],
       protects,
       keeps: (taint) => !over.has(identity(taint)),
       settles: holdAmong(selecting, (taint) => settled.isSettled(taint) || isAsRemembered(taint)),

@@ -2,11 +2,12 @@ import { type Machine, sameMachine } from '../kubernetes/machine.ts';
 import { identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { isLegible, MAX_REMEMBERED, parseRemembered, remember } from './memory.ts';
 import type { EstablishedView, NodeView, OwedTaint } from './node-view.ts';
 import { isRemovalAllowed, parseAllowedRemovals } from './removal.ts';
 
-/** The NodeTaintRecord of a node: what is kept outside of the Node, in case that the Node is deleted. */
+/** The NodeTaintRecord of a node: what is kept outside of the Node, where users who may patch nodes cannot write. */
 export interface NodeRecord {
   /** The uid of the Node: another Node of that name has another one. */
   readonly uid: string;
@@ -17,11 +18,11 @@ export interface NodeRecord {
   readonly deletedAt?: number | undefined;
 }
 
-/** A taint that the Node is to carry by policies with `deletedNodeRetentionSeconds`. */
+/** A taint that the Node is to carry. */
 export interface RecordedTaint extends Taint {
   /** The empty text for a taint without one. */
   readonly value: string;
-  /** The names of these policies. */
+  /** The names of the policies that have it recorded: see {@link recordsTaints}. */
   readonly policies: readonly string[];
   /**
    * Set where an earlier Node of that name carried the taint, and this one has not got it back: when the earlier Node was deleted, in
@@ -87,8 +88,8 @@ export interface RecordKeeping {
 }
 
 /**
- * The record of a name as it is to be; undefined for none. Of a Node that is there, what it carries and what it was remembered to carry:
- * what went with leave is neither. Another one of that name, on the same machine, is owed what the one before it carried, until it
+ * The record of a name as it is to be; undefined for none. Of a Node that is there, what it carries, and what it was recorded to carry and
+ * its annotation still lists: a removal that was allowed takes the taint out of the annotation. Another one of that name, on the same machine, is owed what the one before it carried, until it
  * has it or the time is over: also where the labels by which a policy selects it come later.
  *
  * @param node the Node of that name; undefined where there is none any more
@@ -99,7 +100,8 @@ export function recordOf(
   { policies, now, forgets }: RecordKeeping,
 ): NodeRecord | undefined {
   const surviving = policies.filter(({ deletedNodeRetentionMs }) => deletedNodeRetentionMs !== undefined);
-  const isUnwanted = (taint: Taint) => surviving.every(({ protectedBy }) => protectedBy(taint) === undefined);
+  const recording = policies.filter(recordsTaints);
+  const isUnwanted = (taint: Taint) => recording.every(({ protectedBy }) => protectedBy(taint) === undefined);
   const left = (taints: readonly RecordedTaint[], since: number, isSame: boolean) =>
     taints.flatMap((taint) => {
       const asking = surviving.filter((policy) => isOwed(taint, policy, now - since, isSame));
@@ -119,38 +121,66 @@ export function recordOf(
   }
   const { uid, machine } = node;
   const isKnown = before?.uid === uid;
-  const taints = survivingOn(
+  const isSame = isKnown || before === undefined || sameMachine(before.machine, machine);
+  const owed = (before?.taints ?? []).flatMap((taint) => {
+    const since = isKnown ? taint.missingSince : deletedAt;
+    return since === undefined ? [] : left([{ ...taint, missingSince: past(since) }], past(since), isSame);
+  });
+  const known = isKnown ? before.taints : owed;
+  const taints = recordedOn(
     node,
-    surviving.filter((policy) => policy.selectsNode(node.labels)),
-    isKnown && !forgets ? before.taints.filter((taint) => taint.missingSince === undefined && isUnwanted(taint)) : [],
+    recording.filter((policy) => policy.selectsNode(node.labels)),
+    known,
+    forgets ? [] : known.filter((taint) => taint.missingSince === undefined && isUnwanted(taint)),
   );
   const present = valuesOf([...node.taints, ...taints]);
-  const isSame = isKnown || before === undefined || sameMachine(before.machine, machine);
-  const missing = (before?.taints ?? []).flatMap((taint) => {
-    const since = isKnown ? taint.missingSince : deletedAt;
-    if (since === undefined || present.has(identity(taint))) return [];
-    return left([{ ...taint, missingSince: past(since) }], past(since), isSame);
-  });
+  const missing = owed.filter((taint) => !present.has(identity(taint)));
   const all = [...taints, ...missing].slice(0, MAX_RECORDED_TAINTS);
   return all.length > 0 ? { uid, machine, taints: all.toSorted(byKey) } : undefined;
 }
 
-/** @param kept taints that are kept though none of these policies wants them */
-function survivingOn(
+/** Whether the policy has taints of nodes recorded: where it restricts a removal, or with `deletedNodeRetentionSeconds`. */
+export function recordsTaints({ deletedNodeRetentionMs, declared, rules }: CompiledTaintPolicy): boolean {
+  return (
+    deletedNodeRetentionMs !== undefined ||
+    (declared !== 'Audit' && rules.some(({ ensure, value }) => ensure !== 'Always' || value === undefined))
+  );
+}
+
+/** The policy itself says with which value it requires the taint: no record is needed. */
+function isDeclared({ ensure, value }: CompiledTaintRule, taint: Taint): boolean {
+  return ensure === 'Always' && (value ?? '') === (taint.value ?? '');
+}
+
+function isRecordedBy(taint: Taint, policy: CompiledTaintPolicy, established: (taint: Taint) => boolean): boolean {
+  const field = policy.heldBy(taint, established);
+  if (field === undefined) return false;
+  if (policy.deletedNodeRetentionMs !== undefined) return true;
+  return policy.declared !== 'Audit' && !policy.rules.some((rule) => rule.field === field && isDeclared(rule, taint));
+}
+
+/**
+ * What a node is to carry: what it carries, and what the record lists already and the annotation has not let go.
+ * @param known what the record lists of this very Node
+ * @param kept taints that are kept though none of these policies wants them
+ */
+function recordedOn(
   { taints, remembered, allowRemoval: announced, established }: RecordedNode,
   policies: readonly CompiledTaintPolicy[],
+  known: readonly RecordedTaint[],
   kept: readonly RecordedTaint[],
 ): RecordedTaint[] {
-  const carried = valuesOf(taints);
   const allowed = parseAllowedRemovals(announced);
+  // The annotation adds nothing to the record: users who may patch nodes can write it.
+  const recorded = valuesOf(known);
   const lost = parseRemembered(remembered).filter(
-    (taint) => !carried.has(identity(taint)) && !isRemovalAllowed(allowed, taint),
+    (taint) => recorded.get(identity(taint)) === taint.value && !isRemovalAllowed(allowed, taint),
   );
-  return [...taints, ...lost]
+  return [...new Map([...taints, ...lost].map((taint) => [identity(taint), taint])).values()]
     .map(({ key, value, effect }) => ({ key, value: value ?? '', effect }))
     .filter((taint) => isLegible(taint) && !isTransientTaintKey(taint.key))
     .flatMap((taint): RecordedTaint[] => {
-      const asking = policies.filter((policy) => policy.heldBy(taint, established) !== undefined);
+      const asking = policies.filter((policy) => isRecordedBy(taint, policy, established));
       if (asking.length > 0) return [{ ...taint, policies: namesOf(asking) }];
       const before = kept.find((one) => identity(one) === identity(taint) && one.value === taint.value);
       return before ? [{ ...taint, policies: before.policies }] : [];

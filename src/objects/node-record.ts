@@ -63,7 +63,9 @@ export const NODE_RECORD_PROPERTIES = {
   ),
   nodeDeletionTime: Time('When the leader saw that the Node was deleted. Not set while the Node exists.'),
   taints: Type.Array(TaintSchema, {
-    description: 'The taints that the Node gets back when it is deleted and registers again.',
+    description:
+      'The taints that the Node is to carry. The leader restores only these, and those that a policy requires. With ' +
+      '`deletedNodeRetentionSeconds` in a policy, the Node also gets them back when it is deleted and registers again.',
     maxItems: MAX_RECORDED_TAINTS,
     'x-kubernetes-list-type': 'map',
     'x-kubernetes-list-map-keys': ['key', 'effect'],

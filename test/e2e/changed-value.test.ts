@@ -11,6 +11,7 @@ import {
   REMEMBERED,
   waitForAnnotation,
   waitForEvent,
+  waitForRecords,
   waitForTaints,
 } from './drift.ts';
 import { type Installation, install } from './installation.ts';
@@ -42,6 +43,7 @@ describeWithControlPlane('a guarded value that was changed while taintkeeper was
     await createNodes(cp(), ['b-7', 'b-8'], 'batch', [taint('job-1')]);
     await createNodes(cp(), ['s-1'], 'strict', [taint('job-1')]);
     for (const name of ['b-7', 'b-8', 's-1']) await waitForAnnotation(cp(), name, REMEMBERED, OLD);
+    await waitForRecords(cp(), ['b-7', 'b-8', 's-1'], KEY);
     await installation.replica('a').stop();
     installation.replicas.delete('a');
     for (const name of ['b-7', 'b-8', 's-1']) {

@@ -10,6 +10,7 @@ import {
   REMEMBERED,
   repairsOf,
   waitForAnnotation,
+  waitForRecords,
   waitForTaints,
   waitUntilRestored,
 } from './drift.ts';
@@ -98,6 +99,7 @@ describeWithControlPlane('nodes that changed while taintkeeper was down', {}, (c
     const names = [...OUTAGES.map(({ name }) => name), 'busy'];
     await createNodes(cp(), names, 'keep', [GPU, OWN]);
     for (const name of names) await waitForAnnotation(cp(), name, REMEMBERED, `${GPU_TEXT}, ${OWN_TEXT}`);
+    await waitForRecords(cp(), names, OWN.key);
     await first?.stop();
     for (const { name, changes } of OUTAGES) {
       for (const change of [...changes, { metadata: ALSO }]) {

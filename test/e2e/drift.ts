@@ -84,6 +84,27 @@ export async function waitForTaints(cp: ControlPlane, name: string, ...expected:
   );
 }
 
+/** Waits until the NodeTaintRecords of the nodes list the key: what a node loses before that is not restored. */
+export async function waitForRecords(cp: ControlPlane, names: readonly string[], key: string): Promise<void> {
+  let left: readonly string[] = names;
+  await waitUntil(
+    async () => {
+      const url = '/apis/taintkeeper.dev/v1alpha1/nodetaintrecords';
+      // Not served yet for a moment after its definition was created.
+      const { body } = await cp.request<{ items?: { metadata: { name: string }; taints: { key: string }[] }[] }>(
+        admin,
+        'GET',
+        url,
+      );
+      const recorded = (body.items ?? []).filter(({ taints }) => taints.some((taint) => taint.key === key));
+      const known = new Set(recorded.map(({ metadata }) => metadata.name));
+      left = names.filter((name) => !known.has(name));
+      return left.length === 0 || undefined;
+    },
+    { timeoutMs: TIMEOUT_MS, otherwise: () => `no record of ${left.join(', ')} lists ${key}` },
+  );
+}
+
 export async function waitForAnnotation(
   cp: ControlPlane,
   name: string,

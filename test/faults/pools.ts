@@ -2,7 +2,7 @@ import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { createNodes, createTaintPolicy, REMEMBERED } from '../e2e/drift.ts';
+import { createNodes, createTaintPolicy, REMEMBERED, waitForRecords } from '../e2e/drift.ts';
 import { GPU, type Node, path, type Taint } from '../e2e/nodes.ts';
 
 const MEMORY_TIMEOUT_MS = 60_000;
@@ -56,6 +56,8 @@ export async function createPools(cp: ControlPlane): Promise<Pools> {
     },
     { timeoutMs: MEMORY_TIMEOUT_MS, otherwise: () => 'there are nodes on which nothing is remembered' },
   );
+  await waitForRecords(cp, pools.restore.nodes, KEPT.key);
+  await waitForRecords(cp, [...pools.deny.nodes, ...pools.own.nodes], GPU.key);
   return pools;
 }
 

@@ -4,10 +4,10 @@ import { NODE_RECORDS, type StoredRecord } from '../../cluster/node-records.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { withEstablished } from '../../judge/memory.ts';
-import { type NodeRecord, owedTaints, recordOf } from '../../judge/node-return.ts';
+import { type NodeRecord, owedTaints, recordOf, recordsTaints } from '../../judge/node-return.ts';
 import type { OwedTaint } from '../../judge/node-view.ts';
 import { UNKNOWN_MACHINE } from '../../kubernetes/machine.ts';
-import { identity, valuesOf } from '../../kubernetes/taint.ts';
+import { identity, sameTaint, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { pause } from '../../runtime/pause.ts';
 import { tokenBucket } from '../../runtime/rate-limit.ts';
@@ -39,26 +39,38 @@ export type NodeRecordsContext = Pick<
   'client' | 'nodeRecords' | 'synced' | 'nodes' | 'record' | 'reports' | 'metrics' | 'log' | 'signal'
 > & { readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'> };
 
-/** What nodes are owed that registered again while taintkeeper was unavailable. */
+/** What nodes are to carry by their records. */
 export interface NodeReturns {
+  /** Resolves once the first attempt to read the records has ended, or no policy needs them. */
+  readonly tried: Promise<void>;
+  /** Whether the record of this Node lists the taint; undefined while the records have not been read. */
+  isRecorded(node: NodeEntry, taint: Taint): boolean | undefined;
+  /** What a node is owed that registered again while taintkeeper was unavailable. */
   owedTo(node: NodeEntry): OwedTaint[];
-  /** The node has what it was owed, or its annotation lists it, or its removal was allowed. */
+  /** The node does not get the taints: their removal was allowed. */
   paid(node: NodeEntry, owed: readonly OwedTaint[]): void;
   stop(): Promise<void>;
 }
 
 /**
- * Keeps a NodeTaintRecord of each node with taints of policies with `deletedNodeRetentionSeconds`: also of nodes that exist, because a kubelet may
- * register its node again before the leader has seen the deletion, or while there is no leader.
+ * Keeps a NodeTaintRecord of each node with taints that policies have recorded: see {@link recordsTaints}. With `deletedNodeRetentionSeconds`, a
+ * kubelet may register its node again before the leader has seen the deletion, or while there is no leader.
  *
  * @param onOwed called with the name of a node that is owed something
+ * @param onRead called once the records have been read
  */
-export function startNodeRecords(context: NodeRecordsContext, onOwed: (name: string) => void): NodeReturns {
+export function startNodeRecords(
+  context: NodeRecordsContext,
+  onOwed: (name: string) => void,
+  onRead: () => void,
+): NodeReturns {
   const { client, nodeRecords: store, synced, nodes, policies, reports, log, signal } = context;
   const compiled = () => policies.snapshot().compiled.taintPolicies;
-  const surviving = () => compiled().filter(({ deletedNodeRetentionMs }) => deletedNodeRetentionMs !== undefined);
+  const recording = () => compiled().filter(recordsTaints);
   /** The records as they should be, by the names of nodes; undefined until the stored ones have been read. */
   let records: Map<string, NodeRecord> | undefined;
+  const { promise: tried, resolve: setTried } = Promise.withResolvers<void>();
+  signal.addEventListener('abort', () => setTried(), { once: true });
   /** As they were last read or written. */
   let stored = new Map<string, StoredRecord>();
   /** Names whose records may have to be written. */
@@ -78,11 +90,14 @@ export function startNodeRecords(context: NodeRecordsContext, onOwed: (name: str
     troubles: () =>
       problem === undefined
         ? []
-        : surviving().map(({ kind, name: policy }) => ({
+        : recording().map(({ kind, name: policy, deletedNodeRetentionMs }) => ({
             kind,
             policy,
             reason: 'NodeRecordsNotWritten',
-            message: `nodes may get nothing back when they are deleted: ${problem}`,
+            message:
+              deletedNodeRetentionMs === undefined
+                ? `taints that nodes lose while taintkeeper is unavailable may not be restored: ${problem}`
+                : `nodes may get nothing back when they are deleted: ${problem}`,
           })),
   });
   const writing = startController(context, 'node-records', reconcile, { pauseMs: SETTLE_MS });
@@ -101,6 +116,13 @@ export function startNodeRecords(context: NodeRecordsContext, onOwed: (name: str
   }, signal);
 
   return {
+    tried,
+    isRecorded({ name, uid }, taint) {
+      if (!records) return undefined;
+      const record = records.get(name);
+      const isListed = (one: Taint) => sameTaint(one, taint) && one.value === (taint.value ?? '');
+      return record?.uid === uid && record.taints.some(isListed);
+    },
     owedTo({ name, uid, value }) {
       const record = records?.get(name);
       if (record?.uid !== uid) return [];
@@ -164,10 +186,18 @@ export function startNodeRecords(context: NodeRecordsContext, onOwed: (name: str
   }
 
   async function reconcile(): Promise<number | undefined> {
-    if (!records && surviving().length === 0) return undefined;
+    if (!records && recording().length === 0) {
+      setTried();
+      return undefined;
+    }
     await synced;
     try {
-      records ??= await begin();
+      if (!records) {
+        records = await begin();
+        await sweep(records);
+        setTried();
+        onRead();
+      }
       for (const name of doubtful) {
         doubtful.delete(name);
         if (!isAsSeen(name)) conflicts.add(name);
@@ -181,6 +211,8 @@ export function startNodeRecords(context: NodeRecordsContext, onOwed: (name: str
     } catch (error) {
       if (isFinal(error)) report(error);
       throw error;
+    } finally {
+      setTried();
     }
   }
 

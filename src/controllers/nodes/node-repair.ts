@@ -2,6 +2,7 @@ import { isConflict, isFinal, isNotFound } from '../../cluster/client/api-error.
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { evictingTaints } from '../../evictions/eviction-pace.ts';
+import { parseRemembered } from '../../judge/memory.ts';
 import type { Loss, NodeDrift } from '../../judge/node-drift.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
 import { rememberOwed } from '../../judge/node-return.ts';
@@ -85,7 +86,11 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     onChange: () => changed(),
   });
   // Before the nodes are looked at: what a node is owed is known by then.
-  const returns = startNodeRecords(context, (name) => queue.add(name));
+  const returns = startNodeRecords(
+    context,
+    (name) => queue.add(name),
+    () => sweep.trigger(),
+  );
   const sweep = startReconciler({ name: 'node-sweep', reconcile: lookAtAll, log, signal });
   const changed = reports.add({
     troubles: () => [
@@ -124,6 +129,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   /** Looking is cheap, and does not wait for what there is to repair. */
   async function lookAtAll(): Promise<number | undefined> {
     await synced;
+    await returns.tried;
     contests.closeOld();
     recordContests.forget();
     let count = 0;
@@ -148,6 +154,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   }
 
   async function look(name: string, turn: Turn): Promise<number | undefined> {
+    await returns.tried;
     const entry = nodes.get(name);
     if (!entry) {
       nodeReports.gone(name);
@@ -196,6 +203,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
       hasTurn,
       isAllowRemovalExpired: announcements.ageOf(entry) >= ALLOW_REMOVAL_LIFE_MS,
       forgetting: { isComplete: policies.isComplete('TaintPolicy'), isOver: (memory) => idle.isOver(entry, memory) },
+      isRecorded: (taint) => returns.isRecorded(entry, taint),
       stayedMs: (taint) => stays.stayedMs(entry.name, taint),
     });
     idle.seen(entry, drift.idle);
@@ -236,7 +244,11 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
       throw error;
     }
     recordContests.wrote(entry, desired);
-    returns.paid(entry, owed);
+    const listed = valuesOf([...desired.taints, ...parseRemembered(desired.remembered)]);
+    returns.paid(
+      entry,
+      owed.filter(({ taint }) => !listed.has(identity(taint))),
+    );
     const repaired = [...losses, ...arrived].filter(({ hindrance }) => hindrance === undefined);
     for (const taint of new Map(repaired.map(({ taint }) => [identity(taint), taint])).values()) {
       contests.repaired(entry, taint);

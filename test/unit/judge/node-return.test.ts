@@ -68,7 +68,7 @@ function registers(set: PolicySet, record: NodeRecord | undefined, node: Node = 
 }
 
 describe('what is recorded of a node', () => {
-  it.each<{ why: string; set?: PolicySet; node: Node; taints: string[] | undefined }>([
+  it.each<{ why: string; set?: PolicySet; before?: Node; node: Node; taints: string[] | undefined }>([
     {
       why: 'what a policy protects that says so',
       node: { taints: [FREE, DEDICATED] },
@@ -76,10 +76,37 @@ describe('what is recorded of a node', () => {
     },
     { why: 'nothing where nothing is protected', node: { taints: [FREE] }, taints: undefined },
     {
-      why: 'nothing by a policy that does not say so',
-      set: policySet({ taint: { p: { mode: 'Deny', taints: [{ key: '*', restrict: ['Removal'] }] } } }),
-      node: { taints: [FREE] },
+      why: 'what a policy without retention protects',
+      set: policySet({ taint: { p: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] } } }),
+      node: { taints: [FREE, DEDICATED] },
+      taints: ['dedicated=gpu:NoSchedule'],
+    },
+    {
+      why: 'nothing in mode Audit without retention',
+      set: policySet({ taint: { p: { mode: 'Audit', taints: [{ key: 'dedicated', restrict: ['Removal'] }] } } }),
+      node: { taints: [DEDICATED] },
       taints: undefined,
+    },
+    {
+      why: 'nothing that a policy without retention requires itself',
+      set: policySet({
+        taint: {
+          p: {
+            mode: 'Restore',
+            taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' }],
+          },
+        },
+      }),
+      node: { taints: [DEDICATED] },
+      taints: undefined,
+    },
+    {
+      why: 'another value of a required taint without one',
+      set: policySet({
+        taint: { p: { mode: 'Restore', taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }] } },
+      }),
+      node: { taints: [DEDICATED] },
+      taints: ['dedicated=gpu:NoSchedule'],
     },
     {
       why: 'nothing of nodes that the policy is not for',
@@ -88,12 +115,31 @@ describe('what is recorded of a node', () => {
       taints: undefined,
     },
     {
-      why: 'also what it lost without leave',
+      why: 'also what it was recorded to carry and lost without leave',
+      before: { taints: [DEDICATED] },
       node: { remembered: 'dedicated=gpu:NoSchedule' },
       taints: ['dedicated=gpu:NoSchedule'],
     },
     {
+      why: 'the value that it was recorded to carry, where it was changed without leave',
+      before: { taints: [DEDICATED] },
+      node: { taints: [{ ...DEDICATED, value: 'cpu' }], remembered: 'dedicated=gpu:NoSchedule' },
+      taints: ['dedicated=gpu:NoSchedule'],
+    },
+    {
+      why: 'the new value, where it was changed with leave',
+      before: { taints: [DEDICATED] },
+      node: { taints: [{ ...DEDICATED, value: 'cpu' }], remembered: 'dedicated=cpu:NoSchedule' },
+      taints: ['dedicated=cpu:NoSchedule'],
+    },
+    {
+      why: 'nothing that the annotation alone lists',
+      node: { remembered: 'dedicated=gpu:NoSchedule' },
+      taints: undefined,
+    },
+    {
       why: 'not what goes with leave',
+      before: { taints: [DEDICATED] },
       node: { remembered: 'dedicated=gpu:NoSchedule', allowRemoval: 'dedicated:NoSchedule' },
       taints: undefined,
     },
@@ -115,8 +161,9 @@ describe('what is recorded of a node', () => {
       node: { taints: [{ key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' }] },
       taints: undefined,
     },
-  ])('$why', ({ set = policies(), node, taints }) => {
-    const record = recordOf(undefined, nodeOf(node), at(set));
+  ])('$why', ({ set = policies(), before, node, taints }) => {
+    const known = before && recordOf(undefined, nodeOf(before), at(set));
+    const record = recordOf(known, nodeOf(node), at(set));
     expect(record && texts(record.taints)).toEqual(taints);
   });
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FORGET_CARRIED_MS, FORGET_GONE_MS } from '../../../../src/controllers/nodes/node-memories.ts';
+import { UNKNOWN_MACHINE } from '../../../../src/kubernetes/machine.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { type Policies, rule } from '../../judge/node-drifts.ts';
 import { nodeEntry } from './node-entries.ts';
@@ -24,6 +25,13 @@ const remembering = (taints: readonly Taint[]) =>
     const node = nodeEntry(name, [...taints]);
     return { ...node, value: { ...node.value, remembered: GPU } };
   });
+/** The records of the nodes, as an earlier leader wrote them. */
+const stored = Object.fromEntries(
+  remembering([gpu]).map(({ name, uid }) => [
+    name,
+    { uid, machine: UNKNOWN_MACHINE, taints: [{ ...gpu, value: 'gpu', policies: ['p'] }] },
+  ]),
+);
 const settle = () => vi.advanceTimersByTimeAsync(10_000);
 const HOUR_MS = FORGET_CARRIED_MS;
 
@@ -99,7 +107,7 @@ describe('what nodes remember and do not carry', () => {
   });
 
   it('is still missed by a policy that was replaced in one go', async () => {
-    const { writes, taintsOf, setPolicies } = startRepair(deny, remembering([]));
+    const { writes, taintsOf, setPolicies } = startRepair(deny, remembering([]), { stored });
     await settle();
     setPolicies({});
     await vi.advanceTimersByTimeAsync(FORGET_GONE_MS / 2);
@@ -126,7 +134,10 @@ describe('what nodes remember and do not carry', () => {
 
   it('comes back when the policy that was not known is', async () => {
     let isComplete = false;
-    const { taintsOf, setPolicies } = startRepair({}, remembering([]), { isComplete: () => isComplete });
+    const { taintsOf, setPolicies } = startRepair({}, remembering([]), {
+      isComplete: () => isComplete,
+      stored,
+    });
     await vi.advanceTimersByTimeAsync(2 * HOUR_MS);
     isComplete = true;
     setPolicies(restore);

@@ -49,7 +49,7 @@ describe('the records of nodes', () => {
     cluster.change('n2', { taints: [GPU] });
     await expectRecords(cluster, { n1: {}, n2: { taints: [RECORDED] } });
 
-    const idle = startRepair({ p: { mode: 'Restore', taints: [{ key: 'dedicated', restrict: ['Removal'] }] } }, [
+    const idle = startRepair({ p: { mode: 'Restore', taints: [{ ...GPU, ensure: 'Always' }] } }, [
       onMachine('n1', [GPU]),
     ]);
     await expect.poll(() => idle.writes.length).toBe(1);
@@ -164,10 +164,8 @@ describe('the records of nodes', () => {
     await expect.poll(cluster.repair.troubles).toEqual([]);
   });
 
-  it('whose definition is not served are reported; taints are repaired all the same', async () => {
-    const entry = onMachine('n1', []);
-    const lost = { ...entry, value: { ...entry.value, remembered: TEXT } };
-    const cluster = startRepair({ p: spec() }, [lost]);
+  it('whose definition is not served are reported; required taints are restored all the same', async () => {
+    const cluster = startRepair({ p: spec({ taints: [{ ...GPU, ensure: 'Always' }] }) }, [onMachine('n1', [])]);
     cluster.records.refuse(404);
     await expect.poll(cluster.repair.troubles).toMatchObject([
       {
@@ -180,6 +178,30 @@ describe('the records of nodes', () => {
     cluster.records.refuse(undefined);
     await expectRecords(cluster, { n1: { taints: [RECORDED] } });
     await expect.poll(cluster.repair.troubles).toEqual([]);
+  });
+
+  it('alone say what a node lost: what only its annotation lists is taken out of it', async () => {
+    const listing = (name: string) => {
+      const entry = onMachine(name, []);
+      return { ...entry, value: { ...entry.value, remembered: TEXT } };
+    };
+    const cluster = startRepair({ p: spec() }, [listing('lost'), listing('forged')], { stored: kept('lost') });
+    await expect.poll(() => cluster.taintsOf('lost')).toEqual([GPU]);
+    await expect.poll(() => cluster.cluster.get('forged')?.value.remembered).toBeUndefined();
+    expect(cluster.taintsOf('forged')).toEqual([]);
+    await expectRecords(cluster, { lost: { taints: [RECORDED] } });
+  });
+
+  it('that have not been read leave the annotation as it is', async () => {
+    const entry = onMachine('n1', []);
+    const cluster = startRepair({ p: spec() }, [{ ...entry, value: { ...entry.value, remembered: TEXT } }], {
+      stored: kept('n1'),
+    });
+    cluster.records.refuse(500);
+    await expect.poll(() => cluster.records.requests.length).toBeGreaterThan(1);
+    expect(cluster.writes).toEqual([]);
+    cluster.records.refuse(undefined);
+    await expect.poll(() => cluster.taintsOf('n1')).toEqual([GPU]);
   });
 
   it('one of which is refused keeps back none of the others', async () => {
