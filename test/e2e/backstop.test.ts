@@ -241,7 +241,7 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
   it(
     'uninstalled, it leaves nothing in force, and then nothing at all',
     async () => {
-      const [first = '', second = ''] = guideCommands('Uninstall').map(({ command }) =>
+      const [first = '', second = ''] = guideCommands('install.md', 'Uninstall').map(({ command }) =>
         command.replace(/^kubectl /, '').replace('manifests/install.yaml', INSTALL),
       );
       // The manifest brings another one, which protects records on nodes and is in force until the manifest is deleted.

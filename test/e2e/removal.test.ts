@@ -162,7 +162,7 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
 
   it('locked out: one command frees the nodes, and applying the manifest again brings everything back', async () => {
     await install();
-    const [first] = guideCommands('Locked out?');
+    const [first] = guideCommands('on-call.md', 'Locked out', 1);
     // The right to register goes first: until then, the leader could put back what is deleted.
     expect(await kubectl(first?.command ?? '')).toMatch(/^clusterrole\./);
     await nodesAreFree();
@@ -182,7 +182,7 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
   }
 
   /** For what neither the manifest nor the namespace covers. */
-  const deleteRemaining = () => kubectl(guideCommands('Uninstall', 1)[0]?.command ?? '');
+  const deleteRemaining = () => kubectl(guideCommands('install.md', 'Uninstall', 1)[0]?.command ?? '');
 
   it(
     "the guide's commands leave nothing, neither rights nor limits, though the leader does what it can",
@@ -191,7 +191,7 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
       await install();
       await kubectl(`kubectl apply -f ${RIGHTS.recoverPods} -f ${RIGHTS.nativePolicies}`);
       await applySelfRestriction();
-      const [first = '', second = '', ...more] = guideCommands('Uninstall').map(({ command }) => command);
+      const [first = '', second = '', ...more] = guideCommands('install.md', 'Uninstall').map(({ command }) => command);
       expect(more).toEqual([]);
       await kubectl(first);
       await nodesAreFree();
@@ -370,7 +370,7 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
     stopLeader = await startStubbornLeader(cp());
     await helm('upgrade', 'taintkeeper', CHART, '--set', 'replicas=3', ...image);
     expect(await noted()).toBe('cni-tolerations.yaml');
-    await kubectl(guideCommands('Locked out?')[0]?.command ?? '');
+    await kubectl(guideCommands('on-call.md', 'Locked out', 1)[0]?.command ?? '');
     await nodesAreFree();
     await helm('upgrade', 'taintkeeper', CHART, ...image);
     await isInTheWay();

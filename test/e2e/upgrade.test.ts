@@ -74,7 +74,7 @@ async function helm(cp: ControlPlane, args: readonly string[]): Promise<void> {
 
 /** The command of a block of the guide's, as it is written there. */
 function guided(cp: ControlPlane, block: number): Promise<void> {
-  const command = guideCommands('Upgrade', block)[0]?.command ?? '';
+  const command = guideCommands('install.md', 'Upgrade', block)[0]?.command ?? '';
   const [program, ...args] = command.replace('manifests/chart', CHART).split(' ');
   expect(program).toBe('helm');
   return helm(cp, args);
