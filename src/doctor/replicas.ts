@@ -3,6 +3,7 @@ import { ApiError, isForbidden } from '../cluster/client/api-error.ts';
 import { selfCheckReview } from '../cluster/optional-rights.ts';
 import { openTunnel } from '../cluster/tunnel.ts';
 import { TimeoutError } from '../runtime/pause.ts';
+import type { Check } from '../server/admin-server.ts';
 import { type ConnectionFault, connectionFault, type Dialled, dial } from './dial.ts';
 import type { PodView } from './pod-view.ts';
 import { known, type Reading, unknown, unreadable } from './reading.ts';
@@ -93,11 +94,11 @@ export type Reached =
   | { readonly outcome: 'answered' }
   | { readonly outcome: 'failed'; readonly fault: ConnectionFault };
 
-/** What `/readyz` of a replica says. */
+/** What `/checks` of a replica says. */
 export interface Readiness {
   readonly isReady: boolean;
-  /** The parts that failed, such as `certificate failed: not valid after …`. */
-  readonly failures: readonly string[];
+  /** The checks that failed. */
+  readonly failures: readonly Pick<Check, 'name' | 'detail'>[];
 }
 
 /** A replica, and what was found when it was called on. */
@@ -185,14 +186,13 @@ async function reachFromApiServer({ pod, port }: Listed, { client, namespace }: 
 async function readReadiness({ pod }: Listed, { client, namespace }: Callers): Promise<Reading<Readiness>> {
   const port = pod?.ports.get('admin');
   if (pod === undefined || port === undefined) return unknown('its admin port is not known');
-  const path = `/api/v1/namespaces/${namespace}/pods/${pod.name}:${port}/proxy/readyz`;
+  const path = `/api/v1/namespaces/${namespace}/pods/${pod.name}:${port}/proxy/checks`;
   try {
-    await client.request('GET', path, { accept: 'text/plain', timeoutMs: TIMEOUT_MS });
-    return known({ isReady: true, failures: [] });
+    const checks = await client.request<readonly Check[]>('GET', path, { timeoutMs: TIMEOUT_MS });
+    const failures = checks.filter(({ state }) => state === 'failed');
+    return known({ isReady: failures.length === 0, failures });
   } catch (error) {
-    if (!(error instanceof ApiError) || !error.message.includes('not ready')) return unreadable(error);
-    const failures = [...error.message.matchAll(/\[-\] (.*?)(?=\\u\{a\}|$)/gs)].map(([, failure = '']) => failure);
-    return known({ isReady: false, failures });
+    return unreadable(error);
   }
 }
 

@@ -24,7 +24,7 @@ const CHECK_INTERVAL_MS = 1_000;
 
 const SIGNS: Record<Check['state'], string> = { ok: '[+]', degraded: '[!]', failed: '[-]' };
 
-/** The plain HTTP server for probes, metrics and the page: `/livez`, `/readyz`, `/metrics`, `/`. It does not listen yet. */
+/** The plain HTTP server for probes, metrics and the page: `/livez`, `/readyz`, `/checks`, `/metrics`, `/`. It does not listen yet. */
 export function createAdminServer({
   checks,
   registry,
@@ -49,6 +49,9 @@ export function createAdminServer({
       .type('text/plain')
       .send(`${[...lines, ready ? 'ready' : 'not ready'].join('\n')}\n`);
   });
+
+  // For programs, at a path of its own: proxies make an error text of an answer that is no success.
+  app.get('/checks', () => checks());
 
   app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()));
 

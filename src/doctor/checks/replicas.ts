@@ -5,7 +5,7 @@ import { consequence, type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import { deploymentOf, LABEL, reinstall } from '../installation.ts';
 import type { StartFailure } from '../pod-view.ts';
-import type { ReplicaFacts } from '../replicas.ts';
+import type { Readiness, ReplicaFacts } from '../replicas.ts';
 
 const MAX_NAMED = 5;
 
@@ -38,16 +38,20 @@ export function checkReplicas(
 
   const reasons = unready.map(({ name, trouble }) => ({
     name,
-    trouble: trouble || failuresOf(replicas.find((replica) => replica.pod?.name === name)),
+    trouble,
+    failures: trouble ? [] : failuresOf(replicas.find((replica) => replica.pod?.name === name)),
   }));
   // A replica whose certificate is not valid is not ready, and that is not the network's doing.
-  const isBlamed = reasons.every(({ trouble }) => /^(certificate|webhooks) /.test(trouble));
+  const isBlamed = reasons.every(({ failures: [first] }) => TRUST_CHECKS.includes(first?.name ?? ''));
   const told = atMost(
     MAX_NAMED,
-    reasons.map(({ name, trouble }) => `${name}: ${trouble || 'no reason given'}`),
+    reasons.map(({ name, trouble, failures }) => {
+      const texts = failures.map((failure) => `${failure.name} failed: ${failure.detail}`);
+      return `${name}: ${trouble || texts.join(', ') || 'no reason given'}`;
+    }),
   ).join('; ');
   // The readiness check `drain` of the last replica (src/replica/readiness.ts).
-  const drained = unready.find((_pod, index) => reasons[index]?.trouble.startsWith('drain '));
+  const drained = unready.find((_pod, index) => reasons[index]?.failures[0]?.name === 'drain');
   const found = finding(
     ready === 0 ? 'trouble' : 'note',
     [evidence, told, rejected].filter(Boolean).join('; '),
@@ -122,6 +126,9 @@ function remedyFor(cause: StartFailure | undefined, pod: string): string {
   }
 }
 
-function failuresOf(replica: ReplicaFacts | undefined): string {
-  return replica?.readiness.ok ? replica.readiness.value.failures.join(', ') : '';
+/** The readiness checks about trust, whose cause another check reports (src/replica/readiness.ts). */
+const TRUST_CHECKS = ['certificate', 'webhooks'];
+
+function failuresOf(replica: ReplicaFacts | undefined): Readiness['failures'] {
+  return replica?.readiness.ok ? replica.readiness.value.failures : [];
 }

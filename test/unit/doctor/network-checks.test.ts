@@ -195,7 +195,7 @@ describe('the network', () => {
             endpoint: { port: 8443, isReady: false },
             readiness: known({
               isReady: false,
-              failures: ['drain failed: node n1 is cordoned, and no other node takes a replica'],
+              failures: [{ name: 'drain', detail: 'node n1 is cordoned, and no other node takes a replica' }],
             }),
           }),
         ],
@@ -340,7 +340,7 @@ describe('the network', () => {
           endpoint: { port: 8443, isReady: false },
           readiness: known({
             isReady: false,
-            failures: ['certificate failed: not valid after 2026-05-31T12:00:00.000Z'],
+            failures: [{ name: 'certificate', detail: 'not valid after 2026-05-31T12:00:00.000Z' }],
           }),
         }),
       ],

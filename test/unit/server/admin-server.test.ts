@@ -36,6 +36,11 @@ describe('/readyz', () => {
   });
 });
 
+it('/checks has the checks as JSON, and answers 200 also while one fails', async () => {
+  const answer = await adminServer([ok, failed]).inject('/checks');
+  expect([answer.statusCode, answer.json()]).toEqual([200, [ok, failed]]);
+});
+
 it('/livez answers also while a check fails', async () => {
   const answer = await adminServer([failed]).inject('/livez');
   expect([answer.statusCode, answer.body]).toEqual([200, 'ok\n']);
