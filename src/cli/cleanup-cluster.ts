@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Operation } from 'fast-json-patch';
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { isFinal, isNotFound } from '../cluster/client/api-error.ts';
+import { isFinal, isForbidden, isNotFound } from '../cluster/client/api-error.ts';
 import { patchGuarded } from '../cluster/guarded-patch.ts';
+import { NODE_RECORDS } from '../cluster/node-records.ts';
+import { POLICY_GROUP } from '../cluster/policies.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import {
   type ClusterDaemonSet,
@@ -13,9 +15,13 @@ import {
 } from '../controllers/sources.ts';
 import { isHealthy } from '../evictions/recovery.ts';
 import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../judge/daemon-set-repair.ts';
+import type { NodeRecord } from '../judge/node-return.ts';
+import { isOver } from '../judge/startup-progress.ts';
 import { jsonPointer } from '../kubernetes/json-pointer.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
+import { identity, type Taint } from '../kubernetes/taint.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
+import { viewRecord } from '../objects/node-record.ts';
 import { tokenBucket } from '../runtime/rate-limit.ts';
 
 /** A Node or a DaemonSet, and what is left on it. */
@@ -26,6 +32,10 @@ interface LeftOnNode extends LeftBehind {
   readonly namespace?: undefined;
   readonly name: string;
   readonly value: ClusterNode;
+  /** `spec.taints` as the API server has it. */
+  readonly list: readonly Taint[];
+  /** The startup taints that the node carries and that wait for DaemonSets: nobody else removes them. */
+  readonly startup: readonly Taint[];
 }
 
 interface LeftOnDaemonSet extends LeftBehind {
@@ -36,10 +46,18 @@ interface LeftOnDaemonSet extends LeftBehind {
 }
 
 /** @throws MalformedObjectError */
-function readNode(object: unknown): LeftOnNode {
+function readNode(object: unknown, records: ReadonlyMap<string, NodeRecord>): LeftOnNode {
   const value = projectNode(object);
-  const { annotations } = (object as { metadata: { annotations?: StringMap } }).metadata;
-  return { resource: 'nodes', name: value.name, value, ...leftOnNode(annotations ?? {}) };
+  const { metadata, spec } = object as {
+    metadata: { uid: string; annotations?: StringMap };
+    spec?: { taints?: readonly Taint[] };
+  };
+  const list = spec?.taints ?? [];
+  const record = records.get(value.name);
+  const waiting = record?.uid === metadata.uid ? (record.startup ?? []).filter((one) => !isOver(one)) : [];
+  const identities = new Set(waiting.map(identity));
+  const startup = list.filter((taint) => identities.has(identity(taint)));
+  return { resource: 'nodes', name: value.name, value, list, startup, ...leftOnNode(metadata.annotations ?? {}) };
 }
 
 /** @throws MalformedObjectError */
@@ -66,6 +84,7 @@ export function addedTo(leftover: Leftover): Toleration[] {
  * otherwise meanwhile: nodes do so all the time.
  */
 function cleaningPatch(leftover: Leftover, withTolerations: boolean): Operation[] {
+  const taints = leftover.resource === 'nodes' ? removing(leftover) : [];
   const annotations = leftover.annotations.flatMap(({ name, value }): Operation[] => {
     const path = jsonPointer('metadata', 'annotations', name);
     return [
@@ -73,13 +92,24 @@ function cleaningPatch(leftover: Leftover, withTolerations: boolean): Operation[
       { op: 'remove', path },
     ];
   });
-  if (!withTolerations || leftover.resource === 'nodes' || leftover.tolerations.length === 0) return annotations;
+  if (!withTolerations || leftover.resource === 'nodes' || leftover.tolerations.length === 0) {
+    return [...taints, ...annotations];
+  }
   const list = '/spec/template/spec/tolerations';
   return [
     { op: 'test', path: list, value: leftover.value.tolerations },
     ...annotations,
     // From the end, so that the places before stay what they are.
     ...leftover.tolerations.toReversed().map((place): Operation => ({ op: 'remove', path: `${list}/${place}` })),
+  ];
+}
+
+function removing({ list, startup }: LeftOnNode): Operation[] {
+  if (startup.length === 0) return [];
+  const path = '/spec/taints';
+  return [
+    { op: 'test', path, value: list },
+    { op: 'replace', path, value: list.filter((taint) => !startup.includes(taint)) },
   ];
 }
 
@@ -107,6 +137,8 @@ export interface Leftovers {
   /** Nodes first, then DaemonSets; in the API server's order. */
   readonly objects: readonly Leftover[];
   readonly unreadyNodes: readonly ClusterNode[];
+  /** The NodeTaintRecords, by the names of nodes. */
+  readonly records: ReadonlyMap<string, NodeRecord>;
 }
 
 /** Every agent on every node is told of each. The default of kubectl and client-go. */
@@ -116,14 +148,38 @@ const LOOK_MS = 500;
 /** The field manager of what the command writes. */
 export const CLEANUP_MANAGER = 'taintkeeper-cleanup';
 
+/** The startup taints of a node that nobody else removes. */
+export function waitingOn(leftover: Leftover): readonly Taint[] {
+  return leftover.resource === 'nodes' ? leftover.startup : [];
+}
+
+/** None where the CustomResourceDefinition is gone, or the records may not be read. @throws ApiError */
+async function readRecords(client: ApiClient): Promise<Map<string, NodeRecord>> {
+  try {
+    const found = await listObjects(client, `${POLICY_GROUP}/${NODE_RECORDS}`, (object) => {
+      const { name } = (object as { metadata: { name: string } }).metadata;
+      return [name, viewRecord(object)] as const;
+    });
+    return new Map(found);
+  } catch (error) {
+    if (isNotFound(error) || isForbidden(error)) return new Map();
+    throw error;
+  }
+}
+
 /** @throws ApiError */
 export async function findLeftovers(client: ApiClient): Promise<Leftovers> {
+  const records = await readRecords(client);
   const [nodes, daemonSets] = await Promise.all([
-    listObjects(client, '/api/v1/nodes', readNode),
+    listObjects(client, '/api/v1/nodes', (object) => readNode(object, records)),
     listObjects(client, '/apis/apps/v1/daemonsets', readDaemonSet),
   ]);
+  const all: readonly Leftover[] = [...nodes, ...daemonSets];
+  const left = all.filter((one) => one.annotations.length > 0 || waitingOn(one).length > 0);
   return {
-    objects: [...nodes, ...daemonSets].filter(({ annotations }) => annotations.length > 0),
+    records,
+    // Startup taints first: they keep pods from nodes.
+    objects: left.toSorted((a, b) => Number(waitingOn(b).length > 0) - Number(waitingOn(a).length > 0)),
     unreadyNodes: nodes.flatMap(({ value }) => (value.ready ? [] : [value])),
   };
 }
@@ -145,7 +201,7 @@ export async function clean(client: ApiClient, leftovers: Leftovers, options: Cl
     writes.take();
     options.onProgress(titleOf(leftover));
     try {
-      await cleanObject(client, leftover, leftovers.unreadyNodes, options);
+      await cleanObject(client, leftover, leftovers, options);
       cleaned.push({ leftover, result: 'removed' });
     } catch (error) {
       over = !isFinal(error);
@@ -159,14 +215,14 @@ export async function clean(client: ApiClient, leftovers: Leftovers, options: Cl
 async function cleanObject(
   client: ApiClient,
   first: Leftover,
-  unready: readonly ClusterNode[],
+  { unreadyNodes, records }: Leftovers,
   { tolerations, dryRun, rolloutTimeoutMs, onProgress }: CleaningOptions,
 ): Promise<void> {
   if (dryRun === 'client') return;
   const after = await patchGuarded(client, {
     path: pathOf(first),
     first,
-    read: first.resource === 'nodes' ? readNode : readDaemonSet,
+    read: first.resource === 'nodes' ? (object) => readNode(object, records) : readDaemonSet,
     patch: (leftover: Leftover) => cleaningPatch(leftover, tolerations),
     fieldManager: CLEANUP_MANAGER,
     dryRun: dryRun === 'server',
@@ -174,7 +230,7 @@ async function cleanObject(
   const rolls = tolerations && first.tolerations.length > 0 && dryRun === 'none';
   if (!rolls || after === undefined || after.resource === 'nodes') return;
   onProgress(`waiting until the pods of ${titleOf(after)} are replaced`);
-  await rolledOut(client, after, unready, rolloutTimeoutMs);
+  await rolledOut(client, after, unreadyNodes, rolloutTimeoutMs);
 }
 
 /**

@@ -1,7 +1,8 @@
 import type { Level } from '../explain/sections.ts';
+import { formatTaint } from '../kubernetes/taint.ts';
 import { count, printable } from '../kubernetes/text.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
-import { addedTo, type Cleaned, type CleaningOptions, titleOf } from './cleanup-cluster.ts';
+import { addedTo, type Cleaned, type CleaningOptions, titleOf, waitingOn } from './cleanup-cluster.ts';
 import type { OutputFormat } from './options.ts';
 import { columns, formatAs, type Look, type TableCell } from './output.ts';
 
@@ -19,6 +20,7 @@ function data(cleaned: readonly Cleaned[], { tolerations, dryRun }: Told): objec
       resource: leftover.resource,
       ...(leftover.namespace === undefined ? {} : { namespace: leftover.namespace }),
       name: leftover.name,
+      ...(waitingOn(leftover).length > 0 ? { startupTaints: waitingOn(leftover).map(formatTaint) } : {}),
       annotations: Object.fromEntries(leftover.annotations.map(({ name, value }) => [name, value])),
       [tolerations ? 'tolerations' : 'keptTolerations']: addedTo(leftover),
       result,
@@ -40,6 +42,7 @@ function table(cleaned: readonly Cleaned[], { tolerations, dryRun }: Told, look:
     const added = addedTo(leftover).map(formatToleration);
     const cell: TableCell = { text: `${result}${suffix}`, level: LEVELS[result] };
     return [
+      ...waitingOn(leftover).map((taint) => [title, printable(`startup taint ${formatTaint(taint)}`), cell]),
       ...leftover.annotations.map(({ name, value }) => [title, printable(`annotation ${name}: ${value}`), cell]),
       ...added.map((text) => [title, printable(`toleration ${text}`), tolerations ? cell : 'kept']),
     ];

@@ -27,7 +27,7 @@ const MAX_NAMED = 5;
 export function cleanupCommand(exit: (code: number) => void): Command {
   return new Command('cleanup')
     .description(
-      'Remove what taintkeeper leaves on nodes and DaemonSets once it is uninstalled: its annotations and, with --tolerations, the tolerations that it added to DaemonSets while they ran.',
+      'Remove what taintkeeper leaves on nodes and DaemonSets once it is uninstalled: startup taints that still wait (ensure: UntilReady), its annotations and, with --tolerations, the tolerations that it added to DaemonSets while they ran.',
     )
     .addOption(CLUSTER_OPTIONS.kubeconfig())
     .addOption(CLUSTER_OPTIONS.context())
@@ -60,7 +60,11 @@ because taintkeeper would write the same again. It finds only tolerations that w
 Tolerations that were added when a DaemonSet was created or changed have no record. With --tolerations, the pods of one DaemonSet
 are replaced before the next one is changed.
 
-Needs permission to get, list and patch nodes and daemonsets, to get webhook configurations, and to list admission policies.
+It removes startup taints first, and finds them by the NodeTaintRecords. Run it before you delete the CustomResourceDefinitions, or
+remove the taints of a policy with taintkeeper cleanup taints.
+
+Needs permission to get, list and patch nodes and daemonsets, to list nodetaintrecords, to get webhook configurations, and to list
+admission policies.
 
 Exit code: 0 everything was removed, 1 some objects could not be removed, 2 could not determine the state, or taintkeeper is installed.
 

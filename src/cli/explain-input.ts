@@ -1,19 +1,29 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError, isForbidden, isNotFound } from '../cluster/client/api-error.ts';
 import { formatSelector, listDaemonPods, podStateOf } from '../cluster/daemon-pods.ts';
+import { listDaemonPodsOn } from '../cluster/node-pods.ts';
+import { NODE_RECORDS } from '../cluster/node-records.ts';
+import { POLICY_GROUP } from '../cluster/policies.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
+import { projectDaemonSet, projectNode } from '../controllers/sources.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
+import { type KnownDaemonSet, unreadyDaemonSets } from '../coverage/daemon-readiness.ts';
 import { runsInAudit } from '../doctor/checks/policies.ts';
 import { type ExplainedDaemon, explainedDaemonSet, explainedPod, type Place } from '../explain/explained-daemon.ts';
 import { type ExplainedNode, explainedNode } from '../explain/explained-node.ts';
-import type { Facts, ToldEvent } from '../explain/sections.ts';
+import { type Facts, policiesIn, type ToldEvent } from '../explain/sections.ts';
 import { InputError } from '../files/text-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
+import type { NodeRecord } from '../judge/node-return.ts';
+import { daemonSetName, isOver, removalReason, startupRequirements, waitingText } from '../judge/startup-progress.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
+import { formatTaint, identity } from '../kubernetes/taint.ts';
 import { atMost, shellWord } from '../kubernetes/text.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
+import { viewRecord } from '../objects/node-record.ts';
 import { controllerOf } from '../objects/workload-object.ts';
 import type { PolicyKind } from '../policy/policy.ts';
+import { compilePolicies } from '../policy/policy-set.ts';
 import { listPolicies } from './cluster-options.ts';
 import { readNode } from './coverage-input.ts';
 
@@ -21,7 +31,72 @@ import { readNode } from './coverage-input.ts';
 export async function readExplainedNode(client: ApiClient, name: string): Promise<ExplainedNode> {
   const object = await readObject(client, `/api/v1/nodes/${encodeURIComponent(name)}`, `node ${name}`);
   const facts = await readFacts(client, ['TaintPolicy'], { kind: 'Node', namespace: 'default', name });
-  return explainedNode(object, name, { ...facts, now: client.now().getTime() });
+  const waiting = await readWaiting(client, object, name, facts);
+  return explainedNode(object, name, {
+    ...facts,
+    notes: [...facts.notes, ...waiting.notes],
+    now: client.now().getTime(),
+    ...(waiting.text === undefined ? {} : { startup: waiting.text }),
+  });
+}
+
+/** What the startup taints of the node wait for, read as the leader reads it. */
+async function readWaiting(
+  client: ApiClient,
+  object: unknown,
+  name: string,
+  { policies, audit }: Facts,
+): Promise<{ readonly text?: string; readonly notes: readonly string[] }> {
+  const { taintPolicies } = compilePolicies(policiesIn(policies), { audit });
+  if (taintPolicies.every(({ untilReady }) => untilReady.length === 0)) return { notes: [] };
+  const { createdAt = 0, ...node } = projectNode(object);
+  const { uid } = (object as { readonly metadata: { readonly uid: string } }).metadata;
+  try {
+    const record = await readRecord(client, name);
+    const progress = record?.uid === uid ? (record.startup ?? []) : [];
+    const over = new Set(progress.filter(isOver).map(identity));
+    const carried = new Set(node.taints.map(identity));
+    const requirements = startupRequirements(node, progress, taintPolicies).filter(
+      ({ taint }) => carried.has(identity(taint)) && !over.has(identity(taint)),
+    );
+    if (requirements.length === 0) return { notes: [] };
+    const pods = await listDaemonPodsOn(client, name, new AbortController().signal);
+    const daemonSets = new Map<string, KnownDaemonSet | undefined>();
+    for (const one of requirements.flatMap(({ daemonSets }) => daemonSets)) {
+      daemonSets.set(daemonSetName(one), await readDaemonSet(client, one));
+    }
+    const texts = requirements.map((requirement) => {
+      const blockers = unreadyDaemonSets(requirement.daemonSets, { ...node, createdAt }, pods, (one) =>
+        daemonSets.get(daemonSetName(one)),
+      );
+      return blockers.length === 0
+        ? `startup taint ${formatTaint(requirement.taint)}: ${removalReason(requirement)}, the leader removes it`
+        : waitingText({ requirement, blockers });
+    });
+    return { text: texts.join('; '), notes: [] };
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    return { notes: [`what startup taints wait for was not read: ${error.message}`] };
+  }
+}
+
+async function readRecord(client: ApiClient, name: string): Promise<NodeRecord | undefined> {
+  try {
+    return viewRecord(await client.request('GET', `${POLICY_GROUP}/${NODE_RECORDS}/${encodeURIComponent(name)}`));
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+async function readDaemonSet(client: ApiClient, place: Place): Promise<KnownDaemonSet | undefined> {
+  try {
+    const object = await client.request<{ metadata: { uid: string } }>('GET', pathOf('daemonset', place));
+    return { uid: object.metadata.uid, value: projectDaemonSet(object) };
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
 }
 
 const OF_DAEMONS = ['TolerationPolicy', 'RecoveryPolicy'] as const;

@@ -1,3 +1,4 @@
+import type { DaemonPodOnNode } from '../coverage/daemon-readiness.ts';
 import type { UnboundPod } from '../evictions/eviction-pace.ts';
 import type { NodePod } from '../evictions/node-pods.ts';
 import { isDnsSubdomain } from '../kubernetes/label-selector.ts';
@@ -14,12 +15,29 @@ const PAGE_SIZE = 250;
  * @throws ApiError, with status 403 where pods may not be listed; Error for what cannot be the name of a node: a comma or an equals sign
  * in it would be another field selector
  */
-export async function listNodePods(client: ApiClient, node: string, signal: AbortSignal): Promise<NodePod[]> {
+export function listNodePods(client: ApiClient, node: string, signal: AbortSignal): Promise<NodePod[]> {
+  return listPodsOn(client, node, viewNodePod, signal);
+}
+
+/**
+ * The same pods, as far as they say which DaemonSets are ready there.
+ * @throws as {@link listNodePods}
+ */
+export function listDaemonPodsOn(client: ApiClient, node: string, signal: AbortSignal): Promise<DaemonPodOnNode[]> {
+  return listPodsOn(client, node, viewDaemonPod, signal);
+}
+
+async function listPodsOn<T>(
+  client: ApiClient,
+  node: string,
+  view: (object: unknown) => T,
+  signal: AbortSignal,
+): Promise<T[]> {
   if (!isDnsSubdomain(node)) throw new Error(`not listing pods: ${JSON.stringify(node)} is no name of a node`);
   const query = { fieldSelector: `spec.nodeName=${node}` };
-  const found: NodePod[] = [];
+  const found: T[] = [];
   for await (const { items } of listPages(client, '/api/v1/pods', { query, pageSize: PAGE_SIZE, signal })) {
-    found.push(...items.map(viewNodePod));
+    found.push(...items.map(view));
   }
   return found;
 }
@@ -32,7 +50,11 @@ interface Pod {
     readonly creationTimestamp: string;
     readonly deletionTimestamp?: string;
     readonly annotations?: Readonly<Record<string, string>>;
-    readonly ownerReferences?: readonly { readonly kind: string; readonly controller?: boolean }[];
+    readonly ownerReferences?: readonly {
+      readonly kind: string;
+      readonly uid: string;
+      readonly controller?: boolean;
+    }[];
     readonly managedFields?: readonly {
       readonly fieldsV1?: { readonly 'f:spec'?: Readonly<Record<string, unknown>> };
     }[];
@@ -67,6 +89,16 @@ export function viewNodePod(object: unknown): NodePod {
     tolerations: spec.tolerations ?? [],
     landedAt: Date.parse(bound?.lastTransitionTime ?? status.startTime ?? metadata.creationTimestamp),
     isScheduled: isScheduled(spec.schedulerName, managedFields),
+  };
+}
+
+function viewDaemonPod(object: unknown): DaemonPodOnNode {
+  const { metadata, status = {} } = object as Pod;
+  return {
+    owner: metadata.ownerReferences?.find(({ controller }) => controller)?.uid,
+    createdAt: Date.parse(metadata.creationTimestamp),
+    isReady: status.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') ?? false,
+    isTerminating: metadata.deletionTimestamp !== undefined,
   };
 }
 

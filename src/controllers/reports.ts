@@ -28,6 +28,8 @@ export interface Report {
   readonly patched?: (policy: Pick<PolicyObject, 'kind' | 'name'>) => readonly PatchedDaemonSet[] | undefined;
   /** The pods that landed on the node while a taint was missing, in words. */
   readonly misplacedPodsOn?: (node: string) => string | undefined;
+  /** What the startup taints of the node wait for, in words. */
+  readonly startupOn?: (node: string) => string | undefined;
   /** The daemon pods that are Failed on a node where they could run, however short the time. */
   readonly stuckPods?: () => readonly StuckPod[];
   /** Whether the taint is left to whoever takes it away from the node each time. */
@@ -46,6 +48,7 @@ export interface Reports {
   conditions(policy: PolicyObject): readonly ReportedCondition[] | 'pending';
   awaitingEviction(policy: Pick<PolicyObject, 'kind' | 'name'>): number;
   misplacedPodsOn(node: string): string | undefined;
+  startupOn(node: string): string | undefined;
   patched(policy: Pick<PolicyObject, 'kind' | 'name'>): readonly PatchedDaemonSet[];
   stuckPods(): readonly StuckPod[];
   isContested(node: string, taint: Taint): boolean;
@@ -68,6 +71,7 @@ export function createReports(): Reports {
     },
     awaitingEviction: (policy) => all.reduce((sum, one) => sum + (one.awaitingEviction?.(policy) ?? 0), 0),
     misplacedPodsOn: (node) => first(({ misplacedPodsOn }) => misplacedPodsOn?.(node)),
+    startupOn: (node) => first(({ startupOn }) => startupOn?.(node)),
     patched: (policy) => first(({ patched }) => patched?.(policy)) ?? [],
     stuckPods: () => all.flatMap(({ stuckPods }) => stuckPods?.() ?? []),
     isContested: (node, taint) => all.some(({ isContested }) => isContested?.(node, taint)),

@@ -35,6 +35,8 @@ export interface ClusterNode extends NodeView {
   readonly machineCluster?: string;
   /** Absent where nothing is known of it. */
   readonly machine?: Machine;
+  /** When the Node was created, in milliseconds since the epoch. Absent where that is not known. */
+  readonly createdAt?: number;
 }
 
 /** What the controllers keep of a DaemonSet. The numbers of its status are 0 where it has none yet. */
@@ -116,11 +118,13 @@ export interface ClusterSurvey {
   isContested(node: string, taint: Taint): boolean;
   /** The pods that landed on the node while a taint was missing, in words. */
   misplacedPodsOn(node: string): string | undefined;
+  /** What the startup taints of the node wait for, in words. */
+  startupOn(node: string): string | undefined;
 }
 
 interface Surveyed extends ClusterSources {
   readonly policies: { readonly changes: Source };
-  readonly reports: Pick<Reports, 'isContested' | 'misplacedPodsOn' | 'changes'>;
+  readonly reports: Pick<Reports, 'isContested' | 'misplacedPodsOn' | 'startupOn' | 'changes'>;
   readonly signal: AbortSignal;
 }
 
@@ -137,7 +141,10 @@ export function surveyOf({ nodes, daemonSets, synced, policies, reports, signal 
     revision++;
   };
   for (const source of [nodes.news, daemonSets.changes, policies.changes]) source.subscribe(next, signal);
-  reports.changes.subscribe(({ isContested, misplacedPodsOn }) => (isContested || misplacedPodsOn) && next(), signal);
+  reports.changes.subscribe(
+    ({ isContested, misplacedPodsOn, startupOn }) => (isContested || misplacedPodsOn || startupOn) && next(),
+    signal,
+  );
   return {
     isSynced: () => isSynced,
     revision: () => revision,
@@ -145,6 +152,7 @@ export function surveyOf({ nodes, daemonSets, synced, policies, reports, signal 
     daemonSets: () => Array.from(daemonSets.entries(), ({ value }) => value),
     isContested: reports.isContested,
     misplacedPodsOn: reports.misplacedPodsOn,
+    startupOn: reports.startupOn,
   };
 }
 
@@ -171,7 +179,7 @@ export function isNews<T>(change: Change<T>): boolean {
 /** @throws MalformedObjectError */
 export function projectNode(object: unknown): ClusterNode {
   const { metadata, status } = object as {
-    metadata: { deletionTimestamp?: string };
+    metadata: { deletionTimestamp?: string; creationTimestamp?: string };
     status?: { conditions?: readonly { type: string; status: string }[] };
   };
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
@@ -179,6 +187,7 @@ export function projectNode(object: unknown): ClusterNode {
   const machineCluster = machineClusterOf(node);
   const announced = announcedAt(node);
   const startupTaints = startupTaintsOf(node);
+  const createdAt = Date.parse(metadata.creationTimestamp ?? '');
   return {
     ...viewNode(node, ''),
     room: roomOn(node),
@@ -187,6 +196,7 @@ export function projectNode(object: unknown): ClusterNode {
     ...(machineCluster === undefined ? {} : { machineCluster }),
     ...(announced === undefined ? {} : { announcedAt: announced }),
     ...(startupTaints ? { startupTaints } : {}),
+    ...(Number.isNaN(createdAt) ? {} : { createdAt }),
   };
 }
 

@@ -40,6 +40,8 @@ export interface ExplainedNode extends NodeExplanation, Omit<Facts, 'policies'> 
   readonly troubles: readonly PolicyTrouble[];
   /** Startup taints that have been on the Ready node for longer than {@link STARTUP_TAINT_LIMIT_MS}. */
   readonly remainingStartupTaints?: StartupTaints & { readonly forMs: number };
+  /** What its startup taints wait for, in words. */
+  readonly startup?: string;
   /** The pods that landed on it while a taint was missing, in words; known to the leader. */
   readonly misplacedPods?: string;
 }
@@ -48,12 +50,15 @@ export interface ExplainedNode extends NodeExplanation, Omit<Facts, 'policies'> 
 export interface NodeFacts extends Facts {
   /** In milliseconds since 1970. */
   readonly now: number;
+  /** What the startup taints of the node wait for, in words. */
+  readonly startup?: string;
 }
 
 /** What only the leader knows of a node. */
 export interface LeaderOnNode {
   readonly isContested: (taint: Taint) => boolean;
   readonly misplacedPods: string | undefined;
+  readonly startup: string | undefined;
 }
 
 /**
@@ -87,6 +92,7 @@ export function explainedNode(
     ...(announced === undefined ? {} : { announcedAt: rfc3339(announced) }),
     ...(startup && forMs > STARTUP_TAINT_LIMIT_MS ? { remainingStartupTaints: { ...startup, forMs } } : {}),
     ...(leader?.misplacedPods === undefined ? {} : { misplacedPods: leader.misplacedPods }),
+    ...(leader?.startup === undefined ? {} : { startup: leader.startup }),
     troubles: troublesOf(policies, ({ kind, name }) => kind === 'TaintPolicy' && selecting.has(name)),
     ...facts,
   };
@@ -123,6 +129,7 @@ export function wordsOfNode(explained: ExplainedNode): Explanation {
           ...(startup
             ? [`${remainingText(startup.taints, startup.forMs)}: check the agent or controller that removes it`]
             : []),
+          ...(explained.startup === undefined ? [] : [explained.startup]),
           ...(misplacedPods === undefined ? [] : [misplacedPods]),
         ],
       },

@@ -6,6 +6,7 @@ import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { isLegible, MAX_REMEMBERED, parseRemembered, remember } from './memory.ts';
 import type { EstablishedView, NodeView, OwedTaint } from './node-view.ts';
 import { isRemovalAllowed, parseAllowedRemovals } from './removal.ts';
+import type { StartupProgress } from './startup-progress.ts';
 
 /** The NodeTaintRecord of a node: what is kept outside of the Node, where users who may patch nodes cannot write. */
 export interface NodeRecord {
@@ -16,6 +17,8 @@ export interface NodeRecord {
   readonly taints: readonly RecordedTaint[];
   /** When the Node was deleted, in milliseconds since the epoch; undefined while it exists, or before the leader has seen the deletion. */
   readonly deletedAt?: number | undefined;
+  /** How far the Node is with its startup taints; absent where it has none. */
+  readonly startup?: readonly StartupProgress[];
 }
 
 /** A taint that the Node is to carry. */
@@ -136,7 +139,20 @@ export function recordOf(
   const present = valuesOf([...node.taints, ...taints]);
   const missing = owed.filter((taint) => !present.has(identity(taint)));
   const all = [...taints, ...missing].slice(0, MAX_RECORDED_TAINTS);
-  return all.length > 0 ? { uid, machine, taints: all.toSorted(byKey) } : undefined;
+  const startup = isKnown ? startupOf(before, policies, forgets) : [];
+  if (all.length + startup.length === 0) return undefined;
+  return { uid, machine, taints: all.toSorted(byKey), ...(startup.length === 0 ? {} : { startup }) };
+}
+
+/** What is kept of startup taints: all that wait, and the others while a policy requires them. */
+function startupOf(
+  { startup = [] }: NodeRecord,
+  policies: readonly CompiledTaintPolicy[],
+  forgets: boolean,
+): readonly StartupProgress[] {
+  if (startup.length === 0 || !forgets) return startup;
+  const required = new Set(policies.flatMap(({ untilReady }) => untilReady.map(({ value }) => identity(value.taint))));
+  return startup.filter((one) => one.state === 'Waiting' || one.state === 'Ready' || required.has(identity(one)));
 }
 
 /** Whether the policy has taints of nodes recorded: where it restricts a removal, or with `deletedNodeRetentionSeconds`. */

@@ -5,6 +5,7 @@ import {
   type NodeRecord,
   type RecordedTaint,
 } from '../judge/node-return.ts';
+import { MAX_STARTUP_TAINTS, STARTUP_STATES } from '../judge/startup-progress.ts';
 import { DNS_SUBDOMAIN_LENGTH, LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
 import { MACHINE_ID_LENGTH } from '../kubernetes/machine.ts';
 import { rfc3339 } from '../kubernetes/text.ts';
@@ -40,6 +41,22 @@ const TaintSchema = Type.Object({
   lastChangeTime: Time('When the state became what it is: for Missing, when the earlier Node was deleted.'),
 });
 
+const StartupTaintSchema = Type.Object({
+  key: Type.String({ description: 'The key of the taint.', minLength: 1, maxLength: QUALIFIED_NAME_LENGTH }),
+  effect: Type.String({ description: 'The effect of the taint.', maxLength: LABEL_VALUE_LENGTH }),
+  state: Type.Enum([...STARTUP_STATES], {
+    description:
+      'Waiting: the Node carries the taint. Ready: taintkeeper is about to remove it. Removed: it was removed. Missed: the ' +
+      'Node registered without it. A taint that is Removed or Missed is never set again on this Node.',
+  }),
+  policies: Type.Array(Type.String({ maxLength: DNS_SUBDOMAIN_LENGTH }), {
+    description: 'The TaintPolicies that required the taint.',
+    maxItems: MAX_RECORDED_POLICIES,
+    'x-kubernetes-list-type': 'set',
+  }),
+  lastChangeTime: Type.String({ description: 'When the state became what it is.', format: 'date-time' }),
+});
+
 /** The fields of a NodeTaintRecord: the definition and the check of what is read come from here. */
 export const NODE_RECORD_PROPERTIES = {
   node: Type.Object(
@@ -70,12 +87,20 @@ export const NODE_RECORD_PROPERTIES = {
     'x-kubernetes-list-type': 'map',
     'x-kubernetes-list-map-keys': ['key', 'effect'],
   }),
+  startupTaints: Type.Optional(
+    Type.Array(StartupTaintSchema, {
+      description: 'The taints of ensure: UntilReady that were set on this Node, or that it registered without.',
+      maxItems: MAX_STARTUP_TAINTS,
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['key', 'effect'],
+    }),
+  ),
 };
 
 const asRecord = reader(Type.Object(NODE_RECORD_PROPERTIES));
 
 /** @param absent what stands in fields without a value: null in a merge patch, which removes them */
-export function recordFields({ uid, machine, taints, deletedAt }: NodeRecord, absent: null | undefined) {
+export function recordFields({ uid, machine, taints, deletedAt, startup }: NodeRecord, absent: null | undefined) {
   return {
     node: { uid, providerID: machine.providerID || absent, systemUUID: machine.systemUUID || absent },
     nodeDeletionTime: deletedAt === undefined ? absent : rfc3339(deletedAt),
@@ -86,6 +111,9 @@ export function recordFields({ uid, machine, taints, deletedAt }: NodeRecord, ab
       policies,
       ...(missingSince === undefined ? {} : { state: 'Missing', lastChangeTime: rfc3339(missingSince) }),
     })),
+    startupTaints:
+      startup?.map(({ since, ...one }) => ({ ...one, policies: [...one.policies], lastChangeTime: rfc3339(since) })) ??
+      absent,
   };
 }
 
@@ -94,7 +122,7 @@ export function recordFields({ uid, machine, taints, deletedAt }: NodeRecord, ab
  * @throws MalformedObjectError; Error for a text that is no time
  */
 export function viewRecord(object: unknown): NodeRecord {
-  const { node, nodeDeletionTime, taints } = asRecord(object, []);
+  const { node, nodeDeletionTime, taints, startupTaints } = asRecord(object, []);
   const { uid, providerID = '', systemUUID = '' } = node;
   return {
     uid,
@@ -109,6 +137,11 @@ export function viewRecord(object: unknown): NodeRecord {
       }),
     ),
     ...(nodeDeletionTime === undefined ? {} : { deletedAt: parseTime(nodeDeletionTime) }),
+    ...(startupTaints === undefined
+      ? {}
+      : {
+          startup: startupTaints.map(({ lastChangeTime, ...one }) => ({ ...one, since: parseTime(lastChangeTime) })),
+        }),
   };
 }
 

@@ -87,6 +87,7 @@ async function ofNode(sources: InCluster, [name = '']: readonly string[]): Promi
   const leader: LeaderOnNode | undefined = survey && {
     isContested: (taint) => survey.isContested(name, taint),
     misplacedPods: survey.misplacedPodsOn(name),
+    startup: survey.startupOn(name),
   };
   const notes = survey ? [] : [NOT_LEADING];
   const facts = factsFrom(sources, ['TaintPolicy'], [...notes, NO_EVENTS]);

@@ -76,6 +76,9 @@ export interface AskedRight {
 export function askedRights(policy: Policy, audit: boolean): AskedRight[] {
   const asked: AskedRight[] = [];
   for (const purpose of nativePurposesOf(policy)) asked.push({ right: 'nativePolicies', by: NATIVE_ASKED_BY[purpose] });
+  if (policy.kind === 'TaintPolicy' && !audit && policy.spec.taints.some(({ ensure }) => ensure === 'UntilReady')) {
+    asked.push({ right: 'listPods', by: 'ensure: UntilReady' });
+  }
   if (policy.kind === 'TolerationPolicy') {
     const { mode, existing } = policy.spec;
     if (!audit && mode === 'Mutate' && existing === 'Patch') {

@@ -19,7 +19,15 @@ import {
   type TaintMode,
   waitsToSettle,
 } from './taint-policy.ts';
-import { type CompiledTaintRule, compileRules, matcherOfAny, restricts } from './taint-rule.ts';
+import {
+  type CompiledTaintRule,
+  compileRules,
+  isStartup,
+  matcherOfAny,
+  progressDeadlineMsOf,
+  type ReadyDaemonSet,
+  restricts,
+} from './taint-rule.ts';
 import { TOLERATION_MODES, type TolerationMode, tolerationsOf } from './toleration-policy.ts';
 
 /** Who makes a request: `userInfo` of an AdmissionReview. */
@@ -69,6 +77,8 @@ export interface CompiledTaintPolicy {
   readonly required: readonly Stated<RequiredTaint>[];
   /** The taints that a node gets when it registers: the required ones, and startup taints. */
   readonly atRegistration: readonly Stated<RequiredTaint>[];
+  /** Those among them that the leader removes when DaemonSets are ready. */
+  readonly untilReady: readonly Stated<StartupTaint>[];
   selectsNode(labels: StringMap): boolean;
   exempts(requester: Requester): boolean;
   /** Whether there is anybody whom it exempts. */
@@ -95,6 +105,13 @@ export interface RequiredTaint {
   readonly anyValue: boolean;
   /** Whether a node that runs gets it though that evicts pods. */
   readonly mayEvict: boolean;
+}
+
+/** A taint of `ensure: UntilReady`. */
+export interface StartupTaint {
+  readonly taint: Taint;
+  readonly daemonSets: readonly ReadyDaemonSet[];
+  readonly progressDeadlineMs: number;
 }
 
 /** A TolerationPolicy as it is in force. */
@@ -146,7 +163,7 @@ export function compilePolicies(policies: readonly Policy[], { audit = false } =
 /** The keys of the startup taints of all policies: users and agents remove them, so no pattern covers them. */
 export function startupKeysOf(policies: readonly Policy[]): string[] {
   const rules = policies.flatMap((policy) => (policy.kind === 'TaintPolicy' ? policy.spec.taints : []));
-  return [...new Set(rules.flatMap(({ key, ensure }) => (ensure === 'AtRegistration' ? key : [])))].sort();
+  return [...new Set(rules.flatMap(({ key, ensure }) => (isStartup(ensure) ? key : [])))].sort();
 }
 
 interface Compilation {
@@ -203,6 +220,16 @@ export function compileTaintPolicy(
     restoresNatively: restoresNatively(spec, mode),
     required: ensured(stated.filter(({ ensure }) => ensure === 'Always')),
     atRegistration: ensured(stated.filter(({ ensure }) => ensure !== undefined)),
+    untilReady: stated.flatMap((rule) => {
+      const { readyWhen, field } = rule;
+      if (rule.ensure !== 'UntilReady' || readyWhen === undefined) return [];
+      const { daemonSets } = readyWhen;
+      const progressDeadlineMs = progressDeadlineMsOf(readyWhen);
+      return ensured([rule]).map(({ value: { taint } }) => ({
+        value: { taint, daemonSets, progressDeadlineMs },
+        field,
+      }));
+    }),
     selectsNode: compileSelector(spec.nodeSelector),
     exemptsAnybody: users.length + groups.length > 0,
     exempts: (requester) => isExemptUser(requester.username) || requester.groups.some(isExemptGroup),

@@ -174,7 +174,29 @@ export const CONDITIONS = {
         next: 'protect the taints that the message names by their exact keys',
       },
       NodeRecordsNotWritten: {
-        meaning: 'The leader cannot keep what a node carried until the node registers again.',
+        meaning:
+          'The leader cannot write NodeTaintRecords: nodes may get nothing back, and startup taints are not removed.',
+        next: READ_MESSAGE,
+      },
+      DaemonSetNotFound: {
+        meaning: 'A DaemonSet of `readyWhen` does not exist, so new nodes keep the startup taint.',
+        next: 'create the DaemonSet, or correct its name in the policy',
+      },
+      DaemonSetDoesNotTolerate: {
+        meaning: 'A DaemonSet of `readyWhen` does not tolerate the startup taint that waits for it.',
+        next: 'add the toleration to the DaemonSet',
+      },
+      TaintkeeperDoesNotTolerate: {
+        meaning:
+          'The pods of taintkeeper do not tolerate a startup taint. In a cluster of new nodes only, nothing removes it.',
+        next: 'add the toleration to the Deployment of taintkeeper',
+      },
+      StartupTaintProtected: {
+        meaning: 'Another policy restricts the removal of a startup taint.',
+        next: 'leave the key out of the policy that the message names',
+      },
+      StartupTaintRefused: {
+        meaning: 'The API server refuses to set or remove a startup taint on a node.',
         next: READ_MESSAGE,
       },
       ...HOLDS,

@@ -15,6 +15,7 @@ import {
   celValidations,
   EffectSchema,
   LabelValue,
+  ObjectName,
   QualifiedNamePattern,
 } from './schema.ts';
 
@@ -34,14 +35,20 @@ interface ConstrainedRule {
   readonly mayEvict?: boolean;
   readonly except?: readonly string[];
   readonly tolerate?: string;
+  readonly readyWhen?: unknown;
 }
 
 /** Changes of a taint that a rule can restrict. Unselection: the labels of the node change so that the policy no longer selects it. */
 const RESTRICTED_CHANGES = ['Removal', 'Addition', 'Unselection'] as const;
 export type RestrictedChange = (typeof RESTRICTED_CHANGES)[number];
 
-/** When taintkeeper sets a taint. AtRegistration: only in the request that creates the Node. */
-const ENSURED = ['Always', 'AtRegistration'] as const;
+/** When taintkeeper sets a taint. AtRegistration and UntilReady: in the request that creates the Node. */
+const ENSURED = ['Always', 'AtRegistration', 'UntilReady'] as const;
+
+/** A startup taint is set once, and free to be removed. */
+export function isStartup(ensure: TaintRule['ensure']): boolean {
+  return ensure === 'AtRegistration' || ensure === 'UntilReady';
+}
 
 /** Whether only exempt users may make the change. The removal of a required taint is always restricted. */
 export function restricts(
@@ -65,10 +72,11 @@ const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
     field: 'key',
   },
   {
-    holds: ({ key, ensure }) => ensure !== 'Always' || !NODE_STATE_TAINT_KEYS.includes(key),
-    cel: `!has(self.ensure) || self.ensure != 'Always' || !(self.key in [${NODE_STATE_TAINT_KEYS.map((key) => `'${key}'`).join(', ')}])`,
+    holds: ({ key, ensure }) =>
+      ensure === undefined || ensure === 'AtRegistration' || !NODE_STATE_TAINT_KEYS.includes(key),
+    cel: `!has(self.ensure) || self.ensure == 'AtRegistration' || !(self.key in [${NODE_STATE_TAINT_KEYS.map((key) => `'${key}'`).join(', ')}])`,
     message:
-      'ensure: Always is not allowed for a taint that Kubernetes sets and removes during the life of a node: kubectl uncordon, for example, would never work',
+      'ensure: Always and UntilReady are not allowed for a taint that Kubernetes sets and removes during the life of a node: kubectl uncordon, for example, would never work',
     field: 'key',
   },
   {
@@ -77,10 +85,28 @@ const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
     message: 'ensure needs an effect: add NoSchedule, PreferNoSchedule or NoExecute',
   },
   {
-    holds: ({ ensure, restrict = [] }) => ensure !== 'AtRegistration' || !restrict.includes('Removal'),
-    cel: "!has(self.ensure) || self.ensure != 'AtRegistration' || !has(self.restrict) || !('Removal' in self.restrict)",
+    holds: ({ ensure, restrict = [] }) => ensure === undefined || ensure === 'Always' || !restrict.includes('Removal'),
+    cel: "!has(self.ensure) || self.ensure == 'Always' || !has(self.restrict) || !('Removal' in self.restrict)",
     message: 'a startup taint must be free to be removed: leave Removal out',
     field: 'restrict',
+  },
+  {
+    holds: ({ ensure, restrict = [] }) => ensure !== 'UntilReady' || !restrict.includes('Addition'),
+    cel: "!has(self.ensure) || self.ensure != 'UntilReady' || !has(self.restrict) || !('Addition' in self.restrict)",
+    message: 'taintkeeper may set the taint after the registration of the node: leave Addition out',
+    field: 'restrict',
+  },
+  {
+    holds: ({ ensure, effect }) => ensure !== 'UntilReady' || effect === undefined || effect === 'NoSchedule',
+    cel: "!has(self.ensure) || self.ensure != 'UntilReady' || !has(self.effect) || self.effect == 'NoSchedule'",
+    message: 'ensure: UntilReady is only for effect NoSchedule',
+    field: 'effect',
+  },
+  {
+    holds: ({ ensure, readyWhen }) => (ensure === 'UntilReady') === (readyWhen !== undefined),
+    cel: "has(self.readyWhen) == (has(self.ensure) && self.ensure == 'UntilReady')",
+    message: 'ensure: UntilReady needs readyWhen, and no other rule has it',
+    field: 'readyWhen',
   },
   {
     holds: ({ effect, ensure, mayEvict }) => mayEvict === undefined || (ensure === 'Always' && effect === 'NoExecute'),
@@ -127,6 +153,54 @@ const NOT_IDLE: CelRule = {
 /** What a rule excepts at most: the API server's CEL looks at each of them. */
 const MAX_EXCEPT = 32;
 
+/** The leader checks all of them on each node that waits. */
+const MAX_READY_DAEMON_SETS = 8;
+const PROGRESS_DEADLINE_SECONDS = 600;
+
+const ReadyDaemonSetSchema = Type.Object(
+  {
+    namespace: { ...ObjectName, description: 'The namespace of the DaemonSet.' },
+    name: { ...ObjectName, description: 'The name of the DaemonSet.' },
+  },
+  { additionalProperties: false },
+);
+
+/** A DaemonSet that a startup taint waits for. */
+export type ReadyDaemonSet = Static<typeof ReadyDaemonSetSchema>;
+
+const ReadyWhenSchema = Type.Object(
+  {
+    daemonSets: Type.Array(ReadyDaemonSetSchema, {
+      description:
+        'The DaemonSets that must be ready on the node. One is ready if it has a Ready pod on the node that is not being deleted and was ' +
+        'created after the Node, of any revision. A DaemonSet that does not exist, or does not select the node, keeps the taint. Each ' +
+        'must tolerate the taint.',
+      minItems: 1,
+      maxItems: MAX_READY_DAEMON_SETS,
+    }),
+    progressDeadlineSeconds: Type.Optional(
+      Type.Integer({
+        description: 'After how many seconds a node that still waits is reported by an Event. The taint stays.',
+        format: 'int32',
+        default: PROGRESS_DEADLINE_SECONDS,
+        minimum: 1,
+        maximum: 86_400,
+      }),
+    ),
+  },
+  {
+    description: 'For ensure: UntilReady: when taintkeeper removes the taint from a node.',
+    additionalProperties: false,
+  },
+);
+
+/** How long a node may wait before it is reported. */
+export function progressDeadlineMsOf({
+  progressDeadlineSeconds = PROGRESS_DEADLINE_SECONDS,
+}: Static<typeof ReadyWhenSchema>) {
+  return 1_000 * progressDeadlineSeconds;
+}
+
 /** An item of `spec.taints` of a TaintPolicy. */
 export const TaintRuleSchema = Type.Object(
   {
@@ -155,9 +229,12 @@ export const TaintRuleSchema = Type.Object(
           'the taint. It is not allowed for a taint that Kubernetes sets and removes itself, such as ' +
           'node.kubernetes.io/unschedulable. AtRegistration: every selected node gets the taint in the request that creates the ' +
           'Node, and never again. Every user may remove it, and no key with `*` of any policy covers it. Cluster API calls this ' +
-          'OnInitialization. `ensure` needs a key without `*`, and an effect. Without `ensure`, taintkeeper never sets the taint.',
+          'OnInitialization. UntilReady: the same, and taintkeeper removes the taint when the DaemonSets of `readyWhen` are ready on the ' +
+          'node. If the node registered without the taint, the leader sets it while the node carries ' +
+          'node.kubernetes.io/not-ready:NoSchedule, and otherwise not. `ensure` needs a key without `*`, and an effect. Without `ensure`, taintkeeper never sets the taint.',
       }),
     ),
+    readyWhen: Type.Optional(ReadyWhenSchema),
     restrict: Type.Optional(
       Type.Unsafe<readonly RestrictedChange[]>(
         Type.Array(Type.Enum([...RESTRICTED_CHANGES]), {

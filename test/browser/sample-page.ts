@@ -65,6 +65,7 @@ export function samplePage({
         daemonSets: () => daemonSets,
         isContested: (node) => node === CONTESTED_NODE,
         misplacedPodsOn: () => undefined,
+        startupOn: () => undefined,
       },
     }),
     objects: {

@@ -117,14 +117,33 @@ const restrict = mostly(
 );
 const mayEvict = mostly(fc.boolean(), 'true', 1, {});
 
+const objectName = mostly(fc.constantFrom('kube-system', 'a.b', 'cilium'), '', 'A', 'a_b', 1, '-a');
+const readyWhen = mostly(
+  fields(
+    {
+      daemonSets: list(
+        mostly(fields({ namespace: objectName, name: objectName }, ['namespace', 'name']), 'cilium', []),
+        {
+          minLength: 1,
+          maxLength: 3,
+        },
+      ),
+      progressDeadlineSeconds: mostly(fc.constantFrom(1, 600, 86_400), 0, 86_401, '60', 0.5),
+    },
+    ['daemonSets'],
+  ),
+  'cilium',
+  {},
+);
+
+const authorizedTaint = fields({ key, effect, tolerate: oneOf('Authorized'), restrict }, ['key', 'tolerate']);
+const patternTaint = fields({ key: pattern, value, effect, except: list(keyOrPattern, { minLength: 1 }), restrict }, [
+  'key',
+  'restrict',
+]);
+
 const taint = fc.oneof(
-  {
-    weight: 3,
-    arbitrary: fields({ key: pattern, value, effect, except: list(keyOrPattern, { minLength: 1 }), restrict }, [
-      'key',
-      'restrict',
-    ]),
-  },
+  { weight: 3, arbitrary: patternTaint },
   {
     weight: 1,
     arbitrary: fields({ key, except: list(keyOrPattern, { minLength: 1 }), restrict }, ['key', 'restrict']),
@@ -149,6 +168,19 @@ const taint = fc.oneof(
   {
     weight: 2,
     arbitrary: fields({ key, value, ...evicting, mayEvict, restrict }, ['key', 'effect', 'ensure', 'mayEvict']),
+  },
+  {
+    weight: 2,
+    arbitrary: fields({ key, value, effect: fc.constant('NoSchedule'), ensure: fc.constant('UntilReady'), readyWhen }, [
+      'key',
+      'effect',
+      'ensure',
+      'readyWhen',
+    ]),
+  },
+  {
+    weight: 1,
+    arbitrary: fields({ key, effect, ensure: oneOf('UntilReady'), readyWhen, restrict }, ['key', 'ensure']),
   },
   {
     weight: 1,
@@ -203,9 +235,13 @@ const daemonSets = fields(
   ['namespaces'],
 );
 
-/** What a TaintPolicy may guard besides; mostly one thing of it, because not each goes with every policy. */
+const settleSeconds = whole(0, 86_400);
+
+/** Fields of a TaintPolicy that are not valid together, or only with certain taints: mostly one of them. */
 const guards = fc.oneof(
   { weight: 6, arbitrary: fc.constant({}) },
+  fc.record({ settleSeconds }),
+  fc.record({ settleSeconds, taints: list(patternTaint, { minLength: 1 }) }),
   fc.record({
     deletedNodeRetentionSeconds: whole(1, 31_536_000),
   }),
@@ -214,6 +250,7 @@ const guards = fc.oneof(
       mode: oneOf('Audit', 'Deny'),
       exceptNamespaces: list(mostly(fc.constantFrom('*', 'kube-system'), '', 'n'.repeat(64), 1)),
     }),
+    taints: list(authorizedTaint, { minLength: 1 }),
   }),
 );
 
@@ -225,7 +262,6 @@ const taintPolicy = fields(
     exempt: fields({ users: names, groups: names }),
     removalByAnnotation: oneOf('Allowed', 'Forbidden'),
     failurePolicy: oneOf('Fail', 'Ignore'),
-    settleSeconds: whole(0, 86_400),
     backstop,
   },
   ['mode', 'taints'],

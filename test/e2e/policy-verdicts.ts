@@ -57,6 +57,14 @@ const recovery = (why: string, spec: object, field?: string, words?: string): Ve
 
 const present = (more: object) => ({ key: 'a', effect: 'NoSchedule', ensure: 'Always', ...more });
 
+const CILIUM = { namespace: 'kube-system', name: 'cilium' };
+const UNTIL_READY = {
+  key: 'a',
+  effect: 'NoSchedule',
+  ensure: 'UntilReady',
+  readyWhen: { daemonSets: [CILIUM] },
+};
+
 export const VERDICTS: readonly Verdict[] = [
   taint('the smallest TaintPolicy', {}),
   taint('every field of a TaintPolicy', {
@@ -171,6 +179,52 @@ export const VERDICTS: readonly Verdict[] = [
       },
     ],
   }),
+  taint('a taint until DaemonSets are ready', {
+    taints: [
+      { ...UNTIL_READY, readyWhen: { daemonSets: [CILIUM], progressDeadlineSeconds: 60 }, restrict: ['Unselection'] },
+    ],
+    nodeSelector: { matchLabels: { a: 'b' } },
+  }),
+  taint(
+    'a taint until DaemonSets are ready that evicts',
+    { taints: [{ ...UNTIL_READY, effect: 'NoExecute' }] },
+    'spec.taints[0].effect',
+    'ensure: UntilReady is only for effect NoSchedule',
+  ),
+  taint(
+    'a taint until DaemonSets are ready, of the life cycle of nodes',
+    { taints: [{ ...UNTIL_READY, key: 'node.kubernetes.io/not-ready' }] },
+    'spec.taints[0].key',
+  ),
+  taint(
+    'a taint until nothing is ready',
+    { taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'UntilReady' }] },
+    'spec.taints[0].readyWhen',
+    'ensure: UntilReady needs readyWhen, and no other rule has it',
+  ),
+  taint(
+    'a required taint with DaemonSets to wait for',
+    { taints: [{ ...UNTIL_READY, ensure: 'Always' }] },
+    'spec.taints[0].readyWhen',
+    'ensure: UntilReady needs readyWhen, and no other rule has it',
+  ),
+  taint(
+    'a taint until DaemonSets are ready whose removal is restricted',
+    { taints: [{ ...UNTIL_READY, restrict: ['Removal'] }] },
+    'spec.taints[0].restrict',
+    'a startup taint must be free to be removed: leave Removal out',
+  ),
+  taint(
+    'a taint until DaemonSets are ready whose addition is restricted',
+    { taints: [{ ...UNTIL_READY, restrict: ['Addition'] }] },
+    'spec.taints[0].restrict',
+    'taintkeeper may set the taint after the registration of the node: leave Addition out',
+  ),
+  taint(
+    'a taint that waits for no DaemonSet',
+    { taints: [{ ...UNTIL_READY, readyWhen: { daemonSets: [] } }] },
+    'spec.taints[0].readyWhen.daemonSets',
+  ),
   taint('no retention', { deletedNodeRetentionSeconds: 0 }, 'spec.deletedNodeRetentionSeconds'),
   taint('a year of retention', { deletedNodeRetentionSeconds: 31_536_000 }),
   taint('more than a year', { deletedNodeRetentionSeconds: 31_536_001 }, 'spec.deletedNodeRetentionSeconds'),
@@ -262,7 +316,7 @@ export const VERDICTS: readonly Verdict[] = [
     'a required taint of the node life cycle',
     { taints: [{ key: 'a', restrict: ['Removal'] }, present({ key: 'node.kubernetes.io/unschedulable' })] },
     'spec.taints[1].key',
-    'ensure: Always is not allowed for a taint that Kubernetes sets and removes during the life of a node: kubectl uncordon, for example, would never work',
+    'ensure: Always and UntilReady are not allowed for a taint that Kubernetes sets and removes during the life of a node: kubectl uncordon, for example, would never work',
   ),
   taint('a life-cycle taint that is kept', {
     taints: [{ key: 'node.kubernetes.io/unschedulable', restrict: ['Removal'] }],

@@ -6,12 +6,15 @@ import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { withEstablished } from '../../judge/memory.ts';
 import { type NodeRecord, owedTaints, recordOf, recordsTaints } from '../../judge/node-return.ts';
 import type { OwedTaint } from '../../judge/node-view.ts';
+import { isOver, type StartupProgress } from '../../judge/startup-progress.ts';
 import { UNKNOWN_MACHINE } from '../../kubernetes/machine.ts';
 import { identity, sameTaint, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { pause } from '../../runtime/pause.ts';
 import { tokenBucket } from '../../runtime/rate-limit.ts';
 import { type LeaderContext, startController } from '../context.ts';
+import type { Trouble } from '../reports.ts';
 import { type ClusterNode, isNews } from '../sources.ts';
 import { eventsOfReturn } from './node-reports.ts';
 
@@ -49,24 +52,33 @@ export interface NodeReturns {
   owedTo(node: NodeEntry): OwedTaint[];
   /** The node does not get the taints: their removal was allowed. */
   paid(node: NodeEntry, owed: readonly OwedTaint[]): void;
+  /** What the record says of the startup taints of this Node, and whether it is written; undefined until the records have been read. */
+  startupOf(
+    node: NodeEntry,
+  ): { readonly progress: readonly StartupProgress[]; readonly isWritten: boolean } | undefined;
+  keepStartup(node: NodeEntry, progress: readonly StartupProgress[]): void;
   stop(): Promise<void>;
 }
 
 /**
  * Keeps a NodeTaintRecord of each node with taints that policies have recorded: see {@link recordsTaints}. With `deletedNodeRetentionSeconds`, a
- * kubelet may register its node again before the leader has seen the deletion, or while there is no leader.
+ * kubelet may register its node again before the leader has seen the deletion, or while there is no leader. The records also hold the progress
+ * of startup taints.
  *
  * @param onOwed called with the name of a node that is owed something
  * @param onRead called once the records have been read
+ * @param onStartup called with the name of a node that may have startup taints: it, its record or the policies have changed
  */
 export function startNodeRecords(
   context: NodeRecordsContext,
   onOwed: (name: string) => void,
   onRead: () => void,
+  onStartup: (name: string) => void,
 ): NodeReturns {
   const { client, nodeRecords: store, synced, nodes, policies, reports, log, signal } = context;
   const compiled = () => policies.snapshot().compiled.taintPolicies;
   const recording = () => compiled().filter(recordsTaints);
+  const withStartup = () => compiled().filter(({ untilReady }) => untilReady.length > 0);
   /** The records as they should be, by the names of nodes; undefined until the stored ones have been read. */
   let records: Map<string, NodeRecord> | undefined;
   const { promise: tried, resolve: setTried } = Promise.withResolvers<void>();
@@ -85,20 +97,24 @@ export function startNodeRecords(
   let policiesSince = performance.now();
   let sweepAt = 0;
   let problem: string | undefined;
+  /** Whether records were looked for although no policy asks for them. */
+  let isChecked = false;
 
   const changed = reports.add({
     troubles: () =>
       problem === undefined
         ? []
-        : recording().map(({ kind, name: policy, deletedNodeRetentionMs }) => ({
-            kind,
-            policy,
-            reason: 'NodeRecordsNotWritten',
-            message:
-              deletedNodeRetentionMs === undefined
-                ? `taints that nodes lose while taintkeeper is unavailable may not be restored: ${problem}`
-                : `nodes may get nothing back when they are deleted: ${problem}`,
-          })),
+        : [
+            ...recording().map((policy) =>
+              notWritten(
+                policy,
+                policy.deletedNodeRetentionMs === undefined
+                  ? 'taints that nodes lose while taintkeeper is unavailable may not be restored'
+                  : 'nodes may get nothing back when they are deleted',
+              ),
+            ),
+            ...withStartup().map((policy) => notWritten(policy, 'startup taints are not removed')),
+          ],
   });
   const writing = startController(context, 'node-records', reconcile, { pauseMs: SETTLE_MS });
   nodes.changes.subscribe((change) => {
@@ -138,8 +154,26 @@ export function startNodeRecords(
       records.set(name, { ...record, taints: record.taints.filter((taint) => !isOver(taint)) });
       take(records, name);
     },
+    startupOf({ name, uid }) {
+      if (!records) return undefined;
+      const record = records.get(name);
+      const progress = record?.uid === uid ? (record.startup ?? []) : [];
+      return { progress, isWritten: isWritten(records, name) };
+    },
+    keepStartup(entry, startup) {
+      const { name, uid } = entry;
+      if (!records || nodes.get(name)?.uid !== uid) return;
+      take(records, name);
+      const record = records.get(name) ?? { uid, machine: machineIn(entry), taints: [] };
+      records.set(name, { ...record, startup });
+      take(records, name);
+    },
     stop: writing.stop,
   };
+
+  function notWritten({ kind, name: policy }: CompiledTaintPolicy, effect: string): Trouble {
+    return { kind, policy, reason: 'NodeRecordsNotWritten', message: `${effect}: ${problem}` };
+  }
 
   function now(): number {
     return client.now().getTime();
@@ -166,6 +200,11 @@ export function startNodeRecords(
       unwritten.add(name);
       writing.trigger();
     }
+    if (entry && (after?.startup !== undefined || requiresStartup(entry))) onStartup(name);
+  }
+
+  function requiresStartup({ value }: NodeEntry): boolean {
+    return withStartup().some((policy) => policy.mode !== 'Audit' && policy.selectsNode(value.labels));
   }
 
   function isWritten(known: ReadonlyMap<string, NodeRecord>, name: string): boolean {
@@ -186,12 +225,17 @@ export function startNodeRecords(
   }
 
   async function reconcile(): Promise<number | undefined> {
-    if (!records && recording().length === 0) {
+    const isAsked = recording().length + withStartup().length > 0;
+    if (!records && !isAsked && isChecked) {
       setTried();
       return undefined;
     }
     await synced;
     try {
+      if (!records && !isAsked && !(await hasWaiting())) {
+        setTried();
+        return undefined;
+      }
       if (!records) {
         records = await begin();
         await sweep(records);
@@ -213,6 +257,20 @@ export function startNodeRecords(
       throw error;
     } finally {
       setTried();
+    }
+  }
+
+  /** Whether nodes wait although no policy asks for records: the policy may have been deleted while there was no leader. */
+  async function hasWaiting(): Promise<boolean> {
+    try {
+      const found = await store.list(client);
+      isChecked = true;
+      return [...found.values()].some(({ record }) => record?.startup?.some((one) => !isOver(one)));
+    } catch (error) {
+      // Without the definition, there are no records.
+      if (!isNotFound(error) && !isForbidden(error)) throw error;
+      isChecked = true;
+      return false;
     }
   }
 
@@ -285,6 +343,7 @@ export function startNodeRecords(
         else conflicts.add(name);
       }
       refused.delete(name);
+      if (record?.startup) onStartup(name);
     } catch (error) {
       if (!isFinal(error) || isNotFound(error) || isForbidden(error)) {
         unwritten.add(name);

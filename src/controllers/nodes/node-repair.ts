@@ -26,6 +26,7 @@ import { patchOf, trackFullMemories, trackIdleMemories } from './node-memories.t
 import { type NodeRecordsContext, startNodeRecords } from './node-records.ts';
 import { trackNodeReports } from './node-reports.ts';
 import { trackRecordContests } from './record-contests.ts';
+import { type StartupProgressContext, startStartupProgress } from './startup-progress.ts';
 import { trackTaintArrivals, trackTaintStays } from './taint-arrivals.ts';
 import { trackRefusedRepairs, trackTaintContests } from './taint-contests.ts';
 
@@ -52,7 +53,8 @@ export type NodeRepairContext = Pick<
   LeaderContext,
   'client' | 'synced' | 'nodes' | 'audit' | 'evictionRate' | 'record' | 'reports' | 'metrics' | 'log' | 'signal'
 > &
-  NodeRecordsContext & {
+  NodeRecordsContext &
+  StartupProgressContext & {
     readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'>;
     readonly evictionTurns: EvictionTurns;
   };
@@ -90,7 +92,9 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     context,
     (name) => queue.add(name),
     () => sweep.trigger(),
+    (name) => startup.check(name),
   );
+  const startup = startStartupProgress(context, returns);
   const sweep = startReconciler({ name: 'node-sweep', reconcile: lookAtAll, log, signal });
   const changed = reports.add({
     troubles: () => [
@@ -122,7 +126,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
 
   return {
     async stop() {
-      await Promise.all([sweep.stop(), queue.stop(), evictions.stop(), returns.stop()]);
+      await Promise.all([sweep.stop(), queue.stop(), evictions.stop(), returns.stop(), startup.stop()]);
     },
   };
 

@@ -82,20 +82,22 @@ const RESTRICTED: readonly (readonly RestrictedChange[])[] = [
 ];
 export const restrict = fc.constantFrom(...RESTRICTED);
 
+const CILIUM = [{ namespace: 'kube-system', name: 'cilium' }];
+
 /** Rules that say `ensure`; of those with Always, the ones with NoExecute may say whether they evict. */
 export const presentRule = (all: fc.Arbitrary<string>) => {
   const keys = all.filter((one) => !NODE_STATE_TAINT_KEYS.includes(one));
   const ensure = fc.constant('Always' as const);
   return fc.oneof(
     {
-      weight: 6,
+      weight: 8,
       arbitrary: fc.record(
         { key: keys, value, effect, ensure, restrict },
         { requiredKeys: ['key', 'effect', 'ensure'] },
       ),
     },
     {
-      weight: 6,
+      weight: 8,
       arbitrary: fc.record(
         { key: keys, value, effect: fc.constant('NoExecute' as const), ensure, mayEvict: fc.boolean(), restrict },
         { requiredKeys: ['key', 'effect', 'ensure', 'mayEvict'] },
@@ -112,6 +114,20 @@ export const presentRule = (all: fc.Arbitrary<string>) => {
           restrict: fc.constantFrom(...RESTRICTED.filter((changes) => !changes.includes('Removal'))),
         },
         { requiredKeys: ['key', 'effect', 'ensure'] },
+      ),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record(
+        {
+          key: keys,
+          value,
+          effect: fc.constant('NoSchedule' as const),
+          ensure: fc.constant('UntilReady' as const),
+          readyWhen: fc.constant({ daemonSets: CILIUM }),
+          restrict: fc.constantFrom(...RESTRICTED.filter((all) => all.every((change) => change === 'Unselection'))),
+        },
+        { requiredKeys: ['key', 'effect', 'ensure', 'readyWhen'] },
       ),
     },
   );

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { NodeRecord } from '../../../src/judge/node-return.ts';
+import { STARTUP_STATES } from '../../../src/judge/startup-progress.ts';
 import { recordFields, viewRecord } from '../../../src/objects/node-record.ts';
 
 const seconds = fc.integer({ min: 0, max: 4_000_000_000 }).map((time) => time * 1000);
@@ -19,6 +20,14 @@ const taint = fc
   )
   .map(([fields, missing]) => ({ ...fields, ...missing }));
 
+const startup = fc.record({
+  key: fc.string({ minLength: 1, maxLength: 63 }),
+  effect: fc.constant('NoSchedule'),
+  state: fc.constantFrom(...STARTUP_STATES),
+  policies: fc.array(fc.string({ maxLength: 253 }), { maxLength: 3 }),
+  since: seconds,
+});
+
 const record: fc.Arbitrary<NodeRecord> = fc
   .tuple(
     fc.record({
@@ -27,8 +36,9 @@ const record: fc.Arbitrary<NodeRecord> = fc
       taints: fc.array(taint, { maxLength: 5 }),
     }),
     absentOr('deletedAt', seconds),
+    absentOr('startup', fc.array(startup, { minLength: 1, maxLength: 3 })),
   )
-  .map(([fields, deleted]) => ({ ...fields, ...deleted }));
+  .map(([fields, deleted, progress]) => ({ ...fields, ...deleted, ...progress }));
 
 it('what was written of a record is what is read', () => {
   fc.assert(
@@ -44,6 +54,7 @@ it('a merge patch removes what the record does not have', () => {
     node: { uid: 'u', providerID: null, systemUUID: null },
     nodeDeletionTime: null,
     taints: [],
+    startupTaints: null,
   });
 });
 

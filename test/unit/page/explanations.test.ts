@@ -51,6 +51,7 @@ function explaining({ objects = {}, policies = [], nodes, contested = false, aud
     daemonSets: () => [],
     isContested: () => contested,
     misplacedPodsOn: () => '1 pod landed there',
+    startupOn: () => undefined,
   };
   const readObject = async (path: string) => {
     if (objects[path]) return objects[path];

@@ -80,6 +80,7 @@ describe('nodes and coverage', () => {
       daemonSets: () => [],
       isContested: () => false,
       misplacedPodsOn: () => undefined,
+      startupOn: () => undefined,
     };
     const spec = { mode: 'Deny' as const, taints: [{ key: 'keep', restrict: ['Removal'] as const }] };
     const led = {

@@ -24,6 +24,23 @@ describe('the rights that a policy asks for', () => {
       audited: ['nativePolicies by backstop: Native'],
     },
     {
+      what: 'a taint until DaemonSets are ready',
+      kind: 'TaintPolicy',
+      spec: {
+        mode: 'Restore',
+        taints: [
+          {
+            key: 'a',
+            effect: 'NoSchedule',
+            ensure: 'UntilReady',
+            readyWhen: { daemonSets: [{ namespace: 'kube-system', name: 'cilium' }] },
+          },
+        ],
+      },
+      rights: ['listPods by ensure: UntilReady'],
+      audited: [],
+    },
+    {
       what: 'tolerations of what is created',
       kind: 'TolerationPolicy',
       spec: { mode: 'Mutate', daemonSets },

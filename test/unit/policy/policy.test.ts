@@ -108,7 +108,7 @@ describe('parsePolicy says what is wrong, and where', () => {
         taints: [{ key: 'a', efect: 'NoSchedule', restrict: ['Removal'] }],
       }),
       [
-        'spec.taints[0].efect: unknown field; known here: key, except, value, effect, ensure, restrict, tolerate, mayEvict',
+        'spec.taints[0].efect: unknown field; known here: key, except, value, effect, ensure, readyWhen, restrict, tolerate, mayEvict',
       ],
     ],
     [
@@ -188,7 +188,7 @@ describe('parsePolicy says what is wrong, and where', () => {
       `a required taint that the life cycle of nodes sets and removes: ${key}`,
       manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key, effect: 'NoSchedule', ensure: 'Always' }] }),
       [
-        `spec.taints[0].key: ensure: Always is not allowed for a taint that Kubernetes sets and removes during the life of a node: kubectl uncordon, for example, would never work`,
+        `spec.taints[0].key: ensure: Always and UntilReady are not allowed for a taint that Kubernetes sets and removes during the life of a node: kubectl uncordon, for example, would never work`,
       ],
     ]),
     [

@@ -153,6 +153,9 @@ export function startRepair(
     },
     synced,
     nodes: watched,
+    daemonSets: { get: () => undefined, entries: () => [].values(), changes: createSubject() },
+    service: { namespace: 'kube-system', name: 'taintkeeper', port: 443 },
+    rights: { permits: () => true, changes: createSubject() },
     policies: {
       snapshot: () => ({ policies: [], compiled, versions: new Set() }),
       isComplete,

@@ -1,0 +1,376 @@
+import type { Operation } from 'fast-json-patch';
+import { type ApiError, isFinal, isNotFound } from '../../cluster/client/api-error.ts';
+import { patchGuarded } from '../../cluster/guarded-patch.ts';
+import { listDaemonPodsOn } from '../../cluster/node-pods.ts';
+import type { ClusterPolicies } from '../../cluster/policies.ts';
+import { listReplicas } from '../../cluster/replica-pods.ts';
+import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import { type DaemonPodOnNode, unreadyDaemonSets } from '../../coverage/daemon-readiness.ts';
+import type { ReplicaPod } from '../../coverage/placement.ts';
+import { startupFaults } from '../../judge/startup-faults.ts';
+import {
+  daemonSetName,
+  mayBeSetLate,
+  POLICY_GONE_MS,
+  removalReason,
+  type StartupRequirement,
+  startupRequirements,
+  stepStartup,
+  type WaitingTaint,
+  waitingText,
+} from '../../judge/startup-progress.ts';
+import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
+import { asNode } from '../../objects/node-object.ts';
+import { type BackOff, createBackOff } from '../../runtime/back-off.ts';
+import { pause } from '../../runtime/pause.ts';
+import { tokenBucket } from '../../runtime/rate-limit.ts';
+import { type LeaderContext, startController, startControllerQueue } from '../context.ts';
+import { FIELD_MANAGER } from '../managed-objects.ts';
+import type { Trouble } from '../reports.ts';
+import type { ClusterNode } from '../sources.ts';
+import type { NodeReturns } from './node-records.ts';
+
+export type StartupProgressContext = Pick<
+  LeaderContext,
+  | 'client'
+  | 'service'
+  | 'synced'
+  | 'nodes'
+  | 'daemonSets'
+  | 'rights'
+  | 'audit'
+  | 'record'
+  | 'reports'
+  | 'metrics'
+  | 'log'
+  | 'signal'
+> & { readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'> };
+
+const NAME = 'startup-progress';
+/** Each lists the pods of one node, or patches one. */
+const CONCURRENCY = 4;
+/** Lists of pods in a burst, and the time for each further one, in milliseconds. */
+const LISTS = { burst: 20, refillMs: 100 };
+/** Pods become Ready without notice to this controller. The status of a DaemonSet that changes brings the next check forward. */
+const CHECK_AGAIN = { minMs: 1_000, maxMs: 30_000 };
+/** Changes of the status of DaemonSets within this time lead to one check. */
+const SETTLE_MS = 200;
+/** How often the tolerations of the replicas are read, while a policy has a startup taint. */
+const REPLICAS_MS = 60_000;
+
+type NodeEntry = Entry<ClusterNode>;
+
+/** A node whose startup taints wait. */
+interface Case {
+  readonly uid: string;
+  waiting: readonly WaitingTaint[];
+  /** By the identity of the taint: since when no policy has required it, by the monotonic clock. */
+  readonly unrequiredSince: Map<string, number>;
+  /** The identities of taints that were reported as overdue. */
+  readonly reported: Set<string>;
+  readonly checkAgain: BackOff;
+}
+
+/** Removes startup taints once the DaemonSets of their policies are ready, and sets those that the webhook could not set. */
+export interface StartupProgressController {
+  /** Asks for a check of a node. */
+  check(name: string): void;
+  stop(): Promise<void>;
+}
+
+export function startStartupProgress(
+  context: StartupProgressContext,
+  records: Pick<NodeReturns, 'startupOf' | 'keepStartup'>,
+): StartupProgressController {
+  const { client, service, synced, nodes, daemonSets, policies, rights, audit, reports, log, signal } = context;
+  const compiled = () => policies.snapshot().compiled.taintPolicies;
+  const cases = new Map<string, Case>();
+  /** Why the API server refused a write, by the name of the node. */
+  const refused = new Map<string, { readonly policies: readonly string[]; readonly message: string }>();
+  const lists = tokenBucket(LISTS.burst, LISTS.refillMs);
+  let replicas: readonly ReplicaPod[] = [];
+
+  const queue = startControllerQueue(context, NAME, { work: check, concurrency: CONCURRENCY });
+  const changed = reports.add({ troubles, startupOn: (name) => textOf(cases.get(name)) });
+  const reading = startController(context, 'startup-replicas', readReplicas);
+  policies.changes.subscribe(() => reading.trigger(), signal);
+  daemonSets.changes.subscribe(({ entry }) => {
+    const name = daemonSetName(entry);
+    for (const [node, { waiting }] of cases) {
+      const isAwaited = waiting.some(({ requirement }) =>
+        requirement.daemonSets.some((one) => daemonSetName(one) === name),
+      );
+      if (isAwaited) queue.add(node, SETTLE_MS);
+    }
+  }, signal);
+  rights.changes.subscribe(() => {
+    for (const name of cases.keys()) queue.add(name);
+  }, signal);
+
+  return {
+    check(name) {
+      if (!audit) queue.add(name);
+    },
+    stop: async () => void (await Promise.all([queue.stop(), reading.stop()])),
+  };
+
+  async function check(name: string): Promise<number | undefined> {
+    const pods = await podsFor(name);
+    // It may have changed while its pods were listed.
+    const entry = nodes.get(name);
+    const known = entry && records.startupOf(entry);
+    if (!entry || !known) {
+      forget(name);
+      return undefined;
+    }
+    const found = caseOf(entry);
+    const node = viewOf(entry);
+    const requirements = startupRequirements(node, known.progress, compiled());
+    const required = new Set(requirements.map(({ taint }) => identity(taint)));
+    for (const key of required) found.unrequiredSince.delete(key);
+    const step = stepStartup({
+      node,
+      progress: known.progress,
+      requirements,
+      blockers: ({ daemonSets: wanted }) =>
+        pods && unreadyDaemonSets(wanted, node, pods, (one) => daemonSets.get(one.name, one.namespace)),
+      unrequiredForMs: (one) => unrequiredForMs(found, identity(one)),
+      now: client.now().getTime(),
+    });
+    for (const one of step.progress) if (one.state !== 'Waiting') found.unrequiredSince.delete(identity(one));
+    for (const requirement of step.late) await setLate(entry, requirement);
+    if (!isSame(step.progress, known.progress)) records.keepStartup(entry, step.progress);
+    for (const { taint } of step.missed) {
+      const note = `registered without startup taint ${formatTaint(taint)}, and pods may have been scheduled since: the taint is not set on it`;
+      report(entry, 'Warning', 'StartupTaintMissed', note);
+    }
+    // The record first: a leader that finds the taint and no record would begin again.
+    const removable = step.progress.filter(({ state }) => state === 'Ready');
+    if (removable.length > 0 && records.startupOf(entry)?.isWritten) {
+      const reasons = new Map(
+        removable.map((one) => [
+          identity(one),
+          removalReason(requirements.find(({ taint }) => identity(taint) === identity(one))),
+        ]),
+      );
+      await removeTaints(entry, removable, reasons);
+    }
+    reportOverdue(entry, found, step.waiting);
+    const before = textOf(found);
+    found.waiting = step.waiting;
+    if (textOf(found) !== before) changed();
+    const isWaiting = step.waiting.length > 0 || found.unrequiredSince.size > 0;
+    if (!isWaiting && removable.length === 0) {
+      forget(name);
+      return undefined;
+    }
+    const untilUnrequired = [...found.unrequiredSince.values()].map((since) =>
+      Math.max(1, since + POLICY_GONE_MS - performance.now()),
+    );
+    return Math.min(
+      ...untilUnrequired,
+      ...(step.waiting.length > 0 ? [found.checkAgain.next()] : []),
+      CHECK_AGAIN.maxMs,
+    );
+  }
+
+  function caseOf({ name, uid }: NodeEntry): Case {
+    const known = cases.get(name);
+    if (known?.uid === uid) return known;
+    const begun: Case = {
+      uid,
+      waiting: [],
+      unrequiredSince: new Map(),
+      reported: new Set(),
+      checkAgain: createBackOff(CHECK_AGAIN),
+    };
+    cases.set(name, begun);
+    return begun;
+  }
+
+  function forget(name: string): void {
+    const text = textOf(cases.get(name));
+    cases.delete(name);
+    if (refused.delete(name) || text !== undefined) changed();
+  }
+
+  /** The pods of a node, if its startup taints wait for them; undefined otherwise, and if pods may not be listed. */
+  async function podsFor(name: string): Promise<readonly DaemonPodOnNode[] | undefined> {
+    const entry = nodes.get(name);
+    const known = entry && records.startupOf(entry);
+    if (!entry || !known || !rights.permits('listPods')) return undefined;
+    const carried = new Set(entry.value.taints.map(identity));
+    const over = new Set(known.progress.filter((one) => one.state !== 'Waiting').map(identity));
+    const isWaiting = startupRequirements(entry.value, known.progress, compiled()).some(
+      ({ taint }) => carried.has(identity(taint)) && !over.has(identity(taint)),
+    );
+    if (!isWaiting) return undefined;
+    while (!lists.take()) {
+      await pause(lists.waitMs(), signal);
+      signal.throwIfAborted();
+    }
+    return listDaemonPodsOn(client, name, signal);
+  }
+
+  /** Policies are replaced, and one that is not known may require anything: not at once. */
+  function unrequiredForMs({ unrequiredSince }: Case, key: string): number {
+    const now = performance.now();
+    if (!policies.isComplete('TaintPolicy')) {
+      unrequiredSince.set(key, now);
+      return 0;
+    }
+    const since = unrequiredSince.get(key) ?? now;
+    unrequiredSince.set(key, since);
+    return now - since;
+  }
+
+  async function setLate(entry: NodeEntry, requirement: StartupRequirement): Promise<void> {
+    const { taint } = requirement;
+    const after = await patchTaints(entry, requirement.policies, ({ list }) =>
+      mayBeSetLate({ taints: list }, taint) ? [...list, taint] : list,
+    );
+    if (!after) return;
+    const note = `added startup taint ${formatTaint(taint)}, without which the node registered, while the node is not ready`;
+    report(entry, 'Normal', 'StartupTaintAdded', note);
+  }
+
+  async function removeTaints(
+    entry: NodeEntry,
+    removable: readonly (Taint & { readonly policies: readonly string[] })[],
+    reasons: ReadonlyMap<string, string>,
+  ): Promise<void> {
+    const by = removable.flatMap(({ policies: names }) => names);
+    const removed = await patchTaints(entry, by, ({ list }) => list.filter((taint) => !reasons.has(identity(taint))));
+    if (!removed) return;
+    for (const taint of removable) {
+      const { key, effect } = taint;
+      const note = `removed startup taint ${formatTaint({ key, effect })}: ${reasons.get(identity(taint))}`;
+      report(entry, 'Normal', 'StartupTaintRemoved', note);
+    }
+  }
+
+  /** @returns false where there was nothing to change */
+  async function patchTaints(
+    { name, uid }: NodeEntry,
+    by: readonly string[],
+    change: (node: CurrentNode) => readonly Taint[],
+  ): Promise<boolean> {
+    const path = `/api/v1/nodes/${name}`;
+    try {
+      const first = readCurrent(await client.request('GET', path));
+      const after = await patchGuarded(client, {
+        path,
+        first,
+        read: readCurrent,
+        patch: (current) => (current.uid === uid ? patchOf(current, change(current)) : []),
+        fieldManager: FIELD_MANAGER,
+        dryRun: false,
+      });
+      if (refused.delete(name)) changed();
+      return after !== undefined;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      if (isFinal(error)) {
+        refused.set(name, { policies: by, message: (error as ApiError).message });
+        changed();
+      }
+      throw error;
+    }
+  }
+
+  function reportOverdue(entry: NodeEntry, { reported }: Case, waiting: readonly WaitingTaint[]): void {
+    for (const one of waiting) {
+      const { taint, progressDeadlineMs } = one.requirement;
+      if (!one.isOverdue || reported.has(identity(taint))) continue;
+      reported.add(identity(taint));
+      const note = `${waitingText(one)}; the progress deadline of ${progressDeadlineMs / 1000} s has passed`;
+      report(entry, 'Warning', 'StartupTaintDeadlineExceeded', note);
+    }
+  }
+
+  function report({ name, uid }: NodeEntry, type: 'Normal' | 'Warning', reason: string, note: string): void {
+    const regarding = { apiVersion: 'v1', kind: 'Node', name, uid };
+    context.record({ regarding, type, reason, action: 'StartupTaint', note });
+    if (type === 'Warning') log.warn(`Node ${name}: ${note}`);
+    else log.info(`Node ${name}: ${note}`);
+  }
+
+  async function readReplicas(): Promise<number | undefined> {
+    if (compiled().every(({ untilReady }) => untilReady.length === 0)) return undefined;
+    await synced;
+    try {
+      replicas = await listReplicas(client, service);
+    } catch (error) {
+      // Outside of a cluster there is no Service.
+      if (!isNotFound(error)) throw error;
+      replicas = [];
+    }
+    changed();
+    return REPLICAS_MS;
+  }
+
+  function troubles(): readonly Trouble[] {
+    const all = compiled();
+    const faults = all.flatMap((policy) =>
+      startupFaults(policy, {
+        others: all.filter((other) => other !== policy),
+        daemonSetOf: ({ namespace, name }) => daemonSets.get(name, namespace)?.value,
+        replicas,
+      }).map((fault): Trouble => ({ kind: policy.kind, policy: policy.name, ...fault })),
+    );
+    const writes = [...refused].flatMap(([node, { policies: names, message }]) =>
+      [...new Set(names)].map(
+        (policy): Trouble => ({
+          kind: 'TaintPolicy',
+          policy,
+          reason: 'StartupTaintRefused',
+          message: `the API server refuses the change of startup taints of node ${node}: ${message}`,
+        }),
+      ),
+    );
+    return [...faults, ...writes];
+  }
+}
+
+interface CurrentNode {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** `spec.taints` as the API server has it; undefined where it has none. */
+  readonly taints: readonly Taint[] | undefined;
+  readonly list: readonly Taint[];
+}
+
+/** @throws MalformedObjectError */
+function readCurrent(object: unknown): CurrentNode {
+  asNode(object, []);
+  const { metadata, spec } = object as {
+    metadata: { uid: string; resourceVersion: string };
+    spec?: { taints?: readonly Taint[] };
+  };
+  return {
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    taints: spec?.taints,
+    list: spec?.taints ?? [],
+  };
+}
+
+function patchOf({ resourceVersion, list }: CurrentNode, value: readonly Taint[]): Operation[] {
+  if (value === list || value.length === list.length) return [];
+  return [
+    { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
+    { op: 'add', path: '/spec/taints', value },
+  ];
+}
+
+function viewOf({ value }: NodeEntry) {
+  return { ...value, createdAt: value.createdAt ?? 0 };
+}
+
+function textOf(found: Case | undefined): string | undefined {
+  return found === undefined || found.waiting.length === 0 ? undefined : found.waiting.map(waitingText).join('; ');
+}
+
+function isSame(a: readonly { readonly state: string }[], b: readonly { readonly state: string }[]): boolean {
+  return a.length === b.length && a.every((one, index) => one.state === b[index]?.state);
+}

@@ -1,0 +1,61 @@
+import type { ReadyDaemonSet } from '../policy/taint-rule.ts';
+import { compileCoverage, formatObstacle, type SchedulingNode, type SchedulingView } from './coverage.ts';
+
+/** A pod on a node, as far as it says whether a DaemonSet is ready there. */
+export interface DaemonPodOnNode {
+  /** The uid of the object that controls it; undefined if there is none. */
+  readonly owner: string | undefined;
+  /** In milliseconds since the epoch: whole seconds. */
+  readonly createdAt: number;
+  readonly isReady: boolean;
+  readonly isTerminating: boolean;
+}
+
+/** A DaemonSet that exists. */
+export interface KnownDaemonSet {
+  readonly uid: string;
+  readonly value: SchedulingView & { readonly deleting: boolean };
+}
+
+/** A node that waits for DaemonSets. */
+export interface WaitingNode extends SchedulingNode {
+  /** In milliseconds since the epoch: whole seconds. */
+  readonly createdAt: number;
+}
+
+/**
+ * What keeps DaemonSets from being ready on a node, one text for each that is not. One is ready if it has a Ready pod there that is not
+ * being deleted and was created after the Node, of any revision. Pods of an earlier Node of the same name do not count.
+ */
+export function unreadyDaemonSets(
+  wanted: readonly ReadyDaemonSet[],
+  node: WaitingNode,
+  pods: readonly DaemonPodOnNode[],
+  daemonSetOf: (wanted: ReadyDaemonSet) => KnownDaemonSet | undefined,
+): string[] {
+  return wanted.flatMap((one) => {
+    const problem = problemOf(daemonSetOf(one), node, pods);
+    return problem === undefined ? [] : `DaemonSet ${one.namespace}/${one.name}: ${problem}`;
+  });
+}
+
+function problemOf(
+  daemonSet: KnownDaemonSet | undefined,
+  node: WaitingNode,
+  pods: readonly DaemonPodOnNode[],
+): string | undefined {
+  if (!daemonSet) return 'it does not exist';
+  if (daemonSet.value.deleting) return 'it is being deleted';
+  const coverage = compileCoverage(daemonSet.value)(node);
+  const obstacles = coverage.runs ? [] : coverage.obstacles;
+  // A pod that is there stays although a taint came later.
+  const unselected = obstacles.filter(({ kind }) => kind !== 'taint' && kind !== 'unknown');
+  if (unselected.length > 0) return `it does not select the node: ${unselected.map(formatObstacle).join(', ')}`;
+  const own = pods.filter(({ owner, createdAt }) => owner === daemonSet.uid && createdAt >= node.createdAt);
+  const current = own.filter(({ isTerminating }) => !isTerminating);
+  if (current.some(({ isReady }) => isReady)) return undefined;
+  if (current.length > 0) return 'its pod is not Ready';
+  if (own.length > 0) return 'its pod is being deleted';
+  const why = obstacles.length > 0 ? `: ${obstacles.map(formatObstacle).join(', ')}` : '';
+  return `it has no pod on the node${why}`;
+}

@@ -1,0 +1,292 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { PolicyStatus } from '../../src/policy/policy-status.ts';
+import { MERGE_PATCH } from '../control-plane/content-types.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { PROGRAM } from '../control-plane/program.ts';
+import { runTool } from '../control-plane/run-tool.ts';
+import { admin, node } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { createTaintPolicy, patchNode, waitForEvent, waitForStatus, waitForTaints } from './drift.ts';
+import { type Installation, install } from './installation.ts';
+import { type Attempt, allTaintsOf, attempt, path, taintsOf } from './nodes.ts';
+import { policyObject } from './policy-objects.ts';
+import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
+
+const TAINT = { key: 'example.com/network', effect: 'NoSchedule' };
+const TEXT = 'example.com/network:NoSchedule';
+const TIMEOUT_MS = 40_000;
+const NAMESPACE = 'kube-system';
+const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
+const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1';
+
+interface Pod {
+  readonly metadata: { readonly name: string; readonly uid: string; readonly deletionTimestamp?: string };
+  readonly spec: { readonly nodeName?: string };
+}
+
+interface StartupTaint {
+  readonly key: string;
+  readonly state: string;
+}
+
+describeWithControlPlane(
+  'a taint with ensure: UntilReady',
+  { components: ['kube-controller-manager', 'kube-scheduler'], nodeMonitorGraceSeconds: 600 },
+  (cp) => {
+    let installation: Installation;
+
+    beforeAll(async () => {
+      installation = await install(cp(), ['listPods']);
+      await installation.start(['a', 'b']);
+      await createDaemonSet('network', 'ready');
+      await createTaintPolicy(cp(), 'ready', { taints: [rule('network')] });
+      await register('probe', 'ready', `TaintPolicy ready added taint ${TEXT}`);
+      await cp().request(admin, 'DELETE', path('probe'));
+    });
+    afterAll(() => installation?.stop());
+
+    const rule = (daemonSet: string, more: object = {}, key = TAINT.key) => ({
+      key,
+      effect: 'NoSchedule',
+      ensure: 'UntilReady',
+      readyWhen: { daemonSets: [{ namespace: NAMESPACE, name: daemonSet }], ...more },
+    });
+
+    async function create(url: string, body: object) {
+      expect((await attempt(cp(), admin, 'POST', url, body)).error).toBe('');
+    }
+
+    const podSpec = (pool: string, more: object = {}) => ({
+      containers: [{ name: 'c', image: 'c' }],
+      nodeSelector: { pool },
+      terminationGracePeriodSeconds: 0,
+      ...more,
+    });
+
+    const createDaemonSet = (name: string, pool: string) =>
+      create(`/apis/apps/v1/namespaces/${NAMESPACE}/daemonsets`, {
+        metadata: { name },
+        spec: {
+          selector: { matchLabels: { app: name } },
+          template: {
+            metadata: { labels: { app: name } },
+            spec: podSpec(pool, { tolerations: [{ operator: 'Exists' }] }),
+          },
+        },
+      });
+
+    /** As a kubelet does, until the answer has that warning: the webhook may not be registered yet. */
+    async function register(name: string, pool: string, warning?: string): Promise<void> {
+      let last: Attempt | undefined;
+      await waitUntil(
+        async () => {
+          await cp().request(admin, 'DELETE', path(name));
+          last = await attempt(cp(), node(name), 'POST', '/api/v1/nodes', { metadata: { name, labels: { pool } } });
+          return (last.passed && (warning === undefined || last.warnings.includes(warning))) || undefined;
+        },
+        { timeoutMs: 60_000, otherwise: () => `the node registered with ${JSON.stringify(last)}` },
+      );
+    }
+
+    const setReady = (name: string, status: 'True' | 'False' = 'True') =>
+      cp().request(admin, 'PATCH', `${path(name)}/status`, {
+        body: {
+          status: {
+            allocatable: { cpu: '32', memory: '256Gi', pods: '110' },
+            capacity: { cpu: '32', memory: '256Gi', pods: '110' },
+            conditions: [{ type: 'Ready', status, reason: 'Test', lastHeartbeatTime: new Date().toISOString() }],
+          },
+        },
+        contentType: MERGE_PATCH,
+      });
+
+    async function podsOf(app: string): Promise<Pod[]> {
+      const { body } = await cp().request<{ items: Pod[] }>(admin, 'GET', `${PODS}?labelSelector=app=${app}`);
+      return body.items.filter(({ metadata }) => !metadata.deletionTimestamp);
+    }
+
+    const waitForPod = (app: string, on: string, otherThan?: string) =>
+      waitUntil(
+        async () =>
+          (await podsOf(app)).find(({ spec, metadata }) => spec.nodeName === on && metadata.uid !== otherThan),
+        { timeoutMs: TIMEOUT_MS, otherwise: () => `there is no pod of ${app} on ${on}` },
+      );
+
+    async function setPodReady({ metadata: { name } }: Pod, ready: 'True' | 'False' = 'True') {
+      const { status } = await cp().request(admin, 'PATCH', `${PODS}/${name}/status`, {
+        body: { status: { phase: 'Running', conditions: [{ type: 'Ready', status: ready }] } },
+        contentType: MERGE_PATCH,
+      });
+      expect(status).toBe(200);
+    }
+
+    async function recordedOn(name: string): Promise<StartupTaint[]> {
+      const { body } = await cp().request<{ startupTaints?: StartupTaint[] }>(
+        admin,
+        'GET',
+        `/apis/taintkeeper.dev/v1alpha1/nodetaintrecords/${name}`,
+      );
+      return body.startupTaints ?? [];
+    }
+
+    async function waitForState(name: string, expected: string): Promise<void> {
+      let last: StartupTaint[] = [];
+      await waitUntil(
+        async () => {
+          last = await recordedOn(name);
+          return last.some(({ state }) => state === expected) || undefined;
+        },
+        { timeoutMs: TIMEOUT_MS, otherwise: () => `the record of ${name} has ${JSON.stringify(last)}` },
+      );
+    }
+
+    async function taintkeeper(...args: string[]): Promise<string> {
+      const kubeconfig = await cp().kubeconfigFile(admin);
+      const { stdout } = await runTool(process.execPath, [PROGRAM, ...args, '--kubeconfig', kubeconfig], {
+        env: process.env,
+      });
+      return stdout;
+    }
+
+    async function killAll(): Promise<void> {
+      for (const replica of installation.replicas.values()) await replica.kill();
+      installation.replicas.clear();
+    }
+
+    const stalledOf = ({ conditions = [] }: PolicyStatus) => conditions.find(({ type }) => type === 'Stalled');
+
+    it('keeps pods off until the pod of the DaemonSet is Ready, and is never set again', async () => {
+      await register('n1', 'ready');
+      expect(await taintsOf(cp(), 'n1')).toEqual([TEXT]);
+      await create(`/apis/apps/v1/namespaces/${NAMESPACE}/deployments`, {
+        metadata: { name: 'workload' },
+        spec: {
+          replicas: 1,
+          selector: { matchLabels: { app: 'workload' } },
+          template: { metadata: { labels: { app: 'workload' } }, spec: podSpec('ready') },
+        },
+      });
+      await setReady('n1');
+      const daemon = await waitForPod('network', 'n1');
+      await waitForState('n1', 'Waiting');
+      await setPodReady(daemon, 'False');
+      expect(await taintkeeper('explain', 'node', 'n1')).toContain(
+        `startup taint ${TEXT} waits for DaemonSet kube-system/network: its pod is not Ready`,
+      );
+      expect((await podsOf('workload')).map(({ spec }) => spec.nodeName)).toEqual([undefined]);
+
+      await setPodReady(daemon);
+      await waitForTaints(cp(), 'n1');
+      expect((await waitForEvent(cp(), 'n1', 'StartupTaintRemoved')).note).toBe(
+        `removed startup taint ${TEXT}: DaemonSet kube-system/network is ready`,
+      );
+      await waitForPod('workload', 'n1');
+      await waitForState('n1', 'Removed');
+
+      await cp().request(admin, 'DELETE', `${PODS}/${daemon.metadata.name}`);
+      await waitForPod('network', 'n1', daemon.metadata.uid);
+      await setReady('n1', 'False');
+      await killAll();
+      await installation.start(['c', 'd']);
+      // The new leader has come to n1 once it has come to a node that registered after it.
+      await register('n2', 'ready', `TaintPolicy ready added taint ${TEXT}`);
+      await waitForState('n2', 'Waiting');
+      expect(await taintsOf(cp(), 'n1')).toEqual([]);
+      expect((await recordedOn('n1')).map(({ state }) => state)).toEqual(['Removed']);
+
+      await cp().request(admin, 'DELETE', path('n1'));
+      await waitUntil(async () => ((await recordedOn('n1')).length === 0 ? true : undefined), {
+        timeoutMs: TIMEOUT_MS,
+        otherwise: () => 'the record of n1 is still there',
+      });
+    });
+
+    it('is set late while a node is not ready, and otherwise reported as missed', async () => {
+      await killAll();
+      await register('late', 'ready');
+      // As kubelets report it: the node lifecycle controller removes not-ready from a node without the condition Ready.
+      await setReady('late', 'False');
+      await register('missed', 'ready');
+      await setReady('missed');
+      await waitUntil(async () => (await allTaintsOf(cp(), 'missed')).length === 0 || undefined, {
+        timeoutMs: TIMEOUT_MS,
+        otherwise: () => 'the node is not ready',
+      });
+      await waitUntil(
+        async () => (await allTaintsOf(cp(), 'late')).includes('node.kubernetes.io/not-ready:NoSchedule') || undefined,
+        { timeoutMs: TIMEOUT_MS, otherwise: () => 'the node is not marked as not ready' },
+      );
+      expect(await taintsOf(cp(), 'late')).toEqual([]);
+      await installation.start(['e', 'f']);
+
+      await waitForTaints(cp(), 'late', TEXT);
+      await waitForEvent(cp(), 'late', 'StartupTaintAdded');
+      await waitForState('late', 'Waiting');
+      await setPodReady(await waitForPod('network', 'late'));
+      await waitForTaints(cp(), 'late');
+
+      await waitForEvent(cp(), 'missed', 'StartupTaintMissed');
+      await waitForState('missed', 'Missed');
+      await setReady('missed', 'False');
+      await waitForState('late', 'Removed');
+      expect(await taintsOf(cp(), 'missed')).toEqual([]);
+    });
+
+    it('that waits for a DaemonSet that does not exist is reported, and goes ten seconds after its policy', async () => {
+      const taints = [rule('nowhere', { progressDeadlineSeconds: 1 }, 'example.com/other')];
+      await createTaintPolicy(cp(), 'nowhere', { taints });
+      const text = 'example.com/other:NoSchedule';
+      await register('n3', 'nowhere', `TaintPolicy nowhere added taint ${text}`);
+      const status = await waitForStatus(cp(), 'nowhere', (one) => stalledOf(one)?.reason === 'DaemonSetNotFound');
+      expect(stalledOf(status)?.message).toContain('DaemonSet kube-system/nowhere does not exist');
+      expect((await waitForEvent(cp(), 'n3', 'StartupTaintDeadlineExceeded')).note).toBe(
+        `startup taint ${text} waits for DaemonSet kube-system/nowhere: it does not exist; the progress deadline of 1 s has passed`,
+      );
+      expect(await patchNode(cp(), admin, 'n3', { metadata: { labels: { pool: 'elsewhere' } } })).toMatchObject({
+        passed: true,
+      });
+      await waitForState('n3', 'Waiting');
+      expect(await taintsOf(cp(), 'n3')).toEqual([text]);
+
+      // Also where no replica sees the deletion.
+      await killAll();
+      await cp().request(admin, 'DELETE', `${POLICIES_PATH.TaintPolicy}/nowhere`);
+      const deletedAt = performance.now();
+      await installation.start(['g']);
+      await waitForTaints(cp(), 'n3');
+      expect(performance.now() - deletedAt).toBeGreaterThan(10_000);
+    });
+
+    it('goes with the command cleanup after taintkeeper', async () => {
+      await register('n4', 'ready', `TaintPolicy ready added taint ${TEXT}`);
+      await waitForState('n4', 'Waiting');
+      await killAll();
+      for (const kind of ['validating', 'mutating']) {
+        await cp().request(admin, 'DELETE', `${CONFIGURATIONS}/${kind}webhookconfigurations/taintkeeper`);
+      }
+      expect(await taintkeeper('cleanup')).toMatch(new RegExp(`nodes/n4 +startup taint ${TEXT} +removed`));
+      expect(await taintsOf(cp(), 'n4')).toEqual([]);
+    });
+
+    it('is in an example that the API server takes', async () => {
+      const example = new URL('../../examples/startup/wait-for-cni.yaml', import.meta.url).pathname;
+      expect(await cp().kubectl(['apply', '--dry-run=server', '-f', example])).toMatchObject({ code: 0 });
+    });
+
+    it.each([
+      ['effect', { effect: 'NoExecute' }, 'ensure: UntilReady is only for effect NoSchedule'],
+      ['readyWhen', { readyWhen: undefined }, 'ensure: UntilReady needs readyWhen'],
+      ['ensure', { ensure: 'AtRegistration' }, 'ensure: UntilReady needs readyWhen, and no other rule has it'],
+      ['restrict', { restrict: ['Removal'] }, 'a startup taint must be free to be removed'],
+      ['Addition', { restrict: ['Addition'] }, 'leave Addition out'],
+      ['key', { key: 'example.com/*' }, 'ensure needs a key without "*"'],
+    ])('is refused by the API server with another %s', async (_, more, message) => {
+      const spec = { mode: 'Restore', taints: [{ ...rule('network'), ...more }] };
+      const { status, body } = await createPolicy(cp(), policyObject('TaintPolicy', 'refused', spec));
+      expect({ status, message: body.message }).toMatchObject({
+        status: 422,
+        message: expect.stringContaining(message),
+      });
+    });
+  },
+);

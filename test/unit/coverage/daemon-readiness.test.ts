@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { type DaemonPodOnNode, unreadyDaemonSets } from '../../../src/coverage/daemon-readiness.ts';
+
+const CREATED = Date.parse('2026-11-22T12:00:00Z');
+const TAINT = { key: 'example.com/network', effect: 'NoSchedule' };
+const CILIUM = { namespace: 'kube-system', name: 'cilium' };
+
+const pod = (more: Partial<DaemonPodOnNode> = {}): DaemonPodOnNode => ({
+  owner: 'cilium-uid',
+  createdAt: CREATED,
+  isReady: true,
+  isTerminating: false,
+  ...more,
+});
+
+function problems(pods: readonly DaemonPodOnNode[], more: object = {}, labels: Readonly<Record<string, string>> = {}) {
+  const value = {
+    ...CILIUM,
+    nodeName: '',
+    nodeSelector: {},
+    nodeAffinity: undefined,
+    tolerations: [{ operator: 'Exists' }],
+    hostNetwork: false,
+    deleting: false,
+    ...more,
+  };
+  const node = { name: 'n', labels, taints: [TAINT], createdAt: CREATED };
+  return unreadyDaemonSets([CILIUM], node, pods, () => ({ uid: 'cilium-uid', value }));
+}
+
+const NAME = 'DaemonSet kube-system/cilium';
+
+describe('a DaemonSet on a node', () => {
+  it('is ready with a Ready pod, of any revision, also beside one that is being deleted', () => {
+    expect(problems([pod()])).toEqual([]);
+    expect(problems([pod({ isReady: false, isTerminating: true }), pod()])).toEqual([]);
+  });
+
+  it.each([
+    ['its pod is not Ready', [pod({ isReady: false })]],
+    ['its pod is being deleted', [pod({ isTerminating: true })]],
+    ['it has no pod on the node', []],
+    ['it has no pod on the node', [pod({ owner: 'another' }), pod({ owner: undefined })]],
+    ['it has no pod on the node', [pod({ createdAt: CREATED - 1_000 })]],
+  ])('is not ready: %s', (problem, pods) => {
+    expect(problems(pods)).toEqual([`${NAME}: ${problem}`]);
+  });
+
+  it('is not ready if it does not exist, or is being deleted', () => {
+    const node = { name: 'n', labels: {}, taints: [], createdAt: CREATED };
+    expect(unreadyDaemonSets([CILIUM], node, [pod()], () => undefined)).toEqual([`${NAME}: it does not exist`]);
+    expect(problems([pod()], { deleting: true })).toEqual([`${NAME}: it is being deleted`]);
+  });
+
+  it('is not ready if it does not select the node, whatever its pods', () => {
+    const selecting = { nodeSelector: { network: 'cilium' } };
+    expect(problems([pod()], selecting)).toEqual([
+      `${NAME}: it does not select the node: nodeSelector wants network=cilium, the node has none`,
+    ]);
+    expect(problems([pod()], selecting, { network: 'cilium' })).toEqual([]);
+  });
+
+  it('says which taint keeps its pod off, and takes a pod that is there', () => {
+    expect(problems([], { tolerations: [] })).toEqual([
+      `${NAME}: it has no pod on the node: taint example.com/network:NoSchedule is not tolerated`,
+    ]);
+    expect(problems([pod()], { tolerations: [] })).toEqual([]);
+  });
+});

@@ -1,0 +1,206 @@
+import { describe, expect, it } from 'vitest';
+import { judgeNode } from '../../../src/judge/node.ts';
+import { recordOf } from '../../../src/judge/node-return.ts';
+import { startupFaults } from '../../../src/judge/startup-faults.ts';
+import {
+  POLICY_GONE_MS,
+  REGISTRATION_MS,
+  type StartupFacts,
+  type StartupProgress,
+  startupRequirements,
+  stepStartup,
+  waitingText,
+} from '../../../src/judge/startup-progress.ts';
+import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import { policySet } from '../policy/policies.ts';
+
+const NOW = Date.parse('2026-11-22T12:00:00Z');
+const TAINT = { key: 'example.com/network', effect: 'NoSchedule' } as const;
+const NOT_READY: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+const CILIUM = { namespace: 'kube-system', name: 'cilium' };
+const GPU = { namespace: 'gpu', name: 'driver' };
+
+const rule = (daemonSets = [CILIUM], progressDeadlineSeconds = 600) =>
+  ({ ...TAINT, ensure: 'UntilReady', readyWhen: { daemonSets, progressDeadlineSeconds } }) as const;
+const spec = (more: Partial<TaintPolicySpec> = {}): TaintPolicySpec => ({ mode: 'Restore', taints: [rule()], ...more });
+const policies = (taint: Record<string, TaintPolicySpec> = { network: spec() }) => policySet({ taint }).taintPolicies;
+
+const recorded = (state: StartupProgress['state'], ageMs = 0): StartupProgress => ({
+  ...TAINT,
+  state,
+  policies: ['network'],
+  since: NOW - ageMs,
+});
+
+interface Situation extends Partial<Omit<StartupFacts, 'node' | 'requirements'>> {
+  readonly taints?: readonly Taint[];
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly ageMs?: number;
+  readonly by?: ReturnType<typeof policies>;
+}
+
+function step({ taints = [TAINT], labels = {}, ageMs = 0, by = policies(), progress = [], ...more }: Situation = {}) {
+  const node = { labels, taints, createdAt: NOW - ageMs };
+  const { progress: after, ...rest } = stepStartup({
+    node,
+    progress,
+    requirements: startupRequirements(node, progress, by),
+    blockers: () => ['DaemonSet kube-system/cilium: its pod is not Ready'],
+    unrequiredForMs: () => 0,
+    now: NOW,
+    ...more,
+  });
+  return { ...rest, states: after.map(({ state }) => state), progress: after };
+}
+
+describe('a taint until DaemonSets are ready', () => {
+  it('is set when the node registers, and removable by every user', () => {
+    const set = policySet({
+      taint: { network: spec(), all: { mode: 'Deny', taints: [{ key: '*', restrict: ['Removal'] }] } },
+    });
+    const node = { name: 'n', labels: {}, taints: [], allowRemoval: undefined, remembered: undefined };
+    const requester = { username: 'system:node:n', groups: ['system:nodes'] };
+    const created = judgeNode({ operation: 'CREATE', phase: 'mutate', requester, node }, set);
+    expect(created).toMatchObject({ verdict: 'patch', desired: { taints: [TAINT] } });
+    const oldNode = { ...node, taints: [TAINT], established: () => true };
+    const removed = judgeNode({ operation: 'UPDATE', phase: 'validate', requester, oldNode, node }, set);
+    expect(removed).toMatchObject({ verdict: 'allow' });
+  });
+
+  it('waits while a DaemonSet is not ready, and while that is not known', () => {
+    const { states, waiting } = step();
+    expect(states).toEqual(['Waiting']);
+    expect(waiting.map(waitingText)).toEqual([
+      'startup taint example.com/network:NoSchedule waits for DaemonSet kube-system/cilium: its pod is not Ready',
+    ]);
+    expect(step({ blockers: () => undefined }).states).toEqual(['Waiting']);
+  });
+
+  it('is to be removed when nothing blocks', () => {
+    expect(step({ blockers: () => [] }).states).toEqual(['Ready']);
+    expect(step({ blockers: () => [], progress: [recorded('Waiting')] }).states).toEqual(['Ready']);
+  });
+
+  it('stays to be removed although a DaemonSet is not ready any more', () => {
+    expect(step({ progress: [recorded('Ready')] }).states).toEqual(['Ready']);
+  });
+
+  it.each(['Waiting', 'Ready'] as const)('is Removed once the node no longer carries it (%s)', (state) => {
+    expect(step({ taints: [], progress: [recorded(state)] }).states).toEqual(['Removed']);
+  });
+
+  it.each(['Removed', 'Missed'] as const)('is never set again, nor removed, once it is %s', (state) => {
+    for (const taints of [[], [TAINT], [NOT_READY]]) {
+      const { states, late, missed } = step({ taints, progress: [recorded(state)], blockers: () => [] });
+      expect({ states, late, missed }).toEqual({ states: [state], late: [], missed: [] });
+    }
+  });
+
+  it('is set late only while the node carries not-ready:NoSchedule', () => {
+    expect(step({ taints: [NOT_READY] })).toMatchObject({ states: [], missed: [], late: [{ taint: TAINT }] });
+    expect(step({ taints: [] })).toMatchObject({ states: ['Missed'], missed: [{ taint: TAINT }], late: [] });
+    const other = { ...NOT_READY, effect: 'NoExecute' };
+    expect(step({ taints: [other] })).toMatchObject({ states: ['Missed'], late: [] });
+  });
+
+  it('concerns no node that registered long ago without it', () => {
+    for (const taints of [[], [NOT_READY]]) {
+      expect(step({ taints, ageMs: REGISTRATION_MS + 1 })).toMatchObject({ states: [], late: [], missed: [] });
+    }
+  });
+
+  it('is reported after the progress deadline, counted from when it began to wait', () => {
+    expect(step({ progress: [recorded('Waiting', 600_000)] }).waiting).toMatchObject([{ isOverdue: false }]);
+    expect(step({ progress: [recorded('Waiting', 600_001)] }).waiting).toMatchObject([{ isOverdue: true }]);
+  });
+
+  it('keeps waiting when the labels of the node change', () => {
+    const by = policies({ network: spec({ nodeSelector: { matchLabels: { pool: 'a' } } }) });
+    expect(step({ by, labels: { pool: 'b' }, progress: [recorded('Waiting')] }).waiting).toHaveLength(1);
+    expect(step({ by, labels: { pool: 'b' } }).states).toEqual([]);
+  });
+
+  it('is removed ten seconds after no policy requires it', () => {
+    const progress = [recorded('Waiting')];
+    expect(step({ by: [], progress, unrequiredForMs: () => POLICY_GONE_MS - 1 }).states).toEqual(['Waiting']);
+    expect(step({ by: [], progress, unrequiredForMs: () => POLICY_GONE_MS }).states).toEqual(['Ready']);
+  });
+
+  it('is neither set nor recorded by a policy in mode Audit, and one that it has set before is removed', () => {
+    const by = policies({ network: spec({ mode: 'Audit' }) });
+    expect(step({ by, taints: [NOT_READY] })).toMatchObject({ states: [], late: [] });
+    expect(step({ by, progress: [recorded('Waiting')], blockers: () => [] }).states).toEqual(['Ready']);
+  });
+
+  it('waits for the DaemonSets of all policies that require it, and for the earliest deadline', () => {
+    const by = policies({ network: spec(), gpu: spec({ taints: [rule([GPU, CILIUM], 60)] }) });
+    expect(startupRequirements({ labels: {} }, [], by)).toEqual([
+      { taint: TAINT, policies: ['gpu', 'network'], daemonSets: [GPU, CILIUM], progressDeadlineMs: 60_000 },
+    ]);
+  });
+});
+
+describe('the record of a node with a startup taint', () => {
+  const node = (uid = 'u') => ({
+    name: 'n',
+    uid,
+    labels: {},
+    taints: [],
+    allowRemoval: undefined,
+    remembered: undefined,
+    established: () => false,
+    machine: { systemUUID: '', providerID: '' },
+  });
+  const before = { uid: 'u', machine: { systemUUID: '', providerID: '' }, taints: [], startup: [recorded('Removed')] };
+
+  it('stays while the Node exists and the policy requires the taint', () => {
+    expect(recordOf(before, node(), { policies: policies(), now: NOW, forgets: true })).toEqual(before);
+  });
+
+  it.each([
+    ['another Node has the name', node('other'), policies()],
+    ['the Node is deleted', undefined, policies()],
+    ['no policy requires the taint', node(), []],
+  ])('goes when %s', (_, after, by) => {
+    expect(recordOf(before, after, { policies: by, now: NOW, forgets: true })).toBeUndefined();
+  });
+
+  it('stays for what waits although no policy requires the taint', () => {
+    const waiting = { ...before, startup: [recorded('Waiting')] };
+    expect(recordOf(waiting, node(), { policies: [], now: NOW, forgets: true })).toEqual(waiting);
+  });
+});
+
+describe('a policy whose startup taint would stay', () => {
+  const ANY = [{ operator: 'Exists' }];
+  const surroundings = (more: object = {}) => ({
+    others: [],
+    daemonSetOf: () => ({ tolerations: ANY, hostNetwork: false }),
+    replicas: [{ tolerations: ANY }],
+    ...more,
+  });
+  const faultsOf = (more: object, mode: TaintPolicySpec['mode'] = 'Restore') =>
+    policies({ network: spec({ mode }) }).flatMap((policy) => startupFaults(policy, surroundings(more)));
+
+  it.each([
+    ['DaemonSetNotFound', { daemonSetOf: () => undefined }],
+    ['DaemonSetDoesNotTolerate', { daemonSetOf: () => ({ tolerations: [], hostNetwork: true }) }],
+    ['TaintkeeperDoesNotTolerate', { replicas: [{ tolerations: [] }] }],
+    [
+      'StartupTaintProtected',
+      { others: policies({ other: { mode: 'Deny', taints: [{ ...TAINT, restrict: ['Removal'] }] } }) },
+    ],
+  ])('is reported: %s', (reason, more) => {
+    const [fault, ...others] = faultsOf(more);
+    expect(others).toEqual([]);
+    expect(fault).toMatchObject({ reason });
+    expect(fault?.message).toContain(`taint ${formatTaint(TAINT)} (spec.taints[0])`);
+    expect(faultsOf(more, 'Audit')).toEqual([]);
+  });
+
+  it('is not reported without such a problem', () => {
+    expect(faultsOf({})).toEqual([]);
+    expect(faultsOf({ replicas: [] })).toEqual([]);
+  });
+});
