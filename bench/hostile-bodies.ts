@@ -94,7 +94,8 @@ async function measured(path: string, bytes: Buffer, count: number): Promise<str
   });
   const survey = () => ({ isSynced: () => true, nodes: () => MANY_NODES as never });
   const client = undefined as never;
-  server.post('/advise', adviceRoute(policyAdvice({ client, survey, policies: () => policies, log })));
+  const service = { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 };
+  server.post('/advise', adviceRoute(policyAdvice({ client, service, survey, policies: () => policies, log })));
   const samples: number[] = [];
   const statuses = new Set<number>();
   for (let round = 0; round < ROUNDS; round++) {

@@ -29,15 +29,20 @@ export function viewReplica(object: unknown): ReplicaPod {
  * The pods of a Service; none where it has no selector, since somebody else writes its endpoints then.
  * @throws ApiError, Error
  */
-export async function listReplicas(client: ApiClient, service: ServiceRef): Promise<ReplicaPod[]> {
+export async function listReplicas(
+  client: ApiClient,
+  service: ServiceRef,
+  signal?: AbortSignal,
+): Promise<ReplicaPod[]> {
   const core = `/api/v1/namespaces/${service.namespace}`;
   const { spec } = await client.request<{ spec?: { selector?: Record<string, string> } }>(
     'GET',
     `${core}/services/${service.name}`,
+    { signal },
   );
   if (!spec?.selector) return [];
   const labelSelector = formatSelector({ matchLabels: spec.selector });
-  return listObjects(client, `${core}/pods`, viewReplica, { labelSelector });
+  return listObjects(client, `${core}/pods`, viewReplica, { labelSelector }, signal);
 }
 
 /**

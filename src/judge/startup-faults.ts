@@ -1,10 +1,12 @@
+import { isPattern } from '../kubernetes/pattern.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { daemonTolerations, type Toleration, tolerates } from '../kubernetes/toleration.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { ReadyDaemonSet } from '../policy/taint-rule.ts';
+import { meetingOf } from './contradictions.ts';
 import { daemonSetName } from './startup-progress.ts';
 
-/** What keeps the startup taints of a policy from ever being removed. */
+/** What keeps a startup taint from being removed. */
 export interface StartupFault {
   readonly reason:
     | 'DaemonSetNotFound'
@@ -12,6 +14,8 @@ export interface StartupFault {
     | 'TaintkeeperDoesNotTolerate'
     | 'StartupTaintProtected';
   readonly message: string;
+  /** The same for a warning on apply, which is short. */
+  readonly warning: string;
 }
 
 export interface StartupSurroundings {
@@ -23,52 +27,73 @@ export interface StartupSurroundings {
   readonly replicas: readonly { readonly tolerations: readonly Toleration[] }[];
 }
 
-/** The problems of a policy with `ensure: UntilReady`, in the order of its taints. */
+/** The problems of a policy with startup taints, and of one that restricts their removal. */
 export function startupFaults(policy: CompiledTaintPolicy, surroundings: StartupSurroundings): StartupFault[] {
   if (policy.mode === 'Audit') return [];
-  return policy.untilReady.flatMap(({ value: { taint, daemonSets }, field }) => {
-    const text = `taint ${formatTaint(taint)} (${field})`;
-    return [
-      ...daemonSets.flatMap((one) => daemonSetFault(one, taint, text, surroundings)),
-      ...replicaFaults(taint, text, surroundings),
-      ...surroundings.others
-        .filter((other) => other.mode !== 'Audit' && other.protectedBy(taint) !== undefined)
-        .map(
-          (other): StartupFault => ({
-            reason: 'StartupTaintProtected',
-            message: `TaintPolicy ${other.name} (${other.protectedBy(taint)}) restricts the removal of ${text}: leave the key out there`,
-          }),
-        ),
-    ];
-  });
+  return [
+    ...policy.untilReady.flatMap((one) => waitingFaults(one, surroundings)),
+    ...surroundings.others.flatMap((other) => conflictsBetween(policy, other)),
+  ];
 }
 
-function daemonSetFault(
-  wanted: ReadyDaemonSet,
-  taint: Taint,
-  text: string,
-  { daemonSetOf }: StartupSurroundings,
+function waitingFaults(
+  { value: { taint, daemonSets }, field }: CompiledTaintPolicy['untilReady'][number],
+  { daemonSetOf, replicas }: StartupSurroundings,
 ): StartupFault[] {
-  const daemonSet = daemonSetOf(wanted);
-  const name = `DaemonSet ${daemonSetName(wanted)}`;
-  if (!daemonSet) return [{ reason: 'DaemonSetNotFound', message: `${name} does not exist: new nodes keep ${text}` }];
-  if (tolerate(daemonTolerations(daemonSet.tolerations, daemonSet.hostNetwork), taint)) return [];
+  const short = `taint ${formatTaint(taint)}`;
+  const long = `${short} (${field})`;
+  const ofDaemonSets = daemonSets.flatMap((one): StartupFault[] => {
+    const name = `DaemonSet ${daemonSetName(one)}`;
+    const daemonSet = daemonSetOf(one);
+    if (!daemonSet) {
+      const text = (what: string) => `${name} does not exist: new nodes keep ${what}`;
+      return [{ reason: 'DaemonSetNotFound', message: text(long), warning: text(short) }];
+    }
+    if (tolerate(daemonTolerations(daemonSet.tolerations, daemonSet.hostNetwork), taint)) return [];
+    const text = (what: string) => `${name} does not tolerate ${what}, which waits for it`;
+    const message = `${text(long)}: new nodes keep the taint. Add the toleration to the DaemonSet`;
+    return [{ reason: 'DaemonSetDoesNotTolerate', message, warning: text(short) }];
+  });
+  if (replicas.every(({ tolerations }) => tolerate(tolerations, taint))) return ofDaemonSets;
+  const text = (what: string) => `the pods of taintkeeper do not tolerate ${what}`;
+  const message = `${text(long)}: in a cluster of new nodes only, nothing would remove it. Add the toleration to its Deployment`;
+  return [...ofDaemonSets, { reason: 'TaintkeeperDoesNotTolerate', message, warning: text(short) }];
+}
+
+/** The startup taints of one policy whose removal the other one restricts by their exact key, on nodes that both select. */
+function conflictsBetween(policy: CompiledTaintPolicy, other: CompiledTaintPolicy): StartupFault[] {
+  if (other.mode === 'Audit' || meetingOf(policy, other, []) === undefined) return [];
+  const conflict = (one: Protected, of: CompiledTaintPolicy, by: CompiledTaintPolicy): StartupFault => {
+    const what = `the removal of startup taint ${formatTaint(one.taint)}`;
+    const warning =
+      by === policy
+        ? `${one.by} restricts ${what} of TaintPolicy ${of.name}`
+        : `TaintPolicy ${by.name} (${one.by}) restricts ${what}`;
+    const message = `${one.by} of TaintPolicy ${by.name} restricts ${what} (${one.field} of TaintPolicy ${of.name}): leave the key out there`;
+    return { reason: 'StartupTaintProtected', message, warning };
+  };
   return [
-    {
-      reason: 'DaemonSetDoesNotTolerate',
-      message: `${name} does not tolerate ${text}, which waits for it: new nodes keep the taint. Add the toleration to the DaemonSet`,
-    },
+    ...protectedBy(other, policy).map((one) => conflict(one, policy, other)),
+    ...protectedBy(policy, other).map((one) => conflict(one, other, policy)),
   ];
 }
 
-function replicaFaults(taint: Taint, text: string, { replicas }: StartupSurroundings): StartupFault[] {
-  if (replicas.every(({ tolerations }) => tolerate(tolerations, taint))) return [];
-  return [
-    {
-      reason: 'TaintkeeperDoesNotTolerate',
-      message: `the pods of taintkeeper do not tolerate ${text}: in a cluster of new nodes only, nobody would remove it. Add the toleration to its Deployment`,
-    },
-  ];
+/** A startup taint with its field, and the field of the policy that protects it. */
+interface Protected {
+  readonly taint: Taint;
+  readonly field: string;
+  readonly by: string;
+}
+
+function protectedBy(by: CompiledTaintPolicy, { atRegistration, required }: CompiledTaintPolicy): Protected[] {
+  const always = new Set(required.map(({ field }) => field));
+  return atRegistration.flatMap(({ value: { taint }, field }) => {
+    if (always.has(field)) return [];
+    const found = by.protectedBy(taint);
+    // A policy that is about to be applied makes the key a startup key, and patterns leave those out.
+    const isExact = by.rules.some((rule) => rule.field === found && !isPattern(rule.key));
+    return found !== undefined && isExact ? [{ taint, field, by: found }] : [];
+  });
 }
 
 function tolerate(tolerations: readonly Toleration[], taint: Taint): boolean {

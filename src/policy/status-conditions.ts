@@ -192,8 +192,8 @@ export const CONDITIONS = {
         next: 'add the toleration to the Deployment of taintkeeper',
       },
       StartupTaintProtected: {
-        meaning: 'Another policy restricts the removal of a startup taint.',
-        next: 'leave the key out of the policy that the message names',
+        meaning: 'A policy restricts the removal of a startup taint of another policy, by its exact key.',
+        next: 'leave the key out of the policy that the message names first',
       },
       StartupTaintRefused: {
         meaning: 'The API server refuses to set or remove a startup taint on a node.',

@@ -174,6 +174,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     former: { recordOf: records.recordOf, now: () => client.now().getTime() },
     advise: policyAdvice({
       client,
+      service,
       survey: () => present.work?.survey,
       policies: () => policies.snapshot().compiled,
       log,

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { badRequest, warned } from '../admission/response.ts';
 import { type AdmissionRequest, decodeReview } from '../admission/review.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
+import type { ServiceRef } from '../cluster/service-endpoint.ts';
 import { listFew } from '../cluster/watch/list-pages.ts';
 import { type ClusterSurvey, projectNode } from '../controllers/sources.ts';
 import { adviceAmong, adviceOnChange } from '../judge/contradictions.ts';
@@ -14,6 +15,7 @@ import { parseStoredPolicy } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import { throttle, tokenBucket } from '../runtime/rate-limit.ts';
 import { parseJson } from '../server/json-body.ts';
+import { startupAdvice } from './startup-advice.ts';
 
 /** Gives warnings for whoever writes a policy. */
 export type Advise = (request: AdmissionRequest) => Promise<readonly string[]>;
@@ -25,14 +27,16 @@ const NODES_PER_PAGE = 50;
 const TIMEOUT_MS = 1_500;
 
 /**
- * Nodes are read for ten reviews that come at once, and then for one in five seconds. Every pod can send reviews, and each would have the
- * API server list all nodes; without advice, a policy is written as well.
+ * Nodes are read for ten reviews that come at once, and then for one in five seconds, and so are the DaemonSets of startup taints. Every pod
+ * can send reviews, and each would have the API server list all nodes; without advice, a policy is written as well.
  */
 const READS_AT_ONCE = 10;
 const READ_EVERY_MS = 5_000;
 
 export interface AdviceOptions {
   readonly client: ApiClient;
+  /** The pods of this Service are taintkeeper's own. */
+  readonly service: ServiceRef;
   /** While this replica leads. */
   readonly survey: () => Pick<ClusterSurvey, 'isSynced' | 'nodes'> | undefined;
   /** The policies in force. */
@@ -44,24 +48,43 @@ export interface AdviceOptions {
  * Warns of a TaintPolicy that is probably not meant as it is written. Without all nodes at hand it says nothing: what looks misspelt may
  * stand on one that is not known.
  */
-export function policyAdvice({ client, survey, policies, log }: AdviceOptions): Advise {
-  const complain = throttle((missed) => log.warn({ missed }, 'the nodes cannot be read: no advice on policies'));
+export function policyAdvice({ client, service, survey, policies, log }: AdviceOptions): Advise {
+  const complain = throttle((missed) =>
+    log.warn({ missed }, 'nodes or DaemonSets cannot be read: no advice on policies'),
+  );
   const reads = tokenBucket(READS_AT_ONCE, READ_EVERY_MS);
+  const startupReads = tokenBucket(READS_AT_ONCE, READ_EVERY_MS);
   /** While one is under way: never two at a time, and none is used again, since nodes may have changed because of what it said. */
   let reading: Promise<readonly NodeView[] | undefined> | undefined;
 
   return async ({ object, oldObject }) => {
     const policy = taintPolicyIn(object);
-    const nodes = policy && (await knownNodes());
-    if (!policy || !nodes) return [];
-    const before = oldObject === undefined || oldObject === null ? undefined : taintPolicyIn(oldObject);
+    if (!policy) return [];
     const others = policies().taintPolicies.filter(({ name }) => name !== policy.name);
+    const [ofStartup, nodes] = await Promise.all([adviceOnStartup(policy, others), knownNodes()]);
+    if (!nodes) return presentableWarnings(ofStartup);
+    const before = oldObject === undefined || oldObject === null ? undefined : taintPolicyIn(oldObject);
     return presentableWarnings([
+      ...ofStartup,
       ...adviceOnChange(before, policy, nodes.map(withEstablished)),
       ...adviceAmong(policy, others, nodes),
       ...adviceOn(policy, nodes),
     ]);
   };
+
+  async function adviceOnStartup(
+    policy: CompiledTaintPolicy,
+    others: readonly CompiledTaintPolicy[],
+  ): Promise<readonly string[]> {
+    if (policy.mode === 'Audit' || (policy.untilReady.length > 0 && !startupReads.take())) return [];
+    try {
+      return (await startupAdvice(client, service, policy, others, TIMEOUT_MS)) ?? [];
+    } catch (error) {
+      log.debug({ err: error }, 'the DaemonSets of startup taints cannot be read');
+      complain();
+      return [];
+    }
+  }
 
   function knownNodes(): Promise<readonly NodeView[] | undefined> {
     const own = survey();

@@ -232,6 +232,40 @@ describeWithControlPlane(
       expect(await taintsOf(cp(), 'missed')).toEqual([]);
     });
 
+    it('that another policy restricts is a conflict, which kubectl apply and both policies report', async () => {
+      const protecting = policyObject('TaintPolicy', 'protecting', {
+        mode: 'Restore',
+        taints: [{ ...TAINT, restrict: ['Removal'] }],
+      });
+      const apply = (object: object, ...args: string[]) =>
+        cp().kubectl(['apply', '-f', '-', ...args], { input: JSON.stringify(object) });
+      await expect
+        .poll(async () => (await apply(protecting, '--dry-run=server')).stderr, {
+          timeout: TIMEOUT_MS,
+          interval: 1_000,
+        })
+        .toContain(`Warning: spec.taints[0] restricts the removal of startup taint ${TEXT} of TaintPolicy ready\n`);
+      expect((await apply(protecting)).code).toBe(0);
+      const conflict =
+        `spec.taints[0] of TaintPolicy protecting restricts the removal of startup taint ${TEXT} ` +
+        '(spec.taints[0] of TaintPolicy ready): leave the key out there';
+      const own =
+        `the pods of taintkeeper do not tolerate taint ${TEXT} (spec.taints[0]): in a cluster of new nodes only, ` +
+        'nothing would remove it. Add the toleration to its Deployment';
+      const stalledBy = (name: string, message: string) =>
+        waitForStatus(cp(), name, (one) => stalledOf(one)?.message === message);
+      await stalledBy('protecting', conflict);
+      await stalledBy('ready', `${own}; ${conflict}`);
+      const waiting = policyObject('TaintPolicy', 'other', { mode: 'Restore', taints: [rule('nowhere')] });
+      expect((await apply(waiting, '--dry-run=server')).stderr).toBe(
+        `Warning: DaemonSet kube-system/nowhere does not exist: new nodes keep taint ${TEXT}\n` +
+          `Warning: the pods of taintkeeper do not tolerate taint ${TEXT}\n` +
+          `Warning: TaintPolicy protecting (spec.taints[0]) restricts the removal of startup taint ${TEXT}\n`,
+      );
+      await cp().request(admin, 'DELETE', `${POLICIES_PATH.TaintPolicy}/protecting`);
+      await stalledBy('ready', own);
+    });
+
     it('that waits for a DaemonSet that does not exist is reported, and goes ten seconds after its policy', async () => {
       const taints = [rule('nowhere', { progressDeadlineSeconds: 1 }, 'example.com/other')];
       await createTaintPolicy(cp(), 'nowhere', { taints });

@@ -87,11 +87,12 @@ export async function listObjects<T>(
   path: string,
   project: (object: unknown) => T,
   query: Query = {},
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<T[]> {
   for (let attempt = 1; ; attempt++) {
     const found: T[] = [];
     try {
-      const options = { query, pageSize: PAGE_SIZE, signal: new AbortController().signal };
+      const options = { query, pageSize: PAGE_SIZE, signal };
       for await (const { items } of listPages(client, path, options)) found.push(...items.map(project));
       return found;
     } catch (error) {

@@ -187,10 +187,6 @@ describe('a policy whose startup taint would stay', () => {
     ['DaemonSetNotFound', { daemonSetOf: () => undefined }],
     ['DaemonSetDoesNotTolerate', { daemonSetOf: () => ({ tolerations: [], hostNetwork: true }) }],
     ['TaintkeeperDoesNotTolerate', { replicas: [{ tolerations: [] }] }],
-    [
-      'StartupTaintProtected',
-      { others: policies({ other: { mode: 'Deny', taints: [{ ...TAINT, restrict: ['Removal'] }] } }) },
-    ],
   ])('is reported: %s', (reason, more) => {
     const [fault, ...others] = faultsOf(more);
     expect(others).toEqual([]);
@@ -202,5 +198,45 @@ describe('a policy whose startup taint would stay', () => {
   it('is not reported without such a problem', () => {
     expect(faultsOf({})).toEqual([]);
     expect(faultsOf({ replicas: [] })).toEqual([]);
+  });
+
+  const protecting: TaintPolicySpec = { mode: 'Deny', taints: [{ ...TAINT, restrict: ['Removal'] }] };
+  const pool = (name: string) => ({ nodeSelector: { matchLabels: { pool: name } } });
+  const conflictsIn = (taint: Record<string, TaintPolicySpec>) => {
+    const all = policies(taint);
+    return all.flatMap((policy) =>
+      startupFaults(policy, surroundings({ others: all.filter((other) => other !== policy) })).map(
+        ({ reason, message }) => ({ policy: policy.name, reason, message }),
+      ),
+    );
+  };
+
+  it.each([
+    ['UntilReady', rule()],
+    ['AtRegistration', { ...TAINT, ensure: 'AtRegistration' } as const],
+  ])('and the policy that restricts its removal by its exact key both report the conflict: %s', (_, startup) => {
+    const message =
+      'spec.taints[0] of TaintPolicy other restricts the removal of startup taint example.com/network:NoSchedule ' +
+      '(spec.taints[0] of TaintPolicy network): leave the key out there';
+    const reason = 'StartupTaintProtected';
+    expect(conflictsIn({ network: spec({ taints: [startup] }), other: protecting })).toEqual([
+      { policy: 'other', reason, message },
+      { policy: 'network', reason, message },
+    ]);
+  });
+
+  it.each<[string, Record<string, TaintPolicySpec>]>([
+    ['a pattern', { network: spec(), other: { ...protecting, taints: [{ key: '*', restrict: ['Removal'] }] } }],
+    [
+      'another effect',
+      { network: spec(), other: { ...protecting, taints: [{ ...TAINT, effect: 'NoExecute', restrict: ['Removal'] }] } },
+    ],
+    ['only additions', { network: spec(), other: { ...protecting, taints: [{ ...TAINT, restrict: ['Addition'] }] } }],
+    ['mode Audit', { network: spec(), other: { ...protecting, mode: 'Audit' } }],
+    ['a startup taint in mode Audit', { network: spec({ mode: 'Audit' }), other: protecting }],
+    ['other nodes', { network: spec(pool('a')), other: { ...protecting, ...pool('b') } }],
+    ['a required taint', { network: spec({ taints: [{ ...TAINT, ensure: 'Always' }] }), other: protecting }],
+  ])('has no conflict: %s', (_, taint) => {
+    expect(conflictsIn(taint)).toEqual([]);
   });
 });

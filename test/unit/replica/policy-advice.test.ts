@@ -33,7 +33,8 @@ function rig(
   const { log, lines } = captureLog();
   const survey: { own?: object } = {};
   const policies = () => policySet({ taint: others });
-  const advise = policyAdvice({ client, survey: () => survey.own as never, policies, log });
+  const service = { namespace: 'kube-system', name: 'taintkeeper', port: 443 };
+  const advise = policyAdvice({ client, service, survey: () => survey.own as never, policies, log });
   return {
     asked,
     survey,
@@ -138,7 +139,7 @@ describe('advice on a policy', () => {
   it('is not given where nodes cannot be read, which the log says', async () => {
     const { warnings, messages } = rig([], () => Promise.reject(new Error('no answer')));
     expect(await warnings(MISSPELT)).toEqual([]);
-    expect(messages()).toContain('the nodes cannot be read: no advice on policies');
+    expect(messages()).toContain('nodes or DaemonSets cannot be read: no advice on policies');
   });
 
   it('does not wait for an answer that takes too long', { timeout: 10_000 }, async () => {

@@ -1,0 +1,63 @@
+import type { ApiClient } from '../cluster/client/api-client.ts';
+import { isNotFound } from '../cluster/client/api-error.ts';
+import { listReplicas } from '../cluster/replica-pods.ts';
+import type { ServiceRef } from '../cluster/service-endpoint.ts';
+import type { ReplicaPod } from '../coverage/placement.ts';
+import type { DaemonSetView } from '../judge/daemon-set.ts';
+import { startupFaults } from '../judge/startup-faults.ts';
+import { daemonSetName } from '../judge/startup-progress.ts';
+import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { ReadyDaemonSet } from '../policy/taint-rule.ts';
+
+/** A policy that names more DaemonSets gets no warnings: each costs a request, and every pod can send reviews. */
+const MOST_DAEMON_SETS = 16;
+
+/**
+ * Warnings of a policy whose startup taints would stay, or that would keep those of another.
+ *
+ * @returns undefined if that cannot be read, or if it would take too many requests
+ */
+export async function startupAdvice(
+  client: ApiClient,
+  service: ServiceRef,
+  policy: CompiledTaintPolicy,
+  others: readonly CompiledTaintPolicy[],
+  timeoutMs: number,
+): Promise<readonly string[] | undefined> {
+  const named = policy.untilReady.flatMap(({ value }) => value.daemonSets);
+  const wanted = [...new Map(named.map((one) => [daemonSetName(one), one])).values()];
+  if (wanted.length > MOST_DAEMON_SETS) return undefined;
+  const signal = AbortSignal.timeout(timeoutMs);
+  const [replicas, ...found] = await Promise.all([
+    wanted.length === 0 ? [] : readReplicas(client, service, signal),
+    ...wanted.map(async (one) => [daemonSetName(one), await readDaemonSet(client, one, signal)] as const),
+  ]);
+  const daemonSets = new Map(found);
+  const faults = startupFaults(policy, { others, replicas, daemonSetOf: (one) => daemonSets.get(daemonSetName(one)) });
+  return faults.map(({ warning }) => warning);
+}
+
+async function readDaemonSet(
+  client: ApiClient,
+  { namespace, name }: ReadyDaemonSet,
+  signal: AbortSignal,
+): Promise<DaemonSetView | undefined> {
+  try {
+    const object = await client.request('GET', `/apis/apps/v1/namespaces/${namespace}/daemonsets/${name}`, { signal });
+    return viewDaemonSet(asDaemonSet(object, []), namespace, name);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Outside of a cluster there is no Service. */
+async function readReplicas(client: ApiClient, service: ServiceRef, signal: AbortSignal): Promise<ReplicaPod[]> {
+  try {
+    return await listReplicas(client, service, signal);
+  } catch (error) {
+    if (isNotFound(error)) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,144 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
+import { ApiError } from '../../../src/cluster/client/api-error.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import { policyAdvice } from '../../../src/replica/policy-advice.ts';
+import { captureLog } from '../captured-log.ts';
+import { manifest, policySet } from '../policy/policies.ts';
+
+const TAINT = { key: 'example.com/network', effect: 'NoSchedule' } as const;
+const TEXT = 'taint example.com/network:NoSchedule';
+const ANY = [{ operator: 'Exists' }];
+const SERVICE = { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 };
+const SERVICE_PATH = '/api/v1/namespaces/taintkeeper/services/taintkeeper';
+const PODS_PATH = '/api/v1/namespaces/taintkeeper/pods';
+const CILIUM_PATH = '/apis/apps/v1/namespaces/kube-system/daemonsets/cilium';
+
+const waiting = (names: readonly string[] = ['cilium'], more: Partial<TaintPolicySpec> = {}): TaintPolicySpec => ({
+  mode: 'Restore',
+  taints: [
+    {
+      ...TAINT,
+      ensure: 'UntilReady',
+      readyWhen: { daemonSets: names.map((name) => ({ namespace: 'kube-system', name })) },
+    },
+  ],
+  ...more,
+});
+
+const template = (tolerations: object[]) => ({ metadata: {}, spec: { containers: [], tolerations } });
+const daemonSet = (tolerations: object[] = ANY) => ({
+  metadata: { namespace: 'kube-system', name: 'cilium', uid: 'u', resourceVersion: '1' },
+  spec: { selector: {}, template: template(tolerations) },
+});
+const replicas = (tolerations: object[] = ANY) => ({
+  metadata: { resourceVersion: '1' },
+  items: [{ metadata: { name: 'taintkeeper-1' }, spec: { containers: [], tolerations } }],
+});
+
+/** A replica, and an API server with these objects and no nodes. */
+function rig(objects: Readonly<Record<string, object>>, others: Readonly<Record<string, TaintPolicySpec>> = {}) {
+  const known: Readonly<Record<string, object>> = {
+    '/api/v1/nodes': { metadata: { resourceVersion: '1' }, items: [] },
+    [SERVICE_PATH]: { spec: { selector: { app: 'taintkeeper' } } },
+    [PODS_PATH]: replicas(),
+    [CILIUM_PATH]: daemonSet(),
+    ...objects,
+  };
+  const asked: string[] = [];
+  const client = {
+    async request(method: string, path: string) {
+      asked.push(path);
+      const found = known[path];
+      if (found instanceof Error) throw found;
+      if (!found) throw new ApiError(method, path, 404, 'NotFound', 'not found');
+      return found;
+    },
+  } as unknown as ApiClient;
+  const { log, lines } = captureLog();
+  const policies = () => policySet({ taint: others });
+  const advise = policyAdvice({ client, service: SERVICE, survey: () => undefined, policies, log });
+  return {
+    asked,
+    messages: () => lines().map(({ msg }) => msg),
+    warnings: (spec: TaintPolicySpec) => advise({ object: manifest('TaintPolicy', 'p', spec) } as never),
+  };
+}
+
+describe('advice on a policy with ensure: UntilReady', () => {
+  it.each<{ why: string; objects?: Record<string, object>; spec?: TaintPolicySpec; expected: string[] }>([
+    { why: 'nothing while all is well', expected: [] },
+    {
+      why: 'a DaemonSet that does not exist',
+      spec: waiting(['cilium', 'celium']),
+      expected: [`DaemonSet kube-system/celium does not exist: new nodes keep ${TEXT}`],
+    },
+    {
+      why: 'a DaemonSet that would wait for itself',
+      objects: { [CILIUM_PATH]: daemonSet([{ key: 'other', operator: 'Exists' }]) },
+      expected: [`DaemonSet kube-system/cilium does not tolerate ${TEXT}, which waits for it`],
+    },
+    {
+      why: 'the pods of taintkeeper, which would wait for themselves',
+      objects: { [PODS_PATH]: replicas([]) },
+      expected: [`the pods of taintkeeper do not tolerate ${TEXT}`],
+    },
+    {
+      why: 'nothing of its own pods where there is no Service',
+      objects: { [SERVICE_PATH]: new ApiError('GET', SERVICE_PATH, 404, 'NotFound', 'not found') },
+      expected: [],
+    },
+    { why: 'nothing in mode Audit', spec: waiting(['celium'], { mode: 'Audit' }), expected: [] },
+  ])('$why', async ({ objects = {}, spec = waiting(), expected }) => {
+    const found = await rig(objects).warnings(spec);
+    expect(found).toEqual(expected);
+    for (const text of found) expect(text.length).toBeLessThan(120);
+  });
+
+  it('another policy that restricts the removal of the exact key, but no pattern', async () => {
+    const others: Record<string, TaintPolicySpec> = {
+      exact: { mode: 'Deny', taints: [{ ...TAINT, restrict: ['Removal'] }] },
+      pattern: { mode: 'Deny', taints: [{ key: 'example.com/*', restrict: ['Removal'] }] },
+    };
+    expect(await rig({}, others).warnings(waiting())).toEqual([
+      'TaintPolicy exact (spec.taints[0]) restricts the removal of startup taint example.com/network:NoSchedule',
+    ]);
+  });
+
+  it('the same when the other policy is applied, without a request', async () => {
+    const { asked, warnings } = rig({}, { network: waiting() });
+    expect(await warnings({ mode: 'Deny', taints: [{ ...TAINT, restrict: ['Removal'] }] })).toEqual([
+      'spec.taints[0] restricts the removal of startup taint example.com/network:NoSchedule of TaintPolicy network',
+    ]);
+    expect(asked).toEqual(['/api/v1/nodes']);
+  });
+
+  it('reads each DaemonSet once, and none of a policy that names more than sixteen', async () => {
+    const { asked, warnings } = rig({});
+    const twice = waiting(['cilium', 'cilium']);
+    await warnings(twice);
+    expect(asked.filter((path) => path === CILIUM_PATH)).toHaveLength(1);
+    const [rule] = twice.taints;
+    const many = Array.from({ length: 17 }, (_, index) => ({
+      ...rule,
+      key: `example.com/n${index}`,
+      readyWhen: { daemonSets: [{ namespace: 'kube-system', name: `d${index}` }] },
+    }));
+    expect(await warnings(waiting([], { taints: many as TaintPolicySpec['taints'] }))).toEqual([]);
+    expect(asked.filter((path) => path.includes('/daemonsets/'))).toHaveLength(1);
+  });
+
+  it('reads them ten times at once, and then seldom', async () => {
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
+    onTestFinished(() => clock.mockRestore());
+    const { asked, warnings } = rig({});
+    for (let n = 0; n < 50; n++) await warnings(waiting());
+    expect(asked.filter((path) => path === CILIUM_PATH)).toHaveLength(10);
+  });
+
+  it('is not given where DaemonSets cannot be read, which the log says', async () => {
+    const { warnings, messages } = rig({ [CILIUM_PATH]: new Error('no answer') });
+    expect(await warnings(waiting())).toEqual([]);
+    expect(messages()).toContain('nodes or DaemonSets cannot be read: no advice on policies');
+  });
+});
