@@ -1,5 +1,5 @@
 import { judgeDaemonSet } from '../src/judge/daemon-set.ts';
-import { withEstablished } from '../src/judge/memory.ts';
+import { NONE_ESTABLISHED } from '../src/judge/memory.ts';
 import { judgeNode } from '../src/judge/node.ts';
 import { nodeDrift } from '../src/judge/node-drift.ts';
 import type { NodeView } from '../src/judge/node-view.ts';
@@ -61,7 +61,7 @@ function node(taints: number): NodeView {
 }
 
 function updateOf(taints: number, policies: PolicySet): () => unknown {
-  const oldNode = withEstablished(node(taints + 1));
+  const oldNode = { ...node(taints + 1), established: NONE_ESTABLISHED };
   const after = { ...oldNode, taints: oldNode.taints.slice(0, -1) };
   return () => judgeNode({ operation: 'UPDATE', phase: 'validate', requester, node: after, oldNode }, policies);
 }

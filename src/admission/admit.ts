@@ -2,7 +2,7 @@ import type { Operation } from 'fast-json-patch';
 import jsonPatch from 'fast-json-patch';
 import { judgeDaemonSet } from '../judge/daemon-set.ts';
 import { allow, type Decision, type Phase, type Violation } from '../judge/decision.ts';
-import { withEstablished } from '../judge/memory.ts';
+import { establishedIn } from '../judge/establishment.ts';
 import { judgeNode } from '../judge/node.ts';
 import type { NodeRecord } from '../judge/node-return.ts';
 import { owedTaints } from '../judge/node-return.ts';
@@ -22,55 +22,54 @@ export interface Judgement {
   readonly patch: readonly Operation[];
 }
 
-/** What is kept of nodes beyond their deletion. */
-export interface FormerNodes {
-  /** What is known of the node of that name, whether it is still there or not. */
+/** The NodeTaintRecords. */
+export interface Records {
+  /** The record of the node of that name, whether the node is still there or not. */
   recordOf(name: string): NodeRecord | undefined;
-  /** In milliseconds since the epoch, by the clock of whoever wrote the records. */
+  /** In milliseconds since the epoch, by the clock of the API server, whose times the records have. */
   now(): number;
 }
 
-const NONE_KEPT: FormerNodes = { recordOf: () => undefined, now: () => 0 };
+const NO_RECORDS: Records = { recordOf: () => undefined, now: () => 0 };
 
 const UNTOUCHED: Judgement = { kind: undefined, decision: allow(), patch: [] };
 
 /**
  * Judges one request. Only CREATE and UPDATE of nodes and of apps' daemonsets, subresources left out, are looked at.
  *
- * @param former for nodes that register; none by default
+ * @param records none by default: then keys with a wildcard protect nothing
  * @throws MalformedObjectError when the object is not what its resource says
  */
 export function judge(
   request: AdmissionRequest,
   phase: Phase,
   policies: PolicySet,
-  former: FormerNodes = NONE_KEPT,
+  records: Records = NO_RECORDS,
 ): Judgement {
   const { operation, resource, subResource } = request;
   if (subResource || (operation !== 'CREATE' && operation !== 'UPDATE')) return UNTOUCHED;
-  if (resource.group === '' && resource.resource === 'nodes') return judgeNodeRequest(request, phase, policies, former);
+  if (resource.group === '' && resource.resource === 'nodes')
+    return judgeNodeRequest(request, phase, policies, records);
   if (resource.group === 'apps' && resource.resource === 'daemonsets') {
     return judgeDaemonSetRequest(request, phase, policies);
   }
   return UNTOUCHED;
 }
 
-function judgeNodeRequest(
-  request: AdmissionRequest,
-  phase: Phase,
-  policies: PolicySet,
-  former: FormerNodes,
-): Judgement {
+function judgeNodeRequest(request: AdmissionRequest, phase: Phase, policies: PolicySet, records: Records): Judgement {
   const { name = '' } = request;
   const requester = requesterOf(request);
   const object = asNode(request.object, ['request', 'object']);
   // Validation has no use for the room, and counting takes longer than judging.
   const node = { ...viewNode(object, name), ...(phase === 'mutate' ? { room: roomOn(object) } : {}) };
   if (request.operation === 'CREATE') {
-    const owed = owedTo(object, node, policies, former);
+    const owed = owedTo(object, node, policies, records);
     return judged(object, judgeNode({ operation: 'CREATE', phase, requester, node, owed }, policies));
   }
-  const oldNode = withEstablished(viewNode(asNode(request.oldObject, ['request', 'oldObject']), name));
+  const oldObject = asNode(request.oldObject, ['request', 'oldObject']);
+  const view = viewNode(oldObject, name);
+  const established = establishedIn(records.recordOf(view.name), oldObject.metadata.uid ?? undefined);
+  const oldNode = { ...view, established };
   return judged(object, judgeNode({ operation: 'UPDATE', phase, requester, node, oldNode }, policies));
 }
 
@@ -78,9 +77,9 @@ function judged(object: NodeObject, decision: Decision<DesiredNode>): Judgement 
   return { kind: 'Node', decision, patch: decision.verdict === 'patch' ? patchNode(object, decision.desired) : [] };
 }
 
-function owedTo(object: NodeObject, { name, labels }: NodeView, { taintPolicies }: PolicySet, former: FormerNodes) {
-  const record = former.recordOf(name);
-  return record ? owedTaints(record, { labels, machine: machineOf(object) }, taintPolicies, former.now()) : [];
+function owedTo(object: NodeObject, { name, labels }: NodeView, { taintPolicies }: PolicySet, records: Records) {
+  const record = records.recordOf(name);
+  return record ? owedTaints(record, { labels, machine: machineOf(object) }, taintPolicies, records.now()) : [];
 }
 
 function judgeDaemonSetRequest(request: AdmissionRequest, phase: Phase, policies: PolicySet): Judgement {
@@ -114,10 +113,10 @@ export interface Admission {
  * is left as it is.
  * @throws MalformedObjectError
  */
-export function admit(request: AdmissionRequest, policies: PolicySet): Admission {
-  const mutation = judge(request, 'mutate', policies);
+export function admit(request: AdmissionRequest, policies: PolicySet, records: Records = NO_RECORDS): Admission {
+  const mutation = judge(request, 'mutate', policies, records);
   const object = applyPatch(request.object, mutation.patch);
-  const validation = judge({ ...request, object }, 'validate', policies);
+  const validation = judge({ ...request, object }, 'validate', policies, records);
 
   const found = {
     violations: [...mutation.decision.violations, ...validation.decision.violations],

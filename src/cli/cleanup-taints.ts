@@ -9,7 +9,6 @@ import { listObjects } from '../cluster/watch/list-pages.ts';
 import { policiesIn } from '../explain/sections.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { InputError } from '../files/text-files.ts';
-import { withEstablished } from '../judge/memory.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { type CarriedTaint, type KeptReason, requiredTaintsOn } from '../judge/required-taints.ts';
 import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
@@ -98,7 +97,7 @@ async function cleanTaints(options: CleanupTaintsOptions): Promise<CleanedTaint[
     const policy = compileTaintPolicy((ofFile as TaintPolicy | undefined) ?? policyOf(inCluster, name));
     refuseWhileRequired(inCluster, name);
     const others = compilePolicies(policiesIn(inCluster)).taintPolicies.filter((other) => other.name !== name);
-    const planOf = ({ node }: TaintedNode) => requiredTaintsOn(withEstablished(node), policy, others);
+    const planOf = ({ node }: TaintedNode) => requiredTaintsOn({ ...node, established: () => true }, policy, others);
     const nodes = await withProgress('reading nodes', listObjects(client, '/api/v1/nodes', readNode));
     const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
     const cleaned: CleanedTaint[] = [];

@@ -2,8 +2,7 @@ import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError, isForbidden, isNotFound } from '../cluster/client/api-error.ts';
 import { formatSelector, listDaemonPods, podStateOf } from '../cluster/daemon-pods.ts';
 import { listDaemonPodsOn } from '../cluster/node-pods.ts';
-import { NODE_RECORDS } from '../cluster/node-records.ts';
-import { POLICY_GROUP } from '../cluster/policies.ts';
+import { getRecord } from '../cluster/node-records.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { projectDaemonSet, projectNode } from '../controllers/sources.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
@@ -20,7 +19,6 @@ import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import { formatTaint, identity } from '../kubernetes/taint.ts';
 import { atMost, shellWord } from '../kubernetes/text.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
-import { viewRecord } from '../objects/node-record.ts';
 import { controllerOf } from '../objects/workload-object.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
@@ -30,11 +28,15 @@ import { readNode } from './coverage-input.ts';
 /** @throws InputError where there is no such node, ApiError, MalformedObjectError */
 export async function readExplainedNode(client: ApiClient, name: string): Promise<ExplainedNode> {
   const object = await readObject(client, `/api/v1/nodes/${encodeURIComponent(name)}`, `node ${name}`);
-  const facts = await readFacts(client, ['TaintPolicy'], { kind: 'Node', namespace: 'default', name });
-  const waiting = await readWaiting(client, object, name, facts);
+  const [facts, { record, notes }] = await Promise.all([
+    readFacts(client, ['TaintPolicy'], { kind: 'Node', namespace: 'default', name }),
+    readRecord(client, name),
+  ]);
+  const waiting = await readWaiting(client, object, record, facts);
   return explainedNode(object, name, {
     ...facts,
-    notes: [...facts.notes, ...waiting.notes],
+    record,
+    notes: [...facts.notes, ...notes, ...waiting.notes],
     now: client.now().getTime(),
     ...(waiting.text === undefined ? {} : { startup: waiting.text }),
   });
@@ -44,7 +46,7 @@ export async function readExplainedNode(client: ApiClient, name: string): Promis
 async function readWaiting(
   client: ApiClient,
   object: unknown,
-  name: string,
+  record: NodeRecord | undefined,
   { policies, audit }: Facts,
 ): Promise<{ readonly text?: string; readonly notes: readonly string[] }> {
   const { taintPolicies } = compilePolicies(policiesIn(policies), { audit });
@@ -52,7 +54,6 @@ async function readWaiting(
   const { createdAt = 0, ...node } = projectNode(object);
   const { uid } = (object as { readonly metadata: { readonly uid: string } }).metadata;
   try {
-    const record = await readRecord(client, name);
     const progress = record?.uid === uid ? (record.startup ?? []) : [];
     const over = new Set(progress.filter(isOver).map(identity));
     const carried = new Set(node.taints.map(identity));
@@ -60,7 +61,7 @@ async function readWaiting(
       ({ taint }) => carried.has(identity(taint)) && !over.has(identity(taint)),
     );
     if (requirements.length === 0) return { notes: [] };
-    const pods = await listDaemonPodsOn(client, name, new AbortController().signal);
+    const pods = await listDaemonPodsOn(client, node.name, new AbortController().signal);
     const daemonSets = new Map<string, KnownDaemonSet | undefined>();
     for (const one of requirements.flatMap(({ daemonSets }) => daemonSets)) {
       daemonSets.set(daemonSetName(one), await readDaemonSet(client, one));
@@ -80,12 +81,16 @@ async function readWaiting(
   }
 }
 
-async function readRecord(client: ApiClient, name: string): Promise<NodeRecord | undefined> {
+/** What is recorded of a node, and why that is not known. @throws ApiError */
+async function readRecord(
+  client: ApiClient,
+  name: string,
+): Promise<{ readonly record: NodeRecord | undefined; readonly notes: readonly string[] }> {
   try {
-    return viewRecord(await client.request('GET', `${POLICY_GROUP}/${NODE_RECORDS}/${encodeURIComponent(name)}`));
+    return { record: (await getRecord(client, name))?.record, notes: [] };
   } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
+    if (!isForbidden(error)) throw error;
+    return { record: undefined, notes: [`the NodeTaintRecord was not read: ${error.message}`] };
   }
 }
 

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { type Admission, admit } from '../admission/admit.ts';
+import { type Admission, admit, type Records } from '../admission/admit.ts';
 import { type AdmissionRequest, nestedTooDeep } from '../admission/review.ts';
 import { askedKeys, DEFAULT_SERVICE_ACCOUNT } from '../coverage/authorization.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
@@ -7,8 +7,8 @@ import { readDocuments, type SourceDocument } from '../files/documents.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { type Reviewable, reviewablesOf, updatesBetween } from '../files/reviewables.ts';
 import { InputError } from '../files/text-files.ts';
-import { notesOfUnsettled, wildcardNotes } from '../judge/findings.ts';
-import { withEstablished } from '../judge/memory.ts';
+import { establishedIn } from '../judge/establishment.ts';
+import { notesNotEstablished, wildcardNotes } from '../judge/findings.ts';
 import { printable } from '../kubernetes/text.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
@@ -34,7 +34,7 @@ interface ReviewOptions {
 export function reviewCommand(exit: (code: number) => void): Command {
   return new Command('review')
     .description(
-      'Judge files as the webhook would: AdmissionReviews, or manifests (Nodes, DaemonSets and lists of them, as being created). Changes nothing.',
+      'Judge files as the webhook would: AdmissionReviews, or manifests (Nodes, DaemonSets and lists of them, as being created). A key with * protects what the NodeTaintRecords among them list. Changes nothing.',
     )
     .argument('[file...]', 'YAML or JSON, or directories of it (without subdirectories); - is standard input')
     .addOption(filenameOption())
@@ -66,12 +66,13 @@ Examples:
       if (options.patched && ['github', 'sarif', 'junit'].includes(options.output))
         throw new InputError([`--patched needs another output than ${options.output}, which has no place for objects`]);
       const policies = await readPolicies(options.policies);
-      const { reviewables, others, documents } = await readInput(files, options);
+      const { reviewables, others, documents, records } = await readInput(files, options);
+      const recorded: Records = { recordOf: (name) => records.get(name), now: Date.now };
       // A pipeline that came to nothing has not been found to be right.
       if (reviewables.length + others.length === 0)
         throw new InputError([`${inputOf(files, options)}: nothing to judge`]);
-      const reviewed = reviewables.map((reviewable) => review(reviewable, policies));
-      for (const { request } of reviewables) for (const note of notesOf(request, policies)) tell(note);
+      const reviewed = reviewables.map((reviewable) => review(reviewable, policies, recorded));
+      for (const { request } of reviewables) for (const note of notesOf(request, policies, recorded)) tell(note);
       for (const note of authorizationNotes(documents, policies, options.namespace)) tell(note);
       process.stdout.write(formatReview({ reviewed, others }, options.output, options.patched));
       exit(reviewed.some(({ admission }) => admission.verdict === 'denied') ? EXIT.denied : EXIT.ok);
@@ -87,10 +88,17 @@ async function readPolicies(paths: readonly string[] | undefined): Promise<Polic
 }
 
 /** What there is to know of an update that a policy might have been expected to hold. */
-function notesOf({ operation, resource, name, object, oldObject }: AdmissionRequest, policies: PolicySet): string[] {
+function notesOf(
+  { operation, resource, name, object, oldObject }: AdmissionRequest,
+  policies: PolicySet,
+  records: Records,
+): string[] {
   if (operation !== 'UPDATE' || resource.resource !== 'nodes') return [];
-  const [before, after] = [oldObject, object].map((node) => viewNode(asNode(node, []), name ?? ''));
-  const notes = before && after ? notesOfUnsettled(withEstablished(before), after, policies.taintPolicies) : [];
+  const before = asNode(oldObject, []);
+  const view = viewNode(before, name ?? '');
+  const established = establishedIn(records.recordOf(view.name), before.metadata.uid ?? undefined);
+  const after = viewNode(asNode(object, []), name ?? '');
+  const notes = notesNotEstablished({ ...view, established }, after, policies.taintPolicies);
   return notes.map((note) => `nodes/${name}: ${note}`);
 }
 
@@ -133,7 +141,7 @@ function inputOf(files: readonly string[], { old, new: next }: ReviewOptions): s
   return (files.length > 0 ? files : [old, next]).join(', ');
 }
 
-function review({ request, place, locate }: Reviewable, policies: PolicySet): ReviewedObject {
+function review({ request, place, locate }: Reviewable, policies: PolicySet, records: Records): ReviewedObject {
   const describe = (admission: Admission): ReviewedObject => ({
     resource: request.resource.resource,
     namespace: request.namespace,
@@ -143,7 +151,7 @@ function review({ request, place, locate }: Reviewable, policies: PolicySet): Re
     admission,
   });
   try {
-    return describe(admit(request, policies));
+    return describe(admit(request, policies, records));
   } catch (thrown) {
     const error = nestedTooDeep(thrown, request) ?? thrown;
     if (!(error instanceof MalformedObjectError)) throw error;

@@ -82,6 +82,23 @@ function asStored(object: unknown): StoredRecord {
   }
 }
 
+function pathOf(name: string): string {
+  return `${PATH}/${encodeURIComponent(name)}`;
+}
+
+/**
+ * The record of a node as it is now; undefined if there is none.
+ * @throws ApiError
+ */
+export async function getRecord(client: ApiClient, name: string): Promise<StoredRecord | undefined> {
+  try {
+    return asStored(await client.request('GET', pathOf(name)));
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
 export function nodeRecords(options: {
   readonly client: ApiClient;
   readonly onState?: (connected: boolean) => void;
@@ -91,7 +108,6 @@ export function nodeRecords(options: {
   let cache: WatchCache<NodeRecord | undefined> | undefined;
   let isRead = false;
   let problem: string | undefined;
-  const pathOf = (name: string) => `${PATH}/${name}`;
 
   return {
     changes,
@@ -123,14 +139,7 @@ export function nodeRecords(options: {
       ]);
       return new Map(found);
     },
-    async get(client, name) {
-      try {
-        return asStored(await client.request('GET', pathOf(name)));
-      } catch (error) {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      }
-    },
+    get: getRecord,
     async write(client, name, record, before) {
       const written = (answer: unknown): StoredRecord => ({ ...asStored(answer), record });
       try {

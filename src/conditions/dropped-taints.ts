@@ -19,7 +19,7 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { ADDITIONS } from './guarded-taints.ts';
 import { conditionsOf } from './node-policies.ts';
-import { keyCondition, lasting, SETTLED, settledOf } from './protected-taints.ts';
+import { keyCondition, lasting } from './protected-taints.ts';
 import {
   ADDED,
   DROPPED,
@@ -92,8 +92,7 @@ export function protectedKeys(rules: readonly CompiledTaintRule[]): ProtectedKey
 /** A question about the taints that an update drops or adds. */
 interface Question {
   /**
-   * In terms of `dropped`, `added` and `additions`, of `lastingDropped`, `lastingAdded` and `lastingAdditions` for keys with a wildcard,
-   * and of `settledLastingDropped`.
+   * In terms of `dropped`, `added` and `additions`, and for keys with a wildcard of `lastingDropped`, `lastingAdded` and `lastingAdditions`.
    */
   readonly exact: Expression;
   /** What `additions` is: see {@link additionVariables}. */
@@ -123,13 +122,10 @@ export function whenTaintsChange(question: Question): Expression {
     cel(LONG_LIST_BUDGET)`${withKey(TAINTS_BEFORE)} !=\n${withKey(TAINTS_AFTER)}`,
   ]);
   const long = any([TAINTS_BEFORE, TAINTS_AFTER].map((taints) => cel(3)`size(${taints}) > ${size}`));
-  const lastingDropped = lasting(DROPPED.name, rules);
   const variables = [
     NAMES_AFTER,
     DROPPED,
-    lastingDropped,
-    SETTLED,
-    settledOf(lastingDropped.name),
+    lasting(DROPPED.name, rules),
     NAMES_BEFORE,
     ADDED,
     lasting(ADDED.name, rules),

@@ -1,4 +1,4 @@
-import { all, any, cel, type Expression, literal, not, type Variable } from '../cel/expression.ts';
+import { all, any, cel, type Expression, FALSE, literal, not, type Variable } from '../cel/expression.ts';
 import { each, literals, those } from '../cel/lists.ts';
 import { REMOVED_ANNOTATION } from '../judge/removal.ts';
 import { isPattern, matchesPattern } from '../kubernetes/pattern.ts';
@@ -6,7 +6,7 @@ import { TAINT_EFFECTS, type Taint } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { conditionsOf } from './node-policies.ts';
-import { HAS_SETTLED, listedIn } from './protected-taints.ts';
+import { listedIn } from './protected-taints.ts';
 import { ADDED, EXACT_NAME, FORMATTED, IDENTITY, notAmong } from './taints.ts';
 
 /** `key:Effect` of the taints before an update. */
@@ -28,13 +28,15 @@ const REMOVED_IDS: Variable = {
 export const ADDITIONS = 'additions';
 
 /**
- * The variable {@link ADDITIONS}, with those that it uses before it: as {@link additionRulings} has it.
+ * The variable {@link ADDITIONS}, with those that it uses before it: as {@link additionRulings} has it, but for what the record of the node lists.
  * @param policies all that there are: a required taint is wanted whoever declares it
  * @param guards the rules that are asked about
+ * @param restored true for an added taint that the node carried before
  */
 export function additionVariables(
   policies: readonly CompiledTaintPolicy[],
   guards: readonly CompiledTaintRule[],
+  restored: Expression = FALSE,
 ): Variable[] {
   const isConcerned = ({ key }: Taint) =>
     guards.some((guard) => (isPattern(guard.key) ? matchesPattern(guard.key, key) : guard.key === key));
@@ -52,7 +54,7 @@ export function additionVariables(
     IDS_BEFORE,
     REMOVALS,
     REMOVED_IDS,
-    { name: ADDITIONS, definition: those(ADDED.name, all([not(HAS_SETTLED), not(wanted)])) },
+    { name: ADDITIONS, definition: those(ADDED.name, all([not(restored), not(wanted)])) },
   ];
 }
 

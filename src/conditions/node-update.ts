@@ -19,7 +19,7 @@ import {
   rulesOf,
   unselectionRulesOf,
 } from './node-policies.ts';
-import { atOnce, hasProtected, keyCondition, lasting, SETTLED, settledName, settledOf } from './protected-taints.ts';
+import { atOnce, hasProtected, keyCondition, lasting } from './protected-taints.ts';
 import { LABELS, LABELS_BEFORE, REQUESTER_VARIABLES } from './selection.ts';
 import { TAINTS_AFTER, TAINTS_BEFORE } from './taints.ts';
 
@@ -92,8 +92,7 @@ function unselection(rulesIn: (policies: readonly CompiledTaintPolicy[]) => Comp
       },
       { rules: rulesIn },
     );
-    const lastingAfter = lasting('after', rulesIn(selective));
-    return bind([lastingAfter, SETTLED, settledOf(lastingAfter.name)], condition);
+    return bind([lasting('after', rulesIn(selective))], condition);
   });
   return (policies: readonly CompiledTaintPolicy[], size: number): Expression => {
     const leaving = withTaint(policies);
@@ -164,13 +163,9 @@ const WIDE_CHANGES = {
   announces: (binding: readonly CompiledTaintPolicy[]) => (binding.length === 0 ? FALSE : ALLOW_REMOVAL_CHANGES),
 };
 
-const dropsKey = oncePer((policies: readonly CompiledTaintPolicy[]): Expression => {
-  const rules = rulesOf(policies);
-  return any([
-    exists('dropped', 't', keyCondition(atOnce(rules))),
-    exists(settledName('lastingDropped'), 't', keyCondition(rules.filter(({ waits }) => waits))),
-  ]);
-});
+const dropsKey = oncePer((policies: readonly CompiledTaintPolicy[]) =>
+  exists('dropped', 't', keyCondition(rulesOf(policies))),
+);
 
 const addsKey = oncePer((policies: readonly CompiledTaintPolicy[]) =>
   exists('added', 't', keyCondition(atOnce(rulesOf(policies)))),

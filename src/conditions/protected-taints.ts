@@ -1,11 +1,11 @@
 import { all, any, cel, type Expression, literal, not, type Variable } from '../cel/expression.ts';
 import { exists, those } from '../cel/lists.ts';
 import { isOneOf, matchesAny, type Operand } from '../cel/pattern.ts';
-import { MAX_REMEMBERED, MAX_SETTLED_LENGTH, REMEMBERED_ANNOTATION } from '../judge/memory.ts';
+import { MAX_REMEMBERED } from '../judge/memory.ts';
 import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
 import { isTransientTaintKey, TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintRule, TaintRule } from '../policy/taint-rule.ts';
-import { FORMATTED, VALUE } from './taints.ts';
+import { VALUE } from './taints.ts';
 
 /** A qualified name: 253 + 1 + 63. */
 const KEY: Operand = { value: cel(1)`t.key`, maxLength: 317 };
@@ -13,19 +13,15 @@ const EFFECT: Operand = { value: cel(1)`t.effect`, maxLength: 16 };
 const TAINT_VALUE: Operand = { value: cel(3)`${VALUE}`, maxLength: 63 };
 
 /**
- * True when the list of taints has one that a rule protects. For keys with a wildcard see {@link lasting}, and for those that
- * wait, {@link settledOf}.
+ * True when the list of taints has one that a rule protects, once it is established. Which taints are, no expression can know: the records
+ * say it. For keys with a wildcard see {@link lasting}.
  */
 export function hasProtected(taints: string, rules: readonly CompiledTaintRule[]): Expression {
   const { names, patterns, waiting } = sorted(rules);
-  return any([
-    exists(taints, 't', meets(names)),
-    exists(lastingName(taints), 't', meets(patterns)),
-    exists(settledName(lastingName(taints)), 't', meets(waiting)),
-  ]);
+  return any([exists(taints, 't', meets(names)), exists(lastingName(taints), 't', meets([...patterns, ...waiting]))]);
 }
 
-/** By how they protect: at once, at once unless the taint comes and goes, and once it has settled. */
+/** By how they protect: at once, at once unless the taint comes and goes, and once it is established. */
 function sorted(rules: readonly CompiledTaintRule[]): Record<'names' | 'patterns' | 'waiting', CompiledTaintRule[]> {
   const wild = rules.filter(({ key }) => isPattern(key));
   return {
@@ -35,7 +31,7 @@ function sorted(rules: readonly CompiledTaintRule[]): Record<'names' | 'patterns
   };
 }
 
-/** Those that do not wait for a taint to settle. */
+/** Those that protect at once. */
 export function atOnce(rules: readonly CompiledTaintRule[]): CompiledTaintRule[] {
   return rules.filter(({ waits }) => !waits);
 }
@@ -43,12 +39,17 @@ export function atOnce(rules: readonly CompiledTaintRule[]): CompiledTaintRule[]
 /**
  * True for a taint `t` that a rule protects.
  *
+ * @param established true for one that a key with a wildcard protects, if it waits
  * @param transient true for one that a wildcard never means; for any taint, unless more is known of it
  */
-export function isProtected(rules: readonly CompiledTaintRule[], transient?: Expression): Expression {
+export function isProtected(
+  rules: readonly CompiledTaintRule[],
+  established: Expression,
+  transient?: Expression,
+): Expression {
   const { names, patterns, waiting } = sorted(rules);
   const isExcluded = transient ?? isTransient([...patterns, ...waiting].map(({ key }) => key));
-  const isMeant = any([meets(patterns), all([meets(waiting), HAS_SETTLED])]);
+  const isMeant = any([meets(patterns), all([meets(waiting), established])]);
   return any([meets(names), all([isMeant, not(isExcluded)])]);
 }
 
@@ -72,7 +73,9 @@ function capitalized(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
-/** To read `MAX_SETTLED_LENGTH` characters, to cut them up and to trim the pieces. */
+/** A longer annotation is taken to list nothing: `MAX_REMEMBERED` of the longest taints take less. In characters. */
+const MAX_LISTED_LENGTH = 32_768;
+/** To read so many characters, to cut them up and to trim the pieces. */
 const LISTED_COST = 16_000;
 
 /** The entries of an annotation that the node had before an update; none of one that is too long. */
@@ -80,24 +83,9 @@ export function listedIn(annotation: string): Expression {
   const annotations = 'oldObject.metadata.annotations';
   const key = literal(annotation);
   return cel(LISTED_COST)`has(${annotations}) && ${key} in ${annotations} &&
-  size(${annotations}[${key}]) <= ${MAX_SETTLED_LENGTH}
+  size(${annotations}[${key}]) <= ${MAX_LISTED_LENGTH}
   ? ${annotations}[${key}].split(",", ${MAX_REMEMBERED + 1}).map(e, e.trim())
   : []`;
-}
-
-/** The taints that have settled on the node before an update, as they are written: {@link settledOn} in CEL. */
-export const SETTLED: Variable = { name: 'settled', definition: listedIn(REMEMBERED_ANNOTATION) };
-
-/** True for a taint `t` that has settled. */
-export const HAS_SETTLED: Expression = cel(FORMATTED.cost(0) + MAX_REMEMBERED + 6)`(${FORMATTED}) in ${SETTLED}`;
-
-/** The taints of the list that have settled, a variable. */
-export function settledOf(list: string): Variable {
-  return { name: settledName(list), definition: those(list, HAS_SETTLED) };
-}
-
-export function settledName(list: string): string {
-  return `settled${capitalized(list)}`;
 }
 
 /** True for a taint `t` whose key a pattern must not mean, though one of these matches it. */

@@ -1,5 +1,7 @@
 import { describeOwner } from '../controllers/managed-objects.ts';
-import { REMEMBERED_ANNOTATION, withEstablished } from '../judge/memory.ts';
+import { establishedIn } from '../judge/establishment.ts';
+import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
+import type { NodeRecord } from '../judge/node-return.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS, REMOVED_ANNOTATION } from '../judge/removal.ts';
 import { remainingText, STARTUP_TAINT_LIMIT_MS } from '../judge/startup-taints.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
@@ -52,6 +54,8 @@ export interface NodeFacts extends Facts {
   readonly now: number;
   /** What the startup taints of the node wait for, in words. */
   readonly startup?: string;
+  /** The NodeTaintRecord of that name; undefined if there is none, or if it could not be read. */
+  readonly record: NodeRecord | undefined;
 }
 
 /** What only the leader knows of a node. */
@@ -69,12 +73,16 @@ export interface LeaderOnNode {
 export function explainedNode(
   object: unknown,
   name: string,
-  { policies, now, ...facts }: NodeFacts,
+  { policies, now, record, ...facts }: NodeFacts,
   leader?: LeaderOnNode,
 ): ExplainedNode {
   const node = asNode(object, []);
   const explained = explainNode(
-    { ...withEstablished(viewNode(node, name)), room: roomOn(node) },
+    {
+      ...viewNode(node, name),
+      room: roomOn(node),
+      established: establishedIn(record, node.metadata.uid ?? undefined),
+    },
     policiesIn(policies),
     {
       audit: facts.audit,

@@ -124,7 +124,10 @@ export function explainNode(
     return { taint, state, by: holding.length > 0 ? holding : by, ...(guards.length > 0 ? { guards } : {}) };
   });
   // One that may be set now is not missing for long.
-  const { losses, removed } = nodeDrift(node, compiled, isContested ? { isContested, hasTurn: false } : {});
+  const { losses, removed } = nodeDrift(node, compiled, {
+    isRecorded: node.established,
+    ...(isContested ? { isContested, hasTurn: false } : {}),
+  });
   const present = valuesOf(node.taints);
   const groups = Map.groupBy(losses, ({ taint }) => formatTaint(taint));
   const rivals = contradictions(selecting, [node]);

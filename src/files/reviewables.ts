@@ -1,4 +1,7 @@
 import { type AdmissionRequest, decodeReview } from '../admission/review.ts';
+import type { NodeRecord } from '../judge/node-return.ts';
+import { NODE_RECORD_KIND, viewRecord } from '../objects/node-record.ts';
+import { MalformedObjectError } from '../objects/object-meta.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
 import type { Path } from '../policy/problem.ts';
 import { locateField, type SourceDocument } from './documents.ts';
@@ -65,6 +68,8 @@ export interface Reviewables {
   readonly reviewables: readonly Reviewable[];
   /** The kinds of the other objects, one by one. */
   readonly others: readonly string[];
+  /** The NodeTaintRecords, by name. */
+  readonly records: ReadonlyMap<string, NodeRecord>;
 }
 
 /** What the input alone does not say about requests made from manifests. */
@@ -80,12 +85,13 @@ const NAME: Path = ['metadata', 'name'];
 
 /**
  * The requests that documents stand for: AdmissionReviews as they are; Nodes and DaemonSets, also within lists, as
- * being created.
- * @throws InputError for a document that is no Kubernetes object, or a review that cannot be read
+ * being created. NodeTaintRecords are what is recorded of the nodes.
+ * @throws InputError for a document that is no Kubernetes object, or a review or record that cannot be read
  */
 export function reviewablesOf(documents: readonly SourceDocument[], context: RequestContext): Reviewables {
   const reviewables: Reviewable[] = [];
   const others: string[] = [];
+  const records = new Map<string, NodeRecord>();
   for (const document of documents) {
     for (const { object, path } of objectsOf(document)) {
       const { apiVersion, kind } = object;
@@ -103,6 +109,12 @@ export function reviewablesOf(documents: readonly SourceDocument[], context: Req
           place: document.locate([...path, ...NAME]),
           locate: ([, , ...below]) => locateField(document, [...path, ...below]),
         });
+      } else if (apiVersion === POLICY_API_VERSION && kind === NODE_RECORD_KIND) {
+        const { name = '' } = (object.metadata ?? {}) as { readonly name?: string };
+        records.set(
+          name,
+          recordIn(object, (below) => locateField(document, [...path, ...below])),
+        );
       } else if (apiVersion === POLICY_API_VERSION) {
         throw new InputError([`${document.locate(path)}: this is a ${kind}: name its file with --policies`]);
       } else {
@@ -110,7 +122,7 @@ export function reviewablesOf(documents: readonly SourceDocument[], context: Req
       }
     }
   }
-  return { reviewables, others };
+  return { reviewables, others, records };
 }
 
 /**
@@ -122,7 +134,7 @@ export function updatesBetween(
   newDocuments: readonly SourceDocument[],
   context: RequestContext,
 ): Reviewables {
-  const before = reviewablesOf(oldDocuments, context).reviewables;
+  const { reviewables: before, records } = reviewablesOf(oldDocuments, context);
   const after = reviewablesOf(newDocuments, context);
   const olds = byIdentity(before);
   byIdentity(after.reviewables);
@@ -141,7 +153,16 @@ export function updatesBetween(
   for (const [identity, { locate }] of olds) {
     throw new InputError([`${locate([])}: ${identity} has no new object to compare with`]);
   }
-  return { reviewables, others: after.others };
+  return { reviewables, others: after.others, records: new Map([...records, ...after.records]) };
+}
+
+function recordIn(object: unknown, locate: (path: Path) => string): NodeRecord {
+  try {
+    return viewRecord(object);
+  } catch (error) {
+    if (error instanceof MalformedObjectError) throw new InputError([`${locate(error.path)}: ${error.problem}`]);
+    throw new InputError([`${locate([])}: ${(error as Error).message}`]);
+  }
 }
 
 function byIdentity(reviewables: readonly Reviewable[]): Map<string, Reviewable> {

@@ -9,7 +9,6 @@ import type { CompiledRecoveryPolicy } from '../policy/recovery-policy.ts';
 import { settleSecondsOf, type TaintPolicySpec, waitsToSettle } from '../policy/taint-policy.ts';
 import { restricts, type TaintRule } from '../policy/taint-rule.ts';
 import { type DaemonSetView, judgeDaemonSet } from './daemon-set.ts';
-import { REMEMBERED_ANNOTATION } from './memory.ts';
 import { nodeDrift } from './node-drift.ts';
 import type { EstablishedView, NodeView } from './node-view.ts';
 
@@ -22,13 +21,13 @@ export function wildcardNotes(policy: Policy): string[] {
 export function wildcardNotesWithoutLeader(policy: Policy): string[] {
   return notesOf(policy, (rule, spec) =>
     waitsToSettle(rule, spec, spec.mode)
-      ? `protects nothing here: only taintkeeper in a cluster records which taints have settled. Set settleSeconds: 0, and list in except what nodes must be able to lose`
+      ? `protects nothing here: only taintkeeper in a cluster records which taints are established. Set settleSeconds: 0, and list in except what nodes must be able to lose`
       : undefined,
   );
 }
 
-/** Which taints an update takes off a node that would be protected, had they settled. */
-export function notesOfUnsettled(
+/** Which taints an update takes off a node that would be protected, if they are established. */
+export function notesNotEstablished(
   oldNode: EstablishedView,
   node: NodeView,
   policies: readonly CompiledTaintPolicy[],
@@ -39,7 +38,7 @@ export function notesOfUnsettled(
       const field = policy.protectedBy(taint);
       if (field === undefined || policy.heldBy(taint, oldNode.established) !== undefined) return [];
       return [
-        `taint ${formatTaint(taint)} may be removed: TaintPolicy ${policy.name} (${field}) protects it once ${REMEMBERED_ANNOTATION} lists it`,
+        `taint ${formatTaint(taint)} may be removed: TaintPolicy ${policy.name} (${field}) protects it only once the NodeTaintRecord of the node lists it`,
       ];
     }),
   );

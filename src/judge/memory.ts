@@ -1,9 +1,8 @@
 import type { StringMap } from '../kubernetes/label-selector.ts';
-import { formatTaint, identity, parseTaint, sameTaint, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import { formatTaint, identity, parseTaint, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import { policiesFor } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import { oncePer } from '../runtime/once-per.ts';
-import type { EstablishedView, NodeView } from './node-view.ts';
+import type { NodeView } from './node-view.ts';
 
 /**
  * The annotation on a Node that says which protected taints it is to carry: those that it had when somebody last looked, without
@@ -28,31 +27,8 @@ export function parseRemembered(annotation: string | undefined): Taint[] {
   return [...new Map(taints.map((taint) => [identity(taint), taint])).values()];
 }
 
-/** A longer one is not looked at for what has settled: {@link MAX_REMEMBERED} of the longest taints take less. In characters. */
-export const MAX_SETTLED_LENGTH = 32_768;
-
-/**
- * The taints that have settled on a node with this annotation: its first {@link MAX_REMEMBERED} entries, as the API server's own
- * language reads them too, without knowing what a taint is.
- */
-export function settledOn(annotation: string | undefined = ''): (taint: Taint) => boolean {
-  if (annotation === '' || annotation.length > MAX_SETTLED_LENGTH) return NONE_SETTLED;
-  const parts = annotation.split(',');
-  const entries = new Set(
-    [...parts.slice(0, MAX_REMEMBERED), parts.slice(MAX_REMEMBERED).join(',')].map((one) => one.trim()),
-  );
-  return (taint) => entries.has(formatTaint(taint));
-}
-
-/** The node, with what its annotation says is established. */
-export function withEstablished<Node extends Pick<NodeView, 'remembered'>>(
-  node: Node,
-): Node & Pick<EstablishedView, 'established'> {
-  return { ...node, established: settledOn(node.remembered) };
-}
-
 /** Where nothing is known of a node, or it is new. */
-export const NONE_SETTLED = (): boolean => false;
+export const NONE_ESTABLISHED = (): boolean => false;
 
 /** What a memory is made from. */
 export interface Remembering {
@@ -146,76 +122,23 @@ export function protectionOn(labels: StringMap, policies: readonly CompiledTaint
   return holdOn(labels, policies, () => true);
 }
 
-/** The same for a node on which these taints have settled. */
+/** The same for a node on which these taints are established. */
 export function holdOn(
   labels: StringMap,
   policies: readonly CompiledTaintPolicy[],
-  isSettled: (taint: Taint) => boolean,
+  established: (taint: Taint) => boolean,
 ): (taint: Taint) => boolean {
   const binding = policies.filter((policy) => policy.mode !== 'Audit' && policy.selectsNode(labels));
-  return (taint) => binding.some((policy) => policy.heldBy(taint, isSettled) !== undefined);
+  return (taint) => binding.some((policy) => policy.heldBy(taint, established) !== undefined);
 }
 
 /** {@link holdOn} where all of the policies select the node, and many taints are looked at. */
 export function holdAmong(
   selecting: readonly CompiledTaintPolicy[],
-  isSettled: (taint: Taint) => boolean,
+  established: (taint: Taint) => boolean,
 ): (taint: Taint) => boolean {
   return (taint) =>
     policiesFor(selecting, taint.key).some(
-      (policy) => policy.mode !== 'Audit' && policy.heldBy(taint, isSettled) !== undefined,
+      (policy) => policy.mode !== 'Audit' && policy.heldBy(taint, established) !== undefined,
     );
-}
-
-/** Which taints of a node a key with a wildcard protects from now on, and which it does not yet. */
-export interface Settling {
-  /** Whether a taint that is not in the node's memory is to be there. */
-  isSettled(taint: Taint): boolean;
-  /** In how many milliseconds the next one has stayed long enough. */
-  readonly settlesInMs: number | undefined;
-  /** Those that have settled, and are not in this memory. */
-  unlisted(remembered: string | undefined): Taint[];
-}
-
-/**
- * A taint has settled once it has stayed for as long as one of the policies says that mean it by a wildcard: what comes and goes while
- * a node starts has gone by then.
- *
- * @param policies those that are for the node
- */
-export function settling(
-  node: Pick<NodeView, 'taints' | 'remembered'>,
-  policies: readonly CompiledTaintPolicy[],
-  stayedMs: (taint: Taint) => number | undefined,
-): Settling {
-  const waits = ({ mode, settleMs }: CompiledTaintPolicy) => mode !== 'Audit' && settleMs > 0;
-  const waitingFor = (taint: Taint) =>
-    policiesFor(policies, taint.key).filter((policy) => waits(policy) && policy.protectedBy(taint) !== undefined);
-  const leftMs = (taint: Taint): number | undefined => {
-    const stayed = stayedMs(taint);
-    const meaning = stayed === undefined ? [] : waitingFor(taint);
-    if (stayed === undefined || meaning.length === 0) return undefined;
-    return Math.min(...meaning.map(({ settleMs }) => settleMs)) - stayed;
-  };
-  // Each policy asks, and the answer takes a look at each policy.
-  const isSettled = oncePer((taint: Taint): boolean => {
-    const left = leftMs(taint);
-    return left !== undefined && left <= 0;
-  });
-  const isListed = settledOn(node.remembered);
-  const isHeld = holdAmong(policies, NONE_SETTLED);
-  const open = policies.some(waits)
-    ? node.taints.filter((taint) => waitingFor(taint).length > 0 && !isHeld(taint))
-    : [];
-  const left = open.filter((taint) => !isListed(taint)).flatMap((taint) => leftMs(taint) ?? []);
-  const times = left.filter((ms) => ms > 0);
-  return {
-    isSettled,
-    settlesInMs: times.length === 0 ? undefined : Math.min(...times),
-    unlisted(remembered) {
-      // One that is listed with another value is not in want of room.
-      const listed = valuesOf(parseRemembered(remembered));
-      return open.filter((taint) => isSettled(taint) && !listed.has(identity(taint)));
-    },
-  };
 }

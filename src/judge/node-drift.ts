@@ -10,7 +10,6 @@ import {
   parseRemembered,
   readsRecords,
   remember,
-  settling,
 } from './memory.ts';
 import { type DesiredNode, type NodeView, type RestoredNatively, restoredNatively } from './node-view.ts';
 import {
@@ -68,10 +67,6 @@ export interface NodeDrift {
   readonly natively: readonly RestoredNatively[];
   /** The node as it should be made, with the very list of taints that it has where that is right; undefined when there is nothing to do. */
   readonly desired: DesiredNode | undefined;
-  /** In how many milliseconds a taint will have settled that has not yet; undefined for none. */
-  readonly settlesInMs: number | undefined;
-  /** Taints that have settled, and find no room in the node's memory: no key with a wildcard protects them. */
-  readonly unlisted: readonly Taint[];
 }
 
 /** What is known besides the node and the policies. */
@@ -84,8 +79,6 @@ export interface Circumstances {
   readonly isAllowRemovalExpired?: boolean;
   /** By default a taint is forgotten as soon as it is gone and nobody wants it. */
   readonly forgetting?: Forgetting;
-  /** How long a taint that the node carries has been seen on it while it was Ready; undefined for one that has not. */
-  readonly stayedMs?: (taint: Taint) => number | undefined;
   /**
    * Whether the NodeTaintRecord lists the taint; undefined while the records have not been read. The annotation alone proves nothing:
    * users who may patch nodes can write it. By default, the record lists what the annotation lists.
@@ -125,8 +118,7 @@ export function nodeDrift(
     hasTurn = true,
     isAllowRemovalExpired = false,
     forgetting = AT_ONCE,
-    stayedMs = () => undefined,
-    isRecorded = () => true,
+    isRecorded,
   }: Circumstances = {},
 ): NodeDrift {
   const { isComplete, isOver } = forgetting;
@@ -155,10 +147,12 @@ export function nodeDrift(
   const removals = parseRemoved(node.removed);
   const wants = requiredTaints(node.labels, selecting).filter(({ taint }) => !isTransientTaintKey(taint.key));
   const isRequired = (taint: Taint) => wants.some((want) => isRequiredTaint(taint, { ...want, anyValue: false }));
-  const unproven = gone.filter((taint) => isRecorded(taint) === false && !isRequired(taint));
+  const unproven = gone.filter((taint) => isRecorded?.(taint) === false && !isRequired(taint));
   const lost = gone.filter(
     (taint) =>
-      !transient.includes(taint) && !released.includes(taint) && (isRecorded(taint) === true || isRequired(taint)),
+      !transient.includes(taint) &&
+      !released.includes(taint) &&
+      (isRecorded === undefined || isRecorded(taint) === true || isRequired(taint)),
   );
   const excused = wants.filter((want) => wasRemoved(removals, want));
   const wanted = excused.length === 0 ? wants : wants.filter((want) => !excused.includes(want));
@@ -169,7 +163,6 @@ export function nodeDrift(
   });
   const repaired = judged.filter(({ hindrance }) => hindrance === undefined).map(({ target }) => target);
   const taints = repaired.length === 0 ? node.taints : withTaints(node.taints, repaired);
-  const settled = settling(node, selecting, stayedMs);
   const known = valuesOf([...memory, ...repaired]);
   const isAsRemembered = (taint: Taint) => known.get(identity(taint)) === (taint.value ?? '');
   const removed = recordRemovals({
@@ -193,7 +186,7 @@ export function nodeDrift(
       forgotten: [...transient, ...released, ...unproven, ...repaired],
       protects,
       keeps: (taint) => !over.has(identity(taint)),
-      settles: holdAmong(selecting, (taint) => settled.isSettled(taint) || isAsRemembered(taint)),
+      settles: holdAmong(selecting, (taint) => isRecorded?.(taint) === true || isAsRemembered(taint)),
       room: roomBeside(removed, node.room),
     }),
   };
@@ -211,8 +204,6 @@ export function nodeDrift(
     idle,
     natively: restoredNatively(node.restored, policies),
     desired: changes ? desired : undefined,
-    settlesInMs: settled.settlesInMs,
-    unlisted: settled.unlisted(desired.remembered),
   };
 
   function hindranceOf(group: readonly Claim[], target: Taint): Hindrance | undefined {

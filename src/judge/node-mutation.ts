@@ -1,7 +1,7 @@
 import { formatTaint, identity, type Taint, withTaints } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { allow, type Decision, type Outcome, patch } from './decision.ts';
-import { holdOn, NONE_SETTLED, protectionOn, remember } from './memory.ts';
+import { holdOn, NONE_ESTABLISHED, protectionOn, remember } from './memory.ts';
 import { announcements, binds, type Change, departureChange, namesOf, report } from './node-update-reports.ts';
 import { type DesiredNode, isNode, type NativeRecord, type NodeUpdate, nativeViolation } from './node-view.ts';
 import {
@@ -59,7 +59,7 @@ export function mutateNode(
     drops.some(isBinding) ||
     reverted.length > 0 ||
     open.some(isAdmitted) ||
-    added.some(holdOn(node.labels, policies, NONE_SETTLED));
+    added.some(holdOn(node.labels, policies, NONE_ESTABLISHED));
   if (byNode || !(concerns || natively.isNew)) {
     return refused ? allow() : passed(mendedRequest, { drops: leaving, additions: open }, departing, policies);
   }

@@ -1,4 +1,5 @@
 import { type Machine, sameMachine } from '../kubernetes/machine.ts';
+import { isPattern } from '../kubernetes/pattern.ts';
 import { identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -169,10 +170,12 @@ function isDeclared({ ensure, value }: CompiledTaintRule, taint: Taint): boolean
 }
 
 function isRecordedBy(taint: Taint, policy: CompiledTaintPolicy, established: (taint: Taint) => boolean): boolean {
-  const field = policy.heldBy(taint, established);
-  if (field === undefined) return false;
-  if (policy.deletedNodeRetentionMs !== undefined) return true;
-  return policy.declared !== 'Audit' && !policy.rules.some((rule) => rule.field === field && isDeclared(rule, taint));
+  const field = policy.protectedBy(taint);
+  const rule = policy.rules.find((one) => one.field === field);
+  if (rule === undefined) return false;
+  // With --audit, nothing waits: what is recorded meanwhile is protected as soon as it ends.
+  if (isPattern(rule.key) && policy.settleMs > 0 && !established(taint)) return false;
+  return policy.deletedNodeRetentionMs !== undefined || (policy.declared !== 'Audit' && !isDeclared(rule, taint));
 }
 
 /**
@@ -189,10 +192,11 @@ function recordedOn(
   const allowed = parseAllowedRemovals(announced);
   // The annotation adds nothing to the record: users who may patch nodes can write it.
   const recorded = valuesOf(known);
-  const lost = parseRemembered(remembered).filter(
-    (taint) => recorded.get(identity(taint)) === taint.value && !isRemovalAllowed(allowed, taint),
-  );
-  return [...new Map([...taints, ...lost].map((taint) => [identity(taint), taint])).values()]
+  const isKnown = (taint: Taint) => recorded.get(identity(taint)) === (taint.value ?? '');
+  const lost = parseRemembered(remembered).filter((taint) => isKnown(taint) && !isRemovalAllowed(allowed, taint));
+  const all = [...new Map([...taints, ...lost].map((taint) => [identity(taint), taint])).values()];
+  // New taints must not crowd out those that are recorded.
+  return [...all.filter(isKnown), ...all.filter((taint) => !isKnown(taint))]
     .map(({ key, value, effect }) => ({ key, value: value ?? '', effect }))
     .filter((taint) => isLegible(taint) && !isTransientTaintKey(taint.key))
     .flatMap((taint): RecordedTaint[] => {

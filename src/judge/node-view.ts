@@ -32,7 +32,7 @@ export interface NodeView {
 
 /** A Node, and which of its taints are established. */
 export interface EstablishedView extends NodeView {
-  /** Whether taintkeeper has recorded the taint: a pattern protects only those, and restoring one is not an addition. */
+  /** Whether the NodeTaintRecord lists the taint: a pattern protects only those, and restoring one is not an addition. */
   established(this: void, taint: Taint): boolean;
 }
 

@@ -1,8 +1,9 @@
-import { droppedTaints, identity, sameTaint, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import { droppedTaints, formatTaint, identity, sameTaint, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
-import type { EstablishedView, NodeUpdate, NodeView } from './node-view.ts';
+import { NONE_ESTABLISHED, parseRemembered } from './memory.ts';
+import type { NodeUpdate, NodeView } from './node-view.ts';
 import {
   isRemovalAllowed,
   isRequiredTaint,
@@ -244,7 +245,7 @@ export interface Watching {
  * policy lets anybody: all that the node remembers was let in, and what it is to have is no intruder.
  */
 export function arrivals(
-  node: EstablishedView,
+  node: NodeView,
   policies: readonly CompiledTaintPolicy[],
   { cameUnder, isContested }: Watching,
 ): Arrival[] {
@@ -252,8 +253,11 @@ export function arrivals(
   const guarding = binding.filter(({ additionRules }) => additionRules.length > 0);
   if (guarding.length === 0) return [];
   const wanted = requiredTaints(node.labels, policies);
+  const letIn = new Set(parseRemembered(node.remembered).map(formatTaint));
   const isExpected = (taint: Taint) =>
-    isTransientTaintKey(taint.key) || node.established(taint) || wanted.some((want) => isRequiredTaint(taint, want));
+    isTransientTaintKey(taint.key) ||
+    letIn.has(formatTaint(taint)) ||
+    wanted.some((want) => isRequiredTaint(taint, want));
   return node.taints.flatMap((taint): Arrival[] => {
     const by = guarding.flatMap((policy) => {
       const field = policy.additionRestrictedBy(taint);
@@ -267,7 +271,7 @@ export function arrivals(
     const restoring = by.filter(({ policy }) => policy.mode === 'Restore');
     if (restoring.length === 0) return 'mode';
     if (restoring.every(({ policy }) => policy.exemptsAnybody)) return 'owners';
-    if (binding.some((policy) => policy.heldBy(taint, node.established) !== undefined)) return 'held';
+    if (binding.some((policy) => policy.heldBy(taint, NONE_ESTABLISHED) !== undefined)) return 'held';
     return isContested(taint) ? 'contested' : undefined;
   }
 }

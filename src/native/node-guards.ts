@@ -10,7 +10,15 @@ import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { type Assembled, type ValidatingParts, validating } from './assemble.ts';
 import type { Target } from './native-policy.ts';
 import { leavingMessage, NODE_UPDATES, reportActions, textsOf, writtenOut } from './node-messages.ts';
-import { ANNOUNCED, exemptedBy, holdersOf, isHeldBy, isNamedIn, updateVariables } from './node-variables.ts';
+import {
+  ANNOUNCED,
+  exemptedBy,
+  holdersOf,
+  IS_ESTABLISHED,
+  isHeldBy,
+  isNamedIn,
+  updateVariables,
+} from './node-variables.ts';
 
 /** The policies that have a say in what one of them additionRules, or lets go. */
 export interface Guarding {
@@ -65,8 +73,8 @@ export function intruders(
   return [
     NAMES_BEFORE,
     ADDED,
-    ...additionVariables(among, [...additionRules, ...more]),
-    { name: 'guarded', definition: those(ADDITIONS, isProtected(additionRules)) },
+    ...additionVariables(among, [...additionRules, ...more], IS_ESTABLISHED),
+    { name: 'guarded', definition: those(ADDITIONS, isProtected(additionRules, FALSE)) },
     { name: 'intruding', definition: those('guarded', not(exemptedBy(policy))) },
   ];
 }
@@ -136,7 +144,7 @@ export function unselection(policy: CompiledTaintPolicy, { purpose }: Target): A
   const audit = mode === 'Audit';
   const { before, after } = conditionsOf(policy).selects;
   const held = all([
-    isProtected(unselectionRules),
+    isProtected(unselectionRules, FALSE),
     ...(removableByAnnotation ? [not(isNamedIn(ANNOUNCED))] : []),
     not(exemptedBy(policy)),
   ]);

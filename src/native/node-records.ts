@@ -92,7 +92,7 @@ export function removalRecord(policy: CompiledTaintPolicy, exempt: Expression): 
   );
   // Any other value is as good to a rule that names none.
   const isBare = notAmong(IDENTITY, 'afterIds');
-  const goneByExemption = those('gone', any([isProtected(named), all([isProtected(others), isBare])]));
+  const goneByExemption = those('gone', any([isProtected(named, FALSE), all([isProtected(others, FALSE), isBare])]));
   const records = all([
     exempt,
     conditionsOf(policy).selects.after,

@@ -13,9 +13,18 @@ import {
 import { isIn, those } from '../cel/lists.ts';
 import { conditionsOf, rulesOf, selectsBeforeOrAfter } from '../conditions/node-policies.ts';
 import { ALLOW_REMOVAL_AFTER, ALLOW_REMOVAL_BEFORE } from '../conditions/node-update.ts';
-import { isProtected, isTransientByName, SETTLED } from '../conditions/protected-taints.ts';
+import { isProtected, isTransientByName, listedIn } from '../conditions/protected-taints.ts';
 import { LABELS, LABELS_BEFORE, REQUESTER_VARIABLES } from '../conditions/selection.ts';
-import { DROPPED, EXACT_NAME, IDENTITY, NAMES_AFTER, TAINTS_AFTER, TAINTS_BEFORE } from '../conditions/taints.ts';
+import {
+  DROPPED,
+  EXACT_NAME,
+  FORMATTED,
+  IDENTITY,
+  NAMES_AFTER,
+  TAINTS_AFTER,
+  TAINTS_BEFORE,
+} from '../conditions/taints.ts';
+import { MAX_REMEMBERED, REMEMBERED_ANNOTATION } from '../judge/memory.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 
@@ -37,6 +46,12 @@ export const ANNOUNCED: Variable = {
 };
 export const ENTRIES: Variable = { name: 'entries', definition: entriesOf(ALLOW_REMOVAL_AFTER, MAX_ALLOWED_REMOVALS) };
 
+/** What the annotation listed on the node before an update. Expressions cannot read records. */
+const ESTABLISHED: Variable = { name: 'established', definition: listedIn(REMEMBERED_ANNOTATION) };
+
+/** True for a taint `t` that it lists. */
+export const IS_ESTABLISHED: Expression = cel(FORMATTED.cost(0) + MAX_REMEMBERED + 6)`(${FORMATTED}) in ${ESTABLISHED}`;
+
 /** What is known of every update. */
 const UPDATE_VARIABLES: readonly Variable[] = [
   TAINTS_BEFORE,
@@ -48,7 +63,7 @@ const UPDATE_VARIABLES: readonly Variable[] = [
   ...REQUESTER_VARIABLES,
   ALLOW_REMOVAL_BEFORE,
   ALLOW_REMOVAL_AFTER,
-  SETTLED,
+  ESTABLISHED,
   ANNOUNCED,
   ENTRIES,
 ];
@@ -67,7 +82,10 @@ function exemption(policy: CompiledTaintPolicy): NamedCondition {
  * it is for, whoever drops them.
  */
 export function updateVariables(policy: CompiledTaintPolicy): Variable[] {
-  const isProtectedByIt: Variable = { name: 'protected', definition: those('dropped', isProtected(policy.rules)) };
+  const isProtectedByIt: Variable = {
+    name: 'protected',
+    definition: those('dropped', isProtected(policy.rules, IS_ESTABLISHED)),
+  };
   return [...UPDATE_VARIABLES, ...exemption(policy).variables, isProtectedByIt];
 }
 
@@ -138,7 +156,11 @@ export function holdersOf(
 export function isHeldBy(holders: readonly Holder[], isRemovalAllowed: Expression, transient?: Expression): Expression {
   return any(
     holders.map(({ binds, rules, removableByAnnotation }) =>
-      all([binds.condition, isProtected(rules, transient), removableByAnnotation ? not(isRemovalAllowed) : TRUE]),
+      all([
+        binds.condition,
+        isProtected(rules, IS_ESTABLISHED, transient),
+        removableByAnnotation ? not(isRemovalAllowed) : TRUE,
+      ]),
     ),
   );
 }

@@ -99,6 +99,7 @@ function isStringMap(value: unknown): boolean {
 export const ObjectMeta = Type.Object({
   name: Nullish(Bounded(DNS_SUBDOMAIN_LENGTH)),
   generateName: Nullish(Bounded(DNS_SUBDOMAIN_LENGTH)),
+  uid: Nullish(Type.String()),
   labels: Nullish(StringMap),
   annotations: Nullish(StringMap),
   deletionTimestamp: Nullish(Type.String()),

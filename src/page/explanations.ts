@@ -91,7 +91,11 @@ async function ofNode(sources: InCluster, [name = '']: readonly string[]): Promi
   };
   const notes = survey ? [] : [NOT_LEADING];
   const facts = factsFrom(sources, ['TaintPolicy'], [...notes, NO_EVENTS]);
-  return shown(wordsOfNode(explainedNode(object, name, { ...facts, now: Date.now() }, leader)));
+  return shown(
+    wordsOfNode(
+      explainedNode(object, name, { ...facts, record: sources.objects.recordOf(name), now: Date.now() }, leader),
+    ),
+  );
 }
 
 async function ofDaemonSet(sources: InCluster, [namespace = '', name = '']: readonly string[]) {

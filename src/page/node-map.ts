@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ClusterNode } from '../controllers/sources.ts';
-import { withEstablished } from '../judge/memory.ts';
+import { establishedIn } from '../judge/establishment.ts';
 import { type Loss, nodeDrift } from '../judge/node-drift.ts';
+import type { NodeRecord } from '../judge/node-return.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
@@ -18,6 +19,8 @@ export interface NodeMapInput {
   /** The strongest mode first. */
   readonly compiled: readonly CompiledTaintPolicy[];
   readonly isContested: (node: ClusterNode, taint: Taint) => boolean;
+  /** The NodeTaintRecord of the node of that name. */
+  readonly recordOf: (name: string) => NodeRecord | undefined;
 }
 
 /** A column, with what it takes to fill it. */
@@ -26,7 +29,7 @@ interface Column extends NodeColumn {
 }
 
 /** The nodes × the taints that policies keep on them. */
-export async function nodeMap({ nodes, compiled, isContested }: NodeMapInput): Promise<NodeMap> {
+export async function nodeMap({ nodes, compiled, ...known }: NodeMapInput): Promise<NodeMap> {
   const all = compiled.flatMap((policy) => policy.rules.map((rule) => columnOf(policy, rule)));
   const columns = all.slice(0, MAX_COLUMNS);
   const rows: NodeRow[] = [];
@@ -37,7 +40,7 @@ export async function nodeMap({ nodes, compiled, isContested }: NodeMapInput): P
   for (const node of [...nodes].sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (++count % SLICE === 0) await setImmediate();
     const selecting = new Set(compiled.filter((policy) => policy.selectsNode(node.labels)));
-    if (selecting.size > 0) rows.push(rowOf(node, columns, selecting, isContested, notes));
+    if (selecting.size > 0) rows.push(rowOf(node, columns, selecting, known, notes));
     else unselected++;
   }
   return {
@@ -67,18 +70,20 @@ function rowOf(
   node: ClusterNode,
   columns: readonly Column[],
   selecting: ReadonlySet<CompiledTaintPolicy>,
-  isContested: NodeMapInput['isContested'],
+  { isContested, recordOf }: Pick<NodeMapInput, 'isContested' | 'recordOf'>,
   known: Distinct<NodeNote>,
 ): NodeRow {
+  const record = recordOf(node.name);
+  const established = establishedIn(record, record?.uid);
   const { losses, removed } = nodeDrift(node, [...selecting], {
     isContested: (taint) => isContested(node, taint),
     hasTurn: false,
+    isRecorded: established,
   });
   // Of several that one rule with a pattern is for, the first is told.
   const lost = new Map(losses.toReversed().map((loss) => [`${loss.policy.name} ${loss.field}`, loss]));
   const excused = new Set(removed.map(({ policy, field }) => `${policy.name} ${field}`));
   const carried = valuesOf(node.taints);
-  const { established } = withEstablished(node);
   const kept = new Map(
     [...selecting].map((policy) => [
       policy.name,

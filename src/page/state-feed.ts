@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { PolicyObject } from '../cluster/policies.ts';
 import type { ClusterSurvey } from '../controllers/sources.ts';
+import type { NodeRecord } from '../judge/node-return.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import type { Check } from '../server/admin-server.ts';
@@ -31,6 +32,8 @@ export interface ClusterObjects {
   /** An object as it is now; @throws ApiError */
   readonly read: (path: string) => Promise<unknown>;
   readonly policies: () => readonly PolicyObject[];
+  /** The NodeTaintRecord of the node of that name. */
+  readonly recordOf: (name: string) => NodeRecord | undefined;
 }
 
 export interface LedCluster {
@@ -67,7 +70,7 @@ export function createStateFeed(
   let latest: StateText | undefined;
   let foundAt = Number.NEGATIVE_INFINITY;
   let finding: Promise<StateText> | undefined;
-  const survey = surveyor(pauseMs);
+  const survey = surveyor(pauseMs, sources.objects?.recordOf ?? (() => undefined));
 
   return {
     current() {
@@ -102,7 +105,10 @@ export function createStateFeed(
 }
 
 /** Remembers what was found of all nodes, as the rest of a JSON object, until something has changed and a while has passed. */
-function surveyor(pauseMs: number): (cluster: LedCluster | undefined) => Promise<string> {
+function surveyor(
+  pauseMs: number,
+  recordOf: ClusterObjects['recordOf'],
+): (cluster: LedCluster | undefined) => Promise<string> {
   // With the survey of a leader that leads no more go its nodes, whether or not anybody looks again.
   const found = new WeakMap<ClusterSurvey, { revision: number; text: string; due: number }>();
   return async (cluster) => {
@@ -115,7 +121,7 @@ function surveyor(pauseMs: number): (cluster: LedCluster | undefined) => Promise
     const nodes = survey.nodes();
     const isContested: Parameters<typeof nodeMap>[0]['isContested'] = (node, taint) =>
       survey.isContested(node.name, taint);
-    const map = JSON.stringify(await nodeMap({ nodes, compiled: compiled.taintPolicies, isContested }));
+    const map = JSON.stringify(await nodeMap({ nodes, compiled: compiled.taintPolicies, isContested, recordOf }));
     await setImmediate();
     const coverage = JSON.stringify(await coverageMatrix(survey.daemonSets(), nodes));
     await setImmediate();

@@ -83,11 +83,11 @@ export interface CompiledTaintPolicy {
   exempts(requester: Requester): boolean;
   /** Whether there is anybody whom it exempts. */
   readonly exemptsAnybody: boolean;
-  /** How long a taint has to stay before a key with a wildcard protects it; 0 for one that protects at once. */
+  /** How long a taint has to stay before a key with a wildcard protects it, also with --audit; 0 for one that protects at once. */
   readonly settleMs: number;
-  /** The field that protects the taint, or undefined where none does; one with a wildcard, once the taint has settled. */
+  /** The field that protects the taint, or undefined where none does; one with a wildcard, once the taint is established. */
   protectedBy(taint: Taint): string | undefined;
-  /** The same on a node on which these taints have settled: see {@link settledOn}. */
+  /** The same on a node on which these taints are established. */
   heldBy(taint: Taint, isSettled: (taint: Taint) => boolean): string | undefined;
   /** The field that restricts the addition of the taint, or undefined where none does. Here no key waits to settle. */
   additionRestrictedBy(taint: Taint): string | undefined;
@@ -233,7 +233,7 @@ export function compileTaintPolicy(
     selectsNode: compileSelector(spec.nodeSelector),
     exemptsAnybody: users.length + groups.length > 0,
     exempts: (requester) => isExemptUser(requester.username) || requester.groups.some(isExemptGroup),
-    settleMs: waits ? 1_000 * settleSecondsOf(spec) : 0,
+    settleMs: rules.some((rule) => waitsToSettle(rule, spec, spec.mode)) ? 1_000 * settleSecondsOf(spec) : 0,
     protectedBy: (taint) => (protection.exactly(taint) ?? protection.byPattern(taint))?.field,
     heldBy: (taint, isSettled) =>
       (protection.exactly(taint) ?? (!waits || isSettled(taint) ? protection.byPattern(taint) : undefined))?.field,

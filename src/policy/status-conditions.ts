@@ -169,13 +169,14 @@ export const CONDITIONS = {
         meaning: 'Another writer changes the records on a node each time that they are corrected.',
         next: 'stop the writer that the message names: only taintkeeper may write these annotations',
       },
-      MemoryFull: {
-        meaning: 'The annotation of a node has no room for more taints, so that a key with "*" does not protect them.',
-        next: 'protect the taints that the message names by their exact keys',
+      NodeRecordFull: {
+        meaning:
+          'A node carries more taints than its NodeTaintRecord lists: a key with "*" does not protect the others.',
+        next: 'protect the taints of the nodes that the message names by their exact keys',
       },
       NodeRecordsNotWritten: {
         meaning:
-          'The leader cannot write NodeTaintRecords: nodes may get nothing back, and startup taints are not removed.',
+          'The leader cannot write NodeTaintRecords: keys with "*" protect no further taints, nodes may not get lost taints back, and startup taints are not removed.',
         next: READ_MESSAGE,
       },
       DaemonSetNotFound: {

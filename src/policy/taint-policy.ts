@@ -70,8 +70,8 @@ export const TaintPolicySpecSchema = Type.Object(
         description:
           'How many seconds a taint has to stay on a Ready node before a key with `*` protects it, so that what comes ' +
           `and goes while a node starts is not held. Without it, ${SETTLE_SECONDS}. Taintkeeper's leader measures it, and then lists the ` +
-          'taint in the annotation taintkeeper.dev/remembered of the node; of several policies the shortest counts. ' +
-          '0: at once, without the annotation. Where no leader runs (serve --policies, export), only 0 protects. ' +
+          'taint in the NodeTaintRecord of the node; of several policies the shortest counts. ' +
+          '0: at once, without a record. Where no leader runs (serve --policies, export), only 0 protects. ' +
           'Mode Audit does not wait.',
         format: 'int32',
         minimum: 0,

@@ -13,6 +13,7 @@ import { NODE_RECORDS, nodeRecords } from '../cluster/node-records.ts';
 import { POLICY_RESOURCES, watchPolicies } from '../cluster/policies.ts';
 import { serverName } from '../cluster/service-endpoint.ts';
 import { watchWebhookConfigurations } from '../cluster/webhook-configurations.ts';
+import { recordsTaints } from '../judge/node-return.ts';
 import { type LeaderWork, startLeaderWork } from '../leader.ts';
 import { createDecisionLog } from '../page/decision-log.ts';
 import { openPage } from '../page/page-routes.ts';
@@ -100,12 +101,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     log,
   });
   policies.changes.subscribe(() => {
-    if (
-      policies
-        .snapshot()
-        .compiled.taintPolicies.some(({ deletedNodeRetentionMs }) => deletedNodeRetentionMs !== undefined)
-    )
-      records.follow();
+    if (policies.snapshot().compiled.taintPolicies.some(recordsTaints)) records.follow();
   });
   starting.defer(async () => void (await records.stop()));
 
@@ -134,7 +130,11 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
         webhooks: () => webhookStates(webhooks, present.certificates?.current().ca),
         policies: () => clusterPolicyStates(policies.objects(), audit),
         cluster: () => present.work && { survey: present.work.survey, ...policies.snapshot() },
-        objects: { read: (path) => client.request('GET', path), policies: policies.objects },
+        objects: {
+          read: (path) => client.request('GET', path),
+          policies: policies.objects,
+          recordOf: records.recordOf,
+        },
       })
     : undefined;
   const admin = await startAdmin({ listeners: options, checks, metrics, page, log });
@@ -171,12 +171,13 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       if (!policies.isSynced()) throw new Error('the policies have not been read yet');
       return policies.snapshot().compiled;
     },
-    former: { recordOf: records.recordOf, now: () => client.now().getTime() },
+    records: { recordOf: records.recordOf, now: () => client.now().getTime() },
     advise: policyAdvice({
       client,
       service,
       survey: () => present.work?.survey,
       policies: () => policies.snapshot().compiled,
+      recordOf: records.recordOf,
       log,
     }),
     onJudged(judged) {

@@ -7,9 +7,10 @@ import type { ServiceRef } from '../cluster/service-endpoint.ts';
 import { listFew } from '../cluster/watch/list-pages.ts';
 import { type ClusterSurvey, projectNode } from '../controllers/sources.ts';
 import { adviceAmong, adviceOnChange } from '../judge/contradictions.ts';
+import { establishedIn } from '../judge/establishment.ts';
 import { adviceOn } from '../judge/findings.ts';
-import { withEstablished } from '../judge/memory.ts';
-import type { NodeView } from '../judge/node-view.ts';
+import type { NodeRecord } from '../judge/node-return.ts';
+import type { EstablishedView, NodeView } from '../judge/node-view.ts';
 import { presentableWarnings } from '../kubernetes/text.ts';
 import { parseStoredPolicy } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../policy/policy-set.ts';
@@ -41,6 +42,8 @@ export interface AdviceOptions {
   readonly survey: () => Pick<ClusterSurvey, 'isSynced' | 'nodes'> | undefined;
   /** The policies in force. */
   readonly policies: () => Pick<PolicySet, 'taintPolicies'>;
+  /** The NodeTaintRecord of the node of that name. */
+  readonly recordOf: (name: string) => NodeRecord | undefined;
   readonly log: Logger;
 }
 
@@ -48,7 +51,7 @@ export interface AdviceOptions {
  * Warns of a TaintPolicy that is probably not meant as it is written. Without all nodes at hand it says nothing: what looks misspelt may
  * stand on one that is not known.
  */
-export function policyAdvice({ client, service, survey, policies, log }: AdviceOptions): Advise {
+export function policyAdvice({ client, service, survey, policies, recordOf, log }: AdviceOptions): Advise {
   const complain = throttle((missed) =>
     log.warn({ missed }, 'nodes or DaemonSets cannot be read: no advice on policies'),
   );
@@ -84,6 +87,11 @@ export function policyAdvice({ client, service, survey, policies, log }: AdviceO
       complain();
       return [];
     }
+  }
+
+  function withEstablished(node: NodeView): EstablishedView {
+    const record = recordOf(node.name);
+    return { ...node, established: establishedIn(record, record?.uid) };
   }
 
   function knownNodes(): Promise<readonly NodeView[] | undefined> {

@@ -113,8 +113,8 @@ export function clusterPoliciesCheck(policies: ClusterPolicies, audit: boolean):
 }
 
 /**
- * Failed at start until the node records have been read, if a policy asks for them: a node that registers meanwhile would get nothing
- * back. A list that fails ends the wait, because other requests need the replica. A replica that has been ready stays ready: all of
+ * Failed at start until the node records have been read, if a policy asks for them: keys with a wildcard protect only what they list, and a
+ * node that registers meanwhile would get nothing back. A list that fails ends the wait, because other requests need the replica. A replica that has been ready stays ready: all of
  * them begin to read at the same moment when the first such policy is created.
  */
 export function nodeRecordsCheck(
@@ -130,7 +130,9 @@ export function nodeRecordsCheck(
     if (state === 'not watched') return [];
     if (state === 'read') return [{ name, state: 'ok', detail: 'read' }];
     const detail =
-      state === 'unread' ? 'not read yet' : `nodes that register again may get nothing back: ${state.problem}`;
+      state === 'unread'
+        ? 'not read yet'
+        : `keys with "*" may not protect all established taints, and nodes that register again may get nothing back: ${state.problem}`;
     return [{ name, state: 'degraded', detail }];
   };
 }

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
-import type { FormerNodes } from '../admission/admit.ts';
+import type { Records } from '../admission/admit.ts';
 import { ADVICE_PATH } from '../controllers/webhooks/desired-webhooks.ts';
 import { InputError } from '../files/text-files.ts';
 import { type Page, pageRoutes } from '../page/page-routes.ts';
@@ -56,7 +56,7 @@ export interface AdmissionOptions {
   readonly clients?: KnownClients | undefined;
   readonly policies: () => PolicySet;
   /** What nodes carried that were deleted; undefined: nobody keeps it. */
-  readonly former?: FormerNodes | undefined;
+  readonly records?: Records | undefined;
   readonly onJudged?: (judged: JudgedRequest) => void;
   /** What to warn of where a policy is written; undefined: nobody asks. */
   readonly advise?: Advise;
@@ -88,7 +88,7 @@ const MAX_CONNECTIONS = 500;
  * @throws InputError for an address that cannot be listened on
  */
 export async function startAdmission(options: AdmissionOptions): Promise<RunningAdmission> {
-  const { listeners, policies, former, metrics, log, onJudged, clients, stopGraceMs = STOP_GRACE_MS } = options;
+  const { listeners, policies, records, metrics, log, onJudged, clients, stopGraceMs = STOP_GRACE_MS } = options;
   let { tls } = options;
   let clientCa = clients?.ca;
   let draining = false;
@@ -98,7 +98,7 @@ export async function startAdmission(options: AdmissionOptions): Promise<Running
     tls,
     clients,
     policies,
-    former,
+    records,
     metrics,
     log,
     draining: (connection) => draining || (clientCa !== undefined && !current.has(connection)),

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyError } from 'fastify';
 import type { Logger } from 'pino';
-import { type FormerNodes, type Judgement, judge } from '../admission/admit.ts';
+import { type Judgement, judge, type Records } from '../admission/admit.ts';
 import { answer, badRequest, internalError } from '../admission/response.ts';
 import { type AdmissionRequest, decodeReview, nestedTooDeep } from '../admission/review.ts';
 import { groupViolations, type Phase } from '../judge/decision.ts';
@@ -34,7 +34,7 @@ export interface AdmissionServerOptions {
   /** The policies in force. Where it throws, the review is answered with an error, so that the webhook's failurePolicy decides. */
   readonly policies: () => PolicySet;
   /** What nodes carried that were deleted; undefined: nobody keeps it. */
-  readonly former?: FormerNodes | undefined;
+  readonly records?: Records | undefined;
   readonly metrics: AdmissionMetrics;
   readonly log: Logger;
   /** While true, the connection ends after its next answer. */
@@ -64,7 +64,7 @@ export function createAdmissionServer({
   tls,
   clients,
   policies,
-  former,
+  records,
   metrics,
   log,
   draining = () => false,
@@ -211,7 +211,7 @@ export function createAdmissionServer({
     const count = (result: RequestResult) =>
       request.dryRun ? metrics.dryRunAnswered(phase) : metrics.requestAnswered(phase, result, secondsSinceStart());
     try {
-      return finish(judge(request, phase, policies(), former));
+      return finish(judge(request, phase, policies(), records));
     } catch (thrown) {
       return fail(thrown);
     }

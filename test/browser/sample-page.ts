@@ -70,6 +70,7 @@ export function samplePage({
     }),
     objects: {
       policies: () => objects,
+      recordOf: () => undefined,
       async read(path) {
         const found = objectAt(path, nodes, daemonSets);
         if (found === undefined) throw new ApiError('GET', path, 404, 'NotFound', '');

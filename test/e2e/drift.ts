@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { formatTaint } from '../../src/kubernetes/taint.ts';
 import type { PolicyStatus } from '../../src/policy/policy-status.ts';
 import type { AuditEvent } from '../control-plane/audit-log.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
@@ -6,7 +7,7 @@ import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { type Replica, taintkeeperAccount } from '../control-plane/replicas.ts';
 import { admin, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { type Attempt, attempt, path, type Taint, taintsOf } from './nodes.ts';
+import { type Attempt, attempt, getNode, path, type Taint, taintsOf } from './nodes.ts';
 import { policyObject } from './policy-objects.ts';
 import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
 
@@ -103,6 +104,21 @@ export async function waitForRecords(cp: ControlPlane, names: readonly string[],
     },
     { timeoutMs: TIMEOUT_MS, otherwise: () => `no record of ${left.join(', ')} lists ${key}` },
   );
+}
+
+/** Has the leader establish taints that a node carries, which takes ten minutes otherwise: it takes over a record that it does not know. */
+export async function establish(cp: ControlPlane, name: string, ...taints: readonly Taint[]): Promise<void> {
+  const { metadata } = await getNode(cp, name);
+  const body = {
+    apiVersion: 'taintkeeper.dev/v1alpha1',
+    kind: 'NodeTaintRecord',
+    metadata: { name },
+    node: { uid: metadata.uid },
+    taints,
+  };
+  const created = await cp.request(admin, 'POST', '/apis/taintkeeper.dev/v1alpha1/nodetaintrecords', { body });
+  expect(created.status, JSON.stringify(created.body)).toBe(201);
+  await waitForAnnotation(cp, name, REMEMBERED, taints.map(formatTaint).join(', '));
 }
 
 export async function waitForAnnotation(

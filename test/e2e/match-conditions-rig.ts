@@ -11,6 +11,7 @@ import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { webhooksAtUrl } from '../control-plane/webhooks-at-url.ts';
+import { recordsAt } from '../unit/judge/established.ts';
 
 /** The API server compiles every expression first, for hundreds of policies in seconds. */
 const EFFECT_TIMEOUT_MS = 45_000;
@@ -45,6 +46,7 @@ export async function createEntryRig(cp: ControlPlane): Promise<EntryRig> {
   const connections = new Set<Socket>();
   let reachable = true;
   let policies = compilePolicies([]);
+  let records = recordsAt({ oldObject: undefined });
   let calls: Call[] = [];
   let generation = 0;
   let registered: string | undefined;
@@ -59,12 +61,14 @@ export async function createEntryRig(cp: ControlPlane): Promise<EntryRig> {
     const app = createAdmissionServer({
       tls,
       policies: () => policies,
+      records: { recordOf: (name) => records.recordOf(name), now: () => 0 },
       metrics: createMetrics('0.0.0-test'),
       log: pino({ level: 'silent' }),
     });
     app.addHook('preHandler', async (request) => {
-      if (!decodeReview(JSON.parse(String(request.body))).ok)
-        throw new Error('the API server sent something else than a review');
+      const decoded = decodeReview(JSON.parse(String(request.body)));
+      if (!decoded.ok) throw new Error('the API server sent something else than a review');
+      records = recordsAt(decoded.request);
       calls.push({ entry, phase: request.url.startsWith('/mutate') ? 'mutate' : 'validate' });
     });
     app.server.on('connection', (socket: Socket) => {

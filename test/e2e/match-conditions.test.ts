@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Admission, admit, judge } from '../../src/admission/admit.ts';
+import { type Admission, admit, judge, type Records } from '../../src/admission/admit.ts';
 import type { AdmissionRequest } from '../../src/admission/review.ts';
 import type { Decision, Outcome } from '../../src/judge/decision.ts';
-import { REMEMBERED_ANNOTATION, settledOn, withEstablished } from '../../src/judge/memory.ts';
+import { NONE_ESTABLISHED, REMEMBERED_ANNOTATION } from '../../src/judge/memory.ts';
 import type { NodeView } from '../../src/judge/node-view.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../src/judge/removal.ts';
 import { additionRulings } from '../../src/judge/rulings.ts';
-import { droppedTaints, type Taint } from '../../src/kubernetes/taint.ts';
+import { droppedTaints, formatTaint, type Taint } from '../../src/kubernetes/taint.ts';
 import { asNode, viewNode } from '../../src/objects/node-object.ts';
 import type { Policy } from '../../src/policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
@@ -17,6 +17,7 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import { admin, developer } from '../control-plane/users.ts';
 import { applied } from '../fuzz/patches.ts';
 import { isExploring, seed } from '../seed.ts';
+import { recordsAt } from '../unit/judge/established.ts';
 import { type NodeEdit, scenario } from './match-conditions-cases.ts';
 import { type Made, make, prepare } from './match-conditions-requests.ts';
 import { type Call, createEntryRig, type EntryRig } from './match-conditions-rig.ts';
@@ -256,9 +257,13 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
 
 /** Compares what the API server did with what the engine says. Gives what kind of request it was, for the tally. */
 function check({ request, answer, calls }: Made, policies: readonly Policy[], compiled: PolicySet): string[] {
-  const admission = admit(request, compiled);
-  const mutation = judge(request, 'mutate', compiled).decision;
-  const validation = judge({ ...request, object: admission.object }, 'validate', compiled).decision;
+  const records = recordsAt(request);
+  const admission = admit(request, compiled, records);
+  const mutation = judge(request, 'mutate', compiled, records).decision;
+  const validated = { ...request, object: admission.object };
+  const validation = judge(validated, 'validate', compiled, records).decision;
+  // No condition can read records: whatever they listed, it is true of what the engine would have something to say of.
+  const whatever = [recordListingAll(request), undefined];
   const mutating = entriesOf(calls, 'mutate');
   const validating = entriesOf(calls, 'validate');
   const context = () =>
@@ -272,8 +277,11 @@ function check({ request, answer, calls }: Made, policies: readonly Policy[], co
 
   // The conditions do not look at what is remembered from now on. What is so already reaches the engine in vain: just where it
   // would have something to say if nothing were remembered.
-  const forgetful = judge(withoutMemory(request), 'mutate', compiled).decision;
-  const mayMutate = [mutation, validation, forgetful].some(says);
+  const forgetful = [request, withoutMemory(request)].flatMap((one) =>
+    [records, ...whatever].map((some) => judge(one, 'mutate', compiled, some).decision),
+  );
+  const otherwise = whatever.map((some) => judge(validated, 'validate', compiled, some).decision);
+  const mayMutate = [mutation, validation, ...forgetful, ...otherwise].some(says);
 
   expect(mutating.length, context()).toBeLessThanOrEqual(1);
   if (!mayMutate) expect(mutating, context()).toEqual([]);
@@ -287,9 +295,10 @@ function check({ request, answer, calls }: Made, policies: readonly Policy[], co
 
   if (says(mutation)) expect(mutating, context()).toHaveLength(1);
   // The conditions do not look at what was announced either, where a node leaves a policy that restricts Unselection.
-  const unannounced = judge(withoutRelease({ ...request, object: admission.object }), 'validate', compiled).decision;
+  const unannounced = judge(withoutRelease(validated), 'validate', compiled, records).decision;
   const mayValidate =
-    says(validation) || unannounced.violations.some(({ outcome }) => outcome === 'unselection-denied');
+    [validation, ...otherwise].some(says) ||
+    unannounced.violations.some(({ outcome }) => outcome === 'unselection-denied');
   if (says(validation) || !mayValidate) expect(validating, context()).toHaveLength(says(validation) ? 1 : 0);
   if (request.resource.resource === 'nodes' && request.operation === 'UPDATE') {
     const mustFail = isAgainstFail(request, admission, policies, compiled);
@@ -329,6 +338,14 @@ function without(annotation: string, object: unknown): unknown {
   return { ...rest, metadata: { ...metadata, annotations } };
 }
 
+/** A record of the node that lists all that it carried, and all that it is to carry. */
+function recordListingAll({ object, oldObject }: AdmissionRequest): Records {
+  const [before, after] = [oldObject, object].map((one) => one as NodeObject | null | undefined);
+  const taints = [...(before?.spec.taints ?? []), ...(after?.spec.taints ?? [])];
+  const annotations = { [REMEMBERED_ANNOTATION]: taints.map(formatTaint).join() };
+  return recordsAt({ oldObject: before && { ...before, metadata: { ...before.metadata, annotations } } });
+}
+
 function says({ verdict, violations, warnings }: Decision<unknown>): boolean {
   return verdict !== 'allow' || violations.length + warnings.length > 0;
 }
@@ -361,12 +378,11 @@ function isAgainstFail(
     phase: 'validate',
     requester,
     node,
-    oldNode: withEstablished(oldNode),
+    oldNode: { ...oldNode, established: NONE_ESTABLISHED },
   } as const;
   const selects = (policy: CompiledTaintPolicy, ...nodes: NodeView[]) =>
     nodes.some(({ labels }) => policy.selectsNode(labels));
   const dropped = droppedTaints(oldNode.taints, node.taints);
-  const isSettled = settledOn(oldNode.remembered);
   // Whoever guards them, what is wanted on the node counts for all.
   const additions = additionRulings(
     update,
@@ -377,8 +393,7 @@ function isAgainstFail(
     if (departs && node.taints.some((taint) => policy.unselectionRestrictedBy(taint) !== undefined)) return true;
     return (
       selects(policy, oldNode, node) &&
-      (dropped.some((taint) => policy.heldBy(taint, isSettled) !== undefined) ||
-        additions.some(policy.additionRestrictedBy))
+      (dropped.some((taint) => policy.protectedBy(taint) !== undefined) || additions.some(policy.additionRestrictedBy))
     );
   });
 }

@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { type Admission, admit, judge } from '../../src/admission/admit.ts';
 import type { AdmissionRequest } from '../../src/admission/review.ts';
 import type { Outcome } from '../../src/judge/decision.ts';
-import { parseRemembered, REMEMBERED_ANNOTATION, withEstablished } from '../../src/judge/memory.ts';
+import { parseRemembered, REMEMBERED_ANNOTATION } from '../../src/judge/memory.ts';
 import { parseRestored, RESTORED_ANNOTATION } from '../../src/judge/node-view.ts';
 import { ALLOW_REMOVAL_ANNOTATION, parseRemoved, REMOVED_ANNOTATION } from '../../src/judge/removal.ts';
 import { additionRulings, isForbidden } from '../../src/judge/rulings.ts';
@@ -16,6 +16,7 @@ import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts'
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { isExploring, seed } from '../seed.ts';
+import { recordsAt, withEstablished } from '../unit/judge/established.ts';
 import { nodeScenario } from './match-conditions-cases.ts';
 import { type Made, make, prepare } from './match-conditions-requests.ts';
 import { createNativeRig, MUTATING_VERSION, type NativeRig, obstacleToMutation } from './native-rig.ts';
@@ -141,8 +142,8 @@ function check({ request, answer }: Made, policies: readonly TaintPolicy[], opti
 
 /** What the engine says: without MutatingAdmissionPolicy, of the node as it was sent. */
 function expected(request: AdmissionRequest, compiled: PolicySet, { mutates }: Kind): Admission {
-  if (mutates) return admit(request, compiled);
-  const { decision } = judge(request, 'validate', compiled);
+  if (mutates) return admit(request, compiled, recordsAt(request));
+  const { decision } = judge(request, 'validate', compiled, recordsAt(request));
   const verdict = decision.verdict === 'deny' ? 'denied' : 'allowed';
   return { ...decision, verdict, patch: [], object: request.object };
 }

@@ -13,6 +13,7 @@ export interface Node {
     labels?: Record<string, string>;
     annotations?: Record<string, string>;
     resourceVersion?: string;
+    uid?: string;
   };
   spec: { taints?: Taint[]; unschedulable?: boolean };
 }

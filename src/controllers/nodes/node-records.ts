@@ -3,13 +3,15 @@ import { type ApiError, isFinal, isForbidden, isNotFound } from '../../cluster/c
 import { NODE_RECORDS, type StoredRecord } from '../../cluster/node-records.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import { withEstablished } from '../../judge/memory.ts';
-import { type NodeRecord, owedTaints, recordOf, recordsTaints } from '../../judge/node-return.ts';
-import type { OwedTaint } from '../../judge/node-view.ts';
+import { establishedIn, establishment } from '../../judge/establishment.ts';
+import { MAX_REMEMBERED } from '../../judge/memory.ts';
+import { type NodeRecord, owedTaints, type RecordedNode, recordOf, recordsTaints } from '../../judge/node-return.ts';
+import type { EstablishedView, OwedTaint } from '../../judge/node-view.ts';
 import { isOver, type StartupProgress } from '../../judge/startup-progress.ts';
 import { UNKNOWN_MACHINE } from '../../kubernetes/machine.ts';
-import { identity, sameTaint, type Taint, valuesOf } from '../../kubernetes/taint.ts';
+import { identity, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
+import { selectingPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { pause } from '../../runtime/pause.ts';
 import { tokenBucket } from '../../runtime/rate-limit.ts';
@@ -17,6 +19,7 @@ import { type LeaderContext, startController } from '../context.ts';
 import type { Trouble } from '../reports.ts';
 import { type ClusterNode, isNews } from '../sources.ts';
 import { eventsOfReturn } from './node-reports.ts';
+import { trackTaintStays } from './taint-arrivals.ts';
 
 /** All records are computed again at this interval, because retention times end. */
 const SWEEP_MS = 600_000;
@@ -46,8 +49,8 @@ export type NodeRecordsContext = Pick<
 export interface NodeReturns {
   /** Resolves once the first attempt to read the records has ended, or no policy needs them. */
   readonly tried: Promise<void>;
-  /** Whether the record of this Node lists the taint; undefined while the records have not been read. */
-  isRecorded(node: NodeEntry, taint: Taint): boolean | undefined;
+  /** Whether the record of this Node lists a taint; undefined while the records have not been read. */
+  look(node: Entry<ClusterNode>): EstablishedView['established'] | undefined;
   /** What a node is owed that registered again while taintkeeper was unavailable. */
   owedTo(node: NodeEntry): OwedTaint[];
   /** The node does not get the taints: their removal was allowed. */
@@ -65,13 +68,14 @@ export interface NodeReturns {
  * kubelet may register its node again before the leader has seen the deletion, or while there is no leader. The records also hold the progress
  * of startup taints.
  *
- * @param onOwed called with the name of a node that is owed something
+ * @param lookAgain called with the name of a node whose record has changed, or that is owed something; or whose record will change in so many
+ * milliseconds, because a taint will be established then
  * @param onRead called once the records have been read
  * @param onStartup called with the name of a node that may have startup taints: it, its record or the policies have changed
  */
 export function startNodeRecords(
   context: NodeRecordsContext,
-  onOwed: (name: string) => void,
+  lookAgain: (name: string, inMs?: number) => void,
   onRead: () => void,
   onStartup: (name: string) => void,
 ): NodeReturns {
@@ -94,6 +98,11 @@ export function startNodeRecords(
   /** Why the API server refused records, by name. */
   const refused = new Map<string, string>();
   const requests = tokenBucket(REQUESTS.burst, REQUESTS.refillMs);
+  const stays = trackTaintStays();
+  /** Nodes that carry a taint which is not established yet, and will be. */
+  const establishing = new Set<string>();
+  /** Nodes with more established taints than a record lists. */
+  const full = new Set<string>();
   let policiesSince = performance.now();
   let sweepAt = 0;
   let problem: string | undefined;
@@ -101,24 +110,20 @@ export function startNodeRecords(
   let isChecked = false;
 
   const changed = reports.add({
-    troubles: () =>
-      problem === undefined
-        ? []
-        : [
-            ...recording().map((policy) =>
-              notWritten(
-                policy,
-                policy.deletedNodeRetentionMs === undefined
-                  ? 'taints that nodes lose while taintkeeper is unavailable may not be restored'
-                  : 'nodes may get nothing back when they are deleted',
-              ),
-            ),
-            ...withStartup().map((policy) => notWritten(policy, 'startup taints are not removed')),
-          ],
+    troubles: () => [...fullRecords(), ...(problem === undefined ? [] : unwrittenRecords(problem))],
   });
   const writing = startController(context, 'node-records', reconcile, { pauseMs: SETTLE_MS });
   nodes.changes.subscribe((change) => {
-    if (records && isNews(change)) take(records, change.entry.name);
+    if (!isNews(change)) return;
+    const { name } = change.entry;
+    const entry = nodes.get(name);
+    // At once: a node that was not Ready for a moment begins again.
+    if (entry) stays.look(entry);
+    else {
+      stays.gone(name);
+      establishing.delete(name);
+    }
+    if (records) take(records, name);
   }, signal);
   policies.changes.subscribe(() => {
     policiesSince = performance.now();
@@ -133,11 +138,10 @@ export function startNodeRecords(
 
   return {
     tried,
-    isRecorded({ name, uid }, taint) {
+    look({ name, uid }) {
       if (!records) return undefined;
-      const record = records.get(name);
-      const isListed = (one: Taint) => sameTaint(one, taint) && one.value === (taint.value ?? '');
-      return record?.uid === uid && record.taints.some(isListed);
+      if (establishing.has(name)) compute(records, name);
+      return establishedIn(records.get(name), uid);
     },
     owedTo({ name, uid, value }) {
       const record = records?.get(name);
@@ -171,8 +175,32 @@ export function startNodeRecords(
     stop: writing.stop,
   };
 
-  function notWritten({ kind, name: policy }: CompiledTaintPolicy, effect: string): Trouble {
-    return { kind, policy, reason: 'NodeRecordsNotWritten', message: `${effect}: ${problem}` };
+  function unwrittenRecords(why: string): Trouble[] {
+    const notWritten = ({ kind, name: policy }: CompiledTaintPolicy, effect: string): Trouble => ({
+      ...{ kind, policy, reason: 'NodeRecordsNotWritten', message: `${effect}: ${why}` },
+    });
+    return [
+      ...recording().map((policy) =>
+        notWritten(
+          policy,
+          policy.deletedNodeRetentionMs === undefined
+            ? 'taints that nodes lose while taintkeeper is unavailable may not be restored'
+            : 'nodes may get nothing back when they are deleted',
+        ),
+      ),
+      ...withStartup().map((policy) => notWritten(policy, 'startup taints are not removed')),
+    ];
+  }
+
+  function fullRecords(): Trouble[] {
+    const names = atMost(MAX_NAMED, [...full]).join(', ');
+    const waiting = full.size === 0 ? [] : recording().filter(({ settleMs }) => settleMs > 0);
+    return waiting.map(({ kind, name: policy }) => ({
+      kind,
+      policy,
+      reason: 'NodeRecordFull',
+      message: `a key with "*" protects at most ${MAX_REMEMBERED} taints of a node, and these carry more: ${names}`,
+    }));
   }
 
   function now(): number {
@@ -184,18 +212,30 @@ export function startNodeRecords(
     return store.versionOf(name) === stored.get(name)?.resourceVersion;
   }
 
-  /** Computes the record of a name from the node of that name, if there is one. */
+  /** Computes the record of a name that may have changed, and has the node looked at if it is owed something. */
   function take(known: Map<string, NodeRecord>, name: string): void {
+    compute(known, name);
+    if (known.get(name)?.taints.some(({ missingSince }) => missingSince !== undefined)) lookAgain(name);
+  }
+
+  /** Computes the record of a name from the node of that name, if there is one. */
+  function compute(known: Map<string, NodeRecord>, name: string): void {
     const before = known.get(name);
     const entry = nodes.get(name);
-    const node = entry && { ...withEstablished(entry.value), uid: entry.uid, machine: machineIn(entry) };
+    const node = entry && nodeOf(name, entry, before);
     const forgets = policies.isComplete('TaintPolicy') && performance.now() - policiesSince >= FORGET_MS;
     const computed = recordOf(before, node, { policies: compiled(), now: now(), forgets });
     if (before && entry && before.uid !== entry.uid) tell(before, entry);
     const after = isDeepStrictEqual(before, computed) ? before : computed;
+    if (after !== before && entry) lookAgain(name);
     if (after) known.set(name, after);
     else known.delete(name);
-    if (after?.taints.some(({ missingSince }) => missingSince !== undefined)) onOwed(name);
+    const isFull = Boolean(after && node && after.taints.length >= MAX_REMEMBERED && leavesOut(after, node));
+    if (isFull !== full.has(name)) {
+      if (isFull) full.add(name);
+      else full.delete(name);
+      changed();
+    }
     if (!isWritten(known, name)) {
       unwritten.add(name);
       writing.trigger();
@@ -205,6 +245,29 @@ export function startNodeRecords(
 
   function requiresStartup({ value }: NodeEntry): boolean {
     return withStartup().some((policy) => policy.mode !== 'Audit' && policy.selectsNode(value.labels));
+  }
+
+  function leavesOut(record: NodeRecord, { uid, taints, labels, established }: RecordedNode): boolean {
+    const isListed = establishedIn(record, uid);
+    const waiting = selectingPolicies(compiled(), labels).filter(({ settleMs }) => settleMs > 0);
+    return taints.some(
+      (taint) =>
+        !isListed(taint) && established(taint) && waiting.some(({ protectedBy }) => protectedBy(taint) !== undefined),
+    );
+  }
+
+  /** The node, with the taints that are established on it by now. */
+  function nodeOf(name: string, entry: Entry<ClusterNode>, before: NodeRecord | undefined): RecordedNode {
+    stays.look(entry);
+    const node = { ...entry.value, uid: entry.uid, machine: machineIn(entry) };
+    const { established, nextInMs } = establishment(node, before, compiled(), (taint) => stays.stayedMs(name, taint));
+    if (nextInMs === undefined) {
+      establishing.delete(name);
+    } else {
+      establishing.add(name);
+      lookAgain(name, nextInMs);
+    }
+    return { ...node, established };
   }
 
   function isWritten(known: ReadonlyMap<string, NodeRecord>, name: string): boolean {
@@ -294,10 +357,16 @@ export function startNodeRecords(
     const found = await store.get(client, name);
     conflicts.delete(name);
     if (found === undefined) {
-      if (stored.delete(name)) known.delete(name);
+      if (stored.delete(name)) {
+        known.delete(name);
+        stays.gone(name);
+      }
     } else {
       stored.set(name, found);
-      if (found.record && !known.has(name)) known.set(name, found.record);
+      if (found.record && !known.has(name)) {
+        known.set(name, found.record);
+        lookAgain(name);
+      }
     }
     take(known, name);
   }

@@ -22,12 +22,12 @@ import { type ClusterNode, isNews } from '../sources.ts';
 import { trackAnnouncementAges } from './announcement-ages.ts';
 import type { EvictionTurns } from './eviction-turns.ts';
 import { startEvictions, type Turn } from './evictions.ts';
-import { patchOf, trackFullMemories, trackIdleMemories } from './node-memories.ts';
+import { patchOf, trackIdleMemories } from './node-memories.ts';
 import { type NodeRecordsContext, startNodeRecords } from './node-records.ts';
 import { trackNodeReports } from './node-reports.ts';
 import { trackRecordContests } from './record-contests.ts';
 import { type StartupProgressContext, startStartupProgress } from './startup-progress.ts';
-import { trackTaintArrivals, trackTaintStays } from './taint-arrivals.ts';
+import { trackTaintArrivals } from './taint-arrivals.ts';
 import { trackRefusedRepairs, trackTaintContests } from './taint-contests.ts';
 
 /** All nodes are looked at again, also when nothing is heard of them. */
@@ -41,6 +41,9 @@ const WRITES = { burst: 100, refillMs: 10 };
 const CONFLICT_PAUSE_MS = 500;
 
 type NodeEntry = Entry<ClusterNode>;
+
+/** Nothing is said of any taint while the records have not been read. */
+const UNREAD = (): undefined => undefined;
 
 /** Without the guarded taints that are taken out. */
 interface Drift extends NodeDrift {
@@ -67,10 +70,8 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   const recordContests = trackRecordContests({ client, record, onChange: () => changed(), log });
   const idle = trackIdleMemories();
   const refusals = trackRefusedRepairs(() => changed());
-  const stays = trackTaintStays();
   const arriving = trackTaintArrivals();
   const announcements = trackAnnouncementAges(() => client.now().getTime());
-  const full = trackFullMemories(() => changed());
   const nodeReports = trackNodeReports({ contests, record, metrics, log });
   /** Of a node that somebody else had changed, the version that was known: it is of no use to write to that again. */
   const outdated = new Map<string, string>();
@@ -90,7 +91,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   // Before the nodes are looked at: what a node is owed is known by then.
   const returns = startNodeRecords(
     context,
-    (name) => queue.add(name),
+    (name, inMs) => queue.add(name, inMs),
     () => sweep.trigger(),
     (name) => startup.check(name),
   );
@@ -101,7 +102,6 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
       ...contests.troubles(),
       ...refusals.troubles(),
       ...evictions.troubles(),
-      ...full.troubles(),
       ...recordContests.troubles(),
     ],
     conditions: ({ kind, name }) =>
@@ -116,10 +116,6 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     const { name } = change.entry;
     // A heartbeat tells nothing, but that there is something newer than what could not be written to.
     if (!isNews(change) && !outdated.has(name)) return;
-    const entry = nodes.get(name);
-    // At once: a node that was not Ready for a moment begins anew.
-    if (entry) stays.look(entry);
-    else stays.gone(name);
     queue.add(name);
   }, signal);
   policies.changes.subscribe(() => sweep.trigger(), signal);
@@ -138,18 +134,16 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     recordContests.forget();
     let count = 0;
     for (const entry of nodes.entries()) {
-      const { losses, desired, settlesInMs, unlisted, arrived } = driftOf(entry, false);
+      const { losses, desired, arrived } = driftOf(entry, false);
       if (arrived.length === 0) arriving.accept(entry, compiled().taintPolicies, []);
       // What was told of it, or stood in its way, may be over.
       const isKnown =
         nodeReports.has(entry.name) ||
         refusals.has(entry.name) ||
-        full.has(entry.name) ||
         recordContests.nextLookMs(entry) !== undefined ||
         idle.nextLookMs(entry) !== undefined;
-      const isWrong = losses.length + arrived.length + unlisted.length > 0 || desired !== undefined;
+      const isWrong = losses.length + arrived.length > 0 || desired !== undefined;
       if (isWrong || isKnown) queue.add(entry.name);
-      else if (settlesInMs !== undefined) queue.add(entry.name, settlesInMs);
       if (++count % SWEEP_SLICE === 0) await new Promise(setImmediate);
       if (signal.aborted) return undefined;
     }
@@ -166,7 +160,6 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
       idle.gone(name);
       refusals.over(name);
       evictions.gone(name);
-      full.found(name, [], []);
       recordContests.gone(name);
       arriving.gone(name);
       announcements.gone(name);
@@ -176,7 +169,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     if (outdated.get(name) === entry.resourceVersion) return undefined;
     outdated.delete(name);
     const drift = driftOf(entry, turn.granted);
-    const { losses, desired, contested, settlesInMs, unlisted, arrived } = drift;
+    const { losses, desired, contested, arrived } = drift;
     arriving.accept(entry, compiled().taintPolicies, arrived);
     nodeReports.arrived(entry, arrived);
     const paced = losses.filter(({ hindrance }) => hindrance === 'paced');
@@ -187,17 +180,16 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     for (const loss of losses) if (loss.hindrance === 'contested') await contests.open(entry, loss);
     if (contested && !audit) await recordContests.open(entry, contested, compiled().taintPolicies);
     nodeReports.staying(entry, losses);
-    full.found(name, unlisted, compiled().taintPolicies);
     return isLost
       ? CONFLICT_PAUSE_MS
-      : earliest(contests.nextLookMs(entry), recordContests.nextLookMs(entry), idle.nextLookMs(entry), settlesInMs);
+      : earliest(contests.nextLookMs(entry), recordContests.nextLookMs(entry), idle.nextLookMs(entry));
   }
 
   function driftOf(entry: NodeEntry, hasTurn: boolean): Drift {
-    stays.look(entry);
     const { taintPolicies } = compiled();
     const { value } = entry;
     const isContested = (taint: Taint) => contests.isContested(entry, taint);
+    const isRecorded = returns.look(entry);
     const arrived = audit ? [] : arriving.find(entry, taintPolicies, isContested);
     const owed = returns.owedTo(entry);
     const left = withoutArrivals(value, arrived);
@@ -207,8 +199,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
       hasTurn,
       isAllowRemovalExpired: announcements.ageOf(entry) >= ALLOW_REMOVAL_LIFE_MS,
       forgetting: { isComplete: policies.isComplete('TaintPolicy'), isOver: (memory) => idle.isOver(entry, memory) },
-      isRecorded: (taint) => returns.isRecorded(entry, taint),
-      stayedMs: (taint) => stays.stayedMs(entry.name, taint),
+      isRecorded: isRecorded ?? UNREAD,
     });
     idle.seen(entry, drift.idle);
     const losses = [...drift.losses, ...owedInVain(value, owed)];

@@ -1,5 +1,4 @@
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import { settledOn, withEstablished } from '../../judge/memory.ts';
 import { type Arrival, arrivals } from '../../judge/rulings.ts';
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../../kubernetes/transient-taints.ts';
@@ -12,7 +11,7 @@ const MAX_FOLLOWED = 256;
 
 /**
  * For how long nodes have carried their taints while they were Ready, as this leader has seen it. The next one begins anew: that only
- * makes it later. What a node's memory has, it has carried for long enough.
+ * makes it later for taints that no record lists yet.
  */
 export interface TaintStays {
   /** Takes notice of a node as it is now. */
@@ -28,7 +27,7 @@ export function trackTaintStays(now: () => number = () => performance.now()): Ta
 
   return {
     look({ name, uid, value }) {
-      const { ready, taints, remembered } = value;
+      const { ready, taints } = value;
       const followed = ready ? taints.filter(({ key }) => !isTransientTaintKey(key)).slice(0, MAX_FOLLOWED) : [];
       if (followed.length === 0) {
         nodes.delete(name);
@@ -36,10 +35,9 @@ export function trackTaintStays(now: () => number = () => performance.now()): Ta
       }
       const known = nodes.get(name);
       const before = known?.uid === uid ? known.since : undefined;
-      const isSettled = settledOn(remembered);
       const since = followed.map((taint) => {
         const text = formatTaint(taint);
-        return [text, before?.get(text) ?? (isSettled(taint) ? Number.NEGATIVE_INFINITY : now())] as const;
+        return [text, before?.get(text) ?? now()] as const;
       });
       nodes.set(name, { uid, since: new Map(since) });
     },
@@ -91,7 +89,7 @@ export function trackTaintArrivals(now: () => number = () => performance.now()):
     find(node, policies, isContested) {
       const guards = guardsOn(node);
       if (guards === undefined) return [];
-      return arrivals(withEstablished(node.value), policies, {
+      return arrivals(node.value, policies, {
         isContested,
         cameUnder(policy, taint) {
           const guard = guards.get(guardOf(policy));

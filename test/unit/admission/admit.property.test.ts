@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import { admit, judge } from '../../../src/admission/admit.ts';
 import type { DesiredDaemonSet } from '../../../src/judge/daemon-set.ts';
 import type { Decision } from '../../../src/judge/decision.ts';
-import { settledOn } from '../../../src/judge/memory.ts';
 import type { DesiredNode } from '../../../src/judge/node-view.ts';
 import { isRequiredTaint, requiredTaints, satisfies } from '../../../src/judge/removal.ts';
 import {
@@ -16,6 +15,7 @@ import {
   valuesOf,
 } from '../../../src/kubernetes/taint.ts';
 import { asDaemonSet, viewDaemonSet } from '../../../src/objects/daemon-set-object.ts';
+import { listedBy } from '../judge/established.ts';
 import { policySet } from '../policy/policies.ts';
 import * as generate from './generators.ts';
 import {
@@ -36,8 +36,8 @@ describe('a Node request, whatever the policies', () => {
   it('is patched into exactly what was decided, and nothing else of it changes', () => {
     fc.assert(
       fc.property(nodeCases, (generated) => {
-        const { request, compiled } = toNodeCase(generated);
-        const { decision, patch } = judge(request, 'mutate', compiled);
+        const { request, compiled, records } = toNodeCase(generated);
+        const { decision, patch } = judge(request, 'mutate', compiled, records);
         const patched = jsonPatch.applyPatch(request.object, [...patch], true, false).newDocument;
         const view = viewOf(patched);
         if (decision.verdict === 'patch') {
@@ -56,8 +56,8 @@ describe('a Node request, whatever the policies', () => {
   it('needs no second patch', () => {
     fc.assert(
       fc.property(nodeCases, (generated) => {
-        const { request, compiled } = toNodeCase(generated);
-        const { object } = admit(request, compiled);
+        const { request, compiled, records } = toNodeCase(generated);
+        const { object } = admit(request, compiled, records);
         expect(judge({ ...request, object }, 'mutate', compiled).patch).toEqual([]);
       }),
       RUNS,
@@ -71,8 +71,13 @@ describe('a Node request, whatever the policies', () => {
         const after = { ...generated.after, restored: undefined };
         const [backed, bare] = (['Native', 'None'] as const).map((backstop) => {
           const all = Object.entries(policies).map(([name, spec]) => [name, { ...spec, backstop }]);
-          const { request, compiled } = toNodeCase({ ...generated, before, after, policies: Object.fromEntries(all) });
-          return admit(request, compiled);
+          const { request, compiled, records } = toNodeCase({
+            ...generated,
+            before,
+            after,
+            policies: Object.fromEntries(all),
+          });
+          return admit(request, compiled, records);
         });
         expect(backed).toEqual(bare);
       }),
@@ -83,8 +88,8 @@ describe('a Node request, whatever the policies', () => {
   it('never ends with two taints of one key and effect', () => {
     fc.assert(
       fc.property(nodeCases, (generated) => {
-        const { request, compiled } = toNodeCase(generated);
-        const { taints } = viewOf(admit(request, compiled).object);
+        const { request, compiled, records } = toNodeCase(generated);
+        const { taints } = viewOf(admit(request, compiled, records).object);
         expect(new Set(taints.map(({ key, effect }) => `${key}:${effect}`)).size).toBe(taints.length);
       }),
       RUNS,
@@ -96,8 +101,8 @@ describe('a Node request, whatever the policies', () => {
     fc.assert(
       fc.property(nodeUpdate, (generated) => {
         const { before, after, user } = generated;
-        const { request, compiled } = toNodeCase(generated);
-        const { taints } = viewOf(admit(request, compiled).object);
+        const { request, compiled, records } = toNodeCase(generated);
+        const { taints } = viewOf(admit(request, compiled, records).object);
         const carries = (list: readonly Taint[]) => (taint: Taint) => list.some((one) => sameTaint(one, taint));
         const kept = after.taints.filter(carries(taints));
         expect(taints.slice(0, kept.length).map(identity)).toEqual(kept.map(identity));
@@ -125,15 +130,15 @@ describe('a Node request, whatever the policies', () => {
     fc.assert(
       fc.property(nodeUpdate, (generated) => {
         const { before, after, user } = generated;
-        const { request, compiled } = toNodeCase(generated);
-        const admission = admit(request, compiled);
+        const { request, compiled, records } = toNodeCase(generated);
+        const admission = admit(request, compiled, records);
         if (admission.verdict === 'denied') return;
         const { taints } = viewOf(admission.object);
         const carried = valuesOf(before.taints);
         const lacking = requiredTaints(after.labels, compiled.taintPolicies).filter(
           (want) => !satisfies(carried, want),
         );
-        const isRemembered = settledOn(before.remembered);
+        const isRemembered = listedBy(before.remembered);
         for (const taint of droppedTaints(taints, before.taints)) {
           for (const policy of compiled.taintPolicies) {
             const selected = policy.selectsNode(before.labels) || policy.selectsNode(after.labels);
@@ -155,8 +160,8 @@ describe('a Node request, whatever the policies', () => {
     fc.assert(
       fc.property(nodeUpdate, (generated) => {
         const { before, after, user } = generated;
-        const { request, compiled } = toNodeCase(generated);
-        const admission = admit(request, compiled);
+        const { request, compiled, records } = toNodeCase(generated);
+        const admission = admit(request, compiled, records);
         const { taints } = viewOf(admission.object);
         for (const policy of compiled.taintPolicies) {
           if (policy.mode === 'Audit' || policy.exempts(user)) continue;
@@ -177,11 +182,11 @@ describe('a Node request, whatever the policies', () => {
   it('that is let through loses a protected taint only to an exemption, the annotation or an Audit policy', () => {
     fc.assert(
       fc.property(nodeUpdate, (generated) => {
-        const { request, compiled } = toNodeCase(generated);
-        const admission = admit(request, compiled);
+        const { request, compiled, records } = toNodeCase(generated);
+        const admission = admit(request, compiled, records);
         if (admission.verdict === 'denied') return;
         const after = viewOf(admission.object);
-        const isSettled = settledOn(generated.before.remembered);
+        const isSettled = listedBy(generated.before.remembered);
         for (const taint of droppedTaints(generated.before.taints, after.taints)) {
           for (const policy of compiled.taintPolicies) {
             const selected = policy.selectsNode(generated.before.labels) || policy.selectsNode(generated.after.labels);
@@ -200,8 +205,8 @@ describe('a Node request, whatever the policies', () => {
   it('is never refused when a node is created', () => {
     fc.assert(
       fc.property(nodeCreation, (generated) => {
-        const { request, compiled } = toNodeCase(generated);
-        expect(admit(request, compiled).verdict).not.toBe('denied');
+        const { request, compiled, records } = toNodeCase(generated);
+        expect(admit(request, compiled, records).verdict).not.toBe('denied');
       }),
       RUNS,
     );

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/admission/admit.ts';
-import { NONE_SETTLED, parseRemembered, readsRecords, settledOn, withEstablished } from '../../../src/judge/memory.ts';
+import { NONE_ESTABLISHED, parseRemembered, readsRecords } from '../../../src/judge/memory.ts';
 import { additionRulings, isAdmitted, isForbidden } from '../../../src/judge/rulings.ts';
 import { droppedTaints, formatTaint, sameTaint, type Taint, withTaints } from '../../../src/kubernetes/taint.ts';
+import { listedBy, withEstablished } from '../judge/established.ts';
 import { type NodeState, nodeCases, nodeCreation, nodeObject, nodeUpdate, toNodeCase, viewOf } from './node-cases.ts';
 
 const RUNS = { numRuns: 1_000 };
@@ -14,21 +15,21 @@ describe('a Node, whatever the policies,', () => {
     fc.assert(
       fc.property(nodeUpdate, (generated) => {
         const { before, after, user } = generated;
-        const { request, compiled } = toNodeCase(generated);
-        const admission = admit(request, compiled);
+        const { request, compiled, records } = toNodeCase(generated);
+        const admission = admit(request, compiled, records);
         if (admission.verdict === 'denied' || user.groups.includes('system:nodes')) return;
         const { taints, remembered } = viewOf(admission.object);
         const binding = compiled.taintPolicies.filter(readsRecords);
         const protects = (taint: Taint, ...nodes: NodeState[]) =>
           binding.some((policy) => policy.protectedBy(taint) && nodes.some(({ labels }) => policy.selectsNode(labels)));
-        const isSettled = settledOn(before.remembered);
+        const isSettled = listedBy(before.remembered);
         const holds = (taint: Taint, settled: (taint: Taint) => boolean, ...nodes: NodeState[]) =>
           binding.some(
             (policy) => policy.heldBy(taint, settled) && nodes.some(({ labels }) => policy.selectsNode(labels)),
           );
         const changes =
           droppedTaints(before.taints, after.taints).some((taint) => holds(taint, isSettled, before, after)) ||
-          droppedTaints(after.taints, before.taints).some((taint) => holds(taint, NONE_SETTLED, after)) ||
+          droppedTaints(after.taints, before.taints).some((taint) => holds(taint, NONE_ESTABLISHED, after)) ||
           admission.violations.some(
             ({ outcome, mode }) => outcome === 'reverted' || (outcome === 'addition-exempt' && mode !== 'Audit'),
           );
@@ -79,8 +80,8 @@ describe('a Node, whatever the policies,', () => {
     const user = { username: 'system:node:n1', groups: ['system:nodes'] };
     fc.assert(
       fc.property(nodeUpdate, (generated) => {
-        const { request, compiled } = toNodeCase({ ...generated, user });
-        expect(admit(request, compiled).patch).toEqual([]);
+        const { request, compiled, records } = toNodeCase({ ...generated, user });
+        expect(admit(request, compiled, records).patch).toEqual([]);
       }),
       RUNS,
     );
@@ -89,8 +90,8 @@ describe('a Node, whatever the policies,', () => {
   it('is not patched with every policy in Audit', () => {
     fc.assert(
       fc.property(nodeCases, (generated) => {
-        const { request, compiled } = toNodeCase(generated, { audit: true });
-        expect(admit(request, compiled).patch).toEqual([]);
+        const { request, compiled, records } = toNodeCase(generated, { audit: true });
+        expect(admit(request, compiled, records).patch).toEqual([]);
       }),
       RUNS,
     );
@@ -99,11 +100,11 @@ describe('a Node, whatever the policies,', () => {
   it('of a new node is remembered: what is protected and carried, whatever the node says', () => {
     fc.assert(
       fc.property(nodeCreation, (generated) => {
-        const { request, compiled } = toNodeCase(generated);
-        const { labels, taints, remembered } = viewOf(admit(request, compiled).object);
+        const { request, compiled, records } = toNodeCase(generated);
+        const { labels, taints, remembered } = viewOf(admit(request, compiled, records).object);
         const binding = compiled.taintPolicies.filter(readsRecords);
         const selecting = binding.filter((policy) => policy.selectsNode(labels));
-        const carried = taints.filter((taint) => selecting.some((policy) => policy.heldBy(taint, NONE_SETTLED)));
+        const carried = taints.filter((taint) => selecting.some((policy) => policy.heldBy(taint, NONE_ESTABLISHED)));
         const memory = carried.length === 0 ? undefined : carried.map(formatTaint).join(', ');
         expect(remembered).toBe(binding.length === 0 ? generated.after.remembered : memory);
       }),

@@ -5,6 +5,7 @@ import { ALLOW_REMOVAL_ANNOTATION, REMOVED_ANNOTATION } from '../../../src/judge
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { asNode, viewNode } from '../../../src/objects/node-object.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import { recordListing } from '../judge/established.ts';
 import { policySet } from '../policy/policies.ts';
 import * as generate from './generators.ts';
 import { nodeRequest } from './requests.ts';
@@ -37,6 +38,7 @@ export function nodeObject({ labels, taints, allowRemoval, remembered, removed, 
     kind: 'Node',
     metadata: {
       name: 'n1',
+      uid: 'u1',
       labels,
       ...(Object.keys(annotations).length > 0 ? { annotations } : {}),
     },
@@ -73,6 +75,8 @@ export const nodeCreation = nodeUpdate.map((update): NodeCase => ({ ...update, b
 export const toNodeCase = ({ before, after, user, policies }: NodeCase, options?: { audit: boolean }) => ({
   request: nodeRequest({ object: nodeObject(after), ...(before ? { oldObject: nodeObject(before) } : {}), user }),
   compiled: policySet({ taint: policies }, options),
+  /** They list what the annotation does, as long as nobody forges that. */
+  records: { recordOf: () => before && recordListing(before.remembered), now: () => 0 },
 });
 
 export const viewOf = (object: unknown) => viewNode(asNode(object, []), '');

@@ -10,7 +10,7 @@ const linesOf = (ready: { status: string; lastTransitionTime: string }, taints: 
     spec: { taints },
     status: { conditions: [{ type: 'Ready', ...ready }] },
   };
-  const facts = { policies: [], audit: false, events: [], notes: [], now: NOW };
+  const facts = { policies: [], audit: false, events: [], notes: [], record: undefined, now: NOW };
   return wordsOfNode(explainedNode(node, 'n1', facts)).sections.flatMap((section) =>
     'lines' in section ? section.lines : [],
   );

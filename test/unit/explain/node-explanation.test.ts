@@ -3,11 +3,11 @@ import { explanationText } from '../../../src/cli/explain.ts';
 import { wordsOfNode } from '../../../src/explain/explained-node.ts';
 import { explainNode } from '../../../src/explain/node-explanation.ts';
 import type { Cell } from '../../../src/explain/sections.ts';
-import { withEstablished } from '../../../src/judge/memory.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import type { TaintPolicy } from '../../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import { withEstablished } from '../judge/established.ts';
 import { nodeOf, rule } from '../judge/node-drifts.ts';
 
 const GPU = { key: 'gpu', value: 'true', effect: 'NoSchedule' } as const;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { contradictions, departuresBySelector } from '../../../src/judge/contradictions.ts';
-import { withEstablished } from '../../../src/judge/memory.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
+import { withEstablished } from './established.ts';
 import { nodeOf } from './node-drifts.ts';
 
 const TAINT = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } as const;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { evictingTaints } from '../../../src/evictions/eviction-pace.ts';
-import { parseRemembered, withEstablished } from '../../../src/judge/memory.ts';
+import { parseRemembered } from '../../../src/judge/memory.ts';
 import { judgeNode } from '../../../src/judge/node.ts';
 import { type Loss, type NodeDrift, nodeDrift } from '../../../src/judge/node-drift.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
@@ -11,6 +11,7 @@ import { isTransientTaintKey } from '../../../src/kubernetes/transient-taints.ts
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import * as generate from '../admission/generators.ts';
 import { policySet } from '../policy/policies.ts';
+import { listedBy, withEstablished } from './established.ts';
 
 const RUNS = { numRuns: 500 };
 
@@ -38,10 +39,13 @@ function always(property: (node: NodeView, policies: PolicySet) => void): void {
   );
 }
 
-/** By its key: taints of some have been there for an hour, of others not at all. */
-const stayedMs = ({ key, value }: Taint) => (key === 'dedicated' ? undefined : value === 'x' ? 0 : 3_600_000);
+/** The records list what the annotation does, and taints of some values. */
+const circumstancesOf = (node: NodeView) => {
+  const isListed = listedBy(node.remembered);
+  return { isRecorded: (taint: Taint) => isListed(taint) || taint.value === 'x' };
+};
 
-const driftOf = (node: NodeView, { taintPolicies }: PolicySet) => nodeDrift(node, taintPolicies, { stayedMs });
+const driftOf = (node: NodeView, { taintPolicies }: PolicySet) => nodeDrift(node, taintPolicies, circumstancesOf(node));
 const repaired = (node: NodeView, policies: PolicySet): NodeView => ({ ...node, ...driftOf(node, policies).desired });
 const isRepaired = ({ hindrance }: Loss) => hindrance === undefined;
 

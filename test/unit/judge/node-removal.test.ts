@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { withEstablished } from '../../../src/judge/memory.ts';
 import { judgeNode } from '../../../src/judge/node.ts';
 import { nodeDrift } from '../../../src/judge/node-drift.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
@@ -8,6 +7,7 @@ import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
+import { withEstablished } from './established.ts';
 import { lossesOf, nodeOf } from './node-drifts.ts';
 import { cpu, DEVELOPER, gpu, KUBELET, other } from './node-updates.ts';
 

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { withEstablished } from '../../../src/judge/memory.ts';
 import {
   MAX_RECORDED_TAINTS,
   type NodeRecord,
@@ -13,6 +12,7 @@ import { formatTaint, identity, type Taint } from '../../../src/kubernetes/taint
 import { recordFields, viewRecord } from '../../../src/objects/node-record.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import { policySet } from '../policy/policies.ts';
+import { withEstablished } from './established.ts';
 
 const HOUR = 3_600_000;
 const RETENTION_MS = 24 * HOUR;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { Phase } from '../../../src/judge/decision.ts';
-import { withEstablished } from '../../../src/judge/memory.ts';
 import { judgeNode } from '../../../src/judge/node.ts';
 import {
   type NodeRecord,
@@ -14,6 +13,7 @@ import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
+import { withEstablished } from './established.ts';
 
 const HOUR = 3_600_000;
 const START = Date.parse('2026-11-22T12:00:00Z');

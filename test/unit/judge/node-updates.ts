@@ -1,5 +1,4 @@
 import type { Decision } from '../../../src/judge/decision.ts';
-import { withEstablished } from '../../../src/judge/memory.ts';
 import { judgeNode } from '../../../src/judge/node.ts';
 import type { DesiredNode } from '../../../src/judge/node-view.ts';
 import type { StringMap } from '../../../src/kubernetes/label-selector.ts';
@@ -8,6 +7,7 @@ import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import { policySet } from '../policy/policies.ts';
+import { withEstablished } from './established.ts';
 
 export const DEVELOPER: Requester = { username: 'dev', groups: ['developers'] };
 export const KUBELET: Requester = { username: 'system:node:n1', groups: ['system:nodes', 'system:authenticated'] };

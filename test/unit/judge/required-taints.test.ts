@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { withEstablished } from '../../../src/judge/memory.ts';
 import { requiredTaintsOn } from '../../../src/judge/required-taints.ts';
 import { policySet } from '../policy/policies.ts';
+import { withEstablished } from './established.ts';
 
 const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' } as const;
 

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { notesOfUnsettled, wildcardNotes, wildcardNotesWithoutLeader } from '../../../src/judge/findings.ts';
-import { withEstablished } from '../../../src/judge/memory.ts';
+import { notesNotEstablished, wildcardNotes, wildcardNotesWithoutLeader } from '../../../src/judge/findings.ts';
 import type { TaintPolicy } from '../../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
+import { withEstablished } from './established.ts';
 import { nodeOf } from './node-drifts.ts';
 import { gpu } from './node-updates.ts';
 
@@ -57,7 +57,7 @@ it.each<[spec: Partial<TaintPolicySpec>, count: number]>([
   expect(wildcardNotesWithoutLeader(policyOf(spec))).toHaveLength(count);
 });
 
-it('says of an update which taints go only because they have not settled', () => {
+it('says of an update which taints go only because they are not established', () => {
   const other = { key: 'other', effect: 'NoSchedule' };
   const { taintPolicies } = policySet({
     taint: {
@@ -67,9 +67,9 @@ it('says of an update which taints go only because they have not settled', () =>
   });
   const b = { key: 'b', effect: 'NoSchedule' };
   const notes = (remembered?: string) =>
-    notesOfUnsettled(withEstablished(nodeOf([gpu, other, b], { remembered })), nodeOf([]), taintPolicies);
+    notesNotEstablished(withEstablished(nodeOf([gpu, other, b], { remembered })), nodeOf([]), taintPolicies);
   const note = (text: string) =>
-    `taint ${text} may be removed: TaintPolicy all (spec.taints[0]) protects it once taintkeeper.dev/remembered lists it`;
+    `taint ${text} may be removed: TaintPolicy all (spec.taints[0]) protects it only once the NodeTaintRecord of the node lists it`;
   expect(notes('b:NoSchedule')).toEqual([note('dedicated=gpu:NoSchedule')]);
   expect(notes('b:NoSchedule, dedicated=gpu:NoSchedule')).toEqual([]);
 });

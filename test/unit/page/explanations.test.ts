@@ -59,7 +59,11 @@ function explaining({ objects = {}, policies = [], nodes, contested = false, aud
   };
   const cluster = () => survey && { survey, policies: [], compiled: compilePolicies([]) };
   return createExplanations(
-    pageSources({ audit, cluster, objects: { policies: () => policies, read: read ?? readObject } }),
+    pageSources({
+      audit,
+      cluster,
+      objects: { policies: () => policies, recordOf: () => undefined, read: read ?? readObject },
+    }),
   );
 }
 

@@ -6,6 +6,7 @@ import type { NodeNote } from '../../../src/page/state.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import { recordIn } from '../judge/established.ts';
 
 const GPU: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const CPU: Taint = { ...GPU, value: 'cpu' };
@@ -22,7 +23,12 @@ function mapOf(
   audit = false,
 ) {
   const policies = Object.entries(specs).map(([name, spec]): Policy => ({ kind: 'TaintPolicy', name, spec }));
-  return nodeMap({ nodes, compiled: compilePolicies(policies, { audit }).taintPolicies, isContested });
+  return nodeMap({
+    nodes,
+    compiled: compilePolicies(policies, { audit }).taintPolicies,
+    isContested,
+    recordOf: recordIn(nodes),
+  });
 }
 
 const PRESENT: TaintPolicySpec = {

@@ -34,7 +34,14 @@ function rig(
   const survey: { own?: object } = {};
   const policies = () => policySet({ taint: others });
   const service = { namespace: 'kube-system', name: 'taintkeeper', port: 443 };
-  const advise = policyAdvice({ client, service, survey: () => survey.own as never, policies, log });
+  const advise = policyAdvice({
+    client,
+    service,
+    survey: () => survey.own as never,
+    policies,
+    recordOf: () => undefined,
+    log,
+  });
   return {
     asked,
     survey,

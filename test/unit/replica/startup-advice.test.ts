@@ -57,7 +57,14 @@ function rig(objects: Readonly<Record<string, object>>, others: Readonly<Record<
   } as unknown as ApiClient;
   const { log, lines } = captureLog();
   const policies = () => policySet({ taint: others });
-  const advise = policyAdvice({ client, service: SERVICE, survey: () => undefined, policies, log });
+  const advise = policyAdvice({
+    client,
+    service: SERVICE,
+    survey: () => undefined,
+    recordOf: () => undefined,
+    policies,
+    log,
+  });
   return {
     asked,
     messages: () => lines().map(({ msg }) => msg),

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { formatTaint } from '../../../../src/kubernetes/taint.ts';
+import { recordListing } from '../../judge/established.ts';
 import { rule } from '../../judge/node-drifts.ts';
 import { nodeEntry } from './node-entries.ts';
 import { startRepair } from './repaired-nodes.ts';
@@ -56,7 +57,8 @@ describe('a taint that only a wildcard means', () => {
   it('is written once more, at once, when somebody takes the memory away', async () => {
     const entry = nodeEntry('n1', [gpu]);
     const known = { ...entry, value: { ...entry.value, remembered: GPU } };
-    const { writes, change } = startRepair(everything, [known]);
+    const stored = { n1: { ...recordListing(GPU), uid: entry.uid } };
+    const { writes, change } = startRepair(everything, [known], { stored });
     await vi.advanceTimersByTimeAsync(0);
     change('n1', { remembered: undefined });
     await vi.advanceTimersByTimeAsync(0);
@@ -78,7 +80,7 @@ describe('a taint that only a wildcard means', () => {
   });
 });
 
-it('a node with more taints than its memory holds: the policy says which are not protected, until there is room', async () => {
+it('a node with more taints than its record lists: the policy names it, until there is room', async () => {
   const many = Array.from({ length: 66 }, (_, index): Taint => ({ key: `k-${index}`, effect: 'NoSchedule' }));
   const { repair, change } = startRepair(everything, [nodeEntry('n1', many)]);
   await vi.advanceTimersByTimeAsync(SETTLE_MS);
@@ -86,9 +88,8 @@ it('a node with more taints than its memory holds: the policy says which are not
     {
       kind: 'TaintPolicy',
       policy: 'p',
-      reason: 'MemoryFull',
-      message:
-        'taints that do not fit into taintkeeper.dev/remembered are not protected by a key with "*": 2 of node n1 (k-64:NoSchedule, k-65:NoSchedule)',
+      reason: 'NodeRecordFull',
+      message: 'a key with "*" protects at most 64 taints of a node, and these carry more: n1',
     },
   ]);
   change('n1', { taints: many.slice(0, 64) });

@@ -1,0 +1,65 @@
+import { type Machine, sameMachine } from '../kubernetes/machine.ts';
+import { formatTaint, type Taint } from '../kubernetes/taint.ts';
+import { policiesFor, selectingPolicies } from '../policy/policy-index.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { oncePer } from '../runtime/once-per.ts';
+import { NONE_ESTABLISHED } from './memory.ts';
+import type { NodeRecord } from './node-return.ts';
+import type { EstablishedView, NodeView } from './node-view.ts';
+
+/**
+ * Which taints of a Node are established: those that its NodeTaintRecord lists. Only the leader writes records. An annotation would not do:
+ * users who may patch nodes, or their status, could write it.
+ *
+ * @param uid of the Node: the record of an earlier one of that name says nothing of it
+ */
+export function establishedIn(record: NodeRecord | undefined, uid: string | undefined): EstablishedView['established'] {
+  return record === undefined || record.uid !== uid ? NONE_ESTABLISHED : listedIn(record);
+}
+
+function listedIn({ taints }: NodeRecord): (taint: Taint) => boolean {
+  const listed = new Set(taints.map(formatTaint));
+  return (taint) => listed.has(formatTaint(taint));
+}
+
+/** Which taints of a Node are established by now. */
+export interface Establishment {
+  /** Whether the record lists the taint, or is to list it: the Node has carried it for long enough. */
+  readonly established: EstablishedView['established'];
+  /** In how many milliseconds the next taint is; undefined for none. */
+  readonly nextInMs: number | undefined;
+}
+
+/**
+ * A key with a wildcard protects a taint once a Ready node has carried it for as long as one of the policies says that mean it by a wildcard:
+ * what comes and goes while a node starts has gone by then. What an earlier Node on the same machine is recorded to have carried need not wait.
+ *
+ * @param record of the name of the Node
+ * @param stayedMs for how long the Node has carried the taint, as far as it was seen; undefined for a taint that it does not carry
+ */
+export function establishment(
+  node: Pick<NodeView, 'labels' | 'taints'> & { readonly uid: string; readonly machine: Machine },
+  record: NodeRecord | undefined,
+  policies: readonly CompiledTaintPolicy[],
+  stayedMs: (taint: Taint) => number | undefined,
+): Establishment {
+  const isOfNode = record !== undefined && (record.uid === node.uid || sameMachine(record.machine, node.machine));
+  const isListed = isOfNode ? listedIn(record) : NONE_ESTABLISHED;
+  const waiting = selectingPolicies(policies, node.labels).filter(
+    ({ declared, settleMs }) => declared !== 'Audit' && settleMs > 0,
+  );
+  if (waiting.length === 0) return { established: isListed, nextInMs: undefined };
+  const leftMs = (taint: Taint): number | undefined => {
+    const stayed = stayedMs(taint);
+    if (stayed === undefined) return undefined;
+    const meaning = policiesFor(waiting, taint.key).filter((policy) => policy.protectedBy(taint) !== undefined);
+    return meaning.length === 0 ? undefined : Math.min(...meaning.map(({ settleMs }) => settleMs)) - stayed;
+  };
+  const left = node.taints.filter((taint) => !isListed(taint)).flatMap((taint) => leftMs(taint) ?? []);
+  const times = left.filter((ms) => ms > 0);
+  return {
+    // Each policy asks, and the answer takes a look at each policy.
+    established: oncePer((taint: Taint) => isListed(taint) || (leftMs(taint) ?? 1) <= 0),
+    nextInMs: times.length === 0 ? undefined : Math.min(...times),
+  };
+}

@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest';
+import { establishedIn, establishment } from '../../../src/judge/establishment.ts';
+import { nodeDrift } from '../../../src/judge/node-drift.ts';
+import type { NodeRecord } from '../../../src/judge/node-return.ts';
+import type { Machine } from '../../../src/kubernetes/machine.ts';
+import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
+import { policySet } from '../policy/policies.ts';
+import { nodeOf, type Policies, rule } from './node-drifts.ts';
+import { gpu, judgeUpdate, outcomes, policyOf } from './node-updates.ts';
+
+const STARTING: readonly Taint[] = [
+  { key: 'node.gardener.cloud/critical-components-not-ready', effect: 'NoSchedule' },
+  { key: 'UpdateInProgress', effect: 'PreferNoSchedule' },
+  { key: 'skyhook.nvidia.com', value: 'runtime-required', effect: 'NoSchedule' },
+  { key: 'odigos.io/needs-init', effect: 'NoSchedule' },
+  // No list has it.
+  { key: 'boot.example.com/preparing', value: 'yes', effect: 'NoExecute' },
+];
+
+describe.each(['Deny', 'Restore'] as const)('a node that starts under a wildcard in mode %s', (mode) => {
+  const policies = policyOf(mode, [{ key: '*', restrict: ['Removal'] }]);
+
+  it.each(STARTING)('becomes usable: its operator takes $key off', (taint) => {
+    const update = { before: [gpu, taint], after: [gpu], oldRemembered: 'dedicated=gpu:NoSchedule' };
+    expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(judgeUpdate(policies, 'validate', update)).toMatchObject({ verdict: 'allow', violations: [] });
+  });
+
+  it('keeps what its memory has', () => {
+    const update = { before: [gpu], after: [], oldRemembered: formatTaint(gpu) };
+    const phase = mode === 'Deny' ? 'validate' : 'mutate';
+    expect(outcomes(judgeUpdate(policies, phase, update))).toEqual([
+      `p ${mode === 'Deny' ? 'denied' : 'restored'} dedicated=gpu:NoSchedule`,
+    ]);
+  });
+
+  it('keeps it though the same request takes the memory away', () => {
+    const update = { before: [gpu], after: [], oldRemembered: formatTaint(gpu), newRemembered: '' };
+    expect(judgeUpdate(policies, 'validate', update).verdict).toBe('deny');
+  });
+
+  it('does not have a new taint written into its memory by whoever sets it', () => {
+    expect(judgeUpdate(policies, 'mutate', { before: [], after: [gpu] }).verdict).toBe('allow');
+  });
+
+  it('keeps what an exact key names, at once', () => {
+    const exact = policyOf(mode, [
+      { key: '*', restrict: ['Removal'] },
+      { key: 'dedicated', restrict: ['Removal'] },
+    ]);
+    expect(judgeUpdate(exact, 'validate', { before: [gpu], after: [] }).verdict).toBe('deny');
+  });
+
+  it('keeps everything at once with settleSeconds: 0', () => {
+    const atOnce = policyOf(mode, [{ key: '*', restrict: ['Removal'] }], { settleSeconds: 0 });
+    expect(judgeUpdate(atOnce, 'validate', { before: [gpu], after: [] }).verdict).toBe('deny');
+  });
+});
+
+it('a memory that goes in the same request comes back with what Restore puts back', () => {
+  const policies = policyOf('Restore', [{ key: '*', restrict: ['Removal'] }]);
+  const update = { before: [gpu], after: [], oldRemembered: formatTaint(gpu), newRemembered: '' };
+  expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({ desired: { remembered: formatTaint(gpu) } });
+});
+
+it('a value that takes the place of a released one begins anew', () => {
+  const policies = policyOf('Restore', [{ key: '*', restrict: ['Removal'] }]);
+  const update = {
+    ...{ before: [gpu], after: [{ ...gpu, value: 'cpu' }], oldRemembered: formatTaint(gpu) },
+    ...{ oldAllowRemoval: formatTaint(gpu), newRelease: formatTaint(gpu) },
+  };
+  expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({ desired: { remembered: undefined } });
+});
+
+it('an Audit policy reports what a wildcard means without waiting', () => {
+  const audit = policyOf('Audit', [{ key: '*', restrict: ['Removal'] }]);
+  expect(outcomes(judgeUpdate(audit, 'validate', { before: [gpu], after: [] }))).toEqual([
+    'p audited dedicated=gpu:NoSchedule',
+  ]);
+});
+
+const MACHINE: Machine = { systemUUID: 'ec2-1', providerID: '' };
+const recordOf = (...taints: readonly Taint[]): NodeRecord => ({
+  uid: 'u1',
+  machine: MACHINE,
+  taints: taints.map((taint) => ({ ...taint, value: taint.value ?? '', policies: ['p'] })),
+});
+
+describe('a record', () => {
+  it.each<[why: string, record: NodeRecord | undefined, uid: string | undefined, listed: boolean]>([
+    ['none', undefined, 'u1', false],
+    ['the taint', recordOf(gpu), 'u1', true],
+    ['another value', recordOf({ ...gpu, value: 'cpu' }), 'u1', false],
+    ['no value', recordOf({ ...gpu, value: '' }), 'u1', false],
+    ['another effect', recordOf({ ...gpu, effect: 'NoExecute' }), 'u1', false],
+    ['the taint, of an earlier node', recordOf(gpu), 'u2', false],
+    ['the taint, and the uid is not known', recordOf(gpu), undefined, false],
+  ])('of %s: %#', (_why, record, uid, listed) => {
+    expect(establishedIn(record, uid)(gpu)).toBe(listed);
+  });
+});
+
+describe('the leader', () => {
+  const wildcard = (more: object = {}, key = '*') => rule('Restore', { key, restrict: ['Removal'], ...more });
+  const settling = (seconds: number, key = '*') =>
+    rule('Restore', { key, restrict: ['Removal'] }, { settleSeconds: seconds });
+  const establishedAfter = (
+    stayedMs: number | undefined,
+    {
+      policies = { p: wildcard() },
+      record,
+      uid = 'u1',
+      machine = MACHINE,
+      audit = false,
+    }: {
+      policies?: Policies;
+      record?: NodeRecord;
+      uid?: string;
+      machine?: Machine;
+      audit?: boolean;
+    } = {},
+  ) => {
+    const node = { labels: {}, taints: [gpu], uid, machine };
+    const { taintPolicies } = policySet({ taint: policies }, { audit });
+    const { established, nextInMs } = establishment(node, record, taintPolicies, () => stayedMs);
+    return { established: established(gpu), nextInMs };
+  };
+
+  it.each<
+    [why: string, stayedMs: number | undefined, seconds: number | undefined, established: boolean, left?: number]
+  >([
+    ['not while the node is not Ready', undefined, undefined, false],
+    ['not before ten minutes', 599_999, undefined, false, 1],
+    ['after ten minutes', 600_000, undefined, true],
+    ['after as long as the policy says', 30_000, 30, true],
+    ['not before', 29_000, 30, false, 1_000],
+  ])('establishes a taint: %s', (_why, stayedMs, seconds, established, nextInMs) => {
+    const policies = { p: seconds === undefined ? wildcard() : settling(seconds) };
+    expect(establishedAfter(stayedMs, { policies })).toEqual({ established, nextInMs });
+  });
+
+  it('goes by the shortest of the policies that mean the taint', () => {
+    const policies = { a: settling(60), b: settling(10, 'dedi*'), c: settling(1, 'other*') };
+    expect(establishedAfter(4_000, { policies })).toEqual({ established: false, nextInMs: 6_000 });
+  });
+
+  it('takes as established what the record lists, however short it has seen it', () => {
+    expect(establishedAfter(0, { record: recordOf(gpu) })).toEqual({ established: true, nextInMs: undefined });
+  });
+
+  it('takes what an earlier node carried on the same machine, and not on another one', () => {
+    const record = recordOf(gpu);
+    expect(establishedAfter(0, { record, uid: 'u2' }).established).toBe(true);
+    const machine = { ...MACHINE, systemUUID: 'ec2-2' };
+    expect(establishedAfter(0, { record, uid: 'u2', machine })).toEqual({ established: false, nextInMs: 600_000 });
+  });
+
+  it('waits with --audit as well: what is recorded meanwhile is protected as soon as that ends', () => {
+    expect(establishedAfter(0, { audit: true })).toEqual({ established: false, nextInMs: 600_000 });
+  });
+
+  it('puts back what is established and was lost, and keeps it in the annotation', () => {
+    const { taintPolicies } = policySet({ taint: { p: wildcard() } });
+    const isRecorded = () => true;
+    const drift = nodeDrift(nodeOf([], { remembered: formatTaint(gpu) }), taintPolicies, { isRecorded });
+    expect(drift.desired).toMatchObject({ taints: [gpu], remembered: formatTaint(gpu) });
+  });
+
+  it('writes into the annotation what is established, and nothing else', () => {
+    const { taintPolicies } = policySet({ taint: { p: wildcard() } });
+    const rememberedWhen = (isRecorded: boolean | undefined) =>
+      nodeDrift(nodeOf([gpu]), taintPolicies, { isRecorded: () => isRecorded }).desired?.remembered;
+    expect([true, false, undefined].map(rememberedWhen)).toEqual([formatTaint(gpu), undefined, undefined]);
+  });
+
+  it('leaves a value in the annotation that the node has lost, whatever it carries instead', () => {
+    const { taintPolicies } = policySet({ taint: { p: wildcard() } });
+    const node = nodeOf([{ ...gpu, value: 'cpu' }], { remembered: formatTaint(gpu) });
+    const drift = nodeDrift(node, taintPolicies, { isRecorded: () => true });
+    expect(drift).toMatchObject({ desired: undefined, losses: [{ taint: gpu, hindrance: 'held' }] });
+  });
+});
