@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { developer } from '../control-plane/users.ts';
@@ -10,8 +9,9 @@ import { GPU, kubectl, taintsOf } from './nodes.ts';
 import { copyTaints, type StaleCopies, type StaleWrites, startStaleWriter } from './stale-writer.ts';
 
 const NAMES = Array.from({ length: 50 }, (_, index) => `n${index}`);
-/** Ten rounds of the writer: each node is written both before and after it is tainted. */
-const ATTACK_MS = 10_000;
+/** So many nodes are tainted in each round of the writer: it writes each node both before and after it is tainted. */
+const NODES_A_ROUND = 10;
+const ROUND_TIMEOUT_MS = 30_000;
 const GPU_TEXT = 'dedicated=gpu:NoSchedule';
 const TEAM_TEXT = 'own.example.com/team=red:NoSchedule';
 const LATE_TEXT = 'own.example.com/late:NoSchedule';
@@ -45,12 +45,14 @@ describeWithControlPlane(
     /** An admin taints one node after the other, all through the attack; `half` is done in the middle of it. */
     async function attack(taint: string, half: () => Promise<void>): Promise<StaleWrites> {
       const writer = startStaleWriter(cp(), copies);
-      const began = performance.now();
       for (const [index, name] of NAMES.entries()) {
+        await waitUntil(() => writer.rounds() > Math.floor(index / NODES_A_ROUND) || undefined, {
+          timeoutMs: ROUND_TIMEOUT_MS,
+          otherwise: () => `the writer has written every node ${writer.rounds()} times`,
+        });
         const { error } = await kubectl(cp(), developer, ['taint', 'node', name, taint]);
         expect(error).toBe('');
         if (index === NAMES.length / 2) await half();
-        await delay(Math.max(0, began + ((index + 1) / NAMES.length) * ATTACK_MS - performance.now()));
       }
       const writes = await writer.stop();
       await nodes.caughtUp();

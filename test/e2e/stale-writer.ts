@@ -22,6 +22,8 @@ export interface StaleWrites {
 }
 
 export interface StaleWriter {
+  /** How often it has written every node. */
+  rounds(): number;
   /** Ends after one more write to each node, which changes it: its mark is another one than in the round before. */
   stop(): Promise<StaleWrites>;
 }
@@ -71,6 +73,7 @@ export function startStaleWriter(cp: ControlPlane, copies: StaleCopies): StaleWr
     while (!stopped) await writeAll();
   })();
   return {
+    rounds: () => round,
     async stop() {
       stopped = true;
       await working;
