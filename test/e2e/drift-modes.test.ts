@@ -63,13 +63,10 @@ describeWithControlPlane('a policy whose mode changes back and forth', {}, (cp) 
   }
 
   it('writes no node', async () => {
-    const before = writesOf(cp()).length;
+    const since = Date.now();
     await setMode('Audit');
-    const toAudit = writesOf(cp()).length - before;
     await setMode('Deny');
-    const inAll = writesOf(cp()).length - before;
-    process.stderr.write(`${NAMES.length} nodes, Deny to Audit: ${toAudit} writes, and back: ${inAll - toAudit}\n`);
-    expect(inAll).toBe(0);
+    expect(writesOf(cp(), since)).toEqual([]);
   });
 
   it('lets a taint go for good that goes in Audit', async () => {

@@ -159,9 +159,16 @@ export async function waitUntilRestored(cp: ControlPlane, name: string, key: str
   );
 }
 
-/** What taintkeeper has tried to write to nodes outside of requests, each as `NAME STATUS`, in the order of the audit log. */
-export function writesOf(cp: ControlPlane): string[] {
-  return ownWrites(cp).map(({ objectRef, responseStatus }) => `${objectRef?.name} ${responseStatus?.code}`);
+/**
+ * What taintkeeper has tried to write to nodes outside of requests, each as `NAME STATUS`, in the order of the audit log.
+ *
+ * @param since leaves out requests that the API server got earlier, in milliseconds since the epoch. The API server logs a request after a
+ * watch has shown its effect: a count of events does not tell earlier requests from later ones
+ */
+export function writesOf(cp: ControlPlane, since = 0): string[] {
+  return ownWrites(cp)
+    .filter(({ requestReceivedTimestamp }) => Date.parse(requestReceivedTimestamp) >= since)
+    .map(({ objectRef, responseStatus }) => `${objectRef?.name} ${responseStatus?.code}`);
 }
 
 /** Those writes that are of taints, by their nodes. */
