@@ -1,3 +1,4 @@
+import type { Operation } from 'fast-json-patch';
 import { onTestFinished, vi } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
@@ -7,7 +8,7 @@ import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects
 import { evictionTurns } from '../../../../src/controllers/nodes/eviction-turns.ts';
 import { type NodeRepairContext, startNodeRepair } from '../../../../src/controllers/nodes/node-repair.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
-import type { ClusterNode } from '../../../../src/controllers/sources.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../../../../src/controllers/sources.ts';
 import { DEFAULT_EVICTION_RATE } from '../../../../src/evictions/eviction-pace.ts';
 import { REMEMBERED_ANNOTATION } from '../../../../src/judge/memory.ts';
 import type { NodeRecord } from '../../../../src/judge/node-return.ts';
@@ -55,6 +56,9 @@ export function startRepair(
     /** The NodeTaintRecords. */
     readonly stored?: Readonly<Record<string, NodeRecord>>;
     readonly now?: () => Date;
+    readonly daemonSets?: readonly Entry<ClusterDaemonSet>[];
+    /** The leader is killed after so many writes: requests fail from then on. */
+    readonly killedAfter?: number;
   } = {},
 ) {
   const {
@@ -63,6 +67,8 @@ export function startRepair(
     isComplete = () => true,
     synced = Promise.resolve(),
     now = () => new Date(),
+    daemonSets = [],
+    killedAfter = Infinity,
   } = options;
   const cluster = new Map(nodes.map((node) => [node.name, node]));
   const writes: { readonly name: string; readonly patch: NodePatch }[] = [];
@@ -77,6 +83,10 @@ export function startRepair(
   const stopping = new AbortController();
   /** Does what somebody else does before the write arrives; what it throws is the answer. */
   const beforeWrite = vi.fn((_name: string) => {});
+  const daemonSetChanges = createSubject<Change<ClusterDaemonSet>>();
+  /** What has a record of its own in the API server's log: `METHOD PATH`, in that order. */
+  const requests: string[] = [];
+  let written = 0;
   let versions = 1;
   let compiled = policySet({ taint: policies }, { audit });
 
@@ -86,35 +96,65 @@ export function startRepair(
   const records = recordsApi(options.stored);
   const client: Pick<ApiClient, 'request' | 'now'> = {
     now,
-    async request<T>(method: string, path: string, { body }: { body?: unknown } = {}) {
-      const name = path.replace('/api/v1/nodes/', '');
-      const refuse = (status: number, reason: string) => new ApiError(method, path, status, reason, '');
-      if (path === '/api/v1/pods') {
-        if (pods instanceof ApiError) throw pods;
-        return { metadata: { resourceVersion: '1' }, items: pods } as T;
-      }
-      if (path.includes(`/${NODE_RECORDS}`)) return records.answer(method, path, body) as T;
-      if (method === 'GET') return { metadata: { name, managedFields: FOREIGN_FIELDS } } as T;
-      const patch = body as NodePatch;
-      writes.push({ name, patch });
-      beforeWrite(name);
-      const node = cluster.get(name);
-      if (!node) throw refuse(404, 'NotFound');
-      if (node.resourceVersion !== patch.metadata.resourceVersion) throw refuse(409, 'Conflict');
-      const {
-        [ALLOW_REMOVAL_ANNOTATION]: allowRemoval,
-        [REMEMBERED_ANNOTATION]: remembered,
-        [RESTORED_ANNOTATION]: restored,
-      } = patch.metadata.annotations;
-      change(name, {
-        ...(patch.spec ? { taints: patch.spec.taints } : {}),
-        ...(allowRemoval === undefined ? {} : { allowRemoval: allowRemoval ?? undefined }),
-        ...(remembered === undefined ? {} : { remembered: remembered ?? undefined }),
-        ...(restored === undefined ? {} : { restored: restored ?? undefined }),
-      });
-      return undefined as T;
+    async request<T>(method: string, path: string, sent: { body?: unknown } = {}) {
+      if (written >= killedAfter) throw new Error('killed');
+      requests.push(`${method} ${path}`);
+      const answer = await answerTo<T>(method, path, sent);
+      if (method !== 'GET' && ++written >= killedAfter) throw new Error('killed');
+      return answer;
     },
   };
+
+  async function answerTo<T>(method: string, path: string, { body }: { body?: unknown }): Promise<T> {
+    const name = path.replace('/api/v1/nodes/', '');
+    const refuse = (status: number, reason: string) => new ApiError(method, path, status, reason, '');
+    if (path === '/api/v1/pods') {
+      if (pods instanceof ApiError) throw pods;
+      return { metadata: { resourceVersion: '1' }, items: pods } as T;
+    }
+    if (path.includes(`/${NODE_RECORDS}`)) return records.answer(method, path, body) as T;
+    if (method === 'GET' || Array.isArray(body)) {
+      if (method === 'PATCH') beforeWrite(name);
+      const found = cluster.get(name);
+      if (!found) throw refuse(404, 'NotFound');
+      if (method === 'PATCH') patchTaints(found, body as Operation[], () => refuse(422, 'Invalid'));
+      const { uid, resourceVersion, value } = cluster.get(name) ?? found;
+      return {
+        metadata: { name, uid, resourceVersion, managedFields: FOREIGN_FIELDS },
+        spec: { taints: value.taints },
+      } as T;
+    }
+    const patch = body as NodePatch;
+    writes.push({ name, patch });
+    beforeWrite(name);
+    const node = cluster.get(name);
+    if (!node) throw refuse(404, 'NotFound');
+    if (node.resourceVersion !== patch.metadata.resourceVersion) throw refuse(409, 'Conflict');
+    const {
+      [ALLOW_REMOVAL_ANNOTATION]: allowRemoval,
+      [REMEMBERED_ANNOTATION]: remembered,
+      [RESTORED_ANNOTATION]: restored,
+    } = patch.metadata.annotations;
+    change(name, {
+      ...(patch.spec ? { taints: patch.spec.taints } : {}),
+      ...(allowRemoval === undefined ? {} : { allowRemoval: allowRemoval ?? undefined }),
+      ...(remembered === undefined ? {} : { remembered: remembered ?? undefined }),
+      ...(restored === undefined ? {} : { restored: restored ?? undefined }),
+    });
+    return undefined as T;
+  }
+
+  /** The JSON patches that are sent test the resourceVersion, and replace the taints. */
+  function patchTaints(
+    { name, resourceVersion }: Entry<ClusterNode>,
+    patch: readonly Operation[],
+    refusal: () => Error,
+  ) {
+    for (const operation of patch) {
+      if (operation.op === 'test' && operation.value !== resourceVersion) throw refusal();
+      if (operation.op === 'add') change(name, { taints: operation.value });
+    }
+  }
 
   /** Writes the node as somebody else does; the watch tells of it. */
   function change(name: string, value: Partial<ClusterNode>): void {
@@ -153,7 +193,11 @@ export function startRepair(
     },
     synced,
     nodes: watched,
-    daemonSets: { get: () => undefined, entries: () => [].values(), changes: createSubject() },
+    daemonSets: {
+      get: (name, namespace) => daemonSets.find((one) => one.name === name && one.namespace === namespace),
+      entries: () => daemonSets.values(),
+      changes: daemonSetChanges,
+    },
     service: { namespace: 'kube-system', name: 'taintkeeper', port: 443 },
     rights: { permits: () => true, changes: createSubject() },
     policies: {
@@ -212,7 +256,10 @@ export function startRepair(
     },
     setPods(next: typeof pods) {
       pods = next;
+      for (const entry of daemonSets) daemonSetChanges.next({ type: 'modified', entry, previous: entry });
     },
+    requests,
+    isKilled: () => written >= killedAfter,
     taintsOf: (name: string) => cluster.get(name)?.value.taints,
     events,
     /** What was said of policies, in that order. */
