@@ -6,7 +6,7 @@ import { getRecord } from '../cluster/node-records.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { projectDaemonSet, projectNode } from '../controllers/sources.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
-import { type KnownDaemonSet, unreadyDaemonSets } from '../coverage/daemon-readiness.ts';
+import { type KnownDaemonSet, startupBlockers } from '../coverage/daemon-readiness.ts';
 import { runsInAudit } from '../doctor/checks/policies.ts';
 import { type ExplainedDaemon, explainedDaemonSet, explainedPod, type Place } from '../explain/explained-daemon.ts';
 import { type ExplainedNode, explainedNode } from '../explain/explained-node.ts';
@@ -67,7 +67,7 @@ async function readWaiting(
       daemonSets.set(daemonSetName(one), await readDaemonSet(client, one));
     }
     const texts = requirements.map((requirement) => {
-      const blockers = unreadyDaemonSets(requirement.daemonSets, { ...node, createdAt }, pods, (one) =>
+      const blockers = startupBlockers(requirement.daemonSets, { ...node, createdAt }, pods, (one) =>
         daemonSets.get(daemonSetName(one)),
       );
       return blockers.length === 0

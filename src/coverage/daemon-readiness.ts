@@ -24,15 +24,22 @@ export interface WaitingNode extends SchedulingNode {
 }
 
 /**
- * What keeps DaemonSets from being ready on a node, one text for each that is not. One is ready if it has a Ready pod there that is not
+ * Until Karpenter has registered a node, it carries this taint. In the update that removes it, Karpenter adds `startupTaints` again
+ * (pkg/controllers/nodeclaim/lifecycle/registration.go), also those that were removed before.
+ */
+const UNREGISTERED = 'karpenter.sh/unregistered';
+
+/**
+ * What keeps a startup taint on a node, one text for each DaemonSet that is not ready. One is ready if it has a Ready pod there that is not
  * being deleted and was created after the Node, of any revision. Pods of an earlier Node of the same name do not count.
  */
-export function unreadyDaemonSets(
+export function startupBlockers(
   wanted: readonly ReadyDaemonSet[],
   node: WaitingNode,
   pods: readonly DaemonPodOnNode[],
   daemonSetOf: (wanted: ReadyDaemonSet) => KnownDaemonSet | undefined,
 ): string[] {
+  if (node.taints.some(({ key }) => key === UNREGISTERED)) return ['Karpenter: it has not registered the node'];
   return wanted.flatMap((one) => {
     const problem = problemOf(daemonSetOf(one), node, pods);
     return problem === undefined ? [] : `DaemonSet ${one.namespace}/${one.name}: ${problem}`;

@@ -5,7 +5,7 @@ import { listDaemonPodsOn } from '../../cluster/node-pods.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { listReplicas } from '../../cluster/replica-pods.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import { type DaemonPodOnNode, unreadyDaemonSets } from '../../coverage/daemon-readiness.ts';
+import { type DaemonPodOnNode, startupBlockers } from '../../coverage/daemon-readiness.ts';
 import type { ReplicaPod } from '../../coverage/placement.ts';
 import { startupFaults } from '../../judge/startup-faults.ts';
 import {
@@ -133,7 +133,7 @@ export function startStartupProgress(
       progress: known.progress,
       requirements,
       blockers: ({ daemonSets: wanted }) =>
-        pods && unreadyDaemonSets(wanted, node, pods, (one) => daemonSets.get(one.name, one.namespace)),
+        pods && startupBlockers(wanted, node, pods, (one) => daemonSets.get(one.name, one.namespace)),
       unrequiredForMs: (one) => unrequiredForMs(found, identity(one)),
       now: client.now().getTime(),
     });

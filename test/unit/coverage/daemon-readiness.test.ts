@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type DaemonPodOnNode, unreadyDaemonSets } from '../../../src/coverage/daemon-readiness.ts';
+import { type DaemonPodOnNode, startupBlockers } from '../../../src/coverage/daemon-readiness.ts';
 
 const CREATED = Date.parse('2026-11-22T12:00:00Z');
 const TAINT = { key: 'example.com/network', effect: 'NoSchedule' };
@@ -25,7 +25,7 @@ function problems(pods: readonly DaemonPodOnNode[], more: object = {}, labels: R
     ...more,
   };
   const node = { name: 'n', labels, taints: [TAINT], createdAt: CREATED };
-  return unreadyDaemonSets([CILIUM], node, pods, () => ({ uid: 'cilium-uid', value }));
+  return startupBlockers([CILIUM], node, pods, () => ({ uid: 'cilium-uid', value }));
 }
 
 const NAME = 'DaemonSet kube-system/cilium';
@@ -46,9 +46,15 @@ describe('a DaemonSet on a node', () => {
     expect(problems(pods)).toEqual([`${NAME}: ${problem}`]);
   });
 
+  it('does not count before Karpenter has registered the node, because it adds startup taints again until then', () => {
+    const unregistered = { key: 'karpenter.sh/unregistered', effect: 'NoExecute' };
+    const node = { name: 'n', labels: {}, taints: [TAINT, unregistered], createdAt: CREATED };
+    expect(startupBlockers([], node, [], () => undefined)).toEqual(['Karpenter: it has not registered the node']);
+  });
+
   it('is not ready if it does not exist, or is being deleted', () => {
     const node = { name: 'n', labels: {}, taints: [], createdAt: CREATED };
-    expect(unreadyDaemonSets([CILIUM], node, [pod()], () => undefined)).toEqual([`${NAME}: it does not exist`]);
+    expect(startupBlockers([CILIUM], node, [pod()], () => undefined)).toEqual([`${NAME}: it does not exist`]);
     expect(problems([pod()], { deleting: true })).toEqual([`${NAME}: it is being deleted`]);
   });
 
