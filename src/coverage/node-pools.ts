@@ -4,7 +4,7 @@ import { implies, requirementsOf, satisfiable } from '../kubernetes/selector-ove
 import { formatTaint, REPELLING_EFFECTS, sameTaint, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, RequiredTaint, Stated } from '../policy/policy-set.ts';
 import type { StateOf } from '../policy/status-conditions.ts';
 
 /** Where Cluster Autoscaler reads the taints of a node that it would be the first of its pool, as `key=value:Effect,…`. */
@@ -25,12 +25,20 @@ export interface NodePool {
   readonly taints: readonly Taint[] | undefined;
   /** Taints that are declared elsewhere: they count, but are not changed there. */
   readonly inherited: readonly Taint[];
-  /** `spec.template.spec.startupTaints`: Karpenter expects them to be removed, and pods need not tolerate them. */
-  readonly startupTaints: readonly Taint[];
+  /**
+   * `spec.template.spec.startupTaints`: Karpenter expects them to be removed, and pods need not tolerate them. Undefined where there is no
+   * such list.
+   */
+  readonly startupTaints: readonly Taint[] | undefined;
 }
 
-/** A required taint with which the nodes of a pool come, and its autoscaler does not reckon. */
+/** Where a pool declares a taint: `startupTaints` for one that taintkeeper removes. Cluster Autoscaler goes by the prefix of the key instead. */
+export type PoolList = 'taints' | 'startupTaints';
+
+/** A taint with which the nodes of a pool come, and its autoscaler does not reckon, or takes for one that stays. */
 export interface UndeclaredTaint {
+  /** Where it belongs. */
+  readonly list: PoolList;
   readonly pool: NodePool;
   readonly policy: CompiledTaintPolicy;
   /** The field of the policy, for example `spec.taints[0]`. */
@@ -43,25 +51,47 @@ export interface UndeclaredTaint {
   readonly openLabels: readonly string[];
 }
 
+/** Cluster Autoscaler leaves taints with such keys out when it plans nodes (cluster-autoscaler/utils/taints/taints.go). */
+export const AUTOSCALER_STARTUP_PREFIX = 'startup-taint.cluster-autoscaler.kubernetes.io/';
+
 /**
- * The required taints that templates of pools do not declare, of policies in any mode. PreferNoSchedule keeps no pod away, and what
- * comes and goes by itself is no matter of the template. A label that neither the template names nor the machine brings is taken to
- * be absent: nothing is said of a policy that asks for it.
+ * The taints that templates of pools do not declare, of policies in any mode. PreferNoSchedule keeps no pod away, and what comes and goes
+ * by itself does not belong into the template, unless taintkeeper sets it until DaemonSets are ready. A label that neither the template
+ * names nor the machine brings is taken to be absent: nothing is said of a policy that asks for it.
  */
 export function undeclaredTaints(
   pools: readonly NodePool[],
   policies: readonly CompiledTaintPolicy[],
 ): UndeclaredTaint[] {
-  return pools.flatMap((pool) => {
-    const declared = valuesOf([...pool.inherited, ...(pool.taints ?? [])]);
-    return policies.flatMap((policy) => {
+  return pools.flatMap((pool) =>
+    policies.flatMap((policy) => {
       const openLabels = labelsLeftOpen(pool, policy);
       if (openLabels === undefined) return [];
-      return policy.atRegistration
-        .filter(({ value }) => repels(value.taint) && !satisfies(declared, value))
-        .map(({ value, field }) => ({ pool, policy, field, taint: value.taint, openLabels }));
-    });
+      return comingTaints(policy)
+        .filter(({ value, list }) => !isDeclared(pool, value, list))
+        .map(({ value, field, list }) => ({ pool, policy, field, taint: value.taint, list, openLabels }));
+    }),
+  );
+}
+
+/** The taints with which nodes come and that keep pods away, with the lists that they belong into. */
+function comingTaints({ atRegistration, untilReady }: CompiledTaintPolicy) {
+  const removed = new Set(untilReady.map(({ field }) => field));
+  return atRegistration.flatMap(({ value, field }): (Stated<RequiredTaint> & { readonly list: PoolList })[] => {
+    if (removed.has(field)) return [{ value, field, list: 'startupTaints' }];
+    return repels(value.taint) ? [{ value, field, list: 'taints' }] : [];
   });
+}
+
+function isDeclared(
+  { kind, inherited, taints = [], startupTaints = [] }: NodePool,
+  value: RequiredTaint,
+  list: PoolList,
+) {
+  const isStaying = satisfies(valuesOf([...inherited, ...taints]), value);
+  if (list === 'taints') return isStaying;
+  if (kind !== 'NodePool') return value.taint.key.startsWith(AUTOSCALER_STARTUP_PREFIX);
+  return satisfies(valuesOf(startupTaints), value) && !taints.some((taint) => sameTaint(taint, value.taint));
 }
 
 function repels({ key, effect }: Taint): boolean {
@@ -106,43 +136,71 @@ function consequenceOf({ kind }: NodePool): string {
     : 'Cluster Autoscaler, while there is no node of it, starts one for pods that cannot run there';
 }
 
+type Misplaced = Pick<UndeclaredTaint, 'taint' | 'list'>;
+
 /**
  * The command that has the pool declare the taints, and what follows. Karpenter replaces the nodes of a NodePool whose template has
  * changed; the annotation of the others changes no machine.
  */
-export function howToDeclare(pool: NodePool, taints: readonly Taint[]): string {
+export function howToDeclare(pool: NodePool, undeclared: readonly Misplaced[]): string {
   const { kind, namespace, name } = pool;
-  const bare = taints.map(({ key, value, effect }) => ({ key, ...(value ? { value } : {}), effect }));
-  if (kind === 'NodePool')
-    return `to declare it, upon which Karpenter replaces the nodes of the pool within its disruption budgets: kubectl patch nodepool ${name} --type=json -p '${JSON.stringify(patchOf(pool, bare))}'`;
-  const annotation = withTaints(pool.taints ?? [], bare)
+  const bare = (list: PoolList) =>
+    undeclared
+      .filter((one) => one.list === list)
+      .map(({ taint: { key, value, effect } }) => ({ key, ...(value ? { value } : {}), effect }));
+  const [staying, removed] = [bare('taints'), bare('startupTaints')];
+  if (kind === 'NodePool') {
+    const patch = JSON.stringify(patchOf(pool, staying, removed));
+    return `to declare it, upon which Karpenter replaces the nodes of the pool within its disruption budgets: kubectl patch nodepool ${name} --type=json -p '${patch}'`;
+  }
+  const renamed = removed.map(
+    ({ key }) =>
+      `in the policy, name the key ${AUTOSCALER_STARTUP_PREFIX}${key.slice(key.lastIndexOf('/') + 1)} in place of ${key}`,
+  );
+  if (staying.length === 0) return renamed.join('; ');
+  const annotation = withTaints(pool.taints ?? [], staying)
     .map(formatTaint)
     .join(',');
   const object = `${kind.toLowerCase()}.cluster.x-k8s.io ${name} --namespace ${namespace}`;
-  return `to declare it: kubectl annotate --overwrite ${object} '${CAPACITY_TAINTS_ANNOTATION}=${annotation}'`;
+  const command = `to declare it: kubectl annotate --overwrite ${object} '${CAPACITY_TAINTS_ANNOTATION}=${annotation}'`;
+  return [...renamed, command].join('; ');
 }
 
 /**
  * A JSON patch (RFC 6902). What it creates, replaces or removes is tested first: somebody may have changed the list meanwhile. Where
  * there is no list, a test for null holds at the API server, and not once there is one, be it empty.
  */
-function patchOf({ taints: declared, startupTaints }: NodePool, taints: readonly Taint[]): object[] {
-  const path = '/spec/template/spec';
-  const changed = withTaints(declared ?? [], taints);
-  const startup = startupTaints.flatMap((taint, index) => (taints.some((one) => sameTaint(one, taint)) ? [index] : []));
+function patchOf(pool: NodePool, staying: readonly Taint[], removed: readonly Taint[]): object[] {
   return [
-    ...(declared === undefined
-      ? [
-          { op: 'test', path: `${path}/taints`, value: null },
-          { op: 'add', path: `${path}/taints`, value: changed },
-        ]
-      : changed.flatMap((taint, index) => changeAt(`${path}/taints`, declared[index], taint, index))),
-    // From the end, so that the places of the others stay.
-    ...startup.toReversed().flatMap((index) => [
-      { op: 'test', path: `${path}/startupTaints/${index}/key`, value: startupTaints[index]?.key },
-      { op: 'remove', path: `${path}/startupTaints/${index}` },
-    ]),
+    ...additions('taints', pool.taints, staying),
+    ...additions('startupTaints', pool.startupTaints, removed),
+    ...removals('startupTaints', pool.startupTaints, staying),
+    ...removals('taints', pool.taints, removed),
   ];
+}
+
+const TEMPLATE = '/spec/template/spec';
+
+function additions(list: PoolList, declared: readonly Taint[] | undefined, taints: readonly Taint[]): object[] {
+  if (taints.length === 0) return [];
+  const path = `${TEMPLATE}/${list}`;
+  const changed = withTaints(declared ?? [], taints);
+  if (declared === undefined) {
+    return [
+      { op: 'test', path, value: null },
+      { op: 'add', path, value: changed },
+    ];
+  }
+  return changed.flatMap((taint, index) => changeAt(path, declared[index], taint, index));
+}
+
+function removals(list: PoolList, declared: readonly Taint[] = [], taints: readonly Taint[]): object[] {
+  const wrong = declared.flatMap((taint, index) => (taints.some((one) => sameTaint(one, taint)) ? [index] : []));
+  // From the end, so that the places of the others stay.
+  return wrong.toReversed().flatMap((index) => [
+    { op: 'test', path: `${TEMPLATE}/${list}/${index}/key`, value: declared[index]?.key },
+    { op: 'remove', path: `${TEMPLATE}/${list}/${index}` },
+  ]);
 }
 
 function changeAt(path: string, before: Taint | undefined, after: Taint, index: number): object[] {
@@ -167,17 +225,11 @@ export function poolCondition(
   undeclared: readonly UndeclaredTaint[],
   hidden: readonly string[],
 ): StateOf<'PoolLacksTaint'> | undefined {
-  if (policy.mode === 'Audit' || !policy.atRegistration.some(({ value }) => repels(value.taint))) return undefined;
+  if (policy.mode === 'Audit' || comingTaints(policy).length === 0) return undefined;
   const certain = undeclared.filter((one) => one.policy.name === policy.name && one.openLabels.length === 0);
   const pools = [...Map.groupBy(certain, ({ pool }) => pool)];
   if (pools.length > 0) {
-    const texts = pools.map(
-      ([pool, of]) =>
-        `${lackText(pool, of)}; ${howToDeclare(
-          pool,
-          of.map(({ taint }) => taint),
-        )}`,
-    );
+    const texts = pools.map(([pool, of]) => `${lackText(pool, of)}; ${howToDeclare(pool, of)}`);
     return { status: 'True', reason: 'Undeclared', message: atMost(MAX_NAMED, texts).join('; ') };
   }
   return hidden.length === 0 ? undefined : { status: 'Unknown', reason: 'NotPermitted', message: hidden.join('; ') };
@@ -192,9 +244,28 @@ export function lackText(
   undeclared: readonly UndeclaredTaint[],
   where: (one: UndeclaredTaint) => string = ({ field }) => field,
 ): string {
-  const taints = undeclared.map((one) => {
-    const isStartup = pool.startupTaints.some((taint) => sameTaint(taint, one.taint));
-    return `${formatTaint(one.taint)}, required by ${where(one)}${isStartup ? ' (startupTaints is for taints that go)' : ''}`;
-  });
-  return `${titleOf(pool)} does not declare taint ${taints.join(' and ')}: ${consequenceOf(pool)}`;
+  const { kind } = pool;
+  const listed = (list: PoolList) => {
+    const isWrong = ({ taint }: UndeclaredTaint) =>
+      (list === 'taints' ? pool.startupTaints : pool.taints)?.some((one) => sameTaint(one, taint)) ?? false;
+    const note = list === 'taints' ? 'startupTaints is for taints that are removed' : 'taints is for taints that stay';
+    return undeclared
+      .filter((one) => one.list === list)
+      .map((one) => {
+        const hint = kind === 'NodePool' && isWrong(one) ? ` (${note})` : '';
+        return `${formatTaint(one.taint)}, required by ${where(one)}${hint}`;
+      })
+      .join(' and ');
+  };
+  const [staying, removed] = [listed('taints'), listed('startupTaints')];
+  const clauses = [
+    ...(staying ? [`does not declare taint ${staying}: ${consequenceOf(pool)}`] : []),
+    ...(removed && kind === 'NodePool'
+      ? [`does not declare in startupTaints taint ${removed}: Karpenter takes it for a taint that stays`]
+      : []),
+    ...(removed && kind !== 'NodePool'
+      ? [`has nodes with taint ${removed}: Cluster Autoscaler takes it for a taint that stays`]
+      : []),
+  ];
+  return `${titleOf(pool)} ${clauses.join('. It ')}`;
 }

@@ -58,7 +58,7 @@ export function viewKarpenterPool(object: unknown): NodePool | undefined {
     isComplete: true,
     taints: taints ?? undefined,
     inherited: [],
-    startupTaints: startupTaints ?? [],
+    startupTaints: startupTaints ?? undefined,
   };
 }
 
@@ -128,7 +128,7 @@ export function viewMachinePool(
       return taint ? [taint] : [];
     }),
     inherited: spec?.template?.spec?.taints ?? [],
-    startupTaints: [],
+    startupTaints: undefined,
   };
 }
 

@@ -280,14 +280,16 @@ export const CONDITIONS = {
     },
   },
   PoolLacksTaint: {
-    meaning: 'The template of a node pool does not declare a required taint with which its nodes come.',
+    meaning:
+      'The template of a node pool does not declare a taint with which its nodes come, or declares it in the wrong list.',
     present: 'while it is True, or Unknown',
     healthy: 'False',
     level: 'attention',
     word: 'in force, not declared',
     reasons: {
       Undeclared: {
-        meaning: 'An autoscaler that reads the template plans nodes without the taint.',
+        meaning:
+          'An autoscaler that reads the template plans nodes without the taint, or takes a startup taint for one that stays.',
         next: 'declare the taint in the template, as the message says',
         check: 'node pools',
       },

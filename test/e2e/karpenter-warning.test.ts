@@ -39,6 +39,7 @@ const POOLS = [
   nodePool('declared', { taints: [GPU] }, { pool: 'gpu' }),
   nodePool('other-value', { taints: [{ ...GPU, value: 'cpu' }] }, { pool: 'gpu' }),
   nodePool('starting', { startupTaints: [GPU] }, { pool: 'gpu' }),
+  nodePool('waiting', { startupTaints: [{ key: 'example.com/network', effect: 'NoSchedule' }] }, { pool: 'gpu' }),
   nodePool('zones', {
     requirements: [{ key: 'topology.kubernetes.io/zone', operator: 'In', values: ['a', 'b'] }],
   }),
@@ -84,7 +85,8 @@ describe('the warning of a TaintPolicy', skipFor(obstacleToKarpenter()), () => {
       const object = nodePool(name, template);
       expect((await cp().request(admin, 'POST', NODE_POOLS, { body: object })).status).toBe(201);
       onTestFinished(async () => void (await cp().request(admin, 'DELETE', `${NODE_POOLS}/${name}`)));
-      const commandNow = async () => howToDeclare(viewKarpenterPool(await read()) as NodePool, [GPU]);
+      const commandNow = async () =>
+        howToDeclare(viewKarpenterPool(await read()) as NodePool, [{ taint: GPU, list: 'taints' }]);
       const read = async () => (await cp().request<object>(admin, 'GET', `${NODE_POOLS}/${name}`)).body;
       const keys = async () => viewKarpenterPool(await read())?.taints?.map(({ key }) => key);
       const before = (template.taints ?? []).map(({ key }) => key);
@@ -124,6 +126,23 @@ describe('the warning of a TaintPolicy', skipFor(obstacleToKarpenter()), () => {
       {
         what: 'any value',
         policy: spec(undefined, { taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }] }),
+      },
+      {
+        what: 'a taint for new nodes',
+        policy: spec(undefined, { taints: [{ ...GPU, ensure: 'AtRegistration' }] }),
+      },
+      {
+        what: 'a taint until DaemonSets are ready',
+        policy: spec(undefined, {
+          taints: [
+            {
+              key: 'example.com/network',
+              effect: 'NoSchedule',
+              ensure: 'UntilReady',
+              readyWhen: { daemonSets: [{ namespace: 'kube-system', name: 'cilium' }] },
+            },
+          ],
+        }),
       },
       { what: 'no required taint', policy: spec(undefined, { taints: [{ key: 'dedicated', restrict: ['Removal'] }] }) },
       {

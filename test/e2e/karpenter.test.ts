@@ -55,7 +55,7 @@ describe('Karpenter', skipFor(obstacleToKarpenter()), () => {
       const figures: string[] = [];
 
       beforeAll(async () => {
-        installation = await install(cp(), ['listNodePools']);
+        installation = await install(cp(), ['listNodePools', 'listPods']);
         await defineNodePools(cp());
         await apply(NODE_CLASS, NODE_POOL);
         await installation.start(['a']);
@@ -163,6 +163,55 @@ describe('Karpenter', skipFor(obstacleToKarpenter()), () => {
         await delay(WATCHED_MS);
         expect(await nodeClaims()).toBe(1);
         expect(await phaseOf('unaware')).toBe('Pending');
+      });
+
+      it('until DaemonSets are ready belongs into startupTaints, and the command puts it there', async () => {
+        await clear();
+        expect(await cp().kubectl(['delete', 'taintpolicy', 'gpu'])).toMatchObject({ code: 0 });
+        const bare = [
+          'patch',
+          'nodepool',
+          'gpu',
+          '--type=json',
+          '-p',
+          '[{"op":"remove","path":"/spec/template/spec/taints"}]',
+        ];
+        expect(await cp().kubectl(bare)).toMatchObject({ code: 0 });
+        const labels = { app: 'network' };
+        const spec = {
+          containers: [{ name: 'c', image: 'c' }],
+          nodeSelector: { pool: 'gpu' },
+          tolerations: [{ operator: 'Exists' }],
+        };
+        await apply({
+          apiVersion: 'apps/v1',
+          kind: 'DaemonSet',
+          metadata: { name: 'network', namespace: 'default' },
+          spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+        });
+        const readyWhen = { daemonSets: [{ namespace: 'default', name: 'network' }] };
+        const taints = [{ key: 'example.com/network', effect: 'NoSchedule', ensure: 'UntilReady', readyWhen }];
+        await createTaintPolicy(cp(), 'gpu', { taints });
+        const message = lackOf(await waitForStatus(cp(), 'gpu', (one) => lackOf(one) !== undefined))?.message;
+        expect(message).toContain(
+          'NodePool gpu does not declare in startupTaints taint example.com/network:NoSchedule',
+        );
+        await pasteRemedy(cp(), message);
+        await waitForStatus(cp(), 'gpu', (one) => lackOf(one) === undefined);
+      });
+
+      it('then costs one machine for a pod that does not tolerate it', async () => {
+        await createPod('plain');
+        await waitFor('running', async () => (await phaseOf('plain')) === 'Running');
+        await delay(WATCHED_MS);
+        expect(await nodeClaims()).toBe(1);
+        const { stdout } = await cp().kubectl([
+          'get',
+          'events',
+          '--all-namespaces',
+          '--output=jsonpath={.items[*].reason}',
+        ]);
+        expect(stdout).toContain('StartupTaintRemoved');
       });
     },
   );

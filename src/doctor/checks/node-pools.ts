@@ -37,8 +37,7 @@ function checkPool(undeclared: readonly UndeclaredTaint[]): Finding[] {
   const [first] = enforced;
   const notes = undeclared.filter((one) => !isEnforced(one)).map(noteOf);
   if (first === undefined) return notes;
-  const taints = enforced.map(({ taint }) => taint);
-  return [finding('trouble', lackText(first.pool, enforced, sourceOf), howToDeclare(first.pool, taints)), ...notes];
+  return [finding('trouble', lackText(first.pool, enforced, sourceOf), howToDeclare(first.pool, enforced)), ...notes];
 }
 
 function isEnforced({ policy, openLabels }: UndeclaredTaint): boolean {
@@ -46,11 +45,12 @@ function isEnforced({ policy, openLabels }: UndeclaredTaint): boolean {
 }
 
 function noteOf(one: UndeclaredTaint): Finding {
-  const { pool, policy, taint, openLabels } = one;
-  const lack = `${titleOf(pool)} does not declare taint ${formatTaint(taint)}`;
+  const { pool, policy, taint, list, openLabels } = one;
+  const where = list === 'startupTaints' ? ' as a startup taint' : '';
+  const lack = `${titleOf(pool)} does not declare taint ${formatTaint(taint)}${where}`;
   if (openLabels.length === 0) {
     const evidence = `${lack}, with which its nodes come as soon as ${sourceOf(one)} is enforced`;
-    return finding('note', evidence, howToDeclare(pool, [taint]));
+    return finding('note', evidence, howToDeclare(pool, [one]));
   }
   const evidence = `${lack}, and some of its nodes may come with it: ${sourceOf(one)}, by ${openLabels.join(', ')}`;
   return finding(

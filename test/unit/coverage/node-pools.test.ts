@@ -207,7 +207,9 @@ describe('a NodePool of Karpenter', () => {
     const pool = viewKarpenterPool(object);
     expect(said(pool)).toEqual(IS_LACKING);
     const [, json = ''] =
-      /: kubectl patch nodepool gpu --type=json -p '([^']*)'$/.exec(howToDeclare(pool as NodePool, [GPU])) ?? [];
+      /: kubectl patch nodepool gpu --type=json -p '([^']*)'$/.exec(
+        howToDeclare(pool as NodePool, [{ taint: GPU, list: 'taints' }]),
+      ) ?? [];
     // A test for null holds at the API server where there is nothing, and not by RFC 6902.
     const operations = (JSON.parse(json) as Operation[]).filter(
       (one) => !(one.op === 'test' && one.value === null && !('taints' in template)),
@@ -237,7 +239,79 @@ describe('a NodePool of Karpenter', () => {
 
   it('is said to have the taint in the wrong list', () => {
     const pool = viewKarpenterPool(nodePool({ startupTaints: [GPU] })) as NodePool;
-    expect(lackText(pool, undeclared(pool, LABELLED))).toContain('(startupTaints is for taints that go)');
+    expect(lackText(pool, undeclared(pool, LABELLED))).toContain('(startupTaints is for taints that are removed)');
+  });
+});
+
+describe('a taint that taintkeeper removes once DaemonSets are ready', () => {
+  const NETWORK: Taint = { key: 'example.com/network', effect: 'NoSchedule' };
+  const readyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'cilium' }] };
+  const waiting = (key = NETWORK.key) =>
+    spec(undefined, [{ key, effect: 'NoSchedule', ensure: 'UntilReady', readyWhen }]);
+  const TEXT = 'example.com/network:NoSchedule';
+
+  it.each<{ what: string; template: object; policy?: TaintPolicySpec; expected: string[] }>([
+    { what: 'nowhere', template: {}, expected: [TEXT] },
+    { what: 'in startupTaints', template: { startupTaints: [NETWORK] }, expected: [] },
+    { what: 'in taints', template: { taints: [NETWORK] }, expected: [TEXT] },
+    { what: 'in both', template: { taints: [NETWORK], startupTaints: [NETWORK] }, expected: [TEXT] },
+    {
+      what: 'nowhere, with the key of an agent',
+      template: {},
+      policy: waiting('node.cilium.io/agent-not-ready'),
+      expected: ['node.cilium.io/agent-not-ready:NoSchedule'],
+    },
+    {
+      what: 'in startupTaints, while another one of the policy belongs into taints',
+      template: { startupTaints: [NETWORK] },
+      policy: spec(undefined, [...waiting().taints, { ...GPU, ensure: 'AtRegistration' } as TaintRule]),
+      expected: IS_LACKING,
+    },
+  ])('belongs into startupTaints of a NodePool, which has it $what', ({ template, policy = waiting(), expected }) => {
+    expect(said(viewKarpenterPool(nodePool(template)), policy)).toEqual(expected);
+  });
+
+  it.each<{ what: string; template: object }>([
+    { what: 'without lists', template: {} },
+    { what: 'with other taints', template: { taints: [{ key: 'a', effect: 'NoSchedule' }], startupTaints: [] } },
+    { what: 'with both in the wrong list', template: { taints: [NETWORK], startupTaints: [GPU] } },
+    { what: 'with one of them in both lists', template: { taints: [GPU, NETWORK], startupTaints: [GPU, NETWORK] } },
+  ])('is in its list, and a required one in the other, after the command for a NodePool $what', ({ template }) => {
+    const both = spec(undefined, [...waiting().taints, PRESENT]);
+    const object = nodePool(template);
+    const pool = viewKarpenterPool(object) as NodePool;
+    const found = undeclared(pool, both);
+    expect(found).not.toEqual([]);
+    const [, json = ''] = /--type=json -p '([^']*)'$/.exec(howToDeclare(pool, found)) ?? [];
+    const operations = (JSON.parse(json) as Operation[]).filter((one) => !(one.op === 'test' && one.value === null));
+    const after = viewKarpenterPool(jsonPatch.applyPatch(object, operations, true, false).newDocument) as NodePool;
+    expect(said(after, both)).toEqual([]);
+    const others = (after.taints ?? []).filter(({ key }) => key === 'a');
+    expect(others).toHaveLength(JSON.stringify(template).includes('"a"') ? 1 : 0);
+  });
+
+  it('is told with the list that it belongs into', () => {
+    const message = (template: object) => {
+      const [policy] = compiled(waiting());
+      return policy && poolCondition(policy, undeclared(viewKarpenterPool(nodePool(template)), waiting()), [])?.message;
+    };
+    expect(message({})).toContain(
+      'NodePool gpu does not declare in startupTaints taint example.com/network:NoSchedule, required by spec.taints[0]: ' +
+        'Karpenter takes it for a taint that stays; to declare it',
+    );
+    expect(message({ taints: [NETWORK] })).toContain('(taints is for taints that stay)');
+  });
+
+  it('needs the prefix of Cluster Autoscaler, which the message names', () => {
+    const pool = viewMachines(machines()) as NodePool;
+    const key = 'startup-taint.cluster-autoscaler.kubernetes.io/network';
+    expect(said(pool, waiting(key))).toEqual([]);
+    const found = undeclared(pool, waiting());
+    expect(lackText(pool, found)).toBe(
+      `MachineDeployment clusters/workers has nodes with taint ${TEXT}, required by spec.taints[0]: ` +
+        'Cluster Autoscaler takes it for a taint that stays',
+    );
+    expect(howToDeclare(pool, found)).toBe(`in the policy, name the key ${key} in place of example.com/network`);
   });
 });
 
@@ -322,7 +396,7 @@ describe('machines that Cluster Autoscaler starts where there are none', () => {
       machines({ [TAINTS]: 'a=b:NoExecute,dedicated=cpu:NoSchedule' }),
       'MachineSet',
     ) as NodePool;
-    expect(howToDeclare(pool, [GPU])).toBe(
+    expect(howToDeclare(pool, [{ taint: GPU, list: 'taints' }])).toBe(
       "to declare it: kubectl annotate --overwrite machineset.cluster.x-k8s.io workers --namespace clusters 'capacity.cluster-autoscaler.kubernetes.io/taints=a=b:NoExecute,dedicated=gpu:NoSchedule'",
     );
     expect(lackText(pool, undeclared(pool, spec()))).toMatch(

@@ -1,0 +1,276 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { pino } from 'pino';
+import { type ApiClient, connect } from '../src/cluster/client/api-client.ts';
+import { watchResource } from '../src/cluster/watch/watch-cache.ts';
+import { MERGE_PATCH } from '../test/control-plane/content-types.ts';
+import { type ControlPlane, startControlPlane } from '../test/control-plane/control-plane.ts';
+import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';
+import { admin, node as nodeUser } from '../test/control-plane/users.ts';
+import { waitUntil } from '../test/control-plane/wait-until.ts';
+import { createTaintPolicy } from '../test/e2e/drift.ts';
+import { install } from '../test/e2e/installation.ts';
+import { allTaintsOf, path } from '../test/e2e/nodes.ts';
+import { printHead, printRow } from './markdown-table.ts';
+import { median } from './statistics.ts';
+
+/**
+ * Nodes register one after the other while pods without the toleration wait for room. Counts the nodes to which such a pod was bound
+ * before the pod of the DaemonSet was Ready there: with `ensure: UntilReady`, and with a controller that adds the same taint when its watch
+ * tells it of the node. API server, controller manager and scheduler are real. The script stands in for the kubelets: it registers the
+ * nodes with their own identity, reports them Ready after a while, and the pods of the DaemonSet some time after they are bound. What came
+ * first is told by resourceVersions. Prints a Markdown table.
+ *
+ *     npx node bench/startup-taints.ts [--nodes N] [--ready-ms MS ...] [--daemon-ms MS]
+ */
+const { values: flags } = parseArgs({
+  options: {
+    nodes: { type: 'string', default: '50' },
+    /** From the registration until the node is Ready. */
+    'ready-ms': { type: 'string', multiple: true, default: ['0', '100', '1000'] },
+    /** From the binding of a pod of the DaemonSet until it is Ready. */
+    'daemon-ms': { type: 'string', default: '1000' },
+  },
+});
+const count = Number(flags.nodes);
+const TAINT = { key: 'example.com/network', effect: 'NoSchedule' };
+const TIMEOUT_MS = 120_000;
+/** Between the registrations of two nodes. */
+const EVERY_MS = 100;
+const NAMESPACE = 'default';
+const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
+const log = pino({ level: 'silent' });
+
+/** What is known of one node. */
+interface Seen {
+  /** resourceVersions of the first binding of a pod without the toleration, and of the first Ready pod of the DaemonSet. */
+  bound?: number;
+  ready?: number;
+  readyAt?: number;
+  boundAt?: number;
+}
+
+interface Pod {
+  readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
+  readonly spec: { readonly nodeName?: string };
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}
+
+await provideOrExit();
+await using cp = await startControlPlane({
+  components: ['kube-controller-manager', 'kube-scheduler'],
+  nodeMonitorGraceSeconds: 600,
+});
+const installation = await install(cp, ['listPods']);
+const client = await connect({ kubeconfig: await cp.kubeconfigFile(admin), userAgent: 'bench' });
+try {
+  await installation.start(['a', 'b']);
+  printHead(
+    'taint set by',
+    'Ready after ms',
+    'nodes',
+    'with a pod before the DaemonSet was Ready',
+    'pod after Ready, p50 ms',
+  );
+  for (const readyMs of flags['ready-ms']) {
+    const number = Number(readyMs);
+    await measure(`policy-${readyMs}`, 'taintkeeper, `ensure: UntilReady`', number, async (pool) => {
+      await createTaintPolicy(cp, pool, {
+        taints: [{ ...TAINT, ensure: 'UntilReady', readyWhen: { daemonSets: [{ namespace: NAMESPACE, name: pool }] } }],
+      });
+      await waitUntilSet(pool);
+      return async () => void (await cp.kubectl(['delete', 'taintpolicy', pool]));
+    });
+    await measure(`watch-${readyMs}`, 'a controller, after registration', number, async (pool) =>
+      startController(pool),
+    );
+    await measure(`none-${readyMs}`, 'nobody', number, async () => async () => {});
+  }
+} finally {
+  client.close();
+  await installation.stop();
+}
+
+async function measure(
+  pool: string,
+  name: string,
+  readyMs: number,
+  prepare: (pool: string) => Promise<() => Promise<void>>,
+): Promise<void> {
+  await createWorkloads(pool);
+  const clear = await prepare(pool);
+  const stopping = new AbortController();
+  const seen = new Map<string, Seen>();
+  const pods = follow<Pod>(PODS, stopping.signal, (pod, resourceVersion, podName) => {
+    const { nodeName } = pod.spec;
+    const app = pod.metadata.labels?.app;
+    if (!nodeName?.startsWith(`${pool}-`)) return;
+    const one = seen.get(nodeName) ?? {};
+    seen.set(nodeName, one);
+    if (app === `${pool}-workload`) {
+      one.bound ??= resourceVersion;
+      one.boundAt ??= performance.now();
+    } else if (pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')) {
+      one.ready ??= resourceVersion;
+      one.readyAt ??= performance.now();
+    } else reportLater(podName);
+  });
+  const reported = new Set<string>();
+  const reportLater = (podName: string) => {
+    if (reported.has(podName)) return;
+    reported.add(podName);
+    void delay(Number(flags['daemon-ms'])).then(() => setPodReady(podName));
+  };
+  await pods.synced;
+  const names = Array.from({ length: count }, (_, index) => `${pool}-${index}`);
+  const reports = names.map(async (node, index) => {
+    await delay(index * EVERY_MS);
+    const body = { metadata: { name: node, labels: { pool } } };
+    const { status } = await cp.request(nodeUser(node), 'POST', '/api/v1/nodes', { body });
+    if (status !== 201) throw new Error(`${node} was not registered: ${status}`);
+    await delay(readyMs);
+    await setReady(node);
+  });
+  await Promise.all(reports);
+  const done = () => names.every((node) => seen.get(node)?.ready !== undefined && seen.get(node)?.bound !== undefined);
+  // With the controller's taint, pods come only where it was too late.
+  const isDone = pool.startsWith('watch-') ? () => names.every((node) => seen.get(node)?.ready !== undefined) : done;
+  await waitUntil(async () => isDone() || undefined, {
+    timeoutMs: TIMEOUT_MS,
+    otherwise: () => `not all nodes of ${pool} are through: ${JSON.stringify([...seen])}`,
+  });
+  const all = names.map((node) => seen.get(node) ?? {});
+  const early = all.filter(({ bound, ready }) => bound !== undefined && bound < (ready ?? Infinity));
+  const waits = all.flatMap(({ boundAt, readyAt, bound, ready }) =>
+    bound !== undefined && bound > (ready ?? Infinity) ? [(boundAt ?? 0) - (readyAt ?? 0)] : [],
+  );
+  printRow(
+    name,
+    String(readyMs),
+    String(count),
+    String(early.length),
+    waits.length === 0 ? '–' : median(waits).toFixed(0),
+  );
+  stopping.abort();
+  await clear();
+  for (const what of [`deployment/${pool}`, `daemonset/${pool}`]) {
+    await cp.kubectl(['delete', what, '--namespace', NAMESPACE, '--cascade=background']);
+  }
+  await cp.kubectl(['delete', 'pods', '--all', '--force', '--grace-period=0', '--namespace', NAMESPACE]);
+  await cp.kubectl(['delete', 'nodes', '--selector', `pool=${pool}`]);
+}
+
+/** Calls back for every version of an object that the watch tells of. */
+function follow<T>(
+  url: string,
+  signal: AbortSignal,
+  onVersion: (object: T, resourceVersion: number, name: string) => void,
+): { readonly synced: Promise<void> } {
+  const cache = watchResource<T>({
+    client: client as ApiClient,
+    path: url,
+    log,
+    project: (object) => object as T,
+    onChange({ type, entry }) {
+      if (type !== 'deleted') onVersion(entry.value, Number(entry.resourceVersion), entry.name);
+    },
+  });
+  signal.addEventListener('abort', () => void cache.stop(), { once: true });
+  return cache;
+}
+
+/** More pods than all nodes have room for, so that the scheduler always has one that waits; and the DaemonSet. */
+async function createWorkloads(pool: string): Promise<void> {
+  const workload = { app: `${pool}-workload` };
+  const daemon = { app: `${pool}-daemon` };
+  const spec = (cpu: string, more: object = {}) => ({
+    containers: [{ name: 'c', image: 'c', resources: { requests: { cpu } } }],
+    nodeSelector: { pool },
+    terminationGracePeriodSeconds: 0,
+    ...more,
+  });
+  const apps = `/apis/apps/v1/namespaces/${NAMESPACE}`;
+  await create(`${apps}/deployments`, {
+    metadata: { name: pool },
+    spec: {
+      replicas: 2 * count,
+      selector: { matchLabels: workload },
+      template: { metadata: { labels: workload }, spec: spec('1') },
+    },
+  });
+  await create(`${apps}/daemonsets`, {
+    metadata: { name: pool },
+    spec: {
+      selector: { matchLabels: daemon },
+      template: { metadata: { labels: daemon }, spec: spec('10m', { tolerations: [{ operator: 'Exists' }] }) },
+    },
+  });
+  const waiting = async () => {
+    const query = `labelSelector=app%3D${pool}-workload`;
+    const { body } = await cp.request<{ items: object[] }>(admin, 'GET', `${PODS}?${query}`);
+    return body.items.length === 2 * count || undefined;
+  };
+  await waitUntil(waiting, { timeoutMs: TIMEOUT_MS, otherwise: () => 'the Deployment has too few pods' });
+}
+
+/** Adds the taint to nodes of the pool when the watch tells of them, as controllers do that are not asked at admission. */
+async function startController(pool: string): Promise<() => Promise<void>> {
+  const stopping = new AbortController();
+  const tainted = new Set<string>();
+  interface Node {
+    readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
+  }
+  await follow<Node>('/api/v1/nodes', stopping.signal, ({ metadata }, _, name) => {
+    if (metadata.labels?.pool !== pool || tainted.has(name)) return;
+    tainted.add(name);
+    void addTaint(name);
+  }).synced;
+  return async () => stopping.abort();
+}
+
+async function addTaint(name: string): Promise<void> {
+  for (;;) {
+    const { body } = await cp.request<{
+      metadata: { resourceVersion: string };
+      spec: { taints?: readonly object[] };
+    }>(admin, 'GET', path(name));
+    const { resourceVersion } = body.metadata;
+    const patch = { metadata: { resourceVersion }, spec: { taints: [...(body.spec.taints ?? []), TAINT] } };
+    const { status } = await cp.request(admin, 'PATCH', path(name), { body: patch, contentType: MERGE_PATCH });
+    if (status !== 409) return;
+  }
+}
+
+/** The webhook is registered with the policy. */
+async function waitUntilSet(pool: string): Promise<void> {
+  const probe = `${pool}-probe`;
+  await waitUntil(
+    async () => {
+      await cp.request(admin, 'DELETE', path(probe));
+      await cp.request(nodeUser(probe), 'POST', '/api/v1/nodes', {
+        body: { metadata: { name: probe, labels: { pool } } },
+      });
+      const taints = await allTaintsOf(cp as ControlPlane, probe);
+      return taints.includes(`${TAINT.key}:${TAINT.effect}`) || undefined;
+    },
+    { timeoutMs: TIMEOUT_MS, otherwise: () => 'the webhook does not add the taint' },
+  );
+  await cp.request(admin, 'DELETE', path(probe));
+}
+
+async function setReady(name: string): Promise<void> {
+  const room = { cpu: '1500m', memory: '16Gi', pods: '110' };
+  const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }];
+  const body = { status: { allocatable: room, capacity: room, conditions } };
+  await cp.request(admin, 'PATCH', `${path(name)}/status`, { body, contentType: MERGE_PATCH });
+}
+
+async function setPodReady(name: string): Promise<void> {
+  const body = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };
+  await cp.request(admin, 'PATCH', `${PODS}/${name}/status`, { body, contentType: MERGE_PATCH });
+}
+
+async function create(url: string, body: object): Promise<void> {
+  const answer = await cp.request(admin, 'POST', url, { body });
+  if (answer.status !== 201) throw new Error(`${url}: ${answer.status} ${JSON.stringify(answer.body)}`);
+}
