@@ -52,12 +52,17 @@ it.each([404, 403])(
       return answer(response, { metadata: { resourceVersion: '5' }, items: [] });
     });
     const { client } = await clientFor(api.url);
-    const records = nodeRecords({ client, log: captureLog().log });
+    // The watch tries again after a second or two.
+    const [failed, connected] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const onState = (isConnected: boolean) => (isConnected ? connected : failed).resolve();
+    const records = nodeRecords({ client, onState, log: captureLog().log });
     onTestFinished(async () => void (await records.stop()));
     records.follow();
-    await expect.poll(records.state).toEqual({ problem: expect.stringContaining(String(status)) });
+    await failed.promise;
+    expect(records.state()).toEqual({ problem: expect.stringContaining(String(status)) });
     isServed = true;
-    await expect.poll(records.state).toBe('read');
+    await connected.promise;
+    expect(records.state()).toBe('read');
   },
 );
 
