@@ -49,7 +49,6 @@ const policySet = (count: number) =>
             { key: '*', except: ['spare.example.com/*', '*.local/*'], restrict: ['Removal', 'Addition'] },
           ],
           exempt: { users: ['system:serviceaccount:*:autoscaler'], groups: [`*:admins-${n}`, 'operators'] },
-          ...(n % 4 ? {} : { settleSeconds: 0 }),
         },
       },
       {

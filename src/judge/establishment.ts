@@ -2,6 +2,7 @@ import { type Machine, sameMachine } from '../kubernetes/machine.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { policiesFor, selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { ESTABLISHED_AFTER_SECONDS } from '../policy/taint-policy.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import { NONE_ESTABLISHED } from './memory.ts';
 import type { NodeRecord } from './node-return.ts';
@@ -31,8 +32,7 @@ export interface Establishment {
 }
 
 /**
- * A key with a wildcard protects a taint once a Ready node has carried it for as long as one of the policies says that mean it by a wildcard:
- * what comes and goes while a node starts has gone by then. What an earlier Node on the same machine is recorded to have carried need not wait.
+ * A key with a wildcard protects a taint once a Ready node has carried it for {@link ESTABLISHED_AFTER_SECONDS}. What an earlier Node on the same machine is recorded to have carried need not wait.
  *
  * @param record of the name of the Node
  * @param stayedMs for how long the Node has carried the taint, as far as it was seen; undefined for a taint that it does not carry
@@ -45,15 +45,13 @@ export function establishment(
 ): Establishment {
   const isOfNode = record !== undefined && (record.uid === node.uid || sameMachine(record.machine, node.machine));
   const isListed = isOfNode ? listedIn(record) : NONE_ESTABLISHED;
-  const waiting = selectingPolicies(policies, node.labels).filter(
-    ({ declared, settleMs }) => declared !== 'Audit' && settleMs > 0,
-  );
+  const waiting = selectingPolicies(policies, node.labels).filter(({ establishes }) => establishes);
   if (waiting.length === 0) return { established: isListed, nextInMs: undefined };
   const leftMs = (taint: Taint): number | undefined => {
     const stayed = stayedMs(taint);
     if (stayed === undefined) return undefined;
-    const meaning = policiesFor(waiting, taint.key).filter((policy) => policy.protectedBy(taint) !== undefined);
-    return meaning.length === 0 ? undefined : Math.min(...meaning.map(({ settleMs }) => settleMs)) - stayed;
+    const isMeant = policiesFor(waiting, taint.key).some((policy) => policy.protectedBy(taint) !== undefined);
+    return isMeant ? 1_000 * ESTABLISHED_AFTER_SECONDS - stayed : undefined;
   };
   const left = node.taints.filter((taint) => !isListed(taint)).flatMap((taint) => leftMs(taint) ?? []);
   const times = left.filter((ms) => ms > 0);

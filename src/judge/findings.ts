@@ -6,7 +6,7 @@ import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/po
 import type { Findings } from '../policy/policy-status.ts';
 import { formatProblem, type Problem } from '../policy/problem.ts';
 import type { CompiledRecoveryPolicy } from '../policy/recovery-policy.ts';
-import { settleSecondsOf, type TaintPolicySpec, waitsToSettle } from '../policy/taint-policy.ts';
+import { ESTABLISHED_AFTER_SECONDS, type TaintPolicySpec, waitsForEstablishment } from '../policy/taint-policy.ts';
 import { restricts, type TaintRule } from '../policy/taint-rule.ts';
 import { type DaemonSetView, judgeDaemonSet } from './daemon-set.ts';
 import { nodeDrift } from './node-drift.ts';
@@ -20,8 +20,8 @@ export function wildcardNotes(policy: Policy): string[] {
 /** Where no leader runs. */
 export function wildcardNotesWithoutLeader(policy: Policy): string[] {
   return notesOf(policy, (rule, spec) =>
-    waitsToSettle(rule, spec, spec.mode)
-      ? `protects nothing here: only taintkeeper in a cluster records which taints are established. Set settleSeconds: 0, and list in except what nodes must be able to lose`
+    waitsForEstablishment(rule, spec.mode)
+      ? `protects nothing here: only taintkeeper in a cluster records which taints are established: name each key`
       : undefined,
   );
 }
@@ -45,13 +45,10 @@ export function notesNotEstablished(
 }
 
 function noteOf(rule: TaintRule, spec: TaintPolicySpec): string {
-  const seconds = settleSecondsOf(spec);
-  if (spec.mode === 'Audit') {
-    return `matches every taint: also reports those that Deny and Restore do not protect yet, on the node for less than ${seconds} s`;
+  if (!waitsForEstablishment(rule, spec.mode)) {
+    return `matches every taint: also reports those that Deny and Restore do not protect yet, on the node for less than ${ESTABLISHED_AFTER_SECONDS} s`;
   }
-  return waitsToSettle(rule, spec, spec.mode)
-    ? `matches every taint that has stayed on a Ready node for ${seconds} s: list in except what is removed later than that`
-    : 'matches every taint at once, start-up taints included: list those in except';
+  return `matches every taint that has stayed on a Ready node for ${ESTABLISHED_AFTER_SECONDS} s: list in except what is removed later than that`;
 }
 
 function notesOf(policy: Policy, note: (rule: TaintRule, spec: TaintPolicySpec) => string | undefined): string[] {

@@ -174,7 +174,7 @@ function isRecordedBy(taint: Taint, policy: CompiledTaintPolicy, established: (t
   const rule = policy.rules.find((one) => one.field === field);
   if (rule === undefined) return false;
   // With --audit, nothing waits: what is recorded meanwhile is protected as soon as it ends.
-  if (isPattern(rule.key) && policy.settleMs > 0 && !established(taint)) return false;
+  if (isPattern(rule.key) && policy.establishes && !established(taint)) return false;
   return policy.deletedNodeRetentionMs !== undefined || (policy.declared !== 'Audit' && !isDeclared(rule, taint));
 }
 

@@ -155,8 +155,8 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
     },
     waits &&
       purpose === 'Alone' && {
-        field: 'spec.settleSeconds',
-        message: `a key with "*" protects what ${REMEMBERED_ANNOTATION} lists, which only taintkeeper in the cluster writes: without it nothing, unless settleSeconds is 0`,
+        field: 'spec.taints',
+        message: `a key with "*" protects what ${REMEMBERED_ANNOTATION} lists, which only taintkeeper in the cluster writes: without it nothing`,
       },
     policy.atRegistration.length > 0 &&
       !audit &&

@@ -14,10 +14,9 @@ import { type CompiledRecoveryPolicy, compileRecoveryPolicy } from './recovery-p
 import {
   type FailurePolicy,
   failurePolicyOf,
-  settleSecondsOf,
   TAINT_MODES,
   type TaintMode,
-  waitsToSettle,
+  waitsForEstablishment,
 } from './taint-policy.ts';
 import {
   type CompiledTaintRule,
@@ -83,8 +82,8 @@ export interface CompiledTaintPolicy {
   exempts(requester: Requester): boolean;
   /** Whether there is anybody whom it exempts. */
   readonly exemptsAnybody: boolean;
-  /** How long a taint has to stay before a key with a wildcard protects it, also with --audit; 0 for one that protects at once. */
-  readonly settleMs: number;
+  /** Whether it has taints established by a key with a wildcard, also with --audit. */
+  readonly establishes: boolean;
   /** The field that protects the taint, or undefined where none does; one with a wildcard, once the taint is established. */
   protectedBy(taint: Taint): string | undefined;
   /** The same on a node on which these taints are established. */
@@ -188,7 +187,7 @@ export function compileTaintPolicy(
       ...rule,
       ...(isPattern(rule.key) && startupKeys.length > 0 ? { except: [...(rule.except ?? []), ...startupKeys] } : {}),
       field: `spec.taints[${index}]`,
-      waits: waitsToSettle(rule, spec, mode),
+      waits: waitsForEstablishment(rule, mode),
     }),
   );
   const rules = stated.filter((rule) => restricts(rule, 'Removal'));
@@ -208,7 +207,7 @@ export function compileTaintPolicy(
     failurePolicy: failurePolicyOf(spec, mode),
     trial: (field) => {
       const rule = stated.find((one) => one.field === field);
-      return rule && !waitsToSettle(rule, spec, spec.mode) ? spec.mode : 'Audit';
+      return rule && !waitsForEstablishment(rule, spec.mode) ? spec.mode : 'Audit';
     },
     rules,
     additionRules,
@@ -233,7 +232,7 @@ export function compileTaintPolicy(
     selectsNode: compileSelector(spec.nodeSelector),
     exemptsAnybody: users.length + groups.length > 0,
     exempts: (requester) => isExemptUser(requester.username) || requester.groups.some(isExemptGroup),
-    settleMs: rules.some((rule) => waitsToSettle(rule, spec, spec.mode)) ? 1_000 * settleSecondsOf(spec) : 0,
+    establishes: rules.some((rule) => waitsForEstablishment(rule, spec.mode)),
     protectedBy: (taint) => (protection.exactly(taint) ?? protection.byPattern(taint))?.field,
     heldBy: (taint, isSettled) =>
       (protection.exactly(taint) ?? (!waits || isSettled(taint) ? protection.byPattern(taint) : undefined))?.field,

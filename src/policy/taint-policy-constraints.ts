@@ -1,4 +1,3 @@
-import { isPattern } from '../kubernetes/pattern.ts';
 import { MAX_AUTHORIZED_RULES } from './guards.ts';
 import type { CelRule, Constraint } from './schema.ts';
 
@@ -9,7 +8,6 @@ import type { CelRule, Constraint } from './schema.ts';
 interface ConstrainedSpec {
   readonly mode: string;
   readonly failurePolicy?: string;
-  readonly settleSeconds?: number;
   readonly nodeSelector?: unknown;
   readonly authorization?: unknown;
   readonly taints: readonly ConstrainedRule[];
@@ -32,12 +30,6 @@ export const SPEC_CONSTRAINTS: readonly Constraint<ConstrainedSpec>[] = [
     cel: "self.mode != 'Audit' || !has(self.failurePolicy) || self.failurePolicy != 'Fail'",
     message: 'an Audit policy refuses nothing: leave failurePolicy out',
     field: 'failurePolicy',
-  },
-  {
-    holds: ({ settleSeconds, taints }) => settleSeconds === undefined || taints.some(({ key }) => isPattern(key)),
-    cel: "!has(self.settleSeconds) || self.taints.exists(t, t.key.contains('*'))",
-    message: 'settleSeconds is only for keys with "*": leave it out',
-    field: 'settleSeconds',
   },
   {
     holds: ({ nodeSelector, taints }) =>

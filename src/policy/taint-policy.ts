@@ -20,25 +20,15 @@ export function failurePolicyOf(spec: TaintPolicySpec, mode: TaintMode): Failure
   return spec.failurePolicy ?? (mode === 'Deny' ? 'Fail' : 'Ignore');
 }
 
-/** How long a taint stays before a key with a wildcard protects it, where a policy does not say. */
-const SETTLE_SECONDS = 600;
-
-export function settleSecondsOf({ settleSeconds = SETTLE_SECONDS }: Pick<TaintPolicySpec, 'settleSeconds'>): number {
-  return settleSeconds;
-}
-
-const MAX_SETTLE_SECONDS = 86_400;
+/** How long a Ready node has to carry a taint before a key with a wildcard protects it: what comes and goes while a node starts has gone by then. */
+export const ESTABLISHED_AFTER_SECONDS = 600;
 
 /**
- * Whether a taint that a rule means is protected only where the node's memory has it: one with a wildcard, unless the policy does
- * not wait. In mode Audit there is no memory, and every taint is reported.
+ * Whether a taint that a rule means is protected only once it is established: one with a wildcard. Mode Audit does not wait, and reports every
+ * taint.
  */
-export function waitsToSettle(
-  { key }: Pick<TaintRule, 'key'>,
-  { settleSeconds }: Pick<TaintPolicySpec, 'settleSeconds'>,
-  mode: TaintMode,
-): boolean {
-  return isPattern(key) && mode !== 'Audit' && settleSeconds !== 0;
+export function waitsForEstablishment({ key }: Pick<TaintRule, 'key'>, mode: TaintMode): boolean {
+  return isPattern(key) && mode !== 'Audit';
 }
 
 /** What a dropped taint leads to, the strongest first. */
@@ -64,20 +54,6 @@ export const TaintPolicySpecSchema = Type.Object(
       minItems: 1,
       maxItems: 64,
     }),
-    // No default, because most policies have no such key.
-    settleSeconds: Type.Optional(
-      Type.Integer({
-        description:
-          'How many seconds a taint has to stay on a Ready node before a key with `*` protects it, so that what comes ' +
-          `and goes while a node starts is not held. Without it, ${SETTLE_SECONDS}. Taintkeeper's leader measures it, and then lists the ` +
-          'taint in the NodeTaintRecord of the node; of several policies the shortest counts. ' +
-          '0: at once, without a record. Where no leader runs (serve --policies, export), only 0 protects. ' +
-          'Mode Audit does not wait.',
-        format: 'int32',
-        minimum: 0,
-        maximum: MAX_SETTLE_SECONDS,
-      }),
-    ),
     exempt: Type.Optional(
       Type.Object(
         {

@@ -205,8 +205,8 @@ export function progressDeadlineMsOf({
 export const TaintRuleSchema = Type.Object(
   {
     key: QualifiedNamePattern(
-      'Key of the taint. `*` stands for any run of characters. A key with `*` protects a taint once it has stayed for ' +
-        '`settleSeconds`, and never one that comes and goes by itself, such as node.kubernetes.io/not-ready or the ' +
+      'Key of the taint. `*` stands for any run of characters. A key with `*` protects a taint once it has stayed on ' +
+        'a Ready node for ten minutes, and never one that comes and goes by itself, such as node.kubernetes.io/not-ready or the ' +
         'start-up taints of well-known agents. A key without `*` protects at once.',
       KEY_CONSTRAINTS,
     ),
@@ -300,7 +300,7 @@ function checkPattern({ key }: TaintRule, path: Path): Problem[] {
 export interface CompiledTaintRule extends TaintRule {
   /** For example `spec.taints[0]`. */
   readonly field: string;
-  /** See {@link waitsToSettle}. */
+  /** See {@link waitsForEstablishment}. */
   readonly waits: boolean;
 }
 

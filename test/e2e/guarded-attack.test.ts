@@ -7,7 +7,7 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import { admin, developer, serviceAccount } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { seed } from '../seed.ts';
-import { createNodes, createTaintPolicy, patchNode, waitForTaints } from './drift.ts';
+import { createNodes, createTaintPolicy, establish, patchNode, waitForTaints } from './drift.ts';
 import { type Installation, install, leaderOf } from './installation.ts';
 import { type NodeVersions, watchNodeVersions } from './node-versions.ts';
 import { attempt, getNode, kubectl, type Node, path, type Taint, taintsOf } from './nodes.ts';
@@ -214,12 +214,12 @@ describeWithControlPlane('taints that are guarded both ways', {}, (cp) => {
       await createTaintPolicy(cp(), 'protect-node-taints', {
         mode: 'Deny',
         taints: [{ key: '*', restrict: ['Removal', 'Addition'] }],
-        settleSeconds: 0,
         exempt: { groups: ['system:masters'] },
       });
       await createNodes(cp(), ['k1'], 'protect-node-taints');
       expect(await kubectl(cp(), admin, taint('k1', 'foo=bar:NoSchedule'))).toMatchObject({ passed: true });
       await untilGuarded('k1');
+      await establish(cp(), 'k1', { key: 'foo', value: 'bar', effect: 'NoSchedule' });
     });
 
     it('a user who is no cluster-admin fails to alter the taints', async () => {

@@ -70,9 +70,9 @@ describeWithControlPlane(
       await createTaintPolicy(cp(), 'pool', {
         taints: [
           { ...GPU, ensure: 'Always' },
-          { key: 'own.example.com/*', restrict: ['Removal'] },
+          { key: 'own.example.com/team', restrict: ['Removal'] },
+          { key: 'own.example.com/late', restrict: ['Removal'] },
         ],
-        settleSeconds: 0,
       });
       // These are for the controller: they are older than the policy.
       for (const name of NAMES) await waitForTaints(cp(), name, GPU_TEXT);

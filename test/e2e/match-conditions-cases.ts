@@ -8,15 +8,7 @@ import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
 import type { RestrictedChange } from '../../src/policy/taint-rule.ts';
 import type { TolerationPolicySpec } from '../../src/policy/toleration-policy.ts';
 import type { User } from '../control-plane/users.ts';
-import {
-  backstop,
-  guardRule,
-  presentRule,
-  restrict,
-  selective,
-  settleSeconds,
-  settling,
-} from '../unit/admission/generators.ts';
+import { backstop, guardRule, presentRule, restrict, selective } from '../unit/admission/generators.ts';
 import { manifest } from '../unit/policy/policies.ts';
 import { daemonSetSelection, labelSelector, labels } from '../unit/policy/selector-cases.ts';
 
@@ -279,14 +271,13 @@ const taintPolicy = fc
       exempt,
       removalByAnnotation: fc.constantFrom('Allowed', 'Forbidden'),
       failurePolicy: fc.constantFrom('Fail', 'Ignore'),
-      settleSeconds,
       backstop,
     } as never,
     { requiredKeys: ['mode', 'taints'] },
   )
   // An Audit policy may not say Fail.
   .map((spec) =>
-    withoutUndefined({ ...selective(settling(spec)), ...(spec.mode === 'Audit' ? { failurePolicy: undefined } : {}) }),
+    withoutUndefined({ ...selective(spec), ...(spec.mode === 'Audit' ? { failurePolicy: undefined } : {}) }),
   );
 
 /** With those that some pods tolerate by themselves, and one that has no value by convention. */

@@ -16,8 +16,7 @@ metadata: { name: ${mode.toLowerCase()} }
 spec:
   mode: ${mode}
   nodeSelector: { matchLabels: { pool: ${mode} } }
-  taints: [{ key: "*", restrict: [Removal] }]
-  settleSeconds: 0
+  taints: [{ key: "*", restrict: [Removal] }, { key: dedicated, restrict: [Removal] }]
 `;
 
 const PROTECTED = 'dedicated=gpu:NoSchedule';

@@ -235,13 +235,10 @@ const daemonSets = fields(
   ['namespaces'],
 );
 
-const settleSeconds = whole(0, 86_400);
-
 /** Fields of a TaintPolicy that are not valid together, or only with certain taints: mostly one of them. */
 const guards = fc.oneof(
   { weight: 6, arbitrary: fc.constant({}) },
-  fc.record({ settleSeconds }),
-  fc.record({ settleSeconds, taints: list(patternTaint, { minLength: 1 }) }),
+  fc.record({ taints: list(patternTaint, { minLength: 1 }) }),
   fc.record({
     deletedNodeRetentionSeconds: whole(1, 31_536_000),
   }),

@@ -80,7 +80,6 @@ export const VERDICTS: readonly Verdict[] = [
     exempt: { users: ['system:serviceaccount:kube-system:*'], groups: ['system:masters', 'größte Gruppe'] },
     removalByAnnotation: 'Forbidden',
     failurePolicy: 'Fail',
-    settleSeconds: 86_400,
     backstop: 'Native',
     authorization: { mode: 'Deny', exceptNamespaces: ['kube-system', 'team-*'] },
     deletedNodeRetentionSeconds: 86_400,
@@ -93,30 +92,6 @@ export const VERDICTS: readonly Verdict[] = [
   taint('as many exceptions as there can be', {
     taints: times(64, () => ({ key: '*', except: times(32, () => KEY_OF_317), restrict: ['Removal'] })),
   }),
-  taint('a wildcard that does not wait', {
-    taints: [
-      { key: 'a', restrict: ['Removal'] },
-      { key: 'b*', restrict: ['Removal'] },
-    ],
-    settleSeconds: 0,
-  }),
-  taint('half a second', { taints: [{ key: '*', restrict: ['Removal'] }], settleSeconds: 0.5 }, 'spec.settleSeconds'),
-  taint(
-    'more than a day',
-    { taints: [{ key: '*', restrict: ['Removal'] }], settleSeconds: 86_401 },
-    'spec.settleSeconds',
-  ),
-  taint(
-    'less than nothing',
-    { taints: [{ key: '*', restrict: ['Removal'] }], settleSeconds: -1 },
-    'spec.settleSeconds',
-  ),
-  taint(
-    'seconds for a key that does not wait',
-    { taints: [{ key: 'a', restrict: ['Removal'] }], settleSeconds: 0 },
-    'spec.settleSeconds',
-    'settleSeconds is only for keys with "*": leave it out',
-  ),
   taint(
     'nothing to leave',
     { taints: [{ key: 'a', restrict: ['Removal', 'Unselection'] }] },

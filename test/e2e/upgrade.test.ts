@@ -39,9 +39,8 @@ const POLICIES = [
     nodeSelector: { matchLabels: { pool: 'gpu' } },
     taints: [
       { ...GPU, ensure: 'Always' },
-      { key: 'example.com/*', restrict: ['Removal'] },
+      { key: 'example.com/other', restrict: ['Removal'] },
     ],
-    settleSeconds: 0,
   }),
   policyObject('TaintPolicy', 'backed', {
     mode: 'Deny',

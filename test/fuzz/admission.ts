@@ -36,7 +36,6 @@ spec:
     - { key: evicting, effect: NoExecute, ensure: Always, mayEvict: true }
     - { key: 'example.com/*', except: ['example.com/a*', '*b'], restrict: [Removal] }
     - { key: '*', restrict: [Removal] }
-  settleSeconds: 0
 ---
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy

@@ -14,12 +14,12 @@ const POLICIES = `
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy
 metadata: { name: kept }
-spec: { mode: Restore, taints: [{ key: dedicated, restrict: [Removal, Addition] }, { key: 'a*/*', restrict: [Removal] }], settleSeconds: 0 }
+spec: { mode: Restore, taints: [{ key: dedicated, restrict: [Removal, Addition] }, { key: 'a*/*', restrict: [Removal] }] }
 ---
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy
 metadata: { name: selected }
-spec: { mode: Deny, nodeSelector: { matchLabels: { kubernetes.io/os: linux } }, taints: [{ key: 'b*/*', restrict: [Removal] }], settleSeconds: 0 }
+spec: { mode: Deny, nodeSelector: { matchLabels: { kubernetes.io/os: linux } }, taints: [{ key: 'b*/*', restrict: [Removal] }] }
 ---
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TolerationPolicy

@@ -194,7 +194,7 @@ export function startNodeRecords(
 
   function fullRecords(): Trouble[] {
     const names = atMost(MAX_NAMED, [...full]).join(', ');
-    const waiting = full.size === 0 ? [] : recording().filter(({ settleMs }) => settleMs > 0);
+    const waiting = full.size === 0 ? [] : recording().filter(({ establishes }) => establishes);
     return waiting.map(({ kind, name: policy }) => ({
       kind,
       policy,
@@ -249,7 +249,7 @@ export function startNodeRecords(
 
   function leavesOut(record: NodeRecord, { uid, taints, labels, established }: RecordedNode): boolean {
     const isListed = establishedIn(record, uid);
-    const waiting = selectingPolicies(compiled(), labels).filter(({ settleMs }) => settleMs > 0);
+    const waiting = selectingPolicies(compiled(), labels).filter(({ establishes }) => establishes);
     return taints.some(
       (taint) =>
         !isListed(taint) && established(taint) && waiting.some(({ protectedBy }) => protectedBy(taint) !== undefined),

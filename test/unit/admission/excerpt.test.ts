@@ -154,18 +154,17 @@ describe('an excerpt', () => {
         restore: {
           mode: 'Restore',
           taints: [
-            { key: 'k1*', restrict: ['Removal', 'Addition'] },
+            { key: 'k1', restrict: ['Removal', 'Addition'] },
             { key: 'k3', effect: 'NoSchedule', ensure: 'Always' },
           ],
-          settleSeconds: 0,
         },
         deny: {
           mode: 'Deny',
           taints: [
-            { key: 'k2*', restrict: ['Removal'] },
-            { key: 'm*', restrict: ['Removal', 'Addition'] },
+            { key: 'k2', restrict: ['Removal'] },
+            { key: 'm', restrict: ['Removal', 'Addition'] },
+            { key: 'k*', restrict: ['Addition'] },
           ],
-          settleSeconds: 0,
         },
         left: {
           mode: 'Deny',
@@ -246,7 +245,7 @@ describe('an excerpt', () => {
   it('leads to the decision that the whole review leads to', () => {
     const policies = policySet({
       taint: {
-        all: { mode: 'Restore', taints: [{ key: '*', restrict: ['Removal'] }], settleSeconds: 0 },
+        all: { mode: 'Restore', taints: [{ key: '*', restrict: ['Removal'] }] },
         some: {
           mode: 'Deny',
           nodeSelector: { matchLabels: { 'kubernetes.io/os': 'linux' } },

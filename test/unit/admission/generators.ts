@@ -168,15 +168,6 @@ export function selective(spec: TaintPolicySpec): TaintPolicySpec {
 
 export const backstop = fc.constantFrom('Native', 'None');
 
-/** Whether a wildcard protects at once, and if not, after how long, makes no difference to a request. */
-export const settleSeconds = fc.constantFrom(0, 0, 60);
-
-/** Without a wildcard, a policy may not say how long it waits. */
-export function settling({ settleSeconds: seconds, ...spec }: TaintPolicySpec): TaintPolicySpec {
-  const waits = seconds !== undefined && spec.taints.some(({ key: meant }) => meant.includes('*'));
-  return waits ? { ...spec, settleSeconds: seconds } : spec;
-}
-
 const taintPolicy = fc
   .record<TaintPolicySpec>(
     {
@@ -191,7 +182,6 @@ const taintPolicy = fc
       exempt: fc.constantFrom({ users: ['dev'] }, { groups: ['system:*'] }, {}),
       removalByAnnotation: fc.constantFrom('Allowed', 'Forbidden'),
       failurePolicy: fc.constantFrom('Fail', 'Ignore'),
-      settleSeconds,
       backstop,
     },
     { requiredKeys: ['mode', 'taints'] },
@@ -200,7 +190,6 @@ const taintPolicy = fc
   .map(({ failurePolicy, ...spec }) =>
     spec.mode === 'Audit' || failurePolicy === undefined ? spec : { ...spec, failurePolicy },
   )
-  .map(settling)
   .map(selective);
 
 export const taintPolicies = fc.dictionary(fc.constantFrom('p1', 'p2', 'p3'), taintPolicy, { noNullPrototype: true });

@@ -252,8 +252,7 @@ it('keys that every object inherits are read as they stand', () => {
       p: {
         mode: 'Deny',
         nodeSelector: { matchLabels: { constructor: 'y' } },
-        taints: [{ key: '*', restrict: ['Removal'] }],
-        settleSeconds: 0,
+        taints: [{ key: gpu.key, restrict: ['Removal'] }],
       },
     },
   });

@@ -233,7 +233,7 @@ it('many taints lead to one Event, and its note is not endless', () => {
   const request = nodeRequest({ object: node([]), oldObject: node(taints) });
   const events = found(
     request,
-    policySet({ taint: { p: { mode: 'Deny', taints: [{ key: '*', restrict: ['Removal'] }], settleSeconds: 0 } } }),
+    policySet({ taint: { p: { mode: 'Deny', taints: taints.map(({ key }) => ({ key, restrict: ['Removal'] })) } } }),
     'validate',
   );
   expect(events).toHaveLength(2);
@@ -244,7 +244,7 @@ it('each policy has its own Events', () => {
   const policies = policySet({
     taint: {
       p: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
-      q: { mode: 'Deny', taints: [{ key: '*', restrict: ['Removal'] }], settleSeconds: 0 },
+      q: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
     },
   });
   expect(found(DROP, policies, 'validate').map(({ regarding }) => regarding.name)).toEqual(['n1', 'p', 'n1', 'q']);

@@ -50,11 +50,6 @@ describe.each(['Deny', 'Restore'] as const)('a node that starts under a wildcard
     ]);
     expect(judgeUpdate(exact, 'validate', { before: [gpu], after: [] }).verdict).toBe('deny');
   });
-
-  it('keeps everything at once with settleSeconds: 0', () => {
-    const atOnce = policyOf(mode, [{ key: '*', restrict: ['Removal'] }], { settleSeconds: 0 });
-    expect(judgeUpdate(atOnce, 'validate', { before: [gpu], after: [] }).verdict).toBe('deny');
-  });
 });
 
 it('a memory that goes in the same request comes back with what Restore puts back', () => {
@@ -102,8 +97,6 @@ describe('a record', () => {
 
 describe('the leader', () => {
   const wildcard = (more: object = {}, key = '*') => rule('Restore', { key, restrict: ['Removal'], ...more });
-  const settling = (seconds: number, key = '*') =>
-    rule('Restore', { key, restrict: ['Removal'] }, { settleSeconds: seconds });
   const establishedAfter = (
     stayedMs: number | undefined,
     {
@@ -126,22 +119,17 @@ describe('the leader', () => {
     return { established: established(gpu), nextInMs };
   };
 
-  it.each<
-    [why: string, stayedMs: number | undefined, seconds: number | undefined, established: boolean, left?: number]
-  >([
-    ['not while the node is not Ready', undefined, undefined, false],
-    ['not before ten minutes', 599_999, undefined, false, 1],
-    ['after ten minutes', 600_000, undefined, true],
-    ['after as long as the policy says', 30_000, 30, true],
-    ['not before', 29_000, 30, false, 1_000],
-  ])('establishes a taint: %s', (_why, stayedMs, seconds, established, nextInMs) => {
-    const policies = { p: seconds === undefined ? wildcard() : settling(seconds) };
-    expect(establishedAfter(stayedMs, { policies })).toEqual({ established, nextInMs });
+  it.each<[why: string, stayedMs: number | undefined, established: boolean, left?: number]>([
+    ['not while the node is not Ready', undefined, false],
+    ['not before ten minutes', 599_999, false, 1],
+    ['after ten minutes', 600_000, true],
+  ])('establishes a taint: %s', (_why, stayedMs, established, nextInMs) => {
+    expect(establishedAfter(stayedMs)).toEqual({ established, nextInMs });
   });
 
-  it('goes by the shortest of the policies that mean the taint', () => {
-    const policies = { a: settling(60), b: settling(10, 'dedi*'), c: settling(1, 'other*') };
-    expect(establishedAfter(4_000, { policies })).toEqual({ established: false, nextInMs: 6_000 });
+  it('establishes no taint that no policy means by a wildcard', () => {
+    const policies = { a: wildcard({ except: ['dedicated'] }), b: wildcard({}, 'other*') };
+    expect(establishedAfter(600_000, { policies })).toEqual({ established: false, nextInMs: undefined });
   });
 
   it('takes as established what the record lists, however short it has seen it', () => {

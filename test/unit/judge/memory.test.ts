@@ -173,7 +173,7 @@ describe('protectionOn', () => {
     { why: 'Deny', policies: policyOf('Deny', [{ key: 'dedicated', restrict: ['Removal'] }]), yes: true },
     {
       why: 'Restore',
-      policies: policyOf('Restore', [{ key: '*', restrict: ['Removal'] }], { settleSeconds: 0 }),
+      policies: policyOf('Restore', [{ key: '*', restrict: ['Removal'] }]),
       yes: true,
     },
     { why: 'Audit only watches', policies: policyOf('Audit', [{ key: '*', restrict: ['Removal'] }]), yes: false },
@@ -181,7 +181,6 @@ describe('protectionOn', () => {
     {
       why: 'its nodes',
       policies: policyOf('Deny', [{ key: '*', restrict: ['Removal'] }], {
-        settleSeconds: 0,
         nodeSelector: { matchLabels: { pool: 'a' } },
       }),
       yes: true,
@@ -189,14 +188,13 @@ describe('protectionOn', () => {
     {
       why: 'other nodes',
       policies: policyOf('Deny', [{ key: '*', restrict: ['Removal'] }], {
-        settleSeconds: 0,
         nodeSelector: { matchLabels: { pool: 'b' } },
       }),
       yes: false,
     },
     {
       why: 'an exemption is about who removes it',
-      policies: policyOf('Deny', [{ key: '*', restrict: ['Removal'] }], { settleSeconds: 0, exempt: { users: ['*'] } }),
+      policies: policyOf('Deny', [{ key: '*', restrict: ['Removal'] }], { exempt: { users: ['*'] } }),
       yes: true,
     },
   ])('$why: $yes', ({ policies, yes }) => {
@@ -208,7 +206,7 @@ describe('as many taints and as long an annotation as a node can have', () => {
   const many = numbered(40_000);
   // 200 KB: all annotations of an object together have 256 KiB.
   const listed = numbered(6_500, 20_000).map(formatTaint).join(', ');
-  const policies = policyOf('Restore', [{ key: 'example.com/*', restrict: ['Removal'] }], { settleSeconds: 0 });
+  const policies = policyOf('Restore', [{ key: 'example.com/*', restrict: ['Removal'] }]);
 
   it.each<{ why: string; annotation: string }>([
     { why: 'taints', annotation: listed },
@@ -216,7 +214,7 @@ describe('as many taints and as long an annotation as a node can have', () => {
     { why: 'one word', annotation: 'x'.repeat(200_000) },
     { why: 'colons', annotation: 'x=:'.repeat(65_000) },
   ])('take no time that counts: $why', ({ annotation }) => {
-    const update = { before: many, after: many.slice(1), oldRemembered: annotation };
+    const update = { before: many, after: many.slice(1), oldRemembered: annotation, recorded: many.slice(0, 1) };
     expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({
       verdict: 'patch',
       desired: { taints: { length: many.length } },
@@ -225,7 +223,10 @@ describe('as many taints and as long an annotation as a node can have', () => {
   });
 
   it('leave 64 of them', () => {
-    const decision = judgeUpdate(policies, 'mutate', { before: many.slice(1), after: many, oldRemembered: listed });
+    const decision = judgeUpdate(policies, 'mutate', {
+      ...{ before: many, after: many.slice(1), oldRemembered: listed },
+      recorded: many.slice(0, 1),
+    });
     expect(decision).toMatchObject({ verdict: 'patch' });
     const { remembered } = (decision as Decision<{ remembered: string }> & { verdict: 'patch' }).desired;
     expect(remembered).toBe(numbered(MAX_REMEMBERED, 20_000).map(formatTaint).join(', '));

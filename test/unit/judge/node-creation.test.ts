@@ -76,7 +76,7 @@ describe('a node that registers', () => {
     { taints: [gpu], remembered: GPU },
   ])('remembers what it carries, whatever it says of itself: $remembered', ({ taints, remembered }) => {
     const deny = policySet({
-      taint: { p: { mode: 'Deny', taints: [{ key: '*', restrict: ['Removal'] }], settleSeconds: 0 } },
+      taint: { p: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] } },
     });
     expect(judgeCreation(deny, taints, 'mutate', 'other:NoSchedule, rubbish')).toMatchObject({
       verdict: 'patch',

@@ -77,7 +77,7 @@ describe('a remembered taint that is gone', () => {
     },
     {
       why: 'is one of several',
-      policies: { p: rule('Restore', { key: '*', restrict: ['Removal'] }, { settleSeconds: 0 }) },
+      policies: { p: rule('Restore', { key: '*', restrict: ['Removal'] }) },
       node: nodeOf([], { remembered: `${GPU}, other:NoSchedule, ,rubbish` }),
       losses: [`p ${GPU}`, 'p other:NoSchedule'],
       taints: [gpu, { ...other, value: '' }],
@@ -254,7 +254,7 @@ describe('the memory', () => {
     const keys = Array.from({ length: 10_000 }, (_, index) => `example.com/${index}`);
     const taints = keys.map((key) => ({ key, effect: 'NoSchedule' }));
     const remembered = keys.map((key) => `${key}:PreferNoSchedule`).join(',');
-    const policies = { p: rule('Restore', { key: '*', restrict: ['Removal'] }, { settleSeconds: 0 }) };
+    const policies = { p: rule('Restore', { key: '*', restrict: ['Removal'] }) };
     expect(driftOf(policies, nodeOf(taints, { remembered })).desired?.taints).toHaveLength(10_000 + MAX_REMEMBERED);
     // Only the first entries of it are read.
     const allowRemoval = remembered.split(',', MAX_REMEMBERED).join();

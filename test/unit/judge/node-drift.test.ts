@@ -108,7 +108,7 @@ describe('where several policies want one taint', () => {
     {
       why: 'one that wants no value is held, too',
       policies: {
-        a: rule('Deny', { key: '*', restrict: ['Removal'] }, { settleSeconds: 0 }),
+        a: rule('Deny', { key: 'dedicated', restrict: ['Removal'] }),
         b: rule('Restore', { ...PRESENT_GPU, value: '' }),
       },
       node: nodeOf([cpu]),

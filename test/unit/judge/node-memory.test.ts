@@ -92,8 +92,9 @@ describe('what an update of a node leaves in its memory', () => {
   });
 
   it('what Restore puts back is remembered', () => {
-    const restore = policyOf('Restore', [{ key: '*', restrict: ['Removal'] }], { settleSeconds: 0 });
-    const decision = judgeUpdate(restore, 'mutate', { before: [gpu, other], after: [other] });
+    const restore = policyOf('Restore', [{ key: '*', restrict: ['Removal'] }]);
+    const update = { before: [gpu, other], after: [other], recorded: [gpu, other] };
+    const decision = judgeUpdate(restore, 'mutate', update);
     expect(decision).toMatchObject({ desired: { taints: [other, gpu], remembered: `${OTHER}, ${GPU}` } });
   });
 

@@ -186,15 +186,10 @@ describe('Audit', () => {
 
   it('with --audit does not say what a key with a wildcard would do, which nobody measures then', () => {
     const spec = { mode: 'Deny' as const, taints: [{ key: '*', restrict: ['Removal'] as const }] };
-    const outcomesOf = (more: object) =>
-      outcomes(
-        judgeUpdate(policySet({ taint: { p: { ...spec, ...more } } }, { audit: true }), 'validate', {
-          before: [gpu],
-          after: [],
-        }),
-      );
-    expect(outcomesOf({})).toEqual(['p audited dedicated=gpu:NoSchedule']);
-    expect(outcomesOf({ settleSeconds: 0 })).toEqual(['p would-deny dedicated=gpu:NoSchedule']);
+    const policies = policySet({ taint: { p: spec } }, { audit: true });
+    expect(outcomes(judgeUpdate(policies, 'validate', { before: [gpu], after: [] }))).toEqual([
+      'p audited dedicated=gpu:NoSchedule',
+    ]);
   });
 });
 
@@ -266,8 +261,8 @@ describe('which taints a policy protects', () => {
       yes: true,
     },
   ])('$why: $yes', ({ rule, taint, yes }) => {
-    const more = rule.key.includes('*') ? { settleSeconds: 0 } : {};
-    const verdict = judgeUpdate(policyOf('Deny', [rule], more), 'validate', { before: [taint], after: [] }).verdict;
+    const update = { before: [taint], after: [], recorded: [taint] };
+    const { verdict } = judgeUpdate(policyOf('Deny', [rule]), 'validate', update);
     expect(verdict).toBe(yes ? 'deny' : 'allow');
   });
 });
@@ -350,12 +345,13 @@ describe('several policies on one taint', () => {
     const policies = policySet({
       taint: {
         a: { mode: a, taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
-        b: { mode: b, taints: [{ key: '*', restrict: ['Removal'] }], settleSeconds: 0 },
+        b: { mode: b, taints: [{ key: '*', restrict: ['Removal'] }] },
       },
     });
     const stronger = modes[Math.max(modes.indexOf(a), modes.indexOf(b))];
-    const mutation = judgeUpdate(policies, 'mutate', { before: [gpu], after: [] });
-    const validation = judgeUpdate(policies, 'validate', { before: [gpu], after: [] });
+    const update = { before: [gpu], after: [], recorded: [gpu] };
+    const mutation = judgeUpdate(policies, 'mutate', update);
+    const validation = judgeUpdate(policies, 'validate', update);
     expect(mutation.verdict).toBe(stronger === 'Restore' ? 'patch' : 'allow');
     expect(validation.verdict).toBe(stronger === 'Audit' ? 'allow' : 'deny');
     const found = stronger === 'Restore' ? mutation : validation;

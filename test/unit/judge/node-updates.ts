@@ -7,7 +7,7 @@ import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import { policySet } from '../policy/policies.ts';
-import { withEstablished } from './established.ts';
+import { listedBy } from './established.ts';
 
 export const DEVELOPER: Requester = { username: 'dev', groups: ['developers'] };
 export const KUBELET: Requester = { username: 'system:node:n1', groups: ['system:nodes', 'system:authenticated'] };
@@ -27,6 +27,8 @@ export interface Update {
   readonly oldRemembered?: string;
   readonly newRemembered?: string;
   readonly newRelease?: string;
+  /** What the record of the node lists, besides what the annotation did. */
+  readonly recorded?: readonly Taint[];
   readonly oldRemoved?: string;
   readonly newRemoved?: string;
   readonly oldRestored?: string;
@@ -45,6 +47,7 @@ export function judgeUpdate(policies: PolicySet, phase: 'mutate' | 'validate', u
     oldRemembered,
     newRemembered = oldRemembered,
     newRelease,
+    recorded = [],
     oldRemoved,
     newRemoved = oldRemoved,
     oldRestored,
@@ -56,10 +59,11 @@ export function judgeUpdate(policies: PolicySet, phase: 'mutate' | 'validate', u
       operation: 'UPDATE',
       phase,
       requester,
-      oldNode: withEstablished({
+      oldNode: {
         ...{ name: 'n1', labels: oldLabels, taints: before },
         ...{ allowRemoval: oldAllowRemoval, remembered: oldRemembered, removed: oldRemoved, restored: oldRestored },
-      }),
+        established: listedBy([oldRemembered, ...recorded.map(formatTaint)].join()),
+      },
       node: {
         ...{ name: 'n1', labels: newLabels, taints: after },
         ...{ allowRemoval: newRelease, remembered: newRemembered, removed: newRemoved, restored: newRestored },

@@ -2,12 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import type { TaintMode } from '../../../src/policy/taint-policy.ts';
+import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import { policySet } from '../policy/policies.ts';
 import { DEVELOPER, gpu, judgeUpdate, other, outcomes, policyOf, type Update } from './node-updates.ts';
 
+const RULES: TaintRule[] = [
+  { key: 'dedicated', restrict: ['Removal'] },
+  { key: 'other', restrict: ['Removal'] },
+];
+
 describe('release by annotation', () => {
   const RELEASE = 'dedicated=gpu:NoSchedule';
-  const deny = policyOf('Deny', [{ key: '*', restrict: ['Removal'] }], { settleSeconds: 0 });
+  const deny = policyOf('Deny', RULES);
 
   it.each<TaintMode>(['Deny', 'Restore'])('lets the taint go in mode %s, and takes the annotation along', (mode) => {
     const policies = policyOf(mode, [{ key: 'dedicated', restrict: ['Removal'] }]);
@@ -26,7 +32,7 @@ describe('release by annotation', () => {
   });
 
   it('is neither honoured nor used up by an Audit policy: that changes nothing', () => {
-    const audit = policyOf('Audit', [{ key: '*', restrict: ['Removal'] }], { exempt: { users: ['system:*'] } });
+    const audit = policyOf('Audit', RULES, { exempt: { users: ['system:*'] } });
     for (const requester of [DEVELOPER, { username: 'system:x', groups: [] }]) {
       const update = { before: [gpu], after: [], oldAllowRemoval: RELEASE, newRelease: RELEASE, requester };
       expect(judgeUpdate(audit, 'mutate', update).verdict).toBe('allow');
@@ -36,8 +42,7 @@ describe('release by annotation', () => {
   });
 
   it('is used up when somebody exempt removes the taint, too', () => {
-    const exempting = policyOf('Deny', [{ key: '*', restrict: ['Removal'] }], {
-      settleSeconds: 0,
+    const exempting = policyOf('Deny', RULES, {
       exempt: { users: ['dev'] },
     });
     const update = { before: [gpu], after: [], oldAllowRemoval: RELEASE, newRelease: RELEASE };
@@ -84,8 +89,7 @@ describe('release by annotation', () => {
   });
 
   it('does not count with removalByAnnotation: Forbidden, and the message says so', () => {
-    const never = policyOf('Deny', [{ key: '*', restrict: ['Removal'] }], {
-      settleSeconds: 0,
+    const never = policyOf('Deny', RULES, {
       removalByAnnotation: 'Forbidden',
     });
     expect(judgeUpdate(never, 'validate', { before: [gpu], after: [], oldAllowRemoval: RELEASE })).toMatchObject({
@@ -97,11 +101,10 @@ describe('release by annotation', () => {
   it('does not count for a policy with removalByAnnotation: Forbidden next to one without', () => {
     const policies = policySet({
       taint: {
-        open: { mode: 'Deny', taints: [{ key: '*', restrict: ['Removal'] }], settleSeconds: 0 },
+        open: { mode: 'Deny', taints: RULES },
         closed: {
           mode: 'Restore',
-          taints: [{ key: '*', restrict: ['Removal'] }],
-          settleSeconds: 0,
+          taints: RULES,
           removalByAnnotation: 'Forbidden',
         },
       },
@@ -117,8 +120,7 @@ describe('release by annotation', () => {
   });
 
   describe('is recorded when it is set, with what it will do:', () => {
-    const never = policyOf('Deny', [{ key: '*', restrict: ['Removal'] }], {
-      settleSeconds: 0,
+    const never = policyOf('Deny', RULES, {
       removalByAnnotation: 'Forbidden',
     });
     it.each<{
@@ -179,7 +181,7 @@ describe('release by annotation', () => {
       },
       {
         why: 'nothing, where no policy binds',
-        policies: policyOf('Audit', [{ key: '*', restrict: ['Removal'] }]),
+        policies: policyOf('Audit', RULES),
         newRelease: 'true',
         found: [],
         warnings: [],

@@ -19,13 +19,11 @@ it.each<[what: string, spec: Partial<TaintPolicySpec>, ...notes: RegExp[]]>([
     {},
     /^spec\.taints\[0\]\.key: "\*" matches every taint that has stayed on a Ready node for 600 s: list/,
   ],
-  ['the seconds', { settleSeconds: 30 }, /for 30 s/],
   [
     'exceptions are not all',
     { taints: [{ key: '**', except: ['a'], restrict: ['Removal'] }] },
     /^spec\.taints\[0\]\.key: "\*\*" matches/,
   ],
-  ['at once', { settleSeconds: 0 }, /matches every taint at once, start-up taints included/],
   ['Audit', { mode: 'Audit' }, /also reports those that Deny and Restore do not protect yet/],
   [
     'one family',
@@ -51,7 +49,6 @@ it.each<[spec: Partial<TaintPolicySpec>, count: number]>([
     1,
   ],
   [{}, 1],
-  [{ settleSeconds: 0 }, 0],
   [{ mode: 'Audit', taints: [{ key: 'example.com/*', restrict: ['Removal'] }] }, 0],
 ])('of %j says, where nobody leads, %i things', (spec, count) => {
   expect(wildcardNotesWithoutLeader(policyOf(spec))).toHaveLength(count);

@@ -180,7 +180,7 @@ describe('what it does not say', () => {
       [
         'spec.mode: taints are restored without a warning to t',
         'spec.taints: what a node carries is not recorded in tai',
-        'spec.settleSeconds: a key with "*" protects what taintkeeper.d',
+        'spec.taints: a key with "*" protects what taintkeeper.d',
         'spec.taints: a node that runs gets no required taint th',
         'spec.nodeSelector: that a node leaves the policy by its label',
         'spec.exempt: no pattern exempts a user whose name has m',

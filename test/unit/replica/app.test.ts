@@ -244,11 +244,11 @@ it('says of a RecoveryPolicy from a file that it does nothing', async () => {
   ]);
 });
 
-it('says of a wildcard from a file that nothing settles where nobody leads', async () => {
+it('says of a wildcard from a file that nothing is established without a leader', async () => {
   const policies = join(temporaryDirectory(), 'policies.yaml');
-  const policy = (name: string, more: string) =>
-    `apiVersion: taintkeeper.dev/v1alpha1\nkind: TaintPolicy\nmetadata: { name: ${name} }\nspec: { mode: Deny, taints: [{ key: 'a*', restrict: [Removal] }]${more} }\n`;
-  writeFileSync(policies, [policy('waits', ''), policy('at-once', ', settleSeconds: 0')].join('---\n'));
+  const policy = (name: string, key: string) =>
+    `apiVersion: taintkeeper.dev/v1alpha1\nkind: TaintPolicy\nmetadata: { name: ${name} }\nspec: { mode: Deny, taints: [{ key: '${key}', restrict: [Removal] }] }\n`;
+  writeFileSync(policies, [policy('waits', 'a*'), policy('exact', 'a')].join('---\n'));
   const { log } = await start({ policyPaths: [policies] });
   expect(log.lines().filter(({ level }) => level === LEVEL.warn)).toMatchObject([
     { msg: expect.stringMatching(/^TaintPolicy waits: spec\.taints\[0\]\.key: "a\*" protects nothing here: /) },

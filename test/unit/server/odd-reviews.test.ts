@@ -106,8 +106,7 @@ metadata: { name: selected }
 spec:
   mode: Deny
   nodeSelector: { matchExpressions: [{ key: constructor, operator: Exists }] }
-  taints: [{ key: '*', restrict: [Removal] }]
-  settleSeconds: 0
+  taints: [{ key: node-role.kubernetes.io/control-plane, restrict: [Removal] }]
 `,
   });
   const labelled = nodeObject([CONTROL_PLANE_TAINT], { labels: { constructor: '' } });

@@ -41,14 +41,13 @@ it('what a policy came to is one line that says who did what to which object, an
 it('a line lists 32 taints at most, and counts the others', async () => {
   const taints = Array.from({ length: 40 }, (_, n) => ({ key: `example.com/k${n}`, effect: 'NoExecute' }));
   const { review, log } = await startServer({
-    policies:
-      "apiVersion: taintkeeper.dev/v1alpha1\nkind: TaintPolicy\nmetadata: { name: p }\nspec: { mode: Deny, taints: [{ key: 'example.com/*', restrict: [Removal] }], settleSeconds: 0 }",
+    policies: `apiVersion: taintkeeper.dev/v1alpha1\nkind: TaintPolicy\nmetadata: { name: p }\nspec: { mode: Deny, taints: [${taints.map(({ key }) => `{ key: ${key}, restrict: [Removal] }`)}] }`,
   });
   await review(nodeUpdateReview(taints, []));
 
   const names = taints.slice(0, 32).map(({ key }) => `${key}:NoExecute`);
   expect(log.lines()).toMatchObject([
-    { subjects: names, fields: names.map(() => 'spec.taints[0]'), subjectsLeftOut: 8 },
+    { subjects: names, fields: names.map((_, index) => `spec.taints[${index}]`), subjectsLeftOut: 8 },
   ]);
 });
 

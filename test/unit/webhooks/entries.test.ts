@@ -323,11 +323,10 @@ describe('a wildcard that waits until taints are established', () => {
       .join();
 
   it('has the webhook called for each taint that it matches: only records say what is established', () => {
-    expect(text(entriesOf({}), 'protect')).toBe(text(entriesOf({ settleSeconds: 0 }), 'protect'));
     for (const name of ['protect', 'restore']) expect(text(entriesOf({}), name)).toContain('example.com/');
   });
 
-  it.each<Partial<TaintPolicySpec>>([{}, { settleSeconds: 0 }, { mode: 'Audit' }])(
+  it.each<Partial<TaintPolicySpec>>([{}, { mode: 'Audit' }])(
     'does not go by an annotation, which users who may patch nodes can write: %j',
     (spec) => {
       for (const name of ['protect', 'restore', 'report']) expect(text(entriesOf(spec), name)).not.toContain('.split(');
@@ -336,18 +335,13 @@ describe('a wildcard that waits until taints are established', () => {
 
   it('does not have the webhook called for taints that a node registers with, or is given', () => {
     expect(text(entriesOf({}), 'register')).not.toContain('example.com/');
-    expect(text(entriesOf({ settleSeconds: 0 }), 'register')).toContain('example.com/');
+    expect(text(entriesOf({}), 'register')).toContain('exact');
   });
 
-  it('is exact up to as many taints as one that does not wait', () => {
-    const sizesOf = (spec: Partial<TaintPolicySpec>) =>
-      [
-        ...text(entriesOf({ taints: [{ key: '*', restrict: ['Removal'] }], ...spec }), 'protect').matchAll(
-          /size\(before\) > (\d+) \|\|/g,
-        ),
-      ].map(([, size]) => Number(size));
-    expect(sizesOf({})).toEqual([512]);
-    expect(sizesOf({ settleSeconds: 0 })).toEqual([512]);
+  it('is exact up to 512 taints', () => {
+    const expressions = text(entriesOf({ taints: [{ key: '*', restrict: ['Removal'] }] }), 'protect');
+    const sizes = [...expressions.matchAll(/size\(before\) > (\d+) \|\|/g)].map(([, size]) => Number(size));
+    expect(sizes).toEqual([512]);
   });
 });
 
