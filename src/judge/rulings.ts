@@ -120,8 +120,12 @@ export function additionRulings(request: NodeUpdate, policies: readonly Compiled
     }),
     ({ taint }) => identity(taint),
   );
+  // The record alone may be older than a removal that was allowed: only the annotation, which goes by the same request, is not. And the
+  // annotation alone may be forged.
+  const remembered = new Set(parseRemembered(oldNode.remembered).map(formatTaint));
+  const isLost = (taint: Taint) => oldNode.established(taint) && remembered.has(formatTaint(taint));
   const isWanted = (taint: Taint) =>
-    oldNode.established(taint) || (lacking.get(identity(taint)) ?? []).some((want) => isRequiredTaint(taint, want));
+    isLost(taint) || (lacking.get(identity(taint)) ?? []).some((want) => isRequiredTaint(taint, want));
   const exempting = exemptingAmong(policies, request);
   return droppedTaints(node.taints, oldNode.taints)
     .filter((taint) => !isWanted(taint))

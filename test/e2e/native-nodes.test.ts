@@ -307,7 +307,7 @@ describeWithControlPlane(
       it('as many taints as they say are put back; with far more, the failure policy decides', async () => {
         const spec: TaintPolicySpec = {
           mode: 'Restore',
-          taints: [{ key: 'x*', restrict: ['Removal'] }],
+          taints: manyTaints(64).map(({ key }) => ({ key, restrict: ['Removal'] })),
           failurePolicy: 'Fail',
         };
         const one = { gpu: spec };
@@ -321,7 +321,9 @@ describeWithControlPlane(
         expect(size).toBeGreaterThanOrEqual(64);
         await native.enforce(translated(one, { purpose: 'Backstop' }));
 
-        const taints = manyTaints(size ?? 0);
+        const taints = ['NoSchedule', 'PreferNoSchedule']
+          .flatMap((effect) => manyTaints(64).map((taint) => ({ ...taint, effect })))
+          .slice(0, size);
         const { metadata } = await createNode(taints);
         // Each of them gets another value, and is put back in its place.
         const changed = taints.map((taint) => ({ ...taint, value: 'w' }));
@@ -329,7 +331,7 @@ describeWithControlPlane(
         expect([status, body.spec.taints]).toEqual([200, taints]);
 
         const huge = await createNode(manyTaints(2_000));
-        const refused = await put(developer, huge.metadata.name, withTaints(manyTaints(1_999)));
+        const refused = await put(developer, huge.metadata.name, withTaints(manyTaints(2_000).slice(1)));
         expect(refused.body.message).toMatch(/gpu\.protect\.taintkeeper\.dev.*cost limit exceeded/s);
         expect((await put(developer, huge.metadata.name, label)).status).toBe(200);
       });

@@ -16,7 +16,10 @@ metadata: { name: ${mode.toLowerCase()} }
 spec:
   mode: ${mode}
   nodeSelector: { matchLabels: { pool: ${mode} } }
-  taints: [{ key: "*", restrict: [Removal] }, { key: dedicated, restrict: [Removal] }]
+  taints:
+    - { key: "*", restrict: [Removal] }
+    - { key: dedicated, restrict: [Removal] }
+    - { key: example.com/added, restrict: [Removal] }
 `;
 
 const PROTECTED = 'dedicated=gpu:NoSchedule';

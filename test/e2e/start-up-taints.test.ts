@@ -51,6 +51,13 @@ describeWithControlPlane('a taint that an operator sets while a node starts, und
 
     it('the other one is kept once it is established', async () => {
       await establish(cp(), ready, GPU);
+      // The API server may not ask about the policy yet.
+      const isHeld = async () => {
+        const patch = { spec: { taints: [] } };
+        const tried = await attempt(cp(), developer, 'PATCH', `${path(ready)}?dryRun=All`, patch, MERGE_PATCH);
+        return !tried.passed || tried.warnings.length > 0;
+      };
+      await expect.poll(isHeld, { timeout: 30_000 }).toBe(true);
       const dropped = await setTaints(ready, []);
       expect(dropped.passed ? dropped.warnings : dropped.error).toEqual(
         pool === 'restore'

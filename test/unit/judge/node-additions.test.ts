@@ -219,6 +219,12 @@ describe('what is wanted on the node is not guarded', () => {
       [GPU],
     ],
     [
+      'not what only the record lists, which the leader has not written since its owner removed it',
+      { p: { mode: 'Restore', taints: [GUARDED] } },
+      { ...wanted, recorded: [gpu] },
+      [],
+    ],
+    [
       'not what only the update remembers',
       { p: { mode: 'Restore', taints: [GUARDED] } },
       { ...wanted, newRemembered: GPU },
