@@ -12,6 +12,8 @@ const NAMES = Array.from({ length: 50 }, (_, index) => `n${index}`);
 /** So many nodes are tainted in each round of the writer: it writes each node both before and after it is tainted. */
 const NODES_A_ROUND = 10;
 const ROUND_TIMEOUT_MS = 30_000;
+/** A new replica waits for as long as a Lease lasts, 15 s, before it takes over that of a leader that was killed. */
+const TAKEOVER_TIMEOUT_MS = 30_000;
 const GPU_TEXT = 'dedicated=gpu:NoSchedule';
 const TEAM_TEXT = 'own.example.com/team=red:NoSchedule';
 const LATE_TEXT = 'own.example.com/late:NoSchedule';
@@ -113,6 +115,10 @@ describeWithControlPlane(
       const began = performance.now();
       await installation.start(['c']);
       const listening = performance.now();
+      await waitUntil(async () => (await leaderOf(cp())) === 'c' || undefined, {
+        timeoutMs: TAKEOVER_TIMEOUT_MS,
+        otherwise: () => 'c does not lead',
+      });
       await waitUntil(() => nodes.count(carries(GPU_TEXT, TEAM_TEXT)) === NAMES.length || undefined, {
         timeoutMs: 30_000,
         otherwise: () => `only ${nodes.count(carries(GPU_TEXT, TEAM_TEXT))} nodes have their taints back`,
