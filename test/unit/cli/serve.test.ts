@@ -5,14 +5,11 @@ import { request } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFailed, onTestFinished, vi } from 'vitest';
 import type { LogLine } from '../captured-log.ts';
 import { taintDropReview, taintPolicyYaml } from '../reviews.ts';
 import { temporaryDirectory, temporaryFile } from '../temporary-directory.ts';
 import { PROGRAM, run } from './run-command.ts';
-
-/** Starting Node.js and issuing certificates takes a second on a busy machine. */
-const STARTED = { timeout: 10_000, interval: 20 };
 
 /** `taintkeeper serve` as a process that goes with the running test. */
 async function serve(...args: string[]) {
@@ -32,12 +29,18 @@ async function serve(...args: string[]) {
       .split('\n')
       .slice(0, -1)
       .map((line) => JSON.parse(line) as LogLine);
-  const waitForLine = (like: Partial<LogLine>) =>
-    vi.waitFor(() => {
+  let isOver = false;
+  void ended.then(() => (isOver = true));
+  onTestFailed(() => void process.stderr.write(`${printed.stdout}${printed.stderr}`));
+  /** Without a time-out of its own: the runner ends a test that takes too long. */
+  async function waitForLine(like: Partial<LogLine>): Promise<LogLine> {
+    for (;;) {
       const found = lines().find((line) => Object.entries(like).every(([field, value]) => line[field] === value));
-      expect(found, `${printed.stdout}${printed.stderr}`).toBeDefined();
-      return found as LogLine;
-    }, STARTED);
+      if (found) return found;
+      if (isOver) throw new Error(`serve ended before it logged ${JSON.stringify(like)}`);
+      await Promise.race([once(child.stdout, 'data'), ended]);
+    }
+  }
 
   const serving = await waitForLine({ msg: 'serving' });
   return {
@@ -106,11 +109,9 @@ it('a second signal, even another one, ends it at once while it waits for a requ
   });
   const cutOff = once(posted, 'error').catch((error) => [error]);
   posted.write('{');
-  await vi.waitFor(
-    async () =>
-      expect(await (await fetch(`${adminUrl}/metrics`)).text()).toContain('taintkeeper_admission_in_flight 1'),
-    STARTED,
-  );
+  const metrics = async () => (await fetch(`${adminUrl}/metrics`)).text();
+  // The process ends with the test, and the request to it then fails.
+  while (!(await metrics()).includes('taintkeeper_admission_in_flight 1'));
   child.kill('SIGTERM');
   await waitForLine({ msg: 'stopping on SIGTERM' });
   child.kill('SIGINT');
