@@ -19,6 +19,7 @@ const BENCHES = [
   'compile-webhooks.ts',
   'coverage.ts',
   'coverage-cluster.ts',
+  'startup-taints.ts',
   'scale.ts',
   'far-out.ts',
 ];

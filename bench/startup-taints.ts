@@ -15,21 +15,23 @@ import { printHead, printRow } from './markdown-table.ts';
 import { median } from './statistics.ts';
 
 /**
- * Nodes register one after the other while pods without the toleration wait for room. Counts the nodes to which such a pod was bound
- * before the pod of the DaemonSet was Ready there: with `ensure: UntilReady`, and with a controller that adds the same taint when its watch
- * tells it of the node. API server, controller manager and scheduler are real. The script stands in for the kubelets: it registers the
- * nodes with their own identity, reports them Ready after a while, and the pods of the DaemonSet some time after they are bound. What came
- * first is told by resourceVersions. Prints a Markdown table.
+ * Nodes register while pods without the toleration wait for room. Counts the nodes to which such a pod was bound before the pod of the
+ * DaemonSet was Ready there: with `ensure: UntilReady`, and with a controller that adds the same taint some time after its watch has told it
+ * of the node. API server, controller manager and scheduler are real. The script stands in for the kubelets: it registers the nodes with
+ * their own identities, and reports nodes and the pods of the DaemonSet Ready after a while. What came first is told by resourceVersions.
+ * Prints a Markdown table.
  *
- *     npx node bench/startup-taints.ts [--nodes N] [--ready-ms MS ...] [--daemon-ms MS]
+ *     npx node bench/startup-taints.ts [--nodes N] [--ready-ms MS] [--daemon-ms MS] [--late-ms MS ...]
  */
 const { values: flags } = parseArgs({
   options: {
     nodes: { type: 'string', default: '50' },
-    /** From the registration until the node is Ready. */
-    'ready-ms': { type: 'string', multiple: true, default: ['0', '100', '1000'] },
+    /** From the registration until the kubelet reports the node Ready. */
+    'ready-ms': { type: 'string', default: '100' },
     /** From the binding of a pod of the DaemonSet until it is Ready. */
-    'daemon-ms': { type: 'string', default: '1000' },
+    'daemon-ms': { type: 'string', default: '5000' },
+    /** How long the controller takes until it writes the taint. */
+    'late-ms': { type: 'string', multiple: true, default: ['0', '1000', '2000', '5000'] },
   },
 });
 const count = Number(flags.nodes);
@@ -65,27 +67,19 @@ const installation = await install(cp, ['listPods']);
 const client = await connect({ kubeconfig: await cp.kubeconfigFile(admin), userAgent: 'bench' });
 try {
   await installation.start(['a', 'b']);
-  printHead(
-    'taint set by',
-    'Ready after ms',
-    'nodes',
-    'with a pod before the DaemonSet was Ready',
-    'pod after Ready, p50 ms',
-  );
-  for (const readyMs of flags['ready-ms']) {
-    const number = Number(readyMs);
-    await measure(`policy-${readyMs}`, 'taintkeeper, `ensure: UntilReady`', number, async (pool) => {
-      await createTaintPolicy(cp, pool, {
-        taints: [{ ...TAINT, ensure: 'UntilReady', readyWhen: { daemonSets: [{ namespace: NAMESPACE, name: pool }] } }],
-      });
-      await waitUntilSet(pool);
-      return async () => void (await cp.kubectl(['delete', 'taintpolicy', pool]));
-    });
-    await measure(`watch-${readyMs}`, 'a controller, after registration', number, async (pool) =>
-      startController(pool),
+  printHead('taint set by', 'nodes', 'with a pod before the DaemonSet was Ready', 'pod after Ready, p50 ms');
+  await measure('policy', 'taintkeeper, `ensure: UntilReady`', async (pool) => {
+    const readyWhen = { daemonSets: [{ namespace: NAMESPACE, name: pool }] };
+    await createTaintPolicy(cp, pool, { taints: [{ ...TAINT, ensure: 'UntilReady', readyWhen }] });
+    await waitUntilSet(pool);
+    return async () => void (await cp.kubectl(['delete', 'taintpolicy', pool]));
+  });
+  for (const lateMs of flags['late-ms']) {
+    await measure(`watch-${lateMs}`, `a controller, ${lateMs} ms after its watch`, (pool) =>
+      startController(pool, Number(lateMs)),
     );
-    await measure(`none-${readyMs}`, 'nobody', number, async () => async () => {});
   }
+  await measure('none', 'nobody', async () => async () => {});
 } finally {
   client.close();
   await installation.stop();
@@ -94,7 +88,6 @@ try {
 async function measure(
   pool: string,
   name: string,
-  readyMs: number,
   prepare: (pool: string) => Promise<() => Promise<void>>,
 ): Promise<void> {
   await createWorkloads(pool);
@@ -128,7 +121,7 @@ async function measure(
     const body = { metadata: { name: node, labels: { pool } } };
     const { status } = await cp.request(nodeUser(node), 'POST', '/api/v1/nodes', { body });
     if (status !== 201) throw new Error(`${node} was not registered: ${status}`);
-    await delay(readyMs);
+    await delay(Number(flags['ready-ms']));
     await setReady(node);
   });
   await Promise.all(reports);
@@ -144,13 +137,7 @@ async function measure(
   const waits = all.flatMap(({ boundAt, readyAt, bound, ready }) =>
     bound !== undefined && bound > (ready ?? Infinity) ? [(boundAt ?? 0) - (readyAt ?? 0)] : [],
   );
-  printRow(
-    name,
-    String(readyMs),
-    String(count),
-    String(early.length),
-    waits.length === 0 ? '–' : median(waits).toFixed(0),
-  );
+  printRow(name, String(count), String(early.length), waits.length === 0 ? '–' : median(waits).toFixed(0));
   stopping.abort();
   await clear();
   for (const what of [`deployment/${pool}`, `daemonset/${pool}`]) {
@@ -214,7 +201,7 @@ async function createWorkloads(pool: string): Promise<void> {
 }
 
 /** Adds the taint to nodes of the pool when the watch tells of them, as controllers do that are not asked at admission. */
-async function startController(pool: string): Promise<() => Promise<void>> {
+async function startController(pool: string, lateMs: number): Promise<() => Promise<void>> {
   const stopping = new AbortController();
   const tainted = new Set<string>();
   interface Node {
@@ -223,7 +210,7 @@ async function startController(pool: string): Promise<() => Promise<void>> {
   await follow<Node>('/api/v1/nodes', stopping.signal, ({ metadata }, _, name) => {
     if (metadata.labels?.pool !== pool || tainted.has(name)) return;
     tainted.add(name);
-    void addTaint(name);
+    void delay(lateMs).then(() => addTaint(name));
   }).synced;
   return async () => stopping.abort();
 }
