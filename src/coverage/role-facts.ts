@@ -25,7 +25,7 @@ export function policiesChangedBy(
 function taintsSetBy(policies: readonly Policy[], { labels, taints }: SchedulingNode, after: StringMap): Taint[] {
   const wanted = compilePolicies(policies)
     .taintPolicies.filter(
-      (policy) => policy.mode === 'Restore' && policy.selectsNode(after) && !policy.selectsNode(labels),
+      (policy) => policy.mode !== 'Audit' && policy.selectsNode(after) && !policy.selectsNode(labels),
     )
     .flatMap(({ required }) => required)
     .filter(({ value: { taint, mayEvict } }) => {

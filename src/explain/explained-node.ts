@@ -217,7 +217,7 @@ function hindranceText({ hindrance, onlyAudit, kept }: TaintOnNode, { fromLeader
     case 'mode':
       return onlyAudit
         ? 'only --audit keeps it from being restored'
-        : 'no policy in mode Restore requires or protects it, so it is not restored';
+        : 'no policy requires it in mode Deny or Restore, and none protects it in mode Restore, so it is not restored';
     case 'eviction':
       return 'it would evict pods, and no policy requires it with mayEvict';
     case 'held':

@@ -1,5 +1,5 @@
 import { type Contradiction, contradictions } from '../judge/contradictions.ts';
-import { type Circumstances, type Hindrance, type Loss, nodeDrift } from '../judge/node-drift.ts';
+import { type Circumstances, type Hindrance, isRestoredBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
 import type { EstablishedView } from '../judge/node-view.ts';
 import { isRemovalAllowed, isRequiredTaint, parseAllowedRemovals, requiredTaints } from '../judge/removal.ts';
 import { type StringMap, selects } from '../kubernetes/label-selector.ts';
@@ -172,11 +172,14 @@ function missing(losses: readonly Loss[], present: ReadonlyMap<string, string>):
     state: 'missing',
     by: losses.map(({ policy: { name, mode }, field }) => ({ policy: name, mode, field })),
     hindrance: restored ? undefined : first.hindrance,
-    ...(losses.some(({ policy }) => policy.mode === 'Audit' && policy.declared === 'Restore')
-      ? { onlyAudit: true }
-      : {}),
+    ...(losses.some(isHeldUpByAudit) ? { onlyAudit: true } : {}),
     otherValue: present.has(identity(first.taint)),
   };
+}
+
+function isHeldUpByAudit({ policy, taint }: Loss): boolean {
+  const isRequired = policy.required.some(({ value }) => isRequiredTaint(taint, value));
+  return policy.mode === 'Audit' && isRestoredBy(policy.declared, isRequired);
 }
 
 function effectOf(entry: string, { taints, established }: EstablishedView, selecting: readonly CompiledTaintPolicy[]) {

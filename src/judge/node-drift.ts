@@ -2,6 +2,7 @@ import { droppedTaints, identity, type Taint, valuesOf, withTaints } from '../ku
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { policiesFor, selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { TaintMode } from '../policy/taint-policy.ts';
 import {
   type Forgetting,
   holdAmong,
@@ -28,7 +29,7 @@ import {
 
 /** Why a taint that a node should carry is not put back. */
 export type Hindrance =
-  /** No policy that wants it is in mode Restore. */
+  /** No policy restores it: see {@link isRestoredBy}. */
   | 'mode'
   /** It would evict pods, and no policy that requires it has `mayEvict`. */
   | 'eviction'
@@ -96,6 +97,16 @@ interface Claim {
   readonly mayEvict: boolean;
   /** Whether the policy declares the taint: otherwise it protects what the node is remembered to have carried. */
   readonly present: boolean;
+  /** Whether the policy requires the taint, with this value or another one. */
+  readonly required: boolean;
+}
+
+/**
+ * Whether the leader restores a missing taint for a policy of the mode. A mode says what happens to requests: what a policy requires, the
+ * leader sets in mode Deny as well.
+ */
+export function isRestoredBy(mode: TaintMode, isRequired: boolean): boolean {
+  return mode === 'Restore' || (mode === 'Deny' && isRequired);
 }
 
 /**
@@ -207,7 +218,7 @@ export function nodeDrift(
   };
 
   function hindranceOf(group: readonly Claim[], target: Taint): Hindrance | undefined {
-    const restoring = group.filter(({ policy }) => policy.mode === 'Restore');
+    const restoring = group.filter(({ policy, required }) => isRestoredBy(policy.mode, required));
     if (restoring.length === 0) return 'mode';
     if (isContested(target)) return 'contested';
     const present = carried.get(identity(target));
@@ -233,14 +244,20 @@ function claims(
   );
   const claiming = lost.length > 0 ? policies : policies.filter((policy) => unmet.has(policy));
   return claiming.flatMap((policy) => {
-    const present = (unmet.get(policy) ?? []).map((want) => ({ ...want, present: true }));
+    const present = (unmet.get(policy) ?? []).map((want) => ({ ...want, present: true, required: true }));
     const preserved = lost.flatMap((taint) => {
       const field = policy.protectedBy(taint);
-      return field === undefined ? [] : [{ policy, field, taint, anyValue: false, mayEvict: false, present: false }];
+      return field === undefined
+        ? []
+        : [{ policy, field, taint, anyValue: false, mayEvict: false, present: false, required: false }];
     });
     const wanted = [...present.filter(({ anyValue }) => !anyValue), ...preserved, ...present];
     return [...Map.groupBy(wanted, ({ taint }) => identity(taint)).values()].flatMap((group) =>
-      group.slice(0, 1).map((first) => ({ ...first, mayEvict: group.some(({ mayEvict }) => mayEvict) })),
+      group.slice(0, 1).map((first) => ({
+        ...first,
+        mayEvict: group.some(({ mayEvict }) => mayEvict),
+        required: group.some(({ required }) => required),
+      })),
     );
   });
 }
@@ -258,7 +275,7 @@ function lossesOf(group: readonly Claim[], target: Taint, hindrance: Hindrance |
   if (hindrance !== undefined) return group.map(({ policy, field, taint }) => ({ policy, field, taint, hindrance }));
   const isMet = ({ taint, anyValue }: Claim) => anyValue || (taint.value ?? '') === (target.value ?? '');
   const unmet = group.filter((claim) => claim.present && !isMet(claim));
-  const left = unmet.some(({ policy }) => policy.mode === 'Restore') ? 'held' : 'mode';
+  const left = unmet.some(({ policy }) => policy.mode !== 'Audit') ? 'held' : 'mode';
   return group.flatMap((claim): Loss[] => {
     const { policy, field, taint } = claim;
     if (unmet.includes(claim)) return [{ policy, field, taint, hindrance: left }];

@@ -207,7 +207,7 @@ function comesBack({ mode, required }: CompiledTaintPolicy, taint: Taint): strin
       (taint.effect !== 'NoExecute' || value.mayEvict) &&
       !isTransientTaintKey(taint.key),
   );
-  return mode === 'Restore' && returns ? '; in a cluster, a required taint is restored' : '';
+  return mode !== 'Audit' && returns ? '; in a cluster, a required taint is restored' : '';
 }
 
 function protections(

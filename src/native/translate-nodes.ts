@@ -166,7 +166,7 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
           'without MutatingAdmissionPolicy a node that registers gets no required taint: a missing one is reported',
       },
     present &&
-      mode === 'Restore' && {
+      !audit && {
         field: 'spec.taints',
         message: 'a node that runs gets no required taint that it lacks: only one that registers does',
       },

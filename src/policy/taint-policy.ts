@@ -42,7 +42,8 @@ export const TaintPolicySpecSchema = Type.Object(
       description:
         'What happens to a request that makes a restricted change. Deny: it is refused. Restore: the taints are restored in ' +
         'the same request, and the other changes pass. Audit: it passes, with a warning and a record. Where several ' +
-        'policies protect one taint, Deny wins over Restore over Audit.',
+        'policies protect one taint, Deny wins over Restore over Audit. In mode Deny and Restore, the leader also sets required ' +
+        'taints that a node lacks; in mode Restore, it restores protected taints as well.',
     }),
     nodeSelector: Type.Optional(
       LabelSelectorSchema(

@@ -224,7 +224,7 @@ export const TaintRuleSchema = Type.Object(
     ensure: Type.Optional(
       Type.Enum([...ENSURED], {
         description:
-          'Whether taintkeeper sets the taint. Always: every selected node gets the taint when it registers, and in mode Restore ' +
+          'Whether taintkeeper sets the taint. Always: every selected node gets the taint when it registers, and in mode Deny or Restore ' +
           'whenever it is missing. Only exempt users may remove ' +
           'the taint. It is not allowed for a taint that Kubernetes sets and removes itself, such as ' +
           'node.kubernetes.io/unschedulable. AtRegistration: every selected node gets the taint in the request that creates the ' +
@@ -266,7 +266,7 @@ export const TaintRuleSchema = Type.Object(
       Type.Boolean({
         default: false,
         description:
-          'For ensure: Always with effect NoExecute, in mode Restore: whether taintkeeper adds it to nodes that already run, ' +
+          'For ensure: Always with effect NoExecute, in mode Deny or Restore: whether taintkeeper adds it to nodes that already run, ' +
           'also where they have lost it. The pods on them that do not tolerate it are evicted then, on one node after the ' +
           'other, at the pace that taintkeeper runs with (--node-eviction-rate). Without it, nodes get the taint when they ' +
           'register, and a missing one is reported.',

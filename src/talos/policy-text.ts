@@ -31,7 +31,7 @@ function formatOne(derived: DerivedPolicy): string {
   for (const [index, { at }] of taints.entries()) {
     const rule = document.getIn(['spec', 'taints', index], true) as YAMLMap;
     const { effect, mayEvict } = policy.spec.taints[index] ?? {};
-    const evicts = effect === 'NoExecute' && policy.spec.mode === 'Restore' && !mayEvict;
+    const evicts = effect === 'NoExecute' && policy.spec.mode !== 'Audit' && !mayEvict;
     rule.commentBefore = comment([at, ...(evicts ? NO_EVICTION : [])]);
   }
   return document.toString({ lineWidth: 0 });

@@ -13,7 +13,7 @@ const POLICY = {
   kind: 'TaintPolicy',
   metadata: { name: 'gpu-pool' },
   spec: {
-    mode: 'Deny',
+    mode: 'Audit',
     nodeSelector: { matchLabels: { pool: 'gpu' } },
     taints: [{ key: 'gpu', value: 'true', effect: 'NoSchedule', ensure: 'Always' }],
   },
@@ -54,8 +54,8 @@ describeWithControlPlane('taintkeeper explain', {}, (cp) => {
   it('names the missing taint, who wants it, and the command that sets it, which does', async () => {
     const { code, stdout } = await explain('node', 'gpu-7');
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^gpu=true:NoSchedule +missing +required by gpu-pool \(Deny, spec\.taints\[0\]\)/m);
-    expect(stdout).toMatch(/^gpu-pool +Deny +is selected$/m);
+    expect(stdout).toMatch(/^gpu=true:NoSchedule +missing +required by gpu-pool \(Audit, spec\.taints\[0\]\)/m);
+    expect(stdout).toMatch(/^gpu-pool +Audit +is selected$/m);
     const [, command = ''] = /^next: kubectl (.*)$/m.exec(stdout) ?? [];
     await kubectl(command.split(' '));
 
@@ -69,7 +69,7 @@ describeWithControlPlane('taintkeeper explain', {}, (cp) => {
   it('says why a policy is not for a node', async () => {
     const { code, stdout } = await explain('node', 'cpu-1');
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^gpu-pool +Deny +is not selected: needs pool=gpu$/m);
+    expect(stdout).toMatch(/^gpu-pool +Audit +is not selected: needs pool=gpu$/m);
   });
 
   it('tells programs the same', async () => {
@@ -78,7 +78,7 @@ describeWithControlPlane('taintkeeper explain', {}, (cp) => {
       name: 'cpu-1',
       // Of the API server's own, for a node that has no kubelet.
       taints: [{ taint: 'node.kubernetes.io/not-ready:NoSchedule', state: 'free', by: [] }],
-      policies: [{ policy: 'gpu-pool', mode: 'Deny', unmet: ['pool=gpu'] }],
+      policies: [{ policy: 'gpu-pool', mode: 'Audit', unmet: ['pool=gpu'] }],
       next: 'nothing: the node carries what it should',
     });
   });

@@ -26,7 +26,9 @@ export function whyNot(hindrance, column) {
     case 'mode':
       return column?.trial === 'Restore'
         ? 'only --audit keeps it from being restored'
-        : `mode ${column?.trial ?? column?.mode} restores nothing`;
+        : (column?.trial ?? column?.mode) === 'Deny'
+          ? 'mode Deny restores only required taints'
+          : `mode ${column?.trial ?? column?.mode} restores nothing`;
     case 'eviction':
       return 'not restored, for it would evict pods: mayEvict in the policy allows that';
     case 'held':

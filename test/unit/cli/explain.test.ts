@@ -35,7 +35,7 @@ const podOf = (name: string, nodeName: string) => ({ metadata: { name, ...owner 
 const LISTS: Readonly<Record<string, readonly object[]>> = {
   '/api/v1/nodes': [node('n1', [EDGE]), node('n2', []), node('n3', [])],
   '/apis/taintkeeper.dev/v1alpha1/taintpolicies': [
-    policy('pool', { mode: 'Deny', taints: [{ key: 'gpu', effect: 'NoSchedule', ensure: 'Always' }] }),
+    policy('pool', { mode: 'Audit', taints: [{ key: 'gpu', effect: 'NoSchedule', ensure: 'Always' }] }),
   ],
   '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [
     policy('agents', {
@@ -77,11 +77,11 @@ it('a node: taints, who wrote them, policies, what could not be read, and what t
   expect(code).toBe(1);
   expect(stdout).toMatch(/^TAINT +STATE +WHY\nedge:NoSchedule +free +no policy covers it$/m);
   expect(stdout).toMatch(
-    /^gpu:NoSchedule +missing +required by pool \(Deny, spec\.taints\[0\]\); no policy in mode Restore/m,
+    /^gpu:NoSchedule +missing +required by pool \(Audit, spec\.taints\[0\]\); no policy requires it in mode Deny or Restore/m,
   );
   expect(stdout).toContain('\nspec.taints is owned by field manager "kubectl" (Update at 2026-01-02T03:04:05Z)\n\n');
   expect(stdout).toMatch(
-    /^TAINTPOLICY +MODE +THIS NODE\npool +Deny +is selected\n\nnote: Events were not read: .*403 Forbidden/m,
+    /^TAINTPOLICY +MODE +THIS NODE\npool +Audit +is selected\n\nnote: Events were not read: .*403 Forbidden/m,
   );
   expect(stdout).toMatch(/\n\nnext: kubectl taint node n1 gpu:NoSchedule\n$/);
 });

@@ -24,11 +24,16 @@ describe('a required taint', () => {
     expect(drift.desired?.taints).toEqual(taints);
   });
 
-  it.each<TaintMode>(['Deny', 'Audit'])('is missed, and not put back, in mode %s', (mode) => {
+  it.each<[mode: TaintMode, losses: string[], taints: Taint[] | undefined]>([
+    ['Restore', [`p ${GPU}`], [gpu]],
+    // The mode says what happens to requests.
+    ['Deny', [`p ${GPU}`], [gpu]],
+    ['Audit', [`p ${GPU} (mode)`], undefined],
+  ])('in mode %s', (mode, losses, taints) => {
     for (const node of [nodeOf([]), nodeOf([cpu])]) {
       const drift = driftOf({ p: rule(mode, PRESENT_GPU) }, node);
-      expect(lossesOf(drift)).toEqual([`p ${GPU} (mode)`]);
-      expect(drift.desired).toBeUndefined();
+      expect(lossesOf(drift)).toEqual(losses);
+      expect(drift.desired?.taints).toEqual(taints);
     }
   });
 
@@ -89,12 +94,12 @@ describe('where several policies want one taint', () => {
     {
       why: 'one in mode Deny that does not get its value is not said to have got it',
       policies: { a: rule('Deny', PRESENT_GPU), b: rule('Deny', PRESENT_CPU), c: rule('Restore', PRESENT_GPU) },
-      losses: [`a ${GPU}`, `b ${CPU} (mode)`, `c ${GPU}`],
+      losses: [`a ${GPU}`, `b ${CPU} (held)`, `c ${GPU}`],
       taints: [gpu],
     },
     {
-      why: 'nobody repairs where none is in mode Restore',
-      policies: { a: rule('Deny', PRESENT_GPU), b: rule('Audit', PRESENT_GPU) },
+      why: 'the leader restores nothing for policies in mode Audit',
+      policies: { a: rule('Audit', PRESENT_GPU), b: rule('Audit', PRESENT_GPU) },
       losses: [`a ${GPU} (mode)`, `b ${GPU} (mode)`],
       taints: undefined,
     },

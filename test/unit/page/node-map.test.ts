@@ -90,7 +90,7 @@ describe('a cell', () => {
   });
 
   it('says what a mode does not do', async () => {
-    const { notes } = await mapOf({ pool: { ...PRESENT, mode: 'Deny' } }, [node('n', [])]);
+    const { notes } = await mapOf({ pool: { ...PRESENT, mode: 'Audit' } }, [node('n', [])]);
     expect(notes).toEqual([{ taint: 'dedicated=gpu:NoSchedule', hindrance: 'mode' }]);
   });
 

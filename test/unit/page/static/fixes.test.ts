@@ -70,8 +70,9 @@ it('has nothing for a shell that is not a name', () => {
 });
 
 it.each([
-  { column: { mode: 'Deny' }, why: 'mode Deny restores nothing' },
-  { column: { mode: 'Audit', trial: 'Deny' }, why: 'mode Deny restores nothing' },
+  { column: { mode: 'Deny' }, why: 'mode Deny restores only required taints' },
+  { column: { mode: 'Audit', trial: 'Deny' }, why: 'mode Deny restores only required taints' },
+  { column: { mode: 'Audit', trial: 'Audit' }, why: 'mode Audit restores nothing' },
   { column: { mode: 'Audit', trial: 'Restore' }, why: 'only --audit keeps it from being restored' },
 ])('says what its mode does not do: $column', ({ column, why }) => {
   expect(whyNot('mode', column)).toBe(why);
