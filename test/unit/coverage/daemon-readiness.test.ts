@@ -46,6 +46,33 @@ describe('a DaemonSet on a node', () => {
     expect(problems(pods)).toEqual([`${NAME}: ${problem}`]);
   });
 
+  it('is one of several that must all be ready', () => {
+    const other = { namespace: 'gpu', name: 'driver' };
+    const value = {
+      ...CILIUM,
+      nodeName: '',
+      nodeSelector: {},
+      nodeAffinity: undefined,
+      hostNetwork: false,
+      deleting: false,
+    };
+    const tolerations = [{ operator: 'Exists' }];
+    const daemonSetOf = ({ name }: { readonly name: string }) => ({
+      uid: `${name}-uid`,
+      value: { ...value, tolerations },
+    });
+    const node = { name: 'n', labels: {}, taints: [TAINT], createdAt: CREATED };
+    const blockers = (...owners: readonly string[]) =>
+      startupBlockers(
+        [CILIUM, other],
+        node,
+        owners.map((owner) => pod({ owner })),
+        daemonSetOf,
+      );
+    expect(blockers('cilium-uid')).toEqual(['DaemonSet gpu/driver: it has no pod on the node']);
+    expect(blockers('cilium-uid', 'driver-uid')).toEqual([]);
+  });
+
   it('does not count before Karpenter has registered the node, because it adds startup taints again until then', () => {
     const unregistered = { key: 'karpenter.sh/unregistered', effect: 'NoExecute' };
     const node = { name: 'n', labels: {}, taints: [TAINT, unregistered], createdAt: CREATED };

@@ -126,6 +126,17 @@ describe('a startup taint that the node registered without', () => {
   });
 });
 
+it('a taint of ensure: AtRegistration is never set late, nor reported as missed', async () => {
+  const taints = [{ key: 'example.com/preparing', effect: 'NoSchedule', ensure: 'AtRegistration' } as const];
+  const both = { network: POLICIES.network, preparing: { mode: 'Restore', taints } } as Record<string, TaintPolicySpec>;
+  const cluster = startRepair(both, [registered('n1', [NOT_READY])], { daemonSets: [CILIUM] });
+  await expect.poll(() => stateOf(cluster), { timeout: 5_000 }).toBe('Waiting');
+  expect(cluster.taintsOf('n1')).toEqual([NOT_READY, TAINT]);
+  cluster.change('n1', { taints: [] });
+  await expect.poll(() => stateOf(cluster), { timeout: 5_000 }).toBe('Removed');
+  expect(cluster.said()).toEqual(['n1 StartupTaintAdded']);
+});
+
 describe('the pods of nodes that wait', () => {
   it('are listed at a bounded rate, and of no other node', async () => {
     const waiting = Array.from({ length: 40 }, (_, index) => registered(`n${index}`));
