@@ -11,6 +11,7 @@ import { roomOn } from '../../../src/objects/node-object.ts';
 import { selectorLabels } from '../../../src/policy/policy-index.ts';
 import { decisionsOn } from '../../fuzz/decisions.ts';
 import { mutatedJson } from '../../fuzz/mutated.ts';
+import { isExploring } from '../../seed.ts';
 import { policySet } from '../policy/policies.ts';
 import { daemonSetCreationReview, nodeUpdateReview } from '../reviews.ts';
 
@@ -238,7 +239,7 @@ describe('an excerpt', () => {
           }
         },
       ),
-      { numRuns: 200 },
+      { numRuns: isExploring() ? 200 : 50 },
     );
   });
 
@@ -262,7 +263,7 @@ describe('an excerpt', () => {
       fc.property(mutatedJson(recorded), (review) => {
         expect(decisionsOn(excerpt(review, labels), policies)).toEqual(decisionsOn(review, policies));
       }),
-      { numRuns: 500 },
+      { numRuns: isExploring() ? 500 : 150 },
     );
   });
 });

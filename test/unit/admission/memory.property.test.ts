@@ -4,10 +4,12 @@ import { admit } from '../../../src/admission/admit.ts';
 import { NONE_ESTABLISHED, parseRemembered, readsRecords } from '../../../src/judge/memory.ts';
 import { additionRulings, isAdmitted, isForbidden } from '../../../src/judge/rulings.ts';
 import { droppedTaints, formatTaint, sameTaint, type Taint, withTaints } from '../../../src/kubernetes/taint.ts';
+import { isExploring } from '../../seed.ts';
 import { listedBy, withEstablished } from '../judge/established.ts';
 import { type NodeState, nodeCases, nodeCreation, nodeObject, nodeUpdate, toNodeCase, viewOf } from './node-cases.ts';
 
-const RUNS = { numRuns: 1_000 };
+/** The nightly run has more of them. */
+const RUNS = { numRuns: isExploring() ? 1_000 : 200 };
 
 describe('a Node, whatever the policies,', () => {
   it('that changes a protected taint is remembered: what is protected, and carried or gone without leave', () => {
