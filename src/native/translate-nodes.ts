@@ -85,10 +85,11 @@ export function translateNodes(
   target: Target,
 ): NativeTranslation {
   // The policy is about pods alone.
-  if (policy.rules.length + policy.additionRules.length + policy.unselectionRules.length === 0)
+  const { rules, additionRules, unselectionRules, atRegistration } = policy;
+  if (rules.length + additionRules.length + unselectionRules.length + atRegistration.length === 0)
     return { policies: [], limits: [] };
   // One that restricts unselection alone says nothing of changes of taints.
-  const concernsTaints = policy.rules.length + policy.additionRules.length > 0;
+  const concernsTaints = rules.length + additionRules.length > 0;
   const others = among.filter(({ name }) => name !== policy.name);
   const holding = others
     .filter(({ mode, rules }) => mode !== 'Audit' && rulesOverlap(rules, policy.rules))

@@ -311,6 +311,14 @@ it('a policy that restricts additions and exempts somebody defines each variable
   }
 });
 
+it.each([
+  { ensure: 'AtRegistration' as const },
+  { ensure: 'UntilReady' as const, readyWhen: { daemonSets: [{ namespace: 'kube-system', name: 'cilium' }] } },
+])('a policy that has startup taints alone sets them: $ensure', (startup) => {
+  const spec: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'a', effect: 'NoSchedule', ...startup }] };
+  expect(shape({ p: spec })).toContain('p.register.taintkeeper.dev Ignore');
+});
+
 it('a policy that restricts unselection alone has no policy about changes of taints', () => {
   const taints = [{ key: 'dedicated', restrict: ['Unselection'] as const }];
   const nodeSelector = { matchLabels: { pool: 'gpu' } };
