@@ -27,6 +27,16 @@ export function parseRemembered(annotation: string | undefined): Taint[] {
   return [...new Map(taints.map((taint) => [identity(taint), taint])).values()];
 }
 
+/** A longer annotation is taken to list nothing: {@link MAX_REMEMBERED} of the longest taints take less. In characters. */
+const MAX_REMEMBERED_LENGTH = 32_768;
+
+/** Whether the annotation lists the taint: its first entries count as text, as in the expressions of native policies. */
+export function rememberedIn(annotation: string | undefined = ''): (taint: Taint) => boolean {
+  if (annotation === '' || annotation.length > MAX_REMEMBERED_LENGTH) return () => false;
+  const entries = new Set(annotation.split(',', MAX_REMEMBERED).map((one) => one.trim()));
+  return (taint) => entries.has(formatTaint(taint));
+}
+
 /** Where nothing is known of a node, or it is new. */
 export const NONE_ESTABLISHED = (): boolean => false;
 

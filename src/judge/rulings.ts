@@ -1,8 +1,8 @@
-import { droppedTaints, formatTaint, identity, sameTaint, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import { droppedTaints, identity, sameTaint, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
-import { NONE_ESTABLISHED, parseRemembered } from './memory.ts';
+import { NONE_ESTABLISHED, rememberedIn } from './memory.ts';
 import type { NodeUpdate, NodeView } from './node-view.ts';
 import {
   isRemovalAllowed,
@@ -122,8 +122,8 @@ export function additionRulings(request: NodeUpdate, policies: readonly Compiled
   );
   // The record alone may be older than a removal that was allowed: only the annotation, which goes by the same request, is not. And the
   // annotation alone may be forged.
-  const remembered = new Set(parseRemembered(oldNode.remembered).map(formatTaint));
-  const isLost = (taint: Taint) => oldNode.established(taint) && remembered.has(formatTaint(taint));
+  const isRemembered = rememberedIn(oldNode.remembered);
+  const isLost = (taint: Taint) => oldNode.established(taint) && isRemembered(taint);
   const isWanted = (taint: Taint) =>
     isLost(taint) || (lacking.get(identity(taint)) ?? []).some((want) => isRequiredTaint(taint, want));
   const exempting = exemptingAmong(policies, request);
@@ -257,11 +257,9 @@ export function arrivals(
   const guarding = binding.filter(({ additionRules }) => additionRules.length > 0);
   if (guarding.length === 0) return [];
   const wanted = requiredTaints(node.labels, policies);
-  const letIn = new Set(parseRemembered(node.remembered).map(formatTaint));
+  const isLetIn = rememberedIn(node.remembered);
   const isExpected = (taint: Taint) =>
-    isTransientTaintKey(taint.key) ||
-    letIn.has(formatTaint(taint)) ||
-    wanted.some((want) => isRequiredTaint(taint, want));
+    isTransientTaintKey(taint.key) || isLetIn(taint) || wanted.some((want) => isRequiredTaint(taint, want));
   return node.taints.flatMap((taint): Arrival[] => {
     const by = guarding.flatMap((policy) => {
       const field = policy.additionRestrictedBy(taint);
