@@ -53,7 +53,7 @@ const SERVED = new Set([
   '/apis/events.k8s.io/v1/events',
   '/apis/discovery.k8s.io/v1/endpointslices',
   '/apis/rbac.authorization.k8s.io/v1/clusterroles',
-  ...['taintpolicies', 'tolerationpolicies', 'recoverypolicies', 'nodetaintrecords'].map(
+  ...['taintpolicies', 'tolerationpolicies', 'tolerationrestrictions', 'recoverypolicies', 'nodetaintrecords'].map(
     (one) => `/apis/taintkeeper.dev/v1alpha1/${one}`,
   ),
   ...['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'].map(

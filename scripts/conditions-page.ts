@@ -23,20 +23,16 @@ export function conditionsPage(): string {
         ...Object.entries(reasons)
           .filter(isOwn)
           .map(([reason, entry]) => `| \`${reason}\` | ${entry.meaning} | ${nextOf(entry)} |`),
-        ...(type === 'Stalled'
-          ? ['| `Backstop…`, `Authorization…` | The condition of that name is False. | see below |']
-          : []),
+        ...(type === 'Stalled' ? ['| `Backstop…` | The condition Backstop is False. | see below |'] : []),
         '',
       ];
     }),
   ].join('\n');
 }
 
-/** Stalled repeats the reasons of these conditions, with the type before each. */
-const REPEATED = ['Backstop', 'Authorization'];
-
+/** Stalled repeats the reasons of Backstop, with the type before each. */
 function isOwn([reason]: readonly [string, unknown]): boolean {
-  return !REPEATED.some((type) => reason.startsWith(type));
+  return !reason.startsWith('Backstop');
 }
 
 function nextOf({ next = 'nothing' }: { readonly next?: string }): string {

@@ -7,6 +7,7 @@ import { PolicyStatusSchema } from '../src/policy/policy-status.ts';
 import { RecoveryPolicySpecSchema } from '../src/policy/recovery-policy.ts';
 import { TaintPolicySpecSchema } from '../src/policy/taint-policy.ts';
 import { TolerationPolicySpecSchema } from '../src/policy/toleration-policy.ts';
+import { TolerationRestrictionSpecSchema } from '../src/policy/toleration-restriction.ts';
 import { structuralSchema } from './structural-schema.ts';
 
 const NOTICE =
@@ -35,6 +36,13 @@ const POLICIES: readonly PolicyResource[] = [
     shortName: 'tolpol',
     description: 'Sees to it that the DaemonSets that it selects tolerate certain taints.',
     spec: TolerationPolicySpecSchema,
+  },
+  {
+    kind: 'TolerationRestriction',
+    plural: 'tolerationrestrictions',
+    shortName: 'tolres',
+    description: 'Lets only authorized pods tolerate certain taints.',
+    spec: TolerationRestrictionSpecSchema,
   },
   {
     kind: 'RecoveryPolicy',
@@ -80,6 +88,13 @@ const PRINTER_COLUMNS = [
   { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
 ];
 
+/** A TolerationRestriction counts nothing. */
+function columnsOf(kind: PolicyKind) {
+  return kind === 'TolerationRestriction'
+    ? PRINTER_COLUMNS.filter(({ name }) => name !== 'Matched' && name !== 'Violating')
+    : PRINTER_COLUMNS;
+}
+
 const RECORD_COLUMNS = [
   // The API server shows the first match of a path.
   { name: 'Taint', type: 'string', description: 'The key of the first taint.', jsonPath: '.taints[0].key' },
@@ -113,7 +128,7 @@ export function crdFiles(): Record<string, string> {
     definition({
       ...names,
       categories: ['taintkeeper'],
-      version: { subresources: { status: {} }, additionalPrinterColumns: PRINTER_COLUMNS },
+      version: { subresources: { status: {} }, additionalPrinterColumns: columnsOf(names.kind) },
       schema: {
         description,
         type: 'object',

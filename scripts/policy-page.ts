@@ -2,6 +2,7 @@ import { PolicyStatusSchema } from '../src/policy/policy-status.ts';
 import { RecoveryPolicySpecSchema } from '../src/policy/recovery-policy.ts';
 import { TaintPolicySpecSchema } from '../src/policy/taint-policy.ts';
 import { TolerationPolicySpecSchema } from '../src/policy/toleration-policy.ts';
+import { TolerationRestrictionSpecSchema } from '../src/policy/toleration-restriction.ts';
 
 /** The parts of a JSON Schema that the page shows. */
 interface Schema {
@@ -23,6 +24,8 @@ export function policyPage(): string {
     ...table('spec', TaintPolicySpecSchema),
     '## TolerationPolicy\n',
     ...table('spec', TolerationPolicySpecSchema),
+    '## TolerationRestriction\n',
+    ...table('spec', TolerationRestrictionSpecSchema),
     '## RecoveryPolicy\n',
     ...table('spec', RecoveryPolicySpecSchema),
     '## The status of all kinds\n',

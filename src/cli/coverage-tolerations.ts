@@ -5,7 +5,7 @@ import { isForbidden, isNotFound } from '../cluster/client/api-error.ts';
 import { POLICY_GROUP, POLICY_RESOURCES, viewPolicy } from '../cluster/policies.ts';
 import { listGrants } from '../cluster/tolerate-grants.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
-import { allAuthorizedKeys, TOLERATE } from '../coverage/authorization.ts';
+import { allRestrictedKeys, TOLERATE } from '../coverage/authorization.ts';
 import { broadGrants, explainGrant } from '../coverage/broad-grants.ts';
 import {
   authorizationsNeeded,
@@ -80,7 +80,7 @@ Workloads that tolerate drained or dead nodes do not change it.
 
 Examples:
   taintkeeper coverage tolerations                                   also which workloads tolerate drained or dead nodes
-  taintkeeper coverage tolerations --taint dedicated                 whose pods a rule with tolerate: Authorized would refuse
+  taintkeeper coverage tolerations --taint dedicated                 whose pods a TolerationRestriction would refuse
   taintkeeper coverage tolerations --fix | kubectl apply -f -        authorize all of them`,
     )
     .action(async (args: readonly string[], options: TolerationsOptions) => {
@@ -120,14 +120,14 @@ function claims(
   policies: readonly Policy[],
   { taint, policies: files, fix }: TolerationsOptions,
 ): Pick<Findings, 'asked' | 'refused' | 'notes'> {
-  const { taintPolicies } = compilePolicies(policies);
-  if (taintPolicies.every(({ authorization }) => authorization === undefined)) {
+  const { tolerationRestrictions } = compilePolicies(policies);
+  if (tolerationRestrictions.length === 0) {
     const none =
-      'no TaintPolicy has a rule with tolerate: Authorized: name a key with --taint to see who would be refused';
+      'there are no TolerationRestrictions: to see which pods a restriction would affect, name a key with --taint';
     if (fix || files) throw new InputError([none]);
     return { asked: false, refused: [], notes: [none] };
   }
-  const found = authorizationsNeeded(tolerators, taintPolicies);
+  const found = authorizationsNeeded(tolerators, tolerationRestrictions);
   // What stands in place of policies has no name.
   return { asked: true, refused: taint ? found.map((claim) => ({ ...claim, rules: [] })) : found, notes: [] };
 }
@@ -145,9 +145,9 @@ async function statedPolicies({ taint, policies }: TolerationsOptions): Promise<
   return taint?.map((key, index) => {
     const result = parsePolicy({
       apiVersion: POLICY_API_VERSION,
-      kind: 'TaintPolicy',
+      kind: 'TolerationRestriction',
       metadata: { name: `taint-${index + 1}` },
-      spec: { mode: 'Audit', taints: [{ key, tolerate: 'Authorized' }] },
+      spec: { mode: 'Audit', taints: [{ key }] },
     });
     if (!result.ok) throw new InputError(result.problems.map(({ message }) => `--taint ${key}: ${message}`));
     return result.policy;
@@ -188,7 +188,7 @@ async function askCluster(
   options: TolerationsOptions,
 ): Promise<Findings> {
   const [policies, { tolerators, own }] = await Promise.all([
-    stated ?? listTaintPolicies(client),
+    stated ?? listRestrictions(client),
     listTolerators(client),
   ]);
   const all = chosen(tolerators, options);
@@ -206,7 +206,7 @@ async function askCluster(
 async function grantNotes(client: ApiClient, policies: readonly Policy[]): Promise<string[]> {
   try {
     const { roles, bindings } = await listGrants(client, listObjects);
-    return broadGrants(allAuthorizedKeys(policies), roles, bindings).map((grant) => {
+    return broadGrants(allRestrictedKeys(policies), roles, bindings).map((grant) => {
       const { effect, remedy } = explainGrant(grant);
       return printable(`${effect}; ${remedy}`);
     });
@@ -218,10 +218,10 @@ async function grantNotes(client: ApiClient, policies: readonly Policy[]): Promi
   }
 }
 
-async function listTaintPolicies(client: ApiClient): Promise<Policy[]> {
+async function listRestrictions(client: ApiClient): Promise<Policy[]> {
   try {
-    const path = `${POLICY_GROUP}/${POLICY_RESOURCES.TaintPolicy}`;
-    const found = await listObjects(client, path, (object) => viewPolicy('TaintPolicy', object));
+    const path = `${POLICY_GROUP}/${POLICY_RESOURCES.TolerationRestriction}`;
+    const found = await listObjects(client, path, (object) => viewPolicy('TolerationRestriction', object));
     return found.flatMap(({ inForce }) => inForce?.policy ?? []);
   } catch (error) {
     if (isNotFound(error)) return [];

@@ -53,7 +53,7 @@ Exit code: 0 no gaps, 1 a taint keeps a DaemonSet off a node that it would run o
 Examples:
   taintkeeper coverage --gaps                            where something is missing, in the current context
   taintkeeper coverage fix | kubectl apply -f -          have taintkeeper close the gaps
-  taintkeeper coverage tolerations --taint dedicated     whose pods a rule with tolerate: Authorized would refuse
+  taintkeeper coverage tolerations --taint dedicated     whose pods a TolerationRestriction would refuse
   taintkeeper coverage migrate                           from the taint master to control-plane, as a checked list
   kubectl get nodes -o json > nodes.json                 check a chart before it is installed:
   helm template cilium cilium/cilium -n kube-system | taintkeeper coverage -n kube-system nodes.json -`,

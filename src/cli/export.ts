@@ -15,7 +15,7 @@ import {
   OLDEST_NATIVE_KUBERNETES,
   parseMinor,
 } from '../native/translate.ts';
-import { NATIVE_ASKED_BY, nativePurposesOf } from '../policy/backstop.ts';
+import { asksForNatives } from '../policy/backstop.ts';
 import type { Policy, PolicyKind } from '../policy/policy.ts';
 import { atCluster, CLUSTER_OPTIONS, listPolicies } from './cluster-options.ts';
 import {
@@ -161,10 +161,9 @@ function notesOn({ kind, name, generation, result, inForce }: PolicyObject): str
       : [
           `${kind} ${name} is not valid as it is now (generation ${generation}): generation ${inForce.generation} is in force`,
         ]),
-    ...nativePurposesOf(inForce.policy).map(
-      (purpose) =>
-        `${kind} ${name} has ${NATIVE_ASKED_BY[purpose]}: the leader writes objects of these names itself, so do not apply both`,
-    ),
+    ...(asksForNatives(inForce.policy)
+      ? [`${kind} ${name}: the leader writes objects of these names itself, so do not apply both`]
+      : []),
   ];
 }
 

@@ -103,15 +103,19 @@ function notesOf(
 }
 
 /** What the API server asks about pods that are created, and nobody knows without it. */
-function authorizationNotes(documents: readonly SourceDocument[], { taintPolicies }: PolicySet, namespace: string) {
-  if (taintPolicies.every(({ authorization }) => authorization === undefined)) return [];
+function authorizationNotes(
+  documents: readonly SourceDocument[],
+  { tolerationRestrictions }: PolicySet,
+  namespace: string,
+) {
+  if (tolerationRestrictions.length === 0) return [];
   const tolerators = documents.flatMap((document) => toleratorsIn(document, namespace));
   return tolerators.flatMap(({ kind, name, pod }) =>
-    askedKeys(pod, taintPolicies).map(({ policy, mode, key, fields, tolerations }) => {
+    askedKeys(pod, tolerationRestrictions).map(({ policy, mode, key, fields, tolerations }) => {
       const tolerated = tolerations.map(formatToleration).join(', ');
       const account = `service account ${pod.namespace}/${pod.serviceAccount || DEFAULT_SERVICE_ACCOUNT}`;
       return (
-        `${kind} ${pod.namespace}/${name} ${tolerated === '' ? 'has a nodeName' : `tolerates ${tolerated}`}: TaintPolicy ${policy} ` +
+        `${kind} ${pod.namespace}/${name} ${tolerated === '' ? 'has a nodeName' : `tolerates ${tolerated}`}: TolerationRestriction ${policy} ` +
         `(${fields.join(', ')}, ${mode}) asks whether ${account}${kind === 'Pod' ? ', or the person who creates it,' : ''} may tolerate ` +
         `${key}, which is not known here`
       );

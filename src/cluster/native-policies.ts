@@ -94,7 +94,7 @@ export function nativePath(kind: NativeKind, { validating, mutating }: NativeVer
 
 /** The names of all of them end so, those of exported ones too. */
 const NATIVE_SUFFIX = '.taintkeeper.dev';
-const OWNER_KINDS = ['TaintPolicy', 'TolerationPolicy', 'ClusterRole'];
+const OWNER_KINDS = ['TaintPolicy', 'TolerationPolicy', 'TolerationRestriction', 'ClusterRole'];
 
 /**
  * All that have a name of ours and the labels, of every kind that is served.

@@ -11,6 +11,7 @@ export { type PolicyInForce, type PolicyObject, versionInForce, versionOf, viewP
 export const POLICY_RESOURCES = {
   TaintPolicy: 'taintpolicies',
   TolerationPolicy: 'tolerationpolicies',
+  TolerationRestriction: 'tolerationrestrictions',
   RecoveryPolicy: 'recoverypolicies',
 } as const;
 export const POLICY_GROUP = '/apis/taintkeeper.dev/v1alpha1';

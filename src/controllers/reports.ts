@@ -1,18 +1,29 @@
 import type { PolicyObject } from '../cluster/policies.ts';
 import type { StuckPod } from '../judge/findings.ts';
 import type { Taint } from '../kubernetes/taint.ts';
-import type { PolicyKind } from '../policy/policy.ts';
+import type { SelectingKind } from '../policy/policy.ts';
 import type { PatchedDaemonSet } from '../policy/policy-status.ts';
-import type { ReportedCondition, StalledReason } from '../policy/status-conditions.ts';
+import type { NativeReason, ReportedCondition, StalledReason } from '../policy/status-conditions.ts';
+import { reported } from '../policy/status-conditions.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
 
-/** What keeps a controller from doing what a policy says. The policy's status shows it as its condition `Stalled`. */
-export interface Trouble {
-  readonly kind: PolicyKind;
+interface TroubleOf<Kind, Reason> {
+  readonly kind: Kind;
   readonly policy: string;
-  readonly reason: StalledReason;
+  readonly reason: Reason;
   /** In one sentence, for people: what it is about, and what to do. */
   readonly message: string;
+}
+
+/** What keeps a controller from doing what a policy says. The status shows it as the condition `Stalled`. */
+export type StalledTrouble = TroubleOf<SelectingKind, StalledReason>;
+
+/** As above. The status of a TolerationRestriction shows it as the condition `Ready`. */
+export type Trouble = StalledTrouble | TroubleOf<'TolerationRestriction', NativeReason>;
+
+/** The condition `Stalled` for it. A TolerationRestriction has none: its condition `Ready` is False then. */
+export function stalledCondition({ kind, reason, message }: Trouble): ReportedCondition[] {
+  return kind === 'TolerationRestriction' ? [] : reported('Stalled', { status: 'True', reason, message });
 }
 
 /** What a controller can tell: of policies, for their status, and of nodes, for the page. Each is asked when somebody looks. */

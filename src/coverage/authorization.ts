@@ -1,9 +1,11 @@
 import { matchesPattern } from '../kubernetes/pattern.ts';
 import { givenEffects, type Toleration } from '../kubernetes/toleration.ts';
-import type { AuthorizationMode } from '../policy/guards.ts';
 import type { Policy } from '../policy/policy.ts';
-import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
-import type { TaintRule } from '../policy/taint-rule.ts';
+import type {
+  CompiledTolerationRestriction,
+  RestrictedTaint,
+  RestrictionMode,
+} from '../policy/toleration-restriction.ts';
 
 /** The right that a pod's service account, or the person who creates the pod, must have. The resource name is the key of the taint. */
 export const TOLERATE = { apiGroup: 'taintkeeper.dev', resource: 'taints', verb: 'tolerate' } as const;
@@ -33,46 +35,43 @@ export function isPerson({ user, hasController }: Requester): boolean {
   return !hasController && (user === SYSTEM_ADMIN || !user.startsWith(SYSTEM_PREFIX));
 }
 
-/** A key, and the rules of one policy that ask who may tolerate it. */
-export interface AuthorizedKey {
+/** A key, and the taints with it that one TolerationRestriction names. */
+export interface RestrictedKey {
   readonly key: string;
-  readonly rules: readonly Pick<TaintRule, 'key' | 'value' | 'effect'>[];
-  /** The rules, for example `spec.taints[0]`. */
+  readonly taints: readonly RestrictedTaint[];
+  /** Of the taints, for example `spec.taints[0]`. */
   readonly fields: readonly string[];
-  /** Whether a pod with a `nodeName` of its own is asked about: the scheduler, which holds all but NoExecute, never sees it. */
+  /** Whether a pod with a `nodeName` of its own needs authorization: the scheduler, which enforces all effects but NoExecute, never sees it. */
   readonly asksOfNodeName: boolean;
 }
 
-/** The keys that only the authorized may tolerate, in the order of the policy. */
-export function authorizedKeys({ authorization }: Pick<CompiledTaintPolicy, 'authorization'>): AuthorizedKey[] {
-  return [...Map.groupBy(authorization?.rules ?? [], ({ key }) => key)].map(([key, rules]) => ({
+/** The keys that only authorized pods may tolerate, in the order of the policy. */
+export function restrictedKeys({ taints }: Pick<CompiledTolerationRestriction, 'taints'>): RestrictedKey[] {
+  return [...Map.groupBy(taints, ({ key }) => key)].map(([key, some]) => ({
     key,
-    rules,
-    fields: rules.map(({ field }) => field),
-    asksOfNodeName: rules.some(({ effect }) => effect !== 'NoExecute'),
+    taints: some,
+    fields: some.map(({ field }) => field),
+    asksOfNodeName: some.some(({ effect }) => effect !== 'NoExecute'),
   }));
 }
 
-/** The keys that only the authorized may tolerate, by any of the policies. */
-export function allAuthorizedKeys(policies: readonly Policy[]): string[] {
-  const keys = compilePolicies(policies).taintPolicies.flatMap((policy) =>
-    authorizedKeys(policy).map(({ key }) => key),
+/** The keys that only authorized pods may tolerate, by any of the policies. */
+export function allRestrictedKeys(policies: readonly Policy[]): string[] {
+  const keys = policies.flatMap(({ kind, spec }) =>
+    kind === 'TolerationRestriction' ? spec.taints.map(({ key }) => key) : [],
   );
   return [...new Set(keys)];
 }
 
 /**
- * True when the toleration tolerates some taint that the rule means, but for those that Kubernetes itself gives to pods. An operator
+ * True when the toleration tolerates the restricted taint. Tolerations that Kubernetes itself adds to pods do not count. An operator
  * other than `Exists` and `Equal` (`Gt` and `Lt` of KEP-5471) is taken to tolerate every value.
  */
-function isAskedAbout(
-  { key, operator, value, effect }: Toleration,
-  rule: Pick<TaintRule, 'key' | 'value' | 'effect'>,
-): boolean {
-  if (key && key !== rule.key) return false;
-  if (effect && rule.effect !== undefined && effect !== rule.effect) return false;
+function isAskedAbout({ key, operator, value, effect }: Toleration, taint: RestrictedTaint): boolean {
+  if (key && key !== taint.key) return false;
+  if (effect && taint.effect !== undefined && effect !== taint.effect) return false;
   if (key && effect && givenEffects(key).includes(effect)) return false;
-  return rule.value === undefined || !['', 'Equal'].includes(operator ?? '') || (value ?? '') === rule.value;
+  return taint.value === undefined || !['', 'Equal'].includes(operator ?? '') || (value ?? '') === taint.value;
 }
 
 /** What of a pod, or of the template of pods, says which keys it is asked about. */
@@ -88,25 +87,25 @@ export interface PodView {
 /** A key that a pod may have only if it is authorized. */
 export interface AskedKey {
   readonly policy: string;
-  readonly mode: AuthorizationMode;
+  readonly mode: RestrictionMode;
   readonly key: string;
   readonly fields: readonly string[];
   /** Those of the pod's by which it is asked about. None: by its nodeName alone. */
   readonly tolerations: readonly Toleration[];
 }
 
-/** What the API server asks about a pod that is created, by the native policies of the taint policies. */
+/** What the API server asks about a pod that is created, by the native policies of the TolerationRestrictions. */
 export function askedKeys(
   { namespace, nodeName, tolerations }: PodView,
-  policies: readonly Pick<CompiledTaintPolicy, 'name' | 'authorization'>[],
+  restrictions: readonly CompiledTolerationRestriction[],
 ): AskedKey[] {
-  return policies.flatMap((policy) => {
-    const { mode = 'Audit', exceptNamespaces = [] } = policy.authorization ?? {};
+  return restrictions.flatMap((restriction) => {
+    const { name: policy, mode, exceptNamespaces } = restriction;
     if (exceptNamespaces.some((pattern) => matchesPattern(pattern, namespace))) return [];
-    return authorizedKeys(policy).flatMap(({ key, rules, fields, asksOfNodeName }) => {
-      const found = tolerations.filter((toleration) => rules.some((rule) => isAskedAbout(toleration, rule)));
+    return restrictedKeys(restriction).flatMap(({ key, taints, fields, asksOfNodeName }) => {
+      const found = tolerations.filter((toleration) => taints.some((taint) => isAskedAbout(toleration, taint)));
       const isAsked = found.length > 0 || (asksOfNodeName && nodeName !== '');
-      return isAsked ? [{ policy: policy.name, mode, key, fields, tolerations: found }] : [];
+      return isAsked ? [{ policy, mode, key, fields, tolerations: found }] : [];
     });
   });
 }

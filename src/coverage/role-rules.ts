@@ -2,7 +2,7 @@ import { own } from '../kubernetes/label-selector.ts';
 import { isPattern, matchesPattern } from '../kubernetes/pattern.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint, identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
-import type { Policy, TaintPolicy, TolerationPolicy } from '../policy/policy.ts';
+import type { Policy, TaintPolicy, TolerationPolicy, TolerationRestriction } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
 import type { TaintRule } from '../policy/taint-rule.ts';
 import { tolerationsOf } from '../policy/toleration-policy.ts';
@@ -117,9 +117,19 @@ function rewriting(policy: Policy, facts: MigrationFacts): Finding {
     }
     case 'TolerationPolicy':
       return rewritingTolerations(policy);
+    case 'TolerationRestriction':
+      return restricting(policy);
     case 'RecoveryPolicy':
       return NOTHING;
   }
+}
+
+/** RBAC rules name the keys too, so this is for the user to do. */
+function restricting({ name, spec: { taints } }: TolerationRestriction): Finding {
+  const keys = taints.map(({ key }) => key);
+  if (!keys.includes(OLD_ROLE) || keys.includes(NEW_ROLE)) return NOTHING;
+  const why = `restricts the old taint alone: add ${NEW_ROLE} to spec.taints, and to the ClusterRoles that allow the verb tolerate on ${OLD_ROLE}`;
+  return { changes: [], byHand: [`TolerationRestriction ${name} ${why}`] };
 }
 
 const NOTHING: Finding = { changes: [], byHand: [] };

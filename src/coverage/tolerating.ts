@@ -1,5 +1,5 @@
 import { formatToleration } from '../kubernetes/toleration.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTolerationRestriction } from '../policy/toleration-restriction.ts';
 import { askedKeys, DEFAULT_SERVICE_ACCOUNT, type PodView, TOLERATE } from './authorization.ts';
 
 /** Kinds with pods, or with a template of them. */
@@ -39,12 +39,12 @@ export interface Claim {
 /** Who has to be authorized for which key, by namespace, service account and key. */
 export function authorizationsNeeded(
   tolerators: readonly Tolerator[],
-  policies: readonly Pick<CompiledTaintPolicy, 'name' | 'authorization'>[],
+  restrictions: readonly CompiledTolerationRestriction[],
 ): Claim[] {
   const all = tolerators
     // What made a Job is asked about itself.
     .filter(({ kind, owner }) => kind === 'Pod' || !owner)
-    .flatMap((tolerator) => askedKeys(tolerator.pod, policies).map((asked) => ({ ...tolerator, asked })));
+    .flatMap((tolerator) => askedKeys(tolerator.pod, restrictions).map((asked) => ({ ...tolerator, asked })));
   const groups = Map.groupBy(all, ({ pod: { namespace, serviceAccount }, asked: { key } }) =>
     [namespace, serviceAccount || DEFAULT_SERVICE_ACCOUNT, key].join(' '),
   );

@@ -5,7 +5,7 @@ import { concernsUs, listPools, type PoolApi, servedPoolApis } from '../cluster/
 import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject, viewPolicy } from '../cluster/policies.ts';
 import { type ClusterGrants, listGrants } from '../cluster/tolerate-grants.ts';
 import { ADMISSION_REGISTRATION, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
-import { allAuthorizedKeys } from '../coverage/authorization.ts';
+import { allRestrictedKeys } from '../coverage/authorization.ts';
 import type { NodePool } from '../coverage/node-pools.ts';
 import { isNowhere } from '../coverage/placement.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
@@ -94,7 +94,7 @@ export interface ClusterFacts {
   readonly foreignReports: Reading<readonly string[] | undefined>;
   /** The policy of the API server, and its binding, that protects records on nodes; undefined for one that is not there. */
   readonly recordProtection: Reading<readonly ({ readonly spec?: unknown } | undefined)[]>;
-  /** What RBAC grants in the whole cluster; undefined where no policy has `tolerate: Authorized`. */
+  /** What RBAC grants in the whole cluster; undefined where there are no TolerationRestrictions. */
   readonly grants: Reading<ClusterGrants | undefined>;
   /** Of webhooks, everybody's. */
   readonly configurations: Reading<readonly RegisteredConfiguration[]>;
@@ -160,7 +160,7 @@ async function gatherNodePools(client: ApiClient, nodes: readonly DoctorNode[]):
 
 /** @throws ApiError, Error */
 async function gatherGrants(client: ApiClient, policies: readonly PolicyObject[]): Promise<ClusterGrants | undefined> {
-  return allAuthorizedKeys(policiesInForce(policies)).length > 0 ? listGrants(client, list) : undefined;
+  return allRestrictedKeys(policiesInForce(policies)).length > 0 ? listGrants(client, list) : undefined;
 }
 
 /** The policies as they are enforced: of one that is not valid any more, the last generation that was. */

@@ -72,7 +72,7 @@ export function explainDaemonSet(
   policies: readonly Policy[],
   { audit = false }: { readonly audit?: boolean } = {},
 ): DaemonExplanation {
-  const declared = policies.filter((policy): policy is ExplainedPolicy => policy.kind !== 'TaintPolicy');
+  const declared = policies.filter((policy) => policy.kind === 'TolerationPolicy' || policy.kind === 'RecoveryPolicy');
   const { places, gaps } = placesFor(compileCoverage(daemonSet), nodes, true);
   const given = askingFor(daemonSet, compilePolicies(declared, { audit }))
     .filter(({ mode }) => mode === 'Mutate')
@@ -99,7 +99,7 @@ export function explainPod(
   policies: readonly Policy[],
   { audit = false }: { readonly audit?: boolean } = {},
 ): DaemonExplanation {
-  const declared = policies.filter((policy): policy is ExplainedPolicy => policy.kind !== 'TaintPolicy');
+  const declared = policies.filter((policy) => policy.kind === 'TolerationPolicy' || policy.kind === 'RecoveryPolicy');
   return {
     audit,
     optsOut: owner !== undefined && optsOut(owner),

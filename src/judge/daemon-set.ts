@@ -69,7 +69,7 @@ interface DeclaredToleration extends WantedToleration {
  */
 export function judgeDaemonSet(
   { phase, daemonSet, running }: DaemonSetRequest,
-  { tolerationPolicies }: PolicySet,
+  { tolerationPolicies }: Pick<PolicySet, 'tolerationPolicies'>,
 ): Decision<DesiredDaemonSet> {
   if (daemonSet.deleting || optsOut(daemonSet)) return allow();
 

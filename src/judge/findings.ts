@@ -188,7 +188,7 @@ export function daemonSetFindings(
   daemonSets: Iterable<DaemonSetView>,
   before: readonly string[],
 ): Findings {
-  const policies = { taintPolicies: [], tolerationPolicies: [policy], recoveryPolicies: [] };
+  const policies = { tolerationPolicies: [policy] };
   return find(
     daemonSets,
     (daemonSet) => policy.selectsDaemonSet(daemonSet),

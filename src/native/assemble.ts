@@ -1,7 +1,7 @@
 import { COST_BUDGET, LENGTH_LIMIT } from '../cel/budget.ts';
 import { bind, type Expression, FALSE, TRUE, type Variable } from '../cel/expression.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
-import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/policy-set.ts';
+import type { NativelyExpressible } from '../policy/backstop.ts';
 import type { FailurePolicy } from '../policy/taint-policy.ts';
 import {
   type MutatingSpec,
@@ -179,21 +179,19 @@ interface Words {
   readonly object: string;
 }
 
-const WORDS: Readonly<Record<'TaintPolicy' | 'TolerationPolicy', Words>> = {
+const WORDS: Readonly<Record<NativelyExpressible['kind'], Words>> = {
   TaintPolicy: { items: 'taints', field: 'spec.taints', object: 'a node' },
   TolerationPolicy: { items: 'tolerations', field: 'spec.tolerations', object: 'a DaemonSet' },
+  TolerationRestriction: { items: 'tolerations', field: 'spec.taints', object: 'a pod' },
 };
 
-/**
- * The translation that consists of these objects, or the refusal if the API server would not take or not evaluate one of them.
- * @param words for what is evaluated, where that is not what the kind of policy is about
- */
+/** The translation that consists of these objects, or the refusal if the API server would not take or not evaluate one of them. */
 export function conclude(
-  { kind, name }: CompiledTaintPolicy | CompiledTolerationPolicy,
+  { kind, name }: Pick<NativelyExpressible, 'kind' | 'name'>,
   assembled: readonly Assembled[],
   limits: readonly NativeLimit[],
-  { items, field, object }: Words = WORDS[kind],
 ): NativeTranslation {
+  const { items, field, object } = WORDS[kind];
   const refused = (why: string): NativeTranslation => ({
     policies: [],
     limits: [],

@@ -16,8 +16,8 @@ import { matchesAny } from '../cel/pattern.ts';
 import { IS_NODE, REQUESTER_VARIABLES } from '../conditions/selection.ts';
 import { VALUE } from '../conditions/taints.ts';
 import {
-  type AuthorizedKey,
   DEFAULT_SERVICE_ACCOUNT,
+  type RestrictedKey,
   SYSTEM_ADMIN,
   SYSTEM_PREFIX,
   TOLERATE,
@@ -119,7 +119,7 @@ export function podVariables({ what, pod, podBefore }: PodPlace): Variable[] {
 }
 
 /** True when the object may be about one of the keys: a cheap question, which ends it for most pods. */
-export function mayBeAsked({ pod }: PodPlace, keys: readonly AuthorizedKey[]): Expression {
+export function mayBeAsked({ pod }: PodPlace, keys: readonly RestrictedKey[]): Expression {
   const names = literals(['', ...keys.map(({ key }) => key)]);
   const asksOfNodeName = keys.some((key) => key.asksOfNodeName);
   return any([
@@ -152,7 +152,7 @@ export function isInNoneOf(patterns: readonly string[]): Expression {
 }
 
 /** `asked1`: of the `tolerations`, those by which the pod is asked about the key. */
-export function askedVariable({ key, rules }: AuthorizedKey, number: number): Variable {
+export function askedVariable({ key, taints }: RestrictedKey, number: number): Variable {
   const given = givenEffects(key);
   return {
     name: `asked${number}`,
@@ -164,7 +164,7 @@ export function askedVariable({ key, rules }: AuthorizedKey, number: number): Va
           ? TRUE
           : cel(20)`!(has(t.key) && t.key != "" && has(t.effect) && t.effect in ${literals(given)})`,
         any(
-          rules.map(({ effect, value }) =>
+          taints.map(({ effect, value }) =>
             all([
               effect === undefined ? TRUE : cel(10)`(!has(t.effect) || t.effect in ${literals(['', effect])})`,
               value === undefined
@@ -189,7 +189,7 @@ const checked = (authorizer: Expression, key: string) =>
  * True when the pod may have the key: it is not asked about it, or its service account is authorized, or the person who creates it is.
  * A controller creates the pods of a template.
  */
-export function isAuthorized({ what }: PodPlace, { key, asksOfNodeName }: AuthorizedKey, asked: string): Expression {
+export function isAuthorized({ what }: PodPlace, { key, asksOfNodeName }: RestrictedKey, asked: string): Expression {
   const notAsked = asksOfNodeName ? all([isEmpty(asked), not(reference(NAMES_NODE))]) : isEmpty(asked);
   return any([
     notAsked,

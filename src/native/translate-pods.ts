@@ -1,10 +1,8 @@
 import { cel, composed, type Expression, literal, TRUE } from '../cel/expression.ts';
-import { type AuthorizedKey, authorizedKeys } from '../coverage/authorization.ts';
+import { type RestrictedKey, restrictedKeys } from '../coverage/authorization.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
-import type { NativePurpose } from '../policy/backstop.ts';
 import { isNamespaceName } from '../policy/daemon-set-selection.ts';
-import type { AuthorizationMode } from '../policy/guards.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTolerationRestriction, RestrictionMode } from '../policy/toleration-restriction.ts';
 import { type Assembled, conclude, validating } from './assemble.ts';
 import type { NativeTranslation, ResourceRule } from './native-policy.ts';
 import {
@@ -41,39 +39,23 @@ const WORKLOADS: readonly ResourceRule[] = [
 const PODS_SUFFIX = 'authorize-pods.taintkeeper.dev';
 const WORKLOADS_SUFFIX = 'warn-workloads.taintkeeper.dev';
 
-/** What a native policy of ours is for, by its name. */
-export function purposeOf(name: string): NativePurpose {
-  const isAboutPods = [PODS_SUFFIX, WORKLOADS_SUFFIX].some((suffix) => name.endsWith(`.${suffix}`));
-  return isAboutPods ? 'Authorization' : 'Backstop';
-}
-
 /**
- * What a TaintPolicy says of who may tolerate its keys, in the API server's own language. Pods that are not authorized are refused, or
- * reported; whoever writes a template of such pods is warned.
+ * A TolerationRestriction as native policies. They ask about the same pods as {@link askedKeys}. Pods that are not authorized are
+ * refused or reported. The author of a workload whose pods would not be authorized gets a warning.
  */
-export function translatePods(policy: CompiledTaintPolicy): NativeTranslation {
-  const { authorization } = policy;
-  if (authorization === undefined) return { policies: [], limits: [] };
-  return conclude(policy, [...asked(policy, authorization, IN_POD), ...asked(policy, authorization, IN_TEMPLATE)], [], {
-    items: 'tolerations',
-    field: 'spec.taints',
-    object: 'a pod',
-  });
+export function translatePods(restriction: CompiledTolerationRestriction): NativeTranslation {
+  return conclude(restriction, [...asked(restriction, IN_POD), ...asked(restriction, IN_TEMPLATE)], []);
 }
 
-function asked(
-  policy: CompiledTaintPolicy,
-  authorization: NonNullable<CompiledTaintPolicy['authorization']>,
-  place: PodPlace,
-): Assembled[] {
-  const { mode, exceptNamespaces } = authorization;
-  const keys = authorizedKeys(policy);
+function asked(restriction: CompiledTolerationRestriction, place: PodPlace): Assembled[] {
+  const { name, mode, exceptNamespaces } = restriction;
+  const keys = restrictedKeys(restriction);
   const isPod = place.what === 'pod';
   const names = [...new Set(exceptNamespaces)].filter(isNamespaceName).sort();
   const numbered = keys.map((key, index) => ({ key, variable: askedVariable(key, index + 1) }));
   const variables = [...podVariables(place), ...numbered.map(({ variable }) => variable)];
   return validating({
-    name: `${policy.name}.${isPod ? PODS_SUFFIX : WORKLOADS_SUFFIX}`,
+    name: `${name}.${isPod ? PODS_SUFFIX : WORKLOADS_SUFFIX}`,
     // What cannot be evaluated must not pass where somebody made it so; a warning is worth no request.
     failurePolicy: isPod && mode === 'Deny' ? 'Fail' : 'Ignore',
     resourceRules: isPod ? PODS : WORKLOADS,
@@ -93,17 +75,15 @@ function asked(
     variables,
     validations: numbered.map(({ key, variable }) => ({
       holds: isAuthorized(place, key, variable.name),
-      message: isPod
-        ? podMessage(policy.name, mode, key, variable.name)
-        : templateMessage(policy.name, mode, key, variable.name),
+      message: isPod ? podMessage(name, mode, key, variable.name) : templateMessage(name, mode, key, variable.name),
     })),
     actions: isPod ? (mode === 'Deny' ? ['Deny'] : ['Audit', 'Warn']) : ['Warn'],
   });
 }
 
-function podMessage(policy: string, mode: AuthorizationMode, { key, fields }: AuthorizedKey, asked: string) {
+function podMessage(policy: string, mode: RestrictionMode, { key, fields }: RestrictedKey, asked: string) {
   return sentence([
-    literal(`TaintPolicy ${policy}${mode === 'Audit' ? ', Audit' : ''} (${fields.join(', ')}): the pod `),
+    literal(`TolerationRestriction ${policy}${mode === 'Audit' ? ', Audit' : ''} (${fields.join(', ')}): the pod `),
     reasonOf(asked),
     literal(', but '),
     SHOWN_REFUSED,
@@ -111,10 +91,10 @@ function podMessage(policy: string, mode: AuthorizationMode, { key, fields }: Au
   ]);
 }
 
-function templateMessage(policy: string, mode: AuthorizationMode, { key, fields }: AuthorizedKey, asked: string) {
+function templateMessage(policy: string, mode: RestrictionMode, { key, fields }: RestrictedKey, asked: string) {
   return sentence([
     literal(
-      `TaintPolicy ${policy} (${fields.join(', ')}): its pods will be ${mode === 'Deny' ? 'refused' : 'reported'}: each `,
+      `TolerationRestriction ${policy} (${fields.join(', ')}): its pods will be ${mode === 'Deny' ? 'refused' : 'reported'}: each `,
     ),
     reasonOf(asked),
     literal(', but '),

@@ -1,5 +1,7 @@
-import type { Policy, TaintPolicy, TolerationPolicy } from '../policy/policy.ts';
+import type { NativelyExpressible } from '../policy/backstop.ts';
+import type { Policy } from '../policy/policy.ts';
 import { compilePolicies, compileTaintPolicy, compileTolerationPolicy, startupKeysOf } from '../policy/policy-set.ts';
+import { compileTolerationRestriction } from '../policy/toleration-restriction.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import type {
   MutatingVersion,
@@ -19,25 +21,16 @@ const compiled = oncePer((policies: readonly Policy[]) => compilePolicies(polici
  * What a policy says, in the API server's own language: the same verdicts and the same patches as {@link judgeNode} and
  * {@link judgeDaemonSet} give. What cannot be said is in `limits`.
  */
-export function translate(
-  policy: TaintPolicy | TolerationPolicy,
-  { among, ...target }: TranslationOptions,
-): NativeTranslation {
+export function translate(policy: NativelyExpressible, { among, ...target }: TranslationOptions): NativeTranslation {
   const { taintPolicies, tolerationPolicies } = compiled(among);
   switch (policy.kind) {
     case 'TaintPolicy':
       return translateNodes(compileTaintPolicy(policy, { startupKeys: startupKeysOf(among) }), taintPolicies, target);
     case 'TolerationPolicy':
       return translateDaemonSets(compileTolerationPolicy(policy), tolerationPolicies, target);
+    case 'TolerationRestriction':
+      return translatePods(compileTolerationRestriction(policy));
   }
-}
-
-/**
- * What a policy says of who may tolerate its keys, in the API server's own language: it asks about the same pods as {@link askedKeys}.
- * Nothing where no rule asks.
- */
-export function translateAuthorization(policy: TaintPolicy | TolerationPolicy): NativeTranslation {
-  return policy.kind === 'TaintPolicy' ? translatePods(compileTaintPolicy(policy)) : { policies: [], limits: [] };
 }
 
 /** What an API server has of admission policies. */
@@ -98,21 +91,10 @@ export function exportPolicies(
   const options = { among: policies, mutates: mutating !== undefined, purpose: 'Alone' } as const;
   const translated = policies.map((source) => ({
     source,
-    ...(source.kind === 'RecoveryPolicy' ? NOT_NATIVE : everything(source, options)),
+    ...(source.kind === 'RecoveryPolicy' ? NOT_NATIVE : translate(source, options)),
   }));
   const refusals = translated.flatMap(({ refusal }) => refusal ?? []);
   return refusals.length > 0 ? { ok: false, refusals } : { ok: true, exported: translated };
-}
-
-function everything(source: TaintPolicy | TolerationPolicy, options: TranslationOptions): NativeTranslation {
-  const own = translate(source, options);
-  const authorization = translateAuthorization(source);
-  const refusal = own.refusal ?? authorization.refusal;
-  return {
-    policies: [...own.policies, ...authorization.policies],
-    limits: [...own.limits, ...authorization.limits],
-    ...(refusal === undefined ? {} : { refusal }),
-  };
 }
 
 const NOT_NATIVE: NativeTranslation = {

@@ -82,6 +82,7 @@ export interface ReportInput {
 const KINDS: Readonly<Record<PolicyKind, { readonly rule: string; readonly category: string; readonly of: string }>> = {
   TaintPolicy: { rule: 'taints', category: 'Node taints', of: 'node' },
   TolerationPolicy: { rule: 'tolerations', category: 'DaemonSet tolerations', of: 'DaemonSet' },
+  TolerationRestriction: { rule: 'restricted-tolerations', category: 'Restricted tolerations', of: 'pod' },
   RecoveryPolicy: { rule: 'stuck-pods', category: 'Stuck daemon pods', of: 'DaemonSet' },
 };
 

@@ -1,35 +1,28 @@
-import type { Policy, TaintPolicy, TolerationPolicy } from './policy.ts';
+import type { Policy, RecoveryPolicy } from './policy.ts';
 import { compileRecoveryPolicy } from './recovery-policy.ts';
 import type { TaintMode, TaintPolicySpec } from './taint-policy.ts';
 
-/** A policy that can have a backstop. */
-export type BackedPolicy = TaintPolicy | TolerationPolicy;
+/** A policy that native policies can express, in part or in whole. */
+export type NativelyExpressible = Exclude<Policy, RecoveryPolicy>;
 
-/** Whether the policy asks for native policies under the webhook. */
-function asksForBackstop(policy: Policy): policy is BackedPolicy {
-  return policy.kind !== 'RecoveryPolicy' && policy.spec.backstop === 'Native';
-}
-
-/**
- * What native policies are for, as a condition of the status of our policy names it. Backstop: they do what the webhook does.
- * Authorization: they ask who may tolerate, which the webhook never does.
- */
-export type NativePurpose = 'Backstop' | 'Authorization';
-
-/** What asks for them in a policy. */
-export const NATIVE_ASKED_BY: Readonly<Record<NativePurpose, string>> = {
-  Backstop: 'backstop: Native',
-  Authorization: 'tolerate: Authorized',
+/** What asks for native policies, by kind. Those of a TolerationRestriction are its only effect. */
+export const NATIVE_ASKED_BY: Readonly<Record<NativelyExpressible['kind'], string>> = {
+  TaintPolicy: 'backstop: Native',
+  TolerationPolicy: 'backstop: Native',
+  TolerationRestriction: 'a TolerationRestriction',
 };
 
-/** What the policy asks native policies for, if anything. */
-export function nativePurposesOf(policy: Policy): NativePurpose[] {
-  const authorizes =
-    policy.kind === 'TaintPolicy' && policy.spec.taints.some(({ tolerate }) => tolerate === 'Authorized');
-  return [
-    ...(asksForBackstop(policy) ? (['Backstop'] as const) : []),
-    ...(authorizes ? (['Authorization'] as const) : []),
-  ];
+/** Whether the leader writes native policies for it. */
+export function asksForNatives(policy: Policy): policy is NativelyExpressible {
+  switch (policy.kind) {
+    case 'TaintPolicy':
+    case 'TolerationPolicy':
+      return policy.spec.backstop === 'Native';
+    case 'TolerationRestriction':
+      return true;
+    case 'RecoveryPolicy':
+      return false;
+  }
 }
 
 /** Whether a native policy of it puts taints back; `mode` is the one in force. */
@@ -38,17 +31,18 @@ export function restoresNatively({ backstop }: TaintPolicySpec, mode: TaintMode)
 }
 
 /** The policy as it is where every policy is taken to be in mode Audit. What an Audit policy must not say is left out. */
-export function inAudit(policy: BackedPolicy): BackedPolicy {
+export function inAudit(policy: NativelyExpressible): NativelyExpressible {
   switch (policy.kind) {
     case 'TaintPolicy': {
-      const { failurePolicy: _, authorization, ...spec } = policy.spec;
-      const asked = authorization ? { authorization: { ...authorization, mode: 'Audit' as const } } : {};
-      return { ...policy, spec: { ...spec, ...asked, mode: 'Audit' } };
+      const { failurePolicy: _, ...spec } = policy.spec;
+      return { ...policy, spec: { ...spec, mode: 'Audit' } };
     }
     case 'TolerationPolicy': {
       const { existing: _, ...spec } = policy.spec;
       return { ...policy, spec: { ...spec, mode: 'Audit' } };
     }
+    case 'TolerationRestriction':
+      return { ...policy, spec: { ...policy.spec, mode: 'Audit' } };
   }
 }
 
@@ -75,7 +69,7 @@ export interface AskedRight {
  */
 export function askedRights(policy: Policy, audit: boolean): AskedRight[] {
   const asked: AskedRight[] = [];
-  for (const purpose of nativePurposesOf(policy)) asked.push({ right: 'nativePolicies', by: NATIVE_ASKED_BY[purpose] });
+  if (asksForNatives(policy)) asked.push({ right: 'nativePolicies', by: NATIVE_ASKED_BY[policy.kind] });
   if (policy.kind === 'TaintPolicy' && !audit && policy.spec.taints.some(({ ensure }) => ensure === 'UntilReady')) {
     asked.push({ right: 'listPods', by: 'ensure: UntilReady' });
   }

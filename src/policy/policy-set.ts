@@ -8,7 +8,6 @@ import {
   type DaemonSetSelection,
   type SelectableDaemonSet,
 } from './daemon-set-selection.ts';
-import { type CompiledAuthorization, compileAuthorization } from './guards.ts';
 import type { Policy, TaintPolicy, TolerationPolicy } from './policy.ts';
 import { type CompiledRecoveryPolicy, compileRecoveryPolicy } from './recovery-policy.ts';
 import {
@@ -28,6 +27,7 @@ import {
   restricts,
 } from './taint-rule.ts';
 import { TOLERATION_MODES, type TolerationMode, tolerationsOf } from './toleration-policy.ts';
+import { type CompiledTolerationRestriction, compileTolerationRestriction } from './toleration-restriction.ts';
 
 /** Who makes a request: `userInfo` of an AdmissionReview. */
 export interface Requester {
@@ -94,8 +94,6 @@ export interface CompiledTaintPolicy {
   unselectionRestrictedBy(taint: Taint): string | undefined;
   /** For how long after its deletion a node that registers again gets its taints back; undefined where it does not. */
   readonly deletedNodeRetentionMs: number | undefined;
-  /** Who may tolerate; undefined where no rule asks. */
-  readonly authorization: CompiledAuthorization<CompiledTaintRule> | undefined;
 }
 
 export interface RequiredTaint {
@@ -133,6 +131,7 @@ export interface CompiledTolerationPolicy {
 export interface PolicySet {
   readonly taintPolicies: readonly CompiledTaintPolicy[];
   readonly tolerationPolicies: readonly CompiledTolerationPolicy[];
+  readonly tolerationRestrictions: readonly CompiledTolerationRestriction[];
   readonly recoveryPolicies: readonly CompiledRecoveryPolicy[];
 }
 
@@ -146,11 +145,15 @@ export function compilePolicies(policies: readonly Policy[], { audit = false } =
   return {
     taintPolicies: policies
       .filter((policy) => policy.kind === 'TaintPolicy')
-      .map((policy) => compileTaintPolicy(policy, { mode: modeOf(policy.spec.mode), audit, startupKeys }))
+      .map((policy) => compileTaintPolicy(policy, { mode: modeOf(policy.spec.mode), startupKeys }))
       .sort(byStrength),
     tolerationPolicies: policies
       .filter((policy) => policy.kind === 'TolerationPolicy')
       .map((policy) => compileTolerationPolicy(policy, modeOf(policy.spec.mode)))
+      .sort(byStrength),
+    tolerationRestrictions: policies
+      .filter((policy) => policy.kind === 'TolerationRestriction')
+      .map((policy) => compileTolerationRestriction(policy, modeOf(policy.spec.mode)))
       .sort(byStrength),
     recoveryPolicies: policies
       .filter((policy) => policy.kind === 'RecoveryPolicy')
@@ -168,15 +171,13 @@ export function startupKeysOf(policies: readonly Policy[]): string[] {
 interface Compilation {
   /** The mode in force. */
   readonly mode?: TaintMode;
-  /** Every policy is taken to be in mode Audit. */
-  readonly audit?: boolean;
   /** See {@link startupKeysOf}; by default those of the policy alone. */
   readonly startupKeys?: readonly string[];
 }
 
 export function compileTaintPolicy(
   policy: TaintPolicy,
-  { mode = policy.spec.mode, audit = false, startupKeys = startupKeysOf([policy]) }: Compilation = {},
+  { mode = policy.spec.mode, startupKeys = startupKeysOf([policy]) }: Compilation = {},
 ): CompiledTaintPolicy {
   const { kind, name, spec } = policy;
   const { users = [], groups = [] } = spec.exempt ?? {};
@@ -240,7 +241,6 @@ export function compileTaintPolicy(
     unselectionRestrictedBy: (taint) => (unselection.exactly(taint) ?? unselection.byPattern(taint))?.field,
     deletedNodeRetentionMs:
       spec.deletedNodeRetentionSeconds === undefined ? undefined : 1_000 * spec.deletedNodeRetentionSeconds,
-    authorization: compileAuthorization(spec.authorization, stated, audit),
   };
 }
 

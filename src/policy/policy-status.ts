@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { atMost, rfc3339 } from '../kubernetes/text.ts';
+import type { PolicyKind } from './policy.ts';
 import { formatPath, formatProblem, type Path, type Problem } from './problem.ts';
 import { CONDITIONS, type ReportedCondition } from './status-conditions.ts';
 
@@ -66,7 +67,7 @@ const PatchedDaemonSetSchema = Type.Object({
 /** A DaemonSet to which the leader has added tolerations while it ran. */
 export type PatchedDaemonSet = Static<typeof PatchedDaemonSetSchema>;
 
-/** `status` of both kinds. It holds no time of its own, so that it changes only when something did. */
+/** `status` of all kinds. It holds no time of its own, so that it changes only when something did. */
 export const PolicyStatusSchema = Type.Object(
   {
     observedGeneration: Type.Optional(Generation('The metadata.generation that the status was found for.')),
@@ -106,7 +107,9 @@ export const PolicyStatusSchema = Type.Object(
         },
       ),
     ),
-    matched: Type.Optional(Count('How many nodes or DaemonSets the policy selects.')),
+    matched: Type.Optional(
+      Count('How many nodes or DaemonSets the policy selects. A TolerationRestriction has no such counts.'),
+    ),
     violating: Type.Optional(
       Count('How many of them differ from the policy; of a RecoveryPolicy, how many pods are stuck.'),
     ),
@@ -157,6 +160,7 @@ interface InForce {
 }
 
 export interface StatusInput {
+  readonly kind: PolicyKind;
   /** The status as it stands, if there is one. */
   readonly before: PolicyStatus | undefined;
   readonly generation: number;
@@ -181,7 +185,7 @@ export interface StatusInput {
 
 /** The status as it should be. It equals `before` where nothing changed but the time. */
 export function nextPolicyStatus(input: StatusInput): PolicyStatus {
-  const { before, generation, mode, audit, inForce, patched = [], findings, now } = input;
+  const { kind, before, generation, mode, audit, inForce, patched = [], findings, now } = input;
   const condition = (type: string, state: ConditionState): PolicyCondition => {
     const previous = before?.conditions?.find((one) => one.type === type);
     const lastTransitionTime = previous?.status === state.status ? previous.lastTransitionTime : rfc3339(now.getTime());
@@ -197,9 +201,13 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
     ...(mode ? { mode } : {}),
     ...(audit ? { audit } : {}),
     ...(inForce ? { inForce: { generation: inForce.generation, spec: inForce.spec as object } } : {}),
-    matched: findings?.matched ?? 0,
-    violating: findings?.violators.length ?? 0,
-    violators: findings?.violators.slice(0, MAX_VIOLATORS) ?? [],
+    ...(kind === 'TolerationRestriction'
+      ? {}
+      : {
+          matched: findings?.matched ?? 0,
+          violating: findings?.violators.length ?? 0,
+          violators: findings?.violators.slice(0, MAX_VIOLATORS) ?? [],
+        }),
     ...(patched.length > 0 ? { patched: patched.slice(-MAX_PATCHED) } : {}),
   };
 }

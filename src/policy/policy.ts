@@ -7,6 +7,11 @@ import { ObjectName, schemaProblems, show, unknownFieldsIn } from './schema.ts';
 import { checkSelector } from './selector.ts';
 import { checkTaintPolicy, type TaintPolicySpec, TaintPolicySpecSchema } from './taint-policy.ts';
 import { checkTolerationPolicy, type TolerationPolicySpec, TolerationPolicySpecSchema } from './toleration-policy.ts';
+import {
+  checkTolerationRestriction,
+  type TolerationRestrictionSpec,
+  TolerationRestrictionSpecSchema,
+} from './toleration-restriction.ts';
 
 export const POLICY_API_VERSION = 'taintkeeper.dev/v1alpha1';
 
@@ -22,14 +27,22 @@ export interface TolerationPolicy {
   readonly spec: TolerationPolicySpec;
 }
 
+export interface TolerationRestriction {
+  readonly kind: 'TolerationRestriction';
+  readonly name: string;
+  readonly spec: TolerationRestrictionSpec;
+}
+
 export interface RecoveryPolicy {
   readonly kind: 'RecoveryPolicy';
   readonly name: string;
   readonly spec: RecoveryPolicySpec;
 }
 
-export type Policy = TaintPolicy | TolerationPolicy | RecoveryPolicy;
+export type Policy = TaintPolicy | TolerationPolicy | TolerationRestriction | RecoveryPolicy;
 export type PolicyKind = Policy['kind'];
+/** The kinds that select objects, and count those that differ from the policy. */
+export type SelectingKind = Exclude<PolicyKind, 'TolerationRestriction'>;
 
 /** The policy's mode, also where it leaves it out. */
 export function modeOf({ spec }: Policy): string {
@@ -51,11 +64,13 @@ const manifestSchema = <Spec extends TSchema>(kind: PolicyKind, spec: Spec) =>
 
 const TaintPolicySchema = manifestSchema('TaintPolicy', TaintPolicySpecSchema);
 const TolerationPolicySchema = manifestSchema('TolerationPolicy', TolerationPolicySpecSchema);
+const TolerationRestrictionSchema = manifestSchema('TolerationRestriction', TolerationRestrictionSpecSchema);
 const RecoveryPolicySchema = manifestSchema('RecoveryPolicy', RecoveryPolicySpecSchema);
 
 const SCHEMAS: Readonly<Record<PolicyKind, TSchema>> = {
   TaintPolicy: TaintPolicySchema,
   TolerationPolicy: TolerationPolicySchema,
+  TolerationRestriction: TolerationRestrictionSchema,
   RecoveryPolicy: RecoveryPolicySchema,
 };
 
@@ -81,6 +96,11 @@ export function parsePolicy(value: unknown): PolicyResult {
           ...checkTolerationPolicy(spec),
         ],
       }));
+    case 'TolerationRestriction':
+      return checked(TolerationRestrictionSchema, value, ({ metadata, spec }) => ({
+        policy: { kind, name: metadata.name, spec },
+        problems: checkTolerationRestriction(spec),
+      }));
     case 'RecoveryPolicy':
       return checked(RecoveryPolicySchema, value, ({ metadata, spec }) => ({
         policy: { kind, name: metadata.name, spec },
@@ -89,7 +109,7 @@ export function parsePolicy(value: unknown): PolicyResult {
     default:
       return refused(
         kind === undefined ? [] : ['kind'],
-        `expected kind TaintPolicy, TolerationPolicy or RecoveryPolicy, got ${show(kind)}`,
+        `expected kind TaintPolicy, TolerationPolicy, TolerationRestriction or RecoveryPolicy, got ${show(kind)}`,
       );
   }
 }

@@ -1,5 +1,3 @@
-import type { NativePurpose } from './backstop.ts';
-
 /**
  * What a condition asks of a person.
  * - `failed`: the policy is not in force.
@@ -44,7 +42,7 @@ const NATIVE_REASONS = {
   },
   NothingNative: {
     meaning: 'Nothing of the policy can be expressed as a native policy.',
-    next: 'remove the field that asks for native policies, or change the fields that the message names',
+    next: 'remove what asks for native policies, or change the fields that the message names',
   },
   NotPermitted: { meaning: 'taintkeeper may not write native policies.', next: GRANT },
   LeftInForce: {
@@ -53,7 +51,7 @@ const NATIVE_REASONS = {
   },
   Unsupported: {
     meaning: 'The API server has no ValidatingAdmissionPolicy in version v1.',
-    next: 'upgrade Kubernetes to 1.30 or newer, or remove the field that asks for native policies',
+    next: 'upgrade Kubernetes to 1.30 or newer, or remove what asks for native policies',
   },
   NotTranslated: {
     meaning: 'The API server could not evaluate the translation of the policy.',
@@ -70,7 +68,7 @@ const NATIVE_REASONS = {
   },
 } satisfies Record<string, Reason>;
 
-type NativeReason = keyof typeof NATIVE_REASONS;
+export type NativeReason = keyof typeof NATIVE_REASONS;
 
 /** Whether the native policies of a policy are in force. */
 export type NativeState = { readonly message: string } & (
@@ -78,9 +76,9 @@ export type NativeState = { readonly message: string } & (
   | { readonly status: 'False'; readonly reason: NativeReason }
 );
 
-function ofPurpose<P extends NativePurpose>(purpose: P): Record<`${P}${NativeReason}`, Reason> {
-  const entries = Object.entries(NATIVE_REASONS).map(([reason, entry]) => [`${purpose}${reason}`, entry]);
-  return Object.fromEntries(entries) as Record<`${P}${NativeReason}`, Reason>;
+function backstopReasons(): Record<`Backstop${NativeReason}`, Reason> {
+  const entries = Object.entries(NATIVE_REASONS).map(([reason, entry]) => [`Backstop${reason}`, entry]);
+  return Object.fromEntries(entries) as Record<`Backstop${NativeReason}`, Reason>;
 }
 
 /** Why nodes do not get a taint that evicts pods, while they wait for it. */
@@ -108,12 +106,17 @@ export const CONDITIONS = {
     level: 'failed',
     word: 'not in force',
     reasons: {
-      InForce: { meaning: 'The policy is valid, and the webhook is registered for it.' },
+      InForce: {
+        meaning:
+          'The policy is valid, and the webhook is registered for it. The native policies of a TolerationRestriction are in force.',
+      },
       Invalid: {
         meaning: 'Fields of the policy cannot be used. The last valid generation stays in force, if there was one.',
         next: 'correct the fields that the message names',
       },
       NotRegistered: { meaning: 'The API server does not call the webhook for the policy yet.', next: READ_MESSAGE },
+      // Of a TolerationRestriction, which has no effect without its native policies.
+      ...NATIVE_REASONS,
     },
   },
   Unverified: {
@@ -226,8 +229,7 @@ export const CONDITIONS = {
       },
       RecoveryFailed: { meaning: 'The API server refuses to delete the pods.', next: READ_MESSAGE },
       PodsNotWatched: { meaning: 'The leader cannot watch Failed pods.', next: READ_MESSAGE },
-      ...ofPurpose('Backstop'),
-      ...ofPurpose('Authorization'),
+      ...backstopReasons(),
     },
   },
   Backstop: {
@@ -239,18 +241,6 @@ export const CONDITIONS = {
     word: 'in force, without its backstop',
     reasons: {
       InForce: { meaning: 'Everything that can be expressed natively is in force.' },
-      ...NATIVE_REASONS,
-    },
-  },
-  Authorization: {
-    meaning: 'The native policies of `tolerate: Authorized` are in force.',
-    present: 'with `tolerate: Authorized`',
-    healthy: 'True',
-    // Stalled repeats it.
-    level: 'quiet',
-    word: 'in force, without authorization of tolerations',
-    reasons: {
-      InForce: { meaning: 'The API server asks for the right to tolerate.' },
       ...NATIVE_REASONS,
     },
   },

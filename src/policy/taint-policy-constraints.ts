@@ -1,4 +1,3 @@
-import { MAX_AUTHORIZED_RULES } from './guards.ts';
 import type { CelRule, Constraint } from './schema.ts';
 
 /*
@@ -9,7 +8,6 @@ interface ConstrainedSpec {
   readonly mode: string;
   readonly failurePolicy?: string;
   readonly nodeSelector?: unknown;
-  readonly authorization?: unknown;
   readonly taints: readonly ConstrainedRule[];
 }
 
@@ -18,11 +16,7 @@ interface ConstrainedRule {
   readonly effect?: string;
   readonly ensure?: string;
   readonly restrict?: readonly string[];
-  readonly tolerate?: string;
 }
-
-const isAuthorized = ({ tolerate }: ConstrainedRule) => tolerate === 'Authorized';
-const CEL_AUTHORIZED = "(has(t.tolerate) && t.tolerate == 'Authorized')";
 
 export const SPEC_CONSTRAINTS: readonly Constraint<ConstrainedSpec>[] = [
   {
@@ -36,18 +30,6 @@ export const SPEC_CONSTRAINTS: readonly Constraint<ConstrainedSpec>[] = [
       nodeSelector !== undefined || taints.every(({ restrict = [] }) => !restrict.includes('Unselection')),
     cel: "has(self.nodeSelector) || self.taints.all(t, !has(t.restrict) || !('Unselection' in t.restrict))",
     message: 'Unselection needs a nodeSelector: a policy without one selects every node',
-    field: 'taints',
-  },
-  {
-    holds: ({ authorization, taints }) => authorization === undefined || taints.some(isAuthorized),
-    cel: `!has(self.authorization) || self.taints.exists(t, ${CEL_AUTHORIZED})`,
-    message: 'authorization is only for rules with tolerate: Authorized: leave it out',
-    field: 'authorization',
-  },
-  {
-    holds: ({ taints }) => taints.filter(isAuthorized).length <= MAX_AUTHORIZED_RULES,
-    cel: `self.taints.filter(t, ${CEL_AUTHORIZED}).size() <= ${MAX_AUTHORIZED_RULES}`,
-    message: `the API server asks about ${MAX_AUTHORIZED_RULES} rules with tolerate: Authorized at most: divide the policy`,
     field: 'taints',
   },
 ];

@@ -1,7 +1,6 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { isPattern } from '../kubernetes/pattern.ts';
-import { AuthorizationSchema, DeletedNodeRetentionSchema } from './guards.ts';
 import type { Problem } from './problem.ts';
 import { BackstopSchema, brokenConstraints, celValidations, NamePatterns } from './schema.ts';
 import { LabelSelectorSchema } from './selector.ts';
@@ -89,8 +88,18 @@ export const TaintPolicySpecSchema = Type.Object(
       }),
     ),
     backstop: Type.Optional(BackstopSchema),
-    authorization: Type.Optional(AuthorizationSchema),
-    deletedNodeRetentionSeconds: Type.Optional(DeletedNodeRetentionSchema),
+    deletedNodeRetentionSeconds: Type.Optional(
+      Type.Integer({
+        description:
+          'For how many seconds after the deletion of a node its protected taints are kept. A node that registers within this time ' +
+          'under the same name, on the same machine, gets them back. taintkeeper recognizes the machine by its providerID or ' +
+          'systemUUID. Where neither is known, the name decides. Taints that were removed with permission before stay off. ' +
+          'Without this field, nothing is kept.',
+        format: 'int32',
+        minimum: 1,
+        maximum: 31_536_000,
+      }),
+    ),
   },
   {
     description: 'Which taints nodes must have, and which changes of taints only exempt users may make.',

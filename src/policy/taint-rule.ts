@@ -34,7 +34,6 @@ interface ConstrainedRule {
   readonly restrict?: readonly string[];
   readonly mayEvict?: boolean;
   readonly except?: readonly string[];
-  readonly tolerate?: string;
   readonly readyWhen?: unknown;
 }
 
@@ -60,9 +59,8 @@ export function restricts(
 
 const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
   {
-    holds: ({ ensure, restrict, tolerate }) =>
-      ensure !== undefined || restrict !== undefined || tolerate === 'Authorized',
-    cel: "has(self.ensure) || has(self.restrict) || (has(self.tolerate) && self.tolerate == 'Authorized')",
+    holds: ({ ensure, restrict }) => ensure !== undefined || restrict !== undefined,
+    cel: 'has(self.ensure) || has(self.restrict)',
     message: 'a rule needs ensure, restrict or both: add ensure: Always, or restrict: [Removal]',
   },
   {
@@ -129,12 +127,6 @@ const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
       "!(e.endsWith('*') && self.key.startsWith(e.substring(0, e.size() - 1))))",
     message: 'except takes out every key that the rule means: narrow it, or leave the rule out',
     field: 'except',
-  },
-  {
-    holds: ({ key, tolerate }) => tolerate !== 'Authorized' || !isPattern(key),
-    cel: "!has(self.tolerate) || self.tolerate != 'Authorized' || !self.key.contains('*')",
-    message: 'tolerate: Authorized needs a key without "*", because RBAC names the keys',
-    field: 'key',
   },
 ];
 
@@ -252,15 +244,6 @@ export const TaintRuleSchema = Type.Object(
           uniqueItems: true,
         }),
       ),
-    ),
-    tolerate: Type.Optional(
-      Type.Enum(['Anyone', 'Authorized'], {
-        default: 'Anyone',
-        description:
-          'Authorized: a pod may tolerate the key only if its service account, or the person who creates it, is allowed the verb ' +
-          '`tolerate` on the resource `taints` of the API group taintkeeper.dev, with the key as resource name. See ' +
-          '`authorization`.',
-      }),
     ),
     mayEvict: Type.Optional(
       Type.Boolean({

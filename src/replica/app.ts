@@ -158,7 +158,7 @@ function announceLoad(load: PolicyLoad, audit: boolean, metrics: AdmissionMetric
 
 /** The parts of a policy that need a leader. */
 function idleHere({ kind, spec }: Policy, title: string): string[] {
-  if (kind === 'RecoveryPolicy') return [title];
+  if (kind === 'RecoveryPolicy' || kind === 'TolerationRestriction') return [title];
   if (kind !== 'TaintPolicy') return [];
   return spec.deletedNodeRetentionSeconds ? [`${title}: deletedNodeRetentionSeconds`] : [];
 }

@@ -65,7 +65,7 @@ function complaintsOf(policies: readonly PolicyObject[]): string[] {
 
 /** How many there are of each kind. */
 function countByKind(policies: readonly { readonly kind: PolicyKind }[]): Record<PolicyKind, number> {
-  const counts = { TaintPolicy: 0, TolerationPolicy: 0, RecoveryPolicy: 0 };
+  const counts = { TaintPolicy: 0, TolerationPolicy: 0, TolerationRestriction: 0, RecoveryPolicy: 0 };
   for (const { kind } of policies) counts[kind]++;
   return counts;
 }
@@ -85,8 +85,7 @@ const MAX_NAMED = 10;
 /** Degraded while the policy files are broken, and the last good policies in force. */
 export function policyCheck(store: PolicyStore, audit: boolean): Check {
   const load = store.lastLoad();
-  const { taintPolicies, tolerationPolicies, recoveryPolicies } = store.policies();
-  const count = taintPolicies.length + tolerationPolicies.length + recoveryPolicies.length;
+  const count = Object.values(store.policies()).reduce((sum, { length }) => sum + length, 0);
   const inForce = `${count} in force${audit ? ', all as Audit' : ''}`;
   return load.ok
     ? { name: 'policies', state: 'ok', detail: inForce }

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from '@prometheus-io/client';
-import type { PolicyKind } from '../policy/policy.ts';
+import type { PolicyKind, SelectingKind } from '../policy/policy.ts';
 
 /** What is counted in a cluster: what the leader finds and does and, of each replica, what it follows. */
 export interface ClusterMetrics {
@@ -11,7 +11,7 @@ export interface ClusterMetrics {
   /** The resource is watched no more, for now. */
   watchEnded(resource: string): void;
   /** Of all policies, how many objects are not as they want them: nodes, DaemonSets, or pods that are stuck. */
-  violating(findings: readonly { kind: PolicyKind; policy: string; count: number }[]): void;
+  violating(findings: readonly { kind: SelectingKind; policy: string; count: number }[]): void;
   /** Of all policies, how many of those nodes are waiting for a taint that evicts pods; none where there are none. */
   awaitingEviction(findings: readonly { policy: string; count: number }[]): void;
   /** A taint was put back, or a toleration appended, outside of any request. */
@@ -73,7 +73,7 @@ export function clusterMetrics(registers: Registry[]): ClusterMetrics {
       labelNames: ['policy'],
       registers,
     }),
-  } satisfies Record<PolicyKind, Gauge>;
+  } satisfies Record<SelectingKind, Gauge>;
   const awaiting = new Gauge({
     name: 'taintkeeper_nodes_awaiting_eviction',
     help: 'On the leader: of the nodes that are not as the policy wants them, those that are waiting for a taint that evicts pods.',

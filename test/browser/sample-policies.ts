@@ -98,6 +98,7 @@ export function samplePolicies(
     (object): PolicyObject => ({
       ...object,
       status: nextPolicyStatus({
+        kind: object.kind,
         before: undefined,
         generation: 1,
         problems: object.result.ok ? [] : object.result.problems,

@@ -105,7 +105,7 @@ describeWithControlPlane("the install guide's backup", {}, (cp) => {
     await installation.replica('a').stop();
     await installation.stop();
     const before = await read(DEFAULT);
-    for (const resource of ['taintpolicies', 'tolerationpolicies', 'recoverypolicies']) {
+    for (const resource of ['taintpolicies', 'tolerationpolicies', 'tolerationrestrictions', 'recoverypolicies']) {
       const gone = await cp().kubectl(['delete', 'crd', `${resource}.taintkeeper.dev`]);
       expect(gone.code, gone.stderr).toBe(0);
     }

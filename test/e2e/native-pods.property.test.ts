@@ -3,10 +3,10 @@ import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
 import { type AskedKey, askedKeys, isPerson, type PodView, type Requester } from '../../src/coverage/authorization.ts';
 import type { Toleration } from '../../src/kubernetes/toleration.ts';
-import { translateAuthorization } from '../../src/native/translate.ts';
-import { MAX_AUTHORIZED_RULES } from '../../src/policy/guards.ts';
-import { parsePolicy, type TaintPolicy } from '../../src/policy/policy.ts';
+import { translate } from '../../src/native/translate.ts';
+import { parsePolicy, type TolerationRestriction } from '../../src/policy/policy.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
+import { MAX_RESTRICTED_TAINTS, type TolerationRestrictionSpec } from '../../src/policy/toleration-restriction.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import type { Answer } from '../control-plane/rest.ts';
@@ -45,26 +45,27 @@ const maybe = <T>(one: fc.Arbitrary<T>, freq = 2) => fc.option(one, { nil: undef
 const value = fc.constantFrom('', 'v', 'w');
 const effect = maybe(fc.constantFrom(...EFFECTS));
 
-const policy = (name: string): fc.Arbitrary<TaintPolicy> =>
+function restriction(name: string, spec: TolerationRestrictionSpec): TolerationRestriction {
+  const parsed = parsePolicy(manifest('TolerationRestriction', name, spec));
+  if (!parsed.ok || parsed.policy.kind !== 'TolerationRestriction') throw new Error(JSON.stringify(parsed));
+  return parsed.policy;
+}
+
+const translated = (policy: TolerationRestriction) =>
+  translate(policy, { among: [], mutates: false, purpose: 'Backstop' });
+
+const policy = (name: string): fc.Arbitrary<TolerationRestriction> =>
   fc
     .record({
-      mode: fc.constantFrom('Audit', 'Deny'),
+      mode: fc.constantFrom('Audit' as const, 'Deny' as const),
       exceptNamespaces: maybe(fc.subarray(['kube-system', 'team', '*-x', 'team*'])),
-      rules: fc.array(fc.record({ key: fc.constantFrom(...KEYS), value: maybe(value, 3), effect }), {
+      taints: fc.array(fc.record({ key: fc.constantFrom(...KEYS), value: maybe(value, 3), effect }), {
         minLength: 1,
         maxLength: 4,
       }),
     })
-    .map(({ mode, exceptNamespaces, rules }) => {
-      const authorization = { mode, ...(exceptNamespaces ? { exceptNamespaces } : {}) };
-      const taints = rules.map((rule) => ({
-        ...JSON.parse(JSON.stringify(rule)),
-        tolerate: 'Authorized',
-      }));
-      const parsed = parsePolicy(manifest('TaintPolicy', name, { mode: 'Audit', taints, authorization }));
-      if (!parsed.ok || parsed.policy.kind !== 'TaintPolicy') throw new Error(JSON.stringify(parsed));
-      return parsed.policy;
-    });
+    // Without the fields that are undefined.
+    .map((spec) => restriction(name, JSON.parse(JSON.stringify(spec))));
 
 /** What the API server takes: without a key only Exists, seconds only with NoExecute. */
 const toleration: fc.Arbitrary<Toleration> = fc
@@ -218,24 +219,25 @@ describeWithControlPlane('who may tolerate: the API server and the model, on gen
       });
       await fc.assert(
         fc.asyncProperty(scenario, async ({ policies, pods }) => {
-          const translations = policies.map(translateAuthorization);
+          const translations = policies.map(translated);
           expect(translations.flatMap(({ refusal }) => refusal ?? [])).toEqual([]);
           await rig.enforce(translations.flatMap((translation) => translation.policies));
-          const { taintPolicies } = compilePolicies(policies);
+          const { tolerationRestrictions } = compilePolicies(policies);
           for (const one of pods) {
             const { answer, asked } = await make(cp(), one);
-            const faults = unauthorized(one, askedKeys(asked, taintPolicies));
+            const faults = unauthorized(one, askedKeys(asked, tolerationRestrictions));
             const context = JSON.stringify({ policies, one, faults, answer }, null, 1);
             const isPod = one.what === 'pod' || one.what === 'more tolerations';
             const refused = isPod ? faults.filter(({ mode }) => mode === 'Deny') : [];
             expect(answer.status === 403, context).toBe(refused.length > 0);
-            if (refused.length > 0) expect(answer.body.message, context).toMatch(/denied request: TaintPolicy [pq] \(/);
+            if (refused.length > 0)
+              expect(answer.body.message, context).toMatch(/denied request: TolerationRestriction [pq] \(/);
             else expect(answer.status, context).toBeLessThan(300);
             const told = faults.filter((fault) => !refused.includes(fault));
             const titles = (texts: readonly string[]) =>
               texts.map((text) => / may (?:not )?tolerate (\S+)\. /.exec(text)?.[1]).sort();
             const isController = !isPerson(requesterOf(one));
-            const warnings = answer.warnings.filter((text) => text.includes('TaintPolicy'));
+            const warnings = answer.warnings.filter((text) => text.includes('TolerationRestriction'));
             expect(titles(warnings), context).toEqual(told.map(({ key }) => key).sort());
             const result = refused.length > 0 ? 'refused' : told.length > 0 ? 'told' : 'passed';
             const names = [`${one.what}: ${result}`];
@@ -264,11 +266,9 @@ describeWithControlPlane('who may tolerate: the API server and the model, on gen
   );
 
   it('agree on a pod that is asked about as many keys as a policy can have, and may have them all', async () => {
-    const keys = Array.from({ length: MAX_AUTHORIZED_RULES }, (_, index) => `many-${index}`);
-    const taints = keys.map((key) => ({ key, tolerate: 'Authorized' }));
-    const parsed = parsePolicy(manifest('TaintPolicy', 'p', { mode: 'Deny', taints, authorization: { mode: 'Deny' } }));
-    if (!parsed.ok || parsed.policy.kind !== 'TaintPolicy') throw new Error(JSON.stringify(parsed));
-    const { policies, limits } = translateAuthorization(parsed.policy);
+    const keys = Array.from({ length: MAX_RESTRICTED_TAINTS }, (_, index) => `many-${index}`);
+    const taints = keys.map((key) => ({ key }));
+    const { policies, limits } = translated(restriction('p', { mode: 'Deny', taints }));
     const size = Number(/with more than (\d+) tolerations$/.exec(limits[0]?.message ?? '')?.[1]);
     await rig.enforce(policies);
     for (const key of keys) await mayTolerate(cp(), key, { kind: 'User', name: SOMEBODY.name });

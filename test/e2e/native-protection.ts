@@ -35,12 +35,9 @@ spec: { mode: Audit, daemonSets: { namespaces: [default] }, tolerations: [{ oper
 `,
   `
 apiVersion: taintkeeper.dev/v1alpha1
-kind: TaintPolicy
+kind: TolerationRestriction
 metadata: { name: authorized }
-spec:
-  mode: Audit
-  taints: [{ key: authorized, tolerate: Authorized }]
-  authorization: { mode: Deny }
+spec: { mode: Deny, taints: [{ key: authorized }] }
 `,
 ].join('---');
 
@@ -73,7 +70,7 @@ export async function seeProtection(cp: ControlPlane, { mutates = true } = {}): 
 
   expect(await createPod(cp, 'another')).toEqual({ passed: true, error: '', warnings: [] });
   expect((await createPod(cp, 'authorized')).error).toContain(
-    'TaintPolicy authorized (spec.taints[0]): the pod tolerates authorized, but service account default/default may not',
+    'TolerationRestriction authorized (spec.taints[0]): the pod tolerates authorized, but service account default/default may not',
   );
 
   expect(await warningsOfWatched(cp)).toEqual([

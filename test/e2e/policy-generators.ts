@@ -136,7 +136,6 @@ const readyWhen = mostly(
   {},
 );
 
-const authorizedTaint = fields({ key, effect, tolerate: oneOf('Authorized'), restrict }, ['key', 'tolerate']);
 const patternTaint = fields({ key: pattern, value, effect, except: list(keyOrPattern, { minLength: 1 }), restrict }, [
   'key',
   'restrict',
@@ -151,11 +150,6 @@ const taint = fc.oneof(
   {
     weight: 4,
     arbitrary: fields({ key: keyOrPattern, value, effect, restrict }, ['key']),
-  },
-  { weight: 2, arbitrary: fields({ key, effect, tolerate: oneOf('Anyone', 'Authorized'), restrict }, ['key']) },
-  {
-    weight: 1,
-    arbitrary: fields({ key: keyOrPattern, effect, tolerate: oneOf('Authorized'), restrict }, ['key', 'tolerate']),
   },
   {
     weight: 4,
@@ -242,13 +236,6 @@ const guards = fc.oneof(
   fc.record({
     deletedNodeRetentionSeconds: whole(1, 31_536_000),
   }),
-  fc.record({
-    authorization: fields({
-      mode: oneOf('Audit', 'Deny'),
-      exceptNamespaces: list(mostly(fc.constantFrom('*', 'kube-system'), '', 'n'.repeat(64), 1)),
-    }),
-    taints: list(authorizedTaint, { minLength: 1 }),
-  }),
 );
 
 const taintPolicy = fields(
@@ -278,6 +265,14 @@ export const SPECS: Readonly<Record<PolicyKind, fc.Arbitrary<unknown>>> = {
       backstop,
     },
     ['mode', 'daemonSets'],
+  ),
+  TolerationRestriction: fields(
+    {
+      mode: oneOf('Audit', 'Deny'),
+      taints: list(fields({ key: mostly(key, 'a*', ''), value, effect }, ['key']), { minLength: 1, maxLength: 12 }),
+      exceptNamespaces: list(mostly(fc.constantFrom('*', 'kube-system'), '', 'n'.repeat(64), 1)),
+    },
+    ['mode', 'taints'],
   ),
   RecoveryPolicy: fields(
     {

@@ -12,6 +12,7 @@ const READY_TIMEOUT_MS = 30_000;
 export const POLICIES_PATH: Readonly<Record<PolicyKind, string>> = {
   TaintPolicy: '/apis/taintkeeper.dev/v1alpha1/taintpolicies',
   TolerationPolicy: '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies',
+  TolerationRestriction: '/apis/taintkeeper.dev/v1alpha1/tolerationrestrictions',
   RecoveryPolicy: '/apis/taintkeeper.dev/v1alpha1/recoverypolicies',
 };
 

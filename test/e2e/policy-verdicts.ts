@@ -55,6 +55,14 @@ const recovery = (why: string, spec: object, field?: string, words?: string): Ve
   ...(words === undefined ? {} : { words }),
 });
 
+const restriction = (why: string, spec: object, field?: string, words?: string): Verdict => ({
+  why,
+  kind: 'TolerationRestriction',
+  spec: { mode: 'Audit', taints: [{ key: 'dedicated' }], ...spec },
+  ...(field === undefined ? {} : { field }),
+  ...(words === undefined ? {} : { words }),
+});
+
 const present = (more: object) => ({ key: 'a', effect: 'NoSchedule', ensure: 'Always', ...more });
 
 const CILIUM = { namespace: 'kube-system', name: 'cilium' };
@@ -75,13 +83,12 @@ export const VERDICTS: readonly Verdict[] = [
       { key: 'dedicated', effect: 'NoExecute', ensure: 'Always', mayEvict: false },
       { key: 'example.com/*', restrict: ['Removal'] },
       { key: '*', value: '', except: ['example.org/a', 'node.example.com/*'], restrict: ['Removal'] },
-      { key: 'a', restrict: ['Addition', 'Removal', 'Unselection'], tolerate: 'Authorized' },
+      { key: 'a', restrict: ['Addition', 'Removal', 'Unselection'] },
     ],
     exempt: { users: ['system:serviceaccount:kube-system:*'], groups: ['system:masters', 'größte Gruppe'] },
     removalByAnnotation: 'Forbidden',
     failurePolicy: 'Fail',
     backstop: 'Native',
-    authorization: { mode: 'Deny', exceptNamespaces: ['kube-system', 'team-*'] },
     deletedNodeRetentionSeconds: 86_400,
   }),
   taint('every list and text at its bounds', {
@@ -104,34 +111,6 @@ export const VERDICTS: readonly Verdict[] = [
   taint('ensure and restrict', {
     taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'Always', restrict: ['Removal'] }],
   }),
-  taint(
-    'nobody to authorize',
-    { authorization: {} },
-    'spec.authorization',
-    'authorization is only for rules with tolerate: Authorized: leave it out',
-  ),
-  taint('no exceptions from authorization', {
-    taints: [{ key: 'a', tolerate: 'Authorized', restrict: ['Removal'] }],
-    authorization: { exceptNamespaces: [] },
-  }),
-  taint(
-    'authorized by a pattern',
-    { taints: [{ key: 'a*', tolerate: 'Authorized', restrict: ['Removal'] }] },
-    'spec.taints[0].key',
-    'tolerate: Authorized needs a key without "*", because RBAC names the keys',
-  ),
-  taint(
-    'more keys to ask about than the API server can pay for',
-    {
-      taints: Array.from({ length: 13 }, (_, index) => ({
-        key: `k${index}`,
-        tolerate: 'Authorized',
-        restrict: ['Removal'],
-      })),
-    },
-    'spec.taints',
-    'the API server asks about 12 rules with tolerate: Authorized at most: divide the policy',
-  ),
   taint(
     'a rule that says nothing',
     { taints: [{ key: 'x', restrict: ['Removal'] }, { key: 'a' }] },
@@ -463,6 +442,28 @@ export const VERDICTS: readonly Verdict[] = [
     'spec.taints[0].mayEvict',
     'mayEvict is only for ensure: Always with effect NoExecute: leave it out',
   ),
+  restriction('the smallest TolerationRestriction', {}),
+  restriction('every field of a TolerationRestriction', {
+    mode: 'Deny',
+    taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule' }, { key: 'example.com/a' }],
+    exceptNamespaces: ['kube-system', 'team-*'],
+  }),
+  restriction('no exceptions', { exceptNamespaces: [] }),
+  restriction('every list and text of a TolerationRestriction at its bounds', {
+    taints: times(12, () => ({ key: KEY_OF_317, value: VALUE_OF_63, effect: 'NoExecute' })),
+    exceptNamespaces: times(64, () => 'n'.repeat(63)),
+  }),
+  restriction('a mode of a TaintPolicy', { mode: 'Restore' }, 'spec.mode'),
+  restriction('no taints to restrict', { taints: [] }, 'spec.taints'),
+  restriction('more taints than the API server can check', { taints: times(13, () => ({ key: 'a' })) }, 'spec.taints'),
+  restriction('a pattern of keys', { taints: [{ key: 'a*' }] }, 'spec.taints[0].key'),
+  restriction(
+    'a key with a domain that is too long',
+    { taints: [{ key: `${'a'.repeat(254)}/b` }] },
+    'spec.taints[0].key',
+    'expected at most 253 characters before the slash',
+  ),
+  restriction('an empty namespace', { exceptNamespaces: [''] }, 'spec.exceptNamespaces[0]'),
   recovery('the smallest RecoveryPolicy', {}),
   recovery('every field of a RecoveryPolicy', {
     mode: 'Audit',

@@ -97,7 +97,13 @@ async function label(cp: ControlPlane): Promise<number> {
   return answer.status;
 }
 
-const RESOURCES = ['taintpolicies', 'tolerationpolicies', 'recoverypolicies', 'nodetaintrecords'];
+const RESOURCES = [
+  'taintpolicies',
+  'tolerationpolicies',
+  'tolerationrestrictions',
+  'recoverypolicies',
+  'nodetaintrecords',
+];
 
 /** What of taintkeeper is there, apart from Events. */
 async function leftovers(cp: ControlPlane): Promise<string[]> {
@@ -307,11 +313,13 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
         const policy = policyObject('TaintPolicy', 'gpu', {
           mode: 'Restore',
           nodeSelector: { matchLabels: { pool: 'gpu' } },
-          taints: [{ ...GPU, ensure: 'Always', tolerate: 'Authorized' }],
-          authorization: { mode: 'Deny' },
+          taints: [{ ...GPU, ensure: 'Always' }],
           backstop: 'Native',
         });
-        expect(await createPolicy(cp(), policy)).toMatchObject({ status: 201 });
+        const restriction = policyObject('TolerationRestriction', 'gpu', { mode: 'Deny', taints: [GPU] });
+        for (const one of [policy, restriction]) {
+          expect(await createPolicy(cp(), one)).toMatchObject({ status: 201 });
+        }
         const body = { metadata: { name: 'gpu-1', labels: { pool: 'gpu' } }, spec: { taints: [GPU] } };
         expect(await attempt(cp(), node('gpu-1'), 'POST', '/api/v1/nodes', body)).toMatchObject({ error: '' });
         await expect.poll(bindings, { timeout: GONE_TIMEOUT_MS }).toContain('/gpu.restore.taintkeeper.dev');

@@ -34,7 +34,7 @@ const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection'];
 const without = (...verbs: string[]) => WRITE.filter((verb) => !verbs.includes(verb));
 
 const RIGHTS_BY_DEFAULT: readonly Right[] = [
-  ...['taintpolicies', 'tolerationpolicies', 'recoverypolicies'].flatMap((resource) => [
+  ...['taintpolicies', 'tolerationpolicies', 'tolerationrestrictions', 'recoverypolicies'].flatMap((resource) => [
     {
       what: 'policies, and creating the default ones',
       group: POLICIES,

@@ -20,14 +20,10 @@ const TIMEOUT_MS = 45_000;
 const COLLECTED_TIMEOUT_MS = 60_000;
 /** `gpu` refuses, `watched` reports. */
 const POLICIES = [
-  policyObject('TaintPolicy', 'gpu', {
-    mode: 'Restore',
-    taints: [{ key: 'gpu', effect: 'NoSchedule', tolerate: 'Authorized' }],
-    authorization: { mode: 'Deny' },
-  }),
-  policyObject('TaintPolicy', 'watched', {
-    mode: 'Deny',
-    taints: [{ key: 'watched', effect: 'NoSchedule', tolerate: 'Authorized' }],
+  policyObject('TolerationRestriction', 'gpu', { mode: 'Deny', taints: [{ key: 'gpu', effect: 'NoSchedule' }] }),
+  policyObject('TolerationRestriction', 'watched', {
+    mode: 'Audit',
+    taints: [{ key: 'watched', effect: 'NoSchedule' }],
   }),
 ];
 const NATIVES = ['gpu', 'watched'].flatMap((policy) => [
@@ -72,9 +68,9 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
     const { body } = await cp().request<{ status?: PolicyStatus }>(
       admin,
       'GET',
-      `${POLICIES_PATH.TaintPolicy}/${name}`,
+      `${POLICIES_PATH.TolerationRestriction}/${name}`,
     );
-    return body.status?.conditions?.find(({ type }) => type === 'Authorization');
+    return body.status?.conditions?.find(({ type }) => type === 'Ready');
   };
   /** Those that the leader has written: the manifest brings another one. */
   const natives = async () => {
@@ -195,7 +191,7 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
       const { passed, error } = await create(developer, 'refused', podSpec, metadata);
       expect(passed).toBe(false);
       expect(error).toContain(
-        `TaintPolicy gpu (spec.taints[0]): the pod ${by}, but ${who} tolerate gpu. ` +
+        `TolerationRestriction gpu (spec.taints[0]): the pod ${by}, but ${who} tolerate gpu. ` +
           'To permit it, an administrator runs: taintkeeper coverage tolerations --taint gpu -n team --fix MANIFEST | kubectl apply -f -, ' +
           'where MANIFEST is the file of the pod, or of the workload that creates it',
       );
@@ -215,7 +211,7 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
         passed: true,
         warnings: [
           expect.stringContaining(
-            'TaintPolicy watched, Audit (spec.taints[0]): the pod tolerates watched, but neither',
+            'TolerationRestriction watched, Audit (spec.taints[0]): the pod tolerates watched, but neither',
           ),
         ],
       });
@@ -405,10 +401,10 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
         expect(warnings).toEqual(
           expect.arrayContaining([
             expect.stringContaining(
-              'TaintPolicy gpu (spec.taints[0]): its pods will be refused: each tolerates *, but service account team/default may not tolerate gpu. ',
+              'TolerationRestriction gpu (spec.taints[0]): its pods will be refused: each tolerates *, but service account team/default may not tolerate gpu. ',
             ),
             expect.stringContaining(
-              'TaintPolicy watched (spec.taints[0]): its pods will be reported: each tolerates *',
+              'TolerationRestriction watched (spec.taints[0]): its pods will be reported: each tolerates *',
             ),
           ]),
         );
@@ -426,7 +422,9 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
         expect(made.warnings.join()).toContain('its pods will be refused');
       }
       for (const name of ['web', 'agent']) {
-        const refused = new RegExp(`^${name}.*TaintPolicy gpu .*service account team/default may not tolerate gpu`);
+        const refused = new RegExp(
+          `^${name}.*TolerationRestriction gpu .*service account team/default may not tolerate gpu`,
+        );
         await expect
           .poll(() => failures('team'), { timeout: TIMEOUT_MS })
           .toContainEqual(expect.stringMatching(refused));
@@ -447,23 +445,27 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
     });
   });
 
-  it('goes with its rule', async () => {
+  it('follows its spec', async () => {
     await installation.proxy.stop();
     installation = await install(cp(), ['nativePolicies']);
     await start('b');
-    const url = `${POLICIES_PATH.TaintPolicy}/gpu`;
-    const change = {
-      spec: { taints: [{ key: 'gpu', effect: 'NoSchedule', restrict: ['Removal'] }], authorization: null },
-    };
+    const other = [{ key: 'other', operator: 'Exists' }];
+    expect(await rehearse(developer, spec(other))).toMatchObject({ passed: true });
+    const change = { spec: { taints: [{ key: 'other' }] } };
+    const url = `${POLICIES_PATH.TolerationRestriction}/gpu`;
     expect(await attempt(cp(), admin, 'PATCH', url, change, MERGE_PATCH)).toMatchObject({ passed: true });
-    await expect.poll(natives, { timeout: TIMEOUT_MS }).not.toContainEqual(expect.stringContaining('/gpu.'));
-    expect(await natives()).toHaveLength(4);
-    await expect.poll(() => conditionOf('gpu'), { timeout: TIMEOUT_MS }).toBeUndefined();
+    await expect
+      .poll(async () => (await rehearse(developer, spec(other))).error, { timeout: TIMEOUT_MS })
+      .toContain('may tolerate other. ');
+    expect(await natives()).toHaveLength(8);
+    await expect.poll(() => conditionOf('gpu'), { timeout: TIMEOUT_MS }).toMatchObject({ observedGeneration: 2 });
   });
 
-  it('goes with its policy, also while taintkeeper is down', { timeout: 2 * COLLECTED_TIMEOUT_MS }, async () => {
+  it('is removed with its TolerationRestriction, also while taintkeeper is down', {
+    timeout: 2 * COLLECTED_TIMEOUT_MS,
+  }, async () => {
     await installation.stop();
-    await cp().kubectl(['delete', 'taintpolicy', 'watched']);
+    await cp().kubectl(['delete', 'tolerationrestriction', 'watched']);
     await expect
       .poll(natives, { timeout: COLLECTED_TIMEOUT_MS })
       .not.toContain(`validatingadmissionpolicy.admissionregistration.k8s.io/${NATIVES[2]}`);

@@ -20,13 +20,9 @@ describe('on one real node', skipFor(obstacleToRealNode()), () => {
   afterAll(() => cluster?.stop());
 
   it('runs a static pod that tolerates everything, and shows it, where only the authorized may', async () => {
-    const policy = policyObject('TaintPolicy', 'gpu', {
-      mode: 'Restore',
-      taints: [{ key: 'gpu', tolerate: 'Authorized' }],
-      authorization: { mode: 'Deny' },
-    });
+    const policy = policyObject('TolerationRestriction', 'gpu', { mode: 'Deny', taints: [{ key: 'gpu' }] });
     await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(policy));
-    await kubectl(cluster, ['wait', '--for=condition=Authorization', 'taintpolicy/gpu', '--timeout=60s']);
+    await kubectl(cluster, ['wait', '--for=condition=Ready', 'tolerationrestriction/gpu', '--timeout=60s']);
     const spec = {
       containers: [{ name: 'sleep', image: 'localhost/busybox:1' }],
       tolerations: [{ operator: 'Exists' }],
@@ -42,7 +38,7 @@ describe('on one real node', skipFor(obstacleToRealNode()), () => {
     });
     const { body } = await create();
     expect(body).toMatchObject({
-      message: expect.stringContaining('TaintPolicy gpu (spec.taints[0]): the pod tolerates *'),
+      message: expect.stringContaining('TolerationRestriction gpu (spec.taints[0]): the pod tolerates *'),
     });
     cluster.nodes[0]?.addStaticPod(pod);
     await waitUntil(

@@ -8,6 +8,7 @@ const COLLECTIONS: Readonly<Record<string, (namespace: string) => string>> = {
   DaemonSet: (namespace) => `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/daemonsets`,
   TaintPolicy: () => '/apis/taintkeeper.dev/v1alpha1/taintpolicies',
   TolerationPolicy: () => '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies',
+  TolerationRestriction: () => '/apis/taintkeeper.dev/v1alpha1/tolerationrestrictions',
   RecoveryPolicy: () => '/apis/taintkeeper.dev/v1alpha1/recoverypolicies',
 };
 

@@ -5,7 +5,7 @@ import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { atMost, printable } from '../../kubernetes/text.ts';
 import type { NativeLimit } from '../../native/native-policy.ts';
 import { MANAGED_LABELS } from '../../objects/object-meta.ts';
-import { NATIVE_ASKED_BY, type NativePurpose } from '../../policy/backstop.ts';
+import { NATIVE_ASKED_BY, type NativelyExpressible } from '../../policy/backstop.ts';
 import type { NativeState } from '../../policy/status-conditions.ts';
 
 /** How the native policies stand that one of our policies asks for. */
@@ -45,15 +45,15 @@ export function stateOfFault(error: unknown): BackstopState {
   return { what: isForbidden(error) ? 'Forbidden' : 'Refused', message: (error as Error).message };
 }
 
-/** What the condition of the policy says that is named as the purpose is. */
-export function nativeCondition(state: BackstopState, purpose: NativePurpose): NativeState {
+/** The state as a condition: Ready of a TolerationRestriction, Backstop of the other kinds. */
+export function nativeCondition(state: BackstopState, kind: NativelyExpressible['kind']): NativeState {
   switch (state.what) {
     case 'InForce': {
       const unchecked = state.isChecked ? '' : '; the API server has not yet type-checked them';
       return {
         status: 'True',
         reason: state.what,
-        message: `in force: ${state.natives.join(', ')}${unchecked}${limitsOf(state.limits, purpose)}`,
+        message: `in force: ${state.natives.join(', ')}${unchecked}${limitsOf(state.limits, kind)}`,
       };
     }
     case 'TypeChecking':
@@ -66,10 +66,10 @@ export function nativeCondition(state: BackstopState, purpose: NativePurpose): N
       return {
         status: 'False',
         reason: state.what,
-        message: `nothing of this policy can be expressed as a native policy${limitsOf(state.limits, purpose)}`,
+        message: `nothing of this policy can be expressed as a native policy${limitsOf(state.limits, kind)}`,
       };
     case 'NotPermitted':
-      return { status: 'False', reason: state.what, message: notPermitted('nativePolicies', NATIVE_ASKED_BY[purpose]) };
+      return { status: 'False', reason: state.what, message: notPermitted('nativePolicies', NATIVE_ASKED_BY[kind]) };
     case 'LeftInForce': {
       const names = [...new Set(state.natives.map(({ metadata }) => metadata.name))];
       // What puts them in force first.
@@ -106,8 +106,8 @@ export function nativeCondition(state: BackstopState, purpose: NativePurpose): N
   }
 }
 
-function limitsOf(limits: readonly NativeLimit[], purpose: NativePurpose): string {
-  const when = purpose === 'Backstop' ? 'while taintkeeper is down: ' : '';
+function limitsOf(limits: readonly NativeLimit[], kind: NativelyExpressible['kind']): string {
+  const when = kind === 'TolerationRestriction' ? '' : 'while taintkeeper is down: ';
   return limits.length === 0 ? '' : `; ${when}${list(limits.map(({ field, message }) => `${field}: ${message}`))}`;
 }
 

@@ -10,10 +10,9 @@ import {
 } from '../../cluster/native-policies.ts';
 import { type PolicyObject, versionInForce, versionOf } from '../../cluster/policies.ts';
 import type { NativeTranslation, TranslationOptions } from '../../native/native-policy.ts';
-import { translateAuthorization, translate as translatePolicy } from '../../native/translate.ts';
-import { purposeOf } from '../../native/translate-pods.ts';
+import { translate as translatePolicy } from '../../native/translate.ts';
 import { MANAGED_LABELS } from '../../objects/object-meta.ts';
-import { type BackedPolicy, inAudit, type NativePurpose, nativePurposesOf } from '../../policy/backstop.ts';
+import { asksForNatives, inAudit, type NativelyExpressible } from '../../policy/backstop.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { type NativeState, reported } from '../../policy/status-conditions.ts';
 import { createBackOff } from '../../runtime/back-off.ts';
@@ -21,14 +20,7 @@ import { type Controller, type LeaderContext, POLICIES_SETTLE_MS, startControlle
 import { ownedByClusterRole } from '../managed-objects.ts';
 import type { Trouble } from '../reports.ts';
 import { type BackstopState, nativeCondition, stateOfFault } from './backstop-condition.ts';
-import {
-  type NamedPolicy,
-  type NativeRun,
-  nativesOf,
-  settleNatives,
-  stateKey,
-  type TranslatedPolicy,
-} from './native-run.ts';
+import { type NamedPolicy, type NativeRun, nativesOf, settleNatives, type TranslatedPolicy } from './native-run.ts';
 import { nativeWriter } from './native-writer.ts';
 
 /**
@@ -38,9 +30,6 @@ import { nativeWriter } from './native-writer.ts';
 const LOOK_AGAIN_MS = 10_000;
 /** The first look at what the API server says of the types in expressions that were just written. */
 const FIRST_CHECK_MS = 500;
-
-/** By purpose: none for what the policy does not ask for. */
-type NativeConditions = Readonly<Partial<Record<NativePurpose, NativeState>>>;
 
 export interface BackstopOptions {
   readonly client: ApiClient;
@@ -53,16 +42,16 @@ export interface BackstopOptions {
   readonly namespace: string;
   /** Name of the ClusterRole that puts the native policies out of force when it is deleted, if any. */
   readonly ownerClusterRole: string | undefined;
-  readonly translate: (policy: BackedPolicy, purpose: NativePurpose, options: TranslationOptions) => NativeTranslation;
+  readonly translate: (policy: NativelyExpressible, options: TranslationOptions) => NativeTranslation;
   readonly log: Logger;
 }
 
-/** The leader's care for native policies: those that stand under the webhook, and those that ask who may tolerate. */
+/** The leader's care for native policies: those under the webhook, and those of TolerationRestrictions. */
 export interface Backstop {
   /** One run. Gives the time until the next look, in milliseconds; undefined while no policy asks for any. */
   reconcile(): Promise<number | undefined>;
-  /** What the policy's status says of them: `pending` until the next run. */
-  conditions(policy: PolicyObject): NativeConditions | 'pending';
+  /** What the policy's status says of them. Undefined: it asks for none. `pending`: not known until the next run. */
+  condition(policy: PolicyObject): NativeState | 'pending' | undefined;
   /** The policies whose native ones are not in force. */
   troubles(): readonly Trouble[];
 }
@@ -70,18 +59,19 @@ export interface Backstop {
 /** Keeps the native policies as the policies ask for them. */
 export function startBackstop(context: LeaderContext): Controller {
   const { policies, rights, reports, signal } = context;
-  const { reconcile, conditions, troubles } = backstop({
+  const { reconcile, condition, troubles } = backstop({
     ...context,
     objects: policies.objects,
     mayWrite: () => rights.permits('nativePolicies'),
-    translate: (policy, purpose, options) =>
-      purpose === 'Backstop' ? translatePolicy(policy, options) : translateAuthorization(policy),
+    translate: translatePolicy,
   });
   const changed = reports.add({
     troubles,
     conditions(policy) {
-      const found = conditions(policy);
-      return found === 'pending' ? found : PURPOSES.flatMap((purpose) => reported(purpose, found[purpose]));
+      const found = condition(policy);
+      if (found === undefined || found === 'pending') return found ?? [];
+      if (policy.kind !== 'TolerationRestriction') return reported('Backstop', found);
+      return found.status === 'True' ? [] : reported('Ready', found);
     },
   });
   const reconciler = startController(context, 'backstop', reconcile, { onEnd: changed });
@@ -95,7 +85,7 @@ export function backstop(options: BackstopOptions): Backstop {
   const writer = nativeWriter(client, log);
   const checks = createBackOff({ minMs: FIRST_CHECK_MS, maxMs: LOOK_AGAIN_MS });
   let translated: { readonly of: string; readonly policies: readonly TranslatedPolicy[] } | undefined;
-  /** By {@link stateKey}. */
+  /** By {@link versionOf}. */
   let states: ReadonlyMap<string, BackstopState> = new Map();
 
   return {
@@ -103,9 +93,7 @@ export function backstop(options: BackstopOptions): Backstop {
       const inForce = objects().flatMap(({ inForce, ...object }) =>
         inForce ? [{ object: { ...object, generation: inForce.generation }, policy: inForce.policy }] : [],
       );
-      const asking = inForce.flatMap(({ object, policy }) =>
-        nativePurposesOf(policy).map((purpose) => stateKey(versionOf(object), purpose)),
-      );
+      const asking = inForce.flatMap(({ object, policy }) => (asksForNatives(policy) ? versionOf(object) : []));
       const every = (state: BackstopState) => new Map(asking.map((key) => [key, state]));
       const isPermitted = mayWrite();
       if (isPermitted === undefined) return undefined;
@@ -140,33 +128,31 @@ export function backstop(options: BackstopOptions): Backstop {
         throw error;
       }
     },
-    conditions,
+    condition,
     troubles: () =>
       objects().flatMap((object) => {
-        const found = conditions(object);
-        if (found === 'pending') return [];
-        return PURPOSES.flatMap((purpose): Trouble[] => {
-          const state = found[purpose];
-          if (state === undefined || state.status === 'True') return [];
-          const { kind, name: policy } = object;
-          const message = `${purpose.toLowerCase()}: ${state.message}`;
-          return [{ kind, policy, reason: `${purpose}${state.reason}`, message }];
-        });
+        const { kind, name: policy } = object;
+        const found = condition(object);
+        if (found === undefined || found === 'pending' || found.status === 'True') return [];
+        const { reason, message } = found;
+        const trouble: Trouble =
+          kind === 'TolerationRestriction'
+            ? { kind, policy, reason, message }
+            : { kind, policy, reason: `Backstop${reason}`, message: `backstop: ${message}` };
+        return [trouble];
       }),
   };
 
-  function conditions(object: PolicyObject): NativeConditions | 'pending' {
+  function condition(object: PolicyObject): NativeState | 'pending' | undefined {
+    const { kind } = object;
+    if (kind === 'RecoveryPolicy') return undefined;
+    // What is in force is reported, whether it is asked for or not.
+    const left = states.get(versionOf(object));
+    if (left?.what === 'LeftInForce') return nativeCondition(left, kind);
     const version = versionInForce(object);
-    const asked = object.inForce && version !== undefined ? nativePurposesOf(object.inForce.policy) : [];
-    const found = PURPOSES.map((purpose) => {
-      // What is in force is told of, whether it is asked for or not.
-      const left = states.get(stateKey(versionOf(object), purpose));
-      if (left?.what === 'LeftInForce') return { [purpose]: nativeCondition(left, purpose) };
-      if (version === undefined || !asked.includes(purpose)) return {};
-      const state = states.get(stateKey(version, purpose));
-      return state ? { [purpose]: nativeCondition(state, purpose) } : 'pending';
-    });
-    return found.includes('pending') ? 'pending' : Object.assign({}, ...found);
+    if (version === undefined || !object.inForce || !asksForNatives(object.inForce.policy)) return undefined;
+    const state = states.get(version);
+    return state ? nativeCondition(state, kind) : 'pending';
   }
 
   /** Hundreds of policies take most of a second, in which no request is answered: only when one of them has changed. */
@@ -175,13 +161,9 @@ export function backstop(options: BackstopOptions): Backstop {
     if (translated?.of !== of) {
       const among = inForce.map(({ policy }) => asInForce(policy));
       const policies = inForce.flatMap(({ object, policy }) => {
-        if (policy.kind === 'RecoveryPolicy') return [];
+        if (!asksForNatives(policy)) return [];
         const asked = audit ? inAudit(policy) : policy;
-        return nativePurposesOf(asked).map((purpose) => ({
-          object,
-          purpose,
-          translation: translate(asked, purpose, { among, mutates, purpose: 'Backstop' }),
-        }));
+        return { object, translation: translate(asked, { among, mutates, purpose: 'Backstop' }) };
       });
       translated = { of, policies };
     }
@@ -199,17 +181,12 @@ export function backstop(options: BackstopOptions): Backstop {
   }
 }
 
-const PURPOSES: readonly NativePurpose[] = ['Backstop', 'Authorization'];
-
-/** Of each policy, by its {@link stateKey}, what is in force of what was once written for it. */
+/** Of each policy, by {@link versionOf}, what is in force of what was once written for it. */
 function leftInForce(objects: readonly NamedPolicy[], found: readonly NativeObject[]): [string, BackstopState][] {
   return objects.flatMap((object): [string, BackstopState][] => {
-    const natives = Map.groupBy(nativesOf(object, found), ({ metadata }) => purposeOf(metadata.name));
-    return (
-      [...natives]
-        // Without a binding, they do nothing.
-        .filter(([, some]) => some.some(({ kind }) => kind.endsWith('Binding')))
-        .map(([purpose, some]) => [stateKey(versionOf(object), purpose), { what: 'LeftInForce', natives: some }])
-    );
+    const natives = nativesOf(object, found);
+    // Without a binding, they do nothing.
+    const isInForce = natives.some(({ kind }) => kind.endsWith('Binding'));
+    return isInForce ? [[versionOf(object), { what: 'LeftInForce', natives }]] : [];
   });
 }

@@ -2,8 +2,6 @@ import { ApiError } from '../../cluster/client/api-error.ts';
 import type { NativeObject, NativeVersions } from '../../cluster/native-policies.ts';
 import { type PolicyObject, versionOf } from '../../cluster/policies.ts';
 import type { NativeLimit, NativeTranslation } from '../../native/native-policy.ts';
-import { purposeOf } from '../../native/translate-pods.ts';
-import type { NativePurpose } from '../../policy/backstop.ts';
 import type { Ownership } from '../managed-objects.ts';
 import { type BackstopState, stateOfFault } from './backstop-condition.ts';
 import { type DesiredNative, desiredNatives } from './desired-native-policies.ts';
@@ -15,7 +13,6 @@ export type NamedPolicy = Pick<PolicyObject, 'kind' | 'name' | 'uid' | 'generati
 /** A policy that asks for native policies, and what it is in the API server's own language. */
 export interface TranslatedPolicy {
   readonly object: NamedPolicy;
-  readonly purpose: NativePurpose;
   readonly translation: NativeTranslation;
 }
 
@@ -29,14 +26,9 @@ export interface NativeRunContext {
   readonly unreadable: readonly NamedPolicy[];
 }
 
-/** Under which the state of a policy's native policies is kept. */
-export function stateKey(version: string, purpose: NativePurpose): string {
-  return `${version} ${purpose}`;
-}
-
 /** What came of a run. */
 export interface NativeRun {
-  /** By {@link stateKey}. */
+  /** By {@link versionOf}. */
   readonly states: ReadonlyMap<string, BackstopState>;
   readonly hasWritten: boolean;
   /** In how many milliseconds somebody wants another look. */
@@ -63,14 +55,14 @@ export async function settleNatives(
   let hasWritten = false;
 
   for (const policy of unreadable) keep(nativesOf(policy, found));
-  for (const one of backed) states.set(stateKey(versionOf(one.object), one.purpose), await settle(one));
+  for (const one of backed) states.set(versionOf(one.object), await settle(one));
   await removeOthers();
   return { states, hasWritten, waits, fault: faults[0] };
 
-  async function settle({ object: policy, purpose, translation }: TranslatedPolicy): Promise<BackstopState> {
+  async function settle({ object: policy, translation }: TranslatedPolicy): Promise<BackstopState> {
     const { policies, limits, refusal } = translation;
     if (refusal !== undefined) {
-      keep(nativesOf(policy, found).filter(({ metadata }) => purposeOf(metadata.name) === purpose));
+      keep(nativesOf(policy, found));
       return { what: 'NotTranslated', message: refusal };
     }
     if (policies.length === 0) return { what: 'NothingNative', limits };

@@ -11,12 +11,12 @@ import {
 import type { PolicySet } from '../../policy/policy-set.ts';
 import type { PatchedDaemonSet, PolicyStatus } from '../../policy/policy-status.ts';
 import type { StalledReason } from '../../policy/status-conditions.ts';
-import type { Trouble } from '../reports.ts';
+import type { StalledTrouble } from '../reports.ts';
 import { type ClusterDaemonSet, type DaemonSets, type Nodes, unreadyNodes } from '../sources.ts';
 import { listLacks, policiesOf, type RunningDaemonSet, titleOf } from './daemon-set-writer.ts';
 import { watchRollouts } from './rollout-watch.ts';
 
-export interface DaemonSetTrouble extends Trouble {
+export interface DaemonSetTrouble extends StalledTrouble {
   readonly daemonSet: RunningDaemonSet;
   /** The message without what differs from one time to the next, and without advice. */
   readonly note: string;

@@ -184,11 +184,12 @@ function ours({ metadata, source, configuration, summary, results = [] }: TimedR
   return { labels, annotations, ownerReferences, source, configuration, summary, results };
 }
 
-/** What the policy selects; undefined where nothing of it is in force. */
+/** What the policy selects; undefined where nothing of it is in force, and for a kind that selects nothing. */
 function checkedBy({ own, violators }: Evaluated, { selected, daemonSets, pods }: Evaluation): Checked[] | undefined {
   const differs = new Set(violators);
   switch (own?.kind) {
     case undefined:
+    case 'TolerationRestriction':
       return undefined;
     case 'TaintPolicy':
       return (selected.get(own) ?? []).map((node) => ({
@@ -218,7 +219,7 @@ function lossesOn(node: NodeView, policy: CompiledTaintPolicy): string {
 }
 
 function missingIn(daemonSet: DaemonSetView, policy: CompiledTolerationPolicy): string {
-  const policies = { taintPolicies: [], tolerationPolicies: [policy], recoveryPolicies: [] };
+  const policies = { tolerationPolicies: [policy] };
   const { violations } = judgeDaemonSet({ phase: 'validate', daemonSet }, policies);
   return `it lacks ${named(violations.map(({ subject, field }) => `toleration ${subject} (${field})`))}`;
 }

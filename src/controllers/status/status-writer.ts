@@ -21,12 +21,11 @@ import { selectingPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../../policy/policy-set.ts';
 import type { Findings, PolicyStatus } from '../../policy/policy-status.ts';
 import { nextPolicyStatus } from '../../policy/policy-status.ts';
-import { reported } from '../../policy/status-conditions.ts';
 import { orAborted } from '../../runtime/pause.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { Controller, LeaderContext } from '../context.ts';
 import { startController } from '../context.ts';
-import type { Reports, Trouble } from '../reports.ts';
+import { type Reports, stalledCondition, type Trouble } from '../reports.ts';
 import { type Evaluation, startClusterReports } from './cluster-reports.ts';
 
 export interface PolicyStatusOptions {
@@ -108,9 +107,12 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
   return async () => {
     const nodeViews = [...nodes()];
     const daemonSetViews = [...daemonSets()];
-    const { taintPolicies, tolerationPolicies, recoveryPolicies } = compiled();
+    const { taintPolicies, tolerationPolicies, tolerationRestrictions, recoveryPolicies } = compiled();
     const byName = new Map(
-      [...taintPolicies, ...tolerationPolicies, ...recoveryPolicies].map((one) => [`${one.kind}/${one.name}`, one]),
+      [...taintPolicies, ...tolerationPolicies, ...tolerationRestrictions, ...recoveryPolicies].map((one) => [
+        `${one.kind}/${one.name}`,
+        one,
+      ]),
     );
     const selected = await nodesByPolicy(taintPolicies, nodeViews);
     const pods = reports.stuckPods();
@@ -138,8 +140,10 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
       const count = reports.awaitingEviction(policy);
       if (count > 0) awaiting.push({ policy: policy.name, count });
       found.set(policy.uid, findings?.violators ?? []);
-      counts.push({ kind: policy.kind, policy: policy.name, count: findings?.violators.length ?? 0 });
+      if (policy.kind !== 'TolerationRestriction')
+        counts.push({ kind: policy.kind, policy: policy.name, count: findings?.violators.length ?? 0 });
       const after = nextPolicyStatus({
+        kind: policy.kind,
         before,
         generation: policy.generation,
         problems: policy.result.ok ? [] : policy.result.problems,
@@ -151,7 +155,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
           ...conditions,
           ...stalled
             .filter(({ kind, policy: name }) => kind === policy.kind && name === policy.name)
-            .flatMap(({ reason, message }) => reported('Stalled', { status: 'True', reason, message })),
+            .flatMap(stalledCondition),
         ],
         patched: reports.patched(policy),
         findings,
@@ -177,12 +181,14 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
       return own?.kind === 'TaintPolicy' ? idleNotes(own, selected.get(own) ?? [], nodeViews.length) : [];
     }
 
-    function findingsOf(own: Compiled, known: readonly string[]): Findings {
+    function findingsOf(own: Compiled, known: readonly string[]): Findings | undefined {
       switch (own.kind) {
         case 'TaintPolicy':
           return nodeFindings(own, selected.get(own) ?? [], known);
         case 'TolerationPolicy':
           return daemonSetFindings(own, daemonSetViews, known);
+        case 'TolerationRestriction':
+          return undefined;
         case 'RecoveryPolicy':
           return podFindings(own, daemonSetViews, pods, known);
       }

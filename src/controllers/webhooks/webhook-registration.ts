@@ -27,6 +27,8 @@ export function startWebhookRegistration(context: LeaderContext): Controller {
   const changed = reports.add({
     ready: attempted.promise,
     conditions(policy) {
+      // No webhook is called for it.
+      if (policy.kind === 'TolerationRestriction') return [];
       const why = writer.unverified();
       const message = `the webhook was registered without a call over its Service: ${why}`;
       const reason = 'ServiceNotReachable';

@@ -4,7 +4,7 @@ import { nodeDrift } from '../../judge/node-drift.ts';
 import { ALLOW_REMOVAL_ANNOTATION, parseAllowedRemovals } from '../../judge/removal.ts';
 import { formatTaint, identity, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost, count, rfc3339, shellWord } from '../../kubernetes/text.ts';
-import type { Policy, PolicyKind } from '../../policy/policy.ts';
+import type { Policy, SelectingKind } from '../../policy/policy.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
 import type { PolicyCondition, PolicyStatus } from '../../policy/policy-status.ts';
 import { formatProblem } from '../../policy/problem.ts';
@@ -81,8 +81,12 @@ function checkPolicy(policy: PolicyObject): Finding[] {
     ];
   }
   const results = (status?.conditions ?? []).flatMap((one) => checkCondition(policy, one, look));
-  if (results.every(({ state }) => state === 'note') && (status?.violating ?? 0) > 0)
-    results.push(violating(policy, status, look));
+  if (
+    kind !== 'TolerationRestriction' &&
+    results.every(({ state }) => state === 'note') &&
+    (status?.violating ?? 0) > 0
+  )
+    results.push(violating({ kind, name }, status, look));
   return results;
 }
 
@@ -99,7 +103,11 @@ function checkCondition(policy: PolicyObject, condition: PolicyCondition, look: 
 }
 
 /** A violation is what policies are there to find: nothing is wrong with the configuration. */
-function violating(policy: PolicyObject, status: PolicyStatus | undefined, look: string): Finding {
+function violating(
+  policy: { readonly kind: SelectingKind; readonly name: string },
+  status: PolicyStatus | undefined,
+  look: string,
+): Finding {
   const { violating: number = 0, violators = [] } = status ?? {};
   const names = atMost(MAX_NAMED, violators).join(', ');
   const evidence = `${nameOf(policy)} is in force; ${count(number, 'object')} ${number === 1 ? 'differs' : 'differ'} from it: ${names}`;
@@ -112,7 +120,7 @@ function violating(policy: PolicyObject, status: PolicyStatus | undefined, look:
 }
 
 /** What the violators of a policy are, for `taintkeeper explain`. */
-const VIOLATORS: Readonly<Record<PolicyKind, string>> = {
+const VIOLATORS: Readonly<Record<SelectingKind, string>> = {
   TaintPolicy: 'node',
   TolerationPolicy: 'daemonset',
   RecoveryPolicy: 'pod',

@@ -19,13 +19,14 @@ export function checkSelectors(facts: Pick<Facts, 'policies' | 'builtin' | 'node
   const skipped = unread(policies, nodes, daemonSets);
   if (skipped || !policies.ok || !nodes.ok || !daemonSets.ok) return skipped ? [skipped] : [];
   const valid = validPolicies(policies.value);
-  const results = valid.flatMap((policy) =>
+  const selecting = valid.filter((policy) => policy.kind !== 'TolerationRestriction');
+  const results = selecting.flatMap((policy) =>
     policy.kind === 'TaintPolicy'
       ? checkNodes(policy.name, policy.spec.nodeSelector, nodes.value)
       : checkDaemonSets(policy, policy.spec.daemonSets, daemonSets.value, builtin),
   );
   if (results.length > 0) return results;
-  return [finding('ok', `every policy (${valid.length}) selects something`)];
+  return [finding('ok', `every policy (${selecting.length}) selects something`)];
 }
 
 function checkNodes(name: string, selector: LabelSelector | undefined, nodes: readonly DoctorNode[]): Finding[] {
@@ -54,7 +55,7 @@ function checkDaemonSets(
   const policy = `${kind} ${name}`;
   const isBuiltin = builtin.some(
     (one) =>
-      one.kind !== 'TaintPolicy' &&
+      (one.kind === 'TolerationPolicy' || one.kind === 'RecoveryPolicy') &&
       one.kind === kind &&
       one.name === name &&
       isDeepStrictEqual(one.spec.daemonSets, selection),
@@ -113,7 +114,9 @@ export function checkIgnoredDaemonSets(facts: Pick<Facts, 'policies' | 'daemonSe
   const skipped = unread(policies, daemonSets);
   if (skipped || !policies.ok || !daemonSets.ok) return skipped ? [skipped] : [];
   const selections = validPolicies(policies.value).flatMap((policy) =>
-    policy.kind === 'TaintPolicy' ? [] : [compileDaemonSetSelection(policy.spec.daemonSets)],
+    policy.kind === 'TolerationPolicy' || policy.kind === 'RecoveryPolicy'
+      ? [compileDaemonSetSelection(policy.spec.daemonSets)]
+      : [],
   );
   const ignored = daemonSets.value.filter(
     (daemonSet) => optsOut(daemonSet) && selections.some((selects) => selects(daemonSet)),

@@ -1,4 +1,4 @@
-import { allAuthorizedKeys } from '../../coverage/authorization.ts';
+import { allRestrictedKeys } from '../../coverage/authorization.ts';
 import { broadGrants, explainGrant } from '../../coverage/broad-grants.ts';
 import { count, shellWord } from '../../kubernetes/text.ts';
 import { type Finding, finding, unread } from '../check.ts';
@@ -7,12 +7,12 @@ import type { Facts } from '../facts.ts';
 
 const MAX_NAMED = 5;
 
-/** Whether a binding lets a whole group tolerate a key of `tolerate: Authorized`, or a controller, whose right does not count. */
+/** Whether a binding lets a whole group tolerate a key of a TolerationRestriction, or a controller, whose right does not count. */
 export function checkTolerateGrants({ policies, grants }: Pick<Facts, 'policies' | 'grants'>): Finding[] {
   const skipped = unread(policies, grants);
   if (skipped || !policies.ok || !grants.ok) return skipped ? [skipped] : [];
-  if (grants.value === undefined) return [finding('ok', 'no policy has tolerate: Authorized')];
-  const keys = allAuthorizedKeys(policiesInForce(policies.value));
+  if (grants.value === undefined) return [finding('ok', 'there are no TolerationRestrictions')];
+  const keys = allRestrictedKeys(policiesInForce(policies.value));
   const found = broadGrants(keys, grants.value.roles, grants.value.bindings);
   if (found.length === 0) {
     return [finding('ok', `no binding lets a whole group or a controller tolerate ${keys.join(', ')}`)];

@@ -6,7 +6,6 @@ import { temporaryFile } from '../temporary-directory.ts';
 import { run } from './run-command.ts';
 
 const EVERYTHING = [{ operator: 'Exists' }];
-const AUTHORIZED = { key: 'gpu', tolerate: 'Authorized' };
 
 function file(...objects: object[]): string {
   return temporaryFile('input.yaml', objects.map((each) => JSON.stringify(each)).join('\n---\n'));
@@ -31,11 +30,11 @@ const cronJob = {
   spec: { jobTemplate: { spec: { template: { spec: { serviceAccountName: 'runner', tolerations: EVERYTHING } } } } },
 };
 const ownedBy = (kind: string) => ({ ownerReferences: [{ kind, name: 'x', controller: true }] });
-const policy = (authorization: object = {}) => ({
+const policy = (spec: object = {}) => ({
   apiVersion: 'taintkeeper.dev/v1alpha1',
-  kind: 'TaintPolicy',
+  kind: 'TolerationRestriction',
   metadata: { name: 'p' },
-  spec: { mode: 'Deny', taints: [AUTHORIZED], authorization },
+  spec: { mode: 'Audit', taints: [{ key: 'gpu' }], ...spec },
 });
 
 describe('of files', () => {
@@ -164,7 +163,7 @@ describe('of files', () => {
 
   it.each<{ args: () => string[]; said: string }>([
     { args: () => ['--fix', file(pod('p'))], said: 'name them with --taint, or the policies with --policies' },
-    { args: () => ['--taint', 'a*', file(pod('p'))], said: '--taint a*: tolerate: Authorized needs a key without "*"' },
+    { args: () => ['--taint', 'a*', file(pod('p'))], said: '--taint a*: "a*" is not allowed here' },
     {
       args: () => ['--taint', 'a', file(policy())],
       said: 'no Pod, DaemonSet, Deployment, StatefulSet, Job, CronJob found',
@@ -180,10 +179,14 @@ describe('of files', () => {
     {
       args: () => [
         '--policies',
-        file({ ...policy(), spec: { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] } }),
+        file({
+          ...policy(),
+          kind: 'TaintPolicy',
+          spec: { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] },
+        }),
         file(pod('p')),
       ],
-      said: 'no TaintPolicy has a rule with tolerate: Authorized',
+      said: 'there are no TolerationRestrictions',
     },
   ])('refuses what makes no sense: $said', async ({ args, said }) => {
     const { code, stderr } = await run('coverage', 'tolerations', ...args());
@@ -195,7 +198,7 @@ describe('of a cluster', () => {
   /** @param may what the API server answers to who may */
   async function start(may: (user: string) => boolean | 'forbidden', policies = [policy()]): Promise<FakeApi> {
     const lists: Record<string, readonly object[]> = {
-      '/apis/taintkeeper.dev/v1alpha1/taintpolicies': policies.map((each) => ({
+      '/apis/taintkeeper.dev/v1alpha1/tolerationrestrictions': policies.map((each) => ({
         ...each,
         metadata: { name: 'p', uid: 'u', resourceVersion: '1', generation: 1 },
       })),
@@ -301,9 +304,12 @@ describe('of a cluster', () => {
       'Deployment web',
       'ReplicaSet x',
     ]);
-    expect(notes).toEqual([expect.stringContaining('no TaintPolicy has a rule with tolerate: Authorized')]);
+    expect(notes).toEqual([expect.stringContaining('there are no TolerationRestrictions')]);
     expect(api.received.map(({ path }) => path).filter((path) => /authorization/.test(path))).toEqual([]);
-    expect(await coverage(api, '--fix')).toMatchObject({ code: 2, stderr: expect.stringContaining('no TaintPolicy') });
+    expect(await coverage(api, '--fix')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('no TolerationRestrictions'),
+    });
   });
 
   it('says which right it needs', async () => {

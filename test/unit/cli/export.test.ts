@@ -198,7 +198,7 @@ describe('export --cluster', () => {
       /^taintkeeper: exported 3 policies of http:\S+, for Kubernetes 1\.34: TaintPolicy plain, TaintPolicy backed, TaintPolicy spoiled$/,
     );
     expect(told.slice(1, 4)).toEqual([
-      'taintkeeper: TaintPolicy backed has backstop: Native: the leader writes objects of these names itself, so do not apply both',
+      'taintkeeper: TaintPolicy backed: the leader writes objects of these names itself, so do not apply both',
       'taintkeeper: TaintPolicy spoiled is not valid as it is now (generation 2): generation 1 is in force',
       'taintkeeper: TaintPolicy never-valid is not valid, and is left out',
     ]);

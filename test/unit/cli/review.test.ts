@@ -465,13 +465,9 @@ describe('for pipelines', () => {
 it('says what the API server asks about pods, which it does not know itself', async () => {
   const policy = {
     apiVersion: 'taintkeeper.dev/v1alpha1',
-    kind: 'TaintPolicy',
+    kind: 'TolerationRestriction',
     metadata: { name: 'p' },
-    spec: {
-      mode: 'Deny',
-      taints: [{ key: 'gpu', tolerate: 'Authorized', restrict: ['Removal'] }],
-      authorization: { mode: 'Deny' },
-    },
+    spec: { mode: 'Deny', taints: [{ key: 'gpu' }] },
   };
   const spec = { tolerations: [{ operator: 'Exists' }] };
   const deployment = {
@@ -488,7 +484,7 @@ it('says what the API server asks about pods, which it does not know itself', as
     'team',
     file({ ...pod, spec }, deployment),
   );
-  const rule = 'TaintPolicy p (spec.taints[0], Deny) asks whether service account team/default';
+  const rule = 'TolerationRestriction p (spec.taints[0], Deny) asks whether service account team/default';
   expect(stderr.trim().split('\n')).toEqual([
     `taintkeeper: Pod team/p tolerates *: ${rule}, or the person who creates it, may tolerate gpu, which is not known here`,
     `taintkeeper: Deployment team/d tolerates *: ${rule} may tolerate gpu, which is not known here`,

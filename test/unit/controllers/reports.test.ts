@@ -1,8 +1,13 @@
 import { expect, it } from 'vitest';
 import type { PolicyObject } from '../../../src/cluster/policies.ts';
-import { createReports, type Report, type Trouble } from '../../../src/controllers/reports.ts';
+import { createReports, type Report, type StalledTrouble } from '../../../src/controllers/reports.ts';
 
-const trouble = (reason: Trouble['reason']): Trouble => ({ kind: 'TaintPolicy', policy: 'p', reason, message: '' });
+const trouble = (reason: StalledTrouble['reason']): StalledTrouble => ({
+  kind: 'TaintPolicy',
+  policy: 'p',
+  reason,
+  message: '',
+});
 const POLICY = { kind: 'TaintPolicy', name: 'p' } as PolicyObject;
 
 it('tells of all troubles, in the order in which the controllers came, and of all conditions once each controller knows its own', () => {

@@ -3,13 +3,13 @@ import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
 import type { PolicyObject } from '../../../src/cluster/policies.ts';
 import type { Change, Entry } from '../../../src/cluster/watch/watch-cache.ts';
 import { startDaemonSetPatching } from '../../../src/controllers/daemon-sets/daemon-set-patching.ts';
-import { createReports, type Trouble } from '../../../src/controllers/reports.ts';
+import { createReports, stalledCondition, type Trouble } from '../../../src/controllers/reports.ts';
 import { type ClusterDaemonSet, type ClusterNode, projectDaemonSet } from '../../../src/controllers/sources.ts';
 import type { RecordedEvent } from '../../../src/kubernetes/event.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import { nextPolicyStatus, type PatchedDaemonSet, type PolicyStatus } from '../../../src/policy/policy-status.ts';
-import { reported } from '../../../src/policy/status-conditions.ts';
+
 import { createSubject } from '../../../src/runtime/source.ts';
 import { captureLog } from '../captured-log.ts';
 
@@ -243,8 +243,8 @@ export function startRunningCluster(compiled: () => PolicySet) {
 /** The status of the policy, as the status writer of a leader writes it. */
 function statusOf(patched: readonly PatchedDaemonSet[], stalled: readonly Trouble[]): PolicyStatus {
   return nextPolicyStatus({
-    ...{ before: undefined, generation: 1, problems: [], inForce: undefined, audit: false },
-    reported: stalled.flatMap(({ reason, message }) => reported('Stalled', { status: 'True', reason, message })),
+    ...{ kind: 'TolerationPolicy', before: undefined, generation: 1, problems: [], inForce: undefined, audit: false },
+    reported: stalled.flatMap(stalledCondition),
     ...{ patched, findings: undefined, now: new Date() },
   });
 }

@@ -3,74 +3,77 @@ import { askedKeys, isPerson, type PodView } from '../../../src/coverage/authori
 import { readBuiltinPolicies } from '../../../src/files/builtin-policies.ts';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
-import { DEFAULT_EXCEPT_NAMESPACES } from '../../../src/policy/guards.ts';
-import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import {
+  DEFAULT_EXCEPT_NAMESPACES,
+  type RestrictedTaint,
+  type TolerationRestrictionSpec,
+} from '../../../src/policy/toleration-restriction.ts';
 import { policySet } from '../policy/policies.ts';
 
-type Rule = TaintPolicySpec['taints'][number];
-
-function asked(pod: Partial<PodView>, rules: readonly Rule[], authorization?: TaintPolicySpec['authorization']) {
-  const taints = rules.map((rule): Rule => ({ tolerate: 'Authorized', ...rule }));
-  const { taintPolicies } = policySet({
-    taint: { p: { mode: 'Deny', taints, ...(authorization ? { authorization } : {}) } },
-  });
+function asked(
+  pod: Partial<PodView>,
+  taints: readonly RestrictedTaint[],
+  more: Partial<TolerationRestrictionSpec> = {},
+) {
+  const { tolerationRestrictions } = policySet({ restriction: { p: { mode: 'Audit', taints: [...taints], ...more } } });
   const view = { namespace: 'team', serviceAccount: '', nodeName: '', tolerations: [], ...pod };
-  return askedKeys(view, taintPolicies);
+  return askedKeys(view, tolerationRestrictions);
 }
 
-const keys = (tolerations: Toleration[], rules: readonly Rule[]) => asked({ tolerations }, rules).map(({ key }) => key);
+const keys = (tolerations: Toleration[], taints: readonly RestrictedTaint[]) =>
+  asked({ tolerations }, taints).map(({ key }) => key);
 
 describe('a pod is asked about a key', () => {
-  it.each<{ why: string; toleration: Toleration; rule: Rule; is: boolean }>([
-    { why: 'by its name', toleration: { key: 'a', operator: 'Exists' }, rule: { key: 'a' }, is: true },
-    { why: 'by no key', toleration: { operator: 'Exists' }, rule: { key: 'a' }, is: true },
-    { why: 'not by another', toleration: { key: 'b', operator: 'Exists' }, rule: { key: 'a' }, is: false },
+  it.each<{ why: string; toleration: Toleration; taint: RestrictedTaint; is: boolean }>([
+    { why: 'by its name', toleration: { key: 'a', operator: 'Exists' }, taint: { key: 'a' }, is: true },
+    { why: 'by no key', toleration: { operator: 'Exists' }, taint: { key: 'a' }, is: true },
+    { why: 'not by another', toleration: { key: 'b', operator: 'Exists' }, taint: { key: 'a' }, is: false },
     {
-      why: 'with the effect of the rule',
+      why: 'with the effect of the taint',
       toleration: { key: 'a', operator: 'Exists', effect: 'NoSchedule' },
-      rule: { key: 'a', effect: 'NoSchedule' },
+      taint: { key: 'a', effect: 'NoSchedule' },
       is: true,
     },
     {
       why: 'not with another effect',
       toleration: { operator: 'Exists', effect: 'NoExecute' },
-      rule: { key: 'a', effect: 'NoSchedule' },
+      taint: { key: 'a', effect: 'NoSchedule' },
       is: false,
     },
     {
-      why: 'with any effect, where the rule names none',
+      why: 'with any effect, where the taint has none',
       toleration: { key: 'a', operator: 'Exists', effect: 'PreferNoSchedule' },
-      rule: { key: 'a' },
+      taint: { key: 'a' },
       is: true,
     },
     {
-      why: 'with the value of the rule',
+      why: 'with the value of the taint',
       toleration: { key: 'a', value: 'v' },
-      rule: { key: 'a', value: 'v' },
+      taint: { key: 'a', value: 'v' },
       is: true,
     },
     {
       why: 'not with another value',
       toleration: { key: 'a', operator: 'Equal', value: 'w' },
-      rule: { key: 'a', value: 'v' },
+      taint: { key: 'a', value: 'v' },
       is: false,
     },
     {
-      why: 'with any value, where the rule names none',
+      why: 'with any value, where the taint has none',
       toleration: { key: 'a', operator: 'Equal', value: 'w' },
-      rule: { key: 'a' },
+      taint: { key: 'a' },
       is: true,
     },
     {
       why: 'with an operator that may be true of the value',
       toleration: { key: 'a', operator: 'Gt', value: '5' },
-      rule: { key: 'a', value: '7' },
+      taint: { key: 'a', value: '7' },
       is: true,
     },
     {
       why: 'not by what the DaemonSet controller gives to every pod',
       toleration: { key: 'node.kubernetes.io/unschedulable', operator: 'Exists', effect: 'NoSchedule' },
-      rule: { key: 'node.kubernetes.io/unschedulable' },
+      taint: { key: 'node.kubernetes.io/unschedulable' },
       is: false,
     },
     {
@@ -81,34 +84,38 @@ describe('a pod is asked about a key', () => {
         effect: 'NoExecute',
         tolerationSeconds: 300,
       },
-      rule: { key: 'node.kubernetes.io/unreachable' },
+      taint: { key: 'node.kubernetes.io/unreachable' },
       is: false,
     },
     {
       why: 'by more than that',
       toleration: { key: 'node.kubernetes.io/unreachable', operator: 'Exists' },
-      rule: { key: 'node.kubernetes.io/unreachable' },
+      taint: { key: 'node.kubernetes.io/unreachable' },
       is: true,
     },
-  ])('$why: $toleration, $rule', ({ toleration, rule, is }) => {
-    expect(keys([toleration], [rule])).toEqual(is ? ['a', rule.key].slice(-1) : []);
+  ])('$why: $toleration, $taint', ({ toleration, taint, is }) => {
+    expect(keys([toleration], [taint])).toEqual(is ? ['a', taint.key].slice(-1) : []);
   });
 
-  it('once, by all the rules that name it', () => {
-    const rules: Rule[] = [{ key: 'a', effect: 'NoSchedule' }, { key: 'b' }, { key: 'a', effect: 'NoExecute' }];
+  it('once, by all the taints with it', () => {
+    const taints: RestrictedTaint[] = [
+      { key: 'a', effect: 'NoSchedule' },
+      { key: 'b' },
+      { key: 'a', effect: 'NoExecute' },
+    ];
     const tolerations: Toleration[] = [{ key: 'a', operator: 'Exists', effect: 'NoExecute' }];
-    expect(asked({ tolerations }, rules)).toEqual([
+    expect(asked({ tolerations }, taints)).toEqual([
       { policy: 'p', mode: 'Audit', key: 'a', fields: ['spec.taints[0]', 'spec.taints[2]'], tolerations },
     ]);
   });
 
-  it.each<{ rule: Rule; is: boolean }>([
-    { rule: { key: 'a' }, is: true },
-    { rule: { key: 'a', effect: 'PreferNoSchedule' }, is: true },
+  it.each<{ taint: RestrictedTaint; is: boolean }>([
+    { taint: { key: 'a' }, is: true },
+    { taint: { key: 'a', effect: 'PreferNoSchedule' }, is: true },
     // The kubelet holds that, whoever put the pod on the node.
-    { rule: { key: 'a', effect: 'NoExecute' }, is: false },
-  ])('by a nodeName, which passes the scheduler by: $rule', ({ rule, is }) => {
-    expect(asked({ nodeName: 'n1' }, [rule]).map(({ key }) => key)).toEqual(is ? ['a'] : []);
+    { taint: { key: 'a', effect: 'NoExecute' }, is: false },
+  ])('by a nodeName, which passes the scheduler by: $taint', ({ taint, is }) => {
+    expect(asked({ nodeName: 'n1' }, [taint]).map(({ key }) => key)).toEqual(is ? ['a'] : []);
   });
 
   it.each<{ namespace: string; exceptNamespaces?: string[]; is: boolean }>([
@@ -118,19 +125,15 @@ describe('a pod is asked about a key', () => {
     { namespace: 'team-a', exceptNamespaces: ['team-*'], is: false },
   ])('unless its namespace is left out: $namespace of $exceptNamespaces', ({ namespace, exceptNamespaces, is }) => {
     const pod = { namespace, tolerations: [{ operator: 'Exists' }] };
-    const found = asked(pod, [{ key: 'a' }], exceptNamespaces ? { exceptNamespaces } : undefined);
+    const found = asked(pod, [{ key: 'a' }], exceptNamespaces ? { exceptNamespaces } : {});
     expect(found).toHaveLength(is ? 1 : 0);
   });
 });
 
 it('is Audit where every policy is', () => {
-  const spec: TaintPolicySpec = {
-    mode: 'Deny',
-    taints: [{ key: 'a', tolerate: 'Authorized', restrict: ['Removal'] }],
-    authorization: { mode: 'Deny' },
-  };
+  const spec: TolerationRestrictionSpec = { mode: 'Deny', taints: [{ key: 'a' }] };
   const modes = [false, true].map(
-    (audit) => policySet({ taint: { p: spec } }, { audit }).taintPolicies[0]?.authorization?.mode,
+    (audit) => policySet({ restriction: { p: spec } }, { audit }).tolerationRestrictions[0]?.mode,
   );
   expect(modes).toEqual(['Deny', 'Audit']);
 });

@@ -4,10 +4,10 @@ import { checkTolerateGrants } from '../../../src/doctor/checks/tolerate-grants.
 import { gatherCluster } from '../../../src/doctor/cluster-facts.ts';
 import { known } from '../../../src/doctor/reading.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
-import { healthyFacts, INSTALLATION, taintPolicy, unseen } from './facts.ts';
+import { healthyFacts, INSTALLATION, policyObject, unseen } from './facts.ts';
 
-const AUTHORIZED = { key: 'gpu', effect: 'NoSchedule', tolerate: 'Authorized' };
-const POLICIES = [taintPolicy('gpu', { taints: [AUTHORIZED] })];
+const SPEC = { mode: 'Audit', taints: [{ key: 'gpu', effect: 'NoSchedule' }] };
+const POLICIES = [policyObject('TolerationRestriction', 'gpu', SPEC)];
 const ROLE = {
   name: 'gpu',
   rules: [{ apiGroups: ['taintkeeper.dev'], resources: ['taints'], resourceNames: ['gpu'], verbs: ['tolerate'] }],
@@ -30,7 +30,7 @@ describe('bindings of the verb tolerate', () => {
 
   it('are well where no policy asks for them', () => {
     expect(checkTolerateGrants(healthyFacts({ grants: known(undefined) }))).toEqual([
-      { state: 'ok', evidence: 'no policy has tolerate: Authorized' },
+      { state: 'ok', evidence: 'there are no TolerationRestrictions' },
     ]);
   });
 
@@ -74,7 +74,7 @@ describe('bindings of the verb tolerate', () => {
 
 describe('what RBAC grants in the cluster', () => {
   /** @returns the reading, and whether RBAC was asked */
-  async function gather(taints: readonly object[]) {
+  async function gather(restrictions: readonly object[]) {
     let asked = false;
     let renewals = 0;
     const api = await startFakeApi(({ path }, response) => {
@@ -82,9 +82,9 @@ describe('what RBAC grants in the cluster', () => {
       if (path.startsWith('/apis/rbac.authorization.k8s.io/v1/clusterrole')) asked = true;
       if (path.endsWith('/clusterroles')) return page([{ metadata: { name: 'gpu' }, rules: ROLE.rules }]);
       if (path.endsWith('/clusterrolebindings')) return page([{ metadata: { name: 'b' }, roleRef: { name: 'gpu' } }]);
-      if (path.endsWith('/taintpolicies')) {
+      if (path.endsWith('/tolerationrestrictions')) {
         const status = { observedGeneration: 1 };
-        return page([{ metadata: { name: 'p', uid: 'p', generation: 1 }, spec: { mode: 'Restore', taints }, status }]);
+        return page(restrictions.map((spec) => ({ metadata: { name: 'p', uid: 'p', generation: 1 }, spec, status })));
       }
       if (path.endsWith('policies')) return page([]);
       if (path.endsWith('/leases/taintkeeper')) {
@@ -96,14 +96,13 @@ describe('what RBAC grants in the cluster', () => {
     return { grants, asked };
   }
 
-  it('is read where a policy has tolerate: Authorized', async () => {
+  it('is read where there is a TolerationRestriction', async () => {
     const roles = [ROLE];
     const bindings = [{ name: 'b', role: 'gpu', subjects: [] }];
-    expect((await gather([AUTHORIZED])).grants).toEqual(known({ roles, bindings }));
+    expect((await gather([SPEC])).grants).toEqual(known({ roles, bindings }));
   });
 
-  it('is not asked for where none has', async () => {
-    const { tolerate: _, ...plain } = AUTHORIZED;
-    expect(await gather([{ ...plain, restrict: ['Removal'] }])).toEqual({ grants: known(undefined), asked: false });
+  it('is not read where there is none', async () => {
+    expect(await gather([])).toEqual({ grants: known(undefined), asked: false });
   });
 });

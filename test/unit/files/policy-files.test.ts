@@ -131,7 +131,7 @@ describe('parsePolicies', () => {
       const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } };
       expect(faults({ 'a.yaml': list(item('a', 'Deny'), item('b', 'deny'), node, item('a', 'Deny')) })).toEqual([
         'a.yaml:25:7: items[1].spec.mode: expected Deny or Restore or Audit, got "deny"',
-        'a.yaml:33:5: items[2].kind: expected kind TaintPolicy, TolerationPolicy or RecoveryPolicy, got "Node"',
+        'a.yaml:33:5: items[2].kind: expected kind TaintPolicy, TolerationPolicy, TolerationRestriction or RecoveryPolicy, got "Node"',
         'a.yaml:39:7: TaintPolicy "a" is already defined at a.yaml:7:7',
       ]);
     });
@@ -180,10 +180,10 @@ spec:
       'a.yaml:6:3: spec.mode: expected Deny or Restore or Audit, got "deny"',
       'a.yaml:9:7: spec.taints[0].effect: expected NoSchedule or PreferNoSchedule or NoExecute, got "NoSchedul"',
       'a.yaml:11:7: spec.taints[1]: key is missing',
-      'a.yaml:11:7: spec.taints[1].kye: unknown field; known here: key, except, value, effect, ensure, readyWhen, restrict, tolerate, mayEvict',
+      'a.yaml:11:7: spec.taints[1].kye: unknown field; known here: key, except, value, effect, ensure, readyWhen, restrict, mayEvict',
       expect.stringMatching(/^b\.yaml:1:\d: Flow sequence/),
-      'c.yaml:1:1: kind: expected kind TaintPolicy, TolerationPolicy or RecoveryPolicy, got "Pod"',
-      'd.yaml:1:1: expected kind TaintPolicy, TolerationPolicy or RecoveryPolicy, got nothing',
+      'c.yaml:1:1: kind: expected kind TaintPolicy, TolerationPolicy, TolerationRestriction or RecoveryPolicy, got "Pod"',
+      'd.yaml:1:1: expected kind TaintPolicy, TolerationPolicy, TolerationRestriction or RecoveryPolicy, got nothing',
     ]);
   });
 

@@ -1,28 +1,28 @@
 import { describe, expect, it } from 'vitest';
-import { exportPolicies, translateAuthorization } from '../../../src/native/translate.ts';
-import { MAX_AUTHORIZED_RULES } from '../../../src/policy/guards.ts';
-import { parsePolicy, type TaintPolicy } from '../../../src/policy/policy.ts';
-import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import { exportPolicies, translate } from '../../../src/native/translate.ts';
+import { parsePolicy, type TolerationRestriction } from '../../../src/policy/policy.ts';
+import { MAX_RESTRICTED_TAINTS, type TolerationRestrictionSpec } from '../../../src/policy/toleration-restriction.ts';
 import { manifest } from '../policy/policies.ts';
 
-const GPU = { key: 'gpu', tolerate: 'Authorized' } as const;
+const GPU = { key: 'gpu' };
 
-function policy(spec: Partial<TaintPolicySpec> = {}): TaintPolicy {
-  const parsed = parsePolicy(manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [GPU], ...spec }));
-  if (!parsed.ok || parsed.policy.kind !== 'TaintPolicy') throw new Error(JSON.stringify(parsed));
+function policy(spec: Partial<TolerationRestrictionSpec> = {}): TolerationRestriction {
+  const parsed = parsePolicy(manifest('TolerationRestriction', 'p', { mode: 'Audit', taints: [GPU], ...spec }));
+  if (!parsed.ok || parsed.policy.kind !== 'TolerationRestriction') throw new Error(JSON.stringify(parsed));
   return parsed.policy;
 }
 
-const translated = (spec?: Partial<TaintPolicySpec>) => translateAuthorization(policy(spec));
+const translated = (spec?: Partial<TolerationRestrictionSpec>) =>
+  translate(policy(spec), { among: [], mutates: true, purpose: 'Backstop' });
 
-describe('who may tolerate, in the own language of the API server', () => {
+describe('a TolerationRestriction as native policies', () => {
   it.each<{ mode: 'Audit' | 'Deny'; actions: string[]; failurePolicy: string }>([
     { mode: 'Audit', actions: ['Audit', 'Warn'], failurePolicy: 'Ignore' },
     { mode: 'Deny', actions: ['Deny'], failurePolicy: 'Fail' },
   ])(
     'in mode $mode pods lead to $actions, and what is made of them to a warning',
     ({ mode, actions, failurePolicy }) => {
-      const { policies, limits } = translated({ authorization: { mode } });
+      const { policies, limits } = translated({ mode });
       expect(limits).toEqual([]);
       expect(policies).toMatchObject([
         { name: 'p.authorize-pods.taintkeeper.dev', validationActions: actions, spec: { failurePolicy } },
@@ -51,15 +51,14 @@ describe('who may tolerate, in the own language of the API server', () => {
   ])(
     'is not evaluated in namespaces that are named, and asks for patterns: $except',
     ({ except, named, condition }) => {
-      for (const { spec } of translated({ authorization: { exceptNamespaces: except } }).policies) {
+      for (const { spec } of translated({ exceptNamespaces: except }).policies) {
         expect(spec.matchConstraints.namespaceSelector?.matchExpressions?.[0]?.values).toEqual(named);
         expect(spec.matchConditions.some(({ name }) => name === 'is-not-excepted')).toBe(condition);
       }
     },
   );
 
-  it('is nothing where no rule asks, and nothing but that where no other rule is', () => {
-    expect(translated({ taints: [{ key: 'gpu', restrict: ['Removal'] }] })).toEqual({ policies: [], limits: [] });
+  it('is exported', () => {
     const exported = exportPolicies([policy()], { mutating: 'v1' });
     if (!exported.ok) throw new Error(exported.refusals.join());
     expect(exported.exported.flatMap(({ policies }) => policies.map(({ name }) => name))).toEqual([
@@ -70,11 +69,11 @@ describe('who may tolerate, in the own language of the API server', () => {
 
   it('stays within the budget of the API server with as many keys as a policy may have', () => {
     const keys = (count: number) => Array.from({ length: count }, (_, index) => ({ ...GPU, key: `k${index}` }));
-    const { refusal, limits } = translated({ taints: keys(MAX_AUTHORIZED_RULES) });
+    const { refusal, limits } = translated({ taints: keys(MAX_RESTRICTED_TAINTS) });
     expect(refusal).toBeUndefined();
     expect(limits.map(({ message }) => message)).toEqual([
       expect.stringMatching(/a pod with more than \d+ tolerations/),
     ]);
-    expect(() => policy({ taints: keys(MAX_AUTHORIZED_RULES + 1) })).toThrow('divide the policy');
+    expect(() => policy({ taints: keys(MAX_RESTRICTED_TAINTS + 1) })).toThrow('must not have more than 12 items');
   });
 });

@@ -48,11 +48,11 @@ describe('the rights that a policy asks for', () => {
       audited: [],
     },
     {
-      what: 'who may tolerate, which there is with Audit, too',
-      kind: 'TaintPolicy',
-      spec: { mode: 'Restore', taints: [{ key: 'a', tolerate: 'Authorized', restrict: ['Removal'] }] },
-      rights: ['nativePolicies by tolerate: Authorized'],
-      audited: ['nativePolicies by tolerate: Authorized'],
+      what: 'restricted tolerations, also in mode Audit',
+      kind: 'TolerationRestriction',
+      spec: { mode: 'Deny', taints: [{ key: 'a' }] },
+      rights: ['nativePolicies by a TolerationRestriction'],
+      audited: ['nativePolicies by a TolerationRestriction'],
     },
     {
       what: 'tolerations of what runs, and a backstop',

@@ -3,6 +3,7 @@ import { compilePolicies, type PolicySet } from '../../../src/policy/policy-set.
 import type { RecoveryPolicySpec } from '../../../src/policy/recovery-policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
+import type { TolerationRestrictionSpec } from '../../../src/policy/toleration-restriction.ts';
 
 type Specs<Spec> = Readonly<Record<string, Spec>>;
 
@@ -11,6 +12,7 @@ export function policySet(
   specs: {
     taint?: Specs<TaintPolicySpec>;
     toleration?: Specs<TolerationPolicySpec>;
+    restriction?: Specs<TolerationRestrictionSpec>;
     recovery?: Specs<RecoveryPolicySpec>;
   },
   options?: { audit?: boolean },
@@ -18,6 +20,7 @@ export function policySet(
   const manifests = [
     ...Object.entries(specs.taint ?? {}).map(([name, spec]) => manifest('TaintPolicy', name, spec)),
     ...Object.entries(specs.toleration ?? {}).map(([name, spec]) => manifest('TolerationPolicy', name, spec)),
+    ...Object.entries(specs.restriction ?? {}).map(([name, spec]) => manifest('TolerationRestriction', name, spec)),
     ...Object.entries(specs.recovery ?? {}).map(([name, spec]) => manifest('RecoveryPolicy', name, spec)),
   ];
   return compilePolicies(

@@ -11,6 +11,7 @@ const notRegistered = (message: string) =>
 
 const status = (input: Partial<StatusInput> = {}) =>
   nextPolicyStatus({
+    kind: 'TaintPolicy',
     before: undefined,
     generation: 3,
     problems: [],

@@ -73,12 +73,20 @@ describe('parsePolicy accepts', () => {
 
 describe('parsePolicy says what is wrong, and where', () => {
   it.each<[why: string, value: unknown, problems: string[]]>([
-    ['no object', 5, [': expected kind TaintPolicy, TolerationPolicy or RecoveryPolicy, got nothing']],
-    ['null', null, [': expected kind TaintPolicy, TolerationPolicy or RecoveryPolicy, got nothing']],
+    [
+      'no object',
+      5,
+      [': expected kind TaintPolicy, TolerationPolicy, TolerationRestriction or RecoveryPolicy, got nothing'],
+    ],
+    [
+      'null',
+      null,
+      [': expected kind TaintPolicy, TolerationPolicy, TolerationRestriction or RecoveryPolicy, got nothing'],
+    ],
     [
       'another kind',
       { kind: 'Pod' },
-      ['kind: expected kind TaintPolicy, TolerationPolicy or RecoveryPolicy, got "Pod"'],
+      ['kind: expected kind TaintPolicy, TolerationPolicy, TolerationRestriction or RecoveryPolicy, got "Pod"'],
     ],
     [
       'a RecoveryPolicy out of bounds',
@@ -108,7 +116,7 @@ describe('parsePolicy says what is wrong, and where', () => {
         taints: [{ key: 'a', efect: 'NoSchedule', restrict: ['Removal'] }],
       }),
       [
-        'spec.taints[0].efect: unknown field; known here: key, except, value, effect, ensure, readyWhen, restrict, tolerate, mayEvict',
+        'spec.taints[0].efect: unknown field; known here: key, except, value, effect, ensure, readyWhen, restrict, mayEvict',
       ],
     ],
     [

@@ -132,7 +132,7 @@ it('a dry run gets the answer that the real request would get', async () => {
 it('policies and certificates show what is in force', async () => {
   const metrics = createMetrics('1.2.3');
   metrics.policiesLoaded(
-    { TaintPolicy: 2, TolerationPolicy: 1, RecoveryPolicy: 3 },
+    { TaintPolicy: 2, TolerationPolicy: 1, TolerationRestriction: 4, RecoveryPolicy: 3 },
     Date.parse('2026-01-01T00:00:00Z'),
   );
   metrics.certificateServed('serving', new Date('2026-04-01T00:00:00Z'));
@@ -141,6 +141,7 @@ it('policies and certificates show what is in force', async () => {
   expect(await samples({ metrics })).toEqual([
     'taintkeeper_policies{kind="TaintPolicy"} 2',
     'taintkeeper_policies{kind="TolerationPolicy"} 1',
+    'taintkeeper_policies{kind="TolerationRestriction"} 4',
     'taintkeeper_policies{kind="RecoveryPolicy"} 3',
     'taintkeeper_policy_load_success 1',
     `taintkeeper_policy_load_timestamp_seconds ${Date.parse('2026-01-01T00:00:00Z') / 1000}`,

@@ -11,7 +11,6 @@ import type { WebhookEntry } from '../../../src/webhooks/entry.ts';
 const dedicated = { key: 'dedicated', restrict: ['Removal'] as const };
 const UNPROTECTED = { key: 'out' } as const;
 const GUARDED = { ...UNPROTECTED, restrict: ['Addition'] } as const;
-const TOLERATED = { ...UNPROTECTED, tolerate: 'Authorized' } as const;
 const present = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
 
 function taintPolicy(spec: Partial<TaintPolicySpec>, name = 'p'): Policy {
@@ -171,7 +170,11 @@ describe('which webhooks the policies need', () => {
         'validate report: UPDATE nodes, Ignore',
       ],
     ],
-    ['taints that only some may tolerate', [taintPolicy({ taints: [TOLERATED] })], []],
+    [
+      'taints that only authorized pods may tolerate',
+      [{ kind: 'TolerationRestriction', name: 'r', spec: { mode: 'Deny', taints: [UNPROTECTED] } }],
+      [],
+    ],
     [
       'a Deny and an Audit policy: what fails closed, and what does not',
       [taintPolicy({}), taintPolicy({ mode: 'Audit' }, 'q')],

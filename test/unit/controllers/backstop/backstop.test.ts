@@ -4,7 +4,6 @@ import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { type PolicyInForce, type PolicyObject, viewPolicy } from '../../../../src/cluster/policies.ts';
 import { type BackstopOptions, backstop } from '../../../../src/controllers/backstop/backstop-controller.ts';
 import type { NativePolicy, NativeTranslation } from '../../../../src/native/native-policy.ts';
-import type { NativePurpose } from '../../../../src/policy/backstop.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import { manifest } from '../../policy/policies.ts';
 import { type NativeApi, nativeApi } from './native-api.ts';
@@ -52,7 +51,7 @@ function policy(name: string, spec: TaintPolicySpec = SPEC, generation = 1, know
 
 function controller(api: NativeApi, options: Partial<BackstopOptions> = {}) {
   const objects = [policy('a')];
-  const { reconcile, conditions, troubles } = backstop({
+  const { reconcile, condition, troubles } = backstop({
     client: api.client,
     mayWrite: () => true,
     objects: () => objects,
@@ -63,10 +62,7 @@ function controller(api: NativeApi, options: Partial<BackstopOptions> = {}) {
     log: pino({ level: 'silent' }),
     ...options,
   });
-  const conditionOf = (index = 0, purpose: NativePurpose = 'Backstop') => {
-    const found = conditions(objects[index] as PolicyObject);
-    return found === 'pending' ? found : found[purpose];
-  };
+  const conditionOf = (index = 0) => condition(objects[index] as PolicyObject);
   return { objects, reconcile, troubles, conditionOf };
 }
 
@@ -307,78 +303,58 @@ describe('what is in force stays', () => {
   });
 });
 
-describe('what asks who may tolerate', () => {
-  const AUTHORIZED: TaintPolicySpec = {
-    mode: 'Deny',
-    taints: [{ key: 'a', tolerate: 'Authorized', restrict: ['Removal'] }],
-  };
+describe('a TolerationRestriction', () => {
   const [native] = both('a');
   const pods = { ...native, name: 'a.authorize-pods.taintkeeper.dev' } as NativePolicy;
-  const written = (purpose: string) => (purpose === 'Authorization' ? [pods] : both('a'));
+  function restriction(): PolicyObject {
+    const metadata = { name: 'a', uid: 'uid-of-a', generation: 1, resourceVersion: '1' };
+    const spec = { mode: 'Audit', taints: [{ key: 'a' }] };
+    return viewPolicy('TolerationRestriction', { ...manifest('TolerationRestriction', 'a', spec), metadata });
+  }
 
-  it('is written without a backstop, and has a condition of its own', async () => {
+  it('is written natively, and removed with the object', async () => {
     const api = nativeApi();
     const { objects, reconcile, conditionOf } = controller(api, {
-      translate: (_, purpose) => ({ policies: written(purpose), limits: [] }),
+      translate: () => ({ policies: [pods], limits: [] }),
     });
-    objects[0] = policy('a', AUTHORIZED);
+    objects[0] = restriction();
     await reconcile();
     expect(api.writes).toEqual([
       'POST validatingadmissionpolicies/a.authorize-pods.taintkeeper.dev',
       'POST validatingadmissionpolicybindings/a.authorize-pods.taintkeeper.dev',
     ]);
-    expect(conditionOf()).toBeUndefined();
-    expect(conditionOf(0, 'Authorization')).toMatchObject({ status: 'True', reason: 'InForce' });
-  });
-
-  it('goes with its rule, and leaves the backstop there', async () => {
-    const api = nativeApi();
-    const { objects, reconcile, conditionOf } = controller(api, {
-      translate: (_, purpose) => ({ policies: written(purpose), limits: [] }),
-    });
-    objects[0] = policy('a', { ...AUTHORIZED, backstop: 'Native' });
+    expect(conditionOf()).toMatchObject({ status: 'True', reason: 'InForce' });
+    objects.length = 0;
     await reconcile();
-    expect(api.stored.size).toBe(6);
-    objects[0] = policy('a', SPEC, 2);
-    await reconcile();
-    expect(api.writes.slice(6)).toEqual([
+    expect(api.writes.slice(2)).toEqual([
       'DELETE validatingadmissionpolicybindings/a.authorize-pods.taintkeeper.dev',
       'DELETE validatingadmissionpolicies/a.authorize-pods.taintkeeper.dev',
     ]);
-    expect(conditionOf(0, 'Authorization')).toBeUndefined();
-    expect(conditionOf()).toMatchObject({ status: 'True' });
   });
 
-  it('is in force where the backstop cannot be said natively, and the other way round', async () => {
-    for (const refused of ['Backstop', 'Authorization'] as const) {
-      const api = nativeApi();
-      const { objects, reconcile, conditionOf, troubles } = controller(api, {
-        translate: (_, purpose) =>
-          purpose === refused
-            ? { policies: [], limits: [], refusal: 'TaintPolicy a: too large' }
-            : { policies: written(purpose), limits: [] },
-      });
-      objects[0] = policy('a', { ...AUTHORIZED, backstop: 'Native' });
-      await reconcile();
-      const other = refused === 'Backstop' ? 'Authorization' : 'Backstop';
-      expect(conditionOf(0, refused)).toMatchObject({ status: 'False', reason: 'NotTranslated' });
-      expect(conditionOf(0, other)).toMatchObject({ status: 'True' });
-      expect(troubles()).toEqual([
-        expect.objectContaining({
-          reason: `${refused}NotTranslated`,
-          message: `${refused.toLowerCase()}: TaintPolicy a: too large`,
-        }),
-      ]);
-    }
-  });
-
-  it('names what asks for it where nobody has permitted it', async () => {
-    const { objects, reconcile, conditionOf } = controller(nativeApi(), { mayWrite: () => false });
-    objects[0] = policy('a', AUTHORIZED);
+  it('says why it cannot be written natively', async () => {
+    const { objects, reconcile, troubles } = controller(nativeApi(), {
+      translate: () => ({ policies: [], limits: [], refusal: 'TolerationRestriction a: too large' }),
+    });
+    objects[0] = restriction();
     await reconcile();
-    expect(conditionOf(0, 'Authorization')).toMatchObject({
+    expect(troubles()).toEqual([
+      {
+        kind: 'TolerationRestriction',
+        policy: 'a',
+        reason: 'NotTranslated',
+        message: 'TolerationRestriction a: too large',
+      },
+    ]);
+  });
+
+  it('names the missing permission', async () => {
+    const { objects, reconcile, conditionOf } = controller(nativeApi(), { mayWrite: () => false });
+    objects[0] = restriction();
+    await reconcile();
+    expect(conditionOf()).toMatchObject({
       reason: 'NotPermitted',
-      message: expect.stringContaining('tolerate: Authorized needs permission to write admission policies'),
+      message: expect.stringContaining('a TolerationRestriction needs permission to write admission policies'),
     });
   });
 });
@@ -601,7 +577,7 @@ it.each([
   const mutates: boolean[] = [];
   const api = nativeApi(served);
   await controller(api, {
-    translate({ name }, _, options) {
+    translate({ name }, options) {
       mutates.push(options.mutates);
       return {
         policies: both(name).filter(({ kind }) => options.mutates || kind !== 'MutatingAdmissionPolicy'),
@@ -619,7 +595,7 @@ it('writes no mutation for Kubernetes 1.37, which fails at it, and removes what 
   await controller(stored, { translate: ({ name }) => ({ policies: both(name), limits: [] }) }).reconcile();
   const api = nativeApi(undefined, 'v1.37.2');
   for (const [key, object] of stored.stored) api.stored.set(key, object);
-  const translate: BackstopOptions['translate'] = ({ name }, _, { mutates }) => ({
+  const translate: BackstopOptions['translate'] = ({ name }, { mutates }) => ({
     policies: both(name).filter(({ kind }) => mutates || kind !== 'MutatingAdmissionPolicy'),
     limits: [],
   });
@@ -632,7 +608,7 @@ it('with --audit, what is translated is the policy in mode Audit, among policies
   const seen: unknown[] = [];
   await controller(nativeApi(), {
     audit: true,
-    translate(one, _, { among }) {
+    translate(one, { among }) {
       seen.push(one.spec.mode, ...among.map(({ spec }) => spec.mode));
       return { policies: [], limits: [] };
     },
