@@ -68,9 +68,13 @@ describeWithControlPlane(
         expect(padded).toMatchObject({ passed: true, error: '' });
 
         const body = { metadata: { annotations: { [REMEMBERED]: null } }, spec: { taints: null } };
-        const answer = await cp().request<Node>(developer, 'PATCH', path(name), { body, contentType: MERGE_PATCH });
-        expect(answer.status, JSON.stringify(answer.body).slice(0, 500)).toBe(200);
-        expect(answer.body.spec.taints).toContainEqual(GPU);
+        const answer = await cp().request<Node & { readonly message?: string }>(developer, 'PATCH', path(name), {
+          body,
+          contentType: MERGE_PATCH,
+        });
+        // Restored; or refused, where the machine is so busy that mutation takes longer than the API server waits.
+        if (answer.status === 200) expect(answer.body.spec.taints).toContainEqual(GPU);
+        else expect(answer.body.message).toContain(`must keep taint ${PROTECTED}`);
         expect(await taintsOf(cp(), name)).toContain(PROTECTED);
         // The status is still what it was, and another change of the node passes.
         expect((await patchNode(cp(), developer, name, { metadata: { labels: { seen: 'true' } } })).passed).toBe(true);
