@@ -147,6 +147,22 @@ describe('the leader', () => {
     expect(establishedAfter(0, { audit: true })).toEqual({ established: false, nextInMs: 600_000 });
   });
 
+  it('says when the next of several taints will be established', () => {
+    const { taintPolicies } = policySet({
+      taint: { p: wildcard(), exact: rule('Deny', { key: 'free', restrict: ['Removal'] }) },
+    });
+    const late: Taint = { key: 'late', effect: 'NoSchedule' };
+    const node = { labels: {}, taints: [late, gpu], uid: 'u1', machine: MACHINE };
+    const stayedMs = (taint: Taint) => (taint === gpu ? 500_000 : 200_000);
+    expect(establishment(node, undefined, taintPolicies, stayedMs).nextInMs).toBe(100_000);
+  });
+
+  it('establishes nothing, and awaits nothing, for policies without a pattern', () => {
+    const policies = { p: rule('Restore', { key: 'dedicated', restrict: ['Removal'] }) };
+    expect(establishedAfter(600_000, { policies })).toEqual({ established: false, nextInMs: undefined });
+    expect(establishedAfter(0, { policies })).toEqual({ established: false, nextInMs: undefined });
+  });
+
   it('puts back what is established and was lost, and keeps it in the annotation', () => {
     const { taintPolicies } = policySet({ taint: { p: wildcard() } });
     const isRecorded = () => true;

@@ -2,12 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { Phase } from '../../../src/judge/decision.ts';
 import { judgeNode } from '../../../src/judge/node.ts';
 import {
+  MAX_RECORDED_POLICIES,
   type NodeRecord,
   owedTaints,
   type RecordedNode,
   recordOf,
   rememberOwed,
 } from '../../../src/judge/node-return.ts';
+import { STARTUP_STATES } from '../../../src/judge/startup-progress.ts';
 import { type Machine, UNKNOWN_MACHINE } from '../../../src/kubernetes/machine.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
@@ -99,6 +101,44 @@ describe('what is recorded of a node', () => {
       }),
       node: { taints: [DEDICATED] },
       taints: undefined,
+    },
+    {
+      why: 'only what a policy restricts, beside what it requires with a value',
+      set: policySet({
+        taint: {
+          p: {
+            mode: 'Restore',
+            taints: [
+              { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' },
+              { key: 'free', restrict: ['Removal'] },
+            ],
+          },
+        },
+      }),
+      node: { taints: [DEDICATED, FREE] },
+      taints: ['free:NoSchedule'],
+    },
+    {
+      why: 'nothing for a policy in mode Audit beside one that enforces',
+      set: policySet({
+        taint: {
+          p: { mode: 'Audit', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
+          q: { mode: 'Deny', taints: [{ key: 'free', restrict: ['Removal'] }] },
+        },
+      }),
+      node: { taints: [DEDICATED, FREE] },
+      taints: ['free:NoSchedule'],
+    },
+    {
+      why: 'taints in the order of their keys and effects, as the node may list them in another order',
+      set: policies({
+        taints: [
+          { key: 'dedicated', restrict: ['Removal'] },
+          { key: OTHER.key, restrict: ['Removal'] },
+        ],
+      }),
+      node: { taints: [OTHER, DEDICATED, { ...DEDICATED, effect: 'NoExecute' }] },
+      taints: ['dedicated=gpu:NoExecute', 'dedicated=gpu:NoSchedule', 'example.com/other:NoExecute'],
     },
     {
       why: 'another value of a required taint without one',
@@ -193,6 +233,43 @@ describe('what is recorded of a node', () => {
     expect(record?.taints).toEqual([{ ...DEDICATED, policies: ['p'] }]);
     const renamed = policySet({ taint: { q: selecting('q'), r: selecting('p') } });
     expect(recordOf(record, undefined, at(renamed))?.taints).toEqual([{ ...DEDICATED, policies: ['q', 'r'] }]);
+  });
+
+  it('names the policies in alphabetical order, and as many as the record may have', () => {
+    const names = Array.from({ length: MAX_RECORDED_POLICIES + 1 }, (_, index) => `p${String(index).padStart(2, '0')}`);
+    const set = policySet({ taint: Object.fromEntries(names.toReversed().map((name) => [name, surviving()])) });
+    const { taintPolicies } = set;
+    const record = recordOf(undefined, nodeOf({ taints: [DEDICATED] }), {
+      ...at(set),
+      policies: taintPolicies.toReversed(),
+    });
+    expect(record?.taints).toEqual([{ ...DEDICATED, policies: names.slice(0, MAX_RECORDED_POLICIES) }]);
+  });
+
+  it.each<{ why: string; aheadMs: number; deletedAt: number }>([
+    { why: 'as far ahead as clocks may be', aheadMs: 300_000, deletedAt: START + 300_000 },
+    { why: 'farther ahead', aheadMs: 300_001, deletedAt: START },
+  ])('takes the time of a deletion from the record, or the present if that is too far ahead: $why', (one) => {
+    const record = { ...(deleted(policies()) as NodeRecord), deletedAt: START + one.aheadMs };
+    expect(recordOf(record, undefined, at(policies()))?.deletedAt).toBe(one.deletedAt);
+  });
+
+  it('drops a taint that no policy protects once its value changes, or once policies are known to be complete', () => {
+    const living = recordOf(undefined, nodeOf({ taints: [DEDICATED] }), at(policies()));
+    const changed = nodeOf({ taints: [{ ...DEDICATED, value: 'cpu' }] });
+    expect(recordOf(living, changed, at(policySet({}), START, false))).toBeUndefined();
+    expect(recordOf(living, nodeOf({ taints: [DEDICATED] }), at(policySet({})))).toBeUndefined();
+  });
+
+  it('forgets completed startup taints that no policy requires, and only once policies are known to be complete', () => {
+    const startup = STARTUP_STATES.map((state) => ({
+      ...{ key: `start.example.com/${state.toLowerCase()}`, effect: 'NoSchedule', state },
+      ...{ policies: ['p'], since: START },
+    }));
+    const before: NodeRecord = { uid: 'first', machine: MACHINE, taints: [], startup };
+    expect(recordOf(before, nodeOf({}), at(policySet({}), START, false))).toEqual(before);
+    const after = recordOf(before, nodeOf({}), at(policySet({})));
+    expect(after?.startup?.map(({ state }) => state)).toEqual(['Waiting', 'Ready']);
   });
 
   it('counts a deletion in the future from now', () => {
