@@ -46,8 +46,9 @@ const NATIVE_REASONS = {
   },
   NotPermitted: { meaning: 'taintkeeper may not write native policies.', next: GRANT },
   LeftInForce: {
-    meaning: 'taintkeeper may no longer write native policies, and those that it wrote earlier are still in force.',
-    next: 'grant the right again, or delete the native policies, as the message says',
+    meaning:
+      'taintkeeper may no longer write native policies. Those that it wrote stay in force as last written, whatever changes in the policy.',
+    next: 'grant the right again, so that taintkeeper updates or removes them, or delete them: the message says how',
   },
   Unsupported: {
     meaning: 'The API server has no ValidatingAdmissionPolicy in version v1.',

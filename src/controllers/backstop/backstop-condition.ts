@@ -78,8 +78,9 @@ export function nativeCondition(state: BackstopState, kind: NativelyExpressible[
         status: 'False',
         reason: state.what,
         message:
-          `still in force, as last written: ${names.join(', ')}. taintkeeper may no longer change or remove them. To permit it: ` +
-          `${howToPermit('nativePolicies')}. To remove all of that kind: kubectl delete ${resources.join(',')} -l ${formatLabels(MANAGED_LABELS)}`,
+          `taintkeeper may no longer write native policies. These stay in force as last written, whatever changes in the ${kind}: ` +
+          `${names.join(', ')}. To let taintkeeper update or remove them: ${howToPermit('nativePolicies')}. To remove the native ` +
+          `policies of all policies: kubectl delete ${resources.join(',')} -l ${formatLabels(MANAGED_LABELS)}`,
       };
     }
     case 'Unsupported':

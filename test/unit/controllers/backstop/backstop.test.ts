@@ -514,7 +514,7 @@ describe('once native policies may not be written any more', () => {
     status: 'False',
     reason: 'LeftInForce',
     message: expect.stringMatching(
-      /^still in force, as last written: a\.\w+\.taintkeeper\.dev, a\.\w+\.taintkeeper\.dev\. .*nativePolicies: true/,
+      /^taintkeeper may no longer write native policies\. These stay in force as last written, whatever changes in the TaintPolicy: a\.\w+\.taintkeeper\.dev, a\.\w+\.taintkeeper\.dev\. To let taintkeeper update or remove them: .*nativePolicies: true/,
     ),
   };
 
