@@ -110,7 +110,7 @@ const WITHOUT_RULE: readonly { readonly writes: readonly string[]; readonly why:
     why: 'the API server evaluates no admission policy on admission policies',
   },
   {
-    writes: ['taintpolicies', 'tolerationpolicies', 'recoverypolicies'].map(
+    writes: ['taintpolicies', 'tolerationpolicies', 'tolerationrestrictions', 'recoverypolicies'].map(
       (resource) => `UPDATE ${resource}/status.taintkeeper.dev`,
     ),
     why: 'by status, no spec can be changed',
