@@ -123,7 +123,7 @@ export async function readExplainedPod(client: ApiClient, place: Place): Promise
   const object = await readObject(client, pathOf('pod', place), `pod ${place.namespace}/${place.name}`);
   const [nodes, facts] = await Promise.all([
     listNodes(client),
-    readFacts(client, OF_DAEMONS, { kind: 'Pod', ...place }),
+    readFacts(client, [...OF_DAEMONS, 'TolerationRestriction'], { kind: 'Pod', ...place }),
   ]);
   const controller = controllerOf(object, []);
   const owner =

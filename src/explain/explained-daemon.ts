@@ -1,14 +1,25 @@
 import type { podStateOf } from '../cluster/daemon-pods.ts';
 import { describeOwner, lastOtherWriter } from '../controllers/managed-objects.ts';
+import { askedKeys, DEFAULT_SERVICE_ACCOUNT, TOLERATE } from '../coverage/authorization.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
 import { fixCommand, rolloutCommand } from '../coverage/fix.ts';
 import { managerOf } from '../coverage/remedies.ts';
 import { type DaemonSetView, IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { atMost, shellWord } from '../kubernetes/text.ts';
+import { formatToleration } from '../kubernetes/toleration.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import type { ManagedFields } from '../objects/managed-fields.ts';
-import { controllerOf, hasResourceClaims, viewPodScheduling, viewScheduling } from '../objects/workload-object.ts';
+import {
+  controllerOf,
+  hasResourceClaims,
+  isMirrorPod,
+  viewPodScheduling,
+  viewScheduling,
+  viewTolerator,
+} from '../objects/workload-object.ts';
+import type { Policy } from '../policy/policy.ts';
+import { compilePolicies } from '../policy/policy-set.ts';
 import { type DaemonExplanation, explainDaemonSet, explainPod, type TolerationOnDaemon } from './daemon-explanation.ts';
 import {
   closing,
@@ -20,6 +31,7 @@ import {
   namedBy,
   type PolicyTrouble,
   policiesIn,
+  type Say,
   type Section,
   type StateCell,
   type Step,
@@ -43,6 +55,17 @@ export interface ExplainedDaemon extends DaemonExplanation, Omit<Facts, 'policie
   /** Where pods of a DaemonSet are to be, and are not scheduled. */
   readonly missingPods: readonly { readonly node: string; readonly why: string }[];
   readonly troubles: readonly PolicyTrouble[];
+  /** For a pod: what TolerationRestrictions ask about it when it is created. */
+  readonly restrictions?: readonly RestrictionOnPod[];
+}
+
+/** A key of taints that a pod may tolerate only if it is authorized. */
+export interface RestrictionOnPod extends Say {
+  readonly key: string;
+  /** Those of the pod that tolerate it, as kubectl would write them. */
+  readonly tolerations: readonly string[];
+  /** `NAMESPACE/NAME`. */
+  readonly serviceAccount: string;
 }
 
 type PodPlace = ReturnType<typeof podStateOf>;
@@ -106,6 +129,7 @@ export function explainedPod(
   const pod = { ...place, nodeName: '', hostNetwork: false, ...viewPodScheduling(object, []) };
   const own = owner && state.node !== undefined ? nodes.filter(({ name }) => name === state.node) : nodes;
   const explained = explainPod(pod, owner, own, policiesIn(policies), facts);
+  const restrictions = restrictionsOn(object, place, policiesIn(policies), facts.audit);
   const notes = [...facts.notes, ...(hasResourceClaims(object, []) ? [DEVICE_TAINTS] : [])];
   return {
     kind: 'pod',
@@ -117,9 +141,37 @@ export function explainedPod(
     writtenBy: undefined,
     missingPods: [],
     troubles: troublesFor(explained, policies),
+    ...(restrictions.length === 0 ? {} : { restrictions }),
     ...facts,
     notes,
   };
+}
+
+function restrictionsOn(
+  object: unknown,
+  { namespace }: Place,
+  policies: readonly Policy[],
+  audit: boolean,
+): RestrictionOnPod[] {
+  const { pod } = viewTolerator('Pod', object, [], namespace);
+  // The scheduler names the node later: whether the author of the pod had named one, nothing says now.
+  const asked = askedKeys({ ...pod, nodeName: '' }, compilePolicies(policies, { audit }).tolerationRestrictions);
+  const serviceAccount = `${namespace}/${pod.serviceAccount || DEFAULT_SERVICE_ACCOUNT}`;
+  return asked.flatMap(({ policy, mode, key, fields: [field = ''], tolerations }) =>
+    isMirrorPod(object, [])
+      ? []
+      : [{ policy, mode, field, key, tolerations: tolerations.map(formatToleration), serviceAccount }],
+  );
+}
+
+function restrictionText({ key, tolerations, serviceAccount, ...by }: RestrictionOnPod): string {
+  const [namespace, name] = serviceAccount.split('/');
+  const account = shellWord(`system:serviceaccount:${namespace}:${name}`);
+  const command = `kubectl auth can-i ${TOLERATE.verb} ${TOLERATE.resource}.${TOLERATE.apiGroup}/${shellWord(key)} --as ${account}`;
+  return (
+    `${tolerations.join(', ')}: TolerationRestriction ${namedBy([by])} admits a new pod with it only if service account ${serviceAccount}, or the user who creates ` +
+    `the pod without a controller, may tolerate ${key}: ${command}`
+  );
 }
 
 /** Taints of devices (KEP-5055) keep pods waiting and evict them as taints of nodes do. */
@@ -204,7 +256,8 @@ function podLines(explained: ExplainedDaemon): string[] {
     node === undefined ? 'for no certain node' : state === 'scheduled' ? `on node ${node}` : `for node ${node}`;
   return [
     `it is ${state} ${where}${why === undefined ? '' : `: ${why}`}`,
-    ...(isOthers(explained) ? ['it is not of a DaemonSet: no policy is about it'] : []),
+    ...(isOthers(explained) ? ['it is not of a DaemonSet: no TolerationPolicy and no RecoveryPolicy is about it'] : []),
+    ...(explained.restrictions ?? []).map(restrictionText),
   ];
 }
 

@@ -37,6 +37,9 @@ const LISTS: Readonly<Record<string, readonly object[]>> = {
   '/apis/taintkeeper.dev/v1alpha1/taintpolicies': [
     policy('pool', { mode: 'Audit', taints: [{ key: 'gpu', effect: 'NoSchedule', ensure: 'Always' }] }),
   ],
+  '/apis/taintkeeper.dev/v1alpha1/tolerationrestrictions': [
+    policy('secrets', { mode: 'Deny', taints: [{ key: 'secret' }] }),
+  ],
   '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [
     policy('agents', {
       mode: 'Mutate',
@@ -56,7 +59,12 @@ const OBJECTS: Readonly<Record<string, object>> = {
   '/api/v1/namespaces/ns/pods/a-2': podOf('a-2', 'n2'),
   '/api/v1/namespaces/ns/pods/claiming': {
     metadata: { name: 'claiming' },
-    spec: { nodeName: 'n2', resourceClaims: [{ name: 'gpu', resourceClaimTemplateName: 'single-gpu' }] },
+    spec: {
+      serviceAccountName: 'builder',
+      tolerations: [{ key: 'secret', value: 'blue', effect: 'NoSchedule' }],
+      nodeName: 'n2',
+      resourceClaims: [{ name: 'gpu', resourceClaimTemplateName: 'single-gpu' }],
+    },
   },
 };
 
@@ -118,6 +126,16 @@ it('a pod: how it is, and its DaemonSet', async () => {
     missingPods: [],
     next: 'taintkeeper explain daemonset ns/a',
   });
+});
+
+it('a pod that tolerates what a TolerationRestriction names', async () => {
+  const { stdout } = await explain('pod', 'ns/claiming');
+  expect(stdout).toContain(
+    'secret=blue:NoSchedule: TolerationRestriction secrets (Deny, spec.taints[0]) admits a new pod with it only if service account ns/builder, or the user ' +
+      'who creates the pod without a controller, may tolerate secret: ' +
+      'kubectl auth can-i tolerate taints.taintkeeper.dev/secret --as system:serviceaccount:ns:builder',
+  );
+  expect((await explain('pod', 'ns/a-2')).stdout).not.toContain('secrets');
 });
 
 it('nothing of what is not there', async () => {
