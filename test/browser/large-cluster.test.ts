@@ -39,7 +39,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     const cause = troubles.filter({
       hasText: 'dedicated=storage:NoSchedule has another value on 1 node: storage-c-0003',
     });
-    await cause.getByText('TaintPolicy storage-pool: mode Deny restores nothing').waitFor();
+    await cause.getByText('TaintPolicy storage-pool: mode Audit restores nothing').waitFor();
     await cause.getByRole('link', { name: /has another value/ }).click();
     await page.locator('#nodes-count').filter({ hasText: '1 of 5,000 nodes' }).waitFor();
     expect(await page.evaluate(() => location.hash)).toBe('#nodes?show=another-value&policy=storage-pool');
@@ -93,13 +93,13 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     await rows.first().waitFor();
     expect((await rows.allTextContents()).slice(0, 5).map((text) => text.split(/(?<=\d{4})/)[0])).toEqual([
       'gpu-a-0004',
-      'storage-c-0003',
       CONTESTED_NODE,
       // What a policy only watches.
       'edge-a-0001',
       'edge-c-0003',
+      'storage-c-0003',
     ]);
-    expect(await rows.nth(2).getByRole('cell').first().textContent()).toBe(
+    expect(await rows.nth(1).getByRole('cell').first().textContent()).toBe(
       '⟳ contested dedicated=gpu:NoSchedule · removed each time, so not restored for now',
     );
     await rows.getByRole('link', { name: CONTESTED_NODE }).click();

@@ -31,7 +31,7 @@ const SPECS: readonly { kind: Policy['kind']; name: string; spec: object }[] = [
     kind: 'TaintPolicy',
     name: 'storage-pool',
     spec: {
-      mode: 'Deny',
+      mode: 'Audit',
       nodeSelector: { matchLabels: { pool: 'storage' } },
       taints: [{ key: 'dedicated', value: 'storage', effect: 'NoSchedule', ensure: 'Always' }],
     },
