@@ -176,14 +176,14 @@ describe.each(['kubectl', 'helm'] as const)('an upgrade by %s', skipFor(obstacle
       return (metadata.annotations?.[REMEMBERED] ?? '').split(', ').filter(Boolean).sort();
     }
 
-    /** Of all policies, what users wrote. The previous release does not serve TolerationRestrictions. */
+    /** Of all policies, what users wrote. */
     async function specs(): Promise<unknown> {
       const lists = await Promise.all(
         Object.values(POLICIES_PATH).map((url) =>
-          cp().request<{ items?: { metadata: { name: string }; spec: unknown }[] }>(admin, 'GET', url),
+          cp().request<{ items: { metadata: { name: string }; spec: unknown }[] }>(admin, 'GET', url),
         ),
       );
-      return lists.flatMap(({ body: { items = [] } }) => items.map(({ metadata, spec }) => [metadata.name, spec]));
+      return lists.flatMap(({ body }) => body.items.map(({ metadata, spec }) => [metadata.name, spec]));
     }
 
     async function policiesInForce(): Promise<void> {
