@@ -169,14 +169,14 @@ const selectsNone = (nodes: number) => `spec.nodeSelector selects none of ${coun
  */
 export function nodeFindings(
   policy: CompiledTaintPolicy,
-  nodes: Iterable<NodeView>,
+  nodes: Iterable<EstablishedView>,
   before: readonly string[],
 ): Findings {
   const alone = [policy];
   return find(
     nodes,
     (node) => policy.selectsNode(node.labels),
-    (node) => nodeDrift(node, alone).losses.length > 0,
+    (node) => nodeDrift(node, alone, { isRecorded: node.established }).losses.length > 0,
     ({ name }) => name,
     before,
   );

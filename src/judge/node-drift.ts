@@ -82,9 +82,9 @@ export interface Circumstances {
   readonly forgetting?: Forgetting;
   /**
    * Whether the NodeTaintRecord lists the taint; undefined while the records have not been read. The annotation alone proves nothing:
-   * users who may patch nodes can write it. By default, the record lists what the annotation lists.
+   * users who may patch nodes can write it.
    */
-  readonly isRecorded?: (taint: Taint) => boolean | undefined;
+  readonly isRecorded: (taint: Taint) => boolean | undefined;
 }
 
 const AT_ONCE: Forgetting = { isComplete: true, isOver: ({ isCarried }) => !isCarried };
@@ -130,7 +130,7 @@ export function nodeDrift(
     isAllowRemovalExpired = false,
     forgetting = AT_ONCE,
     isRecorded,
-  }: Circumstances = {},
+  }: Circumstances,
 ): NodeDrift {
   const { isComplete, isOver } = forgetting;
   const selecting = selectingPolicies(policies, node.labels);
@@ -158,12 +158,10 @@ export function nodeDrift(
   const removals = parseRemoved(node.removed);
   const wants = requiredTaints(node.labels, selecting).filter(({ taint }) => !isTransientTaintKey(taint.key));
   const isRequired = (taint: Taint) => wants.some((want) => isRequiredTaint(taint, { ...want, anyValue: false }));
-  const unproven = gone.filter((taint) => isRecorded?.(taint) === false && !isRequired(taint));
+  const unproven = gone.filter((taint) => isRecorded(taint) === false && !isRequired(taint));
   const lost = gone.filter(
     (taint) =>
-      !transient.includes(taint) &&
-      !released.includes(taint) &&
-      (isRecorded === undefined || isRecorded(taint) === true || isRequired(taint)),
+      !transient.includes(taint) && !released.includes(taint) && (isRecorded(taint) === true || isRequired(taint)),
   );
   const excused = wants.filter((want) => wasRemoved(removals, want));
   const wanted = excused.length === 0 ? wants : wants.filter((want) => !excused.includes(want));
@@ -197,7 +195,7 @@ export function nodeDrift(
       forgotten: [...transient, ...released, ...unproven, ...repaired],
       protects,
       keeps: (taint) => !over.has(identity(taint)),
-      settles: holdAmong(selecting, (taint) => isRecorded?.(taint) === true || isAsRemembered(taint)),
+      settles: holdAmong(selecting, (taint) => isRecorded(taint) === true || isAsRemembered(taint)),
       room: roomBeside(removed, node.room),
     }),
   };

@@ -90,7 +90,12 @@ export function samplePolicies(
   const compiled = compilePolicies(policies, { audit });
   const findingsOf = (name: string) => {
     const taints = compiled.taintPolicies.find((policy) => policy.name === name);
-    if (taints) return nodeFindings(taints, nodes, []);
+    if (taints)
+      return nodeFindings(
+        taints,
+        nodes.map((node) => ({ ...node, established: () => true })),
+        [],
+      );
     const tolerations = compiled.tolerationPolicies.find((policy) => policy.name === name);
     return tolerations ? daemonSetFindings(tolerations, daemonSets, []) : { matched: 2, violators: [] };
   };

@@ -8,7 +8,7 @@ import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { type DaemonSetView, judgeDaemonSet } from '../../judge/daemon-set.ts';
 import type { StuckPod } from '../../judge/findings.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
-import type { NodeView } from '../../judge/node-view.ts';
+import type { EstablishedView } from '../../judge/node-view.ts';
 import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
@@ -45,7 +45,7 @@ const NOT_SERVED = `--write-reports: the API server does not serve ${REPORT_API_
 /** What statuses were made from. */
 export interface Evaluation {
   /** The nodes that each policy selects. */
-  readonly selected: ReadonlyMap<CompiledTaintPolicy, readonly NodeView[]>;
+  readonly selected: ReadonlyMap<CompiledTaintPolicy, readonly EstablishedView[]>;
   readonly daemonSets: readonly DaemonSetView[];
   readonly pods: readonly StuckPod[];
   readonly policies: readonly Evaluated[];
@@ -214,8 +214,9 @@ function checkedBy({ own, violators }: Evaluated, { selected, daemonSets, pods }
   }
 }
 
-function lossesOn(node: NodeView, policy: CompiledTaintPolicy): string {
-  return `it lacks ${named(nodeDrift(node, [policy]).losses.map(({ taint, field }) => `${formatTaint(taint)} (${field})`))}`;
+function lossesOn(node: EstablishedView, policy: CompiledTaintPolicy): string {
+  const { losses } = nodeDrift(node, [policy], { isRecorded: node.established });
+  return `it lacks ${named(losses.map(({ taint, field }) => `${formatTaint(taint)} (${field})`))}`;
 }
 
 function missingIn(daemonSet: DaemonSetView, policy: CompiledTolerationPolicy): string {

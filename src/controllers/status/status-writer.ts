@@ -5,6 +5,7 @@ import { ApiError, isOutdated } from '../../cluster/client/api-error.ts';
 import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject } from '../../cluster/policies.ts';
 import { type Contradiction, contradictions, contradictionText, VALUES_DIFFER } from '../../judge/contradictions.ts';
 import type { DaemonSetView } from '../../judge/daemon-set.ts';
+import { establishedIn } from '../../judge/establishment.ts';
 import {
   daemonSetFindings,
   idleNotes,
@@ -15,7 +16,7 @@ import {
   podFindings,
   wildcardNotes,
 } from '../../judge/findings.ts';
-import type { NodeView } from '../../judge/node-view.ts';
+import type { EstablishedView } from '../../judge/node-view.ts';
 import { modeOf } from '../../policy/policy.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../../policy/policy-set.ts';
@@ -33,7 +34,7 @@ export interface PolicyStatusOptions {
   readonly objects: () => readonly PolicyObject[];
   readonly compiled: () => PolicySet;
   readonly audit: boolean;
-  readonly nodes: () => Iterable<NodeView>;
+  readonly nodes: () => Iterable<EstablishedView>;
   readonly daemonSets: () => Iterable<DaemonSetView>;
   readonly reports: Omit<Reports, 'add' | 'changes' | 'ready' | 'isContested' | 'misplacedPodsOn' | 'startupOn'>;
   readonly metrics: Pick<ClusterMetrics, 'violating' | 'awaitingEviction' | 'stalled'>;
@@ -54,6 +55,7 @@ type Context = Omit<PolicyStatusOptions, 'objects' | 'compiled' | 'nodes' | 'dae
     LeaderContext,
     | 'namespace'
     | 'nodes'
+    | 'nodeRecords'
     | 'daemonSets'
     | 'synced'
     | 'policies'
@@ -68,7 +70,7 @@ type Context = Omit<PolicyStatusOptions, 'objects' | 'compiled' | 'nodes' | 'dae
 
 /** Writes the policies' status whenever something that it shows has changed, and after it, where that is asked for, their ClusterReports. */
 export function startPolicyStatus(context: Context): Controller {
-  const { namespace, nodes, daemonSets, synced, policies, reports, signal } = context;
+  const { namespace, nodes, nodeRecords, daemonSets, synced, policies, reports, signal } = context;
   let evaluation: Evaluation | undefined;
   const auditing = context.writeReports ? startClusterReports({ ...context, evaluation: () => evaluation }) : undefined;
   const write = policyStatus({
@@ -81,7 +83,11 @@ export function startPolicyStatus(context: Context): Controller {
     },
     objects: policies.objects,
     compiled: () => policies.snapshot().compiled,
-    nodes: () => Array.from(nodes.entries(), ({ value }) => value),
+    nodes: () =>
+      Array.from(nodes.entries(), ({ name, uid, value }) => ({
+        ...value,
+        established: establishedIn(nodeRecords.recordOf(name), uid),
+      })),
     // Those beside taintkeeper itself are never sent to it.
     daemonSets: () =>
       Array.from(daemonSets.entries(), ({ value }) => value).filter((daemonSet) => daemonSet.namespace !== namespace),
@@ -89,7 +95,7 @@ export function startPolicyStatus(context: Context): Controller {
   const known = () => orAborted(Promise.all([synced, reports.ready()]), signal);
   const reconciler = startController(context, 'policy-status', () => known().then(write), { pauseMs: PAUSE_MS });
   // What changes of the policies themselves changes what is registered for them, and that is reported.
-  for (const source of [nodes.news, daemonSets.changes, reports.changes, policies.statusChanges]) {
+  for (const source of [nodes.news, nodeRecords.changes, daemonSets.changes, reports.changes, policies.statusChanges]) {
     source.subscribe(() => reconciler.trigger(), signal);
   }
   return { stop: async () => void (await Promise.all([reconciler.stop(), auditing?.stop()])) };
@@ -221,9 +227,9 @@ type Compiled = PolicySet[keyof PolicySet][number];
 /** The nodes that each policy selects. */
 async function nodesByPolicy(
   policies: readonly CompiledTaintPolicy[],
-  nodes: readonly NodeView[],
-): Promise<ReadonlyMap<CompiledTaintPolicy, readonly NodeView[]>> {
-  const selected = new Map(policies.map((policy): [CompiledTaintPolicy, NodeView[]] => [policy, []]));
+  nodes: readonly EstablishedView[],
+): Promise<ReadonlyMap<CompiledTaintPolicy, readonly EstablishedView[]>> {
+  const selected = new Map(policies.map((policy): [CompiledTaintPolicy, EstablishedView[]] => [policy, []]));
   for (const [index, node] of nodes.entries()) {
     if (index % SLICE === 0) await setImmediate();
     for (const policy of selectingPolicies(policies, node.labels)) selected.get(policy)?.push(node);

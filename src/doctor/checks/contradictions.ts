@@ -1,4 +1,5 @@
 import { type Meeting, meetingOf, whyFirst } from '../../judge/contradictions.ts';
+import { NONE_ESTABLISHED } from '../../judge/memory.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
@@ -91,7 +92,7 @@ function placeOf({ nodes, within, isCertain }: Meeting, one: Side, other: Side):
 /** Taints that one policy wants, on nodes whose present one another policy protects. */
 function checkHeld(policies: readonly CompiledTaintPolicy[], nodes: readonly DoctorNode[]): Finding[] {
   const held = nodes.flatMap((node) =>
-    nodeDrift(node, policies)
+    nodeDrift(node, policies, { isRecorded: NONE_ESTABLISHED })
       .losses.filter(({ hindrance }) => hindrance === 'held')
       .flatMap(({ policy, taint }) => {
         const carried = carriedBy(node, taint);

@@ -1,5 +1,6 @@
 import type { PolicyObject } from '../../cluster/policies.ts';
 import { wildcardNotes } from '../../judge/findings.ts';
+import { NONE_ESTABLISHED } from '../../judge/memory.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
 import { ALLOW_REMOVAL_ANNOTATION, parseAllowedRemovals } from '../../judge/removal.ts';
 import { formatTaint, identity, valuesOf } from '../../kubernetes/taint.ts';
@@ -132,7 +133,9 @@ function removedTaints(policies: readonly Policy[], nodes: readonly DoctorNode[]
   const { taintPolicies } = compilePolicies(marked.length === 0 ? [] : policies);
   const without = marked.flatMap((node) => {
     const carried = valuesOf(node.taints);
-    const gone = nodeDrift(node, taintPolicies).removed.filter(({ taint }) => !carried.has(identity(taint)));
+    const gone = nodeDrift(node, taintPolicies, { isRecorded: NONE_ESTABLISHED }).removed.filter(
+      ({ taint }) => !carried.has(identity(taint)),
+    );
     const texts = [...new Set(gone.map(({ taint }) => formatTaint(taint)))];
     return texts.length === 0
       ? []

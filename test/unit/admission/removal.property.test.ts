@@ -3,11 +3,11 @@ import { expect, it } from 'vitest';
 import { admit } from '../../../src/admission/admit.ts';
 import type { Violation } from '../../../src/judge/decision.ts';
 import { readsRecords } from '../../../src/judge/memory.ts';
-import { nodeDrift } from '../../../src/judge/node-drift.ts';
 import { isRequiredTaint, parseRemoved, requiredTaints, satisfies } from '../../../src/judge/removal.ts';
 import type { StringMap } from '../../../src/kubernetes/label-selector.ts';
 import { formatTaint, identity, parseTaint, type Taint, valuesOf } from '../../../src/kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../../../src/policy/policy-set.ts';
+import { driftAmong } from '../judge/node-drifts.ts';
 import { nodeCreation, nodeUpdate, toNodeCase, viewOf } from './node-cases.ts';
 
 const RUNS = { numRuns: 1_000 };
@@ -56,7 +56,7 @@ it('a required taint that somebody exempt removes is recorded, and the leader do
             : record.join(', '),
       );
 
-      const drift = nodeDrift(node, compiled.taintPolicies);
+      const drift = driftAmong(node, compiled.taintPolicies);
       const missing = drift.losses.filter(({ policy }) => policy.exemptsAnybody).map(({ taint }) => formatTaint(taint));
       const declared = compiled.taintPolicies.filter(({ exemptsAnybody }) => !exemptsAnybody);
       for (const subject of gone) {

@@ -2,11 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parsePolicies, readPolicyFiles } from '../../../src/files/policy-files.ts';
-import { nodeDrift } from '../../../src/judge/node-drift.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts';
 import { failurePolicyOf } from '../../../src/policy/taint-policy.ts';
-import { lossesOf, nodeOf } from '../judge/node-drifts.ts';
+import { driftAmong, lossesOf, nodeOf } from '../judge/node-drifts.ts';
 import { ROOT } from './pages.ts';
 
 async function policiesOf(name: string): Promise<Policy[]> {
@@ -20,11 +19,11 @@ async function example(name: string): Promise<PolicySet> {
 it('a node that runs gets the evicting taint, and without mayEvict is only reported', async () => {
   const { taintPolicies } = await example('evicting');
   const node = nodeOf([], { labels: { quarantine: 'true' } });
-  expect(nodeDrift(node, taintPolicies).desired?.taints).toEqual([{ key: 'quarantine', effect: 'NoExecute' }]);
+  expect(driftAmong(node, taintPolicies).desired?.taints).toEqual([{ key: 'quarantine', effect: 'NoExecute' }]);
 
   const text = readFileSync(join(ROOT, 'examples/evicting/policy.yaml'), 'utf8').replace(', mayEvict: true', '');
   const without = compilePolicies(parsePolicies([{ name: 'policy.yaml', text }])).taintPolicies;
-  const drift = nodeDrift(node, without);
+  const drift = driftAmong(node, without);
   expect(drift.desired?.taints ?? node.taints).toEqual([]);
   expect(lossesOf(drift)).toEqual(['quarantine quarantine:NoExecute (eviction)']);
 });
@@ -33,8 +32,8 @@ it.each(['talos-workers', 'spot'])('%s: nodes that run get the taint from the le
   const { taintPolicies } = await example(name);
   const node = nodeOf([], { labels: { pool: 'batch', 'eks.amazonaws.com/capacityType': 'SPOT' } });
   const [policy] = taintPolicies as [CompiledTaintPolicy];
-  expect(lossesOf(nodeDrift(node, [policy]))).toHaveLength(1);
-  expect(nodeDrift(node, [policy]).desired?.taints).toHaveLength(1);
+  expect(lossesOf(driftAmong(node, [policy]))).toHaveLength(1);
+  expect(driftAmong(node, [policy]).desired?.taints).toHaveLength(1);
 });
 
 it('storage: while taintkeeper cannot be asked, the update passes', async () => {

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { MAX_REMEMBERED } from '../../../src/judge/memory.ts';
-import { nodeDrift } from '../../../src/judge/node-drift.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { policySet } from '../policy/policies.ts';
-import { driftOf, lossesOf, nodeOf, type Policies, rule } from './node-drifts.ts';
+import { driftAmong, driftOf, lossesOf, nodeOf, type Policies, rule } from './node-drifts.ts';
 import { cpu, gpu, other } from './node-updates.ts';
 
 const GPU = 'dedicated=gpu:NoSchedule';
@@ -264,7 +263,7 @@ describe('the memory', () => {
 
 describe('an announcement that has stood for too long', () => {
   const over = (node: NodeView) =>
-    nodeDrift(node, policySet({ taint: restore }).taintPolicies, { isAllowRemovalExpired: true });
+    driftAmong(node, policySet({ taint: restore }).taintPolicies, { isAllowRemovalExpired: true });
 
   it('is taken away, readable or not', () => {
     const { desired, expired } = over(nodeOf([gpu], { remembered: GPU, allowRemoval: `${GPU}, rubbish` }));

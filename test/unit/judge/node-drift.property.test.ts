@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { evictingTaints } from '../../../src/evictions/eviction-pace.ts';
 import { parseRemembered } from '../../../src/judge/memory.ts';
 import { judgeNode } from '../../../src/judge/node.ts';
-import { type Loss, type NodeDrift, nodeDrift } from '../../../src/judge/node-drift.ts';
+import type { Loss, NodeDrift } from '../../../src/judge/node-drift.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import { isRequiredTaint, parseRemoved, requiredTaints, satisfies } from '../../../src/judge/removal.ts';
 import { formatTaint, identity, sameTaint, type Taint, valuesOf } from '../../../src/kubernetes/taint.ts';
@@ -12,6 +12,7 @@ import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import * as generate from '../admission/generators.ts';
 import { policySet } from '../policy/policies.ts';
 import { listedBy, withEstablished } from './established.ts';
+import { driftAmong } from './node-drifts.ts';
 
 const RUNS = { numRuns: 500 };
 
@@ -45,7 +46,8 @@ const circumstancesOf = (node: NodeView) => {
   return { isRecorded: (taint: Taint) => isListed(taint) || taint.value === 'x' };
 };
 
-const driftOf = (node: NodeView, { taintPolicies }: PolicySet) => nodeDrift(node, taintPolicies, circumstancesOf(node));
+const driftOf = (node: NodeView, { taintPolicies }: PolicySet) =>
+  driftAmong(node, taintPolicies, circumstancesOf(node));
 const repaired = (node: NodeView, policies: PolicySet): NodeView => ({ ...node, ...driftOf(node, policies).desired });
 const isRepaired = ({ hindrance }: Loss) => hindrance === undefined;
 
@@ -101,15 +103,15 @@ it('a repair puts back what is Present or remembered, and nothing else', () => {
 
 it('a node whose turn it is not gets all but what evicts pods, and that in its turn', () => {
   always((node, { taintPolicies }) => {
-    const before = nodeDrift(node, taintPolicies, { hasTurn: false });
+    const before = driftAmong(node, taintPolicies, { hasTurn: false });
     const now = { ...node, ...before.desired };
     expect(evictingTaints(node.taints, now.taints)).toEqual([]);
     const paced = before.losses.filter(({ hindrance }) => hindrance === 'paced');
     expect(paced.every(({ taint }) => taint.effect === 'NoExecute')).toBe(true);
-    const inTurn = nodeDrift(now, taintPolicies);
+    const inTurn = driftAmong(now, taintPolicies);
     expect(evictingTaints(now.taints, inTurn.desired?.taints ?? now.taints).length > 0).toBe(paced.length > 0);
     const texts = (taints: readonly Taint[]) => taints.map(formatTaint).toSorted();
-    const atOnce = nodeDrift(node, taintPolicies).desired;
+    const atOnce = driftAmong(node, taintPolicies).desired;
     expect(texts(inTurn.desired?.taints ?? now.taints)).toEqual(texts(atOnce?.taints ?? node.taints));
   });
 });
@@ -144,8 +146,8 @@ it('nothing is put back where all policies are in mode Audit, or where everythin
   always((node, policies) => {
     const audit = policies.taintPolicies.map((policy) => ({ ...policy, mode: 'Audit' as const }));
     for (const drift of [
-      nodeDrift(node, audit),
-      nodeDrift(node, policies.taintPolicies, { isContested: () => true }),
+      driftAmong(node, audit),
+      driftAmong(node, policies.taintPolicies, { isContested: () => true }),
     ]) {
       expect(drift.losses.filter(isRepaired)).toEqual([]);
       expect(drift.desired?.taints ?? node.taints).toBe(node.taints);

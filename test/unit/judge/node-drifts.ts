@@ -1,10 +1,12 @@
 import type { Forgetting } from '../../../src/judge/memory.ts';
-import { type NodeDrift, nodeDrift } from '../../../src/judge/node-drift.ts';
+import { type Circumstances, type NodeDrift, nodeDrift } from '../../../src/judge/node-drift.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../../../src/policy/policy-set.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import { policySet } from '../policy/policies.ts';
+import { listedBy } from './established.ts';
 
 export type Policies = Readonly<Record<string, TaintPolicySpec>>;
 
@@ -31,10 +33,17 @@ export const driftOf = (
   contested?: (taint: Taint) => boolean,
   forgetting?: Forgetting,
 ): NodeDrift =>
-  nodeDrift(node, policySet({ taint: policies }).taintPolicies, {
+  driftAmong(node, policySet({ taint: policies }).taintPolicies, {
     ...(contested ? { isContested: contested } : {}),
     ...(forgetting ? { forgetting } : {}),
   });
+
+/** The drift of a node of which the record lists what its annotation does. */
+export const driftAmong = (
+  node: NodeView,
+  policies: readonly CompiledTaintPolicy[],
+  more: Partial<Circumstances> = {},
+): NodeDrift => nodeDrift(node, policies, { isRecorded: listedBy(node.remembered), ...more });
 
 /** One line a loss: `POLICY TAINT`, and the hindrance in brackets. */
 export const lossesOf = ({ losses }: NodeDrift): string[] =>

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { judgeNode } from '../../../src/judge/node.ts';
-import { nodeDrift } from '../../../src/judge/node-drift.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import { MAX_REMOVED } from '../../../src/judge/removal.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
@@ -8,7 +7,7 @@ import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
 import { withEstablished } from './established.ts';
-import { lossesOf, nodeOf } from './node-drifts.ts';
+import { driftAmong, lossesOf, nodeOf } from './node-drifts.ts';
 import { cpu, DEVELOPER, gpu, KUBELET, other } from './node-updates.ts';
 
 const GPU = 'dedicated=gpu:NoSchedule';
@@ -34,7 +33,7 @@ function updated(policies: PolicySet, oldNode: NodeView, change: Partial<NodeVie
   return decision.verdict === 'patch' ? { ...node, ...decision.desired } : node;
 }
 
-const driftOf = (policies: PolicySet, node: NodeView) => nodeDrift(node, policies.taintPolicies);
+const driftOf = (policies: PolicySet, node: NodeView) => driftAmong(node, policies.taintPolicies);
 const without = (policies: PolicySet, requester?: Requester) =>
   updated(policies, nodeOf([gpu, other]), { taints: [other] }, requester);
 

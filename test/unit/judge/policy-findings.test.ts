@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
 import { daemonSetFindings, nodeFindings, podFindings } from '../../../src/judge/findings.ts';
+import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
+import { withEstablished } from './established.ts';
 
 const POLICIES = parsePolicies([
   {
@@ -42,7 +44,8 @@ const node = (name: string, pool: string, ...keys: string[]) => ({
   labels: { pool },
   taints: keys.map((key) => ({ key, value: 'gpu', effect: 'NoSchedule' })),
   allowRemoval: undefined,
-  remembered: undefined,
+  remembered: undefined as string | undefined,
+  established: (_: Taint) => false,
 });
 const daemonSet = (namespace: string, name: string, keys: string[] = [], annotations = {}) => ({
   namespace,
@@ -64,19 +67,22 @@ it('of nodes: those that lack a required taint', () => {
   expect(nodeFindings(gpu, nodes, [])).toEqual({ matched: 3, violators: ['bare', 'strange'] });
 });
 
-it('of nodes: those that lost a protected taint which they are remembered to have carried, unless it was released', () => {
+it('of nodes: those that lost a protected taint which their record lists, unless it was released', () => {
   const remembered = (name: string, ...keys: string[]) => ({
     ...node(name, 'gpu', 'dedicated', ...keys),
     remembered: 'other=gpu:NoSchedule, third:NoSchedule',
   });
   const nodes = [
-    remembered('good', 'other'),
-    remembered('lost'),
-    { ...remembered('changed', 'other'), remembered: 'other=x:NoSchedule' },
-    { ...remembered('released'), allowRemoval: 'other:NoSchedule' },
-    { ...remembered('left'), labels: { pool: 'cpu' } },
+    ...[
+      remembered('good', 'other'),
+      remembered('lost'),
+      { ...remembered('changed', 'other'), remembered: 'other=x:NoSchedule' },
+      { ...remembered('released'), allowRemoval: 'other:NoSchedule' },
+      { ...remembered('left'), labels: { pool: 'cpu' } },
+    ].map(withEstablished),
+    remembered('forged'),
   ];
-  expect(nodeFindings(gpu, nodes, [])).toEqual({ matched: 4, violators: ['changed', 'lost'] });
+  expect(nodeFindings(gpu, nodes, [])).toEqual({ matched: 5, violators: ['changed', 'lost'] });
 });
 
 it('of nodes: with --audit, those that lost a recorded taint, as without it', () => {
@@ -86,7 +92,7 @@ it('of nodes: with --audit, those that lost a recorded taint, as without it', ()
     remembered: 'other=gpu:NoSchedule',
     allowRemoval,
   });
-  const nodes = [recorded('lost'), recorded('announced', 'other:NoSchedule')];
+  const nodes = [recorded('lost'), recorded('announced', 'other:NoSchedule')].map(withEstablished);
   expect(audited && nodeFindings(audited, nodes, [])).toEqual({ matched: 2, violators: ['lost'] });
 });
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Phase } from '../../../src/judge/decision.ts';
 import { judgeNode } from '../../../src/judge/node.ts';
-import { nodeDrift } from '../../../src/judge/node-drift.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
 import { withEstablished } from './established.ts';
+import { driftAmong } from './node-drifts.ts';
 
 const KUBELET: Requester = { username: 'system:node:n1', groups: ['system:nodes'] };
 const AGENT: Requester = { username: 'system:serviceaccount:agents:agent', groups: [] };
@@ -57,7 +57,7 @@ describe('a startup taint', () => {
   });
 
   it('is never set on a node that is registered', () => {
-    const { losses, desired } = nodeDrift(nodeWith([]), policies('Restore').taintPolicies);
+    const { losses, desired } = driftAmong(nodeWith([]), policies('Restore').taintPolicies);
     expect({ losses, desired }).toEqual({ losses: [], desired: undefined });
   });
 

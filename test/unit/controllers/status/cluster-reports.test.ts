@@ -3,13 +3,16 @@ import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/a
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { CLUSTER_REPORTS, type Evaluation, reportWriter } from '../../../../src/controllers/status/cluster-reports.ts';
 import { nodeFindings } from '../../../../src/judge/findings.ts';
-import type { NodeView } from '../../../../src/judge/node-view.ts';
+import type { EstablishedView } from '../../../../src/judge/node-view.ts';
 import type { ClusterReport } from '../../../../src/objects/cluster-report.ts';
 import { captureLog } from '../../captured-log.ts';
 import { policySet } from '../../policy/policies.ts';
 
 const TAINT = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
-const NODE: NodeView = { name: 'n1', labels: {}, taints: [], allowRemoval: undefined, remembered: undefined };
+const NODE: EstablishedView = {
+  ...{ name: 'n1', labels: {}, taints: [], allowRemoval: undefined, remembered: undefined },
+  established: () => false,
+};
 
 /** An API server with ClusterReports in it, and one run of the writer after the other. */
 function rig(names: readonly string[]) {
