@@ -4,7 +4,7 @@ import { type CertificateReport, type RegisteredBundle, reportCertificates } fro
 import { type CompleteFiles, introduceCa, isRotating, reissue, unusable } from '../certs/rotation.ts';
 import { readSecret, type SecretRef, writeSecret } from '../cluster/certificate-secret.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { isNotFound } from '../cluster/client/api-error.ts';
+import { findObject } from '../cluster/client/find-object.ts';
 import { serverName } from '../cluster/service-endpoint.ts';
 import {
   ADMISSION_REGISTRATION,
@@ -129,13 +129,8 @@ async function atSite(options: ClusterOptions, work: (site: Site) => Promise<voi
 async function registeredBundles(client: ApiClient): Promise<RegisteredBundle[]> {
   const found = await Promise.all(
     Object.values(CONFIGURATIONS).map(async ({ resource }) => {
-      try {
-        const path = `${ADMISSION_REGISTRATION}/${resource}/${CONFIGURATION_NAME}`;
-        return (await client.request<WebhookConfiguration>('GET', path)).webhooks ?? [];
-      } catch (error) {
-        if (isNotFound(error)) return [];
-        throw error;
-      }
+      const path = `${ADMISSION_REGISTRATION}/${resource}/${CONFIGURATION_NAME}`;
+      return (await findObject<WebhookConfiguration>(client, path))?.webhooks ?? [];
     }),
   );
   return found.flat().map(({ name, clientConfig }) => ({

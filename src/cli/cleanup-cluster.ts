@@ -3,8 +3,7 @@ import type { Operation } from 'fast-json-patch';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isFinal, isForbidden, isNotFound } from '../cluster/client/api-error.ts';
 import { patchGuarded } from '../cluster/guarded-patch.ts';
-import { NODE_RECORDS } from '../cluster/node-records.ts';
-import { POLICY_GROUP } from '../cluster/policies.ts';
+import { listRecords } from '../cluster/node-records.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import {
   type ClusterDaemonSet,
@@ -21,7 +20,6 @@ import { jsonPointer } from '../kubernetes/json-pointer.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { identity, type Taint } from '../kubernetes/taint.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
-import { viewRecord } from '../objects/node-record.ts';
 import { tokenBucket } from '../runtime/rate-limit.ts';
 
 /** A Node or a DaemonSet, and what is left on it. */
@@ -156,11 +154,8 @@ export function waitingOn(leftover: Leftover): readonly Taint[] {
 /** None where the CustomResourceDefinition is gone, or the records may not be read. @throws ApiError */
 async function readRecords(client: ApiClient): Promise<Map<string, NodeRecord>> {
   try {
-    const found = await listObjects(client, `${POLICY_GROUP}/${NODE_RECORDS}`, (object) => {
-      const { name } = (object as { metadata: { name: string } }).metadata;
-      return [name, viewRecord(object)] as const;
-    });
-    return new Map(found);
+    const found = await listRecords(client);
+    return new Map([...found].flatMap(([name, { record }]) => (record ? [[name, record]] : [])));
   } catch (error) {
     if (isNotFound(error) || isForbidden(error)) return new Map();
     throw error;

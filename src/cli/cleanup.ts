@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { type ApiClient, connect } from '../cluster/client/api-client.ts';
-import { isForbidden, isNotFound } from '../cluster/client/api-error.ts';
+import { isForbidden } from '../cluster/client/api-error.ts';
+import { findObject } from '../cluster/client/find-object.ts';
 import { isWrittenByLeader, listNative, type NativeObject, servedVersions } from '../cluster/native-policies.ts';
 import { ADMISSION_REGISTRATION, CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
 import { InputError } from '../files/text-files.ts';
@@ -123,7 +124,7 @@ async function refuseWhileInstalled(client: ApiClient, isTrial: boolean): Promis
 /** What is said of webhook configurations that are there. */
 async function registeredWebhooks(client: ApiClient): Promise<string | undefined> {
   for (const { kind, resource } of Object.values(CONFIGURATIONS)) {
-    if (!(await exists(client, `${ADMISSION_REGISTRATION}/${resource}/${CONFIGURATION_NAME}`))) continue;
+    if (!(await findObject(client, `${ADMISSION_REGISTRATION}/${resource}/${CONFIGURATION_NAME}`))) continue;
     return `${kind} ${CONFIGURATION_NAME} exists: taintkeeper is installed, and would write again what is removed`;
   }
   return undefined;
@@ -137,16 +138,6 @@ function nativesAtWork(written: readonly NativeObject[]): string | undefined {
 
 function named(natives: readonly NativeObject[]): string {
   return atMost(MAX_NAMED, [...new Set(natives.map(({ metadata }) => metadata.name))]).join(', ');
-}
-
-async function exists(client: ApiClient, path: string): Promise<boolean> {
-  try {
-    await client.request('GET', path);
-    return true;
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
-  }
 }
 
 /** What puts native policies in force that are named as ours; none for whoever may not read them. */

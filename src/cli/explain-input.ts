@@ -1,5 +1,6 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { ApiError, isForbidden, isNotFound } from '../cluster/client/api-error.ts';
+import { ApiError, isForbidden } from '../cluster/client/api-error.ts';
+import { findObject } from '../cluster/client/find-object.ts';
 import { formatSelector, listDaemonPods, podStateOf } from '../cluster/daemon-pods.ts';
 import { listDaemonPodsOn } from '../cluster/node-pods.ts';
 import { getRecord } from '../cluster/node-records.ts';
@@ -95,13 +96,8 @@ async function readRecord(
 }
 
 async function readDaemonSet(client: ApiClient, place: Place): Promise<KnownDaemonSet | undefined> {
-  try {
-    const object = await client.request<{ metadata: { uid: string } }>('GET', pathOf('daemonset', place));
-    return { uid: object.metadata.uid, value: projectDaemonSet(object) };
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  const object = await findObject<{ metadata: { uid: string } }>(client, pathOf('daemonset', place));
+  return object && { uid: object.metadata.uid, value: projectDaemonSet(object) };
 }
 
 const OF_DAEMONS = ['TolerationPolicy', 'RecoveryPolicy'] as const;
@@ -214,12 +210,9 @@ async function readEvents(
 
 /** @throws InputError where there is no such object, ApiError */
 async function readObject(client: ApiClient, path: string, what: string): Promise<unknown> {
-  try {
-    return await client.request('GET', path);
-  } catch (error) {
-    if (isNotFound(error)) throw new InputError([`${what}: not found`]);
-    throw error;
-  }
+  const found = await findObject(client, path);
+  if (found === undefined) throw new InputError([`${what}: not found`]);
+  return found;
 }
 
 const RESOURCES = { daemonset: '/apis/apps/v1/namespaces', pod: '/api/v1/namespaces' } as const;
@@ -234,13 +227,8 @@ function listNodes(client: ApiClient): Promise<SchedulingNode[]> {
 
 /** Undefined where it is gone: then no policy is for its pods. */
 async function readOwner(client: ApiClient, place: Place): Promise<DaemonSetView | undefined> {
-  try {
-    const object = await client.request('GET', pathOf('daemonset', place));
-    return viewDaemonSet(asDaemonSet(object, []), place.namespace, place.name);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  const object = await findObject(client, pathOf('daemonset', place));
+  return object === undefined ? undefined : viewDaemonSet(asDaemonSet(object, []), place.namespace, place.name);
 }
 
 /** Where pods are to be and are not, by the nodes on which it is to run. */

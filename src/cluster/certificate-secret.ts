@@ -2,7 +2,8 @@ import { FILES, type StoredFiles } from '../certs/certificate-files.ts';
 import type { CompleteFiles } from '../certs/rotation.ts';
 import { MANAGED_LABELS } from '../objects/object-meta.ts';
 import type { ApiClient } from './client/api-client.ts';
-import { isConflict, isNotFound, isOutdated } from './client/api-error.ts';
+import { isConflict, isOutdated } from './client/api-error.ts';
+import { findObject } from './client/find-object.ts';
 
 /** What a Secret holds of certificates, and the version to be replaced; without a version there is no Secret. */
 export interface SecretState {
@@ -46,12 +47,8 @@ export function viewSecret(secret: unknown): SecretState {
 
 /** @throws ApiError for an answer other than the Secret or 404 */
 export async function readSecret(client: ApiClient, ref: SecretRef): Promise<SecretState> {
-  try {
-    return viewSecret(await client.request('GET', `${secretsPath(ref)}/${ref.name}`));
-  } catch (error) {
-    if (isNotFound(error)) return NO_SECRET;
-    throw error;
-  }
+  const found = await findObject(client, `${secretsPath(ref)}/${ref.name}`);
+  return found === undefined ? NO_SECRET : viewSecret(found);
 }
 
 /**

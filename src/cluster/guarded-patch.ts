@@ -1,6 +1,7 @@
 import type { Operation } from 'fast-json-patch';
 import type { ApiClient } from './client/api-client.ts';
-import { ApiError, isNotFound } from './client/api-error.ts';
+import { ApiError } from './client/api-error.ts';
+import { findObject } from './client/find-object.ts';
 
 const MAX_ATTEMPTS = 5;
 
@@ -38,11 +39,8 @@ export async function patchGuarded<T>(client: ApiClient, options: GuardedPatch<T
       // 422: a test failed, because the object has changed.
       if (![409, 422].includes(error.status) || attempt === MAX_ATTEMPTS) throw error;
     }
-    try {
-      current = read(await client.request('GET', path));
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    const found = await findObject(client, path);
+    if (found === undefined) return undefined;
+    current = read(found);
   }
 }

@@ -3,7 +3,8 @@ import type { MutatingVersion } from '../native/native-policy.ts';
 import { capabilitiesOf, parseMinor } from '../native/translate.ts';
 import { MANAGED_LABELS } from '../objects/object-meta.ts';
 import type { ApiClient } from './client/api-client.ts';
-import { isForbidden, isNotFound } from './client/api-error.ts';
+import { isForbidden } from './client/api-error.ts';
+import { findObject } from './client/find-object.ts';
 import { listObjects } from './watch/list-pages.ts';
 
 const GROUP = '/apis/admissionregistration.k8s.io';
@@ -57,13 +58,8 @@ export async function servedVersions(client: ApiClient): Promise<NativeVersions>
 }
 
 async function resourcesOf(client: ApiClient, version: string): Promise<string[]> {
-  try {
-    const { resources = [] } = await client.request<{ resources?: { name: string }[] }>('GET', `${GROUP}/${version}`);
-    return resources.map(({ name }) => name);
-  } catch (error) {
-    if (isNotFound(error)) return [];
-    throw error;
-  }
+  const found = await findObject<{ resources?: { name: string }[] }>(client, `${GROUP}/${version}`);
+  return found?.resources?.map(({ name }) => name) ?? [];
 }
 
 /**

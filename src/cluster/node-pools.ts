@@ -2,7 +2,7 @@ import type { NodePool } from '../coverage/node-pools.ts';
 import { viewKarpenterPool, viewMachinePool } from '../objects/node-pool-object.ts';
 import type { OptionalRight } from '../policy/backstop.ts';
 import type { ApiClient, Query } from './client/api-client.ts';
-import { isNotFound } from './client/api-error.ts';
+import { findObject } from './client/find-object.ts';
 import { howToPermit, OPTIONAL_RIGHTS } from './optional-rights.ts';
 
 /** An API whose objects are pools of nodes, in the version in which it is read. */
@@ -38,13 +38,8 @@ export async function servedPoolApis(client: ApiClient): Promise<PoolApi[]> {
 }
 
 async function servedVersions(client: ApiClient, group: string): Promise<string[]> {
-  try {
-    const { versions = [] } = await client.request<{ versions?: { version: string }[] }>('GET', `/apis/${group}`);
-    return versions.map(({ version }) => version);
-  } catch (error) {
-    if (isNotFound(error)) return [];
-    throw error;
-  }
+  const found = await findObject<{ versions?: { version: string }[] }>(client, `/apis/${group}`);
+  return found?.versions?.map(({ version }) => version) ?? [];
 }
 
 /** Lists page by page what `project` makes of the objects, as {@link listObjects} does. */

@@ -6,6 +6,7 @@ import { POLICY_API_VERSION } from '../policy/policy.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { isConflict, isNotFound, isOutdated } from './client/api-error.ts';
+import { findObject } from './client/find-object.ts';
 import { POLICY_GROUP } from './policies.ts';
 import { listObjects } from './watch/list-pages.ts';
 import { type WatchCache, watchResource } from './watch/watch-cache.ts';
@@ -91,12 +92,20 @@ function pathOf(name: string): string {
  * @throws ApiError
  */
 export async function getRecord(client: ApiClient, name: string): Promise<StoredRecord | undefined> {
-  try {
-    return asStored(await client.request('GET', pathOf(name)));
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  const found = await findObject(client, pathOf(name));
+  return found === undefined ? undefined : asStored(found);
+}
+
+/**
+ * All records as they are now, by the names of nodes: a quorum read.
+ * @throws ApiError
+ */
+export async function listRecords(client: ApiClient): Promise<Map<string, StoredRecord>> {
+  const found = await listObjects(client, PATH, (object): [string, StoredRecord] => [
+    metadataOf(object).name,
+    asStored(object),
+  ]);
+  return new Map(found);
 }
 
 export function nodeRecords(options: {
@@ -132,13 +141,7 @@ export function nodeRecords(options: {
     },
     recordOf: (name) => cache?.get(name)?.value,
     versionOf: (name) => cache?.get(name)?.resourceVersion,
-    async list(client) {
-      const found = await listObjects(client, PATH, (object): [string, StoredRecord] => [
-        metadataOf(object).name,
-        asStored(object),
-      ]);
-      return new Map(found);
-    },
+    list: listRecords,
     get: getRecord,
     async write(client, name, record, before) {
       const written = (answer: unknown): StoredRecord => ({ ...asStored(answer), record });

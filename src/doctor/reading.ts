@@ -1,5 +1,6 @@
 import type { ApiClient, Query } from '../cluster/client/api-client.ts';
-import { ApiError, isForbidden, isNotFound } from '../cluster/client/api-error.ts';
+import { ApiError, isForbidden } from '../cluster/client/api-error.ts';
+import { findObject } from '../cluster/client/find-object.ts';
 import { listPages } from '../cluster/watch/list-pages.ts';
 
 /** Something that was looked at, or why it could not be. */
@@ -54,13 +55,8 @@ const PAGE_SIZE = 500;
  * An object of the cluster; undefined when there is none.
  * @throws ApiError, Error
  */
-export async function look<T>(client: ApiClient, path: string): Promise<T | undefined> {
-  try {
-    return await client.request<T>('GET', path, { timeoutMs: READ_TIMEOUT_MS });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+export function look<T>(client: ApiClient, path: string): Promise<T | undefined> {
+  return findObject(client, path, { timeoutMs: READ_TIMEOUT_MS });
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isNotFound } from '../cluster/client/api-error.ts';
+import { findObject } from '../cluster/client/find-object.ts';
 import { listReplicas } from '../cluster/replica-pods.ts';
 import type { ServiceRef } from '../cluster/service-endpoint.ts';
 import type { ReplicaPod } from '../coverage/placement.ts';
@@ -43,13 +44,9 @@ async function readDaemonSet(
   { namespace, name }: ReadyDaemonSet,
   signal: AbortSignal,
 ): Promise<DaemonSetView | undefined> {
-  try {
-    const object = await client.request('GET', `/apis/apps/v1/namespaces/${namespace}/daemonsets/${name}`, { signal });
-    return viewDaemonSet(asDaemonSet(object, []), namespace, name);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  const path = `/apis/apps/v1/namespaces/${namespace}/daemonsets/${name}`;
+  const object = await findObject(client, path, { signal });
+  return object === undefined ? undefined : viewDaemonSet(asDaemonSet(object, []), namespace, name);
 }
 
 /** Outside of a cluster there is no Service. */

@@ -1,6 +1,6 @@
 import { namespaceOf, type ObjectReference } from '../../kubernetes/event.ts';
 import type { ApiClient, RequestOptions } from '../client/api-client.ts';
-import { isNotFound } from '../client/api-error.ts';
+import { findObject } from '../client/find-object.ts';
 
 /** Where the API server has the objects that our Events are about. */
 const COLLECTIONS: Readonly<Record<string, (namespace: string) => string>> = {
@@ -39,14 +39,10 @@ export function existingObjects(client: ApiClient): ExistingObjects {
   const answers = new Map<string, { readonly at: number; readonly found: ExistingObject | undefined }>();
 
   async function read(path: string, options: RequestOptions): Promise<ExistingObject | undefined> {
-    try {
-      const text = await client.request<string>('GET', path, { ...options, accept: METADATA_ONLY });
-      const { metadata } = JSON.parse(text) as { metadata: { uid: string; creationTimestamp: string } };
-      return { uid: metadata.uid, createdAt: Date.parse(metadata.creationTimestamp) };
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    const text = await findObject<string>(client, path, { ...options, accept: METADATA_ONLY });
+    if (text === undefined) return undefined;
+    const { metadata } = JSON.parse(text) as { metadata: { uid: string; creationTimestamp: string } };
+    return { uid: metadata.uid, createdAt: Date.parse(metadata.creationTimestamp) };
   }
 
   return {

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { pause } from '../../runtime/pause.ts';
 import { followFault } from '../../runtime/standing-fault.ts';
 import { type ApiClient, messageOf } from '../client/api-client.ts';
-import { isNotFound } from '../client/api-error.ts';
+import { findObject } from '../client/find-object.ts';
 import { beginTerm, type Leadership, LeadershipLostError, type Term } from './leadership.ts';
 import { candidatePause, type LeaderTimings, leaderTimings } from './lease.ts';
 import { type Acquired, leaseContender, leaseFault } from './lease-contender.ts';
@@ -11,13 +11,8 @@ import { type Acquired, leaseContender, leaseFault } from './lease-contender.ts'
 /** Whether some process holds the Lease, or held it when it ended without giving it up. */
 export async function isLed(client: ApiClient, namespace: string, lease: string): Promise<boolean> {
   const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${lease}`;
-  try {
-    const { spec } = await client.request<{ spec?: { holderIdentity?: string } }>('GET', path);
-    return Boolean(spec?.holderIdentity);
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
-  }
+  const found = await findObject<{ spec?: { holderIdentity?: string } }>(client, path);
+  return Boolean(found?.spec?.holderIdentity);
 }
 
 export interface LeaderElectionOptions {

@@ -1,6 +1,6 @@
 import { microTime } from '../../kubernetes/text.ts';
 import type { ApiClient, RequestOptions } from '../client/api-client.ts';
-import { isNotFound } from '../client/api-error.ts';
+import { findObject } from '../client/find-object.ts';
 
 export interface LeaderTimings {
   /** How long others wait, after they have seen the Lease change for the last time, until they take it. Whole seconds. */
@@ -75,14 +75,7 @@ export function leaseStore(client: ApiClient, namespace: string, name: string): 
   const path = `${collection}/${encodeURIComponent(name)}`;
   const head = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace, name } };
   return {
-    async read(bounds) {
-      try {
-        return await client.request<Lease>('GET', path, bounds);
-      } catch (error) {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      }
-    },
+    read: (bounds) => findObject<Lease>(client, path, bounds),
     create: (spec, bounds) => client.request<Lease>('POST', collection, { ...bounds, body: { ...head, spec } }),
     update: (before, spec, bounds) => client.request<Lease>('PUT', path, { ...bounds, body: { ...before, spec } }),
   };

@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { ApiError, isFinal, isNotFound, isOutdated } from '../../cluster/client/api-error.ts';
+import { ApiError, isFinal, isOutdated } from '../../cluster/client/api-error.ts';
+import { findObject } from '../../cluster/client/find-object.ts';
 import type { Entry } from '../../cluster/watch/watch-cache.ts';
 import { listSubjects, type Violation } from '../../judge/decision.ts';
 import type { ObjectReference, RecordedEvent } from '../../kubernetes/event.ts';
@@ -124,13 +125,8 @@ export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
 
   /** Undefined when it is gone. */
   async function read(daemonSet: RunningDaemonSet): Promise<DaemonSetObject['metadata'] | undefined> {
-    try {
-      const { metadata } = await client.request<DaemonSetObject>('GET', pathOf(daemonSet));
-      return metadata.uid === daemonSet.entry.uid ? metadata : undefined;
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    const found = await findObject<DaemonSetObject>(client, pathOf(daemonSet));
+    return found?.metadata.uid === daemonSet.entry.uid ? found.metadata : undefined;
   }
 }
 

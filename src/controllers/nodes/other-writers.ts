@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { isNotFound } from '../../cluster/client/api-error.ts';
+import { findObject } from '../../cluster/client/find-object.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import type { ManagedFields } from '../../objects/managed-fields.ts';
 import type { StalledReason } from '../../policy/status-conditions.ts';
@@ -28,17 +28,12 @@ export async function otherWriterOf(
   path: readonly string[],
   options?: Parameters<typeof fieldOwner>[2],
 ): Promise<string | undefined> {
-  try {
-    const { metadata } = await client.request<NodeObject>('GET', `/api/v1/nodes/${name}`);
-    const owner = fieldOwner(metadata.managedFields ?? [], path, options);
-    if (!owner) return undefined;
-    // Events without times are equal, and counted as one.
-    const { time: _, ...who } = owner;
-    return `${describeOwner(who)}${who.subresource ? ` through nodes/${who.subresource}` : ''}`;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  const node = await findObject<NodeObject>(client, `/api/v1/nodes/${name}`);
+  const owner = node && fieldOwner(node.metadata.managedFields ?? [], path, options);
+  if (!owner) return undefined;
+  // Events without times are equal, and counted as one.
+  const { time: _, ...who } = owner;
+  return `${describeOwner(who)}${who.subresource ? ` through nodes/${who.subresource}` : ''}`;
 }
 
 /** What concerns TaintPolicies, by name. */

@@ -77,7 +77,7 @@ it('who takes it away is asked once, and told for every policy that misses it', 
   expect(contests.rivalOf(n1, gpu)).toBe('field manager "nodectl" (Update)');
   expect(onChange).toHaveBeenCalledTimes(1);
   for (const loss of [a, b, b]) await contests.open(n1, loss);
-  expect(request.mock.calls).toEqual([['GET', '/api/v1/nodes/n1']]);
+  expect(request.mock.calls).toEqual([['GET', '/api/v1/nodes/n1', {}]]);
   expect(onChange).toHaveBeenCalledTimes(2);
 
   const message =
