@@ -62,7 +62,11 @@ function waitingFaults(
 
 /** The startup taints of one policy whose removal the other one restricts by their exact key, on nodes that both select. */
 function conflictsBetween(policy: CompiledTaintPolicy, other: CompiledTaintPolicy): StartupFault[] {
-  if (other.mode === 'Audit' || meetingOf(policy, other, []) === undefined) return [];
+  if (other.mode === 'Audit') return [];
+  const own = protectedBy(other, policy);
+  const theirs = protectedBy(policy, other);
+  // Whether two selectors can meet takes longest to find out, and few pairs of policies have anything to conflict about.
+  if (own.length + theirs.length === 0 || meetingOf(policy, other, []) === undefined) return [];
   const conflict = (one: Protected, of: CompiledTaintPolicy, by: CompiledTaintPolicy): StartupFault => {
     const what = `the removal of startup taint ${formatTaint(one.taint)}`;
     const warning =
@@ -72,10 +76,7 @@ function conflictsBetween(policy: CompiledTaintPolicy, other: CompiledTaintPolic
     const message = `${one.by} of TaintPolicy ${by.name} restricts ${what} (${one.field} of TaintPolicy ${of.name}): leave the key out there`;
     return { reason: 'StartupTaintProtected', message, warning };
   };
-  return [
-    ...protectedBy(other, policy).map((one) => conflict(one, policy, other)),
-    ...protectedBy(policy, other).map((one) => conflict(one, other, policy)),
-  ];
+  return [...own.map((one) => conflict(one, policy, other)), ...theirs.map((one) => conflict(one, other, policy))];
 }
 
 /** A startup taint with its field, and the field of the policy that protects it. */
@@ -86,6 +87,8 @@ interface Protected {
 }
 
 function protectedBy(by: CompiledTaintPolicy, { atRegistration, required }: CompiledTaintPolicy): Protected[] {
+  // Startup taints are those that a node gets when it registers, and need not keep.
+  if (atRegistration.length === required.length) return [];
   const always = new Set(required.map(({ field }) => field));
   return atRegistration.flatMap(({ value: { taint }, field }) => {
     if (always.has(field)) return [];
