@@ -2,6 +2,7 @@ import type { ReplicaPod } from '../coverage/placement.ts';
 import { viewPodScheduling } from '../objects/workload-object.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { ApiError, isNotFound } from './client/api-error.ts';
+import { findObject } from './client/find-object.ts';
 import { formatSelector } from './daemon-pods.ts';
 import type { ServiceRef } from './service-endpoint.ts';
 import { listObjects } from './watch/list-pages.ts';
@@ -26,7 +27,8 @@ export function viewReplica(object: unknown): ReplicaPod {
 }
 
 /**
- * The pods of a Service; none where it has no selector, since somebody else writes its endpoints then.
+ * The pods of a Service. None where it has no selector, because another writer keeps its endpoints then; and none where it does not exist,
+ * as outside of a cluster.
  * @throws ApiError, Error
  */
 export async function listReplicas(
@@ -35,13 +37,11 @@ export async function listReplicas(
   signal?: AbortSignal,
 ): Promise<ReplicaPod[]> {
   const core = `/api/v1/namespaces/${service.namespace}`;
-  const { spec } = await client.request<{ spec?: { selector?: Record<string, string> } }>(
-    'GET',
-    `${core}/services/${service.name}`,
-    { signal },
-  );
-  if (!spec?.selector) return [];
-  const labelSelector = formatSelector({ matchLabels: spec.selector });
+  const path = `${core}/services/${service.name}`;
+  const found = await findObject<{ spec?: { selector?: Record<string, string> } }>(client, path, { signal });
+  const selector = found?.spec?.selector;
+  if (!selector) return [];
+  const labelSelector = formatSelector({ matchLabels: selector });
   return listObjects(client, `${core}/pods`, viewReplica, { labelSelector }, signal);
 }
 

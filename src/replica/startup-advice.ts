@@ -1,9 +1,7 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { isNotFound } from '../cluster/client/api-error.ts';
 import { findObject } from '../cluster/client/find-object.ts';
 import { listReplicas } from '../cluster/replica-pods.ts';
 import type { ServiceRef } from '../cluster/service-endpoint.ts';
-import type { ReplicaPod } from '../coverage/placement.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import { startupFaults } from '../judge/startup-faults.ts';
 import { daemonSetName } from '../judge/startup-progress.ts';
@@ -31,7 +29,7 @@ export async function startupAdvice(
   if (wanted.length > MOST_DAEMON_SETS) return undefined;
   const signal = AbortSignal.timeout(timeoutMs);
   const [replicas, ...found] = await Promise.all([
-    wanted.length === 0 ? [] : readReplicas(client, service, signal),
+    wanted.length === 0 ? [] : listReplicas(client, service, signal),
     ...wanted.map(async (one) => [daemonSetName(one), await readDaemonSet(client, one, signal)] as const),
   ]);
   const daemonSets = new Map(found);
@@ -47,14 +45,4 @@ async function readDaemonSet(
   const path = `/apis/apps/v1/namespaces/${namespace}/daemonsets/${name}`;
   const object = await findObject(client, path, { signal });
   return object === undefined ? undefined : viewDaemonSet(asDaemonSet(object, []), namespace, name);
-}
-
-/** Outside of a cluster there is no Service. */
-async function readReplicas(client: ApiClient, service: ServiceRef, signal: AbortSignal): Promise<ReplicaPod[]> {
-  try {
-    return await listReplicas(client, service, signal);
-  } catch (error) {
-    if (isNotFound(error)) return [];
-    throw error;
-  }
 }

@@ -298,13 +298,7 @@ export function startStartupProgress(
   async function readReplicas(): Promise<number | undefined> {
     if (compiled().every(({ untilReady }) => untilReady.length === 0)) return undefined;
     await synced;
-    try {
-      replicas = await listReplicas(client, service);
-    } catch (error) {
-      // Outside of a cluster there is no Service.
-      if (!isNotFound(error)) throw error;
-      replicas = [];
-    }
+    replicas = await listReplicas(client, service);
     changed();
     return REPLICAS_MS;
   }
@@ -335,8 +329,6 @@ export function startStartupProgress(
 interface CurrentNode {
   readonly uid: string;
   readonly resourceVersion: string;
-  /** `spec.taints` as the API server has it; undefined where it has none. */
-  readonly taints: readonly Taint[] | undefined;
   readonly list: readonly Taint[];
 }
 
@@ -350,7 +342,6 @@ function readCurrent(object: unknown): CurrentNode {
   return {
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
-    taints: spec?.taints,
     list: spec?.taints ?? [],
   };
 }
