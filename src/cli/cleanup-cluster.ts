@@ -32,7 +32,7 @@ interface LeftOnNode extends LeftBehind {
   readonly value: ClusterNode;
   /** `spec.taints` as the API server has it. */
   readonly list: readonly Taint[];
-  /** The startup taints that the node carries and that wait for DaemonSets: nobody else removes them. */
+  /** The startup taints that the node carries and that wait for DaemonSets: only taintkeeper removes them. */
   readonly startup: readonly Taint[];
 }
 
@@ -122,7 +122,7 @@ export interface CleaningOptions {
   readonly onProgress: (what: string) => void;
 }
 
-/** What became of one object. `skipped`: nobody has tried, because of what went wrong before. */
+/** What became of one object. `skipped`: not tried, because of an earlier failure. */
 export interface Cleaned {
   readonly leftover: Leftover;
   readonly result: 'removed' | 'failed' | 'skipped';
@@ -146,7 +146,7 @@ const LOOK_MS = 500;
 /** The field manager of what the command writes. */
 export const CLEANUP_MANAGER = 'taintkeeper-cleanup';
 
-/** The startup taints of a node that nobody else removes. */
+/** The startup taints of a node that only taintkeeper removes. */
 export function waitingOn(leftover: Leftover): readonly Taint[] {
   return leftover.resource === 'nodes' ? leftover.startup : [];
 }
@@ -244,7 +244,7 @@ async function rolledOut(
     let fault: Error | undefined;
     try {
       const { value } = readDaemonSet(await client.request('GET', pathOf(first)));
-      // Of pods on nodes that are not Ready nobody knows when they will be replaced.
+      // When pods on nodes that are not Ready will be replaced is not known.
       if (value.generation >= generation && isHealthy(value, countCovered(value, unready))) return;
     } catch (error) {
       if (isNotFound(error)) return;

@@ -5,7 +5,7 @@ import { isForbidden, isNotFound } from '../cluster/client/api-error.ts';
 import { POLICY_GROUP, POLICY_RESOURCES, viewPolicy } from '../cluster/policies.ts';
 import { listGrants } from '../cluster/tolerate-grants.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
-import { allRestrictedKeys, TOLERATE } from '../coverage/authorization.ts';
+import { allRestrictedKeys, serviceAccountUser, TOLERATE } from '../coverage/authorization.ts';
 import { broadGrants, explainGrant } from '../coverage/broad-grants.ts';
 import {
   authorizationsNeeded,
@@ -286,7 +286,7 @@ async function isAuthorized(client: ApiClient, { namespace, serviceAccount, key 
     apiVersion: 'authorization.k8s.io/v1',
     kind: 'SubjectAccessReview',
     spec: {
-      user: `system:serviceaccount:${namespace}:${serviceAccount}`,
+      user: serviceAccountUser(namespace, serviceAccount),
       groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`],
       resourceAttributes: { group, resource, verb, name: key },
     },

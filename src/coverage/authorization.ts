@@ -13,6 +13,11 @@ export const TOLERATE = { apiGroup: 'taintkeeper.dev', resource: 'taints', verb:
 /** Every pod has one; where its spec names none, this. */
 export const DEFAULT_SERVICE_ACCOUNT = 'default';
 
+/** The user as which a service account makes requests. */
+export function serviceAccountUser(namespace: string, name: string): string {
+  return `system:serviceaccount:${namespace}:${name}`;
+}
+
 /** Names that start like this belong to service accounts, to nodes, and to parts of the control plane. */
 export const SYSTEM_PREFIX = 'system:';
 

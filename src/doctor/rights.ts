@@ -5,6 +5,7 @@ import { NODE_RECORDS } from '../cluster/node-records.ts';
 import { OPTIONAL_RIGHT_NAMES, OPTIONAL_RIGHTS } from '../cluster/optional-rights.ts';
 import { POLICY_RESOURCES } from '../cluster/policies.ts';
 import { CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
+import { serviceAccountUser } from '../coverage/authorization.ts';
 import type { OptionalRight } from '../policy/backstop.ts';
 import type { Installation } from './installation.ts';
 
@@ -99,7 +100,7 @@ const AUTHORIZATION = '/apis/authorization.k8s.io/v1';
  */
 export async function reviewRights(client: ApiClient, installation: Installation): Promise<RightsReview> {
   const { namespace, account } = installation;
-  const user = `system:serviceaccount:${namespace}:${account}`;
+  const user = serviceAccountUser(namespace, account);
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'];
   const needed = neededRights(installation);
   const kind = await kindOfReview();

@@ -15,7 +15,7 @@ import { equalToleration, formatToleration, type Toleration, tolerates } from '.
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { compileDaemonSetSelection, type SelectableDaemonSet } from '../policy/daemon-set-selection.ts';
-import { modeOf, type Policy, type RecoveryPolicy, type TolerationPolicy } from '../policy/policy.ts';
+import { isForDaemonSets, modeOf, type Policy, type RecoveryPolicy, type TolerationPolicy } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import type { Say } from './sections.ts';
 
@@ -72,7 +72,7 @@ export function explainDaemonSet(
   policies: readonly Policy[],
   { audit = false }: { readonly audit?: boolean } = {},
 ): DaemonExplanation {
-  const declared = policies.filter((policy) => policy.kind === 'TolerationPolicy' || policy.kind === 'RecoveryPolicy');
+  const declared = policies.filter(isForDaemonSets);
   const { places, gaps } = placesFor(compileCoverage(daemonSet), nodes, true);
   const given = askingFor(daemonSet, compilePolicies(declared, { audit }))
     .filter(({ mode }) => mode === 'Mutate')
@@ -99,7 +99,7 @@ export function explainPod(
   policies: readonly Policy[],
   { audit = false }: { readonly audit?: boolean } = {},
 ): DaemonExplanation {
-  const declared = policies.filter((policy) => policy.kind === 'TolerationPolicy' || policy.kind === 'RecoveryPolicy');
+  const declared = policies.filter(isForDaemonSets);
   return {
     audit,
     optsOut: owner !== undefined && optsOut(owner),

@@ -1,6 +1,6 @@
 import type { podStateOf } from '../cluster/daemon-pods.ts';
 import { describeOwner, lastOtherWriter } from '../controllers/managed-objects.ts';
-import { askedKeys, DEFAULT_SERVICE_ACCOUNT, TOLERATE } from '../coverage/authorization.ts';
+import { askedKeys, DEFAULT_SERVICE_ACCOUNT, serviceAccountUser, TOLERATE } from '../coverage/authorization.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
 import { fixCommand, rolloutCommand } from '../coverage/fix.ts';
 import { managerOf } from '../coverage/remedies.ts';
@@ -153,20 +153,20 @@ function restrictionsOn(
   policies: readonly Policy[],
   audit: boolean,
 ): RestrictionOnPod[] {
+  if (isMirrorPod(object, [])) return [];
   const { pod } = viewTolerator('Pod', object, [], namespace);
   // The scheduler names the node later: whether the author of the pod had named one, nothing says now.
   const asked = askedKeys({ ...pod, nodeName: '' }, compilePolicies(policies, { audit }).tolerationRestrictions);
   const serviceAccount = `${namespace}/${pod.serviceAccount || DEFAULT_SERVICE_ACCOUNT}`;
-  return asked.flatMap(({ policy, mode, key, fields: [field = ''], tolerations }) =>
-    isMirrorPod(object, [])
-      ? []
-      : [{ policy, mode, field, key, tolerations: tolerations.map(formatToleration), serviceAccount }],
-  );
+  return asked.map(({ policy, mode, key, fields: [field = ''], tolerations }) => ({
+    ...{ policy, mode, field, key },
+    ...{ tolerations: tolerations.map(formatToleration), serviceAccount },
+  }));
 }
 
 function restrictionText({ key, tolerations, serviceAccount, ...by }: RestrictionOnPod): string {
-  const [namespace, name] = serviceAccount.split('/');
-  const account = shellWord(`system:serviceaccount:${namespace}:${name}`);
+  const [namespace = '', name = ''] = serviceAccount.split('/');
+  const account = shellWord(serviceAccountUser(namespace, name));
   const command = `kubectl auth can-i ${TOLERATE.verb} ${TOLERATE.resource}.${TOLERATE.apiGroup}/${shellWord(key)} --as ${account}`;
   return (
     `${tolerations.join(', ')}: TolerationRestriction ${namedBy([by])} admits a new pod with it only if service account ${serviceAccount}, or the user who creates ` +

@@ -32,7 +32,8 @@ export interface Establishment {
 }
 
 /**
- * A key with a wildcard protects a taint once a Ready node has carried it for {@link ESTABLISHED_AFTER_SECONDS}. What an earlier Node on the same machine is recorded to have carried need not wait.
+ * A key with a wildcard protects a taint once a Ready node has carried it for {@link ESTABLISHED_AFTER_SECONDS}. What an earlier Node on the
+ * same machine is recorded to have carried need not wait.
  *
  * @param record of the name of the Node
  * @param stayedMs for how long the Node has carried the taint, as far as it was seen; undefined for a taint that it does not carry

@@ -44,6 +44,11 @@ export type PolicyKind = Policy['kind'];
 /** The kinds that select objects, and count those that differ from the policy. */
 export type SelectingKind = Exclude<PolicyKind, 'TolerationRestriction'>;
 
+/** Whether the policy is for DaemonSets, which it selects by `spec.daemonSets`. */
+export function isForDaemonSets(policy: Policy): policy is TolerationPolicy | RecoveryPolicy {
+  return policy.kind === 'TolerationPolicy' || policy.kind === 'RecoveryPolicy';
+}
+
 /** The policy's mode, also where it leaves it out. */
 export function modeOf({ spec }: Policy): string {
   return spec.mode ?? RECOVERY_DEFAULTS.mode;

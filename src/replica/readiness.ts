@@ -113,8 +113,8 @@ export function clusterPoliciesCheck(policies: ClusterPolicies, audit: boolean):
 
 /**
  * Failed at start until the node records have been read, if a policy asks for them: keys with a wildcard protect only what they list, and a
- * node that registers meanwhile would get nothing back. A list that fails ends the wait, because other requests need the replica. A replica that has been ready stays ready: all of
- * them begin to read at the same moment when the first such policy is created.
+ * node that registers meanwhile would get nothing back. A list that fails ends the wait, because other requests need the replica. A
+ * replica that has been ready stays ready: all of them begin to read at the same moment when the first such policy is created.
  */
 export function nodeRecordsCheck(
   policies: Pick<ClusterPolicies, 'isSynced'>,

@@ -55,7 +55,7 @@ export interface AdmissionOptions {
   /** Who may call; undefined: everybody. */
   readonly clients?: KnownClients | undefined;
   readonly policies: () => PolicySet;
-  /** What nodes carried that were deleted; undefined: nobody keeps it. */
+  /** The NodeTaintRecords; undefined where there are none. */
   readonly records?: Records | undefined;
   readonly onJudged?: (judged: JudgedRequest) => void;
   /** What to warn of where a policy is written; undefined: nobody asks. */

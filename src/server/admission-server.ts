@@ -33,7 +33,7 @@ export interface AdmissionServerOptions {
   readonly clients?: KnownClients | undefined;
   /** The policies in force. Where it throws, the review is answered with an error, so that the webhook's failurePolicy decides. */
   readonly policies: () => PolicySet;
-  /** What nodes carried that were deleted; undefined: nobody keeps it. */
+  /** The NodeTaintRecords; undefined where there are none. */
   readonly records?: Records | undefined;
   readonly metrics: AdmissionMetrics;
   readonly log: Logger;

@@ -5,7 +5,7 @@ import { isPattern, matchesPattern } from '../../kubernetes/pattern.ts';
 import { formatRequirement, requirementsOf, satisfiable } from '../../kubernetes/selector-overlap.ts';
 import { atMost, count } from '../../kubernetes/text.ts';
 import { compileDaemonSetSelection, type DaemonSetSelection } from '../../policy/daemon-set-selection.ts';
-import type { Policy } from '../../policy/policy.ts';
+import { isForDaemonSets, type Policy } from '../../policy/policy.ts';
 import { type Finding, finding, unread } from '../check.ts';
 import type { DoctorNode } from '../cluster-facts.ts';
 import type { Facts } from '../facts.ts';
@@ -55,7 +55,7 @@ function checkDaemonSets(
   const policy = `${kind} ${name}`;
   const isBuiltin = builtin.some(
     (one) =>
-      (one.kind === 'TolerationPolicy' || one.kind === 'RecoveryPolicy') &&
+      isForDaemonSets(one) &&
       one.kind === kind &&
       one.name === name &&
       isDeepStrictEqual(one.spec.daemonSets, selection),
@@ -114,9 +114,7 @@ export function checkIgnoredDaemonSets(facts: Pick<Facts, 'policies' | 'daemonSe
   const skipped = unread(policies, daemonSets);
   if (skipped || !policies.ok || !daemonSets.ok) return skipped ? [skipped] : [];
   const selections = validPolicies(policies.value).flatMap((policy) =>
-    policy.kind === 'TolerationPolicy' || policy.kind === 'RecoveryPolicy'
-      ? [compileDaemonSetSelection(policy.spec.daemonSets)]
-      : [],
+    isForDaemonSets(policy) ? [compileDaemonSetSelection(policy.spec.daemonSets)] : [],
   );
   const ignored = daemonSets.value.filter(
     (daemonSet) => optsOut(daemonSet) && selections.some((selects) => selects(daemonSet)),

@@ -15,6 +15,15 @@ export const MAX_NODES = 100;
 const HARMLESS = /^[\w./=:-]+$/;
 
 /**
+ * @param {Pick<NodeColumn, 'mode' | 'trial'> | undefined} column
+ */
+function whyNotByMode(column) {
+  if (column?.trial === 'Restore') return 'only --audit keeps it from being restored';
+  const mode = column?.trial ?? column?.mode;
+  return mode === 'Deny' ? 'mode Deny restores only required taints' : `mode ${mode} restores nothing`;
+}
+
+/**
  * Why a taint is not put back.
  * @param {NodeNote['hindrance']} hindrance
  * @param {Pick<NodeColumn, 'mode' | 'trial'> | undefined} column of the policy that wants it
@@ -24,11 +33,7 @@ export function whyNot(hindrance, column) {
     case undefined:
       return 'about to be restored';
     case 'mode':
-      return column?.trial === 'Restore'
-        ? 'only --audit keeps it from being restored'
-        : (column?.trial ?? column?.mode) === 'Deny'
-          ? 'mode Deny restores only required taints'
-          : `mode ${column?.trial ?? column?.mode} restores nothing`;
+      return whyNotByMode(column);
     case 'eviction':
       return 'not restored, for it would evict pods: mayEvict in the policy allows that';
     case 'held':
