@@ -168,10 +168,13 @@ export async function createFakeNode(cp: ControlPlane, name: string, taints: Tai
 /** A node that is ready, on which nothing ever runs by itself. */
 export async function createSilentNode(cp: ControlPlane, name: string, taints: Taint[]): Promise<void> {
   await cp.request(admin, 'POST', '/api/v1/nodes', { body: { metadata: { name }, spec: { taints } } });
+  await setReady(cp, name);
+}
+
+/** What the kubelet of a node with room for pods would report. */
+export async function setReady(cp: ControlPlane, name: string, status: 'True' | 'False' = 'True'): Promise<void> {
   const now = new Date().toISOString();
-  const conditions = [
-    { type: 'Ready', status: 'True', reason: 'Test', lastHeartbeatTime: now, lastTransitionTime: now },
-  ];
+  const conditions = [{ type: 'Ready', status, reason: 'Test', lastHeartbeatTime: now, lastTransitionTime: now }];
   const room = { cpu: '32', memory: '256Gi', pods: '110' };
   const body = { status: { conditions, allocatable: room, capacity: room } };
   await cp.request(admin, 'PATCH', `${nodePath(name)}/status`, { body, contentType: MERGE_PATCH });

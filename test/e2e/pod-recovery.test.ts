@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RecoveryPolicySpec } from '../../src/policy/recovery-policy.ts';
-import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';
 import { taintkeeperAccount } from '../control-plane/replicas.ts';
@@ -14,6 +13,7 @@ import {
   podDeletionTimes,
   restarts,
 } from './daemon-pods.ts';
+import { setReady } from './daemon-sets.ts';
 import { type Installation, install, leaderOf } from './installation.ts';
 import { type PolicyObject, policyObject } from './policy-objects.ts';
 import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
@@ -55,7 +55,7 @@ describeWithControlPlane(
         await cp().request(admin, 'POST', NODES, { body: { metadata } });
       }
       await cp().request(admin, 'POST', NODES, { body: { metadata: { name: DEAD, labels: { pool: 'dead' } } } });
-      await setReady('False');
+      await setReady(cp(), DEAD, 'False');
       pods = await followDaemonPods(cp());
       installation = await install(cp(), ['patchDaemonSets', 'recoverPods']);
       await installation.start(['a', 'b']);
@@ -68,18 +68,6 @@ describeWithControlPlane(
       await pods?.stop();
       await installation?.stop();
     });
-
-    const setReady = (status: 'True' | 'False') =>
-      cp().request(admin, 'PATCH', `${NODES}/${DEAD}/status`, {
-        body: {
-          status: {
-            allocatable: { cpu: '32', memory: '256Gi', pods: '110' },
-            capacity: { cpu: '32', memory: '256Gi', pods: '110' },
-            conditions: [{ type: 'Ready', status, reason: 'Test', lastHeartbeatTime: new Date().toISOString() }],
-          },
-        },
-        contentType: MERGE_PATCH,
-      });
 
     async function createDaemonSets(...names: string[]): Promise<void> {
       for (const name of names) await createForPool(cp(), name, 'alive');
@@ -182,7 +170,7 @@ describeWithControlPlane(
       const failed = await pods.fail('held', DEAD);
       expect(deletions('held')).toBe(0);
       const began = performance.now();
-      await setReady('True');
+      await setReady(cp(), DEAD, 'True');
       await pods.waitFor('held', DEAD, 'Pending', failed);
       const tookMs = performance.now() - began;
       expect(deletions('held')).toBe(1);

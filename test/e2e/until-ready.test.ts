@@ -6,6 +6,7 @@ import { PROGRAM } from '../control-plane/program.ts';
 import { runTool } from '../control-plane/run-tool.ts';
 import { admin, node } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
+import { setReady } from './daemon-sets.ts';
 import { createTaintPolicy, patchNode, waitForEvent, waitForStatus, waitForTaints } from './drift.ts';
 import { type Installation, install } from './installation.ts';
 import { type Attempt, allTaintsOf, attempt, path, taintsOf } from './nodes.ts';
@@ -88,18 +89,6 @@ describeWithControlPlane(
       );
     }
 
-    const setReady = (name: string, status: 'True' | 'False' = 'True') =>
-      cp().request(admin, 'PATCH', `${path(name)}/status`, {
-        body: {
-          status: {
-            allocatable: { cpu: '32', memory: '256Gi', pods: '110' },
-            capacity: { cpu: '32', memory: '256Gi', pods: '110' },
-            conditions: [{ type: 'Ready', status, reason: 'Test', lastHeartbeatTime: new Date().toISOString() }],
-          },
-        },
-        contentType: MERGE_PATCH,
-      });
-
     async function podsOf(app: string): Promise<Pod[]> {
       const { body } = await cp().request<{ items: Pod[] }>(admin, 'GET', `${PODS}?labelSelector=app=${app}`);
       return body.items.filter(({ metadata }) => !metadata.deletionTimestamp);
@@ -166,7 +155,7 @@ describeWithControlPlane(
           template: { metadata: { labels: { app: 'workload' } }, spec: podSpec('ready') },
         },
       });
-      await setReady('n1');
+      await setReady(cp(), 'n1');
       const daemon = await waitForPod('network', 'n1');
       await waitForState('n1', 'Waiting');
       await setPodReady(daemon, 'False');
@@ -185,7 +174,7 @@ describeWithControlPlane(
 
       await cp().request(admin, 'DELETE', `${PODS}/${daemon.metadata.name}`);
       await waitForPod('network', 'n1', daemon.metadata.uid);
-      await setReady('n1', 'False');
+      await setReady(cp(), 'n1', 'False');
       await killAll();
       await installation.start(['c', 'd']);
       // The new leader has come to n1 once it has come to a node that registered after it.
@@ -205,9 +194,9 @@ describeWithControlPlane(
       await killAll();
       await register('late', 'ready');
       // As kubelets report it: the node lifecycle controller removes not-ready from a node without the condition Ready.
-      await setReady('late', 'False');
+      await setReady(cp(), 'late', 'False');
       await register('missed', 'ready');
-      await setReady('missed');
+      await setReady(cp(), 'missed');
       await waitUntil(async () => (await allTaintsOf(cp(), 'missed')).length === 0 || undefined, {
         timeoutMs: TIMEOUT_MS,
         otherwise: () => 'the node is not ready',
@@ -227,7 +216,7 @@ describeWithControlPlane(
 
       await waitForEvent(cp(), 'missed', 'StartupTaintMissed');
       await waitForState('missed', 'Missed');
-      await setReady('missed', 'False');
+      await setReady(cp(), 'missed', 'False');
       await waitForState('late', 'Removed');
       expect(await taintsOf(cp(), 'missed')).toEqual([]);
     });
