@@ -1,4 +1,5 @@
-import { groupViolations, listSubjects, type Outcome, type Violation } from '../judge/decision.ts';
+import { groupViolations, listSubjects, type Violation } from '../judge/decision.ts';
+import { isWarning, partsOf, type Result } from '../judge/outcomes.ts';
 import type { ObjectReference, RecordedEvent, ReviewedObject } from '../kubernetes/event.ts';
 import { printable } from '../kubernetes/text.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
@@ -15,45 +16,6 @@ interface Wording {
   /** Whether a user did it. Each request finds a state again, so a state must count as one Event. */
   readonly byUser: boolean;
 }
-
-/** The leader reports that a node came back. A request does not show it: a kubelet that starts tries to register a node that already exists. */
-const NODE_WORDINGS: Record<Exclude<Outcome, 'returned'>, Wording> & { readonly returned?: undefined } = {
-  denied: warning('TaintRemovalDenied', 'DenyRequest', 'refused the removal of'),
-  restored: normal('TaintRestored', 'RestoreTaint', 'restored'),
-  added: normal('TaintAdded', 'AddTaint', 'added'),
-  missing: { ...warning('TaintMissing', 'AllowRequest', 'reports missing'), byUser: false },
-  audited: warning('TaintRemoved', 'AllowRequest', 'in mode Audit, allowed the removal of'),
-  'would-deny': warning('TaintRemoved', 'AllowRequest', 'would refuse, without --audit, the removal of'),
-  'would-restore': warning('TaintRemoved', 'AllowRequest', 'would restore, without --audit, the removed'),
-  'would-add': { ...warning('TaintMissing', 'AllowRequest', 'would add, without --audit,'), byUser: false },
-  announced: normal('TaintRemovalAnnounced', 'AllowRequest', 'will allow, once, the removal of'),
-  'allowed-by-annotation': normal('TaintRemovalAllowed', 'AllowRequest', 'allowed, as announced, the removal of'),
-  exempt: normal('TaintRemoved', 'AllowRequest', 'allowed an exempt user to remove'),
-  unselected: warning('TaintUnprotected', 'AllowRequest', 'no longer selects the node and so no longer protects'),
-  'addition-denied': warning('TaintAdditionDenied', 'DenyRequest', 'refused the addition of'),
-  reverted: normal('TaintAdditionReverted', 'RevertTaint', 'took out'),
-  'addition-audited': warning('TaintAdded', 'AllowRequest', 'in mode Audit, allowed the addition of'),
-  'addition-exempt': normal('TaintAdded', 'AllowRequest', 'allowed an exempt user to add'),
-  'unselection-denied': warning('NodeUnselectionDenied', 'DenyRequest', 'refused that the node leaves the policy with'),
-  'unselection-audited': warning(
-    'TaintUnprotected',
-    'AllowRequest',
-    'in mode Audit, allowed that the node leaves it with',
-  ),
-};
-
-/** A node that registers without a taint has not lost it. */
-const NODE_CREATION_AUDITED: Wording = {
-  ...warning('TaintMissing', 'AllowRequest', 'in mode Audit, reports missing'),
-  byUser: false,
-};
-
-const DAEMON_SET_WORDINGS: Partial<Record<Outcome, Wording>> = {
-  added: normal('TolerationAdded', 'AddToleration', 'added'),
-  missing: { ...warning('TolerationMissing', 'AllowRequest', 'reports missing'), byUser: false },
-  audited: { ...warning('TolerationMissing', 'AllowRequest', 'in mode Audit, reports missing'), byUser: false },
-  'would-add': { ...warning('TolerationMissing', 'AllowRequest', 'would add, without --audit,'), byUser: false },
-};
 
 /**
  * The Events of a judged request: one on the object and one on the policy for each policy and outcome. Dry runs have none. Equal
@@ -85,8 +47,38 @@ export function eventsOf(request: AdmissionRequest, { kind, decision }: Judgemen
 }
 
 function wordingOf({ outcome }: Violation, kind: 'Node' | 'DaemonSet', operation: string): Wording | undefined {
-  if (kind === 'DaemonSet') return DAEMON_SET_WORDINGS[outcome];
-  return operation === 'CREATE' && outcome === 'audited' ? NODE_CREATION_AUDITED : NODE_WORDINGS[outcome];
+  const { change, result, audit, event } = partsOf(outcome);
+  if (event === undefined) return undefined;
+  const isAdded = result === 'Added' && audit === undefined;
+  // An object that is created without a taint or a toleration has not lost it.
+  const isAuditedAsMissing = outcome === 'audited' && (kind === 'DaemonSet' || operation === 'CREATE');
+  const isMissing = isAuditedAsMissing || (change === 'Missing' && !isAdded);
+  if (kind === 'DaemonSet' && !isMissing && !isAdded) return undefined;
+  const what = kind === 'Node' ? 'Taint' : 'Toleration';
+  return {
+    type: isWarning(outcome) ? 'Warning' : 'Normal',
+    reason: isMissing ? `${what}Missing` : isAdded ? `${what}Added` : event.reason,
+    action: audit ? 'AllowRequest' : actionOf(result, what),
+    said: isAuditedAsMissing ? 'in mode Audit, reports missing' : event.said,
+    byUser: !isMissing,
+  };
+}
+
+function actionOf(result: Result, what: 'Taint' | 'Toleration'): string {
+  switch (result) {
+    case 'Denied':
+      return 'DenyRequest';
+    case 'Restored':
+      return `Restore${what}`;
+    case 'Reverted':
+      return `Revert${what}`;
+    case 'Added':
+      return `Add${what}`;
+    case 'Audited':
+    case 'Allowed':
+    case 'Reported':
+      return 'AllowRequest';
+  }
 }
 
 /** What the request is about; undefined where nothing tells one object from all others. */
@@ -119,12 +111,4 @@ function metadataOf(object: unknown): Record<string, unknown> {
 
 function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
-}
-
-function warning(reason: string, action: string, said: string): Wording {
-  return { type: 'Warning', reason, action, said, byUser: true };
-}
-
-function normal(reason: string, action: string, said: string): Wording {
-  return { type: 'Normal', reason, action, said, byUser: true };
 }

@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import type { Admission } from '../admission/admit.ts';
 import type { Level } from '../explain/sections.ts';
 import { KUBECTL_YAML } from '../files/documents.ts';
-import type { Outcome } from '../judge/decision.ts';
+import { type Outcome, partsOf } from '../judge/outcomes.ts';
 import { pointerNames } from '../kubernetes/json-pointer.ts';
 import { printable } from '../kubernetes/text.ts';
 import { asAnnotations, asJunit, asSarif, type CiResult, type CiTest, placeIn } from './ci-output.ts';
@@ -93,32 +93,16 @@ function nameOf({ resource, namespace, name }: Pick<ReviewedObject, 'resource' |
 }
 
 /** What is on purpose is only noted. */
-const LEVELS: Readonly<Record<Outcome, CiResult['level']>> = {
-  denied: 'error',
-  restored: 'warning',
-  added: 'warning',
-  missing: 'warning',
-  audited: 'warning',
-  'would-deny': 'error',
-  'would-restore': 'warning',
-  'would-add': 'warning',
-  'addition-denied': 'error',
-  'addition-audited': 'warning',
-  'addition-exempt': 'note',
-  'unselection-denied': 'error',
-  'unselection-audited': 'warning',
-  reverted: 'warning',
-  returned: 'note',
-  announced: 'note',
-  'allowed-by-annotation': 'note',
-  exempt: 'note',
-  unselected: 'note',
-};
+function levelOf(outcome: Outcome): CiResult['level'] {
+  const { result, reason } = partsOf(outcome);
+  if (result === 'Denied') return 'error';
+  return result === 'Allowed' || reason === 'Deleted' ? 'note' : 'warning';
+}
 
 function results({ place, admission, ...object }: ReviewedObject): CiResult[] {
   return admission.violations.map(({ policyKind, policy, field, mode, outcome, subject }) => ({
     ...placeIn(place),
-    level: LEVELS[outcome],
+    level: levelOf(outcome),
     rule: `${policyKind} ${policy}`,
     subject: nameOf(object),
     text: outcome === 'denied' && admission.message !== undefined ? admission.message : `${outcome} ${subject}`,

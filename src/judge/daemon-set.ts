@@ -9,8 +9,9 @@ import {
   type Toleration,
 } from '../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy, PolicySet } from '../policy/policy-set.ts';
-import { allow, type Decision, type Outcome, type Phase, patch, type Violation } from './decision.ts';
+import { allow, type Decision, type Phase, patch, type Violation } from './decision.ts';
 import { cutShortBy, lackingAmong, type Need, needsOf, type WantedToleration } from './needed-tolerations.ts';
+import type { Outcome } from './outcomes.ts';
 
 /** The annotation by which a DaemonSet opts out; any value but `false` counts. */
 export const IGNORE_ANNOTATION = 'taintkeeper.dev/ignore';

@@ -4,6 +4,7 @@ import type { PolicyKind } from '../policy/policy.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import type { TolerationMode } from '../policy/toleration-policy.ts';
+import type { Outcome } from './outcomes.ts';
 
 /** The record that `field` of the policy is not satisfied by a node's taint, and what came of it. */
 export function taintViolation(policy: CompiledTaintPolicy, field: string, taint: Taint, outcome: Outcome): Violation {
@@ -14,11 +15,18 @@ export function taintViolation(policy: CompiledTaintPolicy, field: string, taint
 
 /** What an Audit policy reports, by the mode that only --audit keeps from being in force. */
 function trialOutcome({ trial, declared }: CompiledTaintPolicy, field: string, outcome: Outcome): Outcome {
-  const isDrop = outcome === 'audited';
-  if (!isDrop && outcome !== 'addition-audited' && outcome !== 'unselection-audited') return outcome;
-  const mode = isDrop ? trial(field) : declared;
-  if (mode === 'Audit') return outcome;
-  return mode === 'Restore' && outcome !== 'unselection-audited' ? 'would-restore' : 'would-deny';
+  switch (outcome) {
+    case 'audited':
+      if (trial(field) === 'Audit') return outcome;
+      return trial(field) === 'Restore' ? 'would-restore' : 'would-deny';
+    case 'addition-audited':
+      if (declared === 'Audit') return outcome;
+      return declared === 'Restore' ? 'addition-would-revert' : 'addition-would-deny';
+    case 'unselection-audited':
+      return declared === 'Audit' ? outcome : 'unselection-would-deny';
+    default:
+      return outcome;
+  }
 }
 
 /**
@@ -26,47 +34,6 @@ function trialOutcome({ trial, declared }: CompiledTaintPolicy, field: string, o
  * that could stop them let pass; validation what is left to report on the final object. So nothing is said or counted twice.
  */
 export type Phase = 'mutate' | 'validate';
-
-/** What became of a violation. */
-export type Outcome =
-  /** The request is refused. */
-  | 'denied'
-  /** A dropped taint was put back. */
-  | 'restored'
-  /** A required taint or a toleration was added. */
-  | 'added'
-  /** A taint was put on a node that registers, as the Node of that name carried it that was deleted. */
-  | 'returned'
-  /** A taint or a toleration that should be there is not, and this request is not the one to add it. */
-  | 'missing'
-  /** The policy's mode is Audit: reported, let through. */
-  | 'audited'
-  /** The same, where only --audit makes the policy's mode Audit: otherwise the request would be refused. */
-  | 'would-deny'
-  /** The same: otherwise the dropped taint would be put back, or the added one taken out. */
-  | 'would-restore'
-  /** The same: otherwise a required taint or a toleration would be added. */
-  | 'would-add'
-  /** The allow-removal annotation was set: the taint may be removed once. */
-  | 'announced'
-  /** The allow-removal annotation allowed the removal. */
-  | 'allowed-by-annotation'
-  /** Dropped by somebody whom the policy exempts. */
-  | 'exempt'
-  /** The node left the policy, by its labels, with the taint still on it: from now on nobody protects it. */
-  | 'unselected'
-  /** The request is refused: it adds a guarded taint, or changes its value. */
-  | 'addition-denied'
-  /** A guarded addition was taken out of the request, or its value changed back. */
-  | 'reverted'
-  /** The policy's mode is Audit: an addition was reported, and let through. */
-  | 'addition-audited'
-  /** Added by somebody whom the policy exempts. */
-  | 'addition-exempt'
-  /** The request is refused: the node would leave the policy, by its labels, with the taint still on it. */
-  | 'unselection-denied'
-  /** The same, in mode Audit: reported, let through. */
-  | 'unselection-audited';
 
 /** One policy that one request does not satisfy, and what came of it. */
 export interface Violation {

@@ -1,9 +1,10 @@
 import { formatTaint, identity, type Taint, withTaints } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import { allow, type Decision, type Outcome, patch } from './decision.ts';
+import { allow, type Decision, patch } from './decision.ts';
 import { holdOn, NONE_ESTABLISHED, protectionOn, remember } from './memory.ts';
 import { announcements, binds, type Change, departureChange, namesOf, report } from './node-update-reports.ts';
 import { type DesiredNode, isNode, type NativeRecord, type NodeUpdate, nativeViolation } from './node-view.ts';
+import type { Outcome } from './outcomes.ts';
 import {
   consumeAllowedRemovals,
   isRemovalAllowed,

@@ -4,8 +4,9 @@ import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import { type Outcome, taintViolation, type Violation } from './decision.ts';
+import { taintViolation, type Violation } from './decision.ts';
 import type { NodeUpdate } from './node-view.ts';
+import type { Outcome } from './outcomes.ts';
 import { ALLOW_REMOVAL_ANNOTATION, isRemovalAllowed, parseAllowedRemovals, unreadableEntries } from './removal.ts';
 import { type Departure, MAX_JUDGED, type Protection, type Ruling } from './rulings.ts';
 

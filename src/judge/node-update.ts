@@ -2,10 +2,11 @@ import { own } from '../kubernetes/label-selector.ts';
 import { droppedTaints, formatTaint, type Taint, withoutEqualEnds } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import { allow, type Decision, deny, type Outcome, taintViolation, type Violation } from './decision.ts';
+import { allow, type Decision, deny, taintViolation, type Violation } from './decision.ts';
 import { type Changes, mutateNode } from './node-mutation.ts';
 import { departureChange, namesOf, refusal, report, watches } from './node-update-reports.ts';
 import { type DesiredNode, isNode, NO_RECORD, type NodeUpdate, type NodeView, nativeRecord } from './node-view.ts';
+import type { Outcome } from './outcomes.ts';
 import {
   additionRulings,
   departures,

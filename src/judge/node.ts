@@ -1,9 +1,10 @@
 import { formatTaint, identity, sameTaint, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../policy/policy-set.ts';
-import { allow, type Decision, type Outcome, patch, taintViolation } from './decision.ts';
+import { allow, type Decision, patch, taintViolation } from './decision.ts';
 import { holdOn, readsRecords, remember } from './memory.ts';
 import { judgeNodeUpdate } from './node-update.ts';
 import type { DesiredNode, NodeCreation, NodeUpdate, NodeView, OwedTaint } from './node-view.ts';
+import type { Outcome } from './outcomes.ts';
 import { satisfies, taintsAtRegistration } from './removal.ts';
 import { MAX_JUDGED } from './rulings.ts';
 

@@ -1,30 +1,9 @@
 import type { Logger } from 'pino';
 import type { Judgement } from '../admission/admit.ts';
 import { type AdmissionRequest, shownUser } from '../admission/review.ts';
-import { listSubjects, type Outcome, type ViolationGroup } from '../judge/decision.ts';
+import { listSubjects, type ViolationGroup } from '../judge/decision.ts';
+import { isWarning } from '../judge/outcomes.ts';
 import { printable } from '../kubernetes/text.ts';
-
-const LEVELS: Record<Outcome, 'info' | 'warn'> = {
-  denied: 'warn',
-  audited: 'warn',
-  'would-deny': 'warn',
-  'would-restore': 'warn',
-  'would-add': 'warn',
-  missing: 'warn',
-  unselected: 'warn',
-  'addition-denied': 'warn',
-  'addition-audited': 'warn',
-  'unselection-denied': 'warn',
-  'unselection-audited': 'warn',
-  reverted: 'info',
-  'addition-exempt': 'info',
-  restored: 'info',
-  added: 'info',
-  returned: 'info',
-  announced: 'info',
-  'allowed-by-annotation': 'info',
-  exempt: 'info',
-};
 
 export interface FoundViolations {
   readonly request: AdmissionRequest;
@@ -50,7 +29,7 @@ export function logViolations(log: Logger, { request, kind, groups, origin }: Fo
     const [{ policyKind, policy, mode, outcome, by }] = violations;
     const listed = violations.slice(0, MAX_LISTED);
     const leftOut = violations.length - listed.length;
-    const level = request.dryRun ? 'debug' : LEVELS[outcome];
+    const level = request.dryRun ? 'debug' : isWarning(outcome) ? 'warn' : 'info';
     log[level](
       {
         uid,

@@ -119,18 +119,20 @@ function mentions(text, name) {
   return new RegExp(`(?<![\\w./=:-])${escaped}(?![\\w/=-]|[.:]\\w)`).test(text);
 }
 
-const TRIALS = /** @type {const} */ (['would-deny', 'would-restore', 'would-add']);
+/** The strongest first. */
+const TRIALS = /** @type {const} */ (['would-deny', 'would-restore', 'would-revert', 'would-add']);
 
 /**
  * What only --audit keeps taintkeeper from doing: the strongest, in a decision of several.
  * @param {Pick<PageDecision, 'violations'>} decision
  */
 export function trialOf({ violations }) {
-  return TRIALS.find((trial) => violations.some(({ outcome }) => outcome === trial));
+  const outcomes = violations.map(({ outcome }) => outcome);
+  return TRIALS.flatMap((trial) => outcomes.find((outcome) => outcome.endsWith(trial)) ?? [])[0];
 }
 
 /** @param {string} outcome @returns {string} as it is read */
-export const outcomeWords = (outcome) => outcome.replace('-', ' ');
+export const outcomeWords = (outcome) => outcome.replaceAll('-', ' ');
 
 /**
  * What a list is filtered by; what is empty, or absent, filters nothing.

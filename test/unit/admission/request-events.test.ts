@@ -19,9 +19,14 @@ const daemonSet = (metadata: object = { name: 'cni', uid: 'uid-2' }) => ({
   spec: { template: { spec: {} } },
 });
 const DROP = nodeRequest({ object: node([]), oldObject: node([GPU]) });
+const ADD = nodeRequest({ object: node([GPU]), oldObject: node([]) });
 
 const protect = (mode: 'Deny' | 'Restore' | 'Audit', more: object = {}) =>
   policySet({ taint: { p: { mode, taints: [{ key: 'dedicated', restrict: ['Removal'] }], ...more } } });
+/** With --audit. */
+const audited = (mode: 'Deny' | 'Restore', restrict: ('Addition' | 'Unselection')[], more: object = {}) =>
+  policySet({ taint: { p: { mode, taints: [{ key: 'dedicated', restrict }], ...more } } }, { audit: true });
+const guard = (mode: 'Deny' | 'Restore') => audited(mode, ['Addition']);
 const present = (mode: 'Restore' | 'Audit') =>
   policySet({ taint: { p: { mode, taints: [{ ...GPU, effect: 'NoSchedule', ensure: 'Always' }] } } });
 const tolerations = (mode: 'Mutate' | 'Audit') =>
@@ -117,6 +122,33 @@ it.each<{
     type: 'Warning',
     reason: 'TaintUnprotected',
     said: 'no longer selects the node and so no longer protects taint dedicated=gpu:NoSchedule (user dev)',
+  },
+  {
+    outcome: 'addition-would-deny',
+    request: ADD,
+    policies: guard('Deny'),
+    phase: 'validate',
+    type: 'Warning',
+    reason: 'TaintAdded',
+    said: 'would refuse, without --audit, the addition of taint dedicated=gpu:NoSchedule (user dev)',
+  },
+  {
+    outcome: 'addition-would-revert',
+    request: ADD,
+    policies: guard('Restore'),
+    phase: 'validate',
+    type: 'Warning',
+    reason: 'TaintAdded',
+    said: 'would take out, without --audit, the added taint dedicated=gpu:NoSchedule (user dev)',
+  },
+  {
+    outcome: 'unselection-would-deny',
+    request: nodeRequest({ object: node([GPU]), oldObject: node([GPU], { labels: { pool: 'a' } }) }),
+    policies: audited('Deny', ['Unselection'], { nodeSelector: { matchLabels: { pool: 'a' } } }),
+    phase: 'validate',
+    type: 'Warning',
+    reason: 'TaintUnprotected',
+    said: 'would refuse, without --audit, that the node leaves the policy with taint dedicated=gpu:NoSchedule (user dev)',
   },
 ])('$outcome is shown on the node and on the policy', ({ request, policies, phase, type, reason, said }) => {
   expect(found(request, policies, phase)).toEqual([

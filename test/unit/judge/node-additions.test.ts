@@ -130,12 +130,12 @@ describe('a guarded taint that an update adds', () => {
 });
 
 it.each([
-  ['Deny', ONE_WAY, `p would-deny ${GPU}`, `TaintPolicy p would refuse guarded taint ${GPU} (--audit)`],
-  ['Restore', ONE_WAY, `p would-restore ${GPU}`, `TaintPolicy p would take out guarded taint ${GPU} (--audit)`],
+  ['Deny', ONE_WAY, `p addition-would-deny ${GPU}`, `TaintPolicy p would refuse guarded taint ${GPU} (--audit)`],
+  ['Restore', ONE_WAY, `p addition-would-revert ${GPU}`, `TaintPolicy p would take out guarded taint ${GPU} (--audit)`],
   [
     'Restore',
     { ...ONE_WAY, key: '*' },
-    `p would-restore ${GPU}`,
+    `p addition-would-revert ${GPU}`,
     `TaintPolicy p would take out guarded taint ${GPU} (--audit)`,
   ],
   ['Audit', ONE_WAY, `p addition-audited ${GPU}`, `TaintPolicy p, Audit: guarded taint ${GPU} was added`],

@@ -29,7 +29,7 @@ describe('restrict: Unselection', () => {
       taints: [{ key: 'dedicated', restrict: ['Removal', 'Unselection'] }],
     };
     const trial = policySet({ taint: { p: spec } }, { audit: true });
-    expect(admitted(trial, leaving)).toMatchObject({ verdict: 'allow', outcomes: [`p would-deny ${GPU}`] });
+    expect(admitted(trial, leaving)).toMatchObject({ verdict: 'allow', outcomes: [`p unselection-would-deny ${GPU}`] });
     const announced = { ...leaving, oldAllowRemoval: GPU, newRelease: GPU };
     expect(admitted(trial, announced).outcomes).toEqual([`p unselected ${GPU}`]);
   });

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
-import type { Outcome, Violation } from '../../../../src/judge/decision.ts';
-import { saying, trialOf } from '../../../../src/page/static/words.js';
+import type { Violation } from '../../../../src/judge/decision.ts';
+import type { Outcome } from '../../../../src/judge/outcomes.ts';
+import { outcomeWords, saying, trialOf } from '../../../../src/page/static/words.js';
 
 const violation = (outcome: Outcome, subject = 'a:NoSchedule'): Violation => ({
   ...{ policyKind: 'TaintPolicy', policy: 'pool', field: 'spec.taints[0]', mode: 'Restore' },
@@ -73,5 +74,10 @@ it.each<{
 
 it('tells what only --audit keeps from being done, the strongest first', () => {
   expect(trialOf({ violations: [violation('would-add'), violation('would-deny')] })).toBe('would-deny');
+  expect(trialOf({ violations: [violation('addition-would-revert')] })).toBe('addition-would-revert');
   expect(trialOf({ violations: [violation('audited')] })).toBeUndefined();
+});
+
+it('reads as words', () => {
+  expect(outcomeWords('allowed-by-annotation')).toBe('allowed by annotation');
 });
