@@ -11,6 +11,7 @@ import {
   REMEMBERED,
   waitForAnnotation,
   waitForEvent,
+  waitForRecords,
   waitForStatus,
   waitForTaints,
   writesOf,
@@ -140,6 +141,7 @@ describeWithControlPlane('drift that is only reported', {}, (cp) => {
   it('kubectl annotate node NAME taintkeeper.dev/remembered- accepts the present state', async () => {
     await createNodes(cp(), ['deny-3'], 'Deny', [GPU, OWN]);
     await waitForAnnotation(cp(), 'deny-3', REMEMBERED, `${GPU_TEXT}, ${OWN_TEXT}`);
+    await waitForRecords(cp(), ['deny-3'], OWN.key);
     await installation.replica('b').stop();
     installation.replicas.delete('b');
     expect((await patchNode(cp(), admin, 'deny-3', { spec: { taints: [GPU] } })).error).toBe('');
@@ -154,6 +156,7 @@ describeWithControlPlane('drift that is only reported', {}, (cp) => {
   it('with --audit, a recorded taint that is removed is reported as without it', async () => {
     await createNodes(cp(), ['deny-4'], 'Deny', [GPU, OWN]);
     await waitForAnnotation(cp(), 'deny-4', REMEMBERED, `${GPU_TEXT}, ${OWN_TEXT}`);
+    await waitForRecords(cp(), ['deny-4'], OWN.key);
     await installation.replica('c').stop();
     installation.replicas.delete('c');
     await installation.start(['d'], { args: ['--audit'] });
