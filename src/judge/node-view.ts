@@ -22,8 +22,8 @@ export interface NodeView {
   /** The annotation {@link REMOVED_ANNOTATION}, if there is one. */
   readonly removed?: string | undefined;
   /**
-   * How many bytes the values of those two annotations may have together, by what the API server allows all annotations. Absent
-   * where that is not known. Whoever may write the node can fill it, and no taint must depend on that.
+   * How many bytes the values of those two annotations may have together, by what the API server allows all annotations; more than they
+   * need counts as what they need. Absent where that is not known. Whoever may write the node can fill it, and no taint must depend on that.
    */
   readonly room?: number;
   /** The annotation {@link RESTORED_ANNOTATION}, if there is one. */

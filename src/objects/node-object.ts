@@ -14,6 +14,8 @@ import { Bounded, listPatch, Nullish, ObjectMeta, reader } from './object-meta.t
 
 /** TotalAnnotationSizeLimitB (k8s.io/apimachinery/pkg/api/validation/objectmeta.go). */
 const ANNOTATIONS_MAX_BYTES = 256 * 1024;
+/** Both of taintkeeper's lists of taints take less: 64 of the longest taints each. */
+const ROOM_NEEDED = 64 * 1024;
 
 /** The part of a Node that is read here; a null list or map counts as an empty one, as in Go. */
 const NodeSchema = Type.Object({
@@ -94,12 +96,16 @@ export function startupTaintsOf(node: NodeObject): StartupTaints | undefined {
   return Number.isNaN(since) ? undefined : { taints, since };
 }
 
-/** {@link NodeView.room}: what other annotations leave. The bytes of all names and values count. */
+/**
+ * {@link NodeView.room}: what other annotations leave, as far as it is needed. Otherwise each annotation that changes its length, as agents
+ * write them with every heartbeat, would be a change of the node. The bytes of all names and values count.
+ */
 export function roomOn({ metadata }: NodeObject): number {
   const used = Object.entries(metadata.annotations ?? {})
     .filter(([name]) => name !== REMEMBERED_ANNOTATION && name !== REMOVED_ANNOTATION)
     .reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value ?? ''), 0);
-  return ANNOTATIONS_MAX_BYTES - used - REMEMBERED_ANNOTATION.length - REMOVED_ANNOTATION.length;
+  const left = ANNOTATIONS_MAX_BYTES - used - REMEMBERED_ANNOTATION.length - REMOVED_ANNOTATION.length;
+  return Math.min(left, ROOM_NEEDED);
 }
 
 /** The JSON patch (RFC 6902) that makes the Node look as desired. */

@@ -80,10 +80,11 @@ describe('an excerpt', () => {
 
   it('keeps the annotations that are read, and the length of the others', () => {
     const own = { 'taintkeeper.dev/remembered': 'a:NoSchedule, b:NoSchedule', 'taintkeeper.dev/ignore': 'true' };
-    const annotations = { '<': 'é\n"\\', ...own, '': 'x', more: null, '€': '😀' };
+    const long = 'x'.repeat(200_000);
+    const annotations = { '<': 'é\n"\\', ...own, '': long, more: null, '€': '😀' };
     const { request } = excerpt(nodeUpdateReview([], [], { object: { metadata: { annotations } } }));
 
-    expect(request.object.metadata.annotations).toEqual({ '': '<é\n"\\xmore€😀', ...own });
+    expect(request.object.metadata.annotations).toEqual({ '': `<é\n"\\${long}more€😀`, ...own });
     expect(roomOn(request.object)).toBe(roomOn({ metadata: { annotations } }));
   });
 

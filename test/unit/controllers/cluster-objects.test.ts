@@ -30,10 +30,7 @@ describe('of a Node', () => {
       taints: spec.taints,
       allowRemoval: 'a:NoSchedule',
       remembered: 'b:NoSchedule',
-      room:
-        262_144 -
-        ['taintkeeper.dev/allow-removal', 'a:NoSchedule', 'taintkeeper.dev/remembered', 'other', 'x'].join('').length -
-        'taintkeeper.dev/removed'.length,
+      room: 65_536,
       ready: true,
       machine: { systemUUID: 'U', providerID: '' },
     });
@@ -71,6 +68,8 @@ describe('of a Node', () => {
     expect(seen({ metadata, spec, status: status('True') })).toEqual([true]);
     expect(seen({ metadata, spec, status: beats })).toEqual([false]);
     expect(seen({ metadata, spec: {}, status: beats })).toEqual([true]);
+    const longer = { ...metadata.annotations, other: 'as an agent writes with each heartbeat' };
+    expect(seen({ metadata: { ...metadata, annotations: longer }, spec: {}, status: beats })).toEqual([false]);
     expect(seen({ metadata: { ...metadata, annotations: {} }, spec: {}, status: beats })).toEqual([true]);
     objects.retain(new Set());
     expect(news).toEqual([true]);
