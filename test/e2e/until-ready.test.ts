@@ -8,7 +8,8 @@ import { admin, node } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { setReady } from './daemon-sets.ts';
 import { createTaintPolicy, patchNode, waitForEvent, waitForStatus, waitForTaints } from './drift.ts';
-import { type Installation, install } from './installation.ts';
+import { type Installation, install, leaderOf } from './installation.ts';
+import { watchNodeVersions } from './node-versions.ts';
 import { type Attempt, allTaintsOf, attempt, path, taintsOf } from './nodes.ts';
 import { policyObject } from './policy-objects.ts';
 import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
@@ -142,6 +143,17 @@ describeWithControlPlane(
       installation.replicas.clear();
     }
 
+    let restarts = 0;
+    const statesOf = async (name: string) => (await recordedOn(name)).map(({ state }) => state);
+
+    /** And starts another replica in its place. */
+    async function killLeader(): Promise<void> {
+      const name = await leaderOf(cp());
+      await installation.replica(name).kill();
+      installation.replicas.delete(name);
+      await installation.start([`k${++restarts}`]);
+    }
+
     const stalledOf = ({ conditions = [] }: PolicyStatus) => conditions.find(({ type }) => type === 'Stalled');
 
     it('keeps pods off until the pod of the DaemonSet is Ready, and is never set again', async () => {
@@ -220,6 +232,54 @@ describeWithControlPlane(
       await waitForState('late', 'Removed');
       expect(await taintsOf(cp(), 'missed')).toEqual([]);
     });
+
+    it.each([
+      { step: 'before the record', isThere: async () => true },
+      { step: 'with the record', isThere: async (name: string) => (await statesOf(name)).includes('Waiting') },
+      {
+        step: 'with the removal recorded',
+        afterReady: true,
+        isThere: async (name: string) => (await statesOf(name)).some((state) => state !== 'Waiting'),
+      },
+      {
+        step: 'after the removal',
+        afterReady: true,
+        isThere: async (name: string) => !(await taintsOf(cp(), name)).includes(TEXT),
+      },
+    ])(
+      'goes once, and not too early, where the leader is killed $step',
+      async ({ step, isThere, afterReady = false }) => {
+        const name = `killed-${step.replaceAll(' ', '-')}`;
+        const nodes = await watchNodeVersions(cp());
+        try {
+          await register(name, 'ready', `TaintPolicy ready added taint ${TEXT}`);
+          await setReady(cp(), name);
+          const daemon = await waitForPod('network', name);
+          if (afterReady) await setPodReady(daemon);
+          await waitUntil(async () => (await isThere(name)) || undefined, {
+            timeoutMs: TIMEOUT_MS,
+            otherwise: () => `${name} did not come ${step}`,
+          });
+          await killLeader();
+          if (!afterReady) {
+            await waitForState(name, 'Waiting');
+            expect(await taintsOf(cp(), name)).toEqual([TEXT]);
+            await setPodReady(daemon);
+          }
+          await waitForState(name, 'Removed');
+          expect(await taintsOf(cp(), name)).toEqual([]);
+          await setReady(cp(), name, 'False');
+          // The leader has come to this node once it has come to one that registered after it.
+          await register(`${name}-2`, 'ready');
+          await waitForState(`${name}-2`, 'Waiting');
+          await nodes.caughtUp();
+          const had = nodes.of(name).map(({ taints }) => taints.includes(TEXT));
+          expect(had.filter((has, index) => has !== had[index - 1])).toEqual([true, false]);
+        } finally {
+          await nodes.stop();
+        }
+      },
+    );
 
     it('that another policy restricts is a conflict, which kubectl apply and both policies report', async () => {
       const protecting = policyObject('TaintPolicy', 'protecting', {
