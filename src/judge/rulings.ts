@@ -15,15 +15,15 @@ import {
 } from './removal.ts';
 
 /**
- * So many taints that one update removes, or adds, are compared with the rules of all policies, and so many that a node carries out of a policy. No
- * real node has as many, and whoever sends thousands of them must not keep the replica from its work, nor get anything past the policies:
- * what lies beyond counts as protected.
+ * The most taints of one update that are compared with the rules of all policies: of those that it removes, of those that it adds, and of
+ * those with which a node leaves a policy. No real node has as many. A request with thousands must not block the replica, nor bypass the
+ * policies: taints beyond the limit count as protected.
  */
 export const MAX_JUDGED = 128;
 
 /**
- * So many taints of each list are compared to find those that an update removes or adds, without what the lists begin and end with alike.
- * To compare the tens of thousands that fit into a node takes longer than everything else.
+ * The most taints of each list, without equal ends, that are compared to find those that an update removes or adds. To compare the tens of
+ * thousands that fit into a node takes longer than everything else.
  */
 export const MAX_COMPARED = 8_192;
 

@@ -20,16 +20,16 @@ import {
   updateVariables,
 } from './node-variables.ts';
 
-/** The policies that have a say in what one of them additionRules, or lets go. */
+/** A policy, and those that decide with it which added taints are refused or taken out, and which dropped ones go. */
 export interface Guarding {
   readonly policy: CompiledTaintPolicy;
   /** All that there are, in whatever mode: what one of them requires is no intruder. */
   readonly among: readonly CompiledTaintPolicy[];
-  /** In mode Deny, guarding a taint of the policy's additionRules. */
+  /** In mode Deny, with an addition rule for a taint that one of the policy's addition rules means. */
   readonly denying: readonly CompiledTaintPolicy[];
-  /** Not in mode Audit, protecting a taint of the same key and effect as one of its guards; itself perhaps among them. */
+  /** Not in mode Audit, protecting a taint of the same key and effect as one of its addition rules; perhaps the policy itself. */
   readonly keeping: readonly CompiledTaintPolicy[];
-  /** In mode Restore, guarding a taint of the same key and effect as one of its rules; itself perhaps among them. */
+  /** In mode Restore, with an addition rule for the key and effect of one of its rules; perhaps the policy itself. */
   readonly reverting: readonly CompiledTaintPolicy[];
 }
 
