@@ -10,6 +10,11 @@ export interface WorkQueue {
    * or that after the last failure's pause.
    */
   add(key: string, inMs?: number): void;
+  /**
+   * The same, where what the work is made from has changed: the pause after failures begins again at its shortest. A pause that the
+   * error itself has asked for is kept.
+   */
+  restart(key: string, inMs?: number): void;
   /** How many keys are due or being worked on; those that wait for their time are not counted. */
   depth(): number;
   /** Ends for good, once the work in progress has. */
@@ -49,6 +54,8 @@ export function startWorkQueue({ log, ...options }: WorkQueueOptions): WorkQueue
 export interface Reconciler {
   /** Asks for a run, at once or in so many milliseconds. However often it is asked while one waits, there is one. */
   trigger(inMs?: number): void;
+  /** The same, where what a run is made from has changed; see {@link WorkQueue.restart}. */
+  restart(inMs?: number): void;
   /** Ends for good, once the run in progress has. */
   stop(): Promise<void>;
 }
@@ -78,7 +85,7 @@ export function startReconciler({ reconcile, log, pauseMs = 0, ...options }: Rec
   // By a timer, also at once: what asks in the same moment asks for the same run.
   const trigger = (inMs = 0) => queue.add('', inMs);
   trigger();
-  return { trigger, stop: queue.stop };
+  return { trigger, restart: (inMs = 0) => queue.restart('', inMs), stop: queue.stop };
 }
 
 const recovered = (name: string) => `${name}: it works again`;
@@ -95,9 +102,15 @@ interface Item {
   due: number;
   /** Looks keep their distance, however often somebody asks. */
   notBefore: number;
+  /** After a failure: the same for work that {@link WorkQueue.restart} asks for. */
+  notRestartedBefore: number;
   timer: NodeJS.Timeout | undefined;
   /** While it fails. */
   backOff: BackOff | undefined;
+}
+
+function newItem(): Item {
+  return { due: NEVER, notBefore: AT_ONCE, notRestartedBefore: AT_ONCE, timer: undefined, backOff: undefined };
 }
 
 interface StartOptions extends Omit<WorkQueueOptions, 'log'> {
@@ -126,6 +139,7 @@ function startQueue(options: StartOptions): WorkQueue {
 
   return {
     add,
+    restart,
     depth: () => new Set([...ready, ...running.keys()]).size,
     async stop() {
       signal?.removeEventListener('abort', end);
@@ -136,13 +150,24 @@ function startQueue(options: StartOptions): WorkQueue {
 
   function add(key: string, inMs?: number): void {
     if (stopped || ready.has(key)) return;
-    const item = items.get(key) ?? { due: NEVER, notBefore: AT_ONCE, timer: undefined, backOff: undefined };
+    const item = items.get(key) ?? newItem();
     items.set(key, item);
     const due = inMs === undefined ? AT_ONCE : performance.now() + inMs;
     if (due >= item.due) return;
     item.due = due;
     // Asked for while it is worked on: afterwards.
     if (!running.has(key)) arm(key, item);
+  }
+
+  function restart(key: string, inMs = 0): void {
+    const item = items.get(key);
+    item?.backOff?.reset();
+    // Never later than before: calls that follow each other closely would put the work off without end.
+    if (item?.backOff && !running.has(key) && !ready.has(key)) {
+      item.notBefore = Math.min(item.notBefore, Math.max(item.notRestartedBefore, performance.now() + inMs));
+      arm(key, item);
+    }
+    add(key, inMs);
   }
 
   function arm(key: string, item: Item): void {
@@ -194,7 +219,9 @@ function startQueue(options: StartOptions): WorkQueue {
       onFailure(key, (error as Error).message);
       onResult?.('error');
       // Also not before because it was asked for meanwhile.
-      item.notBefore = performance.now() + item.backOff.next(toldToWaitMs(error));
+      const toldMs = toldToWaitMs(error);
+      item.notBefore = performance.now() + item.backOff.next(toldMs);
+      item.notRestartedBefore = performance.now() + Math.max(FIRST_RETRY_MS, toldMs);
       add(key);
     }
   }

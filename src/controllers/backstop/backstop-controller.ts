@@ -75,8 +75,8 @@ export function startBackstop(context: LeaderContext): Controller {
     },
   });
   const reconciler = startController(context, 'backstop', reconcile, { onEnd: changed });
-  policies.changes.subscribe(() => reconciler.trigger(POLICIES_SETTLE_MS), signal);
-  rights.changes.subscribe(() => reconciler.trigger(), signal);
+  policies.changes.subscribe(() => reconciler.restart(POLICIES_SETTLE_MS), signal);
+  rights.changes.subscribe(() => reconciler.restart(), signal);
   return reconciler;
 }
 

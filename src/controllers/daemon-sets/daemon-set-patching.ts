@@ -60,8 +60,8 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
   let installation: { readonly uid: string | undefined } | undefined;
   /** By uid, who put it back. */
   const culprits = new Map<string, string>();
-  /** By uid, why the API server refused the last patch, and when to try again. */
-  const refusals = new Map<string, { readonly message: string; readonly until: number }>();
+  /** By uid, why the API server refused the last patch, what that was to add, and when to try the same again. */
+  const refusals = new Map<string, { readonly message: string; readonly added: string; readonly until: number }>();
   /** The last patch until the cache has it. */
   let written: { readonly daemonSet: RunningDaemonSet; readonly resourceVersion: string } | undefined;
   /** A patch of which nobody knows whether it arrived. */
@@ -74,9 +74,8 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
     troubles: () => troubles,
     patched: ({ kind, name }) => (kind === 'TolerationPolicy' ? survey.patchedBy(name) : undefined),
   });
-  for (const source of [nodes.news, daemonSets.changes, policies.changes, rights.changes]) {
-    source.subscribe(() => reconciler.trigger(), signal);
-  }
+  for (const source of [nodes.news, daemonSets.changes]) source.subscribe(() => reconciler.trigger(), signal);
+  for (const source of [policies.changes, rights.changes]) source.subscribe(() => reconciler.restart(), signal);
   return reconciler;
 
   async function reconcile(): Promise<number | undefined> {
@@ -90,8 +89,9 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
     began ??= now;
     const found = survey.look(now, installation.uid);
     await findCulprits(found.filter(({ putBack }) => putBack));
-    const waiting = new Set(found.filter(({ lacks }) => lacks.length > 0).map(({ entry }) => entry.uid));
-    for (const uid of refusals.keys()) if (!waiting.has(uid)) refusals.delete(uid);
+    const lacking = new Map(found.map((daemonSet) => [daemonSet.entry.uid, lackingIn(daemonSet)]));
+    // What another policy asks for need not wait for what was refused.
+    for (const [uid, { added }] of refusals) if (lacking.get(uid) !== added) refusals.delete(uid);
     const isBusy = found.some(({ patched, standing }) => patched && !standing.settled);
     const next =
       isBusy || !rights.permits('patchDaemonSets') ? undefined : found.find((daemonSet) => isDue(daemonSet, now));
@@ -130,6 +130,7 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
     if ('refused' in outcome) {
       refusals.set(daemonSet.entry.uid, {
         message: outcome.refused,
+        added: lackingIn(daemonSet),
         until: performance.now() + REFUSED_PAUSE_MS,
       });
       return;
@@ -181,6 +182,11 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
     }
     changed();
   }
+}
+
+/** Which tolerations a patch adds, to compare. */
+function lackingIn({ lacks }: RunningDaemonSet): string {
+  return JSON.stringify(lacks.map(({ subject }) => subject));
 }
 
 function textOf({ kind, policy, message }: Trouble): string {

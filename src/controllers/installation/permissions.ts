@@ -77,7 +77,7 @@ export function startPermissions(context: Context): Controller {
   const { policies, rights, reports, signal } = context;
   const changed = reports.add({ troubles: rights.troubles });
   const reconciler = startController(context, 'permissions', rights.reconcile);
-  policies.changes.subscribe(() => reconciler.trigger(), signal);
+  policies.changes.subscribe(() => reconciler.restart(), signal);
   rights.changes.subscribe(changed, signal);
   return reconciler;
 }

@@ -55,7 +55,7 @@ export function startPodRecovery(context: PodRecoveryContext): Controller {
   for (const { changes } of [policies, rights]) {
     changes.subscribe(() => {
       watchIfNeeded();
-      for (const key of [...(failed?.daemonSets() ?? []), ...troubles.daemonSets()]) look(key);
+      for (const key of [...(failed?.daemonSets() ?? []), ...troubles.daemonSets()]) queue.restart(key, pauseOf(key));
     }, signal);
   }
   nodes.changes.subscribe(({ entry }) => {
@@ -76,8 +76,12 @@ export function startPodRecovery(context: PodRecoveryContext): Controller {
   };
 
   function look(daemonSet: string): void {
+    queue.add(daemonSet, pauseOf(daemonSet));
+  }
+
+  function pauseOf(daemonSet: string): number {
     const at = lookedAt.get(daemonSet) ?? Number.NEGATIVE_INFINITY;
-    queue.add(daemonSet, Math.max(0, at + PAUSE_MS - performance.now()));
+    return Math.max(0, at + PAUSE_MS - performance.now());
   }
 
   function watchIfNeeded(): void {

@@ -245,6 +245,6 @@ export function startClusterReports(context: Context): Controller & { trigger():
   const { policies, rights, signal } = context;
   const write = reportWriter({ ...context, objects: policies.objects });
   const reconciler = startController(context, 'cluster-reports', write, { pauseMs: PAUSE_MS });
-  rights.changes.subscribe(() => reconciler.trigger(), signal);
+  rights.changes.subscribe(() => reconciler.restart(), signal);
   return reconciler;
 }

@@ -47,7 +47,7 @@ export function startWebhookRegistration(context: LeaderContext): Controller {
       changed();
     },
   });
-  policies.changes.subscribe(() => reconciler.trigger(Math.max(POLICIES_SETTLE_MS, followed.dueInMs())), signal);
+  policies.changes.subscribe(() => reconciler.restart(Math.max(POLICIES_SETTLE_MS, followed.dueInMs())), signal);
   for (const { changes } of [webhooks, certificates]) changes.subscribe(() => reconciler.trigger(), signal);
   return reconciler;
 

@@ -106,6 +106,48 @@ it('repeats a run that fails ever more seldom, also while somebody keeps asking,
   expect(onResult).toHaveBeenLastCalledWith('ok');
 });
 
+it('does not keep a new cause waiting for the pause after failures of the old one', async () => {
+  const reconcile = vi.fn(async () => {
+    throw new Error('the policy is refused');
+  });
+  const { reconciler } = start(reconcile);
+  await vi.advanceTimersByTimeAsync(60_000);
+  const before = reconcile.mock.calls.length;
+  reconciler.restart();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(reconcile.mock.calls.length).toBe(before + 1);
+  // The pauses are short again, too.
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(reconcile.mock.calls.length).toBeGreaterThanOrEqual(before + 3);
+});
+
+it('keeps the shortest pause after a failure, however often the cause changes', async () => {
+  const reconcile = vi.fn(async () => {
+    throw new Error('the policy is refused');
+  });
+  const { reconciler } = start(reconcile);
+  for (let ms = 0; ms < 10_000; ms += 20) {
+    reconciler.restart();
+    await vi.advanceTimersByTimeAsync(20);
+  }
+  // 0.2 s, shortened to its half at most.
+  expect(reconcile.mock.calls.length).toBeGreaterThanOrEqual(45);
+  expect(reconcile.mock.calls.length).toBeLessThanOrEqual(101);
+});
+
+it('waits as long as the API server has asked for, also where the cause is new', async () => {
+  const reconcile = vi.fn(async () => {
+    throw Object.assign(new Error('busy'), { retryAfterMs: 20_000 });
+  });
+  const { reconciler } = start(reconcile);
+  await vi.advanceTimersByTimeAsync(0);
+  reconciler.restart();
+  await vi.advanceTimersByTimeAsync(19_999);
+  expect(reconcile).toHaveBeenCalledTimes(1);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(reconcile).toHaveBeenCalledTimes(2);
+});
+
 it('stops after the run in progress, and says nothing of its failure', async () => {
   const run = Promise.withResolvers<undefined>();
   const reconcile = vi.fn(() => run.promise);

@@ -278,6 +278,19 @@ describe('a patch that fails', () => {
     expect(cluster.events.filter(({ reason }) => reason === 'PatchRefused')).toHaveLength(2);
   });
 
+  it('because somebody forbids it: a policy that asks for something else is tried at once', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a');
+    cluster.failWith(({ path }) => new ApiError('PATCH', path, 422, 'Invalid', 'not a toleration'));
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a']);
+    cluster.failWith(undefined);
+    cluster.want(GPU);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(cluster.get('a/a').spec.template.spec.tolerations).toEqual([GPU]);
+    expect(cluster.reasons()).toEqual([]);
+  });
+
   it('because a webhook does not answer the API server: reported once, by whichever leader, and the others go on', async () => {
     const cluster = startPatching();
     cluster.add('a/a');
