@@ -45,10 +45,14 @@ export async function listReplicas(
   return listObjects(client, `${core}/pods`, viewReplica, { labelSelector }, signal);
 }
 
+/** What came of an eviction. A server that is busy, or has yet to see the budget as it is now, says when to ask again. */
+export type Eviction =
+  | { readonly outcome: 'evicted' | 'refused' | 'gone' }
+  | { readonly outcome: 'undecided'; readonly retryAfterMs: number };
+
 /**
  * Evicts a replica, as far as the PodDisruptionBudgets allow it.
  * @param options.dryRun only asks whether they do
- * @returns false when it may not be evicted now, or does not exist any more
  * @throws ApiError, Error
  */
 export async function evictReplica(
@@ -56,15 +60,18 @@ export async function evictReplica(
   { namespace }: Pick<ServiceRef, 'namespace'>,
   name: string,
   { dryRun = false } = {},
-): Promise<boolean> {
+): Promise<Eviction> {
   try {
     await client.request('POST', `/api/v1/namespaces/${namespace}/pods/${name}/eviction`, {
       body: { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } },
       ...(dryRun ? { query: { dryRun: 'All' } } : {}),
     });
-    return true;
+    return { outcome: 'evicted' };
   } catch (error) {
-    if (isNotFound(error) || (error instanceof ApiError && error.status === 429)) return false;
-    throw error;
+    if (isNotFound(error)) return { outcome: 'gone' };
+    if (!(error instanceof ApiError && error.status === 429)) throw error;
+    // A budget that allows no eviction gives no time (checkAndDecrement of k8s.io/kubernetes/pkg/registry/core/pod/storage/eviction.go).
+    const { retryAfterMs } = error;
+    return retryAfterMs === undefined ? { outcome: 'refused' } : { outcome: 'undecided', retryAfterMs };
   }
 }

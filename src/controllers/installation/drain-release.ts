@@ -35,8 +35,12 @@ export function drainRelease({ client, service, self, nodes, synced, giveWay, lo
     const known = Array.from(nodes.entries(), ({ value }) => value);
     const node = known.some(isCordoned) ? heldUpDrain(await listReplicas(client, service), known, self) : undefined;
     if (node === released) return LOOK_MS;
-    // Where no budget protects it, a drain ends by itself, and a replica that is the only one goes on to serve.
-    if (node !== undefined && (await evictReplica(client, service, self, { dryRun: true }))) return LOOK_MS;
+    if (node !== undefined) {
+      const eviction = await evictReplica(client, service, self, { dryRun: true });
+      if (eviction.outcome === 'undecided') return eviction.retryAfterMs;
+      // Where no budget protects it, a drain ends by itself, and a replica that is the only one goes on to serve.
+      if (eviction.outcome === 'evicted') return LOOK_MS;
+    }
     released = node;
     giveWay(node);
     log.info(

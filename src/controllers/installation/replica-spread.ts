@@ -52,7 +52,9 @@ export function replicaSpread({ client, service, self, nodes, synced, log }: Rep
     const { replica, nodes: others } = move;
     const pauseMs = others.every((name) => tried.has(name)) ? TRY_AGAIN_MS : LEAST_PAUSE_MS;
     if (performance.now() - evictedAt < pauseMs || !(await canStartOn(others, replica.image))) return LOOK_MS;
-    if (await evictReplica(client, service, replica.name)) {
+    const eviction = await evictReplica(client, service, replica.name);
+    if (eviction.outcome === 'undecided') return eviction.retryAfterMs;
+    if (eviction.outcome === 'evicted') {
       tried = new Set(others);
       evictedAt = performance.now();
       const from = `node ${replica.node}, which has another replica`;

@@ -19,12 +19,14 @@ function startReplicas(placed: { leader: string; other: string }, names: readonl
   const taints = new Map<string, typeof CORDONED>(names.map((name) => [name, []]));
   const evictions: { name: string; dryRun: boolean }[] = [];
   let isProtected = false;
+  let retryAfterMs: number | undefined;
   const { log, lines } = captureLog();
   const client = {
     async request(method: string, path: string, { query }: RequestOptions = {}) {
       const [, name = ''] = /pods\/([^/]+)\/eviction$/.exec(path) ?? [];
       if (name) {
         evictions.push({ name, dryRun: query?.dryRun === 'All' });
+        if (retryAfterMs !== undefined) throw new ApiError(method, path, 429, 'TooManyRequests', '', retryAfterMs);
         if (isProtected && ready.get(name)) throw new ApiError(method, path, 429, 'TooManyRequests', '');
         return {};
       }
@@ -51,7 +53,10 @@ function startReplicas(placed: { leader: string; other: string }, names: readonl
   const protect = (is: boolean) => {
     isProtected = is;
   };
-  return { options, evictions, at, ready, taints, protect, lines };
+  const keepBusy = (forMs: number | undefined) => {
+    retryAfterMs = forMs;
+  };
+  return { options, evictions, at, ready, taints, protect, keepBusy, lines };
 }
 
 describe('two replicas on one node', () => {
@@ -89,6 +94,16 @@ describe('two replicas on one node', () => {
   });
 });
 
+it('tries an eviction again when the API server has said, and not after the pause that follows one that was done', async () => {
+  const { options, evictions, keepBusy } = startReplicas({ leader: 'n1', other: 'n1' }, ['n1', 'n2']);
+  const look = replicaSpread(options);
+  keepBusy(30_000);
+  expect(await look()).toBe(30_000);
+  keepBusy(undefined);
+  await look();
+  expect(evictions).toHaveLength(2);
+});
+
 describe('the drain of the only node', () => {
   function startDrain() {
     const replicas = startReplicas({ leader: 'n1', other: 'n1' }, ['n1']);
@@ -120,6 +135,20 @@ describe('the drain of the only node', () => {
       expect.stringMatching(/^not ready from now on, so that node n1 can be drained/),
       expect.stringMatching(/^ready again/),
     ]);
+  });
+
+  it('leaves the last replica ready while the API server does not say whether a budget protects it', async () => {
+    const { look, said, at, ready, taints, protect, keepBusy } = startDrain();
+    taints.set('n1', CORDONED);
+    at.set('other', '');
+    ready.set('other', false);
+    protect(true);
+    keepBusy(10_000);
+    expect(await look()).toBe(10_000);
+    expect(said).toEqual([]);
+    keepBusy(undefined);
+    await look();
+    expect(said).toEqual(['n1']);
   });
 
   it('leaves a replica ready that no budget protects', async () => {
