@@ -8,7 +8,6 @@ import { readBuiltinPolicies } from '../../src/files/builtin-policies.ts';
 import { parsePolicies } from '../../src/files/policy-files.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
 import { readmeBlocks } from '../readme.ts';
-import { run } from './cli/run-command.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
@@ -20,13 +19,6 @@ it("the README's curl is answered as it says", async () => {
   const policies = compilePolicies(parsePolicies(await readBuiltinPolicies()));
   const body = answer(review.request.uid, judge(review.request, 'validate', policies));
   expect(block.split('\n')).toContain(JSON.stringify(body));
-});
-
-it("the README's review prints what it says", async () => {
-  const [block = ''] = readmeBlocks('taintkeeper review');
-  const [command = '', ...output] = block.split('\n');
-  const args = command.split(' ').slice(3);
-  expect((await run(...args)).stdout).toBe(output.join('\n'));
 });
 
 it("the README's policy is the example", () => {
