@@ -5,7 +5,7 @@ export const VERSION: string = packageJson.version;
 
 /**
  * The oldest Kubernetes that it installs on: the installation has ValidatingAdmissionPolicies, which are served as
- * admissionregistration.k8s.io/v1 since 1.30. `matchConditions` of webhooks are stable since then, too. The chart and docs/install.md
+ * admissionregistration.k8s.io/v1 since 1.30. `matchConditions` of webhooks are stable since then, too. The chart and docs/upgrading.md
  * name the version as well.
  */
 export const OLDEST_KUBERNETES = '1.30';

@@ -13,7 +13,9 @@ const REPLICAS = 'replicas=3';
 const AUDIT = 'audit=true';
 
 const CONFLICT = expect.stringContaining('conflict with "kubectl-client-side-apply"');
-const [HAND_OVER = '', TAKE_OVER = ''] = guideCommands('install.md', 'Upgrade', 2).map(({ command }) => command);
+const [HAND_OVER = '', TAKE_OVER = ''] = guideCommands('upgrading.md', 'From install.yaml to Helm').map(
+  ({ command }) => command,
+);
 
 async function helm(cp: ControlPlane, args: readonly string[]) {
   return runHelm(args, { kubeconfigFile: await cp.kubeconfigFile(admin) });

@@ -71,9 +71,9 @@ async function helm(cp: ControlPlane, args: readonly string[]): Promise<void> {
   expect(await runHelm(args, { kubeconfigFile: await cp.kubeconfigFile(admin) })).toMatchObject({ code: 0 });
 }
 
-/** The command of a block of the guide's, as it is written there. */
-function guided(cp: ControlPlane, block: number): Promise<void> {
-  const command = guideCommands('install.md', 'Upgrade', block)[0]?.command ?? '';
+/** The command of a section of the guide's, as it is written there. */
+function guided(cp: ControlPlane, heading: string): Promise<void> {
+  const command = guideCommands('upgrading.md', heading)[0]?.command ?? '';
   const [program, ...args] = command.replace('manifests/chart', CHART).split(' ');
   expect(program).toBe('helm');
   return helm(cp, args);
@@ -94,12 +94,12 @@ const WAYS: Readonly<Record<'kubectl' | 'helm', Way>> = {
         ...['install', 'taintkeeper', chart, '--namespace', NAMESPACE, '--create-namespace'],
         ...['--set', [`image.repository=${IMAGE}`, ...GRANTED.map((value) => `${value}=true`)].join(',')],
       ]),
-    upgrade: (cp) => guided(cp, 0),
-    goBack: (cp) => guided(cp, 1),
+    upgrade: (cp) => guided(cp, 'Upgrade with Helm'),
+    goBack: (cp) => guided(cp, 'Roll back'),
   },
 };
 
-/** The promise of docs/install.md: from the previous release to this one and back, under requests that only a replica can judge. */
+/** The promise of docs/upgrading.md: from the previous release to this one and back, under requests that only a replica can judge. */
 describe.each(['kubectl', 'helm'] as const)('an upgrade by %s', skipFor(obstacleToPreviousRelease()), (name) => {
   const way = WAYS[name];
   describeWithControlPlane('from the previous release', { helm: name === 'helm' }, (cp) => {

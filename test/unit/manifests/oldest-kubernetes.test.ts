@@ -12,5 +12,5 @@ it('the chart installs on the oldest Kubernetes that is supported, and on none t
 });
 
 it('the docs name it', () => {
-  expect(read('docs/install.md')).toContain(`The chart also installs on ${OLDEST_KUBERNETES} to `);
+  expect(read('docs/upgrading.md')).toContain(`The chart also installs on ${OLDEST_KUBERNETES} to `);
 });
