@@ -1,44 +1,9 @@
-import type { X509Certificate } from 'node:crypto';
 import { watchFiles } from '../files/watch-files.ts';
 import { startTimer } from '../runtime/timer.ts';
+import type { CaTrust } from './ca-trust.ts';
 import { openCertificates, type ServableCertificates } from './certificate-directory.ts';
 import { certificateFiles } from './certificate-files.ts';
 import { invalidAt, joinBundles, parseCertificates } from './inspect.ts';
-import { PROPAGATION_MS } from './rotation.ts';
-
-export interface TrustOptions {
-  /** Whether everybody who calls has been told to trust this CA. */
-  readonly isTrusted: (ca: X509Certificate) => boolean;
-}
-
-/** Since when CAs are trusted: who was told a moment ago may not act by it yet. */
-export interface TrustTracker {
-  /** How long it takes until all of them have been trusted for long enough, in milliseconds; Infinity if one is not trusted. */
-  waitMs(cas: readonly X509Certificate[]): number;
-}
-
-function trackTrust({ isTrusted }: TrustOptions): TrustTracker {
-  /** By fingerprint, by performance.now(). */
-  const since = new Map<string, number>();
-  return {
-    waitMs(cas) {
-      const now = performance.now();
-      const asked = new Set(cas.map(({ fingerprint256 }) => fingerprint256));
-      // Nobody watches meanwhile whether it still is.
-      for (const one of since.keys()) if (!asked.has(one)) since.delete(one);
-      const waits = cas.map((ca) => {
-        if (!isTrusted(ca)) {
-          since.delete(ca.fingerprint256);
-          return Number.POSITIVE_INFINITY;
-        }
-        const trusted = since.get(ca.fingerprint256) ?? now;
-        since.set(ca.fingerprint256, trusted);
-        return trusted + PROPAGATION_MS - now;
-      });
-      return Math.max(0, ...waits);
-    },
-  };
-}
 
 /** How often the certificates are looked at even if no file changed: time alone makes them old. */
 const RENEWAL_CHECK_INTERVAL_MS = 3_600_000;
@@ -54,7 +19,7 @@ export interface CertificateKeeper {
 
 /** A keeper of files. */
 export interface FileKeeper extends CertificateKeeper {
-  /** What {@link TrustOptions.isTrusted} says may have changed. */
+  /** What the callers trust may have changed. */
   recheck(): void;
 }
 
@@ -71,7 +36,8 @@ export interface CertificateKeeperOptions {
   readonly pollIntervalMs?: number | undefined;
 }
 
-export interface Callers extends TrustOptions {
+export interface Callers {
+  readonly trust: Pick<CaTrust, 'waitMs'>;
   /** Their clock. */
   readonly now: () => Date;
   /** Called when a new pair begins to wait. */
@@ -96,7 +62,6 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   let current = served;
   let fault = current.fault;
   let waiting: NodeJS.Timeout | undefined;
-  const trust = callers && trackTrust(callers);
   onServe(current);
   if (fault) onFault(fault);
 
@@ -166,12 +131,12 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
 
   /** How long the pair of the directory has to wait until it is served, in milliseconds; Infinity while nobody knows. */
   function handOverMs(): number {
-    const cas = parseCertificates(latestGood.bundle ?? '');
-    const waitMs = trust?.waitMs(cas) ?? 0;
     if (callers === undefined || isSamePair(served, latestGood)) return 0;
+    const cas = parseCertificates(latestGood.bundle ?? '');
     // Without a CA beside it, it is trusted by those of the system, or by nobody whom we could tell.
     if (cas.length === 0 || served.bundle === undefined) return 0;
-    return invalidAt(served.certificate, callers.now()) === undefined ? waitMs : 0;
+    if (invalidAt(served.certificate, callers.now()) !== undefined) return 0;
+    return Math.max(...cas.map((ca) => callers.trust.waitMs(ca)));
   }
 }
 

@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import type { StoredFiles } from './certificate-files.ts';
-import { namesOf, parseCertificates, SERVING_LOOKAHEAD_MS, servingFault } from './inspect.ts';
+import { hasCa, namesOf, parseCertificates, SERVING_LOOKAHEAD_MS, servingFault } from './inspect.ts';
 import { unusable } from './rotation.ts';
 
 /** A `caBundle` as it is registered. */
@@ -66,9 +66,8 @@ function rotation(cas: readonly X509Certificate[], signer: X509Certificate | und
 }
 
 function trust(bundle: string, cas: readonly X509Certificate[], signer: X509Certificate | undefined): Trust {
-  const trusted = new Set(parseCertificates(bundle).map(({ fingerprint256 }) => fingerprint256));
-  if (signer === undefined || !trusted.has(signer.fingerprint256)) return 'neither';
-  return cas.every(({ fingerprint256 }) => trusted.has(fingerprint256)) ? 'all' : 'the serving CA';
+  if (signer === undefined || !hasCa(bundle, signer)) return 'neither';
+  return cas.every((ca) => hasCa(bundle, ca)) ? 'all' : 'the serving CA';
 }
 
 function describe(role: CertificateReport['certificates'][number]['role'], certificate: X509Certificate) {

@@ -68,6 +68,11 @@ export function fingerprints(pem: string): string[] {
   return parseCertificates(pem).map(({ fingerprint256 }) => fingerprint256);
 }
 
+/** Whether a bundle (PEM) has the CA. */
+export function hasCa(bundle: string, { fingerprint256 }: X509Certificate): boolean {
+  return fingerprints(bundle).includes(fingerprint256);
+}
+
 /** One bundle of all the certificates of several PEM texts, each once; undefined if there is none. */
 export function joinBundles(...bundles: readonly (string | undefined)[]): string | undefined {
   const [first, ...others] = bundles.filter((bundle) => bundle !== undefined);

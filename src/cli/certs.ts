@@ -4,14 +4,8 @@ import { type CertificateReport, type RegisteredBundle, reportCertificates } fro
 import { type CompleteFiles, introduceCa, isRotating, reissue, unusable } from '../certs/rotation.ts';
 import { readSecret, type SecretRef, writeSecret } from '../cluster/certificate-secret.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { findObject } from '../cluster/client/find-object.ts';
 import { serverName } from '../cluster/service-endpoint.ts';
-import {
-  ADMISSION_REGISTRATION,
-  CONFIGURATION_NAME,
-  CONFIGURATIONS,
-  type WebhookConfiguration,
-} from '../cluster/webhook-configurations.ts';
+import { caBundleOf, readWebhooks } from '../cluster/webhook-configurations.ts';
 import { InputError } from '../files/text-files.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, closing, openCluster, parseSeconds } from './cluster-options.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
@@ -127,16 +121,8 @@ async function atSite(options: ClusterOptions, work: (site: Site) => Promise<voi
 }
 
 async function registeredBundles(client: ApiClient): Promise<RegisteredBundle[]> {
-  const found = await Promise.all(
-    Object.values(CONFIGURATIONS).map(async ({ resource }) => {
-      const path = `${ADMISSION_REGISTRATION}/${resource}/${CONFIGURATION_NAME}`;
-      return (await findObject<WebhookConfiguration>(client, path))?.webhooks ?? [];
-    }),
-  );
-  return found.flat().map(({ name, clientConfig }) => ({
-    webhook: name,
-    bundle: Buffer.from(clientConfig.caBundle ?? '', 'base64').toString(),
-  }));
+  const webhooks = await readWebhooks(client);
+  return webhooks.map((webhook) => ({ webhook: webhook.name, bundle: caBundleOf(webhook) }));
 }
 
 function table({ certificates, webhooks, rotating, problems }: CertificateReport, look: Look): string {

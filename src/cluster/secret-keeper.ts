@@ -1,10 +1,11 @@
 import { X509Certificate } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { CaTrust } from '../certs/ca-trust.ts';
 import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
 import { invalidAt, signerOf } from '../certs/inspect.ts';
-import { type CompleteFiles, nextStep, PROPAGATION_MS, unusable } from '../certs/rotation.ts';
+import { type CompleteFiles, nextStep, unusable } from '../certs/rotation.ts';
 import { startTimer } from '../runtime/timer.ts';
 import {
   NO_SECRET,
@@ -30,7 +31,7 @@ export interface SecretKeeper extends CertificateKeeper {
   stored(): SecretState;
   /** The last usable contents of the Secret, the CA's key included. They need not be served yet. */
   lastGood(): CompleteFiles;
-  /** What {@link SecretKeeperOptions.isTrusted} says may have changed. */
+  /** What the callers trust may have changed. */
   recheck(): void;
 }
 
@@ -41,8 +42,8 @@ export interface SecretKeeperOptions {
   readonly names: readonly string[];
   /** Whether another replica may be there to put back what is broken. */
   readonly hasRescuer: () => Promise<boolean>;
-  /** Whether everybody who calls trusts this CA. */
-  readonly isTrusted: (ca: X509Certificate) => boolean;
+  /** Of the callers. */
+  readonly trust: Pick<CaTrust, 'waitMs'>;
   /** How long a CA stays in the bundle after the last certificate of it was served here, in milliseconds. */
   readonly overlapMs: number;
   /** Called with the first certificates, and again whenever they or their bundle are others. */
@@ -62,7 +63,7 @@ export interface SecretKeeperOptions {
  * @throws ApiError, or the error of a connection that fails
  */
 export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKeeper> {
-  const { client, ref, names, isTrusted, overlapMs, onServe, onFault, onChange, log } = options;
+  const { client, ref, names, trust, overlapMs, onServe, onFault, onChange, log } = options;
   const first = await openSecret(options);
   let stored = first.state;
   let lastGood = stored.files as CompleteFiles;
@@ -70,8 +71,6 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   let served = lastGood;
   /** CAs that the stored bundle is without although they were in use here, and until when they are trusted all the same. */
   let former: { readonly ca: X509Certificate; readonly until: number }[] = [];
-  /** Since when the CA that is to be served next is trusted. */
-  let trusted: { readonly ca: string; readonly since: number } | undefined;
   let current = servable(served, bundle(), first.issued);
   let fault: string | undefined;
   let stopped = false;
@@ -148,12 +147,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
       const others = former.filter(({ ca }) => ca.fingerprint256 !== signer.fingerprint256);
       former = [...others, { ca: signer, until: performance.now() + overlapMs }];
     }
-    if (!isTrusted(next)) {
-      trusted = undefined;
-      return Number.POSITIVE_INFINITY;
-    }
-    if (trusted?.ca !== next.fingerprint256) trusted = { ca: next.fingerprint256, since: performance.now() };
-    return trusted.since + PROPAGATION_MS - performance.now();
+    return trust.waitMs(next);
   }
 
   function bundle(): string {

@@ -1,8 +1,8 @@
-import type { X509Certificate } from 'node:crypto';
 import type { Logger } from 'pino';
-import { fingerprints } from '../certs/inspect.ts';
+import { type CaTrust, trackCaTrust } from '../certs/ca-trust.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
-import type { ApiClient } from './client/api-client.ts';
+import type { ApiClient, RequestOptions } from './client/api-client.ts';
+import { findObject } from './client/find-object.ts';
 import { watchResource } from './watch/watch-cache.ts';
 
 /** Name of both configurations. */
@@ -55,8 +55,7 @@ export interface RegisteredWebhooks {
   get(phase: ConfigurationPhase): WebhookConfiguration | undefined;
   /** The `caBundle` of every webhook, PEM; empty where a webhook has none. */
   caBundles(): string[];
-  /** True when every webhook that is registered trusts the CA. */
-  trust(ca: X509Certificate): boolean;
+  readonly trust: CaTrust;
   stop(): Promise<unknown>;
 }
 
@@ -67,19 +66,23 @@ export interface RegisteredWebhooksOptions {
 
 export function watchWebhookConfigurations({ client, log }: RegisteredWebhooksOptions): RegisteredWebhooks {
   const changes = createSubject();
+  const trust = trackCaTrust();
   const watch = (phase: ConfigurationPhase) =>
     watchResource({
       client,
       path: `${ADMISSION_REGISTRATION}/${CONFIGURATIONS[phase].resource}`,
       fieldSelector: `metadata.name=${CONFIGURATION_NAME}`,
       project: (object) => object as WebhookConfiguration,
-      onChange: () => changes.next(),
+      onChange() {
+        observe();
+        changes.next();
+      },
       log,
     });
   const caches = { mutate: watch('mutate'), validate: watch('validate') };
   const synced = Promise.all([caches.mutate.synced, caches.validate.synced]);
   // Rejected when stopped before; whoever waits for it has a reference of their own.
-  synced.catch(() => {});
+  synced.then(observe, () => {});
   const get = (phase: ConfigurationPhase) => caches[phase].get(CONFIGURATION_NAME)?.value;
 
   const isSynced = () => Object.values(caches).every((cache) => cache.lastCurrent() !== undefined);
@@ -91,14 +94,34 @@ export function watchWebhookConfigurations({ client, log }: RegisteredWebhooksOp
     changes,
     get,
     caBundles,
-    trust: (ca) => isSynced() && caBundles().every((bundle) => fingerprints(bundle).includes(ca.fingerprint256)),
+    trust,
     stop: () => Promise.all([caches.mutate.stop(), caches.validate.stop()]),
   };
+
+  /** Half of what is registered says nothing. */
+  function observe(): void {
+    if (isSynced()) trust.observe(caBundles());
+  }
+}
+
+/**
+ * Both configurations as they are now: their webhooks, one after the other.
+ * @throws ApiError, Error
+ */
+export async function readWebhooks(client: Pick<ApiClient, 'request'>, options?: RequestOptions): Promise<Webhook[]> {
+  const paths = Object.values(CONFIGURATIONS).map(
+    ({ resource }) => `${ADMISSION_REGISTRATION}/${resource}/${CONFIGURATION_NAME}`,
+  );
+  const found = await Promise.all(paths.map((path) => findObject<WebhookConfiguration>(client, path, options)));
+  return found.flatMap((configuration) => configuration?.webhooks ?? []);
 }
 
 /** The `caBundle` of every webhook, PEM; empty where a webhook has none. */
-export function caBundlesOf(configuration: WebhookConfiguration | undefined): string[] {
-  return (configuration?.webhooks ?? []).map(({ clientConfig }) =>
-    Buffer.from(clientConfig.caBundle ?? '', 'base64').toString(),
-  );
+export function caBundlesOf({ webhooks }: Pick<WebhookConfiguration, 'webhooks'> = {}): string[] {
+  return (webhooks ?? []).map(caBundleOf);
+}
+
+/** PEM; empty where the webhook has none. */
+export function caBundleOf({ clientConfig }: Webhook): string {
+  return Buffer.from(clientConfig.caBundle ?? '', 'base64').toString();
 }

@@ -1,12 +1,7 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import {
-  ADMISSION_REGISTRATION,
-  CONFIGURATION_NAME,
-  CONFIGURATIONS,
-  type WebhookConfiguration,
-} from '../cluster/webhook-configurations.ts';
+import { readWebhooks } from '../cluster/webhook-configurations.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
-import { known, list, look, type Reading, read } from './reading.ts';
+import { known, list, look, READ_TIMEOUT_MS, type Reading, read } from './reading.ts';
 
 /** Where to look, as far as somebody has said so. */
 export interface Place {
@@ -172,11 +167,7 @@ async function servicesIn(
 
 /** The Service that our webhooks call; undefined where none is registered. */
 async function calledService(client: ApiClient): Promise<{ namespace: string; name: string } | undefined> {
-  const paths = Object.values(CONFIGURATIONS).map(
-    ({ resource }) => `${ADMISSION_REGISTRATION}/${resource}/${CONFIGURATION_NAME}`,
-  );
-  const configurations = await Promise.all(paths.map((path) => look<WebhookConfiguration>(client, path)));
-  const webhooks = configurations.flatMap((one) => one?.webhooks ?? []);
+  const webhooks = await readWebhooks(client, { timeoutMs: READ_TIMEOUT_MS });
   return webhooks.map(({ clientConfig }) => clientConfig.service).find((service) => service !== undefined);
 }
 

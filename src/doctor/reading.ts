@@ -48,7 +48,7 @@ function reasonOf(error: unknown): string {
 }
 
 /** For one object, or a list as a whole. That the API server can be reached is known by then: see gather.ts. */
-const READ_TIMEOUT_MS = 15_000;
+export const READ_TIMEOUT_MS = 15_000;
 const PAGE_SIZE = 500;
 
 /**

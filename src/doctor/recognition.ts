@@ -1,6 +1,6 @@
 import { parseCertificates, signerOf } from '../certs/inspect.ts';
 import { isIssuedByUs } from '../certs/issue.ts';
-import { caBundlesOf } from '../cluster/webhook-configurations.ts';
+import { caBundleOf } from '../cluster/webhook-configurations.ts';
 import type { Dialled } from './dial.ts';
 import type { ServiceFacts } from './service-facts.ts';
 
@@ -15,7 +15,7 @@ export type Recognise = (dialled: Dialled, address: string) => Dialled;
 export function recogniserFor({ secret, webhooks }: Pick<ServiceFacts, 'secret' | 'webhooks'>): Recognise {
   const files = secret.ok ? secret.value : undefined;
   const [stored] = parseCertificates(files?.cert ?? '');
-  const bundles = webhooks.ok ? caBundlesOf({ metadata: { name: '' }, webhooks: [...webhooks.value] }) : [];
+  const bundles = webhooks.ok ? webhooks.value.map(caBundleOf) : [];
   const cas = [files?.caCert ?? '', ...bundles].join('\n');
   return (dialled, address) => {
     if (dialled.outcome === 'failed') return dialled;

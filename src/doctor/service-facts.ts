@@ -1,18 +1,12 @@
 import type { StoredFiles } from '../certs/certificate-files.ts';
 import { readSecret } from '../cluster/certificate-secret.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import {
-  ADMISSION_REGISTRATION,
-  CONFIGURATION_NAME,
-  CONFIGURATIONS,
-  type Webhook,
-  type WebhookConfiguration,
-} from '../cluster/webhook-configurations.ts';
+import { readWebhooks, type Webhook } from '../cluster/webhook-configurations.ts';
 import { formatLabels } from '../kubernetes/label-selector.ts';
 import { type Installation, OWN_SECRET } from './installation.ts';
 import type { NetworkPolicyObject } from './network-policy.ts';
 import { type CertificateSource, countRejected, isAlive, type PodObject, type PodView, viewPod } from './pod-view.ts';
-import { known, list, look, type Reading, read } from './reading.ts';
+import { known, list, look, READ_TIMEOUT_MS, type Reading, read } from './reading.ts';
 
 export interface ServiceObject {
   readonly spec?: {
@@ -65,9 +59,8 @@ export async function gatherService(
 ): Promise<ServiceFacts> {
   const core = `/api/v1/namespaces/${namespace}`;
   const sliceLabel = `kubernetes.io/service-name=${name}`;
-  const [mutate, validate, service, slices, networkPolicies] = await Promise.all([
-    lookAtConfiguration('mutate'),
-    lookAtConfiguration('validate'),
+  const [webhooks, service, slices, networkPolicies] = await Promise.all([
+    read(() => readWebhooks(client, { timeoutMs: READ_TIMEOUT_MS })),
     read(() => look<ServiceObject>(client, `${core}/services/${name}`)),
     listOf<EndpointSliceObject>(`/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`, sliceLabel),
     listOf<NetworkPolicyObject>(`/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`),
@@ -79,7 +72,7 @@ export async function gatherService(
     secret: own,
   };
   return {
-    webhooks: joined(mutate, validate),
+    webhooks,
     service,
     slices,
     pods,
@@ -88,11 +81,6 @@ export async function gatherService(
     source,
     secret: await lookAtSecret(source.secret),
   };
-
-  function lookAtConfiguration(phase: keyof typeof CONFIGURATIONS): Promise<Reading<WebhookConfiguration | undefined>> {
-    const path = `${ADMISSION_REGISTRATION}/${CONFIGURATIONS[phase].resource}/${CONFIGURATION_NAME}`;
-    return read(() => look(client, path));
-  }
 
   async function lookAtPods(): Promise<Reading<readonly PodObject[]>> {
     if (!service.ok) return service;
@@ -113,13 +101,4 @@ export async function gatherService(
   function listOf<T>(path: string, labelSelector?: string): Promise<Reading<readonly T[]>> {
     return read(() => list(client, path, (object) => object as T, { labelSelector }));
   }
-}
-
-function joined(...configurations: readonly Reading<WebhookConfiguration | undefined>[]): Reading<readonly Webhook[]> {
-  const webhooks: Webhook[] = [];
-  for (const configuration of configurations) {
-    if (!configuration.ok) return configuration;
-    webhooks.push(...(configuration.value?.webhooks ?? []));
-  }
-  return known(webhooks);
 }

@@ -1,11 +1,12 @@
 import type { X509Certificate } from 'node:crypto';
 import { stringify } from 'yaml';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
-import { fingerprints, namesOf } from '../certs/inspect.ts';
+import { hasCa, namesOf } from '../certs/inspect.ts';
 import type { PolicyObject } from '../cluster/policies.ts';
 import {
   CONFIGURATIONS,
   type ConfigurationPhase,
+  caBundleOf,
   type RegisteredWebhooks,
   type Webhook,
 } from '../cluster/webhook-configurations.ts';
@@ -42,13 +43,12 @@ export function webhookStates(
 function stateOf(phase: ConfigurationPhase, webhook: Webhook, ca: X509Certificate | undefined): WebhookState {
   // An API server fills in the default of failurePolicy; who else would leave it out?
   const { failurePolicy = 'Fail', timeoutSeconds, rules, objectSelector, matchConditions } = webhook as ShownFields;
-  const bundle = Buffer.from(webhook.clientConfig.caBundle ?? '', 'base64').toString();
   return {
     name: webhook.name,
     configuration: CONFIGURATIONS[phase].kind,
     failurePolicy,
     ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
-    ...(ca ? { trusted: fingerprints(bundle).includes(ca.fingerprint256) } : {}),
+    ...(ca ? { trusted: hasCa(caBundleOf(webhook), ca) } : {}),
     rules: (rules ?? []).map(
       ({ operations = [], resources = [] }) => `${operations.join(', ')} ${resources.join(', ')}`,
     ),

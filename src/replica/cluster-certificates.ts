@@ -30,7 +30,7 @@ export interface CertificateOptions {
 export async function openCertificates(
   options: CertificateOptions,
   names: readonly string[],
-  { trust: isTrusted }: RegisteredWebhooks,
+  { trust }: RegisteredWebhooks,
   served: Subject<ServableCertificates>,
   changes: Subject,
 ): Promise<{ keeper: FileKeeper | SecretKeeper; secret: LeaderOptions['secret'] }> {
@@ -39,7 +39,7 @@ export async function openCertificates(
   const onFault = (message: string) => log.error(`certificates not replaced: ${message}`);
   if (certDirectory !== undefined) {
     const onWait = () => log.info('a certificate of another CA is served once every caBundle has that CA');
-    const callers = { isTrusted, now: client.now, onWait };
+    const callers = { trust, now: client.now, onWait };
     return {
       keeper: await keepCertificates({ directory: certDirectory, names, callers, onServe, onFault }),
       secret: undefined,
@@ -53,7 +53,7 @@ export async function openCertificates(
     names,
     overlapMs,
     hasRescuer,
-    isTrusted,
+    trust,
     onServe,
     onFault,
     onChange: changes.next,

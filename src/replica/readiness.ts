@@ -2,7 +2,7 @@ import type { X509Certificate } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
-import { fingerprints, invalidAt } from '../certs/inspect.ts';
+import { hasCa, invalidAt } from '../certs/inspect.ts';
 import type { NodeRecords } from '../cluster/node-records.ts';
 import type { ClusterPolicies, PolicyObject } from '../cluster/policies.ts';
 import type { RegisteredWebhooks } from '../cluster/webhook-configurations.ts';
@@ -144,19 +144,18 @@ function nameOf({ kind, name, inForce }: PolicyObject): string {
  * Failed until the API server trusts what is served: a replica that comes with another CA gets no requests before the webhook
  * configurations know it. Once they have, it stays in service: without it nobody would be.
  */
-export function trustCheck(webhooks: RegisteredWebhooks): (certificates: CertificateKeeper) => Check {
+export function trustCheck(
+  webhooks: Pick<RegisteredWebhooks, 'isSynced' | 'caBundles' | 'trust'>,
+): (certificates: Pick<CertificateKeeper, 'current'>) => Check {
   const name = 'webhooks';
   let everTrusted = false;
-  let distrustedAt = Number.NEGATIVE_INFINITY;
   return (certificates) => {
     const bundles = webhooks.caBundles();
     const { ca } = certificates.current();
-    const distrusting = ca ? bundles.filter((bundle) => !fingerprints(bundle).includes(ca.fingerprint256)).length : 0;
-    if (distrusting > 0) distrustedAt = performance.now();
-    const settled = performance.now() - distrustedAt >= TRUST_SETTLES_MS;
-    everTrusted ||= webhooks.isSynced() && settled;
-    if (distrusting > 0) {
-      const detail = `the caBundle of ${distrusting} of ${bundles.length} webhooks lacks the CA that is served`;
+    const lacking = ca ? bundles.filter((bundle) => !hasCa(bundle, ca)).length : 0;
+    everTrusted ||= webhooks.isSynced() && (ca === undefined || isSettled(ca));
+    if (lacking > 0) {
+      const detail = `the caBundle of ${lacking} of ${bundles.length} webhooks lacks the CA that is served`;
       return { name, state: everTrusted ? 'degraded' : 'failed', detail };
     }
     if (!webhooks.isSynced() && !everTrusted) {
@@ -165,6 +164,10 @@ export function trustCheck(webhooks: RegisteredWebhooks): (certificates: Certifi
     if (!everTrusted) return { name, state: 'failed', detail: 'the API server does not trust the new CA yet' };
     return { name, state: 'ok', detail: bundles.length > 0 ? `${bundles.length} registered` : 'none registered' };
   };
+
+  function isSettled(ca: X509Certificate): boolean {
+    return (webhooks.trust.trustedForMs(ca) ?? Number.NEGATIVE_INFINITY) >= TRUST_SETTLES_MS;
+  }
 }
 
 /** Failed when no client can accept the certificate now, by the clients' clock; degraded when somebody should look after it. */

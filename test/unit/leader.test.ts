@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { trackCaTrust } from '../../src/certs/ca-trust.ts';
 import type { ApiClient, RequestOptions } from '../../src/cluster/client/api-client.ts';
 import { nodeRecords } from '../../src/cluster/node-records.ts';
 import type { LeaderOptions } from '../../src/controllers/context.ts';
@@ -40,7 +41,7 @@ function unanswered(signal: AbortSignal) {
       statusChanges: createSubject(),
       objects: () => [],
     },
-    webhooks: { ...none, get: () => undefined, caBundles: () => [], trust: () => true },
+    webhooks: { ...none, get: () => undefined, caBundles: () => [], trust: trackCaTrust() },
     nodeRecords: nodeRecords({ client, log }),
     certificates: { current: () => ({ bundle: undefined }) as never, changes: createSubject() },
     secret: undefined,

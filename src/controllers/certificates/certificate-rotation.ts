@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
-import { fingerprints } from '../../certs/inspect.ts';
-import { type CompleteFiles, nextStep, PROPAGATION_MS, unusable } from '../../certs/rotation.ts';
+import type { CaTrust } from '../../certs/ca-trust.ts';
+import { parseCertificates } from '../../certs/inspect.ts';
+import { nextStep, unusable } from '../../certs/rotation.ts';
 import { type SecretRef, writeSecret } from '../../cluster/certificate-secret.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { SecretKeeper } from '../../cluster/secret-keeper.ts';
@@ -15,8 +16,7 @@ export interface RotationOptions {
   readonly keeper: SecretKeeper;
   readonly names: readonly string[];
   readonly overlapMs: number;
-  /** Every `caBundle` that is registered with the API server, PEM. */
-  readonly caBundles: () => readonly string[];
+  readonly trust: Pick<CaTrust, 'waitMs'>;
   readonly log: Logger;
 }
 
@@ -25,50 +25,33 @@ export interface RotationOptions {
  * once the step before has taken effect. Gives the time until the next look, in milliseconds.
  */
 function certificateRotation(options: RotationOptions): () => Promise<number> {
-  const { client, ref, keeper, names, overlapMs, caBundles, log } = options;
-  let trustedSince: { readonly issuer: string; readonly at: number } | undefined;
+  const { client, ref, keeper, names, overlapMs, trust, log } = options;
 
   return async () => {
     const now = client.now();
     const before = keeper.stored();
-    const step = rescue() ?? (await nextStep(before.files, { now, names, trusted: trusted(), overlapMs }));
+    const [issuer] = parseCertificates(before.files.caCert ?? '');
+    const waitMs = issuer ? trust.waitMs(issuer) : Number.POSITIVE_INFINITY;
+    const step = rescue() ?? (await nextStep(before.files, { now, names, trusted: waitMs === 0, overlapMs }));
     if (step) {
       const written = await writeSecret(client, ref, step.files, before);
       if (written) log.info({ secret: `${ref.namespace}/${ref.name}` }, `certificates: ${step.what}`);
     }
-    return trustedSince && performance.now() < trustedSince.at + PROPAGATION_MS
-      ? trustedSince.at + PROPAGATION_MS - performance.now()
-      : LOOK_AGAIN_MS;
+    return waitMs > 0 ? Math.min(waitMs, LOOK_AGAIN_MS) : LOOK_AGAIN_MS;
 
     function rescue() {
       const reason = unusable(before.files, names, now);
       if (reason === undefined || unusable(keeper.lastGood(), names, now) !== undefined) return undefined;
       return { files: keeper.lastGood(), what: `the last good ones were restored (${reason})` };
     }
-
-    function trusted(): boolean {
-      const issuer = issuerOf(before.files.caCert);
-      if (issuer === undefined || !caBundles().every((bundle) => fingerprints(bundle).includes(issuer))) {
-        trustedSince = undefined;
-        return false;
-      }
-      // Nobody has to learn what nobody uses.
-      if (caBundles().length === 0) return true;
-      if (trustedSince?.issuer !== issuer) trustedSince = { issuer, at: performance.now() };
-      return performance.now() >= trustedSince.at + PROPAGATION_MS;
-    }
   };
-}
-
-function issuerOf(bundle: CompleteFiles['caCert'] | undefined): string | undefined {
-  return fingerprints(bundle ?? '')[0];
 }
 
 /** Renews what is in the Secret, where the certificates are in one. */
 export function startCertificateRotation(context: LeaderContext): Controller | undefined {
   const { secret, caOverlapMs: overlapMs, webhooks, certificates, signal } = context;
   if (!secret) return undefined;
-  const rotate = certificateRotation({ ...context, ...secret, overlapMs, caBundles: webhooks.caBundles });
+  const rotate = certificateRotation({ ...context, ...secret, overlapMs, trust: webhooks.trust });
   const reconciler = startController(context, 'certificate-rotation', rotate);
   for (const { changes } of [webhooks, certificates]) changes.subscribe(() => reconciler.trigger(), signal);
   return reconciler;

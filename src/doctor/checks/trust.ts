@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { invalidAt, parseCertificates } from '../../certs/inspect.ts';
 import { BACKDATE_MS } from '../../certs/issue.ts';
-import { CONFIGURATION_NAME, caBundlesOf, type Webhook } from '../../cluster/webhook-configurations.ts';
+import { CONFIGURATION_NAME, caBundleOf, type Webhook } from '../../cluster/webhook-configurations.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
 import { deploymentOf } from '../installation.ts';
@@ -57,7 +57,7 @@ function subject(name: string): string {
 }
 
 function bundleOf(webhook: Webhook): X509Certificate[] {
-  return caBundlesOf({ metadata: { name: '' }, webhooks: [webhook] }).flatMap(parseCertificates);
+  return parseCertificates(caBundleOf(webhook));
 }
 
 /** Whether the chain leads to one of the CAs; names and the leaf's own time are not asked for here. */

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { trackCaTrust } from '../../../src/certs/ca-trust.ts';
 import type { ServableCertificates } from '../../../src/certs/certificate-directory.ts';
 import { type CompleteFiles, nextStep, PROPAGATION_MS } from '../../../src/certs/rotation.ts';
 import { writeSecret } from '../../../src/cluster/certificate-secret.ts';
@@ -70,12 +71,14 @@ it('serves a certificate of another CA once that CA is trusted for a while, and 
   const { client, put } = secretServer();
   await put(before);
   const served: ServableCertificates[] = [];
+  const trust = trackCaTrust();
+  trust.observe([before.caCert]);
   const keeper = await keepSecret({
     client,
     ref: REF,
     names: NAMES,
     hasRescuer: async () => false,
-    isTrusted: () => true,
+    trust,
     overlapMs: 3_600_000,
     onServe: (certificates) => served.push(certificates),
     onFault: (message) => expect.unreachable(message),
@@ -87,6 +90,8 @@ it('serves a certificate of another CA once that CA is trusted for a while, and 
   const timers = vi.spyOn(globalThis, 'setTimeout');
 
   await put(after);
+  trust.observe([`${before.caCert}${after.caCert}`]);
+  keeper.recheck();
   await vi.advanceTimersByTimeAsync(PROPAGATION_MS - 1);
   expect(served.at(-1)?.serving.cert).toBe(before.cert);
   // Fake timers fire on time. Those of a busy process fire late.

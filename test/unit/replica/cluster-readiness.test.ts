@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { trackCaTrust } from '../../../src/certs/ca-trust.ts';
 import type { CertificateKeeper } from '../../../src/certs/certificate-keeper.ts';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import type { RecordsState } from '../../../src/cluster/node-records.ts';
 import { type ClusterPolicies, type PolicyObject, viewPolicy } from '../../../src/cluster/policies.ts';
-import type { RegisteredWebhooks } from '../../../src/cluster/webhook-configurations.ts';
 import { clusterPoliciesCheck, nodeRecordsCheck, trustCheck } from '../../../src/replica/readiness.ts';
 
 const ca = await issueCa(new Date());
@@ -17,10 +17,11 @@ const keeper = {
 describe('the webhooks check', () => {
   function check() {
     let state = { synced: false, bundles: [] as string[] };
-    const webhooks = { isSynced: () => state.synced, caBundles: () => state.bundles } as unknown as RegisteredWebhooks;
-    const trusted = trustCheck(webhooks);
+    const trust = trackCaTrust();
+    const trusted = trustCheck({ isSynced: () => state.synced, caBundles: () => state.bundles, trust });
     return (synced: boolean, ...bundles: string[]) => {
       state = { synced, bundles };
+      if (synced) trust.observe(bundles);
       return trusted(keeper);
     };
   }
