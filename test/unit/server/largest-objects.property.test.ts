@@ -12,7 +12,7 @@ import {
   DAEMON_SET_EXTREMES,
   daemonSetShares,
   describeShares,
-  filled,
+  filling,
   goJson,
   NODE_EXTREMES,
   nodeShares,
@@ -45,13 +45,11 @@ async function start() {
 }
 type Post = Awaited<ReturnType<typeof start>>;
 
-const node = (chosen: Shares, ...taints: readonly object[]) =>
-  filled({ metadata: { name: 'cp-1' }, spec: { taints }, status: {} }, chosen);
-
 async function expectNodeDecisions(post: Post, chosen: Shares): Promise<void> {
-  const object = node(chosen);
+  const fill = filling(chosen);
+  const node = (...taints: readonly object[]) => fill({ metadata: { name: 'cp-1' }, spec: { taints }, status: {} });
   const update = (taint: object, uid: string) =>
-    nodeUpdateReview([], [], { uid, object, oldObject: node(chosen, taint) });
+    nodeUpdateReview([], [], { uid, object: node(), oldObject: node(taint) });
   const denied = await post(update(CONTROL_PLANE_TAINT, 'denied'), '/validate');
   expect(denied).toMatchObject({ uid: 'denied', allowed: false, status: { code: 403 } });
   const restored = await post(update(RESTORED, 'restored'), '/mutate');
@@ -61,9 +59,10 @@ async function expectNodeDecisions(post: Post, chosen: Shares): Promise<void> {
 }
 
 async function expectDaemonSetDecisions(post: Post, chosen: Shares): Promise<void> {
+  const fill = filling(chosen);
   const object = (image: string) => {
     const spec = { hostNetwork: true, tolerations: [], containers: [{ name: 'c', image }] };
-    return filled({ metadata: { name: 'kube-flannel-ds' }, spec: { template: { metadata: {}, spec } } }, chosen);
+    return fill({ metadata: { name: 'kube-flannel-ds' }, spec: { template: { metadata: {}, spec } } });
   };
   const update = (uid: string, oldImage: string) =>
     daemonSetCreationReview([], { uid, operation: 'UPDATE', object: object('new'), oldObject: object(oldImage) });

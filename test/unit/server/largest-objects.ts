@@ -5,18 +5,15 @@ import fc from 'fast-check';
 /** --max-request-bytes of etcd, by default. */
 const ETCD_BYTES = 1.5 * 1024 * 1024;
 
-/** What Go's encoder spells out, as HTML might take it for markup. */
-const GO_ESCAPES: readonly (readonly [string, string])[] = [
-  ['<', '\\u003c'],
-  ['>', '\\u003e'],
-  ['&', '\\u0026'],
-  ['\u2028', '\\u2028'],
-  ['\u2029', '\\u2029'],
-];
+/** What Go's encoder spells out, as HTML might take it for markup. A run of one character is one match: some have a million. */
+const GO_ESCAPED = /<+|>+|&+|\u2028+|\u2029+/g;
 
-/** JSON as the API server writes it. Megabytes of it, so that no function is called for each character. */
+/** JSON as the API server writes it. */
 export function goJson(value: unknown): string {
-  return GO_ESCAPES.reduce((text, [from, to]) => text.replaceAll(from, to), JSON.stringify(value));
+  return JSON.stringify(value).replace(GO_ESCAPED, (run) => {
+    const code = run.charCodeAt(0).toString(16).padStart(4, '0');
+    return `\\u${code}`.repeat(run.length);
+  });
 }
 
 /** A place that can be filled: with so many bytes of etcd's, of which a unit takes some. */
@@ -170,12 +167,16 @@ export type Shares = readonly { readonly padding: Padding; readonly share: numbe
 export const describeShares = (chosen: Shares) =>
   chosen.map(({ padding, share }) => `${Math.round(share * 100)} % ${padding.what}`).join(', ');
 
-/** The object, filled as far as etcd accepts it. */
-export function filled<Filled extends object>(object: Filled, chosen: Shares): Filled {
-  return chosen.reduce((sum, { padding, share }) => {
+/**
+ * Fills objects as far as etcd accepts them. All of them share what they are filled with: it takes half a second to make a map of 150,000
+ * labels.
+ */
+export function filling(chosen: Shares): <Filled extends object>(object: Filled) => Filled {
+  const parts = chosen.map(({ padding, share }) => {
     const bytes = Math.min(ETCD_BYTES * share, padding.mostBytes ?? ETCD_BYTES);
-    return merged(sum, padding.padded(Math.floor(bytes / padding.unitBytes))) as Filled;
-  }, object);
+    return padding.padded(Math.floor(bytes / padding.unitBytes));
+  });
+  return <Filled extends object>(object: Filled) => parts.reduce<unknown>(merged, object) as Filled;
 }
 
 /** Both: maps are merged, lists follow each other. */
