@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { isExploring } from '../../seed.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 
 /** The next steps of all processes: each waits until the test lets it go on. */
@@ -30,7 +31,10 @@ afterAll(() => {
   vi.resetModules();
 });
 
-it.each(Array.from({ length: 100 }, (_, seed) => seed + 1))(
+/** Each order takes some 60 ms of file operations. */
+const ORDERS = isExploring() ? 300 : 30;
+
+it.each(Array.from({ length: ORDERS }, (_, seed) => seed + 1))(
   'one works at a time, also when many find the lock of a process that was killed: order %i',
   async (seed) => {
     const directory = temporaryDirectory();
