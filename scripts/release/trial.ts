@@ -16,7 +16,7 @@ export async function tryOnRealNode(
   const pinned = `${repository}@${digest}`;
   await using cluster = await startRealCluster({
     productImage: archive,
-    productAlias: { of: `${repository}:${tag}`, name: pinned },
+    imageAliases: [{ of: `${repository}:${tag}`, name: pinned }],
   });
   const values = `image.repository=${repository},image.digest=${digest}`;
   await helm(cluster, 'install', 'taintkeeper', chart, '--create-namespace', '--set', values);

@@ -63,7 +63,8 @@ async function build(module: GoModule, program: string): Promise<string | undefi
   const forget = onExit(discard);
   try {
     const output = join(scratch, program);
-    const go = spawn('go', ['build', ...buildFlags(module, program), '-o', output, `${module.packages[program]}`], {
+    const command = module.compiledTests?.includes(program) ? ['test', '-c', '-vet=off'] : ['build'];
+    const go = spawn('go', [...command, ...buildFlags(module, program), '-o', output, `${module.packages[program]}`], {
       cwd: module.folder,
       env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' },
       stdio: ['ignore', 'ignore', 'pipe'],

@@ -11,6 +11,8 @@ export interface GoModule {
   readonly packages: Readonly<Record<string, string>>;
   /** Files of the module that has the programs, by their path in it: they are put beside the programs. */
   readonly files?: readonly string[];
+  /** The programs that are a package's compiled tests (`go test -c`), not a `main` package. */
+  readonly compiledTests?: readonly string[];
   /** Build tags, if any. */
   readonly tags?: readonly string[];
   /** What a release build sets by `-X`, given the program's version as `v1.36.1`. */

@@ -10,7 +10,7 @@ import { buildProductImage, dockerfileOnStandIns } from '../image/product-image.
 import { SANDBOX_IMAGE } from './node-files.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const BUSYBOX = '/bin/busybox';
+export const BUSYBOX = '/bin/busybox';
 /** What goes into the image, as .dockerignore has it, and what it is made with. */
 const INGREDIENTS = [
   ...[
@@ -92,7 +92,7 @@ function sandboxImage(): string {
 }
 
 /** Makes a file of the cache beside its place and moves it in, so that half of one is never taken for it. */
-function cached(name: string, make: (file: string) => void): string {
+export function cached(name: string, make: (file: string) => void): string {
   const folder = join(cacheBase(), 'images');
   const file = join(folder, name);
   if (!existsSync(file)) {

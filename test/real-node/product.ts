@@ -16,6 +16,7 @@ export interface Pod {
     readonly podIP?: string;
     readonly reason?: string;
     readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+    readonly containerStatuses?: readonly { readonly restartCount: number }[];
   };
 }
 

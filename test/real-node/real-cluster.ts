@@ -20,7 +20,7 @@ import { makeNamespaces, type Namespaces } from './namespaces.ts';
 import { layWire } from './network.ts';
 import { API_ADDRESSES, API_NAMES, type ProxyMode } from './node-files.ts';
 import { obstacleToRealNode } from './obstacle.ts';
-import { createRealNode, type RealNode } from './real-node.ts';
+import { createRealNode, type ImageAlias, type RealNode } from './real-node.ts';
 import { startRelay } from './relay.ts';
 
 const READY_TIMEOUT_MS = 120_000;
@@ -30,8 +30,10 @@ export interface RealClusterOptions {
   readonly nodes?: number;
   /** An archive of the product's image; without it, the Dockerfile is built. */
   readonly productImage?: string;
-  /** Another name by which the nodes have that image. */
-  readonly productAlias?: { readonly of: string; readonly name: string };
+  /** Archives of further images that the nodes have. */
+  readonly moreImages?: readonly string[];
+  /** Other names by which the nodes have images. */
+  readonly imageAliases?: readonly ImageAlias[];
   readonly proxyMode?: ProxyMode;
   /** Further arguments of the API server. */
   readonly apiServerArgs?: readonly string[];
@@ -59,7 +61,8 @@ export interface RealCluster {
 export async function startRealCluster(options: RealClusterOptions = {}): Promise<RealCluster> {
   const obstacle = obstacleToRealNode();
   if (obstacle) throw new Error(obstacle);
-  const images = provideImages((line) => process.stderr.write(`${line}\n`), options.productImage);
+  const report = (line: string) => process.stderr.write(`${line}\n`);
+  const images = [...provideImages(report, options.productImage), ...(options.moreImages ?? [])];
   sweepCgroups();
   const workspace = createWorkspace('real-node');
   const lab = await makeNamespaces('lab', workspace.logFile('lab'));
@@ -135,7 +138,7 @@ async function start({ options, images, workspace, lab, cleanUp, stop }: Site): 
         proxyKubeconfig: await kubeconfig('system:kube-proxy'),
         proxyMode: options.proxyMode ?? 'iptables',
         images,
-        imageAlias: options.productAlias,
+        imageAliases: options.imageAliases ?? [],
         controlPlane: number === 1 ? controlPlaneCommands(controlPlane, options.apiServerArgs ?? []) : {},
       });
     }),

@@ -56,7 +56,18 @@ export interface RealNode {
    */
   setCni(state: 'present' | 'aside'): Promise<void>;
   /** Gives the kubelet the manifest of a static pod, which it runs without asking anybody. */
-  addStaticPod(manifest: { readonly metadata: { readonly name: string } }): void;
+  addStaticPod(manifest: StaticPod): void;
+}
+
+export interface StaticPod {
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly [field: string]: unknown;
+}
+
+/** A second name of an image. */
+export interface ImageAlias {
+  readonly of: string;
+  readonly name: string;
 }
 
 export interface NodeOptions {
@@ -80,8 +91,7 @@ export interface NodeOptions {
   readonly proxyMode: ProxyMode;
   /** Archives of images. */
   readonly images: readonly string[];
-  /** A second name for one of them. */
-  readonly imageAlias: { readonly of: string; readonly name: string } | undefined;
+  readonly imageAliases: readonly ImageAlias[];
   /** What it runs before the rest: programs with their arguments, by name. */
   readonly controlPlane: Readonly<Record<string, readonly [string, ...string[]]>>;
 }
@@ -222,8 +232,7 @@ export function createRealNode(options: NodeOptions): RealNode {
     if (existsSync(note)) return;
     const ctr = [program('ctr'), '--address', folders.socket, '--namespace', 'k8s.io', 'images'];
     for (const archive of options.images) await made.run([...ctr, 'import', archive]);
-    const { imageAlias } = options;
-    if (imageAlias) await made.run([...ctr, 'tag', imageAlias.of, imageAlias.name]);
+    for (const { of, name } of options.imageAliases) await made.run([...ctr, 'tag', of, name]);
     writeFileSync(note, '');
   }
 }

@@ -17,6 +17,7 @@ const KUBERNETES_MODULE = 'k8s.io/kubernetes';
  * with the other tools, each within its minor version.
  *
  * @param folder of this minor version, such as `…/kubernetes-1.36`; it need not be there
+ * @param minor such as `1.36`
  * @param template the folder whose tools a new one has
  * @param report gets one line for each patch that cannot be had
  * @throws Unobtainable when there is no such patch
@@ -24,9 +25,13 @@ const KUBERNETES_MODULE = 'k8s.io/kubernetes';
 export async function draftKubernetes(
   go: Go,
   workspace: Workspace,
-  { folder, template, report }: { folder: string; template: string; report: (line: string) => void },
+  {
+    folder,
+    minor,
+    template,
+    report,
+  }: { folder: string; minor: string; template: string; report: (line: string) => void },
 ): Promise<Draft> {
-  const minor = basename(folder).replace('kubernetes-', '');
   const present = existsSync(folder) && requiredVersion(await readGoMod(go, join(folder, 'go.mod')), KUBERNETES_MODULE);
   const listed = await listVersions(go, KUBERNETES_MODULE);
   // What is not listed any more may be served all the same.

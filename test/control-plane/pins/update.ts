@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { EVERYDAY_VERSION, otherKubernetes } from '../kubernetes.ts';
+import { CONFORMANCE_FOLDER } from '../conformance.ts';
+import { EVERYDAY_VERSION, OUR_MINOR, otherKubernetes } from '../kubernetes.ts';
 import { createWorkspace, type Workspace } from '../workspace.ts';
 import { createDraft, type Draft } from './draft.ts';
 import { type Go, startGo } from './go.ts';
@@ -19,7 +20,7 @@ import { mend } from './mend.ts';
  */
 const CONTROL_PLANE = join(import.meta.dirname, '..');
 
-const KUBERNETES_FOLDER = /^kubernetes-\d+\.\d+$/;
+const KUBERNETES_FOLDER = /^kubernetes-(\d+\.\d+)$/;
 
 async function update(names: readonly string[]): Promise<void> {
   const folders = goModFolders();
@@ -43,9 +44,11 @@ async function update(names: readonly string[]): Promise<void> {
 async function updateOne(go: Go, workspace: Workspace, folder: string): Promise<void> {
   const name = basename(folder);
   const isNew = !existsSync(folder);
-  const draft = KUBERNETES_FOLDER.test(name)
+  const minor = folder === CONFORMANCE_FOLDER ? OUR_MINOR : KUBERNETES_FOLDER.exec(name)?.[1];
+  const draft = minor
     ? await draftKubernetes(go, workspace, {
         folder,
+        minor,
         template: otherKubernetes(EVERYDAY_VERSION).folder,
         report: print,
       })

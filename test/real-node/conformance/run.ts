@@ -1,0 +1,114 @@
+import { loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { buildModules } from '../../control-plane/build.ts';
+import { CONFORMANCE, obstacleToConformance } from '../../control-plane/conformance.ts';
+import { MERGE_PATCH } from '../../control-plane/content-types.ts';
+import { exitFor, provideOrExit } from '../../control-plane/provide-or-exit.ts';
+import { admin } from '../../control-plane/users.ts';
+import { SANDBOX_IMAGE } from '../node-files.ts';
+import { obstacleToRealNode } from '../obstacle.ts';
+import { productPods } from '../product.ts';
+import { provideRealNode } from '../provide.ts';
+import { type RealCluster, startRealCluster } from '../real-cluster.ts';
+import { provideTestImages, type TestImages } from './images.ts';
+import { compareRuns, differs, type SpecResult, summarizeGroups } from './results.ts';
+import { runSpecs } from './run-specs.ts';
+import { checkReplicas, SETTINGS, type Setting } from './settings.ts';
+
+/**
+ * Runs Kubernetes' own end-to-end tests on three real nodes, without taintkeeper and with it, and compares the outcome spec by spec. Fails
+ * when one spec differs. Prints the tables of docs/reliability.md, as markdown. Linux only, as root.
+ *
+ *     npm run test:conformance                                   all settings
+ *     npm run test:conformance -- without strict [--focus TEXT]  these settings; only the specs whose names match
+ */
+const { values: flags, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { focus: { type: 'string', multiple: true } },
+});
+const wanted = SETTINGS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+const unknown = positionals.filter((name) => !SETTINGS.some((setting) => setting.name === name));
+if (unknown.length > 0)
+  exitFor(`no setting ${unknown.join(', ')}: there are ${SETTINGS.map(({ name }) => name).join(', ')}`);
+
+const report = (line: string) => process.stderr.write(`${line}\n`);
+await provideOrExit();
+await provideRealNode(report);
+await buildModules(CONFORMANCE, report);
+const obstacle = obstacleToRealNode() ?? obstacleToConformance();
+if (obstacle) exitFor(obstacle);
+
+const images = provideTestImages();
+const runs: SpecResult[][] = [];
+let ended = true;
+for (const setting of wanted) {
+  try {
+    runs.push(await runWith(setting, images));
+  } catch (error) {
+    ended = false;
+    runs.push([]);
+    report(`${setting.name}: ${error instanceof Error ? error.stack : error}`);
+  }
+}
+process.exit(publish(runs) && ended ? 0 : 1);
+
+async function runWith(setting: Setting, { archives, aliases }: TestImages): Promise<SpecResult[]> {
+  await using cluster = await startRealCluster({ nodes: 3, moreImages: archives, imageAliases: aliases });
+  await prepareNodes(cluster);
+  await setting.prepare(cluster);
+  const replicas = setting.installs ? await productPods(cluster) : [];
+  const started = performance.now();
+  const results = await runSpecs(cluster, flags.focus);
+  const minutes = Math.round((performance.now() - started) / 60_000);
+  const passed = results.filter(({ state }) => state === 'passed').length;
+  report(`${setting.name}: ${passed} of ${results.length} passed in ${minutes} min, load ${loadavg()[0]?.toFixed(1)}`);
+  for (const { group, name, state, message } of results) {
+    if (state !== 'passed') report(`  ${state}: ${group} ${name}: ${message.split('\n').slice(0, 4).join(' ')}`);
+  }
+  if (setting.installs) report(`  requests: ${await checkReplicas(cluster, replicas)}`);
+  return results;
+}
+
+/**
+ * The first node becomes a control plane, as kubeadm marks it. The other nodes get a static pod by whose name Kubernetes' tests recognize
+ * system daemons: without it, they wait for a minute before each test of taints.
+ */
+async function prepareNodes(cluster: RealCluster): Promise<void> {
+  const role = 'node-role.kubernetes.io/control-plane';
+  const { status } = await cluster.request(admin, 'PATCH', '/api/v1/nodes/n1', {
+    body: { metadata: { labels: { [role]: '' } }, spec: { taints: [{ key: role, effect: 'NoSchedule' }] } },
+    contentType: MERGE_PATCH,
+  });
+  if (status !== 200) throw new Error(`node n1 could not be made a control plane: ${status}`);
+  for (const node of cluster.nodes.slice(1)) {
+    node.addStaticPod({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'kube-proxy-fluentd-elasticsearch-node-problem-detector', namespace: 'kube-system' },
+      spec: { containers: [{ name: 'sleep', image: SANDBOX_IMAGE }] },
+    });
+  }
+}
+
+/** Prints the tables. @returns whether every spec had the same outcome with each setting */
+function publish(runs: readonly SpecResult[][]): boolean {
+  const specs = compareRuns(runs);
+  const headings = wanted.map(({ what }) => what);
+  printTable(
+    ['specs of Kubernetes', 'specs', ...headings],
+    summarizeGroups(specs).map(({ group, specs, passed }) => [group, `${specs}`, ...passed.map(String)]),
+  );
+  process.stdout.write('\n');
+  printTable(
+    ['group', 'spec', ...headings],
+    specs.map(({ group, name, states }) => [group, name, ...states]),
+  );
+  const different = specs.filter(differs);
+  for (const { group, name, states } of different) report(`differs: ${group} ${name}: ${states.join(', ')}`);
+  report(`${specs.length} specs, ${different.length} with another outcome`);
+  return specs.length > 0 && different.length === 0;
+}
+
+function printTable(headings: readonly string[], rows: readonly (readonly string[])[]): void {
+  for (const row of [headings, headings.map(() => '---'), ...rows]) process.stdout.write(`| ${row.join(' | ')} |\n`);
+}
