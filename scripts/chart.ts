@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { GRANTS } from '../src/cluster/rights.ts';
 import { runHelm } from '../test/control-plane/helm.ts';
+import { chartRights } from './rights.ts';
 
 const MANIFESTS = join(import.meta.dirname, '..', 'manifests');
 export const CHART = join(MANIFESTS, 'chart');
@@ -24,7 +26,7 @@ export function chartFiles(): Map<string, string> {
       files.set(join('files', folder, file), readFileSync(join(MANIFESTS, folder, file), 'utf8'));
     }
   }
-  return files;
+  return files.set(join('files', 'rights.yaml'), chartRights());
 }
 
 /**
@@ -35,16 +37,11 @@ export async function renderInstall(): Promise<string> {
   return NOTICE + (await renderForKubectl(['--set', 'namespace.create=true,crds.keep=false']));
 }
 
+export type GrantingValue = keyof typeof GRANTS;
 /** A value of the chart that grants rights, and the file that does so for kubectl. */
-export const RIGHTS = {
-  nativePolicies: join(MANIFESTS, 'rights', 'native-policies.yaml'),
-  patchDaemonSets: join(MANIFESTS, 'rights', 'patch-daemon-sets.yaml'),
-  recoverPods: join(MANIFESTS, 'rights', 'recover-pods.yaml'),
-  listPods: join(MANIFESTS, 'rights', 'list-pods.yaml'),
-  listNodePools: join(MANIFESTS, 'rights', 'list-node-pools.yaml'),
-  writeReports: join(MANIFESTS, 'rights', 'write-reports.yaml'),
-} as const;
-export type GrantingValue = keyof typeof RIGHTS;
+export const RIGHTS = Object.fromEntries(
+  Object.entries(GRANTS).map(([value, { file }]) => [value, join(MANIFESTS, 'rights', file)]),
+) as Readonly<Record<GrantingValue, string>>;
 
 /** What the files of {@link RIGHTS} should be, by path. @throws Error when there is no helm */
 export async function renderRights(): Promise<Map<string, string>> {

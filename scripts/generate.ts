@@ -5,11 +5,14 @@ import { commandLinePage } from './command-line-page.ts';
 import { conditionsPage } from './conditions-page.ts';
 import { crdFiles } from './crds.ts';
 import { dashboard } from './dashboard.ts';
-import { withHousePlan } from './house-plan.ts';
+import { housePlan } from './house-plan.ts';
 import { licencesPage } from './licences-page.ts';
+import { withPart } from './marked-part.ts';
 import { metricsPage } from './metrics-page.ts';
 import { policyPage } from './policy-page.ts';
 import { prometheusRule } from './prometheus-rule.ts';
+import { RIGHTS_TABLES } from './rights.ts';
+import { sourceFiles } from './rooms.ts';
 import { talosLintPage } from './talos-lint-page.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -38,4 +41,18 @@ const alerts = readFileSync(join(ROOT, 'manifests/monitoring/alerts.yaml'), 'utf
 write('manifests/monitoring/prometheus-rule.yaml', prometheusRule(alerts));
 write('manifests/monitoring/dashboard.json', dashboard());
 
-write('CONTRIBUTING.md', withHousePlan(readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8')));
+for (const [page, parts] of Object.entries({
+  'CONTRIBUTING.md': { 'plan of src': () => housePlan(sourceFiles()) },
+  'docs/install.md': pick('grants'),
+  'docs/security.md': pick('rights in the cluster', 'optional rights', 'rights in the namespace'),
+})) {
+  const before = readFileSync(join(ROOT, page), 'utf8');
+  write(
+    page,
+    Object.entries(parts).reduce((text, [name, part]) => withPart(text, name, part()), before),
+  );
+}
+
+function pick(...names: readonly string[]): Record<string, () => string> {
+  return Object.fromEntries(names.map((name) => [name, RIGHTS_TABLES[name] ?? (() => '')]));
+}

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { stringify } from 'yaml';
+import { isAllowed } from '../cluster/access-review.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isForbidden, isNotFound } from '../cluster/client/api-error.ts';
 import { POLICY_GROUP, POLICY_RESOURCES, viewPolicy } from '../cluster/policies.ts';
@@ -282,19 +283,12 @@ async function unauthorized(client: ApiClient, all: readonly Claim[]): Promise<C
 
 async function isAuthorized(client: ApiClient, { namespace, serviceAccount, key }: Claim): Promise<boolean> {
   const { apiGroup: group, resource, verb } = TOLERATE;
-  const body = {
-    apiVersion: 'authorization.k8s.io/v1',
-    kind: 'SubjectAccessReview',
-    spec: {
-      user: serviceAccountUser(namespace, serviceAccount),
-      groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`],
-      resourceAttributes: { group, resource, verb, name: key },
-    },
+  const subject = {
+    user: serviceAccountUser(namespace, serviceAccount),
+    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`],
   };
-  const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
   try {
-    const answer = await client.request<{ status?: { allowed?: boolean } }>('POST', path, { body });
-    return answer.status?.allowed ?? false;
+    return await isAllowed(client, { group, resource, verb, name: key }, subject);
   } catch (error) {
     if (!isForbidden(error)) throw error;
     throw new InputError([

@@ -1,9 +1,9 @@
 import type { NodePool } from '../coverage/node-pools.ts';
 import { viewKarpenterPool, viewMachinePool } from '../objects/node-pool-object.ts';
-import type { OptionalRight } from '../policy/backstop.ts';
+import type { OptionalRight } from '../policy/asked-rights.ts';
 import type { ApiClient, Query } from './client/api-client.ts';
 import { findObject } from './client/find-object.ts';
-import { howToPermit, OPTIONAL_RIGHTS } from './optional-rights.ts';
+import { howToPermit, OPTIONAL_RIGHTS } from './rights.ts';
 
 /** An API whose objects are pools of nodes, in the version in which it is read. */
 export interface PoolApi {

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { json } from 'node:stream/consumers';
 import { type ApiClient, messageOf } from './client/api-client.ts';
-import { selfCheckReview } from './optional-rights.ts';
+import { selfCheckReview } from './self-check-review.ts';
 
 /** The Service by which the API server reaches the webhook. */
 export interface ServiceRef {

@@ -8,7 +8,7 @@ import type { SecretKeeper } from '../cluster/secret-keeper.ts';
 import type { ServiceRef } from '../cluster/service-endpoint.ts';
 import type { RegisteredWebhooks } from '../cluster/webhook-configurations.ts';
 import type { RecordedEvent } from '../kubernetes/event.ts';
-import type { OptionalRight } from '../policy/backstop.ts';
+import type { OptionalRight } from '../policy/asked-rights.ts';
 import type { Source } from '../runtime/source.ts';
 import {
   type Reconciler,
@@ -63,7 +63,7 @@ export interface LeaderOptions {
 
 /** What this leader may do besides what every installation may. */
 export interface Rights {
-  /** Undefined until the API server was asked. */
+  /** Undefined until the API server was asked: it is, as soon as somebody asks here for the first time. */
   permits(right: OptionalRight): boolean | undefined;
   readonly changes: Source;
 }

@@ -1,6 +1,6 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError, isForbidden } from '../cluster/client/api-error.ts';
-import { selfCheckReview } from '../cluster/optional-rights.ts';
+import { selfCheckReview } from '../cluster/self-check-review.ts';
 import { openTunnel } from '../cluster/tunnel.ts';
 import { TimeoutError } from '../runtime/pause.ts';
 import type { Check } from '../server/admin-server.ts';

@@ -1,5 +1,6 @@
 import { judge } from '../admission/admit.ts';
 import type { AdmissionRequest } from '../admission/review.ts';
+import { whoAmI } from '../cluster/access-review.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
@@ -195,14 +196,6 @@ export function isOurs(webhook: string): boolean {
 /** Without the URL that was posted to, and the words around it. */
 function innermost(reason: string): string {
   return reason.replace(/^failed to call webhook: /, '').replace(/^Post "[^"]*": /, '');
-}
-
-async function whoAmI(client: ApiClient): Promise<{ username: string; groups: readonly string[] }> {
-  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
-  const { status } = await client.request<{
-    status: { userInfo: { username: string; groups?: readonly string[] } };
-  }>('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', { body });
-  return { username: status.userInfo.username, groups: status.userInfo.groups ?? [] };
 }
 
 /** Half of a node is a list of its images. */

@@ -1,5 +1,4 @@
 import type { Policy, RecoveryPolicy } from './policy.ts';
-import { compileRecoveryPolicy } from './recovery-policy.ts';
 import type { TaintMode, TaintPolicySpec } from './taint-policy.ts';
 
 /** A policy that native policies can express, in part or in whole. */
@@ -44,46 +43,4 @@ export function inAudit(policy: NativelyExpressible): NativelyExpressible {
     case 'TolerationRestriction':
       return { ...policy, spec: { ...policy.spec, mode: 'Audit' } };
   }
-}
-
-/** What taintkeeper is not permitted unless somebody says so: the default policies need none of it. */
-export type OptionalRight =
-  | 'nativePolicies'
-  | 'patchDaemonSets'
-  | 'watchPods'
-  | 'deletePods'
-  | 'listPods'
-  | 'listNodePools'
-  | 'listMachineDeployments'
-  | 'writeReports';
-
-export interface AskedRight {
-  readonly right: OptionalRight;
-  /** What in the policy asks for it, such as `existing: Patch`. */
-  readonly by: string;
-}
-
-/**
- * The rights without which a policy is not done as it says.
- * @param audit every policy is taken to be in mode Audit
- */
-export function askedRights(policy: Policy, audit: boolean): AskedRight[] {
-  const asked: AskedRight[] = [];
-  if (asksForNatives(policy)) asked.push({ right: 'nativePolicies', by: NATIVE_ASKED_BY[policy.kind] });
-  if (policy.kind === 'TaintPolicy' && !audit && policy.spec.taints.some(({ ensure }) => ensure === 'UntilReady')) {
-    asked.push({ right: 'listPods', by: 'ensure: UntilReady' });
-  }
-  if (policy.kind === 'TolerationPolicy') {
-    const { mode, existing } = policy.spec;
-    if (!audit && mode === 'Mutate' && existing === 'Patch') {
-      asked.push({ right: 'patchDaemonSets', by: 'existing: Patch' });
-    }
-  }
-  if (policy.kind === 'RecoveryPolicy') {
-    const by = 'a RecoveryPolicy';
-    asked.push({ right: 'watchPods', by });
-    const { mode } = compileRecoveryPolicy(policy.name, policy.spec, audit);
-    if (mode === 'Recover') asked.push({ right: 'deletePods', by });
-  }
-  return asked;
 }

@@ -99,7 +99,7 @@ describeWithControlPlane('what the default installation may not do', {}, (cp) =>
     });
     const { Stalled } = await conditionsOf(kind, name);
     expect(Stalled?.message).toContain(
-      `set ${value}: true in the chart's values, or kubectl apply -f manifests/rights/`,
+      `set ${value}: true in the chart's values, or run the commands that taintkeeper doctor prints`,
     );
   });
 

@@ -87,3 +87,23 @@ metrics at the node's address.
 {{- define "taintkeeper.oldValues" -}}
 {{ . }}: the values are those of an older chart, without the defaults of this one: use helm upgrade --reset-then-reuse-values, not --reuse-values
 {{- end -}}
+
+{{/* The rules of a role, as files/rights.yaml has them: a list of the context and the rules. */}}
+{{- define "taintkeeper.rules" -}}
+{{- $context := index . 0 -}}
+{{- $name := include "taintkeeper.name" $context -}}
+{{- $names := dict "namespace" $context.Release.Namespace "service" $name "lease" $name "configurations" $name "ownerClusterRole" $name
+  "secret" (ternary "" (include "taintkeeper.ownSecret" $context) (ne (include "taintkeeper.foreignSecret" $context) ""))
+  "defaultPolicies" (ternary (include "taintkeeper.defaultPolicies" $context) "" (not (empty $context.Values.defaultPolicies))) -}}
+{{- range index . 1 }}
+{{- if or (not .only) (get $names (default "" .only)) }}
+  # {{ .why }}
+  - apiGroups: {{ .apiGroups | toJson }}
+    resources: {{ .resources | toJson }}
+    verbs: {{ .verbs | toJson }}
+    {{- with .named }}
+    resourceNames: [{{ get $names . }}]
+    {{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}

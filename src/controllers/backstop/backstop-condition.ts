@@ -1,6 +1,6 @@
 import { isForbidden } from '../../cluster/client/api-error.ts';
 import { NATIVE_RESOURCES, type NativeObject } from '../../cluster/native-policies.ts';
-import { howToPermit, notPermitted } from '../../cluster/optional-rights.ts';
+import { howToPermit, notPermitted } from '../../cluster/rights.ts';
 import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { atMost, printable } from '../../kubernetes/text.ts';
 import type { NativeLimit } from '../../native/native-policy.ts';

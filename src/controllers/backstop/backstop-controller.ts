@@ -95,8 +95,6 @@ export function backstop(options: BackstopOptions): Backstop {
       );
       const asking = inForce.flatMap(({ object, policy }) => (asksForNatives(policy) ? versionOf(object) : []));
       const every = (state: BackstopState) => new Map(asking.map((key) => [key, state]));
-      const isPermitted = mayWrite();
-      if (isPermitted === undefined) return undefined;
       let isSettled = false;
       try {
         const versions = await servedVersions(client);
@@ -106,6 +104,8 @@ export function backstop(options: BackstopOptions): Backstop {
         }
         const found = (await listNative(client, versions, MANAGED_LABELS)).filter(isWrittenByLeader);
         if (asking.length + found.length === 0) return undefined;
+        const isPermitted = mayWrite();
+        if (isPermitted === undefined) return undefined;
         if (!isPermitted) {
           states = new Map([...every({ what: 'NotPermitted' }), ...leftInForce(objects(), found)]);
           return LOOK_AGAIN_MS;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ownUid } from '../../cluster/optional-rights.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
+import { ownUid } from '../../cluster/rights.ts';
 import { compareResourceVersions } from '../../cluster/watch/cached-objects.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { Controller, LeaderContext } from '../context.ts';
@@ -93,8 +93,8 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
     // What another policy asks for need not wait for what was refused.
     for (const [uid, { added }] of refusals) if (lacking.get(uid) !== added) refusals.delete(uid);
     const isBusy = found.some(({ patched, standing }) => patched && !standing.settled);
-    const next =
-      isBusy || !rights.permits('patchDaemonSets') ? undefined : found.find((daemonSet) => isDue(daemonSet, now));
+    const due = isBusy ? undefined : found.find((daemonSet) => isDue(daemonSet, now));
+    const next = due && rights.permits('patchDaemonSets') ? due : undefined;
     report(found, now - began < EARLIER_MS);
     metrics.swept(NAME, Date.now());
     if (next) {

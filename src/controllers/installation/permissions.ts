@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { isPermitted, notPermitted, OPTIONAL_RIGHT_NAMES } from '../../cluster/optional-rights.ts';
 import type { PolicyObject } from '../../cluster/policies.ts';
-import { askedRights, type OptionalRight } from '../../policy/backstop.ts';
-import { createSubject } from '../../runtime/source.ts';
+import { isPermitted, notPermitted } from '../../cluster/rights.ts';
+import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';
+import { createSubject, type Source } from '../../runtime/source.ts';
 import { type Controller, type LeaderContext, type Rights, startController } from '../context.ts';
 import type { Trouble } from '../reports.ts';
 
@@ -20,6 +20,8 @@ export interface PermissionsOptions {
 }
 
 export interface Permissions extends Rights {
+  /** Tells when somebody has asked for a right that was not checked before. */
+  readonly asked: Source;
   /** One run. Gives the time until the next look, in milliseconds. */
   reconcile(): Promise<number>;
   /** The policies that ask for what is not permitted. Of native policies their condition says so. */
@@ -28,18 +30,23 @@ export interface Permissions extends Rights {
 
 /**
  * Asks the API server before anything is tried: what is not permitted would fail for each object anew, in logs, Events and its audit
- * log, and a policy would say so only once there is something to do.
+ * log, and a policy would say so only once there is something to do. It checks the rights that a policy asks for, and those that a
+ * controller has asked about: most installations use none.
  */
 export function permissions({ client, objects, audit, log }: PermissionsOptions): Permissions {
   const changes = createSubject();
+  const asked = createSubject();
+  /** By controllers. */
+  const askedAbout = new Set<OptionalRight>();
   let permitted: ReadonlyMap<OptionalRight, boolean> = new Map();
   /** What was logged of. */
   let told = new Set<string>();
 
   return {
     async reconcile() {
+      const rights = new Set([...askedAbout, ...askedByPolicies().map(({ right }) => right)]);
       const answers = await Promise.all(
-        OPTIONAL_RIGHT_NAMES.map(async (right) => [right, await isPermitted(client, right)] as const),
+        [...rights].map(async (right) => [right, await isPermitted(client, right)] as const),
       );
       const hasChanged = answers.some(([right, allowed]) => permitted.get(right) !== allowed);
       permitted = new Map(answers);
@@ -49,22 +56,32 @@ export function permissions({ client, objects, audit, log }: PermissionsOptions)
       if (hasChanged) changes.next();
       return lacking.length > 0 ? WAITING_MS : LOOK_AGAIN_MS;
     },
-    permits: (right) => permitted.get(right),
+    permits(right) {
+      if (!askedAbout.has(right)) {
+        askedAbout.add(right);
+        if (!permitted.has(right)) asked.next();
+      }
+      return permitted.get(right);
+    },
     changes,
+    asked,
     troubles: () => found().flatMap(({ right, trouble }) => (right === 'nativePolicies' ? [] : [trouble])),
   };
 
   function found() {
-    return objects().flatMap(({ kind, name: policy, result }) => {
-      const asked = result.ok ? askedRights(result.policy, audit) : [];
-      return asked
-        .filter(({ right }) => permitted.get(right) === false)
-        .map(({ right, by }) => {
-          const message = notPermitted(right, by);
-          const trouble: Trouble = { kind, policy, reason: 'NotPermitted', message };
-          return { right, trouble, message: `${kind} ${policy}: ${message}` };
-        });
-    });
+    return askedByPolicies()
+      .filter(({ right }) => permitted.get(right) === false)
+      .map(({ kind, policy, right, by }) => {
+        const message = notPermitted(right, by);
+        const trouble: Trouble = { kind, policy, reason: 'NotPermitted', message };
+        return { right, trouble, message: `${kind} ${policy}: ${message}` };
+      });
+  }
+
+  function askedByPolicies() {
+    return objects().flatMap(({ kind, name: policy, result }) =>
+      result.ok ? askedRights(result.policy, audit).map((one) => ({ kind, policy, ...one })) : [],
+    );
   }
 }
 
@@ -77,7 +94,7 @@ export function startPermissions(context: Context): Controller {
   const { policies, rights, reports, signal } = context;
   const changed = reports.add({ troubles: rights.troubles });
   const reconciler = startController(context, 'permissions', rights.reconcile);
-  policies.changes.subscribe(() => reconciler.restart(), signal);
+  for (const source of [policies.changes, rights.asked]) source.subscribe(() => reconciler.restart(), signal);
   rights.changes.subscribe(changed, signal);
   return reconciler;
 }

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
 import { listUnboundPods } from '../../cluster/node-pods.ts';
-import { howToPermit, OPTIONAL_RIGHTS } from '../../cluster/optional-rights.ts';
+import { howToPermit, OPTIONAL_RIGHTS } from '../../cluster/rights.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import {
   displacedPods,

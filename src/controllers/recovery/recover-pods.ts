@@ -5,7 +5,7 @@ import { LeadershipLostError } from '../../cluster/lease/leadership.ts';
 import type { Entry } from '../../cluster/watch/watch-cache.ts';
 import { isRecoverable, judgeFailedPod } from '../../evictions/recovery.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
-import type { OptionalRight } from '../../policy/backstop.ts';
+import type { OptionalRight } from '../../policy/asked-rights.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
 import type { CompiledRecoveryPolicy } from '../../policy/recovery-policy.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';

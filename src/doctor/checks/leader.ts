@@ -1,12 +1,12 @@
-import { notPermitted, OPTIONAL_RIGHTS } from '../../cluster/optional-rights.ts';
+import type { Access } from '../../cluster/access-review.ts';
 import type { PolicyObject } from '../../cluster/policies.ts';
+import { notPermitted, OPTIONAL_RIGHTS } from '../../cluster/rights.ts';
 import { nameTaken, REPORT_API_VERSION, reportName } from '../../objects/cluster-report.ts';
-import { askedRights, type OptionalRight } from '../../policy/backstop.ts';
+import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';
 import { webhookEntries } from '../../webhooks/entries.ts';
 import { consequence, type Finding, finding, unread } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import { deploymentOf, type Installation, reinstall } from '../installation.ts';
-import type { Right } from '../rights.ts';
 import { validPolicies } from './policies.ts';
 
 /** Whether some replica leads. Without replicas that work, or the right to the Lease, nobody can. */
@@ -27,9 +27,6 @@ export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'inst
   );
 }
 
-/** Where `manifests/install.yaml` installs. */
-const MANIFEST_NAMESPACE = 'taintkeeper';
-
 /** Whether the service account may do all that it has to. */
 export function checkRights({ rights, installation }: Pick<Facts, 'rights' | 'installation'>): Finding {
   if (!rights.ok) {
@@ -38,7 +35,7 @@ export function checkRights({ rights, installation }: Pick<Facts, 'rights' | 'in
   }
   const { user, asked, lacking } = rights.value;
   if (lacking.length === 0) return finding('ok', `${user} has all ${asked} that it needs`);
-  return finding('trouble', `${user} may not ${lacking.map(formatRight).join('; ')}`, reinstall(installation));
+  return finding('trouble', `${user} may not ${formatAccesses(lacking)}`, reinstall(installation));
 }
 
 /** Whether it may do all that the policies ask for besides. */
@@ -86,18 +83,27 @@ export function checkReports(facts: Pick<Facts, 'rights' | 'installation' | 'for
     : [finding('ok', `the API server has ClusterReports (${REPORT_API_VERSION})`)];
 }
 
-/** The command that gives taintkeeper the right. */
-export function howToGrant(right: OptionalRight, { namespace, helmRelease }: Installation): string {
-  const { value, manifest } = OPTIONAL_RIGHTS[right];
-  return helmRelease !== undefined
-    ? `helm upgrade ${helmRelease} manifests/chart --namespace ${namespace} --reset-then-reuse-values --set ${value}=true`
-    : `kubectl apply -f ${namespace === MANIFEST_NAMESPACE ? manifest : `${manifest}, for the namespace ${namespace}`}`;
+/** The commands that give taintkeeper the right. */
+export function howToGrant(right: OptionalRight, { namespace, account, helmRelease }: Installation): string {
+  const { value, group, resources, verbs } = OPTIONAL_RIGHTS[right];
+  if (helmRelease !== undefined) {
+    return `helm upgrade ${helmRelease} CHART --namespace ${namespace} --reset-then-reuse-values --set ${value}=true`;
+  }
+  const name = `taintkeeper-${right.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  const types = resources.map((resource) => (group === '' ? resource : `${resource}.${group}`));
+  return [
+    `kubectl create clusterrole ${name} --verb=${verbs.join(',')} --resource=${types.join(',')}`,
+    `kubectl create clusterrolebinding ${name} --clusterrole=${name} --serviceaccount=${namespace}:${account}`,
+  ].join(' && ');
 }
 
-/** `list, watch pods`, `get secrets taintkeeper-certs in taintkeeper`. */
-function formatRight({ verbs, resource, group, name, namespace }: Right): string {
-  const type = group === '' ? resource : `${resource}.${group}`;
-  return `${verbs.join(', ')} ${type}${name === undefined ? '' : ` ${name}`}${namespace === undefined ? '' : ` in ${namespace}`}`;
+/** `list, watch pods`, `get secrets taintkeeper-certs in taintkeeper`, one after the other. */
+function formatAccesses(accesses: readonly Access[]): string {
+  const byObject = Map.groupBy(accesses, ({ resource, group, name, namespace }) => {
+    const type = group === '' ? resource : `${resource}.${group}`;
+    return `${type}${name === undefined ? '' : ` ${name}`}${namespace === undefined ? '' : ` in ${namespace}`}`;
+  });
+  return [...byObject].map(([object, all]) => `${all.map(({ verb }) => verb).join(', ')} ${object}`).join('; ');
 }
 
 /** Whether webhooks are registered where policies need them. Most causes that keep the leader from it are of other checks. */

@@ -1,4 +1,4 @@
-import { OPTIONAL_RIGHTS } from '../../cluster/optional-rights.ts';
+import { OPTIONAL_RIGHTS } from '../../cluster/rights.ts';
 import { howToDeclare, lackText, titleOf, type UndeclaredTaint, undeclaredTaints } from '../../coverage/node-pools.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { count } from '../../kubernetes/text.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { selfCheckReview } from '../../../src/cluster/optional-rights.ts';
+import { selfCheckReview } from '../../../src/cluster/self-check-review.ts';
 
 it.each([
   { why: 'its own answer', status: 200, own: true, refusal: undefined },

@@ -36,7 +36,7 @@ const LACKING = known({
       resource: 'leases',
       name: 'taintkeeper',
       namespace: 'taintkeeper',
-      verbs: ['update'],
+      verb: 'update',
     },
   ],
   notPermitted: [],

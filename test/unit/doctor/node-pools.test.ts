@@ -64,7 +64,13 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
   {
     what: 'what taintkeeper may not see',
     facts: { nodePools: pools(), rights: NOT_PERMITTED },
-    expected: [['note', /may not list NodePools/, /kubectl apply -f manifests\/rights\/list-node-pools\.yaml/]],
+    expected: [
+      [
+        'note',
+        /may not list NodePools/,
+        /kubectl create clusterrole taintkeeper-list-node-pools --verb=list --resource=nodepools\.karpenter\.sh/,
+      ],
+    ],
   },
   {
     what: 'what it may not see, and needs not',

@@ -39,7 +39,11 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
     what: 'the right is missing',
     facts: { installation, rights: NOT_PERMITTED },
     expected: [
-      ['trouble', /permission to write ClusterReports/, /^kubectl apply -f manifests\/rights\/write-reports\.yaml$/],
+      [
+        'trouble',
+        /permission to write ClusterReports/,
+        /^kubectl create clusterrole taintkeeper-write-reports --verb=list,create,update,delete --resource=clusterreports\.openreports\.io && kubectl create clusterrolebinding/,
+      ],
     ],
   },
   {

@@ -1,18 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { INSTALL, RIGHTS } from '../../../scripts/chart.ts';
+import type { Access } from '../../../src/cluster/access-review.ts';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
-import { OPTIONAL_RIGHT_NAMES, OPTIONAL_RIGHTS } from '../../../src/cluster/optional-rights.ts';
+import { accessesOf, OPTIONAL_RIGHT_NAMES, OPTIONAL_RIGHTS } from '../../../src/cluster/rights.ts';
 import { checkPermissions, checkRights } from '../../../src/doctor/checks/leader.ts';
 import { known } from '../../../src/doctor/reading.ts';
-import type { Right } from '../../../src/doctor/rights.ts';
-import { neededRights, optionalRights, reviewRights } from '../../../src/doctor/rights.ts';
+import { neededRights, reviewRights } from '../../../src/doctor/rights.ts';
 import { objectsOf } from '../../e2e/kubernetes-objects.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { healthyFacts, INSTALLATION, policyObject, taintPolicy } from './facts.ts';
-
-const ROOT = join(import.meta.dirname, '..', '..', '..');
 
 interface Role {
   readonly kind: string;
@@ -44,28 +41,20 @@ function grantedBy(file: string): string[] {
   );
 }
 
+const lineOf = ({ verb, group, resource, name, namespace }: Access) => line(verb, group, resource, name, namespace);
+
 it('asks for what the manifests grant, no more and no less', () => {
-  const needed = neededRights(INSTALLATION).flatMap(({ group, resource, name, namespace, verbs }) =>
-    verbs.map((verb) => line(verb, group, resource, name, namespace)),
-  );
-  expect(needed.sort()).toEqual(grantedBy(INSTALL).sort());
+  expect(neededRights(INSTALLATION).map(lineOf).sort()).toEqual(grantedBy(INSTALL).sort());
 });
 
 it.each(OPTIONAL_RIGHT_NAMES)('asks for what manifests/rights grant: %s', (right) => {
-  const { manifest } = OPTIONAL_RIGHTS[right];
-  const needed = optionalRights(right).flatMap(({ group, resource, verbs }) =>
-    verbs.map((verb) => line(verb, group, resource)),
-  );
-  expect(grantedBy(join(ROOT, manifest))).toEqual(expect.arrayContaining(needed));
+  const rule = OPTIONAL_RIGHTS[right];
+  expect(grantedBy(RIGHTS[rule.value])).toEqual(expect.arrayContaining(accessesOf(rule).map(lineOf)));
 });
 
 it('manifests/rights grant no more than is asked for', () => {
-  const manifests = [...new Set(Object.values(OPTIONAL_RIGHTS).map(({ manifest }) => join(ROOT, manifest)))];
-  expect(manifests.sort()).toEqual(Object.values(RIGHTS).sort());
-  const needed = OPTIONAL_RIGHT_NAMES.flatMap(optionalRights).flatMap(({ group, resource, verbs }) =>
-    verbs.map((verb) => line(verb, group, resource)),
-  );
-  expect(manifests.flatMap(grantedBy).sort()).toEqual(needed.sort());
+  const asked = Object.values(OPTIONAL_RIGHTS).flatMap(accessesOf).map(lineOf);
+  expect(Object.values(RIGHTS).flatMap(grantedBy).sort()).toEqual(asked.sort());
 });
 
 it('asks for nothing that an installation with certificates of its own and no default policies is not granted', () => {
@@ -105,15 +94,16 @@ describe('the review', () => {
       ['patch nodes', 'watch daemonsets', 'list daemonsets', 'watch pods', 'patch taintpolicies/status'],
       ['subjectaccessreviews'],
     );
-    expect(result.lacking.map(({ resource, verbs }) => [resource, verbs])).toEqual([
-      ['taintpolicies/status', ['patch']],
-      ['nodes', ['patch']],
-      ['daemonsets', ['list', 'watch']],
+    expect(result.lacking.map(({ verb, resource }) => `${verb} ${resource}`)).toEqual([
+      'patch taintpolicies/status',
+      'patch nodes',
+      'list daemonsets',
+      'watch daemonsets',
     ]);
     expect(result.notPermitted).toEqual(['watchPods']);
     const bodies = received.map(({ body }) => (JSON.parse(body) as Asked).spec.user);
     expect(new Set(bodies)).toEqual(new Set([USER]));
-    const optional = OPTIONAL_RIGHT_NAMES.flatMap(optionalRights).reduce((sum, { verbs }) => sum + verbs.length, 0);
+    const optional = Object.values(OPTIONAL_RIGHTS).flatMap(accessesOf).length;
     expect(result.asked).toBe(received.length - 1 - optional);
   });
 
@@ -128,15 +118,11 @@ describe('the review', () => {
 });
 
 describe('the check', () => {
-  const lacking: Right[] = [
-    { group: '', resource: 'pods', verbs: ['watch', 'delete'] },
-    {
-      group: 'coordination.k8s.io',
-      resource: 'leases',
-      name: 'taintkeeper',
-      namespace: 'taintkeeper',
-      verbs: ['update'],
-    },
+  const lease = { resource: 'leases', name: 'taintkeeper', namespace: 'taintkeeper' };
+  const lacking: Access[] = [
+    { verb: 'watch', group: '', resource: 'pods' },
+    { verb: 'delete', group: '', resource: 'pods' },
+    { verb: 'update', group: 'coordination.k8s.io', ...lease },
   ];
   const rights = known({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking, notPermitted: [] });
 
@@ -155,11 +141,15 @@ describe('the check', () => {
   });
 
   it.each([
-    { differs: {}, remedy: 'kubectl apply -f manifests/rights/recover-pods.yaml' },
+    {
+      differs: {},
+      remedy:
+        'kubectl create clusterrole taintkeeper-delete-pods --verb=delete --resource=pods && ' +
+        'kubectl create clusterrolebinding taintkeeper-delete-pods --clusterrole=taintkeeper-delete-pods --serviceaccount=taintkeeper:taintkeeper',
+    },
     {
       differs: { helmRelease: 'keeper' },
-      remedy:
-        'helm upgrade keeper manifests/chart --namespace taintkeeper --reset-then-reuse-values --set recoverPods=true',
+      remedy: 'helm upgrade keeper CHART --namespace taintkeeper --reset-then-reuse-values --set recoverPods=true',
     },
   ])('says which policy asks for what nobody has permitted: $remedy', ({ differs, remedy }) => {
     const daemonSets = { namespaces: ['*'] };

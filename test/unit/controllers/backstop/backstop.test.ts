@@ -443,7 +443,7 @@ describe('the condition', () => {
       served: { v1: ['mutating', 'validating'] },
       options: { mayWrite: () => false },
       reason: 'NotPermitted',
-      said: "set nativePolicies: true in the chart's values, or kubectl apply -f manifests/rights/native-policies.yaml",
+      said: "set nativePolicies: true in the chart's values, or run the commands that taintkeeper doctor prints",
     },
   ])('is False with $what', async ({ served, options, reason, said }) => {
     const api = nativeApi(served);

@@ -31,6 +31,10 @@ function start(objects: ReturnType<typeof policyObject>[], { audit = false } = {
     },
   } as unknown as ApiClient;
   const rights = permissions({ client, objects: () => objects, audit, log });
+  let news = 0;
+  rights.asked.subscribe(() => {
+    news++;
+  });
   rights.changes.subscribe(() => {
     changes++;
   });
@@ -40,12 +44,25 @@ function start(objects: ReturnType<typeof policyObject>[], { audit = false } = {
       denied = next;
     },
     asked,
+    news: () => news,
     changes: () => changes,
     logged: () => lines().map(({ msg }) => msg),
   };
 }
 
 const ALL_DENIED = ['patch daemonsets', 'list pods', 'delete pods', 'create validatingadmissionpolicies'];
+
+it('checks what a policy or a controller asks for, and nothing besides', async () => {
+  const { reconcile, permits, asked, news } = start([PATCHING]);
+  await reconcile();
+  expect(asked).toEqual(['patch daemonsets']);
+  expect(permits('listPods')).toBeUndefined();
+  expect(news()).toBe(1);
+  await reconcile();
+  expect(asked).toEqual(['patch daemonsets', 'list pods', 'patch daemonsets']);
+  expect(permits('listPods')).toBe(true);
+  expect(news()).toBe(1);
+});
 
 it('says of each policy what it asks for and nobody has permitted, and how to permit it', async () => {
   const { reconcile, deny, troubles, permits } = start([PATCHING, RECOVERING, BACKED]);
@@ -60,7 +77,7 @@ it('says of each policy what it asks for and nobody has permitted, and how to pe
       reason: 'NotPermitted',
       message:
         'existing: Patch needs permission to patch DaemonSets, which taintkeeper does not have: ' +
-        "set patchDaemonSets: true in the chart's values, or kubectl apply -f manifests/rights/patch-daemon-sets.yaml",
+        "set patchDaemonSets: true in the chart's values, or run the commands that taintkeeper doctor prints",
     },
     {
       kind: 'RecoveryPolicy',

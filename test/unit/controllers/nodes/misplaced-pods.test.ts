@@ -12,7 +12,7 @@ import { createReports } from '../../../../src/controllers/reports.ts';
 import type { ClusterNode } from '../../../../src/controllers/sources.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
-import type { OptionalRight } from '../../../../src/policy/backstop.ts';
+import type { OptionalRight } from '../../../../src/policy/asked-rights.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { createMetrics } from '../../../../src/server/metrics.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { poolReview } from '../../../../src/controllers/nodes/node-pools.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
-import type { OptionalRight } from '../../../../src/policy/backstop.ts';
+import type { OptionalRight } from '../../../../src/policy/asked-rights.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../../cluster/client/fake-api.ts';
 import { rule } from '../../judge/node-drifts.ts';
@@ -123,7 +123,7 @@ it('does not try what is not permitted, and says who grants it', async () => {
     status: 'Unknown',
     reason: 'NotPermitted',
     message:
-      "Karpenter is installed, and taintkeeper may not list NodePools: set listNodePools: true in the chart's values, or kubectl apply -f manifests/rights/list-node-pools.yaml",
+      "Karpenter is installed, and taintkeeper may not list NodePools: set listNodePools: true in the chart's values, or run the commands that taintkeeper doctor prints",
   });
   expect([asked().includes(NODE_POOLS), events]).toEqual([false, []]);
   permitted.listNodePools = true;

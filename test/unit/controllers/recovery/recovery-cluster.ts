@@ -6,7 +6,7 @@ import { startPodRecovery } from '../../../../src/controllers/recovery/pod-recov
 import { createReports } from '../../../../src/controllers/reports.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../../../src/controllers/sources.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
-import type { OptionalRight } from '../../../../src/policy/backstop.ts';
+import type { OptionalRight } from '../../../../src/policy/asked-rights.ts';
 import type { RecoveryPolicySpec } from '../../../../src/policy/recovery-policy.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { createMetrics } from '../../../../src/server/metrics.ts';

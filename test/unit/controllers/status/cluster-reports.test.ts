@@ -138,7 +138,7 @@ it('says once that the API server has no such API, or does not permit it, and go
   expect(await run()).toEqual(['POST a']);
   expect(messages()).toEqual([
     '--write-reports needs permission to write ClusterReports, which taintkeeper does not have: set writeReports: true in ' +
-      "the chart's values, or kubectl apply -f manifests/rights/write-reports.yaml",
+      "the chart's values, or run the commands that taintkeeper doctor prints",
     '--write-reports: the API server does not serve openreports.io/v1alpha1: install the CustomResourceDefinitions of OpenReports',
     '--write-reports: ClusterReports are written now',
   ]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readBuiltinPolicies } from '../../../src/files/builtin-policies.ts';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
-import { askedRights } from '../../../src/policy/backstop.ts';
+import { askedRights } from '../../../src/policy/asked-rights.ts';
 import { type PolicyKind, parsePolicy } from '../../../src/policy/policy.ts';
 import { manifest } from './policies.ts';
 

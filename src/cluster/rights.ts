@@ -1,0 +1,333 @@
+import type { OptionalRight } from '../policy/asked-rights.ts';
+import { type Access, isAllowed, whoAmI } from './access-review.ts';
+import type { ApiClient } from './client/api-client.ts';
+import { isForbidden, isNotFound } from './client/api-error.ts';
+import { NATIVE_RESOURCES } from './native-policies.ts';
+import { NODE_RECORDS } from './node-records.ts';
+import { POLICY_RESOURCES } from './policies.ts';
+import { CONFIGURATIONS } from './webhook-configurations.ts';
+
+/** A rule of RBAC: every verb for every resource. */
+export interface Rule {
+  /** '' for the core group. */
+  readonly group: string;
+  /** With the subresource: `taintpolicies/status`. */
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  /** Why taintkeeper needs it, in Markdown with links from docs/. */
+  readonly why: string;
+}
+
+/** What an installation gives names to. Undefined: it has none of that. */
+export interface NamedObjects {
+  readonly namespace: string;
+  readonly service: string;
+  readonly lease: string;
+  /** The Secret of certificates that taintkeeper issues. */
+  readonly secret: string | undefined;
+  readonly defaultPolicies: string | undefined;
+  readonly ownerClusterRole: string | undefined;
+}
+
+/** A rule that every installation has, but for one that has no object of the kind. */
+export interface NeededRule extends Rule {
+  /** Only for the object of this name. */
+  readonly named?: keyof NamedObjects | 'configurations';
+  /** Only where the installation has such an object. */
+  readonly only?: keyof NamedObjects;
+}
+
+const POLICIES = Object.values(POLICY_RESOURCES);
+const WEBHOOKS = Object.values(CONFIGURATIONS).map(({ resource }) => resource);
+const NATIVES = Object.values(NATIVE_RESOURCES);
+
+/** What the service account is allowed whatever the policies are: the source of the chart's roles, of docs/security.md and of what doctor asks. */
+export const NEEDED_RULES: Readonly<Record<'cluster' | 'namespace', readonly NeededRule[]>> = {
+  cluster: [
+    {
+      group: 'taintkeeper.dev',
+      resources: POLICIES,
+      verbs: ['get', 'list', 'watch'],
+      why: 'taintkeeper enforces the policies.',
+    },
+    {
+      group: 'taintkeeper.dev',
+      resources: POLICIES,
+      verbs: ['create'],
+      only: 'defaultPolicies',
+      why: 'The leader creates the default policies.',
+    },
+    {
+      group: 'taintkeeper.dev',
+      resources: POLICIES.map((resource) => `${resource}/status`),
+      verbs: ['patch'],
+      why: 'The leader writes into their status what they match, and whether they are in force.',
+    },
+    {
+      group: 'taintkeeper.dev',
+      resources: [NODE_RECORDS],
+      verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
+      why: 'The leader writes what nodes carried that [come back](node-comes-back.md#the-record-of-a-node). Every replica reads it.',
+    },
+    {
+      group: '',
+      resources: ['nodes'],
+      verbs: ['get', 'list', 'watch', 'patch'],
+      why: 'The leader restores missing taints.',
+    },
+    {
+      group: 'apps',
+      resources: ['daemonsets'],
+      verbs: ['get', 'list', 'watch'],
+      why: 'The leader finds those that lack tolerations.',
+    },
+    {
+      group: 'admissionregistration.k8s.io',
+      resources: WEBHOOKS,
+      verbs: ['get', 'list', 'watch', 'update', 'delete'],
+      named: 'configurations',
+      why: 'The leader registers the webhook.',
+    },
+    {
+      group: 'admissionregistration.k8s.io',
+      resources: WEBHOOKS,
+      verbs: ['create'],
+      why: 'RBAC cannot limit a creation to a name.',
+    },
+    {
+      group: 'admissionregistration.k8s.io',
+      resources: NATIVES,
+      verbs: ['list'],
+      why: 'The leader checks whether any that it once wrote is still in force.',
+    },
+    {
+      group: 'rbac.authorization.k8s.io',
+      resources: ['clusterroles'],
+      verbs: ['get', 'patch', 'delete'],
+      named: 'ownerClusterRole',
+      only: 'ownerClusterRole',
+      why:
+        'The ClusterRole owns the webhook configurations, and what puts native policies in force. The namespace owns the ClusterRole. API ' +
+        "servers with the admission plugin OwnerReferencesPermissionEnforcement, such as OpenShift's, ask for `delete`; taintkeeper deletes " +
+        'nothing with it. A holder of the right to patch the role cannot give it a right that the holder lacks.',
+    },
+    {
+      group: 'events.k8s.io',
+      resources: ['events'],
+      verbs: ['create', 'patch'],
+      why: 'An Event is in the namespace of the object that it is about.',
+    },
+  ],
+  namespace: [
+    {
+      group: '',
+      resources: ['secrets'],
+      verbs: ['get', 'list', 'watch', 'patch'],
+      named: 'secret',
+      only: 'secret',
+      why: 'The Secret has the certificates.',
+    },
+    {
+      group: '',
+      resources: ['secrets'],
+      verbs: ['create'],
+      only: 'secret',
+      why: 'The first replica creates the Secret.',
+    },
+    {
+      group: 'coordination.k8s.io',
+      resources: ['leases'],
+      verbs: ['get', 'update'],
+      named: 'lease',
+      why: 'The Lease says which replica leads.',
+    },
+    {
+      group: 'coordination.k8s.io',
+      resources: ['leases'],
+      verbs: ['create'],
+      why: 'The first replica creates the Lease.',
+    },
+    {
+      group: '',
+      resources: ['services'],
+      verbs: ['get'],
+      named: 'service',
+      why: 'The leader calls the webhook at the address of its Service before it registers it.',
+    },
+    {
+      group: 'discovery.k8s.io',
+      resources: ['endpointslices'],
+      verbs: ['list'],
+      why: 'The leader checks that its pod is a ready endpoint, where no pod reaches itself through a Service.',
+    },
+    {
+      group: '',
+      resources: ['namespaces'],
+      verbs: ['get'],
+      named: 'namespace',
+      only: 'ownerClusterRole',
+      why: 'The leader makes the namespace the owner of the ClusterRole.',
+    },
+    { group: '', resources: ['pods'], verbs: ['list'], why: 'The leader finds the nodes of the replicas.' },
+    {
+      group: '',
+      resources: ['pods/eviction'],
+      verbs: ['create'],
+      why: 'The leader evicts a replica so that it starts [on a node of its own](operating.md#two-replicas-two-nodes).',
+    },
+    {
+      group: '',
+      resources: ['configmaps'],
+      verbs: ['get', 'patch'],
+      named: 'defaultPolicies',
+      only: 'defaultPolicies',
+      why: 'The leader reads the default policies, and notes which of them it has created.',
+    },
+  ],
+};
+
+/** What only some policies ask for: a value of the chart, and a file of manifests/rights, each. In Markdown, with links from docs/. */
+export const GRANTS = {
+  nativePolicies: {
+    file: 'native-policies.yaml',
+    for: '[`backstop: Native`](backstop.md), [TolerationRestrictions](who-may-tolerate.md)',
+  },
+  patchDaemonSets: {
+    file: 'patch-daemon-sets.yaml',
+    for: '[`existing: Patch`](repairs.md#daemonsets-that-already-run)',
+  },
+  recoverPods: { file: 'recover-pods.yaml', for: '[RecoveryPolicies](repairs.md#daemon-pods-that-are-stuck)' },
+  listPods: {
+    file: 'list-pods.yaml',
+    for:
+      'to wait for the pods that [a taint evicts](repairs.md#taints-that-evict-pods), to report [misplaced pods](misplaced-pods.md), to remove ' +
+      '[startup taints](startup-taints.md#ensure-untilready)',
+  },
+  listNodePools: {
+    file: 'list-node-pools.yaml',
+    for: 'to say which node pools [do not declare a required taint](repairs.md#node-pools-that-do-not-declare-a-taint)',
+  },
+  writeReports: {
+    file: 'write-reports.yaml',
+    for: '[reports for auditors](monitoring.md#reports-for-auditors), with `serve --write-reports`, which the value gives as well',
+  },
+} as const;
+
+export interface OptionalRule extends Rule {
+  /** Of {@link GRANTS}. */
+  readonly value: keyof typeof GRANTS;
+  /** In words, after "permission to". */
+  readonly to: string;
+}
+
+export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, OptionalRule>> = {
+  nativePolicies: {
+    value: 'nativePolicies',
+    to: 'write admission policies',
+    group: 'admissionregistration.k8s.io',
+    resources: NATIVES,
+    verbs: ['get', 'create', 'update', 'delete'],
+    why: '`backstop: Native` and TolerationRestrictions need it. Native policies are named after the policies, and RBAC knows no patterns of names.',
+  },
+  patchDaemonSets: {
+    value: 'patchDaemonSets',
+    to: 'patch DaemonSets',
+    group: 'apps',
+    resources: ['daemonsets'],
+    verbs: ['patch'],
+    why: '`existing: Patch` needs it.',
+  },
+  watchPods: {
+    value: 'recoverPods',
+    to: 'list and watch pods',
+    group: '',
+    resources: ['pods'],
+    verbs: ['list', 'watch'],
+    why: 'RecoveryPolicies find the pods that are Failed.',
+  },
+  deletePods: {
+    value: 'recoverPods',
+    to: 'delete pods',
+    group: '',
+    resources: ['pods'],
+    verbs: ['delete'],
+    why: 'RecoveryPolicies delete the pods that are stuck.',
+  },
+  listPods: {
+    value: 'listPods',
+    to: 'list pods',
+    group: '',
+    resources: ['pods'],
+    verbs: ['list'],
+    why:
+      'The leader waits until pods that [a taint evicted](repairs.md#taints-that-evict-pods) have a node, reports [misplaced pods](misplaced-pods.md), ' +
+      'and finds the daemon pods of nodes with a [startup taint](startup-taints.md#ensure-untilready).',
+  },
+  listNodePools: {
+    value: 'listNodePools',
+    to: 'list NodePools',
+    group: 'karpenter.sh',
+    resources: ['nodepools'],
+    verbs: ['list'],
+    why: 'The leader reports node pools that [do not declare a required taint](repairs.md#node-pools-that-do-not-declare-a-taint).',
+  },
+  listMachineDeployments: {
+    value: 'listNodePools',
+    to: 'list MachineDeployments and MachineSets',
+    group: 'cluster.x-k8s.io',
+    resources: ['machinedeployments', 'machinesets'],
+    verbs: ['list'],
+    why: 'The same, for Cluster Autoscaler.',
+  },
+  writeReports: {
+    value: 'writeReports',
+    to: 'write ClusterReports',
+    group: 'openreports.io',
+    resources: ['clusterreports'],
+    verbs: ['list', 'create', 'update', 'delete'],
+    why: 'The leader writes [reports for auditors](monitoring.md#reports-for-auditors). They are named after the policies, and RBAC knows no patterns of names.',
+  },
+};
+export const OPTIONAL_RIGHT_NAMES = Object.keys(OPTIONAL_RIGHTS) as OptionalRight[];
+
+/** What is missing and who grants it, in one sentence; `by` is what asks for it, such as `existing: Patch`. */
+export function notPermitted(right: OptionalRight, by: string): string {
+  return `${by} needs permission to ${OPTIONAL_RIGHTS[right].to}, which taintkeeper does not have: ${howToPermit(right)}`;
+}
+
+export function howToPermit(right: OptionalRight): string {
+  return `set ${OPTIONAL_RIGHTS[right].value}: true in the chart's values, or run the commands that taintkeeper doctor prints`;
+}
+
+/**
+ * Our uid: for a service account, another one after each installation.
+ * @returns undefined for users that have none, and where nobody may ask
+ * @throws ApiError and others, as the client does
+ */
+export async function ownUid(client: ApiClient): Promise<string | undefined> {
+  try {
+    return (await whoAmI(client)).uid;
+  } catch (error) {
+    if (isForbidden(error) || isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Whether we have the right, with all its verbs and resources. Where the API server does not say: true, so that it is tried.
+ * @throws ApiError, Error
+ */
+export async function isPermitted(client: ApiClient, right: OptionalRight): Promise<boolean> {
+  try {
+    const answers = await Promise.all(accessesOf(OPTIONAL_RIGHTS[right]).map((access) => isAllowed(client, access)));
+    return answers.every(Boolean);
+  } catch (error) {
+    if (isForbidden(error)) return true;
+    throw error;
+  }
+}
+
+/** A rule as what there is to ask for. */
+export function accessesOf({ group, resources, verbs }: Rule): Access[] {
+  return resources.flatMap((resource) => verbs.map((verb) => ({ verb, group, resource })));
+}
