@@ -12,7 +12,7 @@ import { createTaintPolicy } from '../test/e2e/drift.ts';
 import { install } from '../test/e2e/installation.ts';
 import { allTaintsOf, path } from '../test/e2e/nodes.ts';
 import { printHead, printRow } from './markdown-table.ts';
-import { median } from './statistics.ts';
+import { median, percentile } from './statistics.ts';
 
 /**
  * Nodes register while pods without the toleration wait for room. Counts the nodes to which such a pod was bound before the pod of the
@@ -32,13 +32,18 @@ const { values: flags } = parseArgs({
     'daemon-ms': { type: 'string', default: '5000' },
     /** How long the controller takes until it writes the taint. */
     'late-ms': { type: 'string', multiple: true, default: ['0', '1000', '2000', '5000'] },
+    /** Between the registrations of two nodes. */
+    'every-ms': { type: 'string', default: '100' },
+    /** An earlier `bin/taintkeeper.js`, for a row of its own. */
+    before: { type: 'string' },
+    /** Only taintkeeper, without the rows of others. */
+    only: { type: 'boolean', default: false },
   },
 });
 const count = Number(flags.nodes);
+const everyMs = Number(flags['every-ms']);
 const TAINT = { key: 'example.com/network', effect: 'NoSchedule' };
 const TIMEOUT_MS = 120_000;
-/** Between the registrations of two nodes. */
-const EVERY_MS = 100;
 const NAMESPACE = 'default';
 const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
 const log = pino({ level: 'silent' });
@@ -50,6 +55,14 @@ interface Seen {
   ready?: number;
   readyAt?: number;
   boundAt?: number;
+  /** When the node was first seen without the taint, after it had carried it. */
+  freeAt?: number;
+  hadTaint?: boolean;
+}
+
+interface Node {
+  readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
+  readonly spec: { readonly taints?: readonly { readonly key: string }[] };
 }
 
 interface Pod {
@@ -66,20 +79,27 @@ await using cp = await startControlPlane({
 const installation = await install(cp, ['listPods']);
 const client = await connect({ kubeconfig: await cp.kubeconfigFile(admin), userAgent: 'bench' });
 try {
-  await installation.start(['a', 'b']);
-  printHead('taint set by', 'nodes', 'with a pod before the DaemonSet was Ready', 'pod after Ready, p50 ms');
-  await measure('policy', 'taintkeeper, `ensure: UntilReady`', async (pool) => {
-    const readyWhen = { daemonSets: [{ namespace: NAMESPACE, name: pool }] };
-    await createTaintPolicy(cp, pool, { taints: [{ ...TAINT, ensure: 'UntilReady', readyWhen }] });
-    await waitUntilSet(pool);
-    return async () => void (await cp.kubectl(['delete', 'taintpolicy', pool]));
-  });
-  for (const lateMs of flags['late-ms']) {
-    await measure(`watch-${lateMs}`, `a controller, ${lateMs} ms after its watch`, (pool) =>
-      startController(pool, Number(lateMs)),
-    );
+  printHead(
+    'taint set by',
+    'nodes',
+    'with a pod before the DaemonSet was Ready',
+    'taint removed after Ready, p50 ms',
+    'p95',
+    'pod after Ready, p50 ms',
+    'p95',
+  );
+  if (flags.before !== undefined) {
+    await measure('before', 'taintkeeper before', (pool) => startPolicy(pool, { program: flags.before as string }));
   }
-  await measure('none', 'nobody', async () => async () => {});
+  await measure('policy', 'taintkeeper, `ensure: UntilReady`', (pool) => startPolicy(pool));
+  if (!flags.only) {
+    for (const lateMs of flags['late-ms']) {
+      await measure(`watch-${lateMs}`, `a controller, ${lateMs} ms after its watch`, (pool) =>
+        startController(pool, Number(lateMs)),
+      );
+    }
+    await measure('none', 'nobody', async () => async () => {});
+  }
 } finally {
   client.close();
   await installation.stop();
@@ -108,16 +128,24 @@ async function measure(
       one.readyAt ??= performance.now();
     } else reportLater(podName);
   });
+  const nodes = follow<Node>('/api/v1/nodes', stopping.signal, ({ spec }, _, name) => {
+    if (!name.startsWith(`${pool}-`)) return;
+    const one = seen.get(name) ?? {};
+    seen.set(name, one);
+    const hasTaint = spec.taints?.some(({ key }) => key === TAINT.key) ?? false;
+    if (one.hadTaint && !hasTaint) one.freeAt ??= performance.now();
+    one.hadTaint = hasTaint;
+  });
   const reported = new Set<string>();
   const reportLater = (podName: string) => {
     if (reported.has(podName)) return;
     reported.add(podName);
     void delay(Number(flags['daemon-ms'])).then(() => setPodReady(podName));
   };
-  await pods.synced;
+  await Promise.all([pods.synced, nodes.synced]);
   const names = Array.from({ length: count }, (_, index) => `${pool}-${index}`);
   const reports = names.map(async (node, index) => {
-    await delay(index * EVERY_MS);
+    await delay(index * everyMs);
     const body = { metadata: { name: node, labels: { pool } } };
     const { status } = await cp.request(nodeUser(node), 'POST', '/api/v1/nodes', { body });
     if (status !== 201) throw new Error(`${node} was not registered: ${status}`);
@@ -134,10 +162,15 @@ async function measure(
   });
   const all = names.map((node) => seen.get(node) ?? {});
   const early = all.filter(({ bound, ready }) => bound !== undefined && bound < (ready ?? Infinity));
-  const waits = all.flatMap(({ boundAt, readyAt, bound, ready }) =>
-    bound !== undefined && bound > (ready ?? Infinity) ? [(boundAt ?? 0) - (readyAt ?? 0)] : [],
+  const after = (at: (one: Seen) => number | undefined) =>
+    all.flatMap((one) => {
+      const then = at(one);
+      return one.readyAt !== undefined && then !== undefined && then > one.readyAt ? [then - one.readyAt] : [];
+    });
+  const figures = [after(({ freeAt }) => freeAt), after(({ boundAt }) => boundAt)].flatMap((waits) =>
+    waits.length === 0 ? ['–', '–'] : [median(waits).toFixed(0), percentile(waits, 0.95).toFixed(0)],
   );
-  printRow(name, String(count), String(early.length), waits.length === 0 ? '–' : median(waits).toFixed(0));
+  printRow(name, String(count), String(early.length), ...figures);
   stopping.abort();
   await clear();
   for (const what of [`deployment/${pool}`, `daemonset/${pool}`]) {
@@ -200,13 +233,28 @@ async function createWorkloads(pool: string): Promise<void> {
   await waitUntil(waiting, { timeoutMs: TIMEOUT_MS, otherwise: () => 'the Deployment has too few pods' });
 }
 
+async function startPolicy(pool: string, options: { readonly program?: string } = {}): Promise<() => Promise<void>> {
+  const replicas = await installation.start(
+    ['a', 'b'].map((name) => `${pool}-${name}`),
+    options,
+  );
+  const readyWhen = { daemonSets: [{ namespace: NAMESPACE, name: pool }] };
+  await createTaintPolicy(cp, pool, { taints: [{ ...TAINT, ensure: 'UntilReady', readyWhen }] });
+  await waitUntilSet(pool);
+  return async () => {
+    await cp.kubectl(['delete', 'taintpolicy', pool]);
+    for (const replica of replicas) {
+      installation.proxy.remove(replica.name);
+      installation.replicas.delete(replica.name);
+      await replica.stop();
+    }
+  };
+}
+
 /** Adds the taint to nodes of the pool when the watch tells of them, as controllers do that are not asked at admission. */
 async function startController(pool: string, lateMs: number): Promise<() => Promise<void>> {
   const stopping = new AbortController();
   const tainted = new Set<string>();
-  interface Node {
-    readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
-  }
   await follow<Node>('/api/v1/nodes', stopping.signal, ({ metadata }, _, name) => {
     if (metadata.labels?.pool !== pool || tainted.has(name)) return;
     tainted.add(name);

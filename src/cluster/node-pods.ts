@@ -92,7 +92,7 @@ export function viewNodePod(object: unknown): NodePod {
   };
 }
 
-function viewDaemonPod(object: unknown): DaemonPodOnNode {
+export function viewDaemonPod(object: unknown): DaemonPodOnNode {
   const { metadata, status = {} } = object as Pod;
   return {
     owner: metadata.ownerReferences?.find(({ controller }) => controller)?.uid,

@@ -255,13 +255,13 @@ export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, OptionalRule>> = {
   },
   listPods: {
     value: 'listPods',
-    to: 'list pods',
+    to: 'list and watch pods',
     group: '',
     resources: ['pods'],
-    verbs: ['list'],
+    verbs: ['list', 'watch'],
     why:
       'The leader waits until pods that [a taint evicted](repairs.md#taints-that-evict-pods) have a node, reports [misplaced pods](misplaced-pods.md), ' +
-      'and finds the daemon pods of nodes with a [startup taint](startup-taints.md#ensure-untilready).',
+      'and watches the pods of the DaemonSets that a [startup taint](startup-taints.md#ensure-untilready) waits for.',
   },
   listNodePools: {
     value: 'listNodePools',

@@ -4,6 +4,7 @@ import { compileCoverage, type SchedulingView } from '../coverage/coverage.ts';
 import type { Rollout } from '../evictions/recovery.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import type { NodeView } from '../judge/node-view.ts';
+import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import type { Machine } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
@@ -40,7 +41,10 @@ export interface ClusterNode extends NodeView {
 }
 
 /** What the controllers keep of a DaemonSet. The numbers of its status are 0 where it has none yet. */
-export interface ClusterDaemonSet extends DaemonSetView, SchedulingView, Rollout {}
+export interface ClusterDaemonSet extends DaemonSetView, SchedulingView, Rollout {
+  /** `spec.selector`: which pods are its own. It never changes. */
+  readonly podSelector: LabelSelector;
+}
 
 export type Nodes = Pick<WatchCache<ClusterNode>, 'get' | 'entries'>;
 export type DaemonSets = Pick<WatchCache<ClusterDaemonSet>, 'get' | 'entries'>;
@@ -204,7 +208,7 @@ export function projectNode(object: unknown): ClusterNode {
 export function projectDaemonSet(object: unknown): ClusterDaemonSet {
   const daemonSet = object as {
     metadata: { namespace?: string; generation?: number };
-    spec: { updateStrategy?: { type?: string } };
+    spec: { selector: LabelSelector; updateStrategy?: { type?: string } };
     status?: {
       observedGeneration?: number;
       desiredNumberScheduled?: number;
@@ -217,6 +221,7 @@ export function projectDaemonSet(object: unknown): ClusterDaemonSet {
     ...viewScheduling(object, [], ''),
     ...viewDaemonSet(asDaemonSet(object, []), metadata.namespace ?? '', ''),
     generation: metadata.generation ?? 0,
+    podSelector: spec.selector,
     onDelete: spec.updateStrategy?.type === 'OnDelete',
     status: {
       observedGeneration: status.observedGeneration ?? 0,

@@ -317,7 +317,7 @@ const GRANTED: Readonly<Record<GrantingValue, readonly Right[]>> = {
     },
   ],
   listPods: [
-    { what: 'pods everywhere', resource: 'pods', namespace: '', may: ['list'], mayNot: ['get', 'watch', ...WRITE] },
+    { what: 'pods everywhere', resource: 'pods', namespace: '', may: ['list', 'watch'], mayNot: ['get', ...WRITE] },
   ],
   listNodePools: [
     ['karpenter.sh', 'nodepools'],

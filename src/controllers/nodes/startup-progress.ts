@@ -1,11 +1,10 @@
 import type { Operation } from 'fast-json-patch';
 import { type ApiError, isFinal, isNotFound } from '../../cluster/client/api-error.ts';
 import { patchGuarded } from '../../cluster/guarded-patch.ts';
-import { listDaemonPodsOn } from '../../cluster/node-pods.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { listReplicas } from '../../cluster/replica-pods.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import { type DaemonPodOnNode, startupBlockers } from '../../coverage/daemon-readiness.ts';
+import { startupBlockers } from '../../coverage/daemon-readiness.ts';
 import type { ReplicaPod } from '../../coverage/placement.ts';
 import { startupFaults } from '../../judge/startup-faults.ts';
 import {
@@ -21,14 +20,12 @@ import {
 } from '../../judge/startup-progress.ts';
 import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
 import { asNode } from '../../objects/node-object.ts';
-import { type BackOff, createBackOff } from '../../runtime/back-off.ts';
-import { pause } from '../../runtime/pause.ts';
-import { tokenBucket } from '../../runtime/rate-limit.ts';
 import { type LeaderContext, startController, startControllerQueue } from '../context.ts';
 import { FIELD_MANAGER } from '../managed-objects.ts';
 import type { Trouble } from '../reports.ts';
-import type { ClusterNode } from '../sources.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../sources.ts';
 import type { NodeReturns } from './node-records.ts';
+import { watchStartupPods } from './startup-pods.ts';
 
 export type StartupProgressContext = Pick<
   LeaderContext,
@@ -47,18 +44,17 @@ export type StartupProgressContext = Pick<
 > & { readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'> };
 
 const NAME = 'startup-progress';
-/** Each lists the pods of one node, or patches one. */
+/** Each patches a node, or does nothing that takes time. */
 const CONCURRENCY = 4;
-/** Lists of pods in a burst, and the time for each further one, in milliseconds. */
-const LISTS = { burst: 20, refillMs: 100 };
-/** Pods become Ready without notice to this controller. The status of a DaemonSet that changes brings the next check forward. */
-const CHECK_AGAIN = { minMs: 1_000, maxMs: 30_000 };
-/** Changes of the status of DaemonSets within this time lead to one check. */
+/** Changes of a DaemonSet within this time lead to one check of the nodes that wait for it. */
 const SETTLE_MS = 200;
+/** Nothing tells of a record that somebody deleted while the node waits. A check makes no request. */
+const CHECK_AGAIN_MS = 30_000;
 /** How often the tolerations of the replicas are read, while a policy has a startup taint. */
 const REPLICAS_MS = 60_000;
 
 type NodeEntry = Entry<ClusterNode>;
+type DaemonSetEntry = Entry<ClusterDaemonSet>;
 
 /** A node whose startup taints wait. */
 interface Case {
@@ -68,7 +64,6 @@ interface Case {
   readonly unrequiredSince: Map<string, number>;
   /** The identities of taints that were reported as overdue. */
   readonly reported: Set<string>;
-  readonly checkAgain: BackOff;
 }
 
 /** Removes startup taints once the DaemonSets of their policies are ready, and sets those that the webhook could not set. */
@@ -87,15 +82,23 @@ export function startStartupProgress(
   const cases = new Map<string, Case>();
   /** Why the API server refused a write, by the name of the node. */
   const refused = new Map<string, { readonly policies: readonly string[]; readonly message: string }>();
-  const lists = tokenBucket(LISTS.burst, LISTS.refillMs);
   let replicas: readonly ReplicaPod[] = [];
 
   const queue = startControllerQueue(context, NAME, { work: check, concurrency: CONCURRENCY });
   const changed = reports.add({ troubles, startupOn: (name) => textOf(cases.get(name)) });
   const reading = startController(context, 'startup-replicas', readReplicas);
-  policies.changes.subscribe(() => reading.trigger(), signal);
-  daemonSets.changes.subscribe(({ entry }) => {
-    const name = daemonSetName(entry);
+  const pods = watchStartupPods(context, (node) => {
+    for (const name of node === undefined ? cases.keys() : [node]) if (cases.has(name)) queue.add(name);
+  });
+  policies.changes.subscribe(() => {
+    reading.trigger();
+    retainPods();
+  }, signal);
+  daemonSets.changes.subscribe((change) => {
+    // Its status changes with each of its pods.
+    if (change.type === 'modified' && isSameDaemonSet(change.entry, change.previous)) return;
+    retainPods();
+    const name = daemonSetName(change.entry);
     for (const [node, { waiting }] of cases) {
       const isAwaited = waiting.some(({ requirement }) =>
         requirement.daemonSets.some((one) => daemonSetName(one) === name),
@@ -104,6 +107,7 @@ export function startStartupProgress(
     }
   }, signal);
   rights.changes.subscribe(() => {
+    retainPods();
     for (const name of cases.keys()) queue.add(name);
   }, signal);
 
@@ -111,12 +115,10 @@ export function startStartupProgress(
     check(name) {
       if (!audit) queue.add(name);
     },
-    stop: async () => void (await Promise.all([queue.stop(), reading.stop()])),
+    stop: async () => void (await Promise.all([queue.stop(), reading.stop(), pods.stop()])),
   };
 
   async function check(name: string): Promise<number | undefined> {
-    const pods = await podsFor(name);
-    // It may have changed while its pods were listed.
     const entry = nodes.get(name);
     const known = entry && records.startupOf(entry);
     if (!entry || !known) {
@@ -132,12 +134,15 @@ export function startStartupProgress(
       node,
       progress: known.progress,
       requirements,
-      blockers: ({ daemonSets: wanted }) =>
-        pods && startupBlockers(wanted, node, pods, (one) => daemonSets.get(one.name, one.namespace)),
+      blockers({ daemonSets: wanted }) {
+        const found = rights.permits('listPods') ? pods.on(name, wanted) : undefined;
+        return found && startupBlockers(wanted, node, found, (one) => daemonSets.get(one.name, one.namespace));
+      },
       unrequiredForMs: (one) => unrequiredForMs(found, identity(one)),
       now: client.now().getTime(),
     });
-    for (const one of step.progress) if (one.state !== 'Waiting') found.unrequiredSince.delete(identity(one));
+    const recorded = new Set(step.progress.flatMap((one) => (one.state === 'Waiting' ? [identity(one)] : [])));
+    for (const key of found.unrequiredSince.keys()) if (!recorded.has(key)) found.unrequiredSince.delete(key);
     for (const requirement of step.late) await setLate(entry, requirement);
     if (!isSame(step.progress, known.progress)) records.keepStartup(entry, step.progress);
     for (const { taint } of step.missed) {
@@ -167,11 +172,10 @@ export function startStartupProgress(
     const untilUnrequired = [...found.unrequiredSince.values()].map((since) =>
       Math.max(1, since + POLICY_GONE_MS - performance.now()),
     );
-    return Math.min(
-      ...untilUnrequired,
-      ...(step.waiting.length > 0 ? [found.checkAgain.next()] : []),
-      CHECK_AGAIN.maxMs,
+    const untilOverdue = step.waiting.flatMap(({ requirement, forMs, isOverdue }) =>
+      isOverdue ? [] : [requirement.progressDeadlineMs - forMs + 1],
     );
+    return Math.min(...untilUnrequired, ...untilOverdue, CHECK_AGAIN_MS);
   }
 
   function caseOf({ name, uid }: NodeEntry): Case {
@@ -182,7 +186,6 @@ export function startStartupProgress(
       waiting: [],
       unrequiredSince: new Map(),
       reported: new Set(),
-      checkAgain: createBackOff(CHECK_AGAIN),
     };
     cases.set(name, begun);
     return begun;
@@ -194,22 +197,9 @@ export function startStartupProgress(
     if (refused.delete(name) || text !== undefined) changed();
   }
 
-  /** The pods of a node, if its startup taints wait for them; undefined otherwise, and if pods may not be listed. */
-  async function podsFor(name: string): Promise<readonly DaemonPodOnNode[] | undefined> {
-    const entry = nodes.get(name);
-    const known = entry && records.startupOf(entry);
-    if (!entry || !known || !rights.permits('listPods')) return undefined;
-    const carried = new Set(entry.value.taints.map(identity));
-    const over = new Set(known.progress.filter((one) => one.state !== 'Waiting').map(identity));
-    const isWaiting = startupRequirements(entry.value, known.progress, compiled()).some(
-      ({ taint }) => carried.has(identity(taint)) && !over.has(identity(taint)),
-    );
-    if (!isWaiting) return undefined;
-    while (!lists.take()) {
-      await pause(lists.waitMs(), signal);
-      signal.throwIfAborted();
-    }
-    return listDaemonPodsOn(client, name, signal);
+  function retainPods(): void {
+    const named = compiled().flatMap(({ untilReady }) => untilReady.flatMap(({ value }) => value.daemonSets));
+    pods.retain(named.length > 0 && rights.permits('listPods') ? named : []);
   }
 
   /** Policies are replaced, and one that is not known may require anything: not at once. */
@@ -356,6 +346,11 @@ function patchOf({ resourceVersion, list }: CurrentNode, value: readonly Taint[]
 
 function viewOf({ value }: NodeEntry) {
   return { ...value, createdAt: value.createdAt ?? 0 };
+}
+
+/** Whether its pods are meant to run where they were before. */
+function isSameDaemonSet({ uid, value }: DaemonSetEntry, before: DaemonSetEntry): boolean {
+  return uid === before.uid && value.generation === before.value.generation && value.deleting === before.value.deleting;
 }
 
 function textOf(found: Case | undefined): string | undefined {

@@ -100,7 +100,7 @@ describe('the review', () => {
       'list daemonsets',
       'watch daemonsets',
     ]);
-    expect(result.notPermitted).toEqual(['watchPods']);
+    expect(result.notPermitted).toEqual(['watchPods', 'listPods']);
     const bodies = received.map(({ body }) => (JSON.parse(body) as Asked).spec.user);
     expect(new Set(bodies)).toEqual(new Set([USER]));
     const optional = Object.values(OPTIONAL_RIGHTS).flatMap(accessesOf).length;

@@ -11,7 +11,7 @@ const node = (name: string, taints: readonly Taint[] = [], labels = {}): Cluster
 
 const daemonSet = (name: string, given: Partial<SchedulingView> = {}): ClusterDaemonSet => ({
   ...scheduling(name, given),
-  ...{ labels: {}, annotations: {}, deleting: false, generation: 1, onDelete: false },
+  ...{ labels: {}, annotations: {}, deleting: false, generation: 1, onDelete: false, podSelector: {} },
   status: { observedGeneration: 1, desired: 3, updated: 3, unavailable: 1 },
 });
 

@@ -59,7 +59,7 @@ it('checks what a policy or a controller asks for, and nothing besides', async (
   expect(permits('listPods')).toBeUndefined();
   expect(news()).toBe(1);
   await reconcile();
-  expect(asked).toEqual(['patch daemonsets', 'list pods', 'patch daemonsets']);
+  expect(asked).toEqual(['patch daemonsets', 'list pods', 'watch pods', 'patch daemonsets']);
   expect(permits('listPods')).toBe(true);
   expect(news()).toBe(1);
 });

@@ -254,7 +254,7 @@ it('without the right to list pods there is the pace alone, and that is said', a
   await pass(2 * INTERVAL_MS + 3 * PROMPT_MS);
   expect(outOf(repair)).toHaveLength(3);
   expect(repair.repair.evicting('p')?.condition?.message).toMatch(
-    /; does not wait for unscheduled pods: taintkeeper may not list pods \(set listPods: true /,
+    /; does not wait for unscheduled pods: taintkeeper may not list and watch pods \(set listPods: true /,
   );
 });
 

@@ -57,6 +57,8 @@ export function startRepair(
     readonly stored?: Readonly<Record<string, NodeRecord>>;
     readonly now?: () => Date;
     readonly daemonSets?: readonly Entry<ClusterDaemonSet>[];
+    /** Pods of DaemonSets may not be listed at first. */
+    readonly refusesPods?: boolean;
     /** The leader is killed after so many writes: requests fail from then on. */
     readonly killedAfter?: number;
   } = {},
@@ -67,9 +69,11 @@ export function startRepair(
     isComplete = () => true,
     synced = Promise.resolve(),
     now = () => new Date(),
-    daemonSets = [],
     killedAfter = Infinity,
   } = options;
+  let { daemonSets = [] } = options;
+  let permits = true;
+  const rightChanges = createSubject();
   const cluster = new Map(nodes.map((node) => [node.name, node]));
   const writes: { readonly name: string; readonly patch: NodePatch }[] = [];
   const events: RecordedEvent[] = [];
@@ -92,10 +96,17 @@ export function startRepair(
 
   /** What there is of pods, or why they may not be listed. */
   let pods: readonly object[] | ApiError = [];
+  const daemonPods = podsApi();
+  if (options.refusesPods) daemonPods.refuse(500);
 
   const records = recordsApi(options.stored);
-  const client: Pick<ApiClient, 'request' | 'now'> = {
+  const client: Pick<ApiClient, 'request' | 'lines' | 'now'> = {
     now,
+    lines(path, { query = {}, signal, onOpen }) {
+      requests.push(`WATCH ${path}?${query.labelSelector}`);
+      onOpen?.();
+      return daemonPods.watch(signal);
+    },
     async request<T>(method: string, path: string, sent: { body?: unknown } = {}) {
       if (written >= killedAfter) throw new Error('killed');
       requests.push(`${method} ${path}`);
@@ -112,6 +123,7 @@ export function startRepair(
       if (pods instanceof ApiError) throw pods;
       return { metadata: { resourceVersion: '1' }, items: pods } as T;
     }
+    if (path === '/api/v1/namespaces/kube-system/pods') return daemonPods.list(refuse) as T;
     if (path.includes(`/${NODE_RECORDS}`)) return records.answer(method, path, body) as T;
     if (method === 'GET' || Array.isArray(body)) {
       if (method === 'PATCH') beforeWrite(name);
@@ -199,7 +211,7 @@ export function startRepair(
       changes: daemonSetChanges,
     },
     service: { namespace: 'kube-system', name: 'taintkeeper', port: 443 },
-    rights: { permits: () => true, changes: createSubject() },
+    rights: { permits: () => permits, changes: rightChanges },
     policies: {
       snapshot: () => ({ policies: [], compiled, versions: new Set() }),
       isComplete,
@@ -256,7 +268,18 @@ export function startRepair(
     },
     setPods(next: typeof pods) {
       pods = next;
-      for (const entry of daemonSets) daemonSetChanges.next({ type: 'modified', entry, previous: entry });
+    },
+    daemonPods,
+    startupOn: reports.startupOn,
+    /** The DaemonSet as it is from now on; undefined: it is deleted. */
+    setDaemonSet(entry: Entry<ClusterDaemonSet>, next: Entry<ClusterDaemonSet> | undefined) {
+      daemonSets = [...daemonSets.filter(({ name }) => name !== entry.name), ...(next ? [next] : [])];
+      if (next) daemonSetChanges.next({ type: 'modified', entry: next, previous: entry });
+      else daemonSetChanges.next({ type: 'deleted', entry });
+    },
+    setRights(next: typeof permits) {
+      permits = next;
+      rightChanges.next();
     },
     requests,
     isKilled: () => written >= killedAfter,
@@ -269,6 +292,70 @@ export function startRepair(
       events.filter(({ regarding }) => regarding.kind === 'Node').map((e) => `${e.regarding.name} ${e.reason}`),
     messages: () => lines().map(({ msg }) => msg),
     metric: (name: string) => metrics.registry.getSingleMetricAsString(name),
+  };
+}
+
+interface PodObject {
+  readonly metadata: { readonly name: string };
+}
+
+/** The pods of the DaemonSets in kube-system, as an API server has them. */
+function podsApi() {
+  const objects = new Map<string, object>();
+  const watches = new Set<(event: object) => void>();
+  let refusal: number | undefined;
+  let version = 1;
+
+  return {
+    /** Written anew; the watch tells of it. */
+    put(...pods: readonly PodObject[]) {
+      for (const pod of pods) {
+        const { name } = pod.metadata;
+        const resourceVersion = String(++version);
+        const type = objects.has(name) ? 'MODIFIED' : 'ADDED';
+        const object = { ...pod, metadata: { namespace: 'kube-system', uid: name, ...pod.metadata, resourceVersion } };
+        objects.set(name, object);
+        for (const tell of watches) tell({ type, object });
+      }
+    },
+    remove(name: string) {
+      const found = objects.get(name) as PodObject;
+      objects.delete(name);
+      const object = { ...found, metadata: { ...found.metadata, resourceVersion: String(++version) } };
+      for (const tell of watches) tell({ type: 'DELETED', object });
+    },
+    /** The status of all lists from now on; undefined: as it is. */
+    refuse(status: number | undefined) {
+      refusal = status;
+    },
+    watching: () => watches.size,
+    list(refuse: (status: number, reason: string) => Error) {
+      if (refusal !== undefined) throw refuse(refusal, 'no');
+      return { metadata: { resourceVersion: String(version) }, items: [...objects.values()] };
+    },
+    async *watch(signal: AbortSignal | undefined) {
+      const events: object[] = [];
+      let wake = () => {};
+      const tell = (event: object) => {
+        events.push(event);
+        wake();
+      };
+      const end = () => wake();
+      watches.add(tell);
+      signal?.addEventListener('abort', end);
+      try {
+        while (!signal?.aborted) {
+          yield* events.splice(0);
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+            if (events.length > 0 || signal?.aborted) resolve();
+          });
+        }
+      } finally {
+        watches.delete(tell);
+        signal?.removeEventListener('abort', end);
+      }
+    },
   };
 }
 

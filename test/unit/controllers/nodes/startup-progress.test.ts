@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../../../src/controllers/sources.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
@@ -26,6 +26,8 @@ const CILIUM: Entry<ClusterDaemonSet> = {
     tolerations: [{ operator: 'Exists' }],
     hostNetwork: true,
     deleting: false,
+    generation: 1,
+    podSelector: { matchLabels: { app: 'cilium' } },
   } as unknown as ClusterDaemonSet,
 };
 
@@ -33,15 +35,13 @@ const registered = (name: string, taints: readonly Taint[] = [TAINT]): Entry<Clu
   const entry = nodeEntry(name, taints);
   return { ...entry, value: { ...entry.value, createdAt: Date.now() } };
 };
-const daemonPod = (ready: boolean) => ({
+const daemonPod = (ready: boolean, node = 'n1') => ({
   metadata: {
-    namespace: 'kube-system',
-    name: 'cilium-1',
-    uid: 'pod',
+    name: `cilium-${node}`,
     creationTimestamp: new Date(Date.now() + 1_000).toISOString(),
     ownerReferences: [{ kind: 'DaemonSet', uid: 'cilium-uid', controller: true }],
   },
-  spec: {},
+  spec: { nodeName: node },
   status: { conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
 });
 
@@ -58,7 +58,7 @@ const nodeWrites = ({ requests }: Cluster) => requests.filter((request) => reque
 /** What a leader has done once the DaemonSet is ready, unless it was killed before. */
 async function finished(cluster: Cluster): Promise<void> {
   await expect.poll(() => cluster.isKilled() || stateOf(cluster) !== undefined, { timeout: 5_000 }).toBe(true);
-  cluster.setPods([daemonPod(true)]);
+  cluster.daemonPods.put(daemonPod(true));
   await expect.poll(() => cluster.isKilled() || stateOf(cluster) === 'Removed', { timeout: 5_000 }).toBe(true);
 }
 
@@ -72,10 +72,10 @@ const SITUATIONS = [
 describe.each(SITUATIONS)('a node $what', ({ taints, writes, nodeWrites: expected }) => {
   it('is through with its startup taint after these writes', async () => {
     const cluster = lead([registered('n1', taints)]);
-    cluster.setPods([daemonPod(false)]);
+    cluster.daemonPods.put(daemonPod(false));
     await finished(cluster);
     expect(carries(cluster)).toBe(false);
-    expect(cluster.requests.filter((request) => !request.startsWith('GET'))).toHaveLength(writes);
+    expect(cluster.requests.filter((request) => !/^(GET|WATCH) /.test(request))).toHaveLength(writes);
     expect(nodeWrites(cluster)).toBe(expected);
   });
 
@@ -83,13 +83,13 @@ describe.each(SITUATIONS)('a node $what', ({ taints, writes, nodeWrites: expecte
     'is through with it once, although the leader is killed after write %i',
     async (killedAfter) => {
       const first = lead([registered('n1', taints)], { killedAfter });
-      first.setPods([daemonPod(false)]);
+      first.daemonPods.put(daemonPod(false));
       await finished(first);
       await expect.poll(first.isKilled).toBe(true);
       await first.repair.stop();
 
       const second = lead([...first.cluster.values()], { stored: first.records.all() });
-      second.setPods([daemonPod(true)]);
+      second.daemonPods.put(daemonPod(true));
       await finished(second);
       expect(carries(second)).toBe(false);
       expect(nodeWrites(first) + nodeWrites(second)).toBe(expected);
@@ -97,7 +97,7 @@ describe.each(SITUATIONS)('a node $what', ({ taints, writes, nodeWrites: expecte
 
       // A third one finds nothing to do, and says nothing.
       const third = lead([...second.cluster.values(), registered('n2')], { stored: second.records.all() });
-      third.setPods([daemonPod(true)]);
+      third.daemonPods.put(daemonPod(true), daemonPod(true, 'n2'));
       await expect.poll(() => stateOf(third, 'n2'), { timeout: 5_000 }).toBe('Removed');
       expect(nodeWrites(third)).toBe(0);
       expect(third.said()).toEqual(['n2 StartupTaintRemoved']);
@@ -137,19 +137,100 @@ it('a taint of ensure: AtRegistration is never set late, nor reported as missed'
   expect(cluster.said()).toEqual(['n1 StartupTaintAdded']);
 });
 
-describe('the pods of nodes that wait', () => {
-  it('are listed at a bounded rate, and of no other node', async () => {
-    const waiting = Array.from({ length: 40 }, (_, index) => registered(`n${index}`));
-    const others = Array.from({ length: 40 }, (_, index) => {
-      const entry = nodeEntry(`old-${index}`);
-      return { ...entry, value: { ...entry.value, createdAt: 0 } };
-    });
-    const start = performance.now();
-    const cluster = lead([...waiting, ...others]);
-    const lists = () => cluster.requests.filter((request) => request === 'GET /api/v1/pods').length;
-    await expect.poll(lists, { timeout: 10_000, interval: 10 }).toBeGreaterThanOrEqual(30);
-    // Twenty at once, then ten in a second.
-    expect(performance.now() - start).toBeGreaterThan(900);
-    expect(lists()).toBeLessThan(35);
+it('a node whose record is deleted after its policy is not checked all the time', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const cluster = lead([registered('n1')]);
+  const checks = async () => Number(/controller="startup-progress",result="ok"} (\d+)/.exec(await reconciles())?.[1]);
+  const reconciles = () => cluster.metric('taintkeeper_reconciliations_total');
+  await vi.waitUntil(() => vi.advanceTimersByTimeAsync(100).then(() => stateOf(cluster) === 'Waiting'));
+  cluster.setPolicies({});
+  await vi.advanceTimersByTimeAsync(1_000);
+  cluster.records.remove('n1');
+  await vi.advanceTimersByTimeAsync(1_000);
+  const before = await checks();
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect((await checks()) - before).toBeLessThan(5);
+  expect(carries(cluster)).toBe(true);
+});
+
+describe('the pods of a DaemonSet that nodes wait for', () => {
+  const WATCH = 'WATCH /api/v1/namespaces/kube-system/pods?app=cilium';
+  const textOf = (cluster: Cluster, name = 'n1') => cluster.startupOn(name);
+  const wait = { timeout: 5_000 };
+
+  it('are listed and watched once for all nodes, and only once a node waits', async () => {
+    const cluster = lead([{ ...registered('old'), value: { ...registered('old').value, taints: [], createdAt: 0 } }]);
+    const names = Array.from({ length: 40 }, (_, index) => `n${index}`);
+    cluster.register(registered('other', [NOT_READY]));
+    await expect.poll(() => stateOf(cluster, 'other'), wait).toBe('Waiting');
+    for (const name of names) cluster.register(registered(name));
+    await expect.poll(() => names.map((name) => stateOf(cluster, name)), wait).toEqual(names.map(() => 'Waiting'));
+    for (const name of names) cluster.daemonPods.put(daemonPod(true, name));
+    await expect.poll(() => names.map((name) => stateOf(cluster, name)), wait).toEqual(names.map(() => 'Removed'));
+    expect(carries(cluster, 'other')).toBe(true);
+    const ofPods = cluster.requests.filter((request) => request.includes('/pods'));
+    expect(ofPods).toEqual(['GET /api/v1/namespaces/kube-system/pods', WATCH]);
+  });
+
+  it('are not watched while no node waits', async () => {
+    const cluster = lead([registered('n1', [])]);
+    await expect.poll(() => stateOf(cluster), wait).toBe('Missed');
+    expect(cluster.requests.filter((request) => request.includes('/pods'))).toEqual([]);
+  });
+
+  it('count where they are: on this node, created after it, not deleted', async () => {
+    const cluster = lead([registered('n1')]);
+    await expect.poll(() => textOf(cluster), wait).toContain('it has no pod on the node');
+    cluster.daemonPods.put(daemonPod(true, 'n2'), daemonPod(true, ''));
+    cluster.daemonPods.put(daemonPod(false));
+    await expect.poll(() => textOf(cluster), wait).toContain('its pod is not Ready');
+    cluster.daemonPods.remove('cilium-n1');
+    await expect.poll(() => textOf(cluster), wait).toContain('it has no pod on the node');
+    const unbound = { ...daemonPod(true), spec: {} };
+    cluster.daemonPods.put(unbound);
+    cluster.daemonPods.put(daemonPod(true));
+    await expect.poll(() => stateOf(cluster), wait).toBe('Removed');
+  });
+
+  it('are not known until they have been listed', async () => {
+    const cluster = lead([registered('n1')], { refusesPods: true });
+    cluster.daemonPods.put(daemonPod(true));
+    await expect.poll(() => textOf(cluster), wait).toContain('which were not checked');
+    cluster.daemonPods.refuse(undefined);
+    await expect.poll(() => stateOf(cluster), wait).toBe('Removed');
+  });
+
+  it('are watched anew for another DaemonSet of that name, and not once it is deleted', async () => {
+    const cluster = lead([registered('n1')]);
+    await expect.poll(cluster.daemonPods.watching, wait).toBe(1);
+    const other = { ...CILIUM, uid: 'other-uid' };
+    cluster.setDaemonSet(CILIUM, other);
+    await expect.poll(() => cluster.requests.filter((request) => request === WATCH), wait).toHaveLength(2);
+    cluster.daemonPods.put(daemonPod(true));
+    await expect.poll(() => textOf(cluster), wait).toContain('it has no pod on the node');
+    expect(cluster.daemonPods.watching()).toBe(1);
+    cluster.setDaemonSet(other, undefined);
+    await expect.poll(cluster.daemonPods.watching, wait).toBe(0);
+    await expect.poll(() => textOf(cluster), wait).toContain('it does not exist');
+    expect(carries(cluster)).toBe(true);
+  });
+
+  it.each<{ what: string; end: (cluster: Cluster) => void; text: string | undefined }>([
+    { what: 'once no policy names it', end: (cluster) => cluster.setPolicies({}), text: undefined },
+    {
+      what: 'once the permission is gone',
+      end: (cluster) => cluster.setRights(false),
+      text: 'startup taint example.com/network:NoSchedule waits for its DaemonSets, which were not checked',
+    },
+  ])('are not watched $what', async ({ end, text }) => {
+    const cluster = lead([registered('n1')]);
+    await expect.poll(cluster.daemonPods.watching, wait).toBe(1);
+    const watched = () => cluster.metric('taintkeeper_watch_connected');
+    await expect.poll(watched, wait).toContain('resource="startup-pods"} 1');
+    end(cluster);
+    await expect.poll(cluster.daemonPods.watching, wait).toBe(0);
+    await expect.poll(() => textOf(cluster), wait).toBe(text);
+    expect(await watched()).not.toContain('startup-pods');
   });
 });

@@ -121,7 +121,7 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
       const value = {
         ...{ namespace, name: 'cni', labels: {}, annotations: {}, tolerations: [], deleting: false },
         ...{ nodeName: '', nodeSelector: {}, nodeAffinity: undefined, hostNetwork: true },
-        ...{ generation: 1, onDelete: false, status },
+        ...{ generation: 1, onDelete: false, podSelector: { matchLabels: { app: 'cni' } }, status },
         ...part,
       };
       const resourceVersion = `${++version}`;

@@ -1,0 +1,163 @@
+import { formatSelector } from '../../cluster/daemon-pods.ts';
+import { viewDaemonPod } from '../../cluster/node-pods.ts';
+import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import { type WatchCache, watchResource } from '../../cluster/watch/watch-cache.ts';
+import type { DaemonPodOnNode } from '../../coverage/daemon-readiness.ts';
+import { daemonSetName } from '../../judge/startup-progress.ts';
+import type { ReadyDaemonSet } from '../../policy/taint-rule.ts';
+import type { LeaderContext } from '../context.ts';
+import type { ClusterDaemonSet } from '../sources.ts';
+
+/** What is kept of a pod of a DaemonSet. */
+interface StartupPod extends DaemonPodOnNode {
+  /** The node that it is bound to; '' for none. */
+  readonly node: string;
+}
+
+interface WatchedDaemonSet {
+  readonly uid: string;
+  readonly pods: Pick<WatchCache<StartupPod>, 'get' | 'stop'>;
+  /** The names of the pods on each node: nearly always one. */
+  readonly onNode: ReadonlyMap<string, ReadonlySet<string>>;
+  isSynced: boolean;
+}
+
+/** The pods of the DaemonSets that nodes wait for. */
+export interface StartupPods {
+  /**
+   * The pods of the DaemonSets on a node. Their pods are watched from then on, until {@link retain} ends that.
+   * @returns undefined until all of them have been listed
+   */
+  on(node: string, wanted: readonly ReadyDaemonSet[]): readonly DaemonPodOnNode[] | undefined;
+  /** Ends the watches of other DaemonSets, and of those that were deleted. */
+  retain(named: readonly ReadyDaemonSet[]): void;
+  stop(): Promise<void>;
+}
+
+/** The metric of all watches together: each would have a label of its own otherwise. */
+const RESOURCE = 'startup-pods';
+
+/**
+ * One watch for each DaemonSet: it says at once which node has become ready. Lists of the pods of nodes that wait would be as many as the
+ * nodes, again and again.
+ * @param onChange called with the name of a node whose pods have changed; undefined for all nodes
+ */
+export function watchStartupPods(
+  {
+    client,
+    daemonSets,
+    metrics,
+    log,
+    signal,
+  }: Pick<LeaderContext, 'client' | 'daemonSets' | 'log' | 'signal'> & {
+    readonly metrics: Pick<LeaderContext['metrics'], 'watchState' | 'watchEnded'>;
+  },
+  onChange: (node?: string) => void,
+): StartupPods {
+  const watched = new Map<string, WatchedDaemonSet>();
+  /** The names of DaemonSets whose watches have no connection. */
+  const disconnected = new Set<string>();
+  const ending = new Set<Promise<void>>();
+  signal.addEventListener('abort', endAll, { once: true });
+
+  return {
+    on(node, wanted) {
+      const found: DaemonPodOnNode[] = [];
+      let isSynced = true;
+      for (const one of wanted) {
+        const daemonSet = daemonSets.get(one.name, one.namespace);
+        if (!daemonSet) continue;
+        const { pods, onNode, isSynced: isListed } = watchOf(daemonSet);
+        isSynced &&= isListed;
+        for (const name of onNode.get(node) ?? []) {
+          const pod = pods.get(name, one.namespace);
+          if (pod) found.push(pod.value);
+        }
+      }
+      return isSynced ? found : undefined;
+    },
+    retain(named) {
+      const names = new Set(named.map(daemonSetName));
+      for (const [name, { uid }] of watched) {
+        const [namespace = '', ofDaemonSet = ''] = name.split('/');
+        if (!names.has(name) || daemonSets.get(ofDaemonSet, namespace)?.uid !== uid) end(name);
+      }
+    },
+    async stop() {
+      endAll();
+      await Promise.all(ending);
+    },
+  };
+
+  function watchOf(daemonSet: Entry<ClusterDaemonSet>): WatchedDaemonSet {
+    const name = daemonSetName(daemonSet);
+    const known = watched.get(name);
+    if (known?.uid === daemonSet.uid) return known;
+    end(name);
+    const begun = begin(name, daemonSet);
+    watched.set(name, begun);
+    return begun;
+  }
+
+  function begin(name: string, { uid, namespace, value: { podSelector } }: Entry<ClusterDaemonSet>): WatchedDaemonSet {
+    const onNode = new Map<string, Set<string>>();
+    const pods = watchResource<StartupPod>({
+      client,
+      path: `/api/v1/namespaces/${namespace}/pods`,
+      labelSelector: formatSelector(podSelector),
+      project: viewStartupPod,
+      onChange(change) {
+        const { entry } = change;
+        const { node } = entry.value;
+        if (change.type === 'modified' && change.previous.value === entry.value) return;
+        const before = change.type === 'modified' ? change.previous.value.node : node;
+        if (change.type === 'deleted' || before !== node) drop(onNode, before, entry.name);
+        if (change.type !== 'deleted' && node) onNode.set(node, (onNode.get(node) ?? new Set()).add(entry.name));
+        if (node) onChange(node);
+      },
+      onState({ connected }) {
+        if (watched.get(name) !== begun) return;
+        if (connected) disconnected.delete(name);
+        else disconnected.add(name);
+        metrics.watchState(RESOURCE, disconnected.size === 0);
+      },
+      log,
+    });
+    const begun: WatchedDaemonSet = { uid, pods, onNode, isSynced: false };
+    pods.synced.then(
+      () => {
+        begun.isSynced = true;
+        onChange();
+      },
+      // It was ended before.
+      () => {},
+    );
+    return begun;
+  }
+
+  function end(name: string): void {
+    const found = watched.get(name);
+    if (!found) return;
+    watched.delete(name);
+    disconnected.delete(name);
+    const ended: Promise<void> = found.pods.stop().finally(() => ending.delete(ended));
+    ending.add(ended);
+    if (watched.size === 0) metrics.watchEnded(RESOURCE);
+    else metrics.watchState(RESOURCE, disconnected.size === 0);
+  }
+
+  function endAll(): void {
+    for (const name of [...watched.keys()]) end(name);
+  }
+}
+
+function viewStartupPod(object: unknown): StartupPod {
+  const { spec } = object as { readonly spec: { readonly nodeName?: string } };
+  return { ...viewDaemonPod(object), node: spec.nodeName ?? '' };
+}
+
+function drop(onNode: Map<string, Set<string>>, node: string, name: string): void {
+  const names = onNode.get(node);
+  names?.delete(name);
+  if (names?.size === 0) onNode.delete(node);
+}
