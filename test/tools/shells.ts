@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 /** A shell that is to complete. */
 export interface Shell {
   readonly name: 'bash' | 'zsh' | 'fish';
-  /** What it offers at the end of the line, in the order of the alphabet. */
+  /** What it offers at the end of the line, in the order of the alphabet. `bin` of the working directory has the program. */
   complete(script: string, line: string, cwd: string): string[];
 }
 
@@ -67,7 +67,8 @@ function offered(
   args: readonly string[],
   { script, line, cwd }: { script: string; line: string; cwd: string },
 ): string[] {
-  const env = { ...process.env, SCRIPT: script, LINE: line, TERM: 'dumb', HOME: cwd };
+  const path = `${cwd}/bin:${process.env.PATH}`;
+  const env = { ...process.env, PATH: path, SCRIPT: script, LINE: line, TERM: 'dumb', HOME: cwd };
   const { status, stdout, stderr } = spawnSync(program, args, { cwd, env, encoding: 'utf8', timeout: 20_000 });
   if (status !== 0 || stderr !== '') throw new Error(`${program} ended with ${status}: ${stderr}`);
   return [...new Set(stdout.split('\n').filter((word) => word !== ''))].sort();
