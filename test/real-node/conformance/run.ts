@@ -5,6 +5,7 @@ import { CONFORMANCE, obstacleToConformance } from '../../control-plane/conforma
 import { MERGE_PATCH } from '../../control-plane/content-types.ts';
 import { exitFor, provideOrExit } from '../../control-plane/provide-or-exit.ts';
 import { admin } from '../../control-plane/users.ts';
+import { provideImages } from '../images.ts';
 import { SANDBOX_IMAGE } from '../node-files.ts';
 import { obstacleToRealNode } from '../obstacle.ts';
 import { productPods } from '../product.ts';
@@ -38,6 +39,8 @@ await buildModules(CONFORMANCE, report);
 const obstacle = obstacleToRealNode() ?? obstacleToConformance();
 if (obstacle) exitFor(obstacle);
 
+// Once: all settings are to have the same build, whatever is edited meanwhile.
+const [, productImage = ''] = provideImages(report);
 const images = provideTestImages();
 const runs: SpecResult[][] = [];
 let ended = true;
@@ -53,7 +56,12 @@ for (const setting of wanted) {
 process.exit(publish(runs) && ended ? 0 : 1);
 
 async function runWith(setting: Setting, { archives, aliases }: TestImages): Promise<SpecResult[]> {
-  await using cluster = await startRealCluster({ nodes: 3, moreImages: archives, imageAliases: aliases });
+  await using cluster = await startRealCluster({
+    nodes: 3,
+    productImage,
+    moreImages: archives,
+    imageAliases: aliases,
+  });
   await prepareNodes(cluster);
   await setting.prepare(cluster);
   const replicas = setting.installs ? await productPods(cluster) : [];
