@@ -1,15 +1,10 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { issueCa, issueServing } from '../../src/certs/issue.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { NAMESPACE, SERVICE } from '../control-plane/replicas.ts';
 import { startServiceProxy } from '../control-plane/service-proxy.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { temporaryDirectory } from '../unit/temporary-directory.ts';
 import { startAdmissionStream } from './admission-stream.ts';
 import { base64, certificateData, expiredCaData } from './certificate-data.ts';
 import {
@@ -135,33 +130,6 @@ describeWithControlPlane('replicas that start', {}, (cp) => {
     await stream.stop();
     expect(await generations()).toBe(before + 4);
     expect(stream.take()).toMatchObject({ passed: 0, failed: [] });
-  });
-
-  it('with --cert-dir serve what is there, and put its CA into every caBundle, also when it is replaced', async () => {
-    const directory = temporaryDirectory();
-    const put = async () => {
-      const ca = await issueCa(new Date());
-      const serving = await issueServing(ca, [`${SERVICE}.${NAMESPACE}.svc`], new Date());
-      writeFileSync(join(directory, 'tls.key'), serving.key);
-      writeFileSync(join(directory, 'tls.crt'), serving.cert);
-      writeFileSync(join(directory, 'ca.crt'), ca.cert);
-      return base64(ca.cert);
-    };
-    const everyBundleIs = (bundle: string) =>
-      waitUntil(async () => ((await caBundles(cp())).every((found) => found === bundle) ? true : undefined), {
-        // Trusted for 10 s, it is served; 5 s after that the one before it leaves; and the files are polled.
-        timeoutMs: 30_000,
-        otherwise: () => 'the bundles are not the CA of the directory',
-      });
-    const secret = await readCertificates(cp());
-
-    const first = await put();
-    await installation.start(['a'], { args: ['--cert-dir', directory], caOverlapSeconds: 5 });
-    await everyBundleIs(first);
-    await waitUntilProtected(cp(), 'cp-1');
-    await everyBundleIs(await put());
-    await waitUntilProtected(cp(), 'cp-1');
-    expect(await readCertificates(cp())).toEqual(secret);
   });
 
   it('are seen by `certs status`, and by `doctor`', async () => {

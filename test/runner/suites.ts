@@ -30,6 +30,9 @@ export const CORE = files(
   'doctor',
 );
 
+/** They install what the project publishes, with npm, and take as long as all other tests of the tools. */
+const INSTALLED_TOOLS = ['action', 'npm-package'].map((name) => `test/tools/${name}.test.ts`);
+
 const OTHER_SHELLS = 'test/tools/other-shells.test.ts';
 
 /** What waits for minutes, is about the rig itself, or needs the history or other shells than bash. */
@@ -96,7 +99,7 @@ export function partsOf(tier: Tier, filter: readonly string[] = [], projects?: s
       return {
         alone: unit,
         others: [
-          { projects: 'tools', exclude: ONLY_NIGHTLY },
+          { projects: 'tools', exclude: [...ONLY_NIGHTLY, ...INSTALLED_TOOLS] },
           { projects: 'e2e', files: CORE },
         ],
       };
@@ -107,6 +110,7 @@ export function partsOf(tier: Tier, filter: readonly string[] = [], projects?: s
       const exclude = ONLY_NIGHTLY;
       return {
         others: [
+          { projects: 'tools', files: INSTALLED_TOOLS },
           { projects: 'e2e', exclude: [...exclude, ...CORE] },
           { projects, exclude },
         ],
@@ -148,9 +152,10 @@ const ROOT = join(import.meta.dirname, '..', '..');
 export function contentsOf(tier: Tier): string | undefined {
   if (tier !== 'core') return undefined;
   const nightly = globSync(ONLY_NIGHTLY, { cwd: ROOT });
-  const left = globSync('test/{e2e,browser,real-node}/**/*.test.ts', { cwd: ROOT }).filter(
+  const others = globSync('test/{e2e,browser,real-node}/**/*.test.ts', { cwd: ROOT }).filter(
     (file) => !CORE.includes(file) && !nightly.includes(file),
   );
+  const left = [...others, ...INSTALLED_TOOLS];
   return `npm run test:all has ${left.length} more files, and Kubernetes ${EVERYDAY_VERSION}; npm run test:nightly ${nightly.length}, and ${OTHER_VERSIONS.length} versions`;
 }
 

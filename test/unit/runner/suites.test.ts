@@ -18,26 +18,29 @@ it.each<{ filter: string[]; project?: string | string[]; asked: boolean }>([
 });
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
-const END_TO_END = globSync('test/e2e/*.test.ts', { cwd: ROOT });
+const PROJECTS = ['e2e', 'tools'] as const;
 
-/** The files of test/e2e that a tier runs on the newest Kubernetes. */
-function endToEnd(tier: Tier): string[] {
-  const hasThem = ({ projects }: Part) => [projects].flat().includes('e2e');
+/** The files of a project that a tier runs on the newest Kubernetes. */
+function filesOf(project: (typeof PROJECTS)[number], tier: Tier): string[] {
+  const all = globSync(`test/${project}/*.test.ts`, { cwd: ROOT });
+  const hasThem = ({ projects }: Part) => [projects].flat().includes(project);
   return partsOf(tier)
     .others.filter(hasThem)
-    .flatMap(({ files = END_TO_END, exclude = [] }) => {
+    .flatMap(({ files = all, exclude = [] }) => {
       const [included, excluded] = [files, exclude].map((patterns) => globSync(patterns, { cwd: ROOT }));
-      return (included ?? []).filter((file) => END_TO_END.includes(file) && !excluded?.includes(file));
+      return (included ?? []).filter((file) => all.includes(file) && !excluded?.includes(file));
     })
     .sort();
 }
 
-it('core and rest are all, and nothing of it runs twice', () => {
-  expect([...endToEnd('core'), ...endToEnd('rest')].sort()).toEqual(endToEnd('all'));
+it.each(PROJECTS)('core and rest are all of %s, and nothing of it runs twice', (project) => {
+  expect([...filesOf(project, 'core'), ...filesOf(project, 'rest')].sort()).toEqual(filesOf(project, 'all'));
 });
 
-it('no end-to-end test is in no tier', () => {
-  expect([...new Set([...endToEnd('all'), ...endToEnd('nightly')])].sort()).toEqual(END_TO_END.sort());
+it.each(PROJECTS)('no test of %s is in no tier', (project) => {
+  expect([...new Set([...filesOf(project, 'all'), ...filesOf(project, 'nightly')])].sort()).toEqual(
+    globSync(`test/${project}/*.test.ts`, { cwd: ROOT }).sort(),
+  );
 });
 
 it('a project that is asked for has what the nightly run has only where a file is asked for, too', () => {
