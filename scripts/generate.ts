@@ -1,10 +1,14 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { admissionFiles } from './admission.ts';
+import { annotationsPage } from './annotations-page.ts';
+import { cliRightsPage } from './cli-rights-page.ts';
 import { commandLinePage } from './command-line-page.ts';
 import { conditionsPage } from './conditions-page.ts';
 import { crdFiles } from './crds.ts';
 import { dashboard } from './dashboard.ts';
+import { eventsPage } from './events-page.ts';
+import { helmValuesPage } from './helm-values-page.ts';
 import { housePlan } from './house-plan.ts';
 import { licencesPage } from './licences-page.ts';
 import { withPart } from './marked-part.ts';
@@ -29,8 +33,12 @@ for (const [file, text] of Object.entries(admissionFiles())) write(`manifests/ad
 for (const [page, text] of Object.entries({
   'policies.md': policyPage(),
   'conditions.md': conditionsPage(),
+  'events.md': eventsPage(),
+  'annotations.md': annotationsPage(),
+  'helm-values.md': helmValuesPage(),
   'metrics.md': await metricsPage(),
   'cli.md': commandLinePage(),
+  'cli-rights.md': cliRightsPage(),
   'talos-lint.md': talosLintPage(),
   'licences.md': licencesPage(),
 })) {

@@ -9,7 +9,7 @@ import { type AdmissionRequest, shownUser } from './review.ts';
 /** How an outcome is shown: what is to be looked at is a Warning. */
 interface Wording {
   readonly type: RecordedEvent['type'];
-  readonly reason: string;
+  readonly reason: RecordedEvent['reason'];
   readonly action: string;
   /** What happened to the taints or tolerations, which follow. */
   readonly said: string;

@@ -19,6 +19,7 @@ import { compilePolicies, compileTaintPolicy } from '../policy/policy-set.ts';
 import { tokenBucket } from '../runtime/rate-limit.ts';
 import { CLEANUP_MANAGER, WRITES } from './cleanup-cluster.ts';
 import { atCluster, CLUSTER_OPTIONS, listPolicies } from './cluster-options.ts';
+import { rightsText } from './command-rights.ts';
 import { EXIT, type OutputFormat, outputOption, repeatable } from './options.ts';
 import { columns, formatAs, withProgress } from './output.ts';
 
@@ -69,7 +70,7 @@ export function cleanupTaintsCommand(exit: (code: number) => void): Command {
       `
 A taint is kept if its value differs from the policy's, if the policy does not select the node, or if another policy protects it.
 
-It needs permission to get, list and patch nodes, and to list TaintPolicies.
+${rightsText('cleanup taints')}
 
 Exit code: 0 the taints are shown or removed, 1 some could not be removed, 2 the input or the cluster could not be read.
 

@@ -11,6 +11,7 @@ import { type Cleaned, type CleaningOptions, clean, DRY_RUNS, findLeftovers } fr
 import { formatCleanup } from './cleanup-output.ts';
 import { cleanupTaintsCommand } from './cleanup-taints.ts';
 import { asInputError, CLUSTER_OPTIONS, parseSeconds } from './cluster-options.ts';
+import { rightsText } from './command-rights.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
 import { withProgress } from './output.ts';
 
@@ -64,8 +65,7 @@ are replaced before the next one is changed.
 It removes startup taints first, and finds them by the NodeTaintRecords. Run it before you delete the CustomResourceDefinitions, or
 remove the taints of a policy with taintkeeper cleanup taints.
 
-Needs permission to get, list and patch nodes and daemonsets, to list nodetaintrecords, to get webhook configurations, and to list
-admission policies.
+${rightsText('cleanup')}
 
 Exit code: 0 everything was removed, 1 some objects could not be removed, 2 could not determine the state, or taintkeeper is installed.
 

@@ -8,6 +8,7 @@ import { InputError } from '../files/text-files.ts';
 import { printable } from '../kubernetes/text.ts';
 import { type FaultLog, followFault } from '../runtime/standing-fault.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-options.ts';
+import { rightsText } from './command-rights.ts';
 import { EXIT, listenForStop, parsePort } from './options.ts';
 import { withProgress } from './output.ts';
 
@@ -55,8 +56,8 @@ export function dashboardCommand(): Command {
     .addHelpText(
       'after',
       `
-In taintkeeper's namespace it needs permission to list endpointslices, and to get and create pods/portforward. Without permission
-to get the Lease it may show the page of a replica that does not lead.
+${rightsText('dashboard')} Without
+permission to get the Lease, it may show the page of a replica that does not lead.
 
 Exit code: 0 after SIGTERM or SIGINT, 2 if it cannot start.
 

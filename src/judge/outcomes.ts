@@ -1,3 +1,5 @@
+import type { EventReason } from '../kubernetes/event-reasons.ts';
+
 /** What the request changes; or, with Missing, what the object lacks; or, with Announcement, what its annotation allows. */
 type Change = 'Removal' | 'Addition' | 'Unselection' | 'Missing' | 'Announcement';
 
@@ -13,7 +15,7 @@ interface OutcomeParts {
   /** Only --audit keeps it from being done. */
   readonly audit?: true;
   /** The Event for taints of a Node: its reason, and what happened to the taints, which follow. Absent where the leader reports it. */
-  readonly event?: { readonly reason: string; readonly said: string };
+  readonly event?: { readonly reason: EventReason; readonly said: string };
 }
 
 /** By the name that metrics, the log and the audit log have for each. */

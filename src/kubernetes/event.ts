@@ -1,3 +1,4 @@
+import type { EventReason } from './event-reasons.ts';
 import { isDnsSubdomain } from './label-selector.ts';
 import { printable } from './text.ts';
 
@@ -23,7 +24,7 @@ export interface RecordedEvent {
   readonly regarding: ObjectReference;
   readonly type: 'Normal' | 'Warning';
   /** Why, in CamelCase: what people filter by. */
-  readonly reason: string;
+  readonly reason: EventReason;
   /** What was done, in CamelCase. */
   readonly action: string;
   /** For people. What differs from one time to the next (ids, times) must not be in it: equal Events are counted as one. */

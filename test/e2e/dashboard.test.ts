@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { COMMAND_RIGHTS } from '../../src/cli/command-rights.ts';
 import { type Dashboard, startDashboard } from '../../src/dashboard/dashboard-server.ts';
 import { givenReplicas, replicaAt } from '../../src/dashboard/reachable-replicas.ts';
 import type { ShownExplanation } from '../../src/page/explanations.ts';
@@ -19,10 +18,9 @@ import { type Installation, leaderOf, waitUntilProtected } from './installation.
 import { installWithGpuPool } from './installation-with-gpu-pool.ts';
 import { startForwardingKubelet } from './port-forwarding-kubelet.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..');
 const SEEN_WITHIN_MS = 20_000;
 
-/** Somebody with the rights that docs/page.md names, and no others. */
+/** A user with the rights that docs/reference/cli-rights.md lists, and no others. */
 const operator: User = { name: 'operator@example.com', groups: [] };
 
 describeWithControlPlane('the dashboard of a real installation', {}, (cp) => {
@@ -120,9 +118,14 @@ describeWithControlPlane('the dashboard of a real installation', {}, (cp) => {
   });
 
   it('comes through port-forwards, with the rights that the documentation names', async () => {
-    const [, role = ''] = /```yaml\n(apiVersion: rbac[\s\S]*?)```/.exec(read('docs/page.md')) ?? [];
+    const role = JSON.stringify({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'Role',
+      metadata: { name: 'taintkeeper-dashboard', namespace: NAMESPACE },
+      rules: COMMAND_RIGHTS.dashboard.inNamespace,
+    });
     const replicas = [...installation.replicas.values()];
-    const input = `${role}---\n${endpointSlice(replicas.map(({ name }) => name))}`;
+    const input = `${role}\n---\n${endpointSlice(replicas.map(({ name }) => name))}`;
     expect(await cp().kubectl(['apply', '-f', '-'], { input })).toMatchObject({ code: 0, stderr: '' });
     const args = ['--role=taintkeeper-dashboard', `--user=${operator.name}`, '-n', NAMESPACE];
     expect(await cp().kubectl(['create', 'rolebinding', 'operator', ...args])).toMatchObject({ code: 0 });
@@ -168,10 +171,6 @@ async function runDashboard(kubeconfig: string): Promise<string> {
     timeoutMs: SEEN_WITHIN_MS,
     otherwise: () => child.failure('did not start').message,
   });
-}
-
-function read(file: string): string {
-  return readFileSync(join(ROOT, file), 'utf8');
 }
 
 /** As the endpoint slice controller writes it for the Service's pods. */

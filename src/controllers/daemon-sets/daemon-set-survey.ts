@@ -8,6 +8,7 @@ import {
   judgeRunningDaemonSet,
   recordOfAdded,
 } from '../../judge/daemon-set-repair.ts';
+import type { EventReason } from '../../kubernetes/event-reasons.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
 import type { PatchedDaemonSet, PolicyStatus } from '../../policy/policy-status.ts';
 import type { StalledReason } from '../../policy/status-conditions.ts';
@@ -16,7 +17,11 @@ import { type ClusterDaemonSet, type DaemonSets, type Nodes, unreadyNodes } from
 import { listLacks, policiesOf, type RunningDaemonSet, titleOf } from './daemon-set-writer.ts';
 import { watchRollouts } from './rollout-watch.ts';
 
+/** Reasons of the condition, which the Events have as well. */
+type Reason = StalledReason & EventReason;
+
 export interface DaemonSetTrouble extends StalledTrouble {
+  readonly reason: Reason;
   readonly daemonSet: RunningDaemonSet;
   /** The message without what differs from one time to the next, and without advice. */
   readonly note: string;
@@ -33,12 +38,7 @@ export interface Obstacles {
   patchedBy(daemonSet: RunningDaemonSet): string[];
 }
 
-type Report = (
-  policies: readonly string[],
-  reason: StalledReason,
-  note: (policy: string) => string,
-  more: string,
-) => void;
+type Report = (policies: readonly string[], reason: Reason, note: (policy: string) => string, more: string) => void;
 
 /** What keeps tolerations from being appended, for each policy that asks for them. */
 export function daemonSetTroubles(obstacles: Obstacles): DaemonSetTrouble[] {

@@ -18,6 +18,7 @@ import {
   type WaitingTaint,
   waitingText,
 } from '../../judge/startup-progress.ts';
+import type { EventReason } from '../../kubernetes/event-reasons.ts';
 import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
 import { asNode } from '../../objects/node-object.ts';
 import { type LeaderContext, startController, startControllerQueue } from '../context.ts';
@@ -278,7 +279,7 @@ export function startStartupProgress(
     }
   }
 
-  function report({ name, uid }: NodeEntry, type: 'Normal' | 'Warning', reason: string, note: string): void {
+  function report({ name, uid }: NodeEntry, type: 'Normal' | 'Warning', reason: EventReason, note: string): void {
     const regarding = { apiVersion: 'v1', kind: 'Node', name, uid };
     context.record({ regarding, type, reason, action: 'StartupTaint', note });
     if (type === 'Warning') log.warn(`Node ${name}: ${note}`);

@@ -101,7 +101,7 @@ export type RecoveryNews = 'Freed' | LeftBecause;
 
 interface Wording {
   readonly type: RecordedEvent['type'];
-  readonly reason: string;
+  readonly reason: RecordedEvent['reason'];
   readonly action: string;
   readonly note: (pod: string) => string;
 }
@@ -156,10 +156,10 @@ function said(news: RecoveryNews, { node, reason }: RecoverySubject): string {
   return WORDINGS[news].note(`the pod on node ${node}${reason && ` (${reason})`}`);
 }
 
-function normal(reason: string, action: string, note: Wording['note']): Wording {
+function normal(reason: Wording['reason'], action: string, note: Wording['note']): Wording {
   return { type: 'Normal', reason, action, note };
 }
 
-function warning(reason: string, note: Wording['note']): Wording {
+function warning(reason: Wording['reason'], note: Wording['note']): Wording {
   return { type: 'Warning', reason, action: 'LeavePod', note };
 }

@@ -1,0 +1,99 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+interface AnnotationMeaning {
+  readonly on: string;
+  /** Who may write it, or does. */
+  readonly by: string;
+  /** A sentence. */
+  readonly meaning: string;
+}
+
+const LEADER = 'the leader';
+
+/** By the name after `taintkeeper.dev/`. A name that src does not have, or has besides, is an error. */
+const ANNOTATIONS: Readonly<Record<string, AnnotationMeaning>> = {
+  'allow-removal': {
+    on: 'Node',
+    by: 'users',
+    meaning:
+      '`key=value:Effect`, several separated by commas: allows [one removal of each taint](../operating.md#removing-a-protected-taint). It is deleted with the removal, or after 24 hours.',
+  },
+  created: {
+    on: 'ConfigMap with the default policies',
+    by: LEADER,
+    meaning: 'The default policies that were created. One that is listed is not created again.',
+  },
+  ignore: {
+    on: 'DaemonSet',
+    by: 'users',
+    meaning: 'Any value but `false`: taintkeeper does not change the DaemonSet, and does not delete its stuck pods.',
+  },
+  'omitted-results': {
+    on: 'ClusterReport',
+    by: LEADER,
+    meaning: 'How many results the report does not list.',
+  },
+  'policy-uid': {
+    on: 'ClusterReport (a label)',
+    by: LEADER,
+    meaning: 'The uid of the policy that the report is about.',
+  },
+  remembered: {
+    on: 'Node',
+    by: 'the webhook, the leader and native policies',
+    meaning: 'The protected taints that [the node should carry](../repairs.md#what-a-node-carried).',
+  },
+  removed: {
+    on: 'Node',
+    by: 'the webhook and native policies',
+    meaning: 'Required taints that [an exempt user removed](../repairs.md#taints-that-an-exempt-user-removed).',
+  },
+  restored: {
+    on: 'Node',
+    by: 'native policies',
+    meaning:
+      'Taints that [a native policy restored](../backstop.md#each-action-is-done-once), until the webhook or the leader reports them.',
+  },
+  'tolerations-added': {
+    on: 'DaemonSet',
+    by: LEADER,
+    meaning: 'The tolerations that were [added while the DaemonSet ran](../repairs.md#daemonsets-that-already-run).',
+  },
+  'tolerations-added-by': {
+    on: 'DaemonSet',
+    by: LEADER,
+    meaning: 'The installation that added them, by the uid of its ServiceAccount.',
+  },
+};
+
+/** The reference page of annotations. @throws Error where src has other ones */
+export function annotationsPage(): string {
+  const named = new Set(namesInSource());
+  const missing = [...named].filter((name) => !Object.hasOwn(ANNOTATIONS, name));
+  const gone = Object.keys(ANNOTATIONS).filter((name) => !named.has(name));
+  if (missing.length > 0) throw new Error(`scripts/annotations-page.ts does not explain: ${missing.join(', ')}`);
+  if (gone.length > 0)
+    throw new Error(`scripts/annotations-page.ts explains what src does not have: ${gone.join(', ')}`);
+  return [
+    '# Annotations\n',
+    'Annotations of taintkeeper have the prefix `taintkeeper.dev/`. [Records on nodes](../security.md#records-on-nodes) says who can write those of a ' +
+      'Node. `taintkeeper cleanup` removes those of nodes and DaemonSets after an [uninstallation](../install.md#uninstall).\n',
+    '| annotation | on | written by | meaning |',
+    '| --- | --- | --- | --- |',
+    ...Object.entries(ANNOTATIONS).map(
+      ([name, { on, by, meaning }]) => `| \`taintkeeper.dev/${name}\` | ${on} | ${by} | ${meaning} |`,
+    ),
+    '',
+  ].join('\n');
+}
+
+/** Names of whole string literals; the version of the API and the reporter of Events look alike. */
+function namesInSource(): string[] {
+  const root = join(import.meta.dirname, '..');
+  return globSync('src/**/*.ts', { cwd: root }).flatMap((path) =>
+    [...readFileSync(join(root, path), 'utf8').matchAll(/'taintkeeper\.dev\/([a-z-]+)'/g)]
+      .map(([, name = '']) => name)
+      .filter((name) => name !== 'taintkeeper'),
+  );
+}

@@ -1,0 +1,125 @@
+import { NATIVE_RESOURCES } from '../cluster/native-policies.ts';
+import { POLICY_RESOURCES } from '../cluster/policies.ts';
+import { CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
+
+/** A rule of RBAC. */
+export interface RoleRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+export interface CommandRights {
+  /** Of a ClusterRole. */
+  readonly inCluster?: readonly RoleRule[];
+  /** Of a Role in taintkeeper's namespace. */
+  readonly inNamespace?: readonly RoleRule[];
+}
+
+function core(verbs: string, ...resources: string[]): RoleRule {
+  return { apiGroups: [''], resources, verbs: verbs.split(', ') };
+}
+
+function apps(verbs: string, ...resources: string[]): RoleRule {
+  return { apiGroups: ['apps'], resources, verbs: verbs.split(', ') };
+}
+
+function own(verbs: string, ...resources: string[]): RoleRule {
+  return { apiGroups: ['taintkeeper.dev'], resources, verbs: verbs.split(', ') };
+}
+
+const EVENTS: RoleRule = { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['list'] };
+const JOBS = { apiGroups: ['batch'], verbs: ['list'] };
+const CERTIFICATES = { apiGroups: [''], resources: ['secrets'], resourceNames: ['taintkeeper-certs'] };
+const WEBHOOKS: RoleRule = {
+  apiGroups: ['admissionregistration.k8s.io'],
+  resources: Object.values(CONFIGURATIONS).map(({ resource }) => resource),
+  resourceNames: [CONFIGURATION_NAME],
+  verbs: ['get'],
+};
+const { TaintPolicy, TolerationPolicy, TolerationRestriction, RecoveryPolicy } = POLICY_RESOURCES;
+
+/** What the user of each command needs in a cluster. docs/reference/cli-rights.md is generated from it. */
+export const COMMAND_RIGHTS = {
+  'explain node': {
+    inCluster: [
+      core('get', 'nodes'),
+      core('list', 'pods'),
+      apps('get', 'daemonsets'),
+      own('list', TaintPolicy),
+      own('get', 'nodetaintrecords'),
+      EVENTS,
+    ],
+  },
+  'explain daemonset': {
+    inCluster: [
+      core('list', 'nodes', 'pods'),
+      apps('get', 'daemonsets'),
+      own('list', TolerationPolicy, RecoveryPolicy),
+      EVENTS,
+    ],
+  },
+  'explain pod': {
+    inCluster: [
+      core('list', 'nodes'),
+      core('get', 'pods'),
+      apps('get', 'daemonsets'),
+      own('list', TolerationPolicy, RecoveryPolicy, TolerationRestriction),
+      EVENTS,
+    ],
+  },
+  coverage: { inCluster: [core('list', 'nodes', 'pods'), apps('list', 'daemonsets')] },
+  'coverage fix': { inCluster: [core('list', 'nodes'), apps('list', 'daemonsets'), own('list', TolerationPolicy)] },
+  'coverage migrate': {
+    inCluster: [
+      core('list', 'nodes'),
+      apps('list', 'daemonsets', 'deployments', 'statefulsets'),
+      { ...JOBS, resources: ['cronjobs'] },
+      own('list', TaintPolicy, TolerationPolicy, RecoveryPolicy),
+    ],
+  },
+  'coverage tolerations': {
+    inCluster: [
+      core('list', 'pods'),
+      apps('list', 'daemonsets', 'deployments', 'statefulsets'),
+      { ...JOBS, resources: ['jobs', 'cronjobs'] },
+      own('list', TolerationRestriction),
+      { apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles', 'clusterrolebindings'], verbs: ['list'] },
+      { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
+    ],
+  },
+  'export --cluster': { inCluster: [own('list', TaintPolicy, TolerationPolicy)] },
+  'certs status': { inCluster: [WEBHOOKS], inNamespace: [{ ...CERTIFICATES, verbs: ['get'] }] },
+  'certs rotate': { inNamespace: [{ ...CERTIFICATES, verbs: ['get', 'patch'] }] },
+  dashboard: {
+    inNamespace: [
+      { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['list'] },
+      core('get, create', 'pods/portforward'),
+      { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: ['taintkeeper'], verbs: ['get'] },
+    ],
+  },
+  cleanup: {
+    inCluster: [
+      core('get, list, patch', 'nodes'),
+      apps('get, list, patch', 'daemonsets'),
+      own('list', 'nodetaintrecords'),
+      WEBHOOKS,
+      { apiGroups: ['admissionregistration.k8s.io'], resources: Object.values(NATIVE_RESOURCES), verbs: ['list'] },
+    ],
+  },
+  'cleanup taints': { inCluster: [core('get, list, patch', 'nodes'), own('list', TaintPolicy)] },
+  'talos drift': { inCluster: [core('list', 'nodes')] },
+} as const satisfies Readonly<Record<string, CommandRights>>;
+
+/** The rights of a command as a sentence of its help. */
+export function rightsText(command: keyof typeof COMMAND_RIGHTS): string {
+  const { inCluster = [], inNamespace = [] }: CommandRights = COMMAND_RIGHTS[command];
+  const of = (rules: readonly RoleRule[]) =>
+    rules.map((rule) => `${rule.verbs.join(', ')} ${rule.resources.join(', ')}`).join('; ');
+  const parts = [
+    ...(inCluster.length > 0 ? [of(inCluster)] : []),
+    ...(inNamespace.length > 0 ? [`in taintkeeper's namespace: ${of(inNamespace)}`] : []),
+  ];
+  return `Permissions: ${parts.join('; ')}.`;
+}

@@ -1,0 +1,146 @@
+/** What an Event of taintkeeper means. */
+interface EventMeaning {
+  /** The objects that the Event is about. */
+  readonly on: string;
+  /** A sentence. */
+  readonly meaning: string;
+}
+
+const NODE_AND_POLICY = 'Node, TaintPolicy';
+const DAEMON_SET_AND_POLICY = 'DaemonSet, TolerationPolicy';
+const DAEMON_SET_AND_RECOVERY = 'DaemonSet, RecoveryPolicy';
+
+/** Every reason of an Event that taintkeeper writes. docs/reference/events.md is generated from it. */
+export const EVENT_REASONS = {
+  TaintRemovalDenied: { on: NODE_AND_POLICY, meaning: 'A request to remove a protected taint was refused.' },
+  TaintRemoved: {
+    on: NODE_AND_POLICY,
+    meaning: 'A protected taint was removed: the policy acts in mode Audit, or exempts the user.',
+  },
+  TaintRestored: {
+    on: NODE_AND_POLICY,
+    meaning: 'A taint was restored, in the request that removed it or later by the leader.',
+  },
+  TaintAdded: {
+    on: NODE_AND_POLICY,
+    meaning:
+      'A required taint was set; or a restricted taint was added, by an exempt user or under a policy in mode Audit.',
+  },
+  TaintReturned: {
+    on: NODE_AND_POLICY,
+    meaning: 'A node registered again after its deletion, and got back a taint of its NodeTaintRecord.',
+  },
+  TaintMissing: {
+    on: NODE_AND_POLICY,
+    meaning: 'A node lacks a taint of the policy, and the taint is not set. The note says why.',
+  },
+  TaintValueDiffers: {
+    on: NODE_AND_POLICY,
+    meaning:
+      'A node carries a taint of the policy with another value, and the value is not changed. The note says why.',
+  },
+  TaintContested: {
+    on: NODE_AND_POLICY,
+    meaning: 'Another writer removed a restored taint repeatedly. The leader stops restoring it for some minutes.',
+  },
+  TaintRemovalAnnounced: {
+    on: NODE_AND_POLICY,
+    meaning: 'The allow-removal annotation was set: the taint may be removed once.',
+  },
+  TaintRemovalAllowed: { on: NODE_AND_POLICY, meaning: 'The allow-removal annotation allowed the removal of a taint.' },
+  RemovalAnnotationExpired: {
+    on: 'Node',
+    meaning: 'The allow-removal annotation was not used for 24 hours, and the leader removed it.',
+  },
+  TaintAdditionDenied: { on: NODE_AND_POLICY, meaning: 'A request to add a restricted taint was refused.' },
+  TaintAdditionReverted: {
+    on: NODE_AND_POLICY,
+    meaning: 'A restricted taint was added, and was removed again, in the same request or later by the leader.',
+  },
+  TaintAdditionFound: {
+    on: NODE_AND_POLICY,
+    meaning: 'A restricted taint was added while the webhook was not called, and it stays.',
+  },
+  NodeUnselectionDenied: {
+    on: NODE_AND_POLICY,
+    meaning:
+      'A change of labels was refused: the node would no longer be selected by the policy, with the taint on it.',
+  },
+  TaintUnprotected: {
+    on: NODE_AND_POLICY,
+    meaning: 'The labels of a node changed, and the policy no longer protects its taint.',
+  },
+  RecordContested: {
+    on: NODE_AND_POLICY,
+    meaning: 'Another writer changes the annotations of taintkeeper on a node repeatedly.',
+  },
+  StartupTaintAdded: { on: 'Node', meaning: 'The leader set a startup taint on a node that registered without it.' },
+  StartupTaintRemoved: {
+    on: 'Node',
+    meaning: 'The DaemonSets of `readyWhen` are ready on the node, and the leader removed the startup taint.',
+  },
+  StartupTaintMissed: {
+    on: 'Node',
+    meaning: 'A node registered without the startup taint, and may have pods already. The taint is not set.',
+  },
+  StartupTaintDeadlineExceeded: {
+    on: 'Node',
+    meaning: 'A node still waits after `progressDeadlineSeconds`. The note says for what. The taint stays.',
+  },
+  StartupTaintRemains: {
+    on: 'Node',
+    meaning: 'A known startup taint, of whatever writer, has been on a Ready node for more than 15 minutes.',
+  },
+  PodMisplaced: {
+    on: 'Node, Pod, TaintPolicy',
+    meaning: 'A pod was scheduled to a node while a protected taint was missing, and does not tolerate it.',
+  },
+  EvictionsPaced: {
+    on: 'TaintPolicy',
+    meaning: 'Nodes wait for a taint that evicts pods, and get it one after the other.',
+  },
+  EvictionsHeld: {
+    on: 'TaintPolicy',
+    meaning: 'Nodes wait for a taint that evicts pods, and none gets it at present.',
+  },
+  PoolLacksTaint: {
+    on: 'TaintPolicy',
+    meaning: 'A node pool of an autoscaler does not declare a taint that the policy sets.',
+  },
+  TolerationAdded: {
+    on: DAEMON_SET_AND_POLICY,
+    meaning: 'A toleration was added to a DaemonSet, in a request or later by the leader.',
+  },
+  TolerationMissing: {
+    on: DAEMON_SET_AND_POLICY,
+    meaning: 'A DaemonSet lacks a toleration of the policy, and it was not added.',
+  },
+  RolloutStalled: {
+    on: DAEMON_SET_AND_POLICY,
+    meaning: 'A DaemonSet that was patched has not replaced all pods for ten minutes. No other one is patched.',
+  },
+  PutBack: {
+    on: DAEMON_SET_AND_POLICY,
+    meaning: 'Another writer removed an added toleration. It is not added again.',
+  },
+  NotHealthy: {
+    on: DAEMON_SET_AND_POLICY,
+    meaning: 'A DaemonSet lacks a toleration, and is not patched while its pods are not all available.',
+  },
+  PatchRefused: { on: DAEMON_SET_AND_POLICY, meaning: 'The API server refuses to add the toleration.' },
+  PodFreed: { on: DAEMON_SET_AND_RECOVERY, meaning: 'The leader deleted a daemon pod that stayed Failed.' },
+  PodStuck: {
+    on: DAEMON_SET_AND_RECOVERY,
+    meaning: 'A daemon pod stays Failed, and the policy acts in mode Audit.',
+  },
+  PodFailsAgain: {
+    on: DAEMON_SET_AND_RECOVERY,
+    meaning: 'A daemon pod failed again at once after its deletion, and is left to the DaemonSet controller.',
+  },
+  RecoveryBudgetSpent: {
+    on: DAEMON_SET_AND_RECOVERY,
+    meaning: 'The budget of deletions is spent, and the pod is left to the DaemonSet controller.',
+  },
+} as const satisfies Readonly<Record<string, EventMeaning>>;
+
+export type EventReason = keyof typeof EVENT_REASONS;

@@ -1,0 +1,169 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { INSTALL } from '../../scripts/chart.ts';
+import { COMMAND_RIGHTS, type CommandRights, type RoleRule } from '../../src/cli/command-rights.ts';
+import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { PROGRAM } from '../control-plane/program.ts';
+import { NAMESPACE } from '../control-plane/replicas.ts';
+import { runTool } from '../control-plane/run-tool.ts';
+import { admin, type User } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+const operator: User = { name: 'operator@example.com', groups: [] };
+
+/** Arguments by which each command reads all that it ever reads. The others need replicas. */
+const RUNS: Readonly<Partial<Record<keyof typeof COMMAND_RIGHTS, readonly string[]>>> = {
+  'explain node': ['explain', 'node', 'n1'],
+  'explain daemonset': ['explain', 'daemonset', 'kube-system/cni'],
+  'explain pod': ['explain', 'pod', 'kube-system/cni-x'],
+  coverage: ['coverage', '--pods', 'all'],
+  'coverage fix': ['coverage', 'fix'],
+  'coverage migrate': ['coverage', 'migrate'],
+  'coverage tolerations': ['coverage', 'tolerations'],
+  'export --cluster': ['export', '--cluster'],
+  'certs status': ['certs', 'status', '--namespace', NAMESPACE],
+  cleanup: ['cleanup', '--dry-run=server'],
+  'cleanup taints': ['cleanup', 'taints', '--policy', 'startup'],
+  'talos drift': ['talos', 'drift', 'examples/talos/worker.yaml'],
+};
+
+const OBJECTS = [
+  {
+    path: '/api/v1/nodes',
+    body: {
+      metadata: { name: 'n1', annotations: { 'taintkeeper.dev/allow-removal': 'example.com/preparing:NoSchedule' } },
+      spec: { taints: [{ key: 'example.com/preparing', effect: 'NoSchedule' }] },
+    },
+  },
+  {
+    path: '/apis/apps/v1/namespaces/kube-system/daemonsets',
+    body: {
+      metadata: { name: 'cni', annotations: { 'taintkeeper.dev/tolerations-added': 'dedicated:NoSchedule' } },
+      spec: {
+        selector: { matchLabels: { app: 'cni' } },
+        template: {
+          metadata: { labels: { app: 'cni' } },
+          spec: {
+            containers: [{ name: 'cni', image: 'cni.example.com/cni:v1' }],
+            tolerations: [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }],
+          },
+        },
+      },
+    },
+  },
+  { path: '/api/v1/namespaces/kube-system/serviceaccounts', body: { metadata: { name: 'cni' } } },
+  {
+    path: '/api/v1/namespaces/kube-system/pods',
+    body: {
+      metadata: { name: 'cni-x', labels: { app: 'cni' } },
+      spec: {
+        serviceAccountName: 'cni',
+        automountServiceAccountToken: false,
+        nodeName: 'n1',
+        containers: [{ name: 'cni', image: 'cni.example.com/cni:v1' }],
+        tolerations: [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }],
+      },
+    },
+  },
+  {
+    path: '/apis/taintkeeper.dev/v1alpha1/taintpolicies',
+    body: {
+      apiVersion: 'taintkeeper.dev/v1alpha1',
+      kind: 'TaintPolicy',
+      metadata: { name: 'startup' },
+      spec: {
+        mode: 'Audit',
+        taints: [
+          {
+            key: 'example.com/preparing',
+            effect: 'NoSchedule',
+            ensure: 'UntilReady',
+            readyWhen: { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] },
+          },
+        ],
+      },
+    },
+  },
+  {
+    path: '/apis/taintkeeper.dev/v1alpha1/tolerationrestrictions',
+    body: {
+      apiVersion: 'taintkeeper.dev/v1alpha1',
+      kind: 'TolerationRestriction',
+      metadata: { name: 'dedicated' },
+      spec: { mode: 'Audit', taints: [{ key: 'dedicated', effect: 'NoSchedule' }] },
+    },
+  },
+];
+
+describeWithControlPlane('the rights that are listed for a command', {}, (cp) => {
+  const run = async (user: User, args: readonly string[]) => {
+    const KUBECONFIG = await cp().kubeconfigFile(user);
+    const { code, stdout, stderr } = await runTool(process.execPath, [PROGRAM, ...args], {
+      env: { ...process.env, KUBECONFIG },
+    });
+    return { code, stdout, stderr };
+  };
+
+  async function create(path: string, body: object): Promise<void> {
+    const answer = await cp().request(admin, 'POST', path, { body });
+    if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+  }
+
+  /** Replaces what the operator may do, and waits until the API server goes by it. */
+  async function grant({ inCluster = [], inNamespace = [] }: CommandRights): Promise<void> {
+    grants++;
+    await replaceRole(`${RBAC}/clusterroles/operator`, inCluster, {});
+    await replaceRole(`${RBAC}/namespaces/${NAMESPACE}/roles/operator`, inNamespace, { namespace: NAMESPACE });
+  }
+  let grants = 0;
+
+  /** A rule about nothing tells one state of a role from another. */
+  async function replaceRole(path: string, rules: readonly RoleRule[], place: { namespace?: string }): Promise<void> {
+    const name = `${place.namespace ?? 'cluster'}-${grants}`;
+    const marker: RoleRule = { apiGroups: [''], resources: ['markers'], resourceNames: [name], verbs: ['get'] };
+    const body = { metadata: { name: 'operator' }, rules: [...rules, marker] };
+    expect((await cp().request(admin, 'PUT', path, { body })).status).toBe(200);
+    const resourceAttributes = { ...place, resource: 'markers', verb: 'get', name };
+    const review = { body: { spec: { user: operator.name, resourceAttributes } } };
+    const reviews = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
+    await waitUntil(
+      async () => {
+        const answer = await cp().request(admin, 'POST', reviews, review);
+        return (answer.body as { status: { allowed: boolean } }).status.allowed || undefined;
+      },
+      { timeoutMs: 10_000, otherwise: () => `the API server does not go by ${path}` },
+    );
+  }
+
+  beforeAll(async () => {
+    const { code, stderr } = await cp().kubectl(['apply', '-f', INSTALL]);
+    if (code !== 0) throw new Error(stderr);
+    for (const { path, body } of OBJECTS) await create(path, body);
+    const metadata = { name: 'operator' };
+    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: operator.name }];
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', name: 'operator' };
+    await create(`${RBAC}/clusterroles`, { metadata, rules: [] });
+    await create(`${RBAC}/clusterrolebindings`, { metadata, subjects, roleRef: { ...roleRef, kind: 'ClusterRole' } });
+    const inNamespace = `${RBAC}/namespaces/${NAMESPACE}`;
+    await create(`${inNamespace}/roles`, { metadata, rules: [] });
+    await create(`${inNamespace}/rolebindings`, { metadata, subjects, roleRef: { ...roleRef, kind: 'Role' } });
+  });
+
+  describe.each(Object.entries(RUNS))('%s', (command, args) => {
+    const { inCluster = [], inNamespace = [] }: CommandRights = COMMAND_RIGHTS[command as keyof typeof COMMAND_RIGHTS];
+
+    it('are all that it needs', async () => {
+      await grant({ inCluster, inNamespace });
+      expect(await run(operator, args)).toEqual(await run(admin, args));
+    });
+
+    const without = (rules: readonly RoleRule[], rule: RoleRule) => rules.filter((one) => one !== rule);
+    it.each([...inCluster, ...inNamespace].map((rule) => ({ rule, what: `${rule.verbs} ${rule.resources}` })))(
+      'needs $what',
+      async ({ rule }) => {
+        await grant({ inCluster: without(inCluster, rule), inNamespace: without(inNamespace, rule) });
+        expect(await run(operator, args)).not.toEqual(await run(admin, args));
+      },
+    );
+  });
+});
