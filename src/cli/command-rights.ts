@@ -89,7 +89,7 @@ export const COMMAND_RIGHTS = {
       { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
     ],
   },
-  'export --cluster': { inCluster: [own('list', TaintPolicy, TolerationPolicy)] },
+  'export --cluster': { inCluster: [own('list', ...Object.values(POLICY_RESOURCES))] },
   'certs status': { inCluster: [WEBHOOKS], inNamespace: [{ ...CERTIFICATES, verbs: ['get'] }] },
   'certs rotate': { inNamespace: [{ ...CERTIFICATES, verbs: ['get', 'patch'] }] },
   dashboard: {

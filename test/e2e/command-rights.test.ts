@@ -23,77 +23,59 @@ const RUNS: Readonly<Partial<Record<keyof typeof COMMAND_RIGHTS, readonly string
   'export --cluster': ['export', '--cluster'],
   'certs status': ['certs', 'status', '--namespace', NAMESPACE],
   cleanup: ['cleanup', '--dry-run=server'],
-  'cleanup taints': ['cleanup', 'taints', '--policy', 'startup'],
+  'cleanup taints': ['cleanup', 'taints', '--policy', 'reserved'],
   'talos drift': ['talos', 'drift', 'examples/talos/worker.yaml'],
 };
 
-const OBJECTS = [
-  {
-    path: '/api/v1/nodes',
-    body: {
-      metadata: { name: 'n1', annotations: { 'taintkeeper.dev/allow-removal': 'example.com/preparing:NoSchedule' } },
-      spec: { taints: [{ key: 'example.com/preparing', effect: 'NoSchedule' }] },
+const PREPARING = { key: 'example.com/preparing', effect: 'NoSchedule' };
+const RESERVED = { key: 'example.com/reserved', effect: 'NoSchedule' };
+const CONTAINERS = [{ name: 'daemon', image: 'daemon.example.com/daemon:v1' }];
+const TOLERATIONS = [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }];
+
+const NODE = {
+  metadata: { name: 'n1', annotations: { 'taintkeeper.dev/allow-removal': 'example.com/reserved:NoSchedule' } },
+  spec: { taints: [PREPARING, RESERVED] },
+};
+
+const DAEMON_SET = {
+  metadata: { name: 'cni', annotations: { 'taintkeeper.dev/tolerations-added': 'dedicated:NoSchedule' } },
+  spec: {
+    selector: { matchLabels: { app: 'cni' } },
+    template: {
+      metadata: { labels: { app: 'cni' } },
+      spec: { containers: CONTAINERS, tolerations: TOLERATIONS },
     },
   },
-  {
-    path: '/apis/apps/v1/namespaces/kube-system/daemonsets',
-    body: {
-      metadata: { name: 'cni', annotations: { 'taintkeeper.dev/tolerations-added': 'dedicated:NoSchedule' } },
-      spec: {
-        selector: { matchLabels: { app: 'cni' } },
-        template: {
-          metadata: { labels: { app: 'cni' } },
-          spec: {
-            containers: [{ name: 'cni', image: 'cni.example.com/cni:v1' }],
-            tolerations: [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }],
-          },
-        },
-      },
-    },
-  },
-  { path: '/api/v1/namespaces/kube-system/serviceaccounts', body: { metadata: { name: 'cni' } } },
-  {
-    path: '/api/v1/namespaces/kube-system/pods',
-    body: {
-      metadata: { name: 'cni-x', labels: { app: 'cni' } },
-      spec: {
-        serviceAccountName: 'cni',
-        automountServiceAccountToken: false,
-        nodeName: 'n1',
-        containers: [{ name: 'cni', image: 'cni.example.com/cni:v1' }],
-        tolerations: [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }],
-      },
-    },
-  },
-  {
-    path: '/apis/taintkeeper.dev/v1alpha1/taintpolicies',
-    body: {
-      apiVersion: 'taintkeeper.dev/v1alpha1',
-      kind: 'TaintPolicy',
-      metadata: { name: 'startup' },
-      spec: {
-        mode: 'Audit',
-        taints: [
-          {
-            key: 'example.com/preparing',
-            effect: 'NoSchedule',
-            ensure: 'UntilReady',
-            readyWhen: { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] },
-          },
-        ],
-      },
-    },
-  },
-  {
-    path: '/apis/taintkeeper.dev/v1alpha1/tolerationrestrictions',
-    body: {
-      apiVersion: 'taintkeeper.dev/v1alpha1',
-      kind: 'TolerationRestriction',
-      metadata: { name: 'dedicated' },
-      spec: { mode: 'Audit', taints: [{ key: 'dedicated', effect: 'NoSchedule' }] },
-    },
-  },
-];
+};
+
+/** The policies, so that each command has something to read of every kind. */
+const POLICIES = `
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata: { name: startup }
+spec:
+  mode: Restore
+  taints:
+    - key: ${PREPARING.key}
+      effect: NoSchedule
+      ensure: UntilReady
+      readyWhen: { daemonSets: [{ namespace: kube-system, name: cni }] }
+---
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata: { name: reserved }
+spec: { mode: Audit, taints: [{ key: ${RESERVED.key}, effect: NoSchedule, ensure: Always }] }
+---
+apiVersion: taintkeeper.dev/v1alpha1
+kind: TolerationRestriction
+metadata: { name: dedicated }
+spec: { mode: Audit, taints: [{ key: dedicated, effect: NoSchedule }] }
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: { name: exported.restore.taintkeeper.dev }
+spec: { policyName: exported.restore.taintkeeper.dev }
+`;
 
 describeWithControlPlane('the rights that are listed for a command', {}, (cp) => {
   const run = async (user: User, args: readonly string[]) => {
@@ -104,9 +86,18 @@ describeWithControlPlane('the rights that are listed for a command', {}, (cp) =>
     return { code, stdout, stderr };
   };
 
-  async function create(path: string, body: object): Promise<void> {
+  /** @returns the uid */
+  async function create(path: string, body: object): Promise<string> {
     const answer = await cp().request(admin, 'POST', path, { body });
     if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+    return (answer.body as { metadata: { uid: string } }).metadata.uid;
+  }
+
+  async function createPod(namespace: string, name: string, ownerReferences: object[]): Promise<void> {
+    await create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: 'daemon' } });
+    const spec = { serviceAccountName: 'daemon', nodeName: 'n1', containers: CONTAINERS, tolerations: TOLERATIONS };
+    const metadata = { name, labels: { app: 'cni' }, ownerReferences };
+    await create(`/api/v1/namespaces/${namespace}/pods`, { metadata, spec });
   }
 
   /** Replaces what the operator may do, and waits until the API server goes by it. */
@@ -136,9 +127,21 @@ describeWithControlPlane('the rights that are listed for a command', {}, (cp) =>
   }
 
   beforeAll(async () => {
-    const { code, stderr } = await cp().kubectl(['apply', '-f', INSTALL]);
-    if (code !== 0) throw new Error(stderr);
-    for (const { path, body } of OBJECTS) await create(path, body);
+    expect(await cp().kubectl(['apply', '-f', INSTALL])).toMatchObject({ code: 0 });
+    expect(await cp().kubectl(['apply', '-f', '-'], { input: POLICIES })).toMatchObject({ code: 0, stderr: '' });
+    const node = { uid: await create('/api/v1/nodes', NODE) };
+    const since = new Date().toISOString();
+    await create('/apis/taintkeeper.dev/v1alpha1/nodetaintrecords', {
+      ...{ apiVersion: 'taintkeeper.dev/v1alpha1', kind: 'NodeTaintRecord', metadata: { name: 'n1' } },
+      ...{ node, taints: [] },
+      startupTaints: [{ ...PREPARING, state: 'Waiting', policies: ['startup'], lastChangeTime: since }],
+    });
+    const uid = await create('/apis/apps/v1/namespaces/kube-system/daemonsets', DAEMON_SET);
+    await createPod('kube-system', 'cni-x', [
+      { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'cni', uid, controller: true },
+    ]);
+    await create('/api/v1/namespaces', { metadata: { name: 'apps' } });
+    await createPod('apps', 'app', []);
     const metadata = { name: 'operator' };
     const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: operator.name }];
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', name: 'operator' };

@@ -6,10 +6,10 @@ const COLUMNS = [
   'admitted',
   'refused',
   'failed',
-  'missed: put back, told of, neither',
+  'missed: repaired, reported, neither',
   'wrong',
-  'requests right again',
-  'all right again',
+  'requests recovered',
+  'all recovered',
 ];
 
 export const HEADINGS: readonly string[] = [cells(COLUMNS), cells(COLUMNS.map(() => '---'))];

@@ -18,16 +18,7 @@ const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
   options: { 'per-second': { type: 'string', default: '15' } },
 });
-const COLUMNS = [
-  'what happens',
-  'requests',
-  'failed',
-  'missed',
-  'wrong',
-  'slow',
-  'trouble lasted',
-  'right again after',
-];
+const COLUMNS = ['what happens', 'requests', 'failed', 'missed', 'wrong', 'slow', 'lasted', 'recovered after'];
 
 const wanted = OUTAGES.filter(
   ({ name }) => positionals.length === 0 || positionals.some((start) => name.startsWith(start)),

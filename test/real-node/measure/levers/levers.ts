@@ -22,7 +22,7 @@ export const LEVERS: readonly Lever[] = [
   ),
   {
     name: 'asked-once',
-    what: 'drops are validated, not mutated',
+    what: 'removals are validated, not mutated',
     load: MANY,
     set: (cluster) =>
       changeWebhooks(cluster, (webhooks) => webhooks.filter(({ name }) => name !== 'restore.taintkeeper.dev')),
