@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { pino } from 'pino';
-import { type ApiClient, connect } from '../src/cluster/client/api-client.ts';
-import { watchResource } from '../src/cluster/watch/watch-cache.ts';
+import { connect } from '../src/cluster/client/api-client.ts';
 import { MERGE_PATCH } from '../test/control-plane/content-types.ts';
 import { type ControlPlane, startControlPlane } from '../test/control-plane/control-plane.ts';
+import { follow } from '../test/control-plane/follow.ts';
 import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';
 import { admin, node as nodeUser } from '../test/control-plane/users.ts';
 import { waitUntil } from '../test/control-plane/wait-until.ts';
@@ -46,7 +45,6 @@ const TAINT = { key: 'example.com/network', effect: 'NoSchedule' };
 const TIMEOUT_MS = 120_000;
 const NAMESPACE = 'default';
 const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
-const log = pino({ level: 'silent' });
 
 /** What is known of one node. */
 interface Seen {
@@ -114,7 +112,7 @@ async function measure(
   const clear = await prepare(pool);
   const stopping = new AbortController();
   const seen = new Map<string, Seen>();
-  const pods = follow<Pod>(PODS, stopping.signal, (pod, resourceVersion, podName) => {
+  const pods = follow<Pod>(client, PODS, stopping.signal, (pod, resourceVersion, podName) => {
     const { nodeName } = pod.spec;
     const app = pod.metadata.labels?.app;
     if (!nodeName?.startsWith(`${pool}-`)) return;
@@ -128,7 +126,7 @@ async function measure(
       one.readyAt ??= performance.now();
     } else reportLater(podName);
   });
-  const nodes = follow<Node>('/api/v1/nodes', stopping.signal, ({ spec }, _, name) => {
+  const nodes = follow<Node>(client, '/api/v1/nodes', stopping.signal, ({ spec }, _, name) => {
     if (!name.startsWith(`${pool}-`)) return;
     const one = seen.get(name) ?? {};
     seen.set(name, one);
@@ -178,25 +176,6 @@ async function measure(
   }
   await cp.kubectl(['delete', 'pods', '--all', '--force', '--grace-period=0', '--namespace', NAMESPACE]);
   await cp.kubectl(['delete', 'nodes', '--selector', `pool=${pool}`]);
-}
-
-/** Calls back for every version of an object that the watch tells of. */
-function follow<T>(
-  url: string,
-  signal: AbortSignal,
-  onVersion: (object: T, resourceVersion: number, name: string) => void,
-): { readonly synced: Promise<void> } {
-  const cache = watchResource<T>({
-    client: client as ApiClient,
-    path: url,
-    log,
-    project: (object) => object as T,
-    onChange({ type, entry }) {
-      if (type !== 'deleted') onVersion(entry.value, Number(entry.resourceVersion), entry.name);
-    },
-  });
-  signal.addEventListener('abort', () => void cache.stop(), { once: true });
-  return cache;
 }
 
 /** More pods than all nodes have room for, so that the scheduler always has one that waits; and the DaemonSet. */
@@ -255,7 +234,7 @@ async function startPolicy(pool: string, options: { readonly program?: string } 
 async function startController(pool: string, lateMs: number): Promise<() => Promise<void>> {
   const stopping = new AbortController();
   const tainted = new Set<string>();
-  await follow<Node>('/api/v1/nodes', stopping.signal, ({ metadata }, _, name) => {
+  await follow<Node>(client, '/api/v1/nodes', stopping.signal, ({ metadata }, _, name) => {
     if (metadata.labels?.pool !== pool || tainted.has(name)) return;
     tainted.add(name);
     void delay(lateMs).then(() => addTaint(name));
