@@ -17,6 +17,8 @@ export interface NodePool {
   /** Undefined for what is cluster-scoped. */
   readonly namespace: string | undefined;
   readonly name: string;
+  /** Absent where it does not matter. */
+  readonly uid?: string;
   /** What is known of the labels of its nodes: each of them meets all of these. */
   readonly labels: readonly LabelSelectorRequirement[];
   /** Whether no labels but those are given to them, but for what their machines are like. */
@@ -72,6 +74,11 @@ export function undeclaredTaints(
         .map(({ value, field, list }) => ({ pool, policy, field, taint: value.taint, list, openLabels }));
     }),
   );
+}
+
+/** Whether every node of the pool comes with the taint. */
+export function isEnforced({ policy, openLabels }: UndeclaredTaint): boolean {
+  return policy.mode !== 'Audit' && openLabels.length === 0;
 }
 
 /** The taints with which nodes come and that keep pods away, with the lists that they belong into. */

@@ -104,8 +104,9 @@ export const EVENT_REASONS = {
     meaning: 'Nodes wait for a taint that evicts pods, and none gets it at present.',
   },
   PoolLacksTaint: {
-    on: 'TaintPolicy',
-    meaning: 'A node pool of an autoscaler does not declare a taint that the policy sets.',
+    on: 'NodePool, TaintPolicy',
+    meaning:
+      'A node pool of an autoscaler does not declare a taint that the policy sets, or a startup taint that one of its nodes carried.',
   },
   TolerationAdded: {
     on: DAEMON_SET_AND_POLICY,

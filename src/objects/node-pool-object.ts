@@ -5,6 +5,7 @@ import type { NodeObject } from './node-object.ts';
 
 interface Metadata {
   readonly name: string;
+  readonly uid?: string;
   readonly namespace?: string;
   readonly deletionTimestamp?: string;
   readonly annotations?: StringMap | null;
@@ -49,6 +50,7 @@ export function viewKarpenterPool(object: unknown): NodePool | undefined {
     kind: 'NodePool',
     namespace: undefined,
     name: metadata.name,
+    ...(metadata.uid === undefined ? {} : { uid: metadata.uid }),
     labels: [
       ...labelRequirements(spec?.template?.metadata?.labels),
       labelRequirement('karpenter.sh/nodepool', metadata.name),

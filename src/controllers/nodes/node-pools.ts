@@ -1,21 +1,34 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
 import { concernsUs, hiddenPools, listPools, type PoolApi, servedPoolApis } from '../../cluster/node-pools.ts';
 import type { PolicyObject } from '../../cluster/policies.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { poolCondition, undeclaredTaints } from '../../coverage/node-pools.ts';
+import {
+  howToDeclareSeen,
+  type SeenStartupTaint,
+  seenStartupTaints,
+  type UnknownStartupTaints,
+  unknownStartupTaints,
+  unknownText,
+} from '../../coverage/seen-startup-taints.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
+import { identity } from '../../kubernetes/taint.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { reported, type StateOf } from '../../policy/status-conditions.ts';
 import { type Controller, type LeaderContext, POLICIES_SETTLE_MS, type Rights, startController } from '../context.ts';
-import type { Nodes } from '../sources.ts';
+import { type ClusterNode, isNews, type Nodes } from '../sources.ts';
 
 /** Pools are few, and change seldom: a list of them now and then is cheaper than a watch of three resources. */
 const LOOK_AGAIN_MS = 60_000;
 /** While something was told that somebody may be about to put right. */
 const TOLD_MS = 10_000;
+
+/** A node may claim to be of any pool. */
+const MAX_SEEN = 1_000;
 
 export interface PoolReviewOptions {
   readonly client: ApiClient;
@@ -25,12 +38,18 @@ export interface PoolReviewOptions {
   readonly synced: Promise<unknown>;
   readonly rights: Pick<Rights, 'permits'>;
   readonly record: (event: RecordedEvent) => void;
+  readonly log: Pick<Logger, 'warn'>;
   /** Called when a condition has changed. */
   readonly onChange: () => void;
 }
 
-/** Compares the templates of node pools with the required taints of the policies. */
+/** Compares the templates of node pools with the required taints of the policies, and with the startup taints that their nodes carried. */
 export interface PoolReview {
+  /**
+   * Notes the startup taints of a node. Most are there for seconds: between two looks at the pools, nothing is left of them.
+   * @returns whether there is one to look into
+   */
+  see(node: ClusterNode): boolean;
   /** The condition `PoolLacksTaint` of the policy, if any. */
   undeclared(policy: Pick<PolicyObject, 'kind' | 'name'>): StateOf<'PoolLacksTaint'> | undefined;
   /** One run. Gives the time until the next look, in milliseconds. */
@@ -38,17 +57,32 @@ export interface PoolReview {
 }
 
 export function poolReview(options: PoolReviewOptions): PoolReview {
-  const { client, taintPolicies, nodes, synced, rights, record, onChange } = options;
+  const { client, taintPolicies, nodes, synced, rights, record, log, onChange } = options;
   /** Of TaintPolicies, by name. */
   let conditions: ReadonlyMap<string, StateOf<'PoolLacksTaint'>> = new Map();
+  /** By NodePool and taint: what was seen, and not compared with the pool yet. */
+  const unchecked = new Map<string, SeenStartupTaint>();
+  /** What was compared: each is reported once. */
+  const checked = new Set<string>();
 
   return {
+    see(node) {
+      let hasNews = false;
+      for (const one of seenStartupTaints(node, taintPolicies())) {
+        if (one.nodePool === undefined || checked.has(keyOf(one)) || unchecked.has(keyOf(one))) continue;
+        if (checked.size + unchecked.size >= MAX_SEEN) break;
+        unchecked.set(keyOf(one), one);
+        hasNews = true;
+      }
+      return hasNews;
+    },
     async reconcile() {
       await synced;
       const policies = taintPolicies().filter(
         ({ mode, atRegistration }) => mode !== 'Audit' && atRegistration.length > 0,
       );
-      const found = policies.length === 0 ? new Map<string, StateOf<'PoolLacksTaint'>>() : await look(policies);
+      const isNeeded = policies.length > 0 || unchecked.size > 0;
+      const found = isNeeded ? await look(policies) : new Map<string, StateOf<'PoolLacksTaint'>>();
       if (!isDeepStrictEqual(found, conditions)) {
         for (const [name, state] of found) {
           if (state.status === 'True' && state.message !== conditions.get(name)?.message) tell(name, state);
@@ -68,8 +102,16 @@ export function poolReview(options: PoolReviewOptions): PoolReview {
     // Until it is known whether they may be listed, nothing is tried and nothing told.
     const readable = apis.filter(({ right }) => rights.permits(right));
     const hidden = apis.filter(({ right }) => rights.permits(right) === false).map(hiddenPools);
-    const pools = await Promise.all(readable.map((api) => listPools(client, api, clusters, listObjects)));
-    const undeclared = undeclaredTaints(pools.flat(), policies);
+    const seen = [...unchecked.values()];
+    const pools = (await Promise.all(readable.map((api) => listPools(client, api, clusters, listObjects)))).flat();
+    const undeclared = undeclaredTaints(pools, policies);
+    if (readable.some(({ right }) => right === 'listNodePools')) {
+      for (const one of unknownStartupTaints(pools, seen, undeclared)) tellOfPool(one);
+      for (const key of seen.map(keyOf)) {
+        unchecked.delete(key);
+        checked.add(key);
+      }
+    }
     return new Map(
       policies.flatMap((policy) => {
         const state = poolCondition(policy, undeclared, hidden);
@@ -88,15 +130,28 @@ export function poolReview(options: PoolReviewOptions): PoolReview {
     }
   }
 
+  function tellOfPool(unknown: UnknownStartupTaints): void {
+    const { name, uid } = unknown.pool;
+    const regarding = { apiVersion: 'karpenter.sh/v1', kind: 'NodePool', name, ...(uid === undefined ? {} : { uid }) };
+    const note = `${unknownText(unknown)}; ${howToDeclareSeen(unknown)}`;
+    record({ regarding, type: 'Warning', reason: 'PoolLacksTaint', action: 'ReviewNodePools', note });
+    log.warn(note);
+  }
+
   function tell(name: string, { message }: StateOf<'PoolLacksTaint'>): void {
     const regarding = { apiVersion: POLICY_API_VERSION, kind: 'TaintPolicy', name };
     record({ regarding, type: 'Warning', reason: 'PoolLacksTaint', action: 'ReviewNodePools', note: message });
   }
 }
 
+/** The NodePool and the taint. */
+function keyOf({ nodePool, taint }: SeenStartupTaint): string {
+  return `${nodePool} ${identity(taint)}`;
+}
+
 /** Keeps an eye on the pools, for the policies' status. */
 export function startPoolReview(context: LeaderContext): Controller {
-  const { policies, rights, reports, signal } = context;
+  const { nodes, policies, rights, reports, signal } = context;
   const review = poolReview({
     ...context,
     taintPolicies: () => policies.snapshot().compiled.taintPolicies,
@@ -104,6 +159,9 @@ export function startPoolReview(context: LeaderContext): Controller {
   });
   const changed = reports.add({ conditions: (policy) => reported('PoolLacksTaint', review.undeclared(policy)) });
   const reconciler = startController(context, 'node-pools', review.reconcile, { pauseMs: POLICIES_SETTLE_MS });
+  nodes.changes.subscribe((change) => {
+    if (change.type !== 'deleted' && isNews(change) && review.see(change.entry.value)) reconciler.trigger();
+  }, signal);
   for (const source of [policies.changes, rights.changes]) source.subscribe(() => reconciler.trigger(), signal);
   return reconciler;
 }

@@ -1,5 +1,20 @@
 import { OPTIONAL_RIGHTS } from '../../cluster/rights.ts';
-import { howToDeclare, lackText, titleOf, type UndeclaredTaint, undeclaredTaints } from '../../coverage/node-pools.ts';
+import {
+  AUTOSCALER_STARTUP_PREFIX,
+  howToDeclare,
+  isEnforced,
+  lackText,
+  titleOf,
+  type UndeclaredTaint,
+  undeclaredTaints,
+} from '../../coverage/node-pools.ts';
+import {
+  howToDeclareSeen,
+  keysForClusterAutoscaler,
+  seenStartupTaints,
+  unknownStartupTaints,
+  unknownText,
+} from '../../coverage/seen-startup-taints.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { count } from '../../kubernetes/text.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
@@ -9,25 +24,33 @@ import { howToGrant } from './leader.ts';
 import { validPolicies } from './policies.ts';
 
 /**
- * Whether the templates of node pools declare the required taints with which their nodes come. Where only some nodes of a pool are
- * selected, or nothing is enforced, that is a note.
+ * Whether the templates of node pools declare the required taints with which their nodes come, and the startup taints that nodes carry now.
+ * Where only some nodes of a pool are selected, or nothing is enforced, that is a note.
  */
-export function checkNodePools(facts: Pick<Facts, 'policies' | 'nodePools' | 'rights' | 'installation'>): Finding[] {
-  const { policies, nodePools, rights, installation } = facts;
-  const skipped = unread(policies, nodePools);
-  if (skipped || !policies.ok || !nodePools.ok) return skipped ? [skipped] : [];
+export function checkNodePools(
+  facts: Pick<Facts, 'policies' | 'nodes' | 'nodePools' | 'rights' | 'installation'>,
+): Finding[] {
+  const { policies, nodes, nodePools, rights, installation } = facts;
+  const skipped = unread(policies, nodes, nodePools);
+  if (skipped || !policies.ok || !nodes.ok || !nodePools.ok) return skipped ? [skipped] : [];
   const { apis, pools } = nodePools.value;
   if (apis.length === 0) return [finding('ok', 'neither NodePools of Karpenter nor machines of Cluster API')];
   const { taintPolicies } = compilePolicies(validPolicies(policies.value), { audit: installation.audit });
   const undeclared = undeclaredTaints(pools, taintPolicies);
   const results = [...Map.groupBy(undeclared, ({ pool }) => pool).values()].flatMap(checkPool);
+  const seen = nodes.value.flatMap((node) => seenStartupTaints(node, taintPolicies));
+  const unknown = unknownStartupTaints(pools, seen, undeclared).map((one) =>
+    finding('trouble', unknownText(one), howToDeclareSeen(one)),
+  );
+  const hasMachines = apis.some(({ right }) => right === 'listMachineDeployments');
+  const forClusterAutoscaler = hasMachines ? [...keysForClusterAutoscaler(seen)].map(noteOfKey) : [];
   const mayNot = rights.ok ? apis.filter(({ right }) => rights.value.notPermitted.includes(right)) : [];
   const unseen = taintPolicies.some(({ atRegistration }) => atRegistration.length > 0) ? mayNot : [];
   const notes = unseen.map(({ right }) => {
     const evidence = `taintkeeper may not ${OPTIONAL_RIGHTS[right].to}: the status of policies does not say what this check says`;
     return finding('note', evidence, howToGrant(right, installation));
   });
-  const all = [...results, ...notes];
+  const all = [...results, ...unknown, ...forClusterAutoscaler, ...notes];
   return all.length > 0 ? all : [finding('ok', `${count(pools.length, 'pool')}, each with all required taints`)];
 }
 
@@ -40,8 +63,14 @@ function checkPool(undeclared: readonly UndeclaredTaint[]): Finding[] {
   return [finding('trouble', lackText(first.pool, enforced, sourceOf), howToDeclare(first.pool, enforced)), ...notes];
 }
 
-function isEnforced({ policy, openLabels }: UndeclaredTaint): boolean {
-  return policy.mode !== 'Audit' && openLabels.length === 0;
+/** Its flags are not known here. */
+function noteOfKey([key, node]: readonly [string, string]): Finding {
+  const evidence = `node ${node} carries startup taint ${key}, which Cluster Autoscaler takes for a taint that stays, unless a flag names it`;
+  return finding(
+    'note',
+    evidence,
+    `start Cluster Autoscaler with --startup-taint=${key}, or use a key with the prefix ${AUTOSCALER_STARTUP_PREFIX}`,
+  );
 }
 
 function noteOf(one: UndeclaredTaint): Finding {

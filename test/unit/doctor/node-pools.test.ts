@@ -5,13 +5,17 @@ import type { NodePoolFacts } from '../../../src/doctor/cluster-facts.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
 import { known } from '../../../src/doctor/reading.ts';
 import { viewKarpenterPool } from '../../../src/objects/node-pool-object.ts';
-import { healthyFacts, INSTALLATION, taintPolicy, unseen } from './facts.ts';
+import { healthyFacts, INSTALLATION, node, taintPolicy, unseen } from './facts.ts';
 
 const KARPENTER = { right: 'listNodePools', version: 'v1' } as const;
 const pool = (taints: object[] = []) =>
   viewKarpenterPool({ metadata: { name: 'gpu' }, spec: { template: { spec: { taints } } } }) as NodePool;
 const pools = (...all: NodePool[]) => known<NodePoolFacts>({ apis: [KARPENTER], pools: all });
 const BY_MACHINE = { nodeSelector: { matchLabels: { 'node.kubernetes.io/instance-type': 'p5' } } };
+const CLUSTER_API = { right: 'listMachineDeployments', version: 'v1beta2' } as const;
+const CSI = { key: 'ebs.csi.aws.com/agent-not-ready', effect: 'NoExecute' };
+const PREFIXED = { key: 'startup-taint.cluster-autoscaler.kubernetes.io/csi', effect: 'NoSchedule' };
+const inPool = node('n2', { 'karpenter.sh/nodepool': 'gpu' }, [CSI]);
 const NOT_PERMITTED = known({ user: 'u', asked: 1, lacking: [], notPermitted: ['listNodePools'] as const });
 
 it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegExp, RegExp?][] }>([
@@ -60,6 +64,41 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
         /a pool of its own/,
       ],
     ],
+  },
+  {
+    what: 'startup taints that nodes carry and no policy requires',
+    facts: { nodePools: pools(pool()), policies: known([]), nodes: known([inPool]) },
+    expected: [
+      [
+        'trouble',
+        /^NodePool gpu does not declare in startupTaints taint ebs\.csi\.aws\.com\/agent-not-ready:NoExecute, which node n2 carried/,
+        /: kubectl patch nodepool gpu .*startupTaints/,
+      ],
+    ],
+  },
+  {
+    what: 'the same with Cluster Autoscaler, whose flags are not known',
+    facts: {
+      nodePools: known({ apis: [CLUSTER_API], pools: [] }),
+      policies: known([]),
+      nodes: known([node('n2', {}, [CSI])]),
+    },
+    expected: [
+      [
+        'note',
+        /^node n2 carries startup taint ebs\.csi\.aws\.com\/agent-not-ready, which Cluster Autoscaler takes for a taint that stays/,
+        /--startup-taint=ebs\.csi\.aws\.com\/agent-not-ready, or use a key with the prefix startup-taint\.cluster-autoscaler\.kubernetes\.io\//,
+      ],
+    ],
+  },
+  {
+    what: 'a key that Cluster Autoscaler ignores, and nodes of Karpenter',
+    facts: {
+      nodePools: known({ apis: [CLUSTER_API], pools: [] }),
+      policies: known([]),
+      nodes: known([inPool, node('n3', {}, [PREFIXED])]),
+    },
+    expected: [['ok', /^0 pools/]],
   },
   {
     what: 'what taintkeeper may not see',

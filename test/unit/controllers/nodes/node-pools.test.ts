@@ -1,8 +1,10 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { poolReview } from '../../../../src/controllers/nodes/node-pools.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
+import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { OptionalRight } from '../../../../src/policy/asked-rights.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
+import { captureLog } from '../../captured-log.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../../cluster/client/fake-api.ts';
 import { rule } from '../../judge/node-drifts.ts';
 import { policySet } from '../../policy/policies.ts';
@@ -23,6 +25,9 @@ const workers = (clusterName: string) => ({
   },
   spec: { clusterName },
 });
+
+const IN_POOL = { 'karpenter.sh/nodepool': 'gpu' };
+const CSI: Taint = { key: 'ebs.csi.aws.com/agent-not-ready', effect: 'NoExecute' };
 
 interface Setting {
   /** Versions by group. */
@@ -53,6 +58,7 @@ async function start(setting: Setting) {
       : answer(response, refusal(404, 'NotFound', 'none'), 404);
   });
   const events: RecordedEvent[] = [];
+  const { log, lines } = captureLog();
   let changes = 0;
   const entry = nodeEntry('n1');
   const review = poolReview({
@@ -64,11 +70,16 @@ async function start(setting: Setting) {
     synced: Promise.resolve(),
     rights: { permits: (right) => permitted[right] },
     record: (event) => events.push(event),
+    log,
     onChange: () => changes++,
   });
   return {
     ...review,
     events,
+    logged: () => lines().map(({ msg }) => msg),
+    /** The watch tells of a node. */
+    show: (name: string, taints: readonly Taint[], labels: Readonly<Record<string, string>> = IN_POOL) =>
+      review.see({ ...nodeEntry(name, taints).value, labels }),
     objects,
     permitted,
     state: () => review.undeclared({ kind: 'TaintPolicy', name: 'p' }),
@@ -165,4 +176,110 @@ it('leaves a management cluster alone, whose nodes are none of those machines', 
   const { reconcile, state } = await start({ served: CLUSTER_API, permitted: { listMachineDeployments: false } });
   await reconcile();
   expect(state()).toBeUndefined();
+});
+
+describe('a startup taint that no policy requires', () => {
+  const NOTHING = rule('Restore', { key: 'dedicated', restrict: ['Removal'] });
+  const withStartup = (startupTaints: object[]) => ({
+    metadata: { name: 'gpu', uid: 'pool-uid' },
+    spec: { template: { spec: { startupTaints } } },
+  });
+  const lead = (pool: object, more: Setting = {}) =>
+    start({ served: KARPENTER, objects: { [NODE_POOLS]: [pool] }, policy: NOTHING, ...more });
+
+  it('is reported on the NodePool once, although no node carries it any more', async () => {
+    const { reconcile, show, events, logged, asked } = await lead(withStartup([]));
+    expect(show('n2', [CSI])).toBe(true);
+    expect(show('n2', [])).toBe(false);
+    expect(show('n3', [CSI])).toBe(false);
+    await reconcile();
+    const note =
+      'NodePool gpu does not declare in startupTaints taint ebs.csi.aws.com/agent-not-ready:NoExecute, which node n2 carried: Karpenter takes ' +
+      'it for a taint that stays; to declare it, upon which Karpenter replaces the nodes of the pool within its disruption budgets: kubectl patch ' +
+      `nodepool gpu --type=json -p '[{"op":"add","path":"/spec/template/spec/startupTaints/-","value":{"key":"ebs.csi.aws.com/agent-not-ready",` +
+      `"effect":"NoExecute"}}]'`;
+    expect(events).toEqual([
+      {
+        regarding: { apiVersion: 'karpenter.sh/v1', kind: 'NodePool', name: 'gpu', uid: 'pool-uid' },
+        type: 'Warning',
+        reason: 'PoolLacksTaint',
+        action: 'ReviewNodePools',
+        note,
+      },
+    ]);
+    expect(logged()).toEqual([note]);
+    expect(show('n4', [CSI])).toBe(false);
+    const before = asked().length;
+    await reconcile();
+    expect([events.length, asked().length]).toEqual([1, before]);
+  });
+
+  it.each<{ what: string; pool: object; taints?: readonly Taint[]; labels?: Record<string, string> }>([
+    { what: 'declared', pool: withStartup([CSI]) },
+    { what: 'declared as one that stays', pool: nodePool([CSI]) },
+    { what: 'on a node of no pool', pool: withStartup([]), labels: {} },
+    { what: 'on a node of another pool', pool: withStartup([]), labels: { 'karpenter.sh/nodepool': 'other' } },
+    {
+      what: 'with an effect that keeps no pod away',
+      pool: withStartup([]),
+      taints: [{ ...CSI, effect: 'PreferNoSchedule' }],
+    },
+    {
+      what: 'one that Karpenter knows',
+      pool: withStartup([]),
+      taints: [
+        { key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' },
+        { key: 'karpenter.sh/unregistered', effect: 'NoExecute' },
+        { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' },
+      ],
+    },
+    { what: 'no startup taint', pool: withStartup([]), taints: [{ key: 'dedicated', effect: 'NoSchedule' }] },
+    { what: 'of a pool that starts no nodes for pods', pool: { metadata: { name: 'gpu' }, spec: { replicas: 3 } } },
+  ])('is not reported where it is $what', async ({ pool, taints = [CSI], labels }) => {
+    const { reconcile, show, events } = await lead(pool);
+    show('n2', taints, labels);
+    await reconcile();
+    expect(events).toEqual([]);
+  });
+
+  it('of ensure: UntilReady is reported where a policy selects only some nodes of the pool', async () => {
+    const taint: Taint = { key: 'example.com/network', effect: 'NoSchedule' };
+    const readyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] };
+    const nodeSelector = { matchLabels: { 'node.kubernetes.io/instance-type': 'p5' } };
+    const policy = { ...rule('Restore', { ...taint, ensure: 'UntilReady', readyWhen } as never), nodeSelector };
+    const { reconcile, show, events, state } = await lead(withStartup([]), { policy });
+    await reconcile();
+    expect([state(), events]).toEqual([undefined, []]);
+    show('n2', [taint]);
+    await reconcile();
+    expect(events).toMatchObject([{ regarding: { kind: 'NodePool' }, reason: 'PoolLacksTaint' }]);
+  });
+
+  it('is reported by the condition alone where a policy selects the whole pool', async () => {
+    const taint: Taint = { key: 'example.com/network', effect: 'NoSchedule' };
+    const readyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] };
+    const policy = rule('Restore', { ...taint, ensure: 'UntilReady', readyWhen } as never);
+    const { reconcile, show, events } = await lead(withStartup([]), { policy });
+    show('n2', [taint]);
+    await reconcile();
+    expect(events.map(({ regarding }) => regarding.kind)).toEqual(['TaintPolicy']);
+  });
+
+  it('waits until NodePools may be listed', async () => {
+    const { reconcile, show, events, permitted } = await lead(withStartup([]), { permitted: { listNodePools: false } });
+    show('n2', [CSI]);
+    await reconcile();
+    expect(events).toEqual([]);
+    permitted.listNodePools = true;
+    await reconcile();
+    expect(events).toHaveLength(1);
+  });
+
+  it('is remembered for a thousand pools at most', async () => {
+    const { show } = await lead(withStartup([]));
+    const seen = Array.from({ length: 1_100 }, (_, index) =>
+      show('n2', [CSI], { 'karpenter.sh/nodepool': `pool-${index}` }),
+    );
+    expect(seen.filter(Boolean)).toHaveLength(1_000);
+  });
 });

@@ -1,0 +1,105 @@
+import { own, type StringMap } from '../kubernetes/label-selector.ts';
+import { formatTaint, identity, REPELLING_EFFECTS, sameTaint, type Taint } from '../kubernetes/taint.ts';
+import { isStartupTaintKey } from '../kubernetes/transient-taints.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import {
+  AUTOSCALER_STARTUP_PREFIX,
+  howToDeclare,
+  isEnforced,
+  type NodePool,
+  titleOf,
+  type UndeclaredTaint,
+} from './node-pools.ts';
+
+/** The label by which Karpenter names the NodePool of a node. */
+const NODE_POOL_LABEL = 'karpenter.sh/nodepool';
+
+/**
+ * Startup taints that autoscalers know without being told: KnownEphemeralTaints of Karpenter (pkg/scheduling/taints.go), NodeConditionTaints of
+ * Cluster Autoscaler (cluster-autoscaler/utils/taints/taints.go).
+ */
+const KNOWN_TO_AUTOSCALERS = ['node.cloudprovider.kubernetes.io/uninitialized', 'karpenter.sh/unregistered'];
+
+/** A startup taint that a node carried. */
+export interface SeenStartupTaint {
+  readonly taint: Taint;
+  readonly node: string;
+  /** The NodePool of Karpenter whose node it is; undefined for none. */
+  readonly nodePool: string | undefined;
+}
+
+interface SeenNode {
+  readonly name: string;
+  readonly labels: StringMap;
+  readonly taints: readonly Taint[];
+}
+
+/**
+ * The startup taints on a node that keep pods away and that an autoscaler has to be told of: those with known keys, and those of
+ * `ensure: UntilReady`. Somebody else may set them: then no policy says that the nodes of the pool come with them.
+ */
+export function seenStartupTaints(
+  { name, labels, taints }: SeenNode,
+  policies: readonly CompiledTaintPolicy[],
+): SeenStartupTaint[] {
+  const repelling = taints.filter(({ effect }) => REPELLING_EFFECTS.some((one) => one === effect));
+  if (repelling.length === 0) return [];
+  const ours = new Set(policies.flatMap(({ untilReady }) => untilReady.map(({ value }) => identity(value.taint))));
+  return repelling
+    .filter((taint) => ours.has(identity(taint)) || isStartupTaintKey(taint.key))
+    .filter(({ key }) => !KNOWN_TO_AUTOSCALERS.includes(key))
+    .map((taint) => ({ taint, node: name, nodePool: own(labels, NODE_POOL_LABEL) }));
+}
+
+/** What the nodes of a NodePool carried and its template does not declare. */
+export interface UnknownStartupTaints {
+  readonly pool: NodePool;
+  /** Each taint once. */
+  readonly seen: readonly SeenStartupTaint[];
+}
+
+/**
+ * The startup taints that were seen on nodes of NodePools and that neither list of their templates has.
+ * @param undeclared those of policies, which are reported already where they are enforced
+ */
+export function unknownStartupTaints(
+  pools: readonly NodePool[],
+  seen: readonly SeenStartupTaint[],
+  undeclared: readonly UndeclaredTaint[],
+): UnknownStartupTaints[] {
+  return pools.flatMap((pool) => {
+    if (pool.kind !== 'NodePool') return [];
+    const known = [
+      ...(pool.taints ?? []),
+      ...(pool.startupTaints ?? []),
+      ...undeclared.filter((one) => one.pool === pool && isEnforced(one)).map(({ taint }) => taint),
+    ];
+    const unknown = seen.filter(
+      ({ nodePool, taint }) => nodePool === pool.name && !known.some((one) => sameTaint(one, taint)),
+    );
+    const each = new Map(unknown.toReversed().map((one) => [identity(one.taint), one]));
+    return each.size === 0 ? [] : [{ pool, seen: [...each.values()].reverse() }];
+  });
+}
+
+/** In one sentence, for example `NodePool gpu does not declare in startupTaints taint cilium.io/agent-not-ready:NoExecute, which node n1 carried: …`. */
+export function unknownText({ pool, seen }: UnknownStartupTaints): string {
+  const taints = seen.map(({ taint, node }) => `${formatTaint(taint)}, which node ${node} carried`).join(' and ');
+  return `${titleOf(pool)} does not declare in startupTaints taint ${taints}: Karpenter takes it for a taint that stays`;
+}
+
+/** The command that has the pool declare them. */
+export function howToDeclareSeen({ pool, seen }: UnknownStartupTaints): string {
+  return howToDeclare(
+    pool,
+    seen.map(({ taint }) => ({ taint, list: 'startupTaints' })),
+  );
+}
+
+/** The keys that Cluster Autoscaler has to be told of, each with the first node that carried it. NodePools of Karpenter are no matter of it. */
+export function keysForClusterAutoscaler(seen: readonly SeenStartupTaint[]): ReadonlyMap<string, string> {
+  const foreign = seen.filter(
+    ({ nodePool, taint: { key } }) => nodePool === undefined && !key.startsWith(AUTOSCALER_STARTUP_PREFIX),
+  );
+  return new Map(foreign.toReversed().map(({ taint: { key }, node }) => [key, node]));
+}
