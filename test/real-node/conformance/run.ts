@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { buildModules } from '../../control-plane/build.ts';
 import { CONFORMANCE, obstacleToConformance } from '../../control-plane/conformance.ts';
 import { MERGE_PATCH } from '../../control-plane/content-types.ts';
+import { lockedVersion } from '../../control-plane/go-modules.ts';
 import { exitFor, provideOrExit } from '../../control-plane/provide-or-exit.ts';
 import { admin } from '../../control-plane/users.ts';
 import { provideImages } from '../images.ts';
@@ -12,25 +13,31 @@ import { productPods } from '../product.ts';
 import { provideRealNode } from '../provide.ts';
 import { type RealCluster, startRealCluster } from '../real-cluster.ts';
 import { provideTestImages, type TestImages } from './images.ts';
-import { compareRuns, differs, type SpecResult, summarizeGroups } from './results.ts';
+import { conformancePage } from './page.ts';
+import { compareRuns, differs, type SpecResult } from './results.ts';
 import { runSpecs } from './run-specs.ts';
 import { checkReplicas, SETTINGS, type Setting } from './settings.ts';
+import { SETS, type SetName } from './specs.ts';
 
 /**
  * Runs Kubernetes' own end-to-end tests on three real nodes, without taintkeeper and with it, and compares the outcome spec by spec. Fails
- * when one spec differs. Prints the tables of docs/reliability.md, as markdown. Linux only, as root.
+ * when one spec differs. Prints docs/reference/conformance.md. Linux only, as root.
  *
- *     npm run test:conformance                                   all settings
+ *     npm run test:conformance                                   all settings, with the specs that taintkeeper could affect
  *     npm run test:conformance -- without strict [--focus TEXT]  these settings; only the specs whose names match
+ *     npm run test:conformance -- --set conformance              the specs that every certified cluster has to pass
  */
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
-  options: { focus: { type: 'string', multiple: true } },
+  options: { focus: { type: 'string', multiple: true }, set: { type: 'string', default: 'affected' } },
 });
 const wanted = SETTINGS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
 const unknown = positionals.filter((name) => !SETTINGS.some((setting) => setting.name === name));
 if (unknown.length > 0)
   exitFor(`no setting ${unknown.join(', ')}: there are ${SETTINGS.map(({ name }) => name).join(', ')}`);
+
+if (!isSet(flags.set)) exitFor(`no set ${flags.set}: there are ${Object.keys(SETS).join(', ')}`);
+const focus = flags.focus ?? SETS[flags.set];
 
 const report = (line: string) => process.stderr.write(`${line}\n`);
 await provideOrExit();
@@ -42,20 +49,36 @@ if (obstacle) exitFor(obstacle);
 // Once: all settings are to have the same build, whatever is edited meanwhile.
 const [, productImage = ''] = provideImages(report);
 const images = provideTestImages();
-const runs: SpecResult[][] = [];
+const runs: Run[] = [];
 let ended = true;
 for (const setting of wanted) {
   try {
     runs.push(await runWith(setting, images));
   } catch (error) {
     ended = false;
-    runs.push([]);
+    runs.push({ results: [], requests: '' });
     report(`${setting.name}: ${error instanceof Error ? error.stack : error}`);
   }
 }
-process.exit(publish(runs) && ended ? 0 : 1);
+const specs = compareRuns(runs.map(({ results }) => results));
+const columns = wanted.map(({ what }, index) => ({ heading: what, requests: runs[index]?.requests ?? '' }));
+process.stdout.write(conformancePage(lockedVersion(CONFORMANCE[0], 'e2e.test').slice(1), columns, specs));
+const different = specs.filter(differs);
+for (const { group, name, states } of different) report(`differs: ${group} ${name}: ${states.join(', ')}`);
+report(`${specs.length} specs, ${different.length} with another outcome`);
+process.exit(ended && specs.length > 0 && different.length === 0 ? 0 : 1);
 
-async function runWith(setting: Setting, { archives, aliases }: TestImages): Promise<SpecResult[]> {
+function isSet(name: string): name is SetName {
+  return Object.hasOwn(SETS, name);
+}
+
+interface Run {
+  readonly results: readonly SpecResult[];
+  /** What taintkeeper was asked meanwhile; empty without it. */
+  readonly requests: string;
+}
+
+async function runWith(setting: Setting, { archives, aliases }: TestImages): Promise<Run> {
   await using cluster = await startRealCluster({
     nodes: 3,
     productImage,
@@ -66,15 +89,14 @@ async function runWith(setting: Setting, { archives, aliases }: TestImages): Pro
   await setting.prepare(cluster);
   const replicas = setting.installs ? await productPods(cluster) : [];
   const started = performance.now();
-  const results = await runSpecs(cluster, flags.focus);
+  const results = await runSpecs(cluster, focus);
   const minutes = Math.round((performance.now() - started) / 60_000);
   const passed = results.filter(({ state }) => state === 'passed').length;
   report(`${setting.name}: ${passed} of ${results.length} passed in ${minutes} min, load ${loadavg()[0]?.toFixed(1)}`);
   for (const { group, name, state, message } of results) {
     if (state !== 'passed') report(`  ${state}: ${group} ${name}: ${message.split('\n').slice(0, 4).join(' ')}`);
   }
-  if (setting.installs) report(`  requests: ${await checkReplicas(cluster, replicas)}`);
-  return results;
+  return { results, requests: setting.installs ? await checkReplicas(cluster, replicas) : '' };
 }
 
 /**
@@ -96,27 +118,4 @@ async function prepareNodes(cluster: RealCluster): Promise<void> {
       spec: { containers: [{ name: 'sleep', image: SANDBOX_IMAGE }] },
     });
   }
-}
-
-/** Prints the tables. @returns whether every spec had the same outcome with each setting */
-function publish(runs: readonly SpecResult[][]): boolean {
-  const specs = compareRuns(runs);
-  const headings = wanted.map(({ what }) => what);
-  printTable(
-    ['specs of Kubernetes', 'specs', ...headings],
-    summarizeGroups(specs).map(({ group, specs, passed }) => [group, `${specs}`, ...passed.map(String)]),
-  );
-  process.stdout.write('\n');
-  printTable(
-    ['group', 'spec', ...headings],
-    specs.map(({ group, name, states }) => [group, name, ...states]),
-  );
-  const different = specs.filter(differs);
-  for (const { group, name, states } of different) report(`differs: ${group} ${name}: ${states.join(', ')}`);
-  report(`${specs.length} specs, ${different.length} with another outcome`);
-  return specs.length > 0 && different.length === 0;
-}
-
-function printTable(headings: readonly string[], rows: readonly (readonly string[])[]): void {
-  for (const row of [headings, headings.map(() => '---'), ...rows]) process.stdout.write(`| ${row.join(' | ')} |\n`);
 }

@@ -1,19 +1,34 @@
-/** The specs that taintkeeper could affect: taints, DaemonSets, scheduling, admission, node Leases. */
-export const FOCUS: readonly string[] = [
-  'NoExecuteTaintManager',
-  'Daemon set',
-  'SchedulerPredicates',
-  'SchedulerPreemption',
-  'NodeLease',
-  'ValidatingAdmissionPolicy',
-  'MutatingAdmissionPolicy',
-  'AdmissionWebhook',
-];
+/** What to run, by name: regular expressions, one of which has to match a spec's whole name. */
+export const SETS = {
+  /** What taintkeeper could affect: taints, DaemonSets, scheduling, admission, node Leases. */
+  affected: [
+    'NoExecuteTaintManager',
+    'Daemon set',
+    'SchedulerPredicates',
+    'SchedulerPreemption',
+    'NodeLease',
+    'ValidatingAdmissionPolicy',
+    'MutatingAdmissionPolicy',
+    'AdmissionWebhook',
+  ],
+  /** What every certified cluster has to pass. */
+  conformance: ['\\[Conformance\\]'],
+} as const;
 
-/** What is left out, and why. */
+export type SetName = keyof typeof SETS;
+
+/** What is left out of both, and why. */
 export const SKIP: readonly { readonly pattern: string; readonly why: string }[] = [
   { pattern: '\\[Slow\\]', why: 'each of them waits for many minutes' },
   { pattern: '\\[Flaky\\]', why: 'Kubernetes itself does not rely on them' },
   { pattern: '\\[Disruptive\\]', why: 'they restart nodes by means of a cloud provider' },
   { pattern: '\\[Feature:', why: 'the nodes lack the feature' },
+  ...['\\[sig-network\\] DNS ', 'ServiceAccountIssuerDiscovery', 'Guestbook application'].map((pattern) => ({
+    pattern,
+    why: 'the nodes have no cluster DNS',
+  })),
+  ...['Aggregator', 'Update Demo', 'ImageVolume'].map((pattern) => ({
+    pattern,
+    why: 'their images cannot be built from Go modules',
+  })),
 ];

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { CONFORMANCE } from '../../control-plane/conformance.ts';
 import { lockedVersion } from '../../control-plane/go-modules.ts';
 import { KUBERNETES } from '../../control-plane/kubernetes.ts';
+import { conformancePage } from '../../real-node/conformance/page.ts';
 import { compareRuns, differs, parseReport, summarizeGroups } from '../../real-node/conformance/results.ts';
 
 const report = (...specs: object[]) => JSON.stringify([{ SpecReports: specs }]);
@@ -50,4 +51,17 @@ it('specs are compared by name, and one that ran only once differs', () => {
   ]);
   expect(compared.filter(differs)).toHaveLength(3);
   expect(summarizeGroups(compared)).toEqual([{ group: '[sig-apps] Daemon set', specs: 4, passed: [2, 1] }]);
+});
+
+it('the page counts the specs of each group, and names what taintkeeper was asked', () => {
+  const runs = ['passed', 'failed'].map((state) => parseReport(report(spec('a [Conformance]', state))));
+  const columns = [
+    { heading: 'without', requests: '' },
+    { heading: 'strict', requests: '9 allowed' },
+  ];
+  const page = conformancePage('1.36.1', columns, compareRuns(runs));
+  expect(page).toContain('1 specs, 1 with another outcome');
+  expect(page).toContain('with strict, without dry runs: 9 allowed.');
+  expect(page).toContain('| `[sig-apps] Daemon set` | 1 | 1 | 0 |');
+  expect(page).toContain('| `when updated a [Conformance]` | passed | failed |');
 });
