@@ -209,6 +209,39 @@ describe('parsePolicy says what is wrong, and where', () => {
       ['spec.nodeSelector.matchExpressions[0]: operators In and NotIn need values'],
     ],
     [
+      'NotIn without values, and DoesNotExist with some',
+      manifest('TaintPolicy', 'p', {
+        mode: 'Deny',
+        taints,
+        nodeSelector: {
+          matchExpressions: [
+            { key: 'a', operator: 'NotIn' },
+            { key: 'b', operator: 'DoesNotExist', values: ['x'] },
+          ],
+        },
+      }),
+      [
+        'spec.nodeSelector.matchExpressions[0]: operators In and NotIn need values',
+        'spec.nodeSelector.matchExpressions[1].values: operators Exists and DoesNotExist take no values',
+      ],
+    ],
+    [
+      'a selector of a RecoveryPolicy without values',
+      manifest('RecoveryPolicy', 'p', {
+        mode: 'Recover',
+        daemonSets: { ...daemonSets, selector: { matchExpressions: [{ key: 'a', operator: 'In' }] } },
+      }),
+      ['spec.daemonSets.selector.matchExpressions[0]: operators In and NotIn need values'],
+    ],
+    [
+      'a label of a selector that no object can have',
+      manifest('TolerationPolicy', 'p', {
+        mode: 'Audit',
+        daemonSets: { ...daemonSets, selector: { matchExpressions: [{ key: 'a/b/c', operator: 'Exists' }] } },
+      }),
+      [expect.stringMatching(/^spec\.daemonSets\.selector\.matchExpressions\[0\]\.key: /) as unknown as string],
+    ],
+    [
       'Exists with values',
       manifest('TolerationPolicy', 'p', {
         mode: 'Audit',

@@ -31,6 +31,11 @@ describe('a policy that the API server holds', () => {
     expect(parsePolicy(value)).toMatchObject({ ok: false });
   });
 
+  it.each(['Nonsense', 'toString', undefined])('is none of kind %s, whatever its fields', (kind) => {
+    const { result, ignored } = read({ ...manifest('TaintPolicy', 'p', KEEP), kind });
+    expect({ ok: result.ok, ignored }).toEqual({ ok: false, ignored: [] });
+  });
+
   it.each([
     ['RecoveryPolicy', { daemonSets: { namespaces: ['a'], nodes: [] }, budget: { perPod: 1 } }],
     [

@@ -1,0 +1,242 @@
+import { describe, expect, it } from 'vitest';
+import type { Taint } from '../../../src/kubernetes/taint.ts';
+import { asksForNatives, inAudit, type NativelyExpressible, restoresNatively } from '../../../src/policy/backstop.ts';
+import { compileDaemonSetSelection } from '../../../src/policy/daemon-set-selection.ts';
+import type { TaintPolicy } from '../../../src/policy/policy.ts';
+import { type Policy, parsePolicy } from '../../../src/policy/policy.ts';
+import { compileTaintPolicy, startupKeysOf } from '../../../src/policy/policy-set.ts';
+import type { RecoveryPolicySpec } from '../../../src/policy/recovery-policy.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
+import type { TolerationRestrictionSpec } from '../../../src/policy/toleration-restriction.ts';
+import { manifest, policySet } from './policies.ts';
+
+const protecting = (mode: TaintPolicySpec['mode']): TaintPolicySpec => ({
+  mode,
+  taints: [{ key: 'dedicated', restrict: ['Removal'] }],
+});
+const tolerating = (more: Partial<TolerationPolicySpec> = {}): TolerationPolicySpec => ({
+  mode: 'Mutate',
+  daemonSets: { namespaces: ['kube-system'] },
+  ...more,
+});
+const restricting = (mode: TolerationRestrictionSpec['mode']): TolerationRestrictionSpec => ({
+  mode,
+  taints: [{ key: 'gpu' }],
+});
+const recovering: RecoveryPolicySpec = { mode: 'Recover', daemonSets: { namespaces: ['kube-system'] } };
+const taint = (key: string): Taint => ({ key, effect: 'NoSchedule' });
+
+function read(kind: string, spec: unknown): Policy {
+  const result = parsePolicy(manifest(kind, 'p', spec));
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  return result.policy;
+}
+
+function taintPolicy(spec: TaintPolicySpec, options?: { audit?: boolean }) {
+  const [compiled] = policySet({ taint: { p: spec } }, options).taintPolicies;
+  if (!compiled) throw new Error('nothing was compiled');
+  return compiled;
+}
+
+describe('a set of policies', () => {
+  const all = {
+    taint: { a: protecting('Audit'), r: protecting('Restore'), z: protecting('Deny'), d: protecting('Deny') },
+    toleration: { a: tolerating({ mode: 'Audit' }), z: tolerating(), m: tolerating() },
+    restriction: { a: restricting('Audit'), z: restricting('Deny'), d: restricting('Deny') },
+    recovery: { z: recovering, d: recovering },
+  };
+  const names = (policies: readonly { readonly name: string }[]) => policies.map(({ name }) => name);
+
+  it('has each kind by itself, the strongest mode first, then by name', () => {
+    const set = policySet(all);
+    expect(names(set.taintPolicies)).toEqual(['d', 'z', 'r', 'a']);
+    expect(names(set.tolerationPolicies)).toEqual(['m', 'z', 'a']);
+    expect(names(set.tolerationRestrictions)).toEqual(['d', 'z', 'a']);
+    expect(names(set.recoveryPolicies)).toEqual(['d', 'z']);
+  });
+
+  it('has every policy in mode Audit where that is asked for', () => {
+    const set = policySet(all, { audit: true });
+    const modes = [set.taintPolicies, set.tolerationPolicies, set.tolerationRestrictions, set.recoveryPolicies]
+      .flat()
+      .map(({ mode }) => mode);
+    expect(modes).toEqual(Array(12).fill('Audit'));
+    expect(set.tolerationPolicies.map(({ name, isTrial }) => [name, isTrial])).toEqual([
+      ['a', false],
+      ['m', true],
+      ['z', true],
+    ]);
+  });
+});
+
+describe('a pattern', () => {
+  const pattern: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'example.com/*', restrict: ['Removal'] }] };
+  const starting = (key: string): TaintPolicySpec => ({
+    mode: 'Deny',
+    taints: [
+      {
+        key,
+        effect: 'NoSchedule',
+        ensure: 'UntilReady',
+        readyWhen: { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] },
+      },
+    ],
+  });
+
+  it('covers no startup taint of another policy, which an exact key does', () => {
+    const exact: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'example.com/starting', restrict: ['Removal'] }] };
+    const [byName, byPattern] = policySet({
+      taint: { exact, pattern, starting: starting('example.com/starting') },
+    }).taintPolicies;
+    const fields = ['example.com/starting', 'example.com/other'].map((key) =>
+      [byName, byPattern].map((policy) => policy?.protectedBy(taint(key))),
+    );
+    expect(fields).toEqual([
+      ['spec.taints[0]', undefined],
+      [undefined, 'spec.taints[0]'],
+    ]);
+  });
+
+  it('covers no startup taint of its own policy, and the exceptions that it names besides', () => {
+    const spec: TaintPolicySpec = {
+      mode: 'Deny',
+      taints: [
+        { key: 'example.com/*', except: ['example.com/mine'], restrict: ['Removal'] },
+        ...starting('example.com/starting').taints,
+      ],
+    };
+    const alone = compileTaintPolicy(read('TaintPolicy', spec) as TaintPolicy);
+    const keys = ['starting', 'mine', 'other'].map((key) => alone.protectedBy(taint(`example.com/${key}`)));
+    expect(keys).toEqual([undefined, undefined, 'spec.taints[0]']);
+  });
+
+  it('waits for a taint to be established, beside an exact key that does not', () => {
+    const policy = taintPolicy({
+      mode: 'Deny',
+      nodeSelector: { matchLabels: { pool: 'a' } },
+      taints: [
+        { key: 'dedicated', restrict: ['Removal'] },
+        { key: 'example.com/*', restrict: ['Removal', 'Unselection'] },
+      ],
+    });
+    expect(policy.heldBy(taint('dedicated'), () => false)).toBe('spec.taints[0]');
+    expect(policy.heldBy(taint('example.com/a'), () => false)).toBeUndefined();
+    expect(policy.heldBy(taint('example.com/a'), () => true)).toBe('spec.taints[1]');
+    expect(policy.establishes).toBe(true);
+    expect(policy.unselectionRules.map(({ field, waits }) => [field, waits])).toEqual([['spec.taints[1]', false]]);
+  });
+
+  it('has no mode to try out before it is established, which an exact key has', () => {
+    const taints: TaintPolicySpec['taints'] = [
+      { key: 'dedicated', restrict: ['Removal'] },
+      { key: 'example.com/*', restrict: ['Removal'] },
+    ];
+    const policy = taintPolicy({ mode: 'Deny', taints }, { audit: true });
+    expect(['spec.taints[0]', 'spec.taints[1]', 'spec.taints[2]'].map(policy.trial)).toEqual([
+      'Deny',
+      'Audit',
+      'Audit',
+    ]);
+  });
+
+  it('startup keys are sorted, each once', () => {
+    const policies = ['b', 'a', 'b'].map((key) => read('TaintPolicy', starting(`example.com/${key}`)));
+    expect(startupKeysOf([...policies, read('TolerationPolicy', tolerating())])).toEqual([
+      'example.com/a',
+      'example.com/b',
+    ]);
+  });
+});
+
+it.each<{ mode: TaintPolicySpec['mode']; removalByAnnotation?: 'Forbidden'; audit: boolean; may: [boolean, boolean] }>([
+  { mode: 'Deny', audit: false, may: [true, false] },
+  { mode: 'Deny', audit: true, may: [false, true] },
+  { mode: 'Deny', removalByAnnotation: 'Forbidden', audit: false, may: [false, false] },
+  { mode: 'Deny', removalByAnnotation: 'Forbidden', audit: true, may: [false, false] },
+  { mode: 'Audit', audit: false, may: [false, false] },
+  { mode: 'Audit', audit: true, may: [false, false] },
+])(
+  'mode $mode, removalByAnnotation $removalByAnnotation, audit $audit: the annotation allows, or would allow: $may',
+  ({ mode, removalByAnnotation, audit, may }) => {
+    const policy = taintPolicy(
+      { ...protecting(mode), ...(removalByAnnotation ? { removalByAnnotation } : {}) },
+      { audit },
+    );
+    expect([policy.removableByAnnotation, policy.wouldAllowByAnnotation]).toEqual(may);
+  },
+);
+
+it.each([
+  { exempt: undefined, exempts: false },
+  { exempt: { users: ['a'] }, exempts: true },
+  { exempt: { users: ['a'], groups: ['g'] }, exempts: true },
+])('a policy with exempt $exempt exempts a user: $exempts', ({ exempt, exempts }) => {
+  const spec = { ...protecting('Deny'), ...(exempt ? { exempt } : {}) };
+  expect(taintPolicy(spec).exemptsAnybody).toBe(exempts);
+});
+
+it.each([
+  { mode: 'Mutate', existing: 'Patch', audit: false, patches: true },
+  { mode: 'Mutate', existing: 'Report', audit: false, patches: false },
+  { mode: 'Mutate', existing: undefined, audit: false, patches: false },
+  { mode: 'Mutate', existing: 'Patch', audit: true, patches: false },
+] as const)(
+  'mode $mode, existing $existing, audit $audit: patches DaemonSets that run: $patches',
+  ({ mode, existing, audit, patches }) => {
+    const spec = tolerating({ mode, ...(existing ? { existing } : {}) });
+    expect(policySet({ toleration: { p: spec } }, { audit }).tolerationPolicies[0]?.patchesExisting).toBe(patches);
+  },
+);
+
+it('each toleration says which field it is', () => {
+  const tolerations = ['a', 'b'].map((key) => ({ key, operator: 'Exists' as const }));
+  const [policy] = policySet({ toleration: { p: tolerating({ tolerations }) } }).tolerationPolicies;
+  expect(policy?.tolerations.map(({ value, field }) => [value.key, field])).toEqual([
+    ['a', 'spec.tolerations[0]'],
+    ['b', 'spec.tolerations[1]'],
+  ]);
+});
+
+it.each([
+  { namespace: 'one', name: 'cni', is: true },
+  { namespace: 'two', name: 'agent-x', is: true },
+  { namespace: 'three', name: 'cni', is: false },
+  { namespace: 'one', name: 'other', is: false },
+])('a selection by two namespaces and two names selects $namespace/$name: $is', ({ namespace, name, is }) => {
+  const selects = compileDaemonSetSelection({ namespaces: ['one', 'two'], names: ['cni', 'agent-*'] });
+  expect(selects({ namespace, name, labels: {} })).toBe(is);
+});
+
+describe('native policies', () => {
+  const native = { backstop: 'Native' } as const;
+
+  it.each<{ kind: string; spec: unknown; asks: boolean }>([
+    { kind: 'TaintPolicy', spec: protecting('Deny'), asks: false },
+    { kind: 'TaintPolicy', spec: { ...protecting('Deny'), ...native }, asks: true },
+    { kind: 'TolerationPolicy', spec: tolerating(), asks: false },
+    { kind: 'TolerationPolicy', spec: { ...tolerating(), ...native }, asks: true },
+    { kind: 'TolerationRestriction', spec: restricting('Audit'), asks: true },
+    { kind: 'RecoveryPolicy', spec: recovering, asks: false },
+  ])('are asked for by a $kind with $spec: $asks', ({ kind, spec, asks }) => {
+    expect(asksForNatives(read(kind, spec))).toBe(asks);
+  });
+
+  it.each([
+    { mode: 'Restore', backstop: 'Native', restores: true },
+    { mode: 'Restore', backstop: 'None', restores: false },
+    { mode: 'Deny', backstop: 'Native', restores: false },
+  ] as const)('restore taints in mode $mode with backstop $backstop: $restores', ({ mode, backstop, restores }) => {
+    expect(restoresNatively({ ...protecting(mode), backstop }, mode)).toBe(restores);
+  });
+
+  it.each<{ kind: string; spec: object; left: object }>([
+    { kind: 'TaintPolicy', spec: { ...protecting('Deny'), failurePolicy: 'Ignore' }, left: protecting('Audit') },
+    { kind: 'TolerationPolicy', spec: tolerating({ existing: 'Patch' }), left: tolerating({ mode: 'Audit' }) },
+    { kind: 'TolerationRestriction', spec: restricting('Deny'), left: restricting('Audit') },
+  ])('of a $kind in mode Audit leave out what an Audit policy must not say', ({ kind, spec, left }) => {
+    const audited = inAudit(read(kind, spec) as NativelyExpressible);
+    expect(audited).toEqual({ kind, name: 'p', spec: left });
+    expect(parsePolicy(manifest(kind, 'p', audited.spec)).ok).toBe(true);
+  });
+});
