@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { provideRealNodeOrExit } from '../test/real-node/provide.ts';
-import { type Registration, startRegisteringNodes } from '../test/real-node/registrations.ts';
+import { isTooEarly, type Registration, startRegisteringNodes } from '../test/real-node/registrations.ts';
 import { printHead, printRow } from './markdown-table.ts';
 
 /**
@@ -25,16 +25,19 @@ const nodes = await startRegisteringNodes(Number(flags.workers));
 try {
   printHead('taint set by', 'registrations', 'with a pod before the DaemonSet was Ready');
   await nodes.requireTaint();
-  print('taintkeeper, `ensure: UntilReady`', await nodes.register(times));
+  print('taintkeeper, `ensure: UntilReady`', await nodes.register(times, follow));
   for (const lateMs of flags['late-ms']) {
     await nodes.taintLate(Number(lateMs));
-    print(`a controller, ${lateMs} ms after its watch`, await nodes.register(times));
+    print(`a controller, ${lateMs} ms after its watch`, await nodes.register(times, follow));
   }
 } finally {
   await nodes.stop();
 }
 
 function print(name: string, registrations: readonly Registration[]): void {
-  const early = registrations.filter(({ bound, ready }) => bound !== undefined && bound < (ready ?? Infinity));
-  printRow(name, String(registrations.length), String(early.length));
+  printRow(name, String(registrations.length), String(registrations.filter(isTooEarly).length));
+}
+
+function follow(registration: Registration): void {
+  process.stderr.write(`${registration.node}: ${isTooEarly(registration) ? 'too early' : 'in time'}\n`);
 }

@@ -8,15 +8,7 @@ import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import type { Machine } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
-import {
-  announcedAt,
-  asNode,
-  machineOf,
-  roomOn,
-  type StartupTaints,
-  startupTaintsOf,
-  viewNode,
-} from '../objects/node-object.ts';
+import { announcedAt, asNode, machineOf, roomOn, taintedSince, viewNode } from '../objects/node-object.ts';
 import { machineClusterOf } from '../objects/node-pool-object.ts';
 import { viewScheduling } from '../objects/workload-object.ts';
 import { orAborted } from '../runtime/pause.ts';
@@ -30,8 +22,8 @@ export interface ClusterNode extends NodeView {
   readonly ready: boolean;
   /** When its allow-removal annotation was last written, in milliseconds, where there is one and that is known. */
   readonly announcedAt?: number;
-  /** Startup taints that it carries though it is Ready, where it does. */
-  readonly startupTaints?: StartupTaints;
+  /** Since when it has had its taints though it is Ready, in milliseconds since the epoch. */
+  readonly taintedSince?: number;
   /** NAMESPACE/NAME of the Cluster of Cluster API whose node it is, if it says so. */
   readonly machineCluster?: string;
   /** Absent where nothing is known of it. */
@@ -190,7 +182,7 @@ export function projectNode(object: unknown): ClusterNode {
   const node = asNode(object, []);
   const machineCluster = machineClusterOf(node);
   const announced = announcedAt(node);
-  const startupTaints = startupTaintsOf(node);
+  const since = taintedSince(node);
   const createdAt = Date.parse(metadata.creationTimestamp ?? '');
   return {
     ...viewNode(node, ''),
@@ -199,7 +191,7 @@ export function projectNode(object: unknown): ClusterNode {
     ready: ready && metadata.deletionTimestamp === undefined,
     ...(machineCluster === undefined ? {} : { machineCluster }),
     ...(announced === undefined ? {} : { announcedAt: announced }),
-    ...(startupTaints ? { startupTaints } : {}),
+    ...(since === undefined ? {} : { taintedSince: since }),
     ...(Number.isNaN(createdAt) ? {} : { createdAt }),
   };
 }

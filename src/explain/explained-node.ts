@@ -3,11 +3,12 @@ import { establishedIn } from '../judge/establishment.ts';
 import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
 import type { NodeRecord } from '../judge/node-return.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS, REMOVED_ANNOTATION } from '../judge/removal.ts';
-import { remainingText, STARTUP_TAINT_LIMIT_MS } from '../judge/startup-taints.ts';
+import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../judge/startup-taints.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { rfc3339, shellWord } from '../kubernetes/text.ts';
 import { lastWriter, type ManagedFields } from '../objects/managed-fields.ts';
-import { announcedAt, asNode, roomOn, type StartupTaints, startupTaintsOf, viewNode } from '../objects/node-object.ts';
+import { announcedAt, asNode, type NodeObject, roomOn, taintedSince, viewNode } from '../objects/node-object.ts';
+import { compilePolicies } from '../policy/policy-set.ts';
 import {
   type Announced,
   explainNode,
@@ -41,7 +42,11 @@ export interface ExplainedNode extends NodeExplanation, Omit<Facts, 'policies'> 
   readonly announcedAt?: string;
   readonly troubles: readonly PolicyTrouble[];
   /** Startup taints that have been on the Ready node for longer than {@link STARTUP_TAINT_LIMIT_MS}. */
-  readonly remainingStartupTaints?: StartupTaints & { readonly forMs: number };
+  readonly remainingStartupTaints?: {
+    readonly taints: readonly Taint[];
+    readonly since: number;
+    readonly forMs: number;
+  };
   /** What its startup taints wait for, in words. */
   readonly startup?: string;
   /** The pods that landed on it while a taint was missing, in words; known to the leader. */
@@ -90,20 +95,33 @@ export function explainedNode(
     },
   );
   const announced = announcedAt(node);
-  const startup = startupTaintsOf(node);
-  const forMs = startup ? now - startup.since : 0;
+  const remaining = remainingOn(node, name, policies, facts.audit, now);
   const selecting = new Set(explained.policies.flatMap(({ policy, unmet }) => (unmet.length === 0 ? [policy] : [])));
   return {
     name,
     ...explained,
     writtenBy: lastWriter(managedFieldsOf(object), ['spec', 'taints']),
     ...(announced === undefined ? {} : { announcedAt: rfc3339(announced) }),
-    ...(startup && forMs > STARTUP_TAINT_LIMIT_MS ? { remainingStartupTaints: { ...startup, forMs } } : {}),
+    ...(remaining ? { remainingStartupTaints: remaining } : {}),
     ...(leader?.misplacedPods === undefined ? {} : { misplacedPods: leader.misplacedPods }),
     ...(leader?.startup === undefined ? {} : { startup: leader.startup }),
     troubles: troublesOf(policies, ({ kind, name }) => kind === 'TaintPolicy' && selecting.has(name)),
     ...facts,
   };
+}
+
+/** See {@link ExplainedNode.remainingStartupTaints}. */
+function remainingOn(
+  node: NodeObject,
+  name: string,
+  policies: Facts['policies'],
+  audit: boolean,
+  now: number,
+): ExplainedNode['remainingStartupTaints'] {
+  const since = taintedSince(node);
+  if (since === undefined || now - since <= STARTUP_TAINT_LIMIT_MS) return undefined;
+  const taints = startupTaintsOn(viewNode(node, name), compilePolicies(policiesIn(policies), { audit }).taintPolicies);
+  return taints.length === 0 ? undefined : { taints, since, forMs: now - since };
 }
 
 const LEVELS: Readonly<Record<TaintState, Level>> = {

@@ -1,11 +1,35 @@
-import { formatTaint, type Taint } from '../kubernetes/taint.ts';
+import type { StringMap } from '../kubernetes/label-selector.ts';
+import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';
+import { isStartupTaintKey } from '../kubernetes/transient-taints.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 
 /** A startup taint that stays on a Ready node for longer is reported, in milliseconds. */
 export const STARTUP_TAINT_LIMIT_MS = 900_000;
 
 /** Taints that a message names. */
 const MAX_NAMED = 5;
+
+/** The startup taints of a node: those with known keys, and those that policies set when it registered. */
+export function startupTaintsOn(
+  { labels, taints }: { readonly labels: StringMap; readonly taints: readonly Taint[] },
+  policies: readonly CompiledTaintPolicy[],
+): Taint[] {
+  const ours = new Set(
+    policies
+      .filter(({ mode, atRegistration, required }) => mode !== 'Audit' && atRegistration.length > required.length)
+      .filter((policy) => policy.selectsNode(labels))
+      .flatMap(startupTaintsOf)
+      .map(identity),
+  );
+  return taints.filter((taint) => isStartupTaintKey(taint.key) || ours.has(identity(taint)));
+}
+
+/** Those that a node gets when it registers, and need not keep. */
+export function startupTaintsOf({ atRegistration, required }: CompiledTaintPolicy): Taint[] {
+  const always = new Set(required.map(({ field }) => field));
+  return atRegistration.flatMap(({ value: { taint }, field }) => (always.has(field) ? [] : [taint]));
+}
 
 /** In words, for example `startup taint cilium.io/agent-not-ready:NoSchedule has been on the Ready node for 20 minutes`. */
 export function remainingText(taints: readonly Taint[], forMs: number): string {

@@ -89,7 +89,8 @@ export const EVENT_REASONS = {
   },
   StartupTaintRemains: {
     on: 'Node',
-    meaning: 'A known startup taint, of whatever writer, has been on a Ready node for more than 15 minutes.',
+    meaning:
+      'A startup taint (a known key, or one that a policy sets at registration) has been on a Ready node for more than 15 minutes.',
   },
   PodMisplaced: {
     on: 'Node, Pod, TaintPolicy',

@@ -8,7 +8,6 @@ import { ALLOW_REMOVAL_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.t
 import { LABEL_VALUE_LENGTH, own, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
 import { MACHINE_ID_LENGTH, type Machine } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
-import { isStartupTaintKey } from '../kubernetes/transient-taints.ts';
 import { lastWriter, type ManagedFields } from './managed-fields.ts';
 import { Bounded, listPatch, Nullish, ObjectMeta, reader } from './object-meta.ts';
 
@@ -72,17 +71,12 @@ export function announcedAt({ metadata }: NodeObject): number | undefined {
   return Number.isNaN(at) ? undefined : at;
 }
 
-/** Startup taints that a Ready node still carries. */
-export interface StartupTaints {
-  readonly taints: readonly Taint[];
-  /** The later of when the node became Ready and when its taints were last written, in milliseconds, by the clock of the API server. */
-  readonly since: number;
-}
-
-/** Undefined for a node without startup taints, one that is not Ready, and one of which the times are not known. */
-export function startupTaintsOf(node: NodeObject): StartupTaints | undefined {
-  const taints = (node.spec?.taints ?? []).filter(({ key }) => isStartupTaintKey(key));
-  if (taints.length === 0) return undefined;
+/**
+ * Since when a Ready node has had its taints: the later of when it became Ready and when its taints were last written, in milliseconds, by the
+ * clock of the API server. Undefined for a node without taints, one that is not Ready, and one of which the times are not known.
+ */
+export function taintedSince(node: NodeObject): number | undefined {
+  if ((node.spec?.taints ?? []).length === 0) return undefined;
   const { metadata, status } = node as {
     readonly metadata: { readonly managedFields?: readonly ManagedFields[]; readonly creationTimestamp?: string };
     readonly status?: {
@@ -93,7 +87,7 @@ export function startupTaintsOf(node: NodeObject): StartupTaints | undefined {
   if (ready?.status !== 'True') return undefined;
   const written = lastWriter(metadata.managedFields ?? [], ['spec', 'taints'])?.time ?? metadata.creationTimestamp;
   const since = Math.max(Date.parse(ready.lastTransitionTime ?? ''), Date.parse(written ?? ''));
-  return Number.isNaN(since) ? undefined : { taints, since };
+  return Number.isNaN(since) ? undefined : since;
 }
 
 /**

@@ -36,8 +36,8 @@ export interface RegisteringNodes {
   requireTaint(): Promise<void>;
   /** Has nobody set the taint any more but a controller, so long after its watch has told it of a new Node. */
   taintLate(lateMs: number): Promise<void>;
-  /** All nodes register so many times together. */
-  register(times: number): Promise<readonly Registration[]>;
+  /** All nodes register so many times together. `onEach` is told of each registration that is through. */
+  register(times: number, onEach?: (registration: Registration) => void): Promise<readonly Registration[]>;
   stop(): Promise<void>;
 }
 
@@ -54,6 +54,11 @@ interface Pod {
 interface Seen {
   readonly node: string;
   readonly resourceVersion: number;
+}
+
+/** Whether a pod without the toleration was bound to the node before the pod of the DaemonSet was Ready there. */
+export function isTooEarly({ bound, ready }: Registration): boolean {
+  return bound !== undefined && bound < (ready ?? Infinity);
 }
 
 /** @param workers how many nodes register again */
@@ -154,11 +159,15 @@ async function watchRegistrations(
       await kubectl(cluster, ['delete', 'taintpolicy', 'network']);
       lateMs = ms;
     },
-    async register(times) {
+    async register(times, onEach = () => {}) {
       const registrations = await Promise.all(
         workers.map(async (worker) => {
           const all: Registration[] = [];
-          for (let index = 0; index < times; index++) all.push(await again(worker));
+          for (let index = 0; index < times; index++) {
+            const registration = await again(worker);
+            onEach(registration);
+            all.push(registration);
+          }
           return all;
         }),
       );

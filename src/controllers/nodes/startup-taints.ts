@@ -1,11 +1,14 @@
+import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import { remainingText, STARTUP_TAINT_LIMIT_MS } from '../../judge/startup-taints.ts';
+import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../../judge/startup-taints.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { type Controller, type LeaderContext, startControllerQueue } from '../context.ts';
 import { type ClusterNode, isNews } from '../sources.ts';
 import { otherWriterOf } from './other-writers.ts';
 
-export type StartupTaintsContext = Pick<LeaderContext, 'client' | 'nodes' | 'record' | 'metrics' | 'log' | 'signal'>;
+export type StartupTaintsContext = Pick<LeaderContext, 'client' | 'nodes' | 'record' | 'metrics' | 'log' | 'signal'> & {
+  readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'>;
+};
 
 const NAME = 'startup-taints';
 /** Each reads one node. */
@@ -13,12 +16,15 @@ const CONCURRENCY = 2;
 
 /** Reports startup taints that remain on Ready nodes: their agent or controller does not remove them, and pods stay away. */
 export function startStartupTaints(context: StartupTaintsContext): Controller {
-  const { client, nodes, record, log, signal } = context;
+  const { client, nodes, policies, record, log, signal } = context;
   /** By the name of the node, what was reported: once for the same taints. */
   const reported = new Map<string, string>();
   const queue = startControllerQueue(context, NAME, { work: check, concurrency: CONCURRENCY });
   nodes.changes.subscribe((change) => {
     if (isNews(change)) queue.add(change.entry.name);
+  }, signal);
+  policies.changes.subscribe(() => {
+    for (const { name, value } of nodes.entries()) if (value.taintedSince !== undefined) queue.add(name);
   }, signal);
 
   return { stop: queue.stop };
@@ -26,18 +32,19 @@ export function startStartupTaints(context: StartupTaintsContext): Controller {
   /** @returns in how many milliseconds the taints of the node will have been there for too long */
   async function check(name: string): Promise<number | undefined> {
     const node = nodes.get(name);
-    const startup = node?.value.startupTaints;
-    if (!node || !startup) {
+    const since = node?.value.taintedSince;
+    const taints = node ? startupTaintsOn(node.value, policies.snapshot().compiled.taintPolicies) : [];
+    if (!node || since === undefined || taints.length === 0) {
       reported.delete(name);
       return undefined;
     }
-    const forMs = client.now().getTime() - startup.since;
+    const forMs = client.now().getTime() - since;
     if (forMs <= STARTUP_TAINT_LIMIT_MS) return STARTUP_TAINT_LIMIT_MS - forMs + 1;
-    const what = `${node.uid} ${startup.taints.map(formatTaint).join(' ')}`;
+    const what = `${node.uid} ${taints.map(formatTaint).join(' ')}`;
     if (reported.get(name) === what) return undefined;
     const writer = await otherWriterOf(client, name, ['spec', 'taints']);
     reported.set(name, what);
-    report(node, `${remainingText(startup.taints, forMs)}${writer === undefined ? '' : `, last written by ${writer}`}`);
+    report(node, `${remainingText(taints, forMs)}${writer === undefined ? '' : `, last written by ${writer}`}`);
     return undefined;
   }
 

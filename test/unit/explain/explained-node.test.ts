@@ -1,16 +1,22 @@
 import { expect, it } from 'vitest';
+import { type PolicyObject, viewPolicy } from '../../../src/cluster/policies.ts';
 import { explainedNode, wordsOfNode } from '../../../src/explain/explained-node.ts';
+import { policyObject } from '../../e2e/policy-objects.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const TAINT = { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' };
 
-const linesOf = (ready: { status: string; lastTransitionTime: string }, taints: object[] = [TAINT]) => {
+const linesOf = (
+  ready: { status: string; lastTransitionTime: string },
+  taints: object[] = [TAINT],
+  policies: readonly PolicyObject[] = [],
+) => {
   const node = {
     metadata: { name: 'n1', creationTimestamp: '2026-01-01T09:00:00Z' },
     spec: { taints },
     status: { conditions: [{ type: 'Ready', ...ready }] },
   };
-  const facts = { policies: [], audit: false, events: [], notes: [], record: undefined, now: NOW };
+  const facts = { policies, audit: false, events: [], notes: [], record: undefined, now: NOW };
   return wordsOfNode(explainedNode(node, 'n1', facts)).sections.flatMap((section) =>
     'lines' in section ? section.lines : [],
   );
@@ -20,6 +26,20 @@ it('names a startup taint that stays on a Ready node', () => {
   expect(linesOf({ status: 'True', lastTransitionTime: '2026-01-01T11:30:00Z' })).toContain(
     'startup taint node.cilium.io/agent-not-ready:NoSchedule has been on the Ready node for 30 minutes: check the agent or controller that removes it',
   );
+});
+
+it('names one that a policy set when the node registered', () => {
+  const taint = { key: 'example.com/preparing', effect: 'NoSchedule' };
+  const policy = policyObject('TaintPolicy', 'p', {
+    mode: 'Restore',
+    taints: [{ ...taint, ensure: 'AtRegistration' }],
+  });
+  const lines = linesOf(
+    { status: 'True', lastTransitionTime: '2026-01-01T11:30:00Z' },
+    [taint],
+    [viewPolicy('TaintPolicy', { ...policy, metadata: { ...policy.metadata, uid: 'u', generation: 1 } })],
+  );
+  expect(lines).toContainEqual(expect.stringContaining('startup taint example.com/preparing:NoSchedule has been on'));
 });
 
 it.each([

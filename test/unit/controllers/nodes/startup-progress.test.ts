@@ -137,6 +137,33 @@ it('a taint of ensure: AtRegistration is never set late, nor reported as missed'
   expect(cluster.said()).toEqual(['n1 StartupTaintAdded']);
 });
 
+it('another Node of the name begins anew, and pods of the earlier one do not count', async () => {
+  const cluster = lead([registered('n1')]);
+  cluster.daemonPods.put(daemonPod(true));
+  await expect.poll(() => stateOf(cluster), { timeout: 5_000 }).toBe('Removed');
+  const again = { ...registered('n1'), uid: 'another-uid' };
+  cluster.register({ ...again, value: { ...again.value, createdAt: Date.now() + 5_000 } });
+  await expect.poll(() => cluster.startupOn('n1'), { timeout: 5_000 }).toContain('it has no pod on the node');
+  await expect.poll(() => stateOf(cluster), { timeout: 5_000 }).toBe('Waiting');
+  expect(carries(cluster)).toBe(true);
+});
+
+it('a DaemonSet that the policy names later, or that is not ready later, does not bring the taint back', async () => {
+  const cluster = lead([registered('n1')]);
+  cluster.daemonPods.put(daemonPod(true));
+  await expect.poll(() => stateOf(cluster), { timeout: 5_000 }).toBe('Removed');
+  const daemonSets = [...readyWhen.daemonSets, { namespace: 'kube-system', name: 'later' }];
+  cluster.setPolicies({
+    network: { mode: 'Restore', taints: [{ ...TAINT, ensure: 'UntilReady', readyWhen: { daemonSets } }] },
+  });
+  cluster.daemonPods.remove('cilium-n1');
+  cluster.register(registered('n2'));
+  await expect
+    .poll(() => cluster.startupOn('n2'), { timeout: 5_000 })
+    .toContain('kube-system/later: it does not exist');
+  expect([stateOf(cluster), carries(cluster), nodeWrites(cluster)]).toEqual(['Removed', false, 1]);
+});
+
 it('a node whose record is deleted after its policy is not checked all the time', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());

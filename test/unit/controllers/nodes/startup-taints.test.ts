@@ -7,6 +7,8 @@ import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { createMetrics } from '../../../../src/server/metrics.ts';
 import { captureLog } from '../../captured-log.ts';
+import { type Policies, rule } from '../../judge/node-drifts.ts';
+import { policySet } from '../../policy/policies.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const MINUTE_MS = 60_000;
@@ -35,7 +37,16 @@ function nodeObject({ taints = [AGENT] as object[], ready = 'True', readyMinutes
   };
 }
 
-function start() {
+const PREPARING = { key: 'example.com/preparing', effect: 'NoSchedule' } as const;
+const OURS = rule('Restore', { ...PREPARING, ensure: 'AtRegistration' });
+const ALWAYS = rule('Restore', { ...PREPARING, ensure: 'Always' });
+const ELSEWHERE = { ...OURS, nodeSelector: { matchLabels: { pool: 'gpu' } } };
+const readyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] };
+const UNTIL_READY = rule('Restore', { ...PREPARING, ensure: 'UntilReady', readyWhen });
+
+function start(policies: Policies = {}) {
+  let compiled = policySet({ taint: policies });
+  const policyChanges = createSubject();
   const changes = createSubject<Change<ClusterNode>>();
   const entries = new Map<string, Entry<ClusterNode>>();
   const events: RecordedEvent[] = [];
@@ -44,6 +55,7 @@ function start() {
   const controller = startStartupTaints({
     client: { now: () => new Date(), request: async () => object } as unknown as ApiClient,
     nodes: { get: (name) => entries.get(name), entries: () => entries.values(), changes, news: createSubject() },
+    policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: policyChanges },
     record: (event) => events.push(event),
     metrics: createMetrics('test'),
     log: captureLog().log,
@@ -60,7 +72,12 @@ function start() {
     changes.next({ type: 'added', entry });
     await pass(0);
   };
-  return { see, notes: () => events.map(({ note }) => note), events };
+  const setPolicies = async (next: Policies) => {
+    compiled = policySet({ taint: next });
+    policyChanges.next();
+    await pass(0);
+  };
+  return { see, setPolicies, notes: () => events.map(({ note }) => note), events };
 }
 
 describe('a startup taint on a Ready node', () => {
@@ -108,6 +125,27 @@ describe('a startup taint on a Ready node', () => {
     await see(node);
     await pass(9);
     expect(notes()).toEqual([]);
+  });
+
+  it.each<{ what: string; taints: object[]; policy: Policies[string]; reported: boolean }>([
+    { what: 'that a policy sets at registration', taints: [PREPARING], policy: OURS, reported: true },
+    { what: 'of ensure: UntilReady', taints: [PREPARING], policy: UNTIL_READY, reported: true },
+    { what: 'of a policy for other nodes', taints: [PREPARING], policy: ELSEWHERE, reported: false },
+    { what: 'of a policy in mode Audit', taints: [PREPARING], policy: { ...OURS, mode: 'Audit' }, reported: false },
+    { what: 'that a policy has nodes keep', taints: [PREPARING], policy: ALWAYS, reported: false },
+    { what: 'with another effect', taints: [{ ...PREPARING, effect: 'NoExecute' }], policy: OURS, reported: false },
+  ])('$what: reported $reported, also if the policy is there later', async ({ taints, policy, reported }) => {
+    const expected = reported
+      ? [expect.stringContaining('startup taint example.com/preparing:NoSchedule has been')]
+      : [];
+    const before = start({ p: policy });
+    await before.see(nodeObject({ taints, readyMinutes: 30 }));
+    expect(before.notes()).toEqual(expected);
+    const after = start();
+    await after.see(nodeObject({ taints, readyMinutes: 30 }));
+    expect(after.notes()).toEqual([]);
+    await after.setPolicies({ p: policy });
+    expect(after.notes()).toEqual(expected);
   });
 
   it('is reported again for another node of the name', async () => {
