@@ -4,9 +4,8 @@ import type { Operation } from 'fast-json-patch';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isFinal } from '../cluster/client/api-error.ts';
 import { patchGuarded } from '../cluster/guarded-patch.ts';
-import type { PolicyObject } from '../cluster/policies.ts';
+import { type PolicyObject, policiesInForce } from '../cluster/policies.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
-import { policiesIn } from '../explain/sections.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { InputError } from '../files/text-files.ts';
 import type { NodeView } from '../judge/node-view.ts';
@@ -18,7 +17,7 @@ import type { TaintPolicy } from '../policy/policy.ts';
 import { compilePolicies, compileTaintPolicy } from '../policy/policy-set.ts';
 import { tokenBucket } from '../runtime/rate-limit.ts';
 import { CLEANUP_MANAGER, WRITES } from './cleanup-cluster.ts';
-import { atCluster, CLUSTER_OPTIONS, listPolicies } from './cluster-options.ts';
+import { atCluster, CLUSTER_OPTIONS, installedPolicies } from './cluster-options.ts';
 import { rightsText } from './command-rights.ts';
 import { EXIT, type OutputFormat, outputOption, repeatable } from './options.ts';
 import { columns, formatAs, withProgress } from './output.ts';
@@ -97,7 +96,7 @@ async function cleanTaints(options: CleanupTaintsOptions): Promise<CleanedTaint[
     const inCluster = await listTaintPolicies(client, given !== undefined);
     const policy = compileTaintPolicy((ofFile as TaintPolicy | undefined) ?? policyOf(inCluster, name));
     refuseWhileRequired(inCluster, name);
-    const others = compilePolicies(policiesIn(inCluster)).taintPolicies.filter((other) => other.name !== name);
+    const others = compilePolicies(policiesInForce(inCluster)).taintPolicies.filter((other) => other.name !== name);
     const planOf = ({ node }: TaintedNode) => requiredTaintsOn({ ...node, established: () => true }, policy, others);
     const nodes = await withProgress('reading nodes', listObjects(client, '/api/v1/nodes', readNode));
     const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
@@ -124,7 +123,7 @@ async function cleanTaints(options: CleanupTaintsOptions): Promise<CleanedTaint[
 /** None where taintkeeper is not installed, if that is allowed. @throws InputError, ApiError */
 async function listTaintPolicies(client: ApiClient, mayBeMissing: boolean): Promise<PolicyObject[]> {
   try {
-    return await listPolicies(client, 'TaintPolicy');
+    return await installedPolicies(client, 'TaintPolicy');
   } catch (error) {
     if (mayBeMissing && error instanceof InputError) return [];
     throw error;
@@ -137,14 +136,14 @@ function policyOf(inCluster: readonly PolicyObject[], name: string): TaintPolicy
   if (!object) {
     throw new InputError([`the cluster has no TaintPolicy "${name}": pass the file that it came from with --policies`]);
   }
-  const [policy] = policiesIn([object]);
+  const [policy] = policiesInForce([object]);
   if (policy?.kind !== 'TaintPolicy') throw new InputError([`TaintPolicy "${name}" cannot be used: see its status`]);
   return policy;
 }
 
 /** The leader would add the taints again, or the webhook deny their removal. @throws InputError */
 function refuseWhileRequired(inCluster: readonly PolicyObject[], name: string): void {
-  const [policy] = policiesIn(inCluster.filter((one) => one.name === name));
+  const [policy] = policiesInForce(inCluster.filter((one) => one.name === name));
   if (policy?.kind !== 'TaintPolicy' || policy.spec.mode === 'Audit') return;
   const patch = `kubectl patch taintpolicy ${name} --type merge -p '{"spec":{"mode":"Audit"}}'`;
   throw new InputError([

@@ -2,8 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { type ApiClient, connect } from '../cluster/client/api-client.ts';
 import { isNotFound } from '../cluster/client/api-error.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
-import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject, viewPolicy } from '../cluster/policies.ts';
-import { listObjects } from '../cluster/watch/list-pages.ts';
+import { listPolicies, type PolicyObject } from '../cluster/policies.ts';
 import { InputError } from '../files/text-files.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { VERSION } from '../version.ts';
@@ -79,16 +78,19 @@ export function asInputError(error: unknown, server?: string): unknown {
 }
 
 /**
- * The policies of a kind, as they stand in the cluster.
+ * The policies of these kinds, as they stand in the cluster.
  * @throws InputError where taintkeeper is not installed, ApiError
  */
-export async function listPolicies(client: ApiClient, kind: PolicyKind): Promise<PolicyObject[]> {
-  try {
-    return await listObjects(client, `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}`, (object) => viewPolicy(kind, object));
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    throw new InputError([`the cluster has no ${kind.replace(/y$/, 'ies')}: taintkeeper is not installed there`]);
-  }
+export async function installedPolicies(client: ApiClient, ...kinds: readonly PolicyKind[]): Promise<PolicyObject[]> {
+  const lists = kinds.map(async (kind) => {
+    try {
+      return await listPolicies(client, [kind]);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      throw new InputError([`the cluster has no ${kind.replace(/y$/, 'ies')}: taintkeeper is not installed there`]);
+    }
+  });
+  return (await Promise.all(lists)).flat();
 }
 
 const MAX_SECONDS = 30 * 86_400;

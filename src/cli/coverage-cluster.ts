@@ -1,17 +1,16 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError, isForbidden } from '../cluster/client/api-error.ts';
 import { type DaemonPodOwner, listDaemonPods } from '../cluster/daemon-pods.ts';
+import { policiesInForce, runsInAudit } from '../cluster/policies.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { type DaemonSetCounts, type Placement, placementByStatus } from '../coverage/placement.ts';
 import type { InstalledDaemonSet } from '../coverage/remedies.ts';
-import { runsInAudit } from '../doctor/checks/policies.ts';
-import { policiesIn } from '../explain/sections.ts';
 import { readDocuments } from '../files/documents.ts';
 import { InputError } from '../files/text-files.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
-import { atCluster, listPolicies } from './cluster-options.ts';
+import { atCluster, installedPolicies } from './cluster-options.ts';
 import { type CoverageInput, choose, coverageFrom, readDaemonSet, readNode } from './coverage-input.ts';
 import { absentNamespace, type SelectionOptions, type SourceOptions } from './coverage-options.ts';
 import { withProgress } from './output.ts';
@@ -83,8 +82,8 @@ async function readCluster(
 /** None where taintkeeper is not installed. @param notes gets why they could not be read */
 async function readTolerationPolicies(client: ApiClient, notes: string[]) {
   try {
-    const policies = await listPolicies(client, 'TolerationPolicy');
-    return compilePolicies(policiesIn(policies), { audit: policies.some(runsInAudit) }).tolerationPolicies;
+    const policies = await installedPolicies(client, 'TolerationPolicy');
+    return compilePolicies(policiesInForce(policies), { audit: policies.some(runsInAudit) }).tolerationPolicies;
   } catch (error) {
     if (error instanceof ApiError) notes.push(`TolerationPolicies were not read: ${error.message}`);
     else if (!(error instanceof InputError)) throw error;

@@ -1,5 +1,6 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { ApiError } from '../cluster/client/api-error.ts';
+import { ApiError, isNotFound } from '../cluster/client/api-error.ts';
+import { listPolicies } from '../cluster/policies.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
 import { type MigrationFacts, WORKLOAD_KINDS, type Workload } from '../coverage/role-facts.ts';
@@ -7,7 +8,7 @@ import { locateField, type SourceDocument } from '../files/documents.ts';
 import { objectsOf } from '../files/reviewables.ts';
 import { InputError } from '../files/text-files.ts';
 import { viewWorkload, WORKLOAD_API_VERSIONS } from '../objects/workload-object.ts';
-import { POLICY_API_VERSION, type Policy, parsePolicy } from '../policy/policy.ts';
+import { POLICY_API_VERSION, type Policy, type PolicyKind, parsePolicy } from '../policy/policy.ts';
 import { at, isKind, readNode } from './coverage-input.ts';
 
 /** What the plan is made of, and what could not be looked at. */
@@ -53,13 +54,6 @@ const WORKLOAD_LISTS = [
   { kind: 'CronJob', path: '/apis/batch/v1/cronjobs' },
 ] as const;
 
-const POLICY_LISTS = [
-  { kind: 'TaintPolicy', resource: 'taintpolicies' },
-  { kind: 'TolerationPolicy', resource: 'tolerationpolicies' },
-] as const;
-
-const NOT_FOUND = 404;
-
 /**
  * The nodes, workloads and policies of a cluster. All workloads are needed: a plan that overlooks one may cost it its node.
  * @throws ApiError, MalformedObjectError
@@ -71,26 +65,24 @@ export async function readMigration(client: ApiClient): Promise<MigrationInput> 
     Promise.all(
       WORKLOAD_LISTS.map(({ kind, path }) => listObjects(client, path, (object) => viewWorkload(kind, object, [], ''))),
     ),
-    Promise.all(POLICY_LISTS.map(({ kind, resource }) => listPolicies(client, kind, resource, notes))),
+    Promise.all((['TaintPolicy', 'TolerationPolicy'] as const).map((kind) => readPolicies(client, kind, notes))),
   ]);
   return { facts: { nodes, workloads: workloads.flat(), policies: policies.flat() }, notes };
 }
 
-/** None where taintkeeper is not installed. */
-async function listPolicies(client: ApiClient, kind: string, resource: string, notes: string[]): Promise<Policy[]> {
+/** None where taintkeeper is not installed. @param notes gets what was not used, and why */
+async function readPolicies(client: ApiClient, kind: PolicyKind, notes: string[]): Promise<Policy[]> {
   try {
-    const found = await listObjects(client, `/apis/${POLICY_API_VERSION}/${resource}`, (object) => object);
-    return found.flatMap((object) => {
-      const { apiVersion = POLICY_API_VERSION, metadata, spec } = object as Record<string, unknown>;
-      const { name } = metadata as { name: string };
-      const result = parsePolicy({ apiVersion, kind, metadata: { name }, spec });
+    const found = await listPolicies(client, [kind]);
+    return found.flatMap(({ name, result }) => {
       if (result.ok) return result.policy;
       notes.push(`${kind} ${name} is not valid, and was not used`);
       return [];
     });
   } catch (error) {
+    if (isNotFound(error)) return [];
     if (!(error instanceof ApiError)) throw error;
-    if (error.status !== NOT_FOUND) notes.push(`policies were not read: ${error.message}`);
+    notes.push(`policies were not read: ${error.message}`);
     return [];
   }
 }

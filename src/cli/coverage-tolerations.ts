@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import { isAllowed } from '../cluster/access-review.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isForbidden, isNotFound } from '../cluster/client/api-error.ts';
-import { POLICY_GROUP, POLICY_RESOURCES, viewPolicy } from '../cluster/policies.ts';
+import { listPolicies, policiesInForce } from '../cluster/policies.ts';
 import { listGrants } from '../cluster/tolerate-grants.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { allRestrictedKeys, serviceAccountUser, TOLERATE } from '../coverage/authorization.ts';
@@ -221,9 +221,7 @@ async function grantNotes(client: ApiClient, policies: readonly Policy[]): Promi
 
 async function listRestrictions(client: ApiClient): Promise<Policy[]> {
   try {
-    const path = `${POLICY_GROUP}/${POLICY_RESOURCES.TolerationRestriction}`;
-    const found = await listObjects(client, path, (object) => viewPolicy('TolerationRestriction', object));
-    return found.flatMap(({ inForce }) => inForce?.policy ?? []);
+    return policiesInForce(await listPolicies(client, ['TolerationRestriction']));
   } catch (error) {
     if (isNotFound(error)) return [];
     throw error;

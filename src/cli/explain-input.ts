@@ -4,14 +4,14 @@ import { findObject } from '../cluster/client/find-object.ts';
 import { formatSelector, listDaemonPods, podStateOf } from '../cluster/daemon-pods.ts';
 import { listDaemonPodsOn } from '../cluster/node-pods.ts';
 import { getRecord } from '../cluster/node-records.ts';
+import { policiesInForce, runsInAudit } from '../cluster/policies.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { projectDaemonSet, projectNode } from '../controllers/sources.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
 import { type KnownDaemonSet, startupBlockers } from '../coverage/daemon-readiness.ts';
-import { runsInAudit } from '../doctor/checks/policies.ts';
 import { type ExplainedDaemon, explainedDaemonSet, explainedPod, type Place } from '../explain/explained-daemon.ts';
 import { type ExplainedNode, explainedNode } from '../explain/explained-node.ts';
-import { type Facts, policiesIn, type ToldEvent } from '../explain/sections.ts';
+import type { Facts, ToldEvent } from '../explain/sections.ts';
 import { InputError } from '../files/text-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import type { NodeRecord } from '../judge/node-return.ts';
@@ -23,7 +23,7 @@ import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { controllerOf } from '../objects/workload-object.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
-import { listPolicies } from './cluster-options.ts';
+import { installedPolicies } from './cluster-options.ts';
 import { readNode } from './coverage-input.ts';
 
 /** @throws InputError where there is no such node, ApiError, MalformedObjectError */
@@ -50,7 +50,7 @@ async function readWaiting(
   record: NodeRecord | undefined,
   { policies, audit }: Facts,
 ): Promise<{ readonly text?: string; readonly notes: readonly string[] }> {
-  const { taintPolicies } = compilePolicies(policiesIn(policies), { audit });
+  const { taintPolicies } = compilePolicies(policiesInForce(policies), { audit });
   if (taintPolicies.every(({ untilReady }) => untilReady.length === 0)) return { notes: [] };
   const { createdAt = 0, ...node } = projectNode(object);
   const { uid } = (object as { readonly metadata: { readonly uid: string } }).metadata;
@@ -161,11 +161,7 @@ export async function refuseWorkload(client: ApiClient, kind: Workload, { namesp
 }
 
 async function readFacts(client: ApiClient, kinds: readonly PolicyKind[], regarding: Regarding): Promise<Facts> {
-  const [told, ...lists] = await Promise.all([
-    readEvents(client, regarding),
-    ...kinds.map((kind) => listPolicies(client, kind)),
-  ]);
-  const policies = lists.flat();
+  const [told, policies] = await Promise.all([readEvents(client, regarding), installedPolicies(client, ...kinds)]);
   return { policies, audit: policies.some(runsInAudit), ...told };
 }
 

@@ -1,8 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
-import { POLICY_RESOURCES, type PolicyObject } from '../cluster/policies.ts';
-import { runsInAudit } from '../doctor/checks/policies.ts';
+import { POLICY_KINDS, type PolicyObject, policiesInForce, runsInAudit } from '../cluster/policies.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { InputError } from '../files/text-files.ts';
@@ -16,8 +15,8 @@ import {
   parseMinor,
 } from '../native/translate.ts';
 import { asksForNatives } from '../policy/backstop.ts';
-import type { Policy, PolicyKind } from '../policy/policy.ts';
-import { atCluster, CLUSTER_OPTIONS, listPolicies } from './cluster-options.ts';
+import type { Policy } from '../policy/policy.ts';
+import { atCluster, CLUSTER_OPTIONS, installedPolicies } from './cluster-options.ts';
 import {
   type ExportedManifests,
   exportAsObject,
@@ -133,13 +132,11 @@ async function readSource(options: ExportOptions): Promise<ExportSource> {
 const counted = ({ length }: readonly Policy[]) => (length === 1 ? '1 policy' : `${length} policies`);
 
 async function readFromCluster(client: ApiClient): Promise<ExportSource> {
-  const kinds = Object.keys(POLICY_RESOURCES) as PolicyKind[];
-  const [{ gitVersion }, ...lists] = await Promise.all([
+  const [{ gitVersion }, objects] = await Promise.all([
     client.request<{ gitVersion: string }>('GET', '/version'),
-    ...kinds.map((kind) => listPolicies(client, kind)),
+    installedPolicies(client, ...POLICY_KINDS),
   ]);
-  const objects = lists.flat();
-  const policies = objects.flatMap(({ inForce }) => inForce?.policy ?? []);
+  const policies = policiesInForce(objects);
   if (policies.length === 0) throw new InputError([`${client.server}: no policy is in force there`]);
   return {
     policies,

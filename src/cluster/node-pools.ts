@@ -1,9 +1,10 @@
 import type { NodePool } from '../coverage/node-pools.ts';
 import { viewKarpenterPool, viewMachinePool } from '../objects/node-pool-object.ts';
 import type { OptionalRight } from '../policy/asked-rights.ts';
-import type { ApiClient, Query } from './client/api-client.ts';
+import type { ApiClient } from './client/api-client.ts';
 import { findObject } from './client/find-object.ts';
 import { howToPermit, OPTIONAL_RIGHTS } from './rights.ts';
+import type { ListObjects } from './watch/list-pages.ts';
 
 /** An API whose objects are pools of nodes, in the version in which it is read. */
 export interface PoolApi {
@@ -41,14 +42,6 @@ async function servedVersions(client: ApiClient, group: string): Promise<string[
   const found = await findObject<{ versions?: { version: string }[] }>(client, `/apis/${group}`);
   return found?.versions?.map(({ version }) => version) ?? [];
 }
-
-/** Lists page by page what `project` makes of the objects, as {@link listObjects} does. */
-export type ListObjects = <T>(
-  client: ApiClient,
-  path: string,
-  project: (object: unknown) => T,
-  query?: Query,
-) => Promise<T[]>;
 
 /**
  * The pools of the API that an autoscaler starts nodes of in this cluster.

@@ -4,9 +4,18 @@ import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { type PolicyInForce, type PolicyObject, versionInForce, versionOf, viewPolicy } from './policy-object.ts';
+import { type ListObjects, listObjects } from './watch/list-pages.ts';
 import { type Change, type Entry, watchResource } from './watch/watch-cache.ts';
 
-export { type PolicyInForce, type PolicyObject, versionInForce, versionOf, viewPolicy } from './policy-object.ts';
+export {
+  type PolicyInForce,
+  type PolicyObject,
+  policiesInForce,
+  runsInAudit,
+  versionInForce,
+  versionOf,
+  viewPolicy,
+} from './policy-object.ts';
 
 export const POLICY_RESOURCES = {
   TaintPolicy: 'taintpolicies',
@@ -15,6 +24,23 @@ export const POLICY_RESOURCES = {
   RecoveryPolicy: 'recoverypolicies',
 } as const;
 export const POLICY_GROUP = '/apis/taintkeeper.dev/v1alpha1';
+
+export const POLICY_KINDS = Object.keys(POLICY_RESOURCES) as PolicyKind[];
+
+/**
+ * The policies of these kinds, as they stand now.
+ * @throws ApiError (404 where the kind is not installed), Error
+ */
+export async function listPolicies(
+  client: ApiClient,
+  kinds: readonly PolicyKind[] = POLICY_KINDS,
+  list: ListObjects = listObjects,
+): Promise<PolicyObject[]> {
+  const lists = kinds.map((kind) =>
+    list(client, `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}`, (object) => viewPolicy(kind, object)),
+  );
+  return (await Promise.all(lists)).flat();
+}
 
 /** A watch shows every 30 s that all is as it was, and one that is dead is noticed after 35: see WATCH_TIMINGS. */
 const STALE_AFTER_MS = 60_000;
@@ -72,7 +98,7 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
   /** Kinds that have a policy of which nothing is in force, as of the snapshot. */
   let incomplete: ReadonlySet<PolicyKind> = new Set();
 
-  const caches = (Object.keys(POLICY_RESOURCES) as PolicyKind[]).map((kind) =>
+  const caches = POLICY_KINDS.map((kind) =>
     watchResource({
       client,
       path: `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}`,

@@ -44,6 +44,16 @@ export function versionInForce({ uid, inForce }: Pick<PolicyObject, 'uid' | 'inF
   return inForce && versionOf({ uid, generation: inForce.generation });
 }
 
+/** The policies as they are enforced: of one that is not valid any more, the last generation that was. */
+export function policiesInForce(objects: readonly Pick<PolicyObject, 'inForce'>[]): Policy[] {
+  return objects.flatMap(({ inForce }) => inForce?.policy ?? []);
+}
+
+/** Whether the leader that wrote the policy's status runs with --audit. */
+export function runsInAudit({ status }: Pick<PolicyObject, 'status'>): boolean {
+  return (status as PolicyStatus | undefined)?.audit ?? false;
+}
+
 interface StoredObject {
   readonly metadata: {
     readonly name: string;

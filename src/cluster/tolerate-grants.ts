@@ -1,6 +1,6 @@
 import type { BindingView, RoleView } from '../coverage/broad-grants.ts';
 import type { ApiClient } from './client/api-client.ts';
-import type { ListObjects } from './node-pools.ts';
+import type { ListObjects } from './watch/list-pages.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 

@@ -1,6 +1,6 @@
 import { count, printable } from '../kubernetes/text.ts';
 import type { Facts } from './facts.ts';
-import type { Reading } from './reading.ts';
+import { all, type Reading } from './reading.ts';
 
 /** What can be to blame, first things first: what is not there cannot fail, without trust no call is made, and without calls no setting matters. */
 export const AREAS = ['installation', 'certificate', 'network', 'configuration'] as const;
@@ -112,10 +112,16 @@ export function consequence(
   return { ...found, consequence: { says, ...(of ? { of } : {}) } };
 }
 
-/** The check cannot tell anything because these could not be read; undefined when all of them were. */
-export function unread(...readings: readonly Reading<unknown>[]): Finding | undefined {
-  const failed = readings.find((reading) => !reading.ok);
-  return failed && finding('skipped', failed.why);
+/**
+ * What a check finds in facts that all have to be known; it is skipped where one of them could not be read.
+ * @param check gets their values by the same names
+ */
+export function needs<T extends object>(
+  facts: { readonly [Name in keyof T]: Reading<T[Name]> },
+  check: (values: T) => readonly Finding[],
+): readonly Finding[] {
+  const read = all<T>(facts);
+  return read.ok ? check(read.value) : [finding('skipped', read.why)];
 }
 
 /**

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { holderOf, leaseStore } from '../cluster/lease/lease.ts';
 import { concernsUs, listPools, type PoolApi, servedPoolApis } from '../cluster/node-pools.ts';
-import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject, viewPolicy } from '../cluster/policies.ts';
+import { listPolicies, POLICY_KINDS, type PolicyObject, policiesInForce } from '../cluster/policies.ts';
 import { type ClusterGrants, listGrants } from '../cluster/tolerate-grants.ts';
 import { ADMISSION_REGISTRATION, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
 import { allRestrictedKeys } from '../coverage/authorization.ts';
@@ -17,11 +17,12 @@ import { NOT_OURS, REPORT_API_VERSION } from '../objects/cluster-report.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { announcedAt, asNode, viewNode } from '../objects/node-object.ts';
 import { machineClusterOf } from '../objects/node-pool-object.ts';
-import type { Policy, PolicyKind } from '../policy/policy.ts';
+import type { Policy } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 import type { Installation } from './installation.ts';
-import { list, look, type Reading, read } from './reading.ts';
+import { list, look, mapped, type Reading, read } from './reading.ts';
 import { type RightsReview, reviewRights } from './rights.ts';
+import { type Admission, tryAdmission, withoutStatus } from './trial.ts';
 
 /** A node, as the policies see it, and what runs on it. */
 export interface DoctorNode extends NodeView {
@@ -104,6 +105,7 @@ export interface ClusterFacts {
   readonly version: Reading<string>;
   /** The API server's metrics, in Prometheus' text format. */
   readonly metrics: Reading<string>;
+  readonly admission: Reading<Admission>;
 }
 
 /** The leader writes statuses every 5 s at most (src/leader.ts); one that has not followed after this time is behind. */
@@ -111,8 +113,14 @@ const STATUS_PAUSE_MS = 6_000;
 
 /** Reads what the cluster has for the policies to be about. What cannot be read says so; nothing is thrown. */
 export async function gatherCluster(client: ApiClient, installation: Installation): Promise<ClusterFacts> {
-  const nodes = read(() => list(client, '/api/v1/nodes', projectNode));
+  const listed = read(() =>
+    list(client, '/api/v1/nodes', (node) => ({ view: projectNode(node), spec: withoutStatus(node) })),
+  );
+  const nodes = listed.then((known) => mapped(known, ({ view }) => view));
   const policies = read(() => settledPolicies(client));
+  const admission = Promise.all([policies, listed]).then(([known, found]) =>
+    tryAdmission(client, installation.namespace, { policies: known, nodes: mapped(found, ({ spec }) => spec) }),
+  );
   const recordProtection = read(() =>
     Promise.all(
       ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].map((resource) =>
@@ -147,6 +155,7 @@ export async function gatherCluster(client: ApiClient, installation: Installatio
     lease,
     version,
     metrics,
+    admission: await admission,
   };
 }
 
@@ -163,11 +172,6 @@ async function gatherGrants(client: ApiClient, policies: readonly PolicyObject[]
   return allRestrictedKeys(policiesInForce(policies)).length > 0 ? listGrants(client, list) : undefined;
 }
 
-/** The policies as they are enforced: of one that is not valid any more, the last generation that was. */
-export function policiesInForce(policies: readonly PolicyObject[]): Policy[] {
-  return policies.flatMap(({ inForce }) => inForce?.policy ?? []);
-}
-
 /** @throws ApiError, Error */
 async function gatherForeignReports(
   client: ApiClient,
@@ -181,18 +185,10 @@ async function gatherForeignReports(
 
 /** The policies. Where the status of one is behind, they are looked at once more after a while. */
 async function settledPolicies(client: ApiClient): Promise<PolicyObject[]> {
-  const policies = await listPolicies(client);
+  const policies = await listPolicies(client, POLICY_KINDS, list);
   if (policies.every(isObserved)) return policies;
   await delay(STATUS_PAUSE_MS);
-  return listPolicies(client);
-}
-
-/** @throws ApiError, Error */
-export async function listPolicies(client: ApiClient): Promise<PolicyObject[]> {
-  const lists = Object.entries(POLICY_RESOURCES).map(([kind, resource]) =>
-    list(client, `${POLICY_GROUP}/${resource}`, (object) => viewPolicy(kind as PolicyKind, object)),
-  );
-  return (await Promise.all(lists)).flat();
+  return listPolicies(client, POLICY_KINDS, list);
 }
 
 function isObserved({ status, generation }: PolicyObject): boolean {

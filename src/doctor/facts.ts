@@ -1,10 +1,8 @@
 import type { ClusterFacts } from './cluster-facts.ts';
 import type { Dialled } from './dial.ts';
 import type { Installation, Search } from './installation.ts';
-import type { Reading } from './reading.ts';
 import type { ReplicaFacts } from './replicas.ts';
 import type { ServiceFacts } from './service-facts.ts';
-import type { Admission } from './trial.ts';
 
 /** All that the checks go by: it is gathered once, and nothing else is asked for. */
 export interface Facts extends ServiceFacts, ClusterFacts {
@@ -21,7 +19,6 @@ export interface Facts extends ServiceFacts, ClusterFacts {
   readonly replicas: readonly ReplicaFacts[];
   /** Who answers at the Service's own address, by several connections: each may lead to another replica. */
   readonly overService: readonly Dialled[];
-  readonly admission: Reading<Admission>;
 }
 
 /** The time by the clock of who checks the certificates: the API server's. */

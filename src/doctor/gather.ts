@@ -7,7 +7,6 @@ import { findInstallation, type Place, type Search } from './installation.ts';
 import { recogniserFor } from './recognition.ts';
 import { ANSWER_TIMEOUT_MS, calledPort, callOn, listReplicas, type ReplicaFacts, type Sockets } from './replicas.ts';
 import { gatherService, type ServiceFacts } from './service-facts.ts';
-import { tryAdmission } from './trial.ts';
 
 /** Of a few replicas everything is said; hundreds would be dialled for nothing. */
 const MAX_REPLICAS = 20;
@@ -35,10 +34,9 @@ export async function gatherFacts(client: ApiClient, sockets: Sockets, asked: Pl
   if (installation === undefined) return { search, installation };
   const { namespace } = installation;
   const name = serverName({ namespace, name: installation.service });
-  const [called, cluster, admission] = await Promise.all([
+  const [called, cluster] = await Promise.all([
     gatherService(client, installation).then((service) => callAll(service)),
     gatherCluster(client, installation),
-    tryAdmission(client, namespace),
   ]);
   return {
     search,
@@ -48,7 +46,6 @@ export async function gatherFacts(client: ApiClient, sockets: Sockets, asked: Pl
     serverName: name,
     now: new Date(),
     apiServerAheadMs,
-    admission,
   };
 
   async function callAll(

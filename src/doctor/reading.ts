@@ -23,6 +23,23 @@ export function unknown(why: string): Reading<never> {
   return { ok: false, why, status: undefined };
 }
 
+/** All of them, where each could be read; otherwise the first that could not. */
+export function all<T extends object>(readings: { readonly [Name in keyof T]: Reading<T[Name]> }): Reading<T> {
+  const entries = Object.entries<Reading<unknown>>(readings);
+  const failed = entries.map(([, reading]) => reading).find((reading) => !reading.ok);
+  return (
+    failed ?? known(Object.fromEntries(entries.map(([name, reading]) => [name, reading.ok && reading.value])) as T)
+  );
+}
+
+/** What is made of each item of a list, where that could be read. */
+export function mapped<T, Result>(
+  reading: Reading<readonly T[]>,
+  make: (item: T) => Result,
+): Reading<readonly Result[]> {
+  return reading.ok ? known(reading.value.map(make)) : reading;
+}
+
 /** Waits for the work; what goes wrong is told, not thrown. */
 export async function read<T>(work: () => Promise<T>): Promise<Reading<T>> {
   try {

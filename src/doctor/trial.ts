@@ -3,12 +3,12 @@ import type { AdmissionRequest } from '../admission/review.ts';
 import { whoAmI } from '../cluster/access-review.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
+import { type PolicyObject, policiesInForce } from '../cluster/policies.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import type { Policy } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
-import { listPolicies } from './cluster-facts.ts';
 import { type ConnectionFault, connectionFault } from './dial.ts';
-import { known, list, type Reading, read, unknown, unreadable } from './reading.ts';
+import { all, known, type Reading, read, unknown, unreadable } from './reading.ts';
 
 /** A dry-run request that changes nothing, and to which the webhook has something to say. */
 export interface Trial {
@@ -127,17 +127,16 @@ export type Admission =
 /** Several webhooks may be asked, one after the other, each for up to 2 s. */
 const TRIAL_TIMEOUT_MS = 8_000;
 
-export async function tryAdmission(client: ApiClient, namespace: string): Promise<Reading<Admission>> {
-  const [requester, nodes, objects] = await Promise.all([
-    read(() => whoAmI(client)),
-    read(() => list(client, '/api/v1/nodes', withoutStatus)),
-    read(() => listPolicies(client)),
-  ]);
-  if (!requester.ok) return requester;
-  if (!nodes.ok) return nodes;
-  if (!objects.ok) return objects;
-  const policies = objects.value.flatMap(({ inForce }) => inForce?.policy ?? []);
-  const trial = findTrial({ policies, nodes: nodes.value, requester: requester.value, namespace });
+/** Tries a request of which the policies of the cluster have something to say. */
+export async function tryAdmission(
+  client: ApiClient,
+  namespace: string,
+  cluster: { readonly policies: Reading<readonly PolicyObject[]>; readonly nodes: Reading<readonly NodeLike[]> },
+): Promise<Reading<Admission>> {
+  const material = all({ ...cluster, requester: await read(() => whoAmI(client)) });
+  if (!material.ok) return material;
+  const { policies, nodes, requester } = material.value;
+  const trial = findTrial({ policies: policiesInForce(policies), nodes, requester, namespace });
   return trial ? await send(client, trial) : known({ outcome: 'nothing to try' });
 }
 
@@ -199,6 +198,6 @@ function innermost(reason: string): string {
 }
 
 /** Half of a node is a list of its images. */
-function withoutStatus(object: unknown): NodeLike {
+export function withoutStatus(object: unknown): NodeLike {
   return { ...(object as NodeLike), status: undefined } as NodeLike;
 }

@@ -1,4 +1,5 @@
 import type { podStateOf } from '../cluster/daemon-pods.ts';
+import { policiesInForce } from '../cluster/policies.ts';
 import { describeOwner, lastOtherWriter } from '../controllers/managed-objects.ts';
 import { askedKeys, DEFAULT_SERVICE_ACCOUNT, serviceAccountUser, TOLERATE } from '../coverage/authorization.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
@@ -30,7 +31,6 @@ import {
   managedFieldsOf,
   namedBy,
   type PolicyTrouble,
-  policiesIn,
   type Say,
   type Section,
   type StateCell,
@@ -97,7 +97,7 @@ export function explainedDaemonSet(
     ...viewDaemonSet(asDaemonSet(object, []), namespace, name),
   };
   const controller = controllerOf(object, []);
-  const explained = explainDaemonSet(daemonSet, nodes, policiesIn(policies), facts);
+  const explained = explainDaemonSet(daemonSet, nodes, policiesInForce(policies), facts);
   const runsOn = new Set(explained.places.flatMap(({ runs, nodes }) => (runs ? nodes : [])));
   return {
     kind: 'daemonset',
@@ -128,8 +128,8 @@ export function explainedPod(
   const controller = controllerOf(object, []);
   const pod = { ...place, nodeName: '', hostNetwork: false, ...viewPodScheduling(object, []) };
   const own = owner && state.node !== undefined ? nodes.filter(({ name }) => name === state.node) : nodes;
-  const explained = explainPod(pod, owner, own, policiesIn(policies), facts);
-  const restrictions = restrictionsOn(object, place, policiesIn(policies), facts.audit);
+  const explained = explainPod(pod, owner, own, policiesInForce(policies), facts);
+  const restrictions = restrictionsOn(object, place, policiesInForce(policies), facts.audit);
   const notes = [...facts.notes, ...(hasResourceClaims(object, []) ? [DEVICE_TAINTS] : [])];
   return {
     kind: 'pod',

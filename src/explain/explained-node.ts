@@ -1,3 +1,4 @@
+import { policiesInForce } from '../cluster/policies.ts';
 import { describeOwner } from '../controllers/managed-objects.ts';
 import { establishedIn } from '../judge/establishment.ts';
 import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
@@ -26,7 +27,6 @@ import {
   managedFieldsOf,
   namedBy,
   type PolicyTrouble,
-  policiesIn,
   type Step,
   selectedText,
   selectingFirst,
@@ -88,7 +88,7 @@ export function explainedNode(
       room: roomOn(node),
       established: establishedIn(record, node.metadata.uid ?? undefined),
     },
-    policiesIn(policies),
+    policiesInForce(policies),
     {
       audit: facts.audit,
       isContested: leader?.isContested,

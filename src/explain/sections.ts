@@ -1,6 +1,6 @@
 import type { PolicyObject } from '../cluster/policies.ts';
 import type { ManagedFields } from '../objects/managed-fields.ts';
-import type { Policy, PolicyKind } from '../policy/policy.ts';
+import type { PolicyKind } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 import { assessCondition } from '../policy/status-conditions.ts';
 
@@ -99,11 +99,6 @@ export function selectingFirst<Found extends { readonly unmet: readonly string[]
   policies: readonly Found[],
 ): Found[] {
   return policies.toSorted((a, b) => Number(a.unmet.length > 0) - Number(b.unmet.length > 0));
-}
-
-/** Those that are in force. */
-export function policiesIn(policies: Facts['policies']): Policy[] {
-  return policies.flatMap(({ inForce }) => inForce?.policy ?? []);
 }
 
 /** What of the policies that select the object is not as it should be, by their own status. */

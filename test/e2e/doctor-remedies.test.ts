@@ -19,7 +19,6 @@ import { findInstallation, type Installation } from '../../src/doctor/installati
 import { known } from '../../src/doctor/reading.ts';
 import type { ReplicaFacts } from '../../src/doctor/replicas.ts';
 import { gatherService } from '../../src/doctor/service-facts.ts';
-import { tryAdmission } from '../../src/doctor/trial.ts';
 import type { PolicyKind } from '../../src/policy/policy.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
@@ -342,12 +341,10 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     const exported = await runTool(process.execPath, program, { env: process.env });
     expect(exported.code, exported.stderr).toBe(0);
     expect(await cp().kubectl(['apply', '-f', '-'], { input: exported.stdout })).toMatchObject({ code: 0 });
-    const client = await connect({ kubeconfig: await cp().kubeconfigFile(admin), userAgent: 'taintkeeper/test' });
-    clients.push(client);
     let last: unknown;
     const admission = await waitUntil(
       async () => {
-        const tried = await tryAdmission(client, NAMESPACE);
+        const { admission: tried } = await look();
         last = tried;
         return tried.ok && tried.value.outcome === 'refused natively' ? tried : undefined;
       },

@@ -73,6 +73,14 @@ export async function listFew<T>(
   }
 }
 
+/** Lists page by page what `project` makes of the objects, as {@link listObjects} does. */
+export type ListObjects = <T>(
+  client: ApiClient,
+  path: string,
+  project: (object: unknown) => T,
+  query?: Query,
+) => Promise<T[]>;
+
 /** A Node has 30 to 60 KB: ten megabytes at most. */
 const PAGE_SIZE = 250;
 const EXPIRED = 410;

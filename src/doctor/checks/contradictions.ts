@@ -1,14 +1,14 @@
+import { policiesInForce } from '../../cluster/policies.ts';
 import { type Meeting, meetingOf, whyFirst } from '../../judge/contradictions.ts';
 import { NONE_ESTABLISHED } from '../../judge/memory.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
-import type { TaintPolicy } from '../../policy/policy.ts';
+import type { Policy, TaintPolicy } from '../../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type RequiredTaint } from '../../policy/policy-set.ts';
-import { type Finding, finding, unread } from '../check.ts';
+import { type Finding, finding, needs } from '../check.ts';
 import type { DoctorNode } from '../cluster-facts.ts';
 import type { Facts } from '../facts.ts';
-import { validPolicies } from './policies.ts';
 
 const MAX_NAMED = 3;
 
@@ -21,21 +21,21 @@ interface Side {
  * Whether policies want different things of one node. Different modes are no contradiction: Deny wins over Restore over Audit.
  * A contradiction with a policy that only audits is a note, and so is one that no node has met yet.
  */
-export function checkContradictions(facts: Pick<Facts, 'policies' | 'nodes'>): Finding[] {
-  const { policies, nodes } = facts;
-  const skipped = unread(policies);
-  if (skipped || !policies.ok) return skipped ? [skipped] : [];
-  const declared = validPolicies(policies.value).filter((policy) => policy.kind === 'TaintPolicy');
+export function checkContradictions({ policies, nodes }: Pick<Facts, 'policies' | 'nodes'>): readonly Finding[] {
+  return needs({ policies }, (known) => contradictions(policiesInForce(known.policies), nodes.ok ? nodes.value : []));
+}
+
+function contradictions(policies: readonly Policy[], nodes: readonly DoctorNode[]): Finding[] {
+  const declared = policies.filter((policy) => policy.kind === 'TaintPolicy');
   const { taintPolicies } = compilePolicies(declared);
   const sides = taintPolicies.flatMap((compiled): Side[] => {
     const policy = declared.find(({ name }) => name === compiled.name);
     return policy ? [{ policy, compiled }] : [];
   });
-  const known = nodes.ok ? nodes.value : [];
   const pairs = sides.flatMap((one, index) => sides.slice(index + 1).map((other) => [one, other] as const));
   const results = [
-    ...pairs.flatMap(([one, other]) => checkPair(one, other, known)),
-    ...checkHeld(taintPolicies, known),
+    ...pairs.flatMap(([one, other]) => checkPair(one, other, nodes)),
+    ...checkHeld(taintPolicies, nodes),
   ];
   if (results.length > 0) return results;
   return [finding('ok', `none among ${declared.length} TaintPolicies`)];

@@ -1,13 +1,12 @@
 import type { Access } from '../../cluster/access-review.ts';
-import type { PolicyObject } from '../../cluster/policies.ts';
+import { type PolicyObject, policiesInForce } from '../../cluster/policies.ts';
 import { notPermitted, OPTIONAL_RIGHTS } from '../../cluster/rights.ts';
 import { nameTaken, REPORT_API_VERSION, reportName } from '../../objects/cluster-report.ts';
 import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';
 import { webhookEntries } from '../../webhooks/entries.ts';
-import { consequence, type Finding, finding, unread } from '../check.ts';
+import { consequence, type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import { deploymentOf, type Installation, reinstall } from '../installation.ts';
-import { validPolicies } from './policies.ts';
 
 /** Whether some replica leads. Without replicas that work, or the right to the Lease, nobody can. */
 export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'installation'>): Finding {
@@ -62,25 +61,29 @@ function checkPolicy(
 }
 
 /** Whether reports can be written, where that is asked for. */
-export function checkReports(facts: Pick<Facts, 'rights' | 'installation' | 'foreignReports' | 'policies'>): Finding[] {
-  const { rights, installation, foreignReports, policies } = facts;
+export function checkReports({
+  rights,
+  installation,
+  foreignReports,
+  policies,
+}: Pick<Facts, 'rights' | 'installation' | 'foreignReports' | 'policies'>): readonly Finding[] {
   if (!installation.writesReports) return [];
-  const skipped = unread(rights, foreignReports);
-  if (skipped || !rights.ok || !foreignReports.ok) return skipped ? [skipped] : [];
-  if (rights.value.notPermitted.includes('writeReports')) {
-    const evidence = notPermitted('writeReports', '--write-reports');
-    return [finding('trouble', evidence, howToGrant('writeReports', installation))];
-  }
-  const foreign = foreignReports.value;
-  if (foreign === undefined) {
-    const remedy = 'install the CustomResourceDefinitions of OpenReports, or take --write-reports away';
-    return [finding('trouble', `--write-reports: the API server does not serve ${REPORT_API_VERSION}`, remedy)];
-  }
-  if (!policies.ok) return [finding('skipped', policies.why)];
-  const taken = policies.value.filter((policy) => foreign.includes(reportName(policy))).map(nameTaken);
-  return taken.length > 0
-    ? taken.map(({ evidence, remedy }) => finding('trouble', evidence, remedy))
-    : [finding('ok', `the API server has ClusterReports (${REPORT_API_VERSION})`)];
+  return needs({ rights, foreignReports }, ({ rights: { notPermitted: missing }, foreignReports: foreign }) => {
+    if (missing.includes('writeReports')) {
+      const evidence = notPermitted('writeReports', '--write-reports');
+      return [finding('trouble', evidence, howToGrant('writeReports', installation))];
+    }
+    if (foreign === undefined) {
+      const remedy = 'install the CustomResourceDefinitions of OpenReports, or take --write-reports away';
+      return [finding('trouble', `--write-reports: the API server does not serve ${REPORT_API_VERSION}`, remedy)];
+    }
+    return needs({ policies }, (known) => {
+      const taken = known.policies.filter((policy) => foreign.includes(reportName(policy))).map(nameTaken);
+      return taken.length > 0
+        ? taken.map(({ evidence, remedy }) => finding('trouble', evidence, remedy))
+        : [finding('ok', `the API server has ClusterReports (${REPORT_API_VERSION})`)];
+    });
+  });
 }
 
 /** The commands that give taintkeeper the right. */
@@ -117,7 +120,7 @@ export function checkRegistration({
   if (names.length > 0) return finding('ok', `registered: ${names.join(', ')}`);
   if (!policies.ok)
     return consequence(finding('skipped', `no webhook is registered; whether policies need one: ${policies.why}`));
-  const needed = webhookEntries(validPolicies(policies.value), installation);
+  const needed = webhookEntries(policiesInForce(policies.value), installation);
   if (needed.length === 0) return finding('ok', 'no webhook is registered, and no policy needs one');
   const remedy = `the leader registers them as soon as it is reached through the Service; its log says what prevents that: kubectl logs --namespace ${installation.namespace} ${deploymentOf(installation)}`;
   return consequence(finding('trouble', 'no webhook is registered, though policies need one', remedy));

@@ -1,3 +1,4 @@
+import { type PolicyObject, policiesInForce } from '../../cluster/policies.ts';
 import { OPTIONAL_RIGHTS } from '../../cluster/rights.ts';
 import {
   AUTOSCALER_STARTUP_PREFIX,
@@ -18,10 +19,16 @@ import {
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { count } from '../../kubernetes/text.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
-import { type Finding, finding, unread } from '../check.ts';
+import { type Finding, finding, needs } from '../check.ts';
+import type { DoctorNode, NodePoolFacts } from '../cluster-facts.ts';
 import type { Facts } from '../facts.ts';
 import { howToGrant } from './leader.ts';
-import { validPolicies } from './policies.ts';
+
+interface Known {
+  readonly policies: readonly PolicyObject[];
+  readonly nodes: readonly DoctorNode[];
+  readonly nodePools: NodePoolFacts;
+}
 
 /**
  * Whether the templates of node pools declare the required taints with which their nodes come, and the startup taints that nodes carry now.
@@ -29,16 +36,20 @@ import { validPolicies } from './policies.ts';
  */
 export function checkNodePools(
   facts: Pick<Facts, 'policies' | 'nodes' | 'nodePools' | 'rights' | 'installation'>,
+): readonly Finding[] {
+  const { policies, nodes, nodePools } = facts;
+  return needs({ policies, nodes, nodePools }, (known) => checkPools(known, facts));
+}
+
+function checkPools(
+  { policies, nodes, nodePools: { apis, pools } }: Known,
+  { rights, installation }: Pick<Facts, 'rights' | 'installation'>,
 ): Finding[] {
-  const { policies, nodes, nodePools, rights, installation } = facts;
-  const skipped = unread(policies, nodes, nodePools);
-  if (skipped || !policies.ok || !nodes.ok || !nodePools.ok) return skipped ? [skipped] : [];
-  const { apis, pools } = nodePools.value;
   if (apis.length === 0) return [finding('ok', 'neither NodePools of Karpenter nor machines of Cluster API')];
-  const { taintPolicies } = compilePolicies(validPolicies(policies.value), { audit: installation.audit });
+  const { taintPolicies } = compilePolicies(policiesInForce(policies), { audit: installation.audit });
   const undeclared = undeclaredTaints(pools, taintPolicies);
   const results = [...Map.groupBy(undeclared, ({ pool }) => pool).values()].flatMap(checkPool);
-  const seen = nodes.value.flatMap((node) => seenStartupTaints(node, taintPolicies));
+  const seen = nodes.flatMap((node) => seenStartupTaints(node, taintPolicies));
   const unknown = unknownStartupTaints(pools, seen, undeclared).map((one) =>
     finding('trouble', unknownText(one), howToDeclareSeen(one)),
   );

@@ -1,5 +1,5 @@
 import { CONFIGURATION_NAME } from '../../cluster/webhook-configurations.ts';
-import { type Finding, finding, unread } from '../check.ts';
+import { type Finding, finding, needs } from '../check.ts';
 import type { RegisteredConfiguration, RegisteredWebhook, WebhookRule } from '../cluster-facts.ts';
 import type { Facts } from '../facts.ts';
 import type { Installation } from '../installation.ts';
@@ -29,17 +29,18 @@ const ENGINES = [
  * Webhooks of others that are asked about nodes or DaemonSets as well. One that fails closed for every write of a node takes the
  * node controllers, and taintkeeper's repairs, down with it.
  */
-export function checkOtherWebhooks(facts: Pick<Facts, 'configurations' | 'installation'>): Finding[] {
-  const { configurations, installation } = facts;
-  const skipped = unread(configurations);
-  if (skipped || !configurations.ok) return skipped ? [skipped] : [];
-  const results = configurations.value.flatMap((configuration) =>
-    configuration.webhooks.flatMap((webhook, index) =>
-      callsUs(configuration, webhook, installation) ? [] : checkWebhook(configuration, webhook, index),
-    ),
-  );
-  if (results.length > 0) return results;
-  return [finding('ok', 'no other webhook is called for nodes or DaemonSets')];
+export function checkOtherWebhooks({
+  configurations,
+  installation,
+}: Pick<Facts, 'configurations' | 'installation'>): readonly Finding[] {
+  return needs({ configurations }, (known) => {
+    const results = known.configurations.flatMap((configuration) =>
+      configuration.webhooks.flatMap((webhook, index) =>
+        callsUs(configuration, webhook, installation) ? [] : checkWebhook(configuration, webhook, index),
+      ),
+    );
+    return results.length > 0 ? results : [finding('ok', 'no other webhook is called for nodes or DaemonSets')];
+  });
 }
 
 function checkWebhook(configuration: RegisteredConfiguration, webhook: RegisteredWebhook, index: number): Finding[] {

@@ -1,4 +1,4 @@
-import type { PolicyObject } from '../../cluster/policies.ts';
+import { type PolicyObject, policiesInForce, runsInAudit } from '../../cluster/policies.ts';
 import { wildcardNotes } from '../../judge/findings.ts';
 import { NONE_ESTABLISHED } from '../../judge/memory.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
@@ -43,17 +43,12 @@ export function checkPolicies({
   // The same on every policy: it is about the registration of the webhook.
   const unverified = policies.value.flatMap(({ status }) => conditionOf(status, 'Unverified') ?? []).at(0);
   if (unverified) results.push(finding('note', unverified.message));
-  results.push(...removedTaints(validPolicies(policies.value), nodes.ok ? nodes.value : []));
+  results.push(...removedTaints(policiesInForce(policies.value), nodes.ok ? nodes.value : []));
   results.push(...announcedRemovals(nodes.ok ? nodes.value : []));
   if (results.length > 0) return results;
   return [
     finding('ok', `${policies.value.length} in force: ${atMost(MAX_NAMED, policies.value.map(nameOf)).join(', ')}`),
   ];
-}
-
-/** Whether the leader that wrote the policy's status runs with --audit. */
-export function runsInAudit({ status }: PolicyObject): boolean {
-  return (status as PolicyStatus | undefined)?.audit ?? false;
 }
 
 function checkPolicy(policy: PolicyObject): Finding[] {
@@ -190,7 +185,7 @@ function nameOf({ kind, name }: Pick<PolicyObject, 'kind' | 'name'>): string {
 /** What there is to know of policies that mean every taint. */
 export function checkWildcards({ policies }: Pick<Facts, 'policies'>): Finding[] {
   if (!policies.ok) return [];
-  return validPolicies(policies.value).flatMap((policy) =>
+  return policiesInForce(policies.value).flatMap((policy) =>
     wildcardNotes(policy).map((note) =>
       finding(
         'note',
@@ -199,9 +194,4 @@ export function checkWildcards({ policies }: Pick<Facts, 'policies'>): Finding[]
       ),
     ),
   );
-}
-
-/** The policies that are in force, by kind and name as they came. */
-export function validPolicies(objects: readonly PolicyObject[]): Policy[] {
-  return objects.flatMap(({ inForce }) => inForce?.policy ?? []);
 }

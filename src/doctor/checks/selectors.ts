@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { policiesInForce } from '../../cluster/policies.ts';
 import { type DaemonSetView, IGNORE_ANNOTATION, optsOut } from '../../judge/daemon-set.ts';
 import { type LabelSelector, type StringMap, selects } from '../../kubernetes/label-selector.ts';
 import { isPattern, matchesPattern } from '../../kubernetes/pattern.ts';
@@ -6,27 +7,28 @@ import { formatRequirement, requirementsOf, satisfiable } from '../../kubernetes
 import { atMost, count } from '../../kubernetes/text.ts';
 import { compileDaemonSetSelection, type DaemonSetSelection } from '../../policy/daemon-set-selection.ts';
 import { isForDaemonSets, type Policy } from '../../policy/policy.ts';
-import { type Finding, finding, unread } from '../check.ts';
+import { type Finding, finding, needs } from '../check.ts';
 import type { DoctorNode } from '../cluster-facts.ts';
 import type { Facts } from '../facts.ts';
-import { validPolicies } from './policies.ts';
 
 const MAX_NAMED = 6;
 
 /** Whether every policy selects something. Of built-in ones, that is not expected: they know what might be there. */
-export function checkSelectors(facts: Pick<Facts, 'policies' | 'builtin' | 'nodes' | 'daemonSets'>): Finding[] {
-  const { policies, builtin, nodes, daemonSets } = facts;
-  const skipped = unread(policies, nodes, daemonSets);
-  if (skipped || !policies.ok || !nodes.ok || !daemonSets.ok) return skipped ? [skipped] : [];
-  const valid = validPolicies(policies.value);
-  const selecting = valid.filter((policy) => policy.kind !== 'TolerationRestriction');
-  const results = selecting.flatMap((policy) =>
-    policy.kind === 'TaintPolicy'
-      ? checkNodes(policy.name, policy.spec.nodeSelector, nodes.value)
-      : checkDaemonSets(policy, policy.spec.daemonSets, daemonSets.value, builtin),
-  );
-  if (results.length > 0) return results;
-  return [finding('ok', `every policy (${selecting.length}) selects something`)];
+export function checkSelectors({
+  policies,
+  builtin,
+  nodes,
+  daemonSets,
+}: Pick<Facts, 'policies' | 'builtin' | 'nodes' | 'daemonSets'>): readonly Finding[] {
+  return needs({ policies, nodes, daemonSets }, (known) => {
+    const selecting = policiesInForce(known.policies).filter((policy) => policy.kind !== 'TolerationRestriction');
+    const results = selecting.flatMap((policy) =>
+      policy.kind === 'TaintPolicy'
+        ? checkNodes(policy.name, policy.spec.nodeSelector, known.nodes)
+        : checkDaemonSets(policy, policy.spec.daemonSets, known.daemonSets, builtin),
+    );
+    return results.length > 0 ? results : [finding('ok', `every policy (${selecting.length}) selects something`)];
+  });
 }
 
 function checkNodes(name: string, selector: LabelSelector | undefined, nodes: readonly DoctorNode[]): Finding[] {
@@ -109,14 +111,20 @@ function whyNot(selector: LabelSelector, objects: readonly { readonly labels: St
 const MAX_IGNORED = 5;
 
 /** DaemonSets that a policy selects, and that opt out of it. */
-export function checkIgnoredDaemonSets(facts: Pick<Facts, 'policies' | 'daemonSets'>): Finding[] {
-  const { policies, daemonSets } = facts;
-  const skipped = unread(policies, daemonSets);
-  if (skipped || !policies.ok || !daemonSets.ok) return skipped ? [skipped] : [];
-  const selections = validPolicies(policies.value).flatMap((policy) =>
+export function checkIgnoredDaemonSets({
+  policies,
+  daemonSets,
+}: Pick<Facts, 'policies' | 'daemonSets'>): readonly Finding[] {
+  return needs({ policies, daemonSets }, (known) =>
+    ignoredDaemonSets(policiesInForce(known.policies), known.daemonSets),
+  );
+}
+
+function ignoredDaemonSets(policies: readonly Policy[], daemonSets: readonly DaemonSetView[]): Finding[] {
+  const selections = policies.flatMap((policy) =>
     isForDaemonSets(policy) ? [compileDaemonSetSelection(policy.spec.daemonSets)] : [],
   );
-  const ignored = daemonSets.value.filter(
+  const ignored = daemonSets.filter(
     (daemonSet) => optsOut(daemonSet) && selections.some((selects) => selects(daemonSet)),
   );
   const [first] = ignored;

@@ -1,8 +1,9 @@
 import { CONFIGURATION_NAME } from '../../cluster/webhook-configurations.ts';
 import { formatLabels, selects } from '../../kubernetes/label-selector.ts';
-import { consequence, type Finding, finding, unread } from '../check.ts';
+import { consequence, type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import { type Installation, reinstall } from '../installation.ts';
+import { all } from '../reading.ts';
 import { calledPort, WEBHOOK_PORT } from '../replicas.ts';
 import type { ServicePort } from '../service-facts.ts';
 
@@ -140,8 +141,8 @@ function endpoints(facts: Facts): Finding {
   const ready = listed.filter(({ endpoint }) => endpoint?.isReady);
   if (ready.length === 0) {
     // Which port of the slices is called is known by these only.
-    const skipped = unread(service, webhooks);
-    if (skipped) return skipped;
+    const called = all({ service, webhooks });
+    if (!called.ok) return finding('skipped', called.why);
     if (pods.ok && pods.value.length > 0 && !pods.value.some(({ isReady }) => isReady)) {
       return finding('skipped', 'none, because no pod is ready: see replicas');
     }
@@ -158,9 +159,9 @@ function endpoints(facts: Facts): Finding {
   });
   if (astray) {
     const port = calledPort(facts);
-    const all = (service.ok ? service.value?.spec?.ports : undefined) ?? [];
+    const servicePorts = (service.ok ? service.value?.spec?.ports : undefined) ?? [];
     const index = Math.max(
-      all.findIndex((one) => one.port === port),
+      servicePorts.findIndex((one) => one.port === port),
       0,
     );
     const ports = [...(astray.pod?.ports ?? [])].map(([port, number]) => `${number} (${port || 'unnamed'})`);

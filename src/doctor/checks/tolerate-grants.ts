@@ -1,19 +1,24 @@
+import { policiesInForce } from '../../cluster/policies.ts';
+import type { ClusterGrants } from '../../cluster/tolerate-grants.ts';
 import { allRestrictedKeys } from '../../coverage/authorization.ts';
 import { broadGrants, explainGrant } from '../../coverage/broad-grants.ts';
 import { count, shellWord } from '../../kubernetes/text.ts';
-import { type Finding, finding, unread } from '../check.ts';
-import { policiesInForce } from '../cluster-facts.ts';
+import { type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts.ts';
 
 const MAX_NAMED = 5;
 
 /** Whether a binding lets a whole group tolerate a key of a TolerationRestriction, or a controller, whose right does not count. */
-export function checkTolerateGrants({ policies, grants }: Pick<Facts, 'policies' | 'grants'>): Finding[] {
-  const skipped = unread(policies, grants);
-  if (skipped || !policies.ok || !grants.ok) return skipped ? [skipped] : [];
-  if (grants.value === undefined) return [finding('ok', 'there are no TolerationRestrictions')];
-  const keys = allRestrictedKeys(policiesInForce(policies.value));
-  const found = broadGrants(keys, grants.value.roles, grants.value.bindings);
+export function checkTolerateGrants({ policies, grants }: Pick<Facts, 'policies' | 'grants'>): readonly Finding[] {
+  return needs({ policies, grants }, (known) =>
+    known.grants === undefined
+      ? [finding('ok', 'there are no TolerationRestrictions')]
+      : checkGrants(allRestrictedKeys(policiesInForce(known.policies)), known.grants),
+  );
+}
+
+function checkGrants(keys: readonly string[], { roles, bindings }: ClusterGrants): Finding[] {
+  const found = broadGrants(keys, roles, bindings);
   if (found.length === 0) {
     return [finding('ok', `no binding lets a whole group or a controller tolerate ${keys.join(', ')}`)];
   }
