@@ -23,12 +23,19 @@ const INSTEAD: readonly (readonly [RegExp, string])[] = [
   [/\b(hindrance|hindrances)\b/i, 'blocked by'],
 ];
 
+/** Only of messages: a user has the installed program, kubectl and helm, and not this repository. */
+const INSTEAD_IN_MESSAGES: typeof INSTEAD = [
+  [/(?<![\w./-])(docs|manifests|examples)\/\w[\w./-]*/, 'a command of the installed program, of kubectl or of helm'],
+];
+
 const faults = [
   ...globSync(['*.md', 'docs/{,reference/,runbooks/}*.md'], { cwd: ROOT }).flatMap((path) =>
     faultsIn(path, proseOf(read(path))),
   ),
   ...globSync(['src/**/*.ts', 'demo/*.ts', 'manifests/chart/templates/NOTES.txt'], { cwd: ROOT }).flatMap((path) =>
-    faultsIn(path, path.endsWith('.ts') ? textsOf(read(path)) : read(path)),
+    path.endsWith('.ts')
+      ? faultsIn(path, textsOf(read(path)), [...INSTEAD, ...(path.startsWith('src/') ? INSTEAD_IN_MESSAGES : [])])
+      : faultsIn(path, read(path)),
   ),
 ];
 for (const fault of faults.sort()) process.stderr.write(`${fault}\n`);
@@ -38,11 +45,11 @@ function read(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
 }
 
-function faultsIn(path: string, text: string): string[] {
+function faultsIn(path: string, text: string, instead = INSTEAD): string[] {
   return text.split('\n').flatMap((line, index) =>
-    INSTEAD.flatMap(([words, instead]) => {
+    instead.flatMap(([words, other]) => {
       const [word] = words.exec(line) ?? [];
-      return word === undefined ? [] : [`${path}:${index + 1}: "${word}": write ${instead}`];
+      return word === undefined ? [] : [`${path}:${index + 1}: "${word}": write ${other}`];
     }),
   );
 }

@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { InputError, listFiles } from '../files/text-files.ts';
 import { FIRST_VERSION, LAST_VERSION } from '../talos/fields.ts';
 import { SEVERITIES } from '../talos/lint/finding.ts';
-import { disabledIn, isRule, type LintOptions, lint } from '../talos/lint/lint.ts';
+import { disabledIn, isRule, type LintOptions, lint, RULE_NAMES } from '../talos/lint/lint.ts';
 import {
   ForeignFileError,
   type MachineRole,
@@ -139,5 +139,5 @@ function parseTalosVersion(text: string): number {
 /** @throws InvalidArgumentError */
 function parseRule(text: string, before: readonly string[] = []): readonly string[] {
   if (isRule(text)) return [...before, text];
-  throw new InvalidArgumentError('There is no such rule: docs/reference/talos-lint.md lists them.');
+  throw new InvalidArgumentError(`There is no such rule. The rules are ${RULE_NAMES.join(', ')}.`);
 }

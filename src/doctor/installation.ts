@@ -225,7 +225,7 @@ export function reinstall({ helmRelease, namespace }: Installation): string {
   if (helmRelease !== undefined) {
     return `helm get manifest ${helmRelease} --namespace ${namespace} | kubectl apply -f -`;
   }
-  return `kubectl apply -f ${namespace === NAME ? 'manifests/install.yaml' : 'what it was installed from'}`;
+  return `kubectl apply -f ${namespace === NAME ? 'install.yaml' : 'what it was installed from'}`;
 }
 
 /** The Deployment, as kubectl takes it. */

@@ -75,7 +75,7 @@ export const PolicyStatusSchema = Type.Object(
       Type.Array(ConditionSchema, {
         description:
           'Ready is there always, and its message names each field that cannot be used. ' +
-          `The others: ${presence()}. docs/reference/conditions.md has their reasons.`,
+          `The others: ${presence()}. taintkeeper doctor says what to do about each.`,
         maxItems: 16,
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['type'],

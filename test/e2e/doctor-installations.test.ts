@@ -31,7 +31,7 @@ describeWithControlPlane('doctor looks for taintkeeper:', {}, (cp: () => Control
     const { code, stdout } = await doctor();
     expect(stdout).toBe(
       'installation: taintkeeper is not installed in this cluster: there is no Deployment or Service of it, and no webhook\n' +
-        '  -> docs/install.md says how to get an image, and how to install it with Helm; without Helm: kubectl apply -f manifests/install.yaml\n',
+        '  -> with Helm: helm install taintkeeper CHART --namespace taintkeeper --create-namespace; without Helm: kubectl apply -f install.yaml\n',
     );
     expect(code).toBe(1);
     const { verdict, checks } = await diagnosis('--namespace', 'elsewhere');

@@ -5,7 +5,8 @@ import { runTool } from '../control-plane/run-tool.ts';
 import { admin } from '../control-plane/users.ts';
 import { temporaryDirectory } from '../unit/temporary-directory.ts';
 
-const ROOT = new URL('../..', import.meta.url).pathname;
+/** Whoever pastes it has install.yaml at hand. */
+const MANIFESTS = new URL('../../manifests', import.meta.url).pathname;
 
 /** What somebody does who pastes the command at the end of a remedy into a shell. */
 export async function pasteRemedy(cp: ControlPlane, remedy = ''): Promise<void> {
@@ -13,6 +14,6 @@ export async function pasteRemedy(cp: ControlPlane, remedy = ''): Promise<void> 
   // A home of its own, for kubectl's cache.
   const env = { PATH, HOME: temporaryDirectory(), KUBECONFIG: await cp.kubeconfigFile(admin) };
   const command = remedy.slice(remedy.indexOf('kubectl '));
-  const result = await runTool('sh', ['-c', `cd ${ROOT} && ${command}`], { env });
+  const result = await runTool('sh', ['-c', `cd ${MANIFESTS} && ${command}`], { env });
   expect(result.code, `${command}\n${result.stderr}`).toBe(0);
 }

@@ -89,7 +89,7 @@ function wayRemedy({ name, port, pod, dialled, way }: ReplicaFacts, { networkPol
   if (dialled.outcome === 'failed') {
     return `it does not answer this machine either: does the process hang (kubectl logs --namespace ${installation.namespace} ${name}), or does the CNI drop packets to its node?`;
   }
-  return `it answers this machine (${way}), so the path from the API server is blocked: open port ${port} from the control plane to the nodes (GKE, EKS: a firewall rule or security group), or run the replicas in the nodes' network: manifests/chart/presets/host-network.yaml`;
+  return `it answers this machine (${way}), so the path from the API server is blocked: open port ${port} from the control plane to the nodes (GKE, EKS: a firewall rule or security group), or run the replicas in the nodes' network, with the chart's preset host-network.yaml`;
 }
 
 /** What NetworkPolicies say about the webhook's port. It is told and not judged: whether they matter is the CNI's affair. */
@@ -115,9 +115,9 @@ export function checkNetworkPolicies({ networkPolicies, replicas }: Facts): Find
 }
 
 const SHOW_A_CERTIFICATE =
-  'the API server shows no client certificate, or one of another CA or name: configure it as docs/security.md (Client certificates) says, or leave out --client-ca (clientCertificate in the chart)';
+  'the API server shows no client certificate, or one of another CA or name: configure one with --admission-control-config-file of the API servers, or leave out --client-ca (clientCertificate in the chart)';
 const UNREACHABLE =
-  "the replicas are healthy and the API server does not reach them over the Service: is kube-proxy (or its replacement) running on the control plane, and may the control plane connect to the pods' network? If not: manifests/chart/presets/host-network.yaml";
+  "the replicas are healthy and the API server does not reach them over the Service: is kube-proxy (or its replacement) running on the control plane, and may the control plane connect to the pods' network? If not, use the chart's preset host-network.yaml";
 
 /** Whether a real request to the API server, as a dry run, comes back with what the webhook has to say of it. */
 export function checkAdmission({ admission, webhooks, installation }: Facts): Finding {

@@ -34,7 +34,7 @@ export function checkPolicies({
     ];
   }
   if (policies.value.length === 0) {
-    return [finding('note', 'there are no policies: nothing is protected', 'see docs/reference/policies.md')];
+    return [finding('note', 'there are no policies: nothing is protected', 'kubectl explain taintpolicy.spec')];
   }
   const results = policies.value.flatMap(checkPolicy);
   if (policies.value.some(runsInAudit)) {

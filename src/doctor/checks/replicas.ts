@@ -81,7 +81,7 @@ function crowded(
   const loading =
     unsure.length === 0
       ? ''
-      : `no registry has the image: if ${atMost(MAX_NAMED, unsure).join(' or ')} lacks it, first load it there (docs/install.md); `;
+      : `no registry has the image: if ${atMost(MAX_NAMED, unsure).join(' or ')} lacks it, first load it there; `;
   return finding('note', told, `${loading}${command}`);
 }
 
@@ -115,7 +115,7 @@ function remedyFor(cause: StartFailure | undefined, pod: string): string {
   const describe = `kubectl describe pod ${pod}`;
   switch (cause) {
     case 'image':
-      return `its node cannot get the image, which is built and loaded as docs/install.md says; ${describe}`;
+      return `its node cannot get the image: push it to a registry that the node reaches, or load it onto the node; ${describe}`;
     case 'crash':
       return `kubectl logs --previous ${pod}`;
     case 'configuration':

@@ -20,7 +20,7 @@ export function checkInstallation({ search }: Pick<Facts, 'search'>): Finding {
     return finding(
       'trouble',
       'taintkeeper is not installed in this cluster: there is no Deployment or Service of it, and no webhook',
-      'docs/install.md says how to get an image, and how to install it with Helm; without Helm: kubectl apply -f manifests/install.yaml',
+      'with Helm: helm install taintkeeper CHART --namespace taintkeeper --create-namespace; without Helm: kubectl apply -f install.yaml',
     );
   }
   const places = found.map(placeOf);

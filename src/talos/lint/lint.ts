@@ -106,8 +106,10 @@ export function disabledIn(text: string, source: string): string[] {
 }
 
 export function isRule(name: string): boolean {
-  return RULES.some(({ id }) => id === name);
+  return RULE_NAMES.includes(name);
 }
 
+export const RULE_NAMES: readonly string[] = RULES.map(({ id }) => id);
+
 /** The name is not quoted: whatever stands in a machine configuration may be secret. */
-const NO_RULE = `there is no such rule; the rules are ${RULES.map(({ id }) => id).join(', ')}`;
+const NO_RULE = `there is no such rule; the rules are ${RULE_NAMES.join(', ')}`;

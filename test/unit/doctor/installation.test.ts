@@ -90,7 +90,7 @@ describe('the installation', () => {
       chosen: undefined,
       state: 'trouble',
       says: /^taintkeeper is not installed in this cluster: /,
-      remedy: /: kubectl apply -f manifests\/install.yaml$/,
+      remedy: /: kubectl apply -f install.yaml$/,
     },
     {
       what: 'is nowhere, not in the namespace that is named either',

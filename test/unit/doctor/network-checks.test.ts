@@ -116,7 +116,7 @@ describe('the network', () => {
       facts: wellFacts(its, { replicas: [], installation: { ...INSTALLATION, deployment: undefined } }),
       found: { replicas: 'trouble', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
       says: /, and there is no Deployment$/,
-      remedy: /^kubectl apply -f manifests\/install.yaml$/,
+      remedy: /^kubectl apply -f install.yaml$/,
     },
     {
       why: 'a selector that the pods do not have',
@@ -174,7 +174,7 @@ describe('the network', () => {
       found: { replicas: 'note' },
       says: /one could run on n2$/,
       remedy:
-        /^no registry has the image: if n2 lacks it, first load it there \(docs\/install\.md\); kubectl delete pod --namespace taintkeeper a$/,
+        /^no registry has the image: if n2 lacks it, first load it there; kubectl delete pod --namespace taintkeeper a$/,
     },
     {
       why: 'the same with an image that another node reports',

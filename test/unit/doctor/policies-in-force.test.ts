@@ -173,7 +173,7 @@ it('of a removal that is announced and not made, there is something to know', ()
 
 it('names the command that installs the definitions', () => {
   const [result] = checkPolicies(healthyFacts({ policies: unseen('404 NotFound', 404) }));
-  expect(result).toMatchObject({ state: 'trouble', remedy: 'kubectl apply -f manifests/install.yaml' });
+  expect(result).toMatchObject({ state: 'trouble', remedy: 'kubectl apply -f install.yaml' });
 });
 
 it('of a policy that means every taint, there is something to know', () => {

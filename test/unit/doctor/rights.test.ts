@@ -127,7 +127,7 @@ describe('the check', () => {
   const rights = known({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking, notPermitted: [] });
 
   it.each([
-    { differs: {}, remedy: 'kubectl apply -f manifests/install.yaml' },
+    { differs: {}, remedy: 'kubectl apply -f install.yaml' },
     { differs: { namespace: 'tk' }, remedy: 'kubectl apply -f what it was installed from' },
     {
       differs: { helmRelease: 'keeper' },
