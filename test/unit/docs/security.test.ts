@@ -94,7 +94,7 @@ it('the webhooks that the page lists are those that there can be, each with what
     ['examples/policies', 'examples/audit/policy.yaml'].map((file) => join(ROOT, file)),
   );
   const entries = webhookEntries(parsePolicies([...(await readBuiltinPolicies()), ...examples]));
-  const listed = rowsAfter('## When it cannot be asked').map(([name, requests, , failurePolicy]) =>
+  const listed = rowsAfter('## Failure policy').map(([name, requests, , failurePolicy]) =>
     [name, requests, failurePolicy].join(': '),
   );
   const actual = entries.map(({ name, operations, resource, failurePolicy }) =>
