@@ -120,7 +120,7 @@ function remainingOn(
 ): ExplainedNode['remainingStartupTaints'] {
   const since = taintedSince(node);
   if (since === undefined || now - since <= STARTUP_TAINT_LIMIT_MS) return undefined;
-  const taints = startupTaintsOn(viewNode(node, name), compilePolicies(policiesIn(policies), { audit }).taintPolicies);
+  const taints = startupTaintsOn(viewNode(node, name), compilePolicies(policiesInForce(policies), { audit }).taintPolicies);
   return taints.length === 0 ? undefined : { taints, since, forMs: now - since };
 }
 
