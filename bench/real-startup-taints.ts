@@ -7,21 +7,23 @@ import { printHead, printRow } from './markdown-table.ts';
  * The same question as startup-taints.ts, with real kubelets and containers: to how many nodes is a pod without the toleration bound before
  * the pod of the DaemonSet is Ready there? Some nodes are deleted and register again. Linux only, as root. Prints a Markdown table.
  *
- *     npx node bench/real-startup-taints.ts [--workers N] [--times N] [--late-ms MS ...]
+ *     npx node bench/real-startup-taints.ts [--workers N] [--times N] [--late-ms MS ...] [--image FILE]
  */
 const { values: flags } = parseArgs({
   options: {
-    workers: { type: 'string', default: '3' },
+    workers: { type: 'string', default: '5' },
     /** How often each of them registers, for each row. */
-    times: { type: 'string', default: '17' },
+    times: { type: 'string', default: '11' },
+    /** An archive of the product's image; without it, the Dockerfile is built. */
+    image: { type: 'string' },
     /** How long the controller takes until it writes the taint. */
     'late-ms': { type: 'string', multiple: true, default: ['1000'] },
   },
 });
 const times = Number(flags.times);
 
-await provideRealNodeOrExit();
-const nodes = await startRegisteringNodes(Number(flags.workers));
+if (flags.image === undefined) await provideRealNodeOrExit();
+const nodes = await startRegisteringNodes(Number(flags.workers), flags.image);
 try {
   printHead('taint set by', 'registrations', 'with a pod before the DaemonSet was Ready');
   await nodes.requireTaint();

@@ -61,9 +61,15 @@ export function isTooEarly({ bound, ready }: Registration): boolean {
   return bound !== undefined && bound < (ready ?? Infinity);
 }
 
-/** @param workers how many nodes register again */
-export async function startRegisteringNodes(workers: number): Promise<RegisteringNodes> {
-  const cluster = await startRealCluster({ nodes: workers + 1 });
+/**
+ * @param workers how many nodes register again
+ * @param image an archive of the product's image; without it, the Dockerfile is built
+ */
+export async function startRegisteringNodes(workers: number, image?: string): Promise<RegisteringNodes> {
+  const cluster = await startRealCluster({
+    nodes: workers + 1,
+    ...(image === undefined ? {} : { productImage: image }),
+  });
   const stopping = new AbortController();
   let client: ApiClient | undefined;
   const stop = async () => {
