@@ -40,7 +40,7 @@ export const ONLY_NIGHTLY = [
   ...files('faults', 'cluster-trust', 'drift-leader', 'karpenter*', 'upgrade'),
   ...files('rig-shared'),
   OTHER_SHELLS,
-  ...['demo', 'disk-pressure', 'nftables', 'one-node', 'two-nodes', 'outages-*'].map(
+  ...['demo', 'disk-pressure', 'nftables', 'one-node', 'startup-taints', 'two-nodes', 'outages-*'].map(
     (name) => `test/real-node/${name}.test.ts`,
   ),
 ];
