@@ -24,7 +24,6 @@ const COPIED: ReadonlySet<string> = new Set([
   'x-kubernetes-map-type',
   'x-kubernetes-list-type',
   'x-kubernetes-list-map-keys',
-  'x-kubernetes-preserve-unknown-fields',
 ]);
 
 /**

@@ -4,7 +4,7 @@ import type { Operation } from 'fast-json-patch';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isFinal } from '../cluster/client/api-error.ts';
 import { patchGuarded } from '../cluster/guarded-patch.ts';
-import { type PolicyObject, policiesInForce } from '../cluster/policies.ts';
+import { type PolicyObject, policiesInForce, whyUnusable } from '../cluster/policies.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { InputError } from '../files/text-files.ts';
@@ -94,6 +94,7 @@ async function cleanTaints(options: CleanupTaintsOptions): Promise<CleanedTaint[
   if (given && ofFile?.kind !== 'TaintPolicy') throw new InputError([`--policies has no TaintPolicy "${name}"`]);
   return atCluster(options, async (client) => {
     const inCluster = await listTaintPolicies(client, given !== undefined);
+    refuseWhileUnusable(inCluster);
     const policy = compileTaintPolicy((ofFile as TaintPolicy | undefined) ?? policyOf(inCluster, name));
     refuseWhileRequired(inCluster, name);
     const others = compilePolicies(policiesInForce(inCluster)).taintPolicies.filter((other) => other.name !== name);
@@ -136,9 +137,18 @@ function policyOf(inCluster: readonly PolicyObject[], name: string): TaintPolicy
   if (!object) {
     throw new InputError([`the cluster has no TaintPolicy "${name}": pass the file that it came from with --policies`]);
   }
-  const [policy] = policiesInForce([object]);
-  if (policy?.kind !== 'TaintPolicy') throw new InputError([`TaintPolicy "${name}" cannot be used: see its status`]);
-  return policy;
+  return policiesInForce([object])[0] as TaintPolicy;
+}
+
+/** An earlier generation, which only the replicas know, may protect taints and be restored. @throws InputError */
+function refuseWhileUnusable(inCluster: readonly PolicyObject[]): void {
+  const problems = inCluster.flatMap((object) => {
+    const why = whyUnusable(object);
+    return why === undefined
+      ? []
+      : `which taints TaintPolicy "${object.name}" protects is not known: ${why}. Correct or delete it first`;
+  });
+  if (problems.length > 0) throw new InputError(problems);
 }
 
 /** The leader would add the taints again, or the webhook deny their removal. @throws InputError */

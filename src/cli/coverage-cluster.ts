@@ -5,6 +5,7 @@ import { policiesInForce, runsInAudit } from '../cluster/policies.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { type DaemonSetCounts, type Placement, placementByStatus } from '../coverage/placement.ts';
 import type { InstalledDaemonSet } from '../coverage/remedies.ts';
+import { notesOnUnusable } from '../explain/sections.ts';
 import { readDocuments } from '../files/documents.ts';
 import { InputError } from '../files/text-files.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
@@ -83,6 +84,7 @@ async function readCluster(
 async function readTolerationPolicies(client: ApiClient, notes: string[]) {
   try {
     const policies = await installedPolicies(client, 'TolerationPolicy');
+    notes.push(...notesOnUnusable(policies));
     return compilePolicies(policiesInForce(policies), { audit: policies.some(runsInAudit) }).tolerationPolicies;
   } catch (error) {
     if (error instanceof ApiError) notes.push(`TolerationPolicies were not read: ${error.message}`);

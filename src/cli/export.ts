@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
-import { POLICY_KINDS, type PolicyObject, policiesInForce, runsInAudit } from '../cluster/policies.ts';
+import { POLICY_KINDS, type PolicyObject, policiesInForce, runsInAudit, whyUnusable } from '../cluster/policies.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { InputError } from '../files/text-files.ts';
@@ -150,18 +150,12 @@ const AUDIT_NOTE =
   'taintkeeper runs with --audit there, and refuses and changes nothing; what is exported does as the policies say';
 
 /** What of a policy in the cluster is not as one would expect of what is exported. */
-function notesOn({ kind, name, generation, result, inForce }: PolicyObject): string[] {
-  if (inForce === undefined) return [`${kind} ${name} is not valid, and is left out`];
-  return [
-    ...(result.ok
-      ? []
-      : [
-          `${kind} ${name} is not valid as it is now (generation ${generation}): generation ${inForce.generation} is in force`,
-        ]),
-    ...(asksForNatives(inForce.policy)
-      ? [`${kind} ${name}: the leader writes objects of these names itself, so do not apply both`]
-      : []),
-  ];
+function notesOn(object: PolicyObject): string[] {
+  const { kind, name, inForce } = object;
+  if (inForce === undefined) return [`${kind} ${name} is left out: ${whyUnusable(object)}`];
+  return asksForNatives(inForce.policy)
+    ? [`${kind} ${name}: the leader writes objects of these names itself, so do not apply both`]
+    : [];
 }
 
 async function write(

@@ -15,6 +15,7 @@ export {
   versionInForce,
   versionOf,
   viewPolicy,
+  whyUnusable,
 } from './policy-object.ts';
 
 export const POLICY_RESOURCES = {
@@ -54,16 +55,14 @@ export interface PolicySnapshot {
 }
 
 /**
- * The cluster's policies, watched. Of an object that cannot be used as it is now, the last spec that could be stays in force; it
- * stops none of the others.
+ * The cluster's policies, watched. If the spec of an object cannot be used, the last usable one that this process has seen stays in
+ * force. It is kept in memory only: a process that starts later does not know it.
  */
 export interface ClusterPolicies {
   /** Resolves once all policies have been read. */
   readonly synced: Promise<unknown>;
   isSynced(): boolean;
-  /**
-   * Whether all policies of the kind are known as they are in force: they are watched, and there is none that could never be used.
-   */
+  /** Whether the kind is watched, and a usable spec of each policy of the kind is known. */
   isComplete(kind: PolicyKind): boolean;
   /** When they were last known to be current, once that is too long ago; undefined while they are followed. */
   staleSince(): Date | undefined;
@@ -164,7 +163,7 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
   }
 }
 
-/** Whether nothing but the status differs; and not that by which a replica learns what is in force. */
+/** Whether nothing but the metadata and the status differs. */
 function isSame(a: PolicyObject, b: PolicyObject): boolean {
-  return versionOf(a) === versionOf(b) && versionInForce(a) === versionInForce(b);
+  return versionOf(a) === versionOf(b);
 }

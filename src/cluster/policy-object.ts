@@ -5,16 +5,15 @@ import {
   type PolicyResult,
   parseStoredPolicy,
 } from '../policy/policy.ts';
-import type { PolicyStatus } from '../policy/policy-status.ts';
+import { conditionOf, type PolicyStatus, unusableText } from '../policy/policy-status.ts';
 import type { Path } from '../policy/problem.ts';
+import { saysUnusable } from '../policy/status-conditions.ts';
 
 /** A policy as it is in force. */
 export interface PolicyInForce {
   /** The `metadata.generation` of the object that it comes from. */
   readonly generation: number;
   readonly policy: Policy;
-  /** As it stood in the object. */
-  readonly spec: unknown;
   /** Fields of it that this version does not know. */
   readonly ignored: readonly Path[];
 }
@@ -28,7 +27,7 @@ export interface PolicyObject {
   readonly resourceVersion: string;
   /** What it says now. */
   readonly result: PolicyResult;
-  /** That, or the last that could be used of what it said before; undefined where none is known. */
+  /** That, or the last usable spec that this process has seen; undefined where it has seen none. */
   readonly inForce: PolicyInForce | undefined;
   /** As last written, for comparison. */
   readonly status: unknown;
@@ -61,7 +60,6 @@ interface StoredObject {
     readonly generation?: number;
     readonly resourceVersion: string;
   };
-  readonly spec?: unknown;
   readonly status?: unknown;
 }
 
@@ -70,7 +68,7 @@ interface StoredObject {
  * @param known what was in force of the same object before, if that was seen
  */
 export function viewPolicy(kind: PolicyKind, object: unknown, known?: PolicyInForce): PolicyObject {
-  const { metadata, spec, status } = object as StoredObject;
+  const { metadata, status } = object as StoredObject;
   const generation = metadata.generation ?? 0;
   // Items of a list come without kind and apiVersion.
   const { result, ignored } = parseStoredPolicy({ ...(object as object), kind, apiVersion: POLICY_API_VERSION });
@@ -81,23 +79,19 @@ export function viewPolicy(kind: PolicyKind, object: unknown, known?: PolicyInFo
     generation,
     resourceVersion: metadata.resourceVersion,
     result,
-    inForce: result.ok
-      ? { generation, policy: result.policy, spec, ignored }
-      : later(known, fromStatus(kind, metadata.name, status, generation)),
+    inForce: result.ok ? { generation, policy: result.policy, ignored } : known,
     status,
   };
 }
 
-/** What another replica, or this one before it was restarted, has seen in force before `generation`. */
-function fromStatus(kind: PolicyKind, name: string, status: unknown, generation: number): PolicyInForce | undefined {
-  const { inForce } = (status ?? {}) as PolicyStatus;
-  if (!Number.isInteger(inForce?.generation) || !inForce || inForce.generation >= generation) return undefined;
-  const { spec } = inForce;
-  const stored = { apiVersion: POLICY_API_VERSION, kind, metadata: { name }, spec };
-  const { result, ignored } = parseStoredPolicy(stored);
-  return result.ok ? { generation: inForce.generation, policy: result.policy, spec, ignored } : undefined;
-}
-
-function later(a: PolicyInForce | undefined, b: PolicyInForce | undefined): PolicyInForce | undefined {
-  return a && b ? (b.generation > a.generation ? b : a) : (a ?? b);
+/**
+ * Why the spec of a policy cannot be used; undefined for one that can. Only the replicas know whether an earlier generation is in force:
+ * the leader writes it to the condition Ready.
+ */
+export function whyUnusable({ result, generation, status }: PolicyObject): string | undefined {
+  if (result.ok) return undefined;
+  const ready = conditionOf(status, 'Ready');
+  return ready && saysUnusable(ready) && ready.observedGeneration === generation
+    ? ready.message
+    : unusableText(generation, result.problems);
 }

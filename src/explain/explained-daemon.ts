@@ -30,6 +30,7 @@ import {
   type Level,
   managedFieldsOf,
   namedBy,
+  notesOnUnusable,
   type PolicyTrouble,
   type Say,
   type Section,
@@ -109,6 +110,7 @@ export function explainedDaemonSet(
     missingPods: missingPods(runsOn),
     troubles: troublesFor(explained, policies),
     ...facts,
+    notes: [...facts.notes, ...unusableFor(policies)],
   };
 }
 
@@ -130,7 +132,7 @@ export function explainedPod(
   const own = owner && state.node !== undefined ? nodes.filter(({ name }) => name === state.node) : nodes;
   const explained = explainPod(pod, owner, own, policiesInForce(policies), facts);
   const restrictions = restrictionsOn(object, place, policiesInForce(policies), facts.audit);
-  const notes = [...facts.notes, ...(hasResourceClaims(object, []) ? [DEVICE_TAINTS] : [])];
+  const notes = [...facts.notes, ...unusableFor(policies), ...(hasResourceClaims(object, []) ? [DEVICE_TAINTS] : [])];
   return {
     kind: 'pod',
     ...place,
@@ -177,6 +179,10 @@ function restrictionText({ key, tolerations, serviceAccount, ...by }: Restrictio
 /** Taints of devices (KEP-5055) keep pods waiting and evict them as taints of nodes do. */
 const DEVICE_TAINTS =
   'it has resource claims: taints of their devices are not covered here, see kubectl get resourceslices,devicetaintrules -o yaml';
+
+function unusableFor(policies: Facts['policies']): string[] {
+  return notesOnUnusable(policies.filter(({ kind }) => kind !== 'TaintPolicy'));
+}
 
 function troublesFor({ policies: found }: DaemonExplanation, policies: Facts['policies']): PolicyTrouble[] {
   const selecting = found.filter(({ unmet }) => unmet.length === 0);

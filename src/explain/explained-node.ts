@@ -26,6 +26,7 @@ import {
   type Level,
   managedFieldsOf,
   namedBy,
+  notesOnUnusable,
   type PolicyTrouble,
   type Step,
   selectedText,
@@ -107,6 +108,7 @@ export function explainedNode(
     ...(leader?.startup === undefined ? {} : { startup: leader.startup }),
     troubles: troublesOf(policies, ({ kind, name }) => kind === 'TaintPolicy' && selecting.has(name)),
     ...facts,
+    notes: [...facts.notes, ...notesOnUnusable(policies.filter(({ kind }) => kind === 'TaintPolicy'))],
   };
 }
 
@@ -120,7 +122,10 @@ function remainingOn(
 ): ExplainedNode['remainingStartupTaints'] {
   const since = taintedSince(node);
   if (since === undefined || now - since <= STARTUP_TAINT_LIMIT_MS) return undefined;
-  const taints = startupTaintsOn(viewNode(node, name), compilePolicies(policiesInForce(policies), { audit }).taintPolicies);
+  const taints = startupTaintsOn(
+    viewNode(node, name),
+    compilePolicies(policiesInForce(policies), { audit }).taintPolicies,
+  );
   return taints.length === 0 ? undefined : { taints, since, forMs: now - since };
 }
 

@@ -1,4 +1,4 @@
-import type { PolicyObject } from '../cluster/policies.ts';
+import { type PolicyObject, whyUnusable } from '../cluster/policies.ts';
 import type { ManagedFields } from '../objects/managed-fields.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
@@ -99,6 +99,13 @@ export function selectingFirst<Found extends { readonly unmet: readonly string[]
   policies: readonly Found[],
 ): Found[] {
   return policies.toSorted((a, b) => Number(a.unmet.length > 0) - Number(b.unmet.length > 0));
+}
+
+/** What an explanation leaves out: policies of which nothing usable is known. */
+export function notesOnUnusable(policies: readonly PolicyObject[]): string[] {
+  return policies.flatMap((policy) =>
+    policy.inForce ? [] : `${policy.kind} ${policy.name} is left out here: ${whyUnusable(policy)}`,
+  );
 }
 
 /** What of the policies that select the object is not as it should be, by their own status. */

@@ -2,7 +2,7 @@ import { formatLabels } from '../kubernetes/label-selector.ts';
 import { mark } from '../kubernetes/text.ts';
 import { POLICY_API_VERSION, type PolicyKind } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
-import { assessCondition } from '../policy/status-conditions.ts';
+import { assessCondition, saysUnusable } from '../policy/status-conditions.ts';
 import { MANAGED_LABELS } from './object-meta.ts';
 
 /** The API of OpenReports: https://github.com/openreports/reports-api */
@@ -113,10 +113,9 @@ export function clusterReport({ policy, status, checked }: ReportInput): Cluster
     ...(mode === undefined ? {} : { properties: { mode } }),
   });
 
-  const isInvalid = ({ type, reason }: (typeof conditions)[number]) => type === 'Ready' && reason === 'Invalid';
-  const invalid = conditions.find(isInvalid);
+  const invalid = conditions.find(saysUnusable);
   const troubles = conditions.filter(
-    (one) => !isInvalid(one) && ['failed', 'problem'].includes(assessCondition(one).level),
+    (one) => !saysUnusable(one) && ['failed', 'problem'].includes(assessCondition(one).level),
   );
   const failing = (checked ?? []).flatMap(({ subject, fault }) => (fault ? [{ subject, fault }] : []));
   const passing = (checked ?? []).filter(({ fault }) => fault === undefined);

@@ -3,7 +3,7 @@ import * as Type from 'typebox';
 import { atMost, rfc3339 } from '../kubernetes/text.ts';
 import type { PolicyKind } from './policy.ts';
 import { formatPath, formatProblem, type Path, type Problem } from './problem.ts';
-import { CONDITIONS, type ReportedCondition } from './status-conditions.ts';
+import { CONDITIONS, type ConditionType, type ReportedCondition, type StateOf } from './status-conditions.ts';
 
 /** How many violators a status names: enough to go and look, little enough to stay small however large the cluster is. */
 export const MAX_VIOLATORS = 10;
@@ -90,23 +90,6 @@ export const PolicyStatusSchema = Type.Object(
     audit: Type.Optional(
       Type.Boolean({ description: 'True where taintkeeper runs with --audit, so that every policy only reports.' }),
     ),
-    inForce: Type.Optional(
-      Type.Object(
-        {
-          generation: Generation('The metadata.generation that is in force.'),
-          spec: Type.Unsafe<object>({
-            type: 'object',
-            description: 'The spec of that generation, whatever fields it has.',
-            'x-kubernetes-preserve-unknown-fields': true,
-          }),
-        },
-        {
-          description:
-            'What is in force of the policy: its spec, or while that cannot be used, the last one that could. A replica that ' +
-            'starts later takes it from here.',
-        },
-      ),
-    ),
     matched: Type.Optional(
       Count('How many nodes or DaemonSets the policy selects. A TolerationRestriction has no such counts.'),
     ),
@@ -142,6 +125,11 @@ function presence(): string {
 export type PolicyStatus = Static<typeof PolicyStatusSchema>;
 export type PolicyCondition = Static<typeof ConditionSchema>;
 
+/** The condition of that type in the status of a policy object. */
+export function conditionOf(status: unknown, type: ConditionType): PolicyCondition | undefined {
+  return (status as PolicyStatus | undefined)?.conditions?.find((condition) => condition.type === type);
+}
+
 /** What a condition says. */
 export type ConditionState = Pick<PolicyCondition, 'status' | 'reason' | 'message'>;
 
@@ -155,7 +143,6 @@ export interface Findings {
 
 interface InForce {
   readonly generation: number;
-  readonly spec: unknown;
   readonly ignored: readonly Path[];
 }
 
@@ -185,7 +172,7 @@ export interface StatusInput {
 
 /** The status as it should be. It equals `before` where nothing changed but the time. */
 export function nextPolicyStatus(input: StatusInput): PolicyStatus {
-  const { kind, before, generation, mode, audit, inForce, patched = [], findings, now } = input;
+  const { kind, before, generation, mode, audit, patched = [], findings, now } = input;
   const condition = (type: string, state: ConditionState): PolicyCondition => {
     const previous = before?.conditions?.find((one) => one.type === type);
     const lastTransitionTime = previous?.status === state.status ? previous.lastTransitionTime : rfc3339(now.getTime());
@@ -200,7 +187,6 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
     }),
     ...(mode ? { mode } : {}),
     ...(audit ? { audit } : {}),
-    ...(inForce ? { inForce: { generation: inForce.generation, spec: inForce.spec as object } } : {}),
     ...(kind === 'TolerationRestriction'
       ? {}
       : {
@@ -230,22 +216,27 @@ function statesOf(input: StatusInput): ReadonlyMap<string, ConditionState> {
   return states;
 }
 
-function readiness({ generation, problems, inForce, audit, notes = [] }: StatusInput): ConditionState {
+function readiness({ generation, problems, inForce, audit, notes = [] }: StatusInput): StateOf<'Ready'> {
   if (problems.length > 0) {
-    const stands = inForce
-      ? `generation ${inForce.generation} stays in force; generation ${generation} cannot be used: `
-      : '';
-    return {
-      status: 'False',
-      reason: 'Invalid',
-      message: `${stands}${atMost(MAX_PROBLEMS, problems.map(formatProblem)).join('; ')}`,
-    };
+    const unusable = unusableText(generation, problems);
+    return inForce
+      ? {
+          status: 'False',
+          reason: 'EarlierInForce',
+          message: `generation ${inForce.generation} stays in force until taintkeeper restarts; ${unusable}`,
+        }
+      : { status: 'False', reason: 'Invalid', message: `nothing of the policy is in force; ${unusable}` };
   }
   const message = [
     `the policy is in force${audit ? ', as Audit: taintkeeper runs with --audit' : ''}`,
     ...atMost(MAX_PROBLEMS, notes),
   ].join('; ');
   return { status: 'True', reason: 'InForce', message };
+}
+
+/** Why a generation of a policy cannot be used. */
+export function unusableText(generation: number, problems: readonly Problem[]): string {
+  return `generation ${generation} cannot be used: ${atMost(MAX_PROBLEMS, problems.map(formatProblem)).join('; ')}`;
 }
 
 function ignorance(ignored: readonly Path[]): ConditionState {

@@ -11,8 +11,9 @@ interface Reason {
   readonly meaning: string;
   /** What to do, as one sentence without its end; absent where nothing is to be done. */
   readonly next?: string;
-  /** Where it differs from that of the condition. */
+  /** Where they differ from those of the condition. */
   readonly level?: ConditionLevel;
+  readonly word?: string;
   /** The check of doctor that reports it with more detail than the condition has. */
   readonly check?: 'contradictions' | 'node pools';
 }
@@ -112,8 +113,16 @@ export const CONDITIONS = {
           'The policy is valid, and the webhook is registered for it. The native policies of a TolerationRestriction are in force.',
       },
       Invalid: {
-        meaning: 'Fields of the policy cannot be used. The last valid generation stays in force, if there was one.',
+        meaning:
+          'Fields of the policy cannot be used, and taintkeeper has seen no usable generation since it started: nothing of the policy is in force.',
         next: 'correct the fields that the message names',
+      },
+      EarlierInForce: {
+        meaning:
+          'Fields of the policy cannot be used. An earlier generation stays in force in the replicas that have seen it, until they restart.',
+        next: 'correct the fields that the message names before taintkeeper restarts',
+        level: 'problem',
+        word: 'in force as it was',
       },
       NotRegistered: { meaning: 'The API server does not call the webhook for the policy yet.', next: READ_MESSAGE },
       // Of a TolerationRestriction, which has no effect without its native policies.
@@ -312,6 +321,15 @@ export function reported<T extends ConditionType>(type: T, state: StateOf<T> | u
   return state ? [{ type, ...state } as unknown as ReportedCondition] : [];
 }
 
+/** Whether the condition says that the spec of the policy cannot be used. */
+export function saysUnusable({
+  type,
+  status,
+  reason,
+}: Readonly<Record<'type' | 'status' | 'reason', string>>): boolean {
+  return type === 'Ready' && status === 'False' && (reason === 'Invalid' || reason === 'EarlierInForce');
+}
+
 /** What a condition means for a person. */
 export interface Assessment {
   readonly level: ConditionLevel;
@@ -335,7 +353,7 @@ export function assessCondition({
   const isHealthy = entry === undefined || status === entry.healthy;
   return {
     level: isHealthy ? 'quiet' : (known?.level ?? entry.level),
-    word: entry?.word ?? '',
+    word: known?.word ?? entry?.word ?? '',
     next: isHealthy ? undefined : known?.next,
     check: known?.check,
   };

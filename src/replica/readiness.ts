@@ -54,8 +54,8 @@ function complaintsOf(policies: readonly PolicyObject[]): string[] {
   return policies.flatMap(({ kind, name, generation, result, inForce }) => {
     const ignored = (inForce?.ignored ?? []).map(formatPath).join(', ');
     const what = inForce
-      ? `generation ${generation} of ${kind} ${name} cannot be used, and generation ${inForce.generation} stays in force`
-      : `${kind} ${name} is not in force`;
+      ? `generation ${generation} of ${kind} ${name} cannot be used, and generation ${inForce.generation} stays in force until this process ends`
+      : `generation ${generation} of ${kind} ${name} cannot be used, and nothing of it is in force`;
     return [
       ...(result.ok ? [] : [`${what}: ${result.problems.map(formatProblem).join('; ')}`]),
       ...(ignored === '' ? [] : [`${kind} ${name}: fields that this version does not know are ignored: ${ignored}`]),

@@ -10,12 +10,13 @@ import {
   patchNode,
   REMEMBERED,
   waitForAnnotation,
+  waitForRecords,
   waitForStatus,
   waitForTaints,
   waitUntilRestored,
 } from './drift.ts';
 import { type Installation, install, leaderOf, readConfigurations } from './installation.ts';
-import { getNode, type Taint } from './nodes.ts';
+import type { Taint } from './nodes.ts';
 import { POLICIES_PATH } from './policy-resources.ts';
 import { admitAnySpec } from './spoiled-definitions.ts';
 
@@ -33,6 +34,7 @@ describeWithControlPlane('a policy in force', {}, (cp) => {
     await createTaintPolicy(cp(), 'keep', { taints: GOOD });
     await createNodes(cp(), ['n1', 'n2'], 'keep', [KEPT]);
     for (const name of ['n1', 'n2']) await waitForAnnotation(cp(), name, REMEMBERED, KEPT_TEXT);
+    await waitForRecords(cp(), ['n1', 'n2'], KEPT.key);
     await waitUntilRestored(cp(), 'n1', KEPT.key);
     await waitForReady('True', 1);
     putRight = await admitAnySpec(cp());
@@ -60,88 +62,79 @@ describeWithControlPlane('a policy in force', {}, (cp) => {
     return found.sort();
   }
 
+  /** Ends the replicas that run, and starts others. */
   async function restartAll(...names: readonly string[]) {
     const ended = [...installation.replicas.keys()];
     await Promise.all(ended.map((name) => installation.replica(name).stop()));
     for (const name of ended) installation.replicas.delete(name);
     await installation.start(names);
+    await waitForLeader(...names);
+  }
+
+  async function waitForLeader(...names: readonly string[]) {
     await waitUntil(async () => names.includes(await leaderOf(cp())) || undefined, {
       timeoutMs: 30_000,
       otherwise: () => `none of ${names} leads`,
     });
   }
 
-  /** What was lost while nobody was asked comes back from the node's memory alone. */
-  async function loseAndRegain(name: string) {
-    const ended = [...installation.replicas.keys()];
-    await Promise.all(ended.map((replica) => installation.replica(replica).stop()));
-    for (const replica of ended) installation.replicas.delete(replica);
-    expect(await patchNode(cp(), admin, name, { spec: { taints: null } })).toMatchObject({ passed: true });
-    await installation.start([`${name}-a`]);
-    await waitForTaints(cp(), name, KEPT_TEXT);
-  }
-
   it('that is edited into something that cannot be used stays in force, and says which generation of it', async () => {
     await edit('keep', { taints: SPOILED });
     const status = await waitForReady('False', 2);
     expect(readyOf(status)).toMatchObject({
-      reason: 'Invalid',
+      reason: 'EarlierInForce',
       message: expect.stringMatching(
-        /^generation 1 stays in force; generation 2 cannot be used: spec\.taints\[1\]\.key: /,
+        /^generation 1 stays in force until taintkeeper restarts; generation 2 cannot be used: spec\.taints\[1\]\.key: /,
       ),
     });
-    expect(status).toMatchObject({ matched: 2, violating: 0, inForce: { generation: 1, spec: { taints: GOOD } } });
+    expect(status).toMatchObject({ mode: 'Restore', matched: 2, violating: 0 });
     for (const name of ['a', 'b']) {
       const said =
-        /^generation 2 of TaintPolicy keep cannot be used, and generation 1 stays in force: spec\.taints\[1\]\.key: /;
+        /^generation 2 of TaintPolicy keep cannot be used, and generation 1 stays in force until this process ends: spec\.taints\[1\]\.key: /;
       await installation.replica(name).waitForLog(({ msg }) => said.test(msg));
     }
     await waitUntilRestored(cp(), 'n1', KEPT.key);
-    expect((await getNode(cp(), 'n2')).metadata.annotations?.[REMEMBERED]).toBe(KEPT_TEXT);
+    await waitForRecords(cp(), ['n1', 'n2'], KEPT.key);
   });
 
-  it('stays so for replicas that have never seen it otherwise', async () => {
+  it('stays so under another leader that has seen it', async () => {
+    const leader = await leaderOf(cp());
+    await installation.replica(leader).stop();
+    installation.replicas.delete(leader);
+    const [other = ''] = installation.replicas.keys();
+    await waitForLeader(other);
+    expect(await patchNode(cp(), admin, 'n1', { spec: { taints: null } })).toMatchObject({ passed: true });
+    await waitForTaints(cp(), 'n1', KEPT_TEXT);
+    expect(readyOf(await waitForReady('False', 2))).toMatchObject({ reason: 'EarlierInForce' });
+  });
+
+  it('is not in force after a restart of all replicas, and says so; webhooks and records stay', async () => {
     const before = await webhookNames();
     await restartAll('c', 'd');
-    await waitUntilRestored(cp(), 'n1', KEPT.key);
-    await loseAndRegain('n2');
-    expect(await webhookNames()).toEqual(before);
-    for (const name of ['n1', 'n2']) {
-      expect((await getNode(cp(), name)).metadata.annotations?.[REMEMBERED]).toBe(KEPT_TEXT);
+    const status = await waitForStatus(cp(), 'keep', (found) => readyOf(found)?.reason === 'Invalid');
+    expect(readyOf(status)).toMatchObject({
+      status: 'False',
+      message: expect.stringMatching(
+        /^nothing of the policy is in force; generation 2 cannot be used: spec\.taints\[1\]\.key: /,
+      ),
+    });
+    expect(status).not.toHaveProperty('mode');
+    for (const name of ['c', 'd']) {
+      const said =
+        /^generation 2 of TaintPolicy keep cannot be used, and nothing of it is in force: spec\.taints\[1\]\.key: /;
+      await installation.replica(name).waitForLog(({ msg }) => said.test(msg));
+      expect((await installation.replica(name).readyz()).text).toContain('not usable: TaintPolicy keep');
     }
-  });
-
-  it('whose last usable spec is nowhere to be found takes no memory with it, nor any webhook', async () => {
-    const before = await webhookNames();
-    const ended = [...installation.replicas.keys()];
-    await Promise.all(ended.map((replica) => installation.replica(replica).stop()));
-    for (const replica of ended) installation.replicas.delete(replica);
-    const path = `${POLICIES_PATH.TaintPolicy}/keep/status`;
-    const body = { status: { inForce: null, conditions: null } };
-    expect((await cp().request(admin, 'PATCH', path, { body, contentType: MERGE_PATCH })).status).toBe(200);
-    await restartAll('e');
-    const status = await waitForReady('False', 2);
-    expect(readyOf(status)?.message).toMatch(/^spec\.taints\[1\]\.key: /);
-    expect(status.inForce).toBeUndefined();
-    for (const name of ['n1', 'n2']) {
-      expect((await getNode(cp(), name)).metadata.annotations?.[REMEMBERED]).toBe(KEPT_TEXT);
-    }
+    expect(await patchNode(cp(), admin, 'n2', { spec: { taints: null } })).toMatchObject({ passed: true });
+    await waitForTaints(cp(), 'n2');
+    await waitForRecords(cp(), ['n1', 'n2'], KEPT.key);
     expect(await webhookNames()).toEqual(before);
   });
 
-  it('is in force again when somebody who knows writes its last usable spec into the status', async () => {
-    const path = `${POLICIES_PATH.TaintPolicy}/keep/status`;
-    const spec = { mode: 'Restore', nodeSelector: { matchLabels: { pool: 'keep' } }, taints: GOOD };
-    const body = { status: { inForce: { generation: 1, spec } } };
-    expect((await cp().request(admin, 'PATCH', path, { body, contentType: MERGE_PATCH })).status).toBe(200);
-    await waitUntilRestored(cp(), 'n1', KEPT.key);
-    await waitForStatus(cp(), 'keep', (found) => /^generation 1 stays in force/.test(readyOf(found)?.message ?? ''));
-  });
-
-  it('that is put right is in force as it is', async () => {
+  it('is restored on nodes that lost its taints meanwhile, once it is corrected', async () => {
     await edit('keep', { taints: GOOD });
-    const status = await waitForReady('True', 3);
-    expect(status.inForce?.generation).toBe(3);
+    await waitForReady('True', 3);
+    await waitForTaints(cp(), 'n2', KEPT_TEXT);
     await waitUntilRestored(cp(), 'n1', KEPT.key);
   });
 
@@ -163,12 +156,11 @@ describeWithControlPlane('a policy in force', {}, (cp) => {
   it('that is deleted and created anew, unusable from the beginning, has nothing of the old one', async () => {
     await cp().request(admin, 'DELETE', `${POLICIES_PATH.TaintPolicy}/keep`);
     await createTaintPolicy(cp(), 'keep', { taints: SPOILED });
-    const status = await waitForReady('False', 1);
-    expect(status.inForce).toBeUndefined();
+    expect(readyOf(await waitForReady('False', 1))).toMatchObject({ reason: 'Invalid' });
     await waitForStatus(cp(), 'control-plane-taints', (other) => readyOf(other)?.status === 'True');
     await putRight();
     await edit('keep', { taints: GOOD, future: null });
     await waitForReady('True', 2);
-    expect((await getNode(cp(), 'n1')).metadata.annotations?.[REMEMBERED]).toBe(KEPT_TEXT);
+    await waitForRecords(cp(), ['n1'], KEPT.key);
   });
 });

@@ -1,4 +1,4 @@
-import { type PolicyObject, policiesInForce, runsInAudit } from '../../cluster/policies.ts';
+import { type PolicyObject, policiesInForce, runsInAudit, whyUnusable } from '../../cluster/policies.ts';
 import { wildcardNotes } from '../../judge/findings.ts';
 import { NONE_ESTABLISHED } from '../../judge/memory.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
@@ -7,8 +7,7 @@ import { formatTaint, identity, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost, count, rfc3339, shellWord } from '../../kubernetes/text.ts';
 import type { Policy, SelectingKind } from '../../policy/policy.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
-import type { PolicyCondition, PolicyStatus } from '../../policy/policy-status.ts';
-import { formatProblem } from '../../policy/problem.ts';
+import { conditionOf, type PolicyCondition, type PolicyStatus } from '../../policy/policy-status.ts';
 import { assessCondition } from '../../policy/status-conditions.ts';
 import { type CheckName, consequence, type Finding, finding, LEADER_NEEDS } from '../check.ts';
 import type { DoctorNode } from '../cluster-facts.ts';
@@ -52,19 +51,13 @@ export function checkPolicies({
 }
 
 function checkPolicy(policy: PolicyObject): Finding[] {
-  const { kind, name, result, generation } = policy;
+  const { kind, name, generation } = policy;
   const status = policy.status as PolicyStatus | undefined;
   const look = `kubectl describe ${kind.toLowerCase()} ${name}`;
-  if (!result.ok) {
-    const problems = atMost(MAX_NAMED, result.problems.map(formatProblem)).join('; ');
-    const stands = policy.inForce ? `; generation ${policy.inForce.generation} stays in force` : '';
-    return [
-      finding(
-        'trouble',
-        `${nameOf(policy)} is not valid${stands}: ${problems}`,
-        `kubectl edit ${kind.toLowerCase()} ${name}`,
-      ),
-    ];
+  const unusable = whyUnusable(policy);
+  if (unusable !== undefined) {
+    const edit = `kubectl edit ${kind.toLowerCase()} ${name}`;
+    return [finding('trouble', `${nameOf(policy)} is not valid: ${unusable}`, edit)];
   }
   const condition = conditionOf(status, 'Ready');
   if (condition === undefined || condition.observedGeneration !== generation) {
@@ -172,10 +165,6 @@ function unlessLeaderless(evidence: string, remedy: string, causes = LEADERSHIP)
     (cause) => `${evidence}; that may be because of the trouble with ${cause}`,
     causes,
   );
-}
-
-function conditionOf(status: unknown, type: string): PolicyCondition | undefined {
-  return (status as PolicyStatus | undefined)?.conditions?.find((condition) => condition.type === type);
 }
 
 function nameOf({ kind, name }: Pick<PolicyObject, 'kind' | 'name'>): string {

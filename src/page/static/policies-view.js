@@ -86,7 +86,7 @@ const LEVELS = /** @type {const} */ (['failed', 'problem', 'attention']);
 /** @param {PolicyState} policy @returns {{ level: 'ok' | 'attention' | 'failed'; word: string; why: string }} */
 function standing({ valid, problems, generationInForce, conditions, violating = 0 }) {
   if (!valid && generationInForce !== undefined) {
-    const why = `generation ${generationInForce} stays in force; what stands there now cannot be used: ${problems.join('; ')}`;
+    const why = `generation ${generationInForce} stays in force until taintkeeper restarts; the present one cannot be used: ${problems.join('; ')}`;
     return { level: 'attention', word: 'not as it stands', why };
   }
   if (!valid) return { level: 'failed', word: 'not in force', why: problems.join('; ') };

@@ -138,7 +138,7 @@ function policyTroubles({ policies, nodes, checks }) {
     if (!valid && generationInForce !== undefined) {
       say(
         'attention',
-        `cannot be used as it stands, and generation ${generationInForce} stays in force: ${problems[0]}`,
+        `cannot be used as it stands, and generation ${generationInForce} stays in force until taintkeeper restarts: ${problems[0]}`,
         { fix },
       );
     } else if (!valid) say('failed', `is not in force: ${problems[0] ?? 'it cannot be read'}`, { fix });

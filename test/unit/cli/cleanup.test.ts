@@ -48,7 +48,7 @@ async function cluster(
   const file = join(temporaryDirectory(), 'kubeconfig');
   writeFileSync(file, kubeconfigText(api.url));
   const patched = () => api.received.filter(({ method }) => method === 'PATCH').map(({ path }) => path);
-  return { patched, cleanup: (...args: string[]) => run('cleanup', '--kubeconfig', file, ...args) };
+  return { patched, cleanup: (...args: string[]) => run('cleanup', ...args, '--kubeconfig', file) };
 }
 
 const done: Handler = ({ path }, response) => answer(response, daemonSet(path.slice(-1)));
@@ -177,5 +177,32 @@ describe('native policies', () => {
       validatingadmissionpolicies: [binding('gpu.authorize-pods.taintkeeper.dev')],
     });
     expect(await cleanup()).toMatchObject({ code: 0, stderr: '' });
+  });
+});
+
+it('required taints are kept while a TaintPolicy cannot be used: which taints it protects is not known', async () => {
+  const ready = { type: 'Ready', status: 'False', reason: 'EarlierInForce', observedGeneration: 2, message: 'why' };
+  const spoiled = {
+    metadata: { name: 'spoiled', uid: 'u', generation: 2, resourceVersion: '1' },
+    spec: { mode: 'Never' },
+    status: { conditions: [ready] },
+  };
+  const gone = {
+    metadata: { name: 'gone', uid: 'v', generation: 1, resourceVersion: '1' },
+    spec: { mode: 'Audit', taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'Always' }] },
+  };
+  const node = { metadata: { name: 'n1' }, spec: { taints: [{ key: 'a', effect: 'NoSchedule' }] } };
+  const clean = async (...taintpolicies: object[]) => {
+    const { patched, cleanup } = await cluster(done, { taintpolicies, nodes: [node] });
+    const { code, stderr } = await cleanup('taints', '--policy', 'gone', '--yes');
+    return { code, stderr, patched: patched() };
+  };
+  expect(await clean(gone)).toMatchObject({ code: 0, patched: ['/api/v1/nodes/n1'] });
+  expect(await clean(gone, spoiled)).toEqual({
+    code: 2,
+    stderr: expect.stringContaining(
+      'which taints TaintPolicy "spoiled" protects is not known: why. Correct or delete it first',
+    ),
+    patched: [],
   });
 });

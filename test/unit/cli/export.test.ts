@@ -170,6 +170,11 @@ describe('export --cluster', () => {
     ...rest,
   });
 
+  const UNUSABLE = {
+    ...{ type: 'Ready', status: 'False', reason: 'EarlierInForce', observedGeneration: 2 },
+    message: 'generation 1 stays in force until taintkeeper restarts; generation 2 cannot be used: spec.mode: no',
+  };
+
   async function exportFrom(policies: readonly object[], gitVersion = 'v1.34.2', ...args: string[]) {
     const api = await startFakeApi(({ path }, response) => {
       if (path === '/version') return answer(response, { gitVersion });
@@ -183,24 +188,21 @@ describe('export --cluster', () => {
     const { code, stdout, stderr } = await exportFrom([
       stored('plain', { spec }),
       stored('backed', { spec: { ...spec, backstop: 'Native' } }),
-      stored('spoiled', { spec: { mode: 'Never' }, status: { inForce: { generation: 1, spec } } }),
-      stored('never-valid', { spec: { mode: 'Never' } }),
+      stored('spoiled', { spec: { mode: 'Never' }, status: { conditions: [UNUSABLE] } }),
     ]);
     expect(code, stderr).toBe(0);
     expect([...new Set(manifestsIn(stdout).map(({ metadata }) => metadata.name.split('.')[0]))]).toEqual([
       'plain',
       'backed',
-      'spoiled',
     ]);
     expect(manifestsIn(stdout).some(({ apiVersion }) => apiVersion.endsWith('/v1beta1'))).toBe(true);
     const told = stderr.split('\n');
     expect(told[0]).toMatch(
-      /^taintkeeper: exported 3 policies of http:\S+, for Kubernetes 1\.34: TaintPolicy plain, TaintPolicy backed, TaintPolicy spoiled$/,
+      /^taintkeeper: exported 2 policies of http:\S+, for Kubernetes 1\.34: TaintPolicy plain, TaintPolicy backed$/,
     );
-    expect(told.slice(1, 4)).toEqual([
+    expect(told.slice(1, 3)).toEqual([
       'taintkeeper: TaintPolicy backed: the leader writes objects of these names itself, so do not apply both',
-      'taintkeeper: TaintPolicy spoiled is not valid as it is now (generation 2): generation 1 is in force',
-      'taintkeeper: TaintPolicy never-valid is not valid, and is left out',
+      `taintkeeper: TaintPolicy spoiled is left out: ${UNUSABLE.message}`,
     ]);
   });
 

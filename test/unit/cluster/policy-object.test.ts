@@ -1,30 +1,22 @@
 import { describe, expect, it } from 'vitest';
-import { versionInForce, viewPolicy } from '../../../src/cluster/policy-object.ts';
+import { versionInForce, viewPolicy, whyUnusable } from '../../../src/cluster/policy-object.ts';
 
 const GOOD = { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] };
-const BETTER = {
-  mode: 'Restore',
-  taints: [
-    { key: 'a', restrict: ['Removal'] },
-    { key: 'b', restrict: ['Removal'] },
-  ],
-};
 const UNUSABLE = { mode: 'Warn', taints: [{ key: 'a', restrict: ['Removal'] }] };
 
-/** An object of that generation; `inForce` is what its status says. */
-const object = (generation: number, spec: unknown, inForce?: unknown) => ({
+const object = (generation: number, spec: unknown, status?: unknown) => ({
   metadata: { name: 'p', uid: 'u', generation, resourceVersion: '1' },
   spec,
-  ...(inForce === undefined ? {} : { status: { inForce } }),
+  status,
 });
 const view = (...parts: Parameters<typeof object>) => viewPolicy('TaintPolicy', object(...parts));
 
 describe('in force of a policy', () => {
   it('is what it says, where that can be used', () => {
-    expect(view(2, GOOD, { generation: 1, spec: BETTER }).inForce).toEqual({
+    const earlier = view(1, { ...GOOD, mode: 'Audit' }).inForce;
+    expect(viewPolicy('TaintPolicy', object(2, GOOD), earlier).inForce).toEqual({
       generation: 2,
       policy: { kind: 'TaintPolicy', name: 'p', spec: GOOD },
-      spec: GOOD,
       ignored: [],
     });
   });
@@ -37,34 +29,36 @@ describe('in force of a policy', () => {
     expect(versionInForce(now)).toBe('u@1');
   });
 
-  it('is what the status says, for a replica that has not seen it', () => {
-    expect(view(3, UNUSABLE, { generation: 1, spec: GOOD }).inForce).toMatchObject({ generation: 1, spec: GOOD });
+  it('is nothing where no usable spec was seen, whatever a status says', () => {
+    const now = view(2, UNUSABLE, { inForce: { generation: 1, spec: GOOD } });
+    expect(now.inForce).toBeUndefined();
+    expect(versionInForce(now)).toBeUndefined();
   });
 
-  it('is the later one of the two', () => {
-    const known = (generation: number, spec: object) => view(generation, spec).inForce;
-    const status = { generation: 3, spec: BETTER };
-    const now = object(5, UNUSABLE, status);
-    expect(viewPolicy('TaintPolicy', now, known(2, GOOD)).inForce).toMatchObject(status);
-    expect(viewPolicy('TaintPolicy', now, known(4, GOOD)).inForce).toMatchObject({ generation: 4, spec: GOOD });
-    expect(viewPolicy('TaintPolicy', now, known(3, GOOD)).inForce).toMatchObject({ generation: 3, spec: GOOD });
+  it('names the fields that are ignored', () => {
+    expect(view(1, { ...GOOD, future: 1 }).inForce).toMatchObject({
+      ignored: [['spec', 'future']],
+      policy: { spec: GOOD },
+    });
   });
+});
+
+describe('why a policy cannot be used is', () => {
+  const ready = (reason: string, observedGeneration: number) => ({
+    conditions: [{ type: 'Ready', status: 'False', reason, observedGeneration, message: 'by the leader' }],
+  });
+  const OWN = /^generation 2 cannot be used: spec\.mode: /;
 
   it.each([
-    ['nothing', undefined],
-    ['null', null],
-    ['a spec that cannot be used either', { generation: 1, spec: UNUSABLE }],
-    ['a spec without a generation', { spec: GOOD }],
-    ['a generation that is no number', { generation: '1', spec: GOOD }],
-    ['a generation that there has not been yet', { generation: 9, spec: GOOD }],
-    ['the generation that cannot be used', { generation: 2, spec: GOOD }],
-  ])('is nothing where the status has %s', (_what, inForce) => {
-    expect(view(2, UNUSABLE, inForce).inForce).toBeUndefined();
-  });
-
-  it('keeps the spec whole, with what this version does not know: another one may', () => {
-    const spec = { ...GOOD, future: 1 };
-    expect(view(1, spec).inForce).toMatchObject({ spec, ignored: [['spec', 'future']], policy: { spec: GOOD } });
-    expect(view(2, UNUSABLE, { generation: 1, spec }).inForce).toMatchObject({ spec, ignored: [['spec', 'future']] });
+    ['nothing, of a usable one', GOOD, ready('Invalid', 2), undefined],
+    ['what is wrong, where no leader has seen it', UNUSABLE, undefined, OWN],
+    ['what the leader says, which knows what is in force', UNUSABLE, ready('EarlierInForce', 2), /^by the leader$/],
+    ['what the leader says, also if nothing is in force', UNUSABLE, ready('Invalid', 2), /^by the leader$/],
+    ['what is wrong, where the leader has seen an earlier generation only', UNUSABLE, ready('Invalid', 1), OWN],
+    ['what is wrong, where the leader is of a version that can use it', UNUSABLE, ready('NotRegistered', 2), OWN],
+  ])('%s', (_what, spec, status, expected) => {
+    const why = whyUnusable(view(2, spec, status));
+    if (expected === undefined) expect(why).toBeUndefined();
+    else expect(why).toMatch(expected);
   });
 });

@@ -11,7 +11,6 @@ const withStatus = (difference: Partial<PolicyStatus>) =>
 const stalled = { ...CONDITION, type: 'Stalled', reason: 'RepairsRefused', message: 'node n1: forbidden' };
 
 const ignored = { ...CONDITION, type: 'FieldsIgnored', reason: 'UnknownFields', message: 'spec.future: this version' };
-const SPEC = { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] };
 
 it.each([
   { what: 'in force', policies: [taintPolicy('gpu', {})], expected: ['ok', /1 in force: TaintPolicy gpu/] },
@@ -19,18 +18,41 @@ it.each([
   {
     what: 'not valid, as everybody can see without a leader',
     policies: [taintPolicy('gpu', { taints: [{ key: 'a/b/c', restrict: ['Removal'] }] })],
-    expected: ['trouble', /TaintPolicy gpu is not valid: spec\.taints\[0\]\.key/],
+    expected: ['trouble', /TaintPolicy gpu is not valid: generation 1 cannot be used: spec\.taints\[0\]\.key/],
   },
   {
-    what: 'not valid any more, while what it said before stays in force',
+    what: 'not valid any more, as the leader says that has seen it before',
     policies: [
       taintPolicy(
         'gpu',
         { mode: 'Warn' },
-        { generation: 2, status: { ...READY, inForce: { generation: 1, spec: SPEC } } },
+        {
+          generation: 2,
+          status: {
+            conditions: [
+              {
+                ...CONDITION,
+                status: 'False',
+                reason: 'EarlierInForce',
+                observedGeneration: 2,
+                message:
+                  'generation 1 stays in force until taintkeeper restarts; generation 2 cannot be used: spec.mode: b',
+              },
+            ],
+          },
+        },
       ),
     ],
-    expected: ['trouble', /TaintPolicy gpu is not valid; generation 1 stays in force: spec\.mode/],
+    expected: [
+      'trouble',
+      /TaintPolicy gpu is not valid: generation 1 stays in force until taintkeeper restarts; .*: spec\.mode: b$/,
+      /^kubectl edit taintpolicy gpu$/,
+    ],
+  },
+  {
+    what: 'not valid, while the status is about the generation before',
+    policies: [taintPolicy('gpu', { mode: 'Warn' }, { generation: 2, status: READY })],
+    expected: ['trouble', /TaintPolicy gpu is not valid: generation 2 cannot be used: spec\.mode/],
   },
   {
     what: 'in force without a field that is not known',

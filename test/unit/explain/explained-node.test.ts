@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { type PolicyObject, viewPolicy } from '../../../src/cluster/policies.ts';
 import { explainedNode, wordsOfNode } from '../../../src/explain/explained-node.ts';
+import type { PolicyKind } from '../../../src/policy/policy.ts';
 import { policyObject } from '../../e2e/policy-objects.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
@@ -49,4 +50,23 @@ it.each([
 ])('does not name a taint $what', ({ ready: { status, at }, key = TAINT.key }) => {
   const lines = linesOf({ status, lastTransitionTime: at }, [{ ...TAINT, key }]);
   expect(lines.filter((line) => line.includes('startup'))).toEqual([]);
+});
+
+it('names the TaintPolicies that it leaves out, because nothing usable of them is known', () => {
+  const view = (kind: PolicyKind, generation: number) =>
+    viewPolicy(kind, { metadata: { name: 'p', uid: 'u', generation, resourceVersion: '1' }, spec: { mode: 'Never' } });
+  const known = viewPolicy('TaintPolicy', {
+    metadata: { name: 'p', uid: 'u', generation: 1, resourceVersion: '1' },
+    spec: { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] },
+  }).inForce;
+  const ready = { status: 'True', lastTransitionTime: '2026-01-01T11:50:00Z' };
+  const notes = (...policies: ReturnType<typeof view>[]) =>
+    linesOf(ready, [], policies).filter((line) => line.startsWith('note: '));
+
+  expect(notes(view('TaintPolicy', 2), view('TolerationPolicy', 2))).toEqual([
+    expect.stringMatching(
+      /^note: TaintPolicy p is left out here: generation 2 cannot be used: .*spec\.mode: expected Deny/,
+    ),
+  ]);
+  expect(notes({ ...view('TaintPolicy', 2), inForce: known })).toEqual([]);
 });

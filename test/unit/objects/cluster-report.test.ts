@@ -97,10 +97,10 @@ describe('the report of a policy', () => {
     },
     {
       why: 'one that is not valid any more is evaluated as it is in force',
-      found: status('Deny', ['Ready', 'False', 'Invalid']),
+      found: status('Deny', ['Ready', 'False', 'EarlierInForce']),
       checked: [node('n1')],
       expected: [
-        'error | high | scored | TaintPolicy | gpu-pool | because of Invalid',
+        'error | high | scored | TaintPolicy | gpu-pool | because of EarlierInForce',
         'pass | info | scored | Node | n1 | it is as the policy declares',
       ],
     },

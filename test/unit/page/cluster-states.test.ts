@@ -1,12 +1,16 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { issueCa } from '../../../src/certs/issue.ts';
-import { type PolicyObject, viewPolicy } from '../../../src/cluster/policies.ts';
+import { type PolicyInForce, type PolicyObject, viewPolicy } from '../../../src/cluster/policies.ts';
 import type { Webhook, WebhookConfiguration } from '../../../src/cluster/webhook-configurations.ts';
 import { clusterPolicyStates, webhookStates } from '../../../src/page/registered-states.ts';
 
-const object = (name: string, spec: unknown, status?: unknown, generation = 1): PolicyObject =>
-  viewPolicy('TaintPolicy', { metadata: { name, uid: name, generation, resourceVersion: '1' }, spec, status });
+const object = (
+  name: string,
+  spec: unknown,
+  { status, generation = 1, known }: { status?: unknown; generation?: number; known?: PolicyInForce | undefined } = {},
+): PolicyObject =>
+  viewPolicy('TaintPolicy', { metadata: { name, uid: name, generation, resourceVersion: '1' }, spec, status }, known);
 
 const KEEP = { mode: 'Deny', taints: [{ key: 'keep', restrict: ['Removal'] }] };
 
@@ -16,7 +20,7 @@ describe('policies of a cluster', () => {
     const lastTransitionTime = '2026-11-21T10:00:00Z';
     const status = { matched: 3, violating: 1, violators: ['n1'], conditions: [{ ...condition, lastTransitionTime }] };
 
-    expect(clusterPolicyStates([object('b', KEEP), object('a', KEEP, status)], false)).toEqual([
+    expect(clusterPolicyStates([object('b', KEEP), object('a', KEEP, { status })], false)).toEqual([
       {
         kind: 'TaintPolicy',
         name: 'a',
@@ -52,8 +56,9 @@ describe('policies of a cluster', () => {
   });
 
   it('show of one that cannot be used any more what stays in force', () => {
-    const status = { inForce: { generation: 1, spec: KEEP } };
-    expect(clusterPolicyStates([object('kept', { ...KEEP, mode: 'Warn' }, status, 2)], false)).toMatchObject([
+    const known = object('kept', KEEP).inForce;
+    const spoiled = object('kept', { ...KEEP, mode: 'Warn' }, { generation: 2, known });
+    expect(clusterPolicyStates([spoiled], false)).toMatchObject([
       {
         mode: 'Deny',
         valid: false,

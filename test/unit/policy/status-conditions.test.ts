@@ -5,6 +5,7 @@ describe('a condition', () => {
   it.each([
     { type: 'Ready', status: 'True', reason: 'InForce', level: 'quiet' },
     { type: 'Ready', status: 'False', reason: 'Invalid', level: 'failed' },
+    { type: 'Ready', status: 'False', reason: 'EarlierInForce', level: 'problem' },
     { type: 'Stalled', status: 'True', reason: 'TaintContested', level: 'problem' },
     { type: 'Stalled', status: 'True', reason: 'OfAnotherVersion', level: 'problem' },
     { type: 'MisplacedPods', status: 'True', reason: 'PodsLanded', level: 'attention' },
@@ -22,6 +23,11 @@ describe('a condition', () => {
     const next = 'correct the fields that the message names';
     expect(assessCondition({ type: 'Ready', status: 'False', reason: 'Invalid' })).toMatchObject({ next });
     expect(assessCondition({ type: 'Ready', status: 'True', reason: 'Invalid' }).next).toBeUndefined();
+  });
+
+  it('calls a policy "not in force" only if nothing of it is', () => {
+    const word = (reason: string) => assessCondition({ type: 'Ready', status: 'False', reason }).word;
+    expect([word('Invalid'), word('EarlierInForce')]).toEqual(['not in force', 'in force as it was']);
   });
 
   it('has a next step for each reason of a level that is not quiet', () => {

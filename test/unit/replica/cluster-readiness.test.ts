@@ -4,7 +4,12 @@ import { trackCaTrust } from '../../../src/certs/ca-trust.ts';
 import type { CertificateKeeper } from '../../../src/certs/certificate-keeper.ts';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import type { RecordsState } from '../../../src/cluster/node-records.ts';
-import { type ClusterPolicies, type PolicyObject, viewPolicy } from '../../../src/cluster/policies.ts';
+import {
+  type ClusterPolicies,
+  type PolicyInForce,
+  type PolicyObject,
+  viewPolicy,
+} from '../../../src/cluster/policies.ts';
 import { clusterPoliciesCheck, nodeRecordsCheck, trustCheck } from '../../../src/replica/readiness.ts';
 
 const ca = await issueCa(new Date());
@@ -70,13 +75,12 @@ describe('the webhooks check', () => {
 });
 
 describe('the policies check', () => {
-  const object = (name: string, spec: object, generation = 1, status?: object): PolicyObject =>
-    viewPolicy('TaintPolicy', { metadata: { name, uid: name, generation, resourceVersion: '1' }, spec, status });
+  const object = (name: string, spec: object, generation = 1, known?: PolicyInForce): PolicyObject =>
+    viewPolicy('TaintPolicy', { metadata: { name, uid: name, generation, resourceVersion: '1' }, spec }, known);
   const good = object('good', { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] });
   const bad = object('bad', { mode: 'Deny', taints: [{ key: 'node.kubernetes.io/*', restrict: ['Removal'] }] });
-  const spoiled = object('spoiled', { mode: 'Deny', taints: [] }, 3, {
-    inForce: { generation: 2, spec: { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] } },
-  });
+  const usable = object('spoiled', { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] }, 2);
+  const spoiled = object('spoiled', { mode: 'Deny', taints: [] }, 3, usable.inForce);
   const policies = (synced: boolean, ...objects: PolicyObject[]) =>
     ({
       isSynced: () => synced,

@@ -91,7 +91,7 @@ it.each<{ why: string; change: Partial<PageState>; found: string[] }>([
     why: 'a policy of which an earlier generation stays in force is less of a matter',
     change: { policies: [{ ...POLICY, valid: false, problems: ['spec: no'], generationInForce: 2 }] },
     found: [
-      'attention policies TaintPolicy gpu-pool cannot be used as it stands, and generation 2 stays in force: spec: no',
+      'attention policies TaintPolicy gpu-pool cannot be used as it stands, and generation 2 stays in force until taintkeeper restarts: spec: no',
     ],
   },
   {
