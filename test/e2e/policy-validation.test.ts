@@ -71,7 +71,7 @@ describeWithControlPlane('validation of policies', {}, (cp) => {
   describe('the API server admits', () => {
     it.each(MENDED_BY_THE_API_SERVER)('$why, by dropping it', async ({ kind, spec, field }) => {
       const object = policyObject(kind, 'mended', spec);
-      expect(problemsOf(object)).toEqual([expect.stringMatching(`^${field}: `)]);
+      expect(problemsOf(object).map((problem) => problem.split(': ')[0])).toEqual([field]);
       const { status, body } = await createPolicy(cp(), object, { dryRun: true });
       expect(status).toBe(201);
       expect(problemsOf(body)).toEqual([]);

@@ -229,6 +229,11 @@ export const VERDICTS: readonly Verdict[] = [
   taint('a mode of the other kind', { mode: 'Mutate' }, 'spec.mode'),
   taint('no taints', { taints: [] }, 'spec.taints'),
   taint('too many taints', { taints: times(65, () => ({ key: 'a', restrict: ['Removal'] })) }, 'spec.taints'),
+  taint('a null among the taints', { taints: [null] }, 'spec.taints[0]'),
+  taint('a null among users', { exempt: { users: [null] } }, 'spec.exempt.users[0]'),
+  taint('a null among changes', { taints: [{ key: 'a', restrict: [null] }] }, 'spec.taints[0].restrict[0]'),
+  taint('taints that are null', { taints: null }, 'spec.taints'),
+  taint('a mode that is null', { mode: null }, 'spec.mode'),
   taint('an unknown field', { nodeSelectors: {} }, 'spec.nodeSelectors'),
   taint('an unknown field of a taint', { taints: [{ key: 'a', efect: 'NoSchedule' }] }, 'spec.taints[0].efect'),
   taint('a key with blanks', { taints: [{ key: 'a b', restrict: ['Removal'] }] }, 'spec.taints[0].key'),
@@ -522,4 +527,16 @@ export const VERDICTS: readonly Verdict[] = [
 export const MENDED_BY_THE_API_SERVER: readonly Verdict[] = [
   taint('an optional field that is null', { removalByAnnotation: null }, 'spec.removalByAnnotation'),
   taint('an optional field that is null and has no default', { failurePolicy: null }, 'spec.failurePolicy'),
+  taint('an optional map that is null', { nodeSelector: null }, 'spec.nodeSelector'),
+  taint('an optional list that is null', { exempt: { users: null } }, 'spec.exempt.users'),
+  taint(
+    'the value of a label that is null',
+    { nodeSelector: { matchLabels: { pool: null } } },
+    'spec.nodeSelector.matchLabels.pool',
+  ),
+  taint(
+    'a field of a rule that is null',
+    { taints: [{ key: 'a', value: null, restrict: ['Removal'] }] },
+    'spec.taints[0].value',
+  ),
 ];
