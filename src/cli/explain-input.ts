@@ -1,7 +1,7 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError, isForbidden } from '../cluster/client/api-error.ts';
 import { findObject } from '../cluster/client/find-object.ts';
-import { formatSelector, listDaemonPods, podStateOf } from '../cluster/daemon-pods.ts';
+import { listDaemonPods, podStateOf } from '../cluster/daemon-pods.ts';
 import { listDaemonPodsOn } from '../cluster/node-pods.ts';
 import { getRecord } from '../cluster/node-records.ts';
 import { policiesInForce, runsInAudit } from '../cluster/policies.ts';
@@ -17,6 +17,7 @@ import type { DaemonSetView } from '../judge/daemon-set.ts';
 import type { NodeRecord } from '../judge/node-return.ts';
 import { daemonSetName, isOver, removalReason, startupRequirements, waitingText } from '../judge/startup-progress.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
+import { formatSelector } from '../kubernetes/selector-overlap.ts';
 import { formatTaint, identity } from '../kubernetes/taint.ts';
 import { atMost, shellWord } from '../kubernetes/text.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';

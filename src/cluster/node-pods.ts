@@ -2,7 +2,14 @@ import type { DaemonPodOnNode } from '../coverage/daemon-readiness.ts';
 import type { UnboundPod } from '../evictions/eviction-pace.ts';
 import type { NodePod } from '../evictions/node-pods.ts';
 import { isDnsSubdomain } from '../kubernetes/label-selector.ts';
-import type { Toleration } from '../kubernetes/toleration.ts';
+import {
+  conditionOf,
+  controllerOf,
+  isFinished,
+  isReady,
+  isTerminating,
+  type PodObject,
+} from '../objects/pod-object.ts';
 import { MIRROR_ANNOTATION } from '../objects/workload-object.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { listPages } from './watch/list-pages.ts';
@@ -42,63 +49,30 @@ async function listPodsOn<T>(
   return found;
 }
 
-interface Pod {
-  readonly metadata: {
-    readonly namespace: string;
-    readonly name: string;
-    readonly uid: string;
-    readonly creationTimestamp: string;
-    readonly deletionTimestamp?: string;
-    readonly annotations?: Readonly<Record<string, string>>;
-    readonly ownerReferences?: readonly {
-      readonly kind: string;
-      readonly uid: string;
-      readonly controller?: boolean;
-    }[];
-    readonly managedFields?: readonly {
-      readonly fieldsV1?: { readonly 'f:spec'?: Readonly<Record<string, unknown>> };
-    }[];
-  };
-  readonly spec: {
-    readonly tolerations?: readonly Toleration[] | null;
-    readonly schedulerName?: string;
-    readonly schedulingGates?: readonly unknown[];
-  };
-  readonly status?: {
-    readonly phase?: string;
-    readonly startTime?: string;
-    readonly conditions?: readonly {
-      readonly type: string;
-      readonly status: string;
-      readonly lastTransitionTime?: string;
-    }[];
-  };
-}
-
 export function viewNodePod(object: unknown): NodePod {
-  const { metadata, spec, status = {} } = object as Pod;
-  const { namespace, name, uid, managedFields } = metadata;
-  const bound = status.conditions?.find(({ type, status: holds }) => type === 'PodScheduled' && holds === 'True');
+  const pod = object as PodObject;
+  const { namespace = '', name, uid = '', creationTimestamp = '', annotations, managedFields } = pod.metadata;
+  const bound = conditionOf(pod, 'PodScheduled', 'True');
   return {
     namespace,
     name,
     uid,
-    isMirror: metadata.annotations?.[MIRROR_ANNOTATION] !== undefined,
-    isFinished: status.phase === 'Succeeded' || status.phase === 'Failed',
-    isTerminating: metadata.deletionTimestamp !== undefined,
-    tolerations: spec.tolerations ?? [],
-    landedAt: Date.parse(bound?.lastTransitionTime ?? status.startTime ?? metadata.creationTimestamp),
-    isScheduled: isScheduled(spec.schedulerName, managedFields),
+    isMirror: annotations?.[MIRROR_ANNOTATION] !== undefined,
+    isFinished: isFinished(pod),
+    isTerminating: isTerminating(pod),
+    tolerations: pod.spec?.tolerations ?? [],
+    landedAt: Date.parse(bound?.lastTransitionTime ?? pod.status?.startTime ?? creationTimestamp),
+    isScheduled: isScheduled(pod.spec?.schedulerName, managedFields),
   };
 }
 
 export function viewDaemonPod(object: unknown): DaemonPodOnNode {
-  const { metadata, status = {} } = object as Pod;
+  const pod = object as PodObject;
   return {
-    owner: metadata.ownerReferences?.find(({ controller }) => controller)?.uid,
-    createdAt: Date.parse(metadata.creationTimestamp),
-    isReady: status.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') ?? false,
-    isTerminating: metadata.deletionTimestamp !== undefined,
+    owner: controllerOf(pod)?.uid,
+    createdAt: Date.parse(pod.metadata.creationTimestamp ?? ''),
+    isReady: isReady(pod),
+    isTerminating: isTerminating(pod),
   };
 }
 
@@ -106,7 +80,10 @@ export function viewDaemonPod(object: unknown): DaemonPodOnNode {
 const DEFAULT_SCHEDULER = 'default-scheduler';
 
 /** Binding leaves no entry in `managedFields`; who creates a pod with a `nodeName` owns that field. */
-function isScheduled(schedulerName = DEFAULT_SCHEDULER, managedFields: Pod['metadata']['managedFields'] = []): boolean {
+function isScheduled(
+  schedulerName = DEFAULT_SCHEDULER,
+  managedFields: PodObject['metadata']['managedFields'] = [],
+): boolean {
   const namesNode = managedFields.some(({ fieldsV1 }) => fieldsV1?.['f:spec']?.['f:nodeName'] !== undefined);
   return schedulerName === DEFAULT_SCHEDULER && managedFields.length > 0 && !namesNode;
 }
@@ -129,11 +106,11 @@ export async function listUnboundPods(client: ApiClient, signal: AbortSignal): P
 }
 
 function viewUnboundPod(object: unknown): UnboundPod {
-  const { metadata, spec } = object as Pod;
+  const pod = object as PodObject;
   return {
-    name: `${metadata.namespace}/${metadata.name}`,
-    createdAt: Date.parse(metadata.creationTimestamp),
-    controller: metadata.ownerReferences?.find(({ controller }) => controller)?.kind,
-    gated: (spec.schedulingGates ?? []).length > 0,
+    name: `${pod.metadata.namespace}/${pod.metadata.name}`,
+    createdAt: Date.parse(pod.metadata.creationTimestamp ?? ''),
+    controller: controllerOf(pod)?.kind,
+    gated: (pod.spec?.schedulingGates ?? []).length > 0,
   };
 }

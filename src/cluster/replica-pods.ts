@@ -1,28 +1,21 @@
 import type { ReplicaPod } from '../coverage/placement.ts';
+import { formatLabels } from '../kubernetes/label-selector.ts';
+import { isReady, isTerminating, type PodObject } from '../objects/pod-object.ts';
 import { viewPodScheduling } from '../objects/workload-object.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { ApiError, isNotFound } from './client/api-error.ts';
 import { findObject } from './client/find-object.ts';
-import { formatSelector } from './daemon-pods.ts';
 import type { ServiceRef } from './service-endpoint.ts';
 import { listObjects } from './watch/list-pages.ts';
 
-/** A pod of core/v1, as far as it says where a replica is. */
-export interface ReplicaPodObject {
-  readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
-  readonly spec?: { readonly nodeName?: string; readonly containers?: readonly { readonly image?: string }[] };
-  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
-}
-
 export function viewReplica(object: unknown): ReplicaPod {
-  const { metadata, spec, status } = object as ReplicaPodObject;
-  const isReady = status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
+  const pod = object as PodObject;
   return {
     ...viewPodScheduling(object, []),
-    name: metadata.name,
-    node: spec?.nodeName ?? '',
-    image: spec?.containers?.[0]?.image ?? '',
-    serves: isReady && metadata.deletionTimestamp === undefined,
+    name: pod.metadata.name,
+    node: pod.spec?.nodeName ?? '',
+    image: pod.spec?.containers?.[0]?.image ?? '',
+    serves: isReady(pod) && !isTerminating(pod),
   };
 }
 
@@ -41,7 +34,7 @@ export async function listReplicas(
   const found = await findObject<{ spec?: { selector?: Record<string, string> } }>(client, path, { signal });
   const selector = found?.spec?.selector;
   if (!selector) return [];
-  const labelSelector = formatSelector({ matchLabels: selector });
+  const labelSelector = formatLabels(selector);
   return listObjects(client, `${core}/pods`, viewReplica, { labelSelector }, signal);
 }
 

@@ -1,41 +1,11 @@
 import { viewReplica } from '../cluster/replica-pods.ts';
 import type { PlacedReplica } from '../coverage/placement.ts';
-
-/** A pod of core/v1, as far as a doctor looks into it. */
-export interface PodObject {
-  readonly metadata: {
-    readonly name: string;
-    readonly labels?: Readonly<Record<string, string>>;
-    readonly deletionTimestamp?: string;
-  };
-  readonly spec?: {
-    readonly hostNetwork?: boolean;
-    readonly nodeName?: string;
-    readonly containers?: readonly {
-      readonly args?: readonly string[];
-      readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[];
-      readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
-    }[];
-    readonly volumes?: readonly { readonly name: string; readonly secret?: { readonly secretName?: string } }[];
-  };
-  readonly status?: {
-    readonly phase?: string;
-    readonly podIP?: string;
-    readonly reason?: string;
-    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
-    readonly containerStatuses?: readonly {
-      readonly restartCount?: number;
-      readonly state?: {
-        readonly waiting?: { readonly reason?: string };
-        readonly terminated?: { readonly reason?: string };
-      };
-    }[];
-  };
-}
+import type { StringMap } from '../kubernetes/label-selector.ts';
+import { conditionOf, isFinished, isReady, isTerminating, type PodObject } from '../objects/pod-object.ts';
 
 /** A replica's pod. */
 export interface PodView extends PlacedReplica {
-  readonly labels: Readonly<Record<string, string>>;
+  readonly labels: StringMap;
   /** Undefined until the pod has an address. */
   readonly ip: string | undefined;
   readonly hostNetwork: boolean;
@@ -74,15 +44,14 @@ export function viewPod(object: PodObject): PodView {
   const { metadata, spec, status } = object;
   const { serves: _serves, ...placed } = viewReplica(object);
   const containers = spec?.containers ?? [];
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   return {
     ...placed,
     labels: metadata.labels ?? {},
     ip: status?.podIP,
     hostNetwork: spec?.hostNetwork ?? false,
-    isReady: ready?.status === 'True',
-    trouble: troubleOf(status),
-    cannotStart: startFailureOf(status),
+    isReady: isReady(object),
+    trouble: troubleOf(object),
+    cannotStart: startFailureOf(object),
     ports: new Map(
       containers.flatMap(({ ports = [] }) =>
         ports.map(({ name = '', containerPort }) => [name, containerPort] as const),
@@ -93,8 +62,8 @@ export function viewPod(object: PodObject): PodView {
 }
 
 /** Whether the pod is, or may become, a replica: one that has ended or is about to is none. */
-export function isAlive({ metadata, status }: PodObject): boolean {
-  return metadata.deletionTimestamp === undefined && !['Succeeded', 'Failed'].includes(status?.phase ?? '');
+export function isAlive(pod: PodObject): boolean {
+  return !isTerminating(pod) && !isFinished(pod);
 }
 
 /** How many pods were rejected by their nodes, by the reason of each. They ran nothing, and stay until somebody deletes them. */
@@ -109,17 +78,16 @@ export function countRejected(pods: readonly PodObject[]): ReadonlyMap<string, n
   return counts;
 }
 
-function startFailureOf(status: PodObject['status']): StartFailure | undefined {
-  const reasons = (status?.containerStatuses ?? []).map(({ state }) => state?.waiting?.reason ?? '');
+function startFailureOf(pod: PodObject): StartFailure | undefined {
+  const reasons = (pod.status?.containerStatuses ?? []).map(({ state }) => state?.waiting?.reason ?? '');
   const [failure] = reasons.flatMap((reason) => START_FAILURES[reason] ?? []);
-  const isUnscheduled = status?.conditions?.some(({ type, status: is }) => type === 'PodScheduled' && is === 'False');
-  return failure ?? (isUnscheduled ? 'unscheduled' : undefined);
+  return failure ?? (conditionOf(pod, 'PodScheduled', 'False') ? 'unscheduled' : undefined);
 }
 
-function troubleOf(status: PodObject['status']): string {
-  const states = status?.containerStatuses ?? [];
+function troubleOf(pod: PodObject): string {
+  const states = pod.status?.containerStatuses ?? [];
   const reason = states.map(({ state }) => state?.waiting?.reason ?? state?.terminated?.reason).find(Boolean);
-  const unscheduled = status?.conditions?.find(({ type, status: is }) => type === 'PodScheduled' && is === 'False');
+  const unscheduled = conditionOf(pod, 'PodScheduled', 'False');
   const restarts = Math.max(0, ...states.map(({ restartCount = 0 }) => restartCount));
   return [reason ?? unscheduled?.message ?? '', restarts > 0 ? `restarted ${restarts} times` : '']
     .filter(Boolean)

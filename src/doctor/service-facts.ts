@@ -3,9 +3,10 @@ import { readSecret } from '../cluster/certificate-secret.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { readWebhooks, type Webhook } from '../cluster/webhook-configurations.ts';
 import { formatLabels } from '../kubernetes/label-selector.ts';
+import type { PodObject } from '../objects/pod-object.ts';
 import { type Installation, OWN_SECRET } from './installation.ts';
 import type { NetworkPolicyObject } from './network-policy.ts';
-import { type CertificateSource, countRejected, isAlive, type PodObject, type PodView, viewPod } from './pod-view.ts';
+import { type CertificateSource, countRejected, isAlive, type PodView, viewPod } from './pod-view.ts';
 import { known, list, look, READ_TIMEOUT_MS, type Reading, read } from './reading.ts';
 
 export interface ServiceObject {

@@ -63,6 +63,11 @@ function sharedOf(key: string, each: readonly LabelSelectorRequirement[][]): Lab
     : [{ key, operator: 'Exists' }];
 }
 
+/** A selector as `kubectl --selector` and the query parameter `labelSelector` take it; empty for one that selects everything. */
+export function formatSelector(selector: LabelSelector): string {
+  return requirementsOf(selector).map(formatRequirement).join(',');
+}
+
 /** As `kubectl --selector` has it: `pool=gpu`, `zone in (a, b)`, `!spot`. */
 export function formatRequirement({ key, operator, values = [] }: LabelSelectorRequirement): string {
   switch (operator) {

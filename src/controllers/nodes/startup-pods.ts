@@ -1,9 +1,9 @@
-import { formatSelector } from '../../cluster/daemon-pods.ts';
 import { viewDaemonPod } from '../../cluster/node-pods.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { type WatchCache, watchResource } from '../../cluster/watch/watch-cache.ts';
 import type { DaemonPodOnNode } from '../../coverage/daemon-readiness.ts';
 import { daemonSetName } from '../../judge/startup-progress.ts';
+import { formatSelector } from '../../kubernetes/selector-overlap.ts';
 import type { ReadyDaemonSet } from '../../policy/taint-rule.ts';
 import type { LeaderContext } from '../context.ts';
 import type { ClusterDaemonSet } from '../sources.ts';

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { type Entry, type WatchState, watchResource } from '../../cluster/watch/watch-cache.ts';
+import { controllerOf, isTerminating, type PodObject } from '../../objects/pod-object.ts';
 
 /** How the kubelet says so (pkg/kubelet/eviction); of a pod that exceeded a limit of its own it says something else. */
 const NODE_EVICTION = /^(?:Pod was rejected: )?The node (?:was low on resource|had condition)/;
@@ -96,28 +97,16 @@ export function watchFailedPods({ client, leftOut, onChange, onState, log }: Fai
 
 /** A pod that is not bound to a node, or not controlled by a DaemonSet, is nothing. */
 function projectFailedPod(object: unknown): FailedPod | undefined {
-  const { metadata, spec, status } = object as {
-    metadata: {
-      deletionTimestamp?: string;
-      ownerReferences?: readonly {
-        kind: string;
-        apiVersion: string;
-        name: string;
-        uid: string;
-        controller?: boolean;
-      }[];
-    };
-    spec?: { nodeName?: string };
-    status?: { reason?: string; message?: string };
-  };
-  const owner = metadata.ownerReferences?.find(({ controller }) => controller);
-  if (owner?.kind !== 'DaemonSet' || !owner.apiVersion.startsWith('apps/') || !spec?.nodeName) return undefined;
+  const pod = object as PodObject;
+  const { spec, status } = pod;
+  const owner = controllerOf(pod);
+  if (owner?.kind !== 'DaemonSet' || !owner.apiVersion?.startsWith('apps/') || !spec?.nodeName) return undefined;
   return {
     node: spec.nodeName,
-    deleting: metadata.deletionTimestamp !== undefined,
+    deleting: isTerminating(pod),
     reason: status?.reason ?? '',
     evicted: status?.reason === 'Evicted' && NODE_EVICTION.test(status.message ?? ''),
-    daemonSet: { uid: owner.uid, name: owner.name },
+    daemonSet: { uid: owner.uid, name: owner.name ?? '' },
   };
 }
 

@@ -114,7 +114,7 @@ describe('looks at the pods of a DaemonSet', () => {
     expect(cells(await coverage(api, ...args))).toMatchObject([
       { runs: true, pods: { scheduled: 0, missing: [{ node: 'n1', why: 'it has no pod' }] } },
     ]);
-    const query = { labelSelector: 'app=a,tier in (a,b)' };
+    const query = { labelSelector: 'app=a,tier in (a, b)' };
     expect(api.received).toContainEqual(
       expect.objectContaining({ path: '/api/v1/namespaces/agents/pods', query: expect.objectContaining(query) }),
     );

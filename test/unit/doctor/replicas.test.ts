@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { isAlive, type PodObject, viewPod } from '../../../src/doctor/pod-view.ts';
+import { isAlive, viewPod } from '../../../src/doctor/pod-view.ts';
 import { known } from '../../../src/doctor/reading.ts';
 import { listReplicas } from '../../../src/doctor/replicas.ts';
 import type { EndpointSliceObject, ServiceFacts } from '../../../src/doctor/service-facts.ts';
+import type { PodObject } from '../../../src/objects/pod-object.ts';
 
 function podObject(name: string, args: string[] = [], status: PodObject['status'] = {}): PodObject {
   return {

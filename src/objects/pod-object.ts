@@ -1,0 +1,100 @@
+import type { StringMap } from '../kubernetes/label-selector.ts';
+import type { Toleration } from '../kubernetes/toleration.ts';
+
+/** A Pod of core/v1, as the API server gives it: what is read of it here. It may have any field that the API server allows. */
+export interface PodObject {
+  readonly metadata: {
+    readonly namespace?: string;
+    readonly name: string;
+    readonly uid?: string;
+    readonly creationTimestamp?: string;
+    readonly deletionTimestamp?: string;
+    readonly labels?: StringMap;
+    readonly annotations?: StringMap;
+    readonly ownerReferences?: readonly PodOwner[];
+    readonly managedFields?: readonly {
+      readonly fieldsV1?: { readonly 'f:spec'?: Readonly<Record<string, unknown>> };
+    }[];
+  };
+  readonly spec?: {
+    readonly nodeName?: string;
+    readonly hostNetwork?: boolean;
+    readonly schedulerName?: string;
+    readonly schedulingGates?: readonly unknown[];
+    readonly tolerations?: readonly Toleration[] | null;
+    readonly affinity?: {
+      readonly nodeAffinity?: {
+        readonly requiredDuringSchedulingIgnoredDuringExecution?: {
+          readonly nodeSelectorTerms?: readonly {
+            readonly matchFields?: readonly { readonly key: string; readonly values?: readonly string[] }[];
+          }[];
+        };
+      };
+    };
+    readonly containers?: readonly {
+      readonly image?: string;
+      readonly args?: readonly string[];
+      readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[];
+      readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
+    }[];
+    readonly volumes?: readonly { readonly name: string; readonly secret?: { readonly secretName?: string } }[];
+  };
+  readonly status?: {
+    readonly phase?: string;
+    readonly reason?: string;
+    readonly message?: string;
+    readonly podIP?: string;
+    readonly startTime?: string;
+    readonly conditions?: readonly PodCondition[];
+    readonly containerStatuses?: readonly {
+      readonly restartCount?: number;
+      readonly state?: {
+        readonly waiting?: { readonly reason?: string };
+        readonly terminated?: { readonly reason?: string };
+      };
+    }[];
+  };
+}
+
+interface PodOwner {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly name?: string;
+  readonly uid: string;
+  readonly controller?: boolean;
+}
+
+interface PodCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly message?: string;
+  readonly lastTransitionTime?: string;
+}
+
+/** Who makes another pod in place of this one. */
+export function controllerOf({ metadata }: Pick<PodObject, 'metadata'>): PodOwner | undefined {
+  return metadata.ownerReferences?.find(({ controller }) => controller);
+}
+
+/** The condition, if it has this status. */
+export function conditionOf(
+  { status }: Pick<PodObject, 'status'>,
+  type: 'Ready' | 'PodScheduled',
+  is: 'True' | 'False',
+): PodCondition | undefined {
+  return status?.conditions?.find((condition) => condition.type === type && condition.status === is);
+}
+
+export function isReady(pod: Pick<PodObject, 'status'>): boolean {
+  return conditionOf(pod, 'Ready', 'True') !== undefined;
+}
+
+/** Its containers have ended, and no other ones will start in it. */
+export function isFinished({ status }: Pick<PodObject, 'status'>): boolean {
+  return status?.phase === 'Succeeded' || status?.phase === 'Failed';
+}
+
+/** It is about to end. */
+export function isTerminating({ metadata }: Pick<PodObject, 'metadata'>): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
