@@ -20,7 +20,8 @@ import { median, percentile } from './statistics.ts';
  * their own identities, and reports nodes and the pods of the DaemonSet Ready after a while. What came first is told by resourceVersions.
  * Prints a Markdown table.
  *
- *     npx node bench/startup-taints.ts [--nodes N] [--ready-ms MS] [--daemon-ms MS] [--late-ms MS ...]
+ *     npx node bench/startup-taints.ts [--nodes N] [--ready-ms MS] [--daemon-ms MS] [--late-ms MS ...] [--every-ms MS]
+ *         [--before FILE] [--only]
  */
 const { values: flags } = parseArgs({
   options: {
