@@ -107,7 +107,7 @@ async function isBack(cluster: RealCluster): Promise<void> {
   const args = ['get', 'node', 'n2', '-o', 'jsonpath={.spec.taints[*].key}'];
   await waitUntil(async () => (await kubectl(cluster, args)).split(' ').includes('dedicated') || undefined, {
     timeoutMs: REPAIR_TIMEOUT_MS,
-    otherwise: () => 'nobody put the taint of the GPU pool on n2',
+    otherwise: () => 'the taint of the GPU pool is not on n2',
   });
 }
 

@@ -3,7 +3,7 @@ import { assessCondition, CONDITIONS, type ConditionLevel } from '../src/policy/
 const LEVELS: Readonly<Record<ConditionLevel, string>> = {
   failed: 'the policy is not in force',
   problem: 'a problem: something that the policy declares is not done',
-  attention: 'something to look at: `taintkeeper doctor` prints a note',
+  attention: 'something to check: `taintkeeper doctor` prints a note',
   quiet: 'nothing is to be done because of this condition alone',
 };
 

@@ -61,7 +61,7 @@ export function reportCertificates(
 function rotation(cas: readonly X509Certificate[], signer: X509Certificate | undefined): string | undefined {
   if (signer === undefined || cas.length < 2) return undefined;
   return signer === cas[0]
-    ? 'the earlier CA leaves the bundle when its overlap has passed'
+    ? 'the earlier CA is removed from the bundle after its overlap'
     : 'the serving certificate is replaced when every caBundle has the new CA';
 }
 

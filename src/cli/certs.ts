@@ -49,7 +49,7 @@ const POLL_MS = 500;
 function rotateCommand(): Command {
   return withClusterOptions(new Command('rotate'))
     .description(
-      'Replace the serving certificate or, with --ca, the CA: the leader goes on from there, one step after another, and no request fails.',
+      'Replace the serving certificate or, with --ca, the CA: the leader does the next steps, and no request fails.',
     )
     .option('--ca', 'replace the CA, and then the serving certificate', false)
     .option('--timeout <seconds>', 'how long to wait until the new serving certificate is in force', parseSeconds, 120)
@@ -61,7 +61,7 @@ function rotateCommand(): Command {
         if (!options.ca) return;
         await withProgress('waiting until every caBundle trusts it', waitForServing(site, options.timeout));
         process.stdout.write(
-          'the serving certificate was issued by the new CA; the earlier CA leaves the bundle after its overlap\n',
+          'the serving certificate was issued by the new CA; the earlier CA is removed from the bundle after its overlap\n',
         );
       }),
     );

@@ -164,7 +164,7 @@ function gapTables({ gaps }: CoverageReport, look: Look): string[] {
   };
   return [
     ...titled('Kept off by taints:', false),
-    ...titled('Kept off for a while, by taints that come and go by themselves:', true),
+    ...titled('Kept off for a while, by taints that Kubernetes or an agent removes:', true),
   ];
 }
 

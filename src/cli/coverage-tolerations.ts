@@ -93,7 +93,7 @@ Examples:
 /**
  * Shows whose pods would be refused if they were created now, and what tolerates drained or dead nodes. Without a cluster, nobody is known
  * to be authorized.
- * @returns whether nobody would be refused, or what authorizes them is printed
+ * @returns whether no pod would be refused, or what authorizes them is printed
  * @throws InputError
  */
 async function showTolerations(files: readonly string[], options: TolerationsOptions): Promise<boolean> {
@@ -178,7 +178,7 @@ async function askFiles(
     return { asked: false, refused: [], wide, notes: [note] };
   }
   const found = claims(tolerators, stated, options);
-  const unknown = found.refused.length > 0 ? ['without a cluster, nobody is known to be authorized'] : [];
+  const unknown = found.refused.length > 0 ? ['without a cluster, no user is known to be authorized'] : [];
   return { ...found, wide, notes: [...found.notes, ...unknown] };
 }
 
@@ -353,7 +353,7 @@ function summary({ asked, refused, wide }: Findings): string[] {
   return [
     [
       ...(bare ? ['* unless an authorized person creates these pods: the right of a controller does not count'] : []),
-      ...(refused.length > 0 ? [missing] : asked ? ['nobody would be refused'] : []),
+      ...(refused.length > 0 ? [missing] : asked ? ['no pod would be refused'] : []),
       ...(wide.length === 0 ? ['no workload tolerates drained or dead nodes'] : []),
     ]
       .map((line) => `${line}\n`)
@@ -367,7 +367,7 @@ function formatGrants(refused: readonly Claim[], format: OutputFormat): string {
   if (format === 'json') return asJson({ apiVersion: 'v1', kind: 'List', items });
   const comments =
     refused.length === 0
-      ? ['Nobody would be refused.']
+      ? ['No pod would be refused.']
       : [
           'Users who may create pods in a namespace may use its service accounts, and so the rights granted to them here.',
           ...refused.map(

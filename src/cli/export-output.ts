@@ -15,9 +15,9 @@ export interface ExportedManifests extends Pick<ExportedPolicy, 'source' | 'limi
 
 /** What an object is there for, by the part of its name after the policy's. */
 const PURPOSES: Readonly<Record<string, string>> = {
-  protect: 'refuses updates of nodes that drop a protected taint',
-  report: 'reports updates of nodes that drop a protected taint',
-  restore: 'restores what an update of a node drops',
+  protect: 'refuses updates of nodes that remove a protected taint',
+  report: 'reports updates of nodes that remove a protected taint',
+  restore: 'restores taints that an update of a node removes',
   register: 'sets the required taints when a node registers',
   'report-registration': 'reports a new node that lacks a required taint',
   tolerate: 'adds tolerations to DaemonSets that are created, or whose pod template changes',

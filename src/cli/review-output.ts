@@ -64,7 +64,7 @@ const VERDICT_LEVELS: Readonly<Record<Admission['verdict'], Level>> = {
   denied: 'failed',
 };
 
-const HEADINGS = ['OBJECT', 'OPERATION', 'VERDICT', 'POLICY', 'WHAT'];
+const HEADINGS = ['OBJECT', 'OPERATION', 'RESULT', 'POLICY', 'WHAT'];
 
 function table({ reviewed, others }: Review, patched: boolean, look: Look): string {
   const rows = reviewed.flatMap(({ resource, namespace, name, operation, admission }) => {

@@ -53,7 +53,9 @@ export function policiesCommand(): Command {
       selectorArgument,
     )
     .addOption(
-      new Option('--mode <mode>', 'what an update that drops a taint leads to').choices(TAINT_MODES).default('Restore'),
+      new Option('--mode <mode>', 'what happens to an update that removes a taint')
+        .choices(TAINT_MODES)
+        .default('Restore'),
     )
     .option('--may-evict', 'set NoExecute taints on nodes, too, that run already: pods are evicted', false)
     .addOption(new Option('-o, --output <format>', 'output format').choices(['yaml', 'json']).default('yaml'))

@@ -175,11 +175,11 @@ export function formatObstacle(obstacle: Obstacle): string {
     case 'virtualNode':
       return summarizeObstacle(obstacle);
     case 'nodeSelector':
-      return `nodeSelector wants ${obstacle.key}=${obstacle.wanted}, ${formatFound(obstacle.found)}`;
+      return `nodeSelector requires ${obstacle.key}=${obstacle.wanted}, ${formatFound(obstacle.found)}`;
     case 'nodeAffinity':
       return `node affinity: ${obstacle.terms.map(formatMismatch).join(', or ') || 'it has no terms'}`;
     case 'nodeName':
-      return `nodeName wants node ${obstacle.wanted}`;
+      return `nodeName requires node ${obstacle.wanted}`;
   }
 }
 
@@ -215,7 +215,7 @@ function formatMismatch({ index, unmet }: TermMismatch): string {
 
 function formatUnmet(unmet: UnmetRequirement): string {
   const wish = formatRequirement(unmet);
-  return unmet.malformed ? `${wish}, which is not valid` : `wants ${wish} (${formatFound(unmet.found)})`;
+  return unmet.malformed ? `${wish}, which is not valid` : `requires ${wish} (${formatFound(unmet.found)})`;
 }
 
 /** `zone In [a, b]`, `zone Exists`. */

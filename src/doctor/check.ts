@@ -7,7 +7,7 @@ export const AREAS = ['installation', 'certificate', 'network', 'configuration']
 export type Area = (typeof AREAS)[number];
 
 /**
- * `note`: worth knowing, no trouble. `skipped`: it could not tell anything, because of something that another check
+ * `note`: worth knowing, no problems. `skipped`: it could not tell anything, because of something that another check
  * reports, or a right that is missing.
  */
 export type CheckState = 'ok' | 'note' | 'trouble' | 'skipped';
@@ -174,7 +174,7 @@ export function runChecks<F>(all: readonly Check<F>[], facts: F, asked: readonly
 }
 
 /**
- * What taintkeeper suffers from, or that it does not. `unknown`: no trouble was seen, but neither was something essential,
+ * What taintkeeper suffers from, or that it does not. `unknown`: no problems was seen, but neither was something essential,
  * or anything at all of some area.
  */
 export type Verdict = Area | 'healthy' | 'unknown';
@@ -191,7 +191,7 @@ export function diagnose(checks: readonly CheckResult[]): Diagnosis {
   const troubles = AREAS.flatMap((area) => checks.filter((check) => check.area === area && check.state === 'trouble'));
   const [first, ...others] = troubles;
   if (first) {
-    const more = others.length > 0 ? ` (and ${count(others.length, 'more trouble')} below)` : '';
+    const more = others.length > 0 ? ` (and ${count(others.length, 'more problem')} below)` : '';
     return { verdict: first.area, summary: `${first.evidence}${more}`, checks };
   }
   const unseen = checks.find((check) => check.state === 'skipped' && (check.essential || isBlind(check.area)));
@@ -199,7 +199,7 @@ export function diagnose(checks: readonly CheckResult[]): Diagnosis {
   const notes = checks.filter(({ state }) => state === 'note').length;
   const seen = checks.filter(({ state }) => state !== 'skipped').length;
   const noted = notes > 0 ? `, ${count(notes, 'note')}` : '';
-  return { verdict: 'healthy', summary: `${count(seen, 'check')}, no trouble${noted}`, checks };
+  return { verdict: 'healthy', summary: `${count(seen, 'check')}, no problems${noted}`, checks };
 
   function isBlind(area: Area): boolean {
     return checks.every((check) => check.area !== area || check.state === 'skipped');

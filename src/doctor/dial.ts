@@ -52,7 +52,7 @@ export function connectionFault(message: string): ConnectionFault {
 /** What the kind means to whoever has to find the cause. */
 export const FAULT_MEANINGS: Readonly<Record<FaultKind, string>> = {
   refused: 'connection refused: nothing listens on the port',
-  silent: 'no answer: packets are dropped on the way, or the process hangs',
+  silent: 'no answer: packets are lost on the way, or the process hangs',
   unreachable: 'unreachable: no route, or the name is not resolved',
   closed: 'something other than the webhook listens there, or it closes the connection at once',
   stranger: 'it was reached, and accepts known clients only (serve --client-ca)',

@@ -131,7 +131,7 @@ function labelOf(host: string, port: number): string {
 const NETWORK: Readonly<Record<FaultKind, string>> = {
   refused:
     'is closed: the address is right and nothing listens there, so Talos is still starting, or it is another machine',
-  silent: 'gives no answer: a firewall drops packets on the way, or the machine is off',
+  silent: 'gives no answer: a firewall discards packets on the way, or the machine is off',
   unreachable: 'cannot be reached: there is no route, or the name is not resolved',
   closed: 'speaks no TLS: something other than Talos listens there',
   stranger: 'asks for another client certificate',

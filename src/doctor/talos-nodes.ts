@@ -184,7 +184,7 @@ const WHY: Readonly<Record<CallFault, string>> = {
   unimplemented: 'it does not know the call',
   absent: 'it has no configuration',
   silent: 'there is no answer in time',
-  unavailable: 'nobody answers',
+  unavailable: 'it does not answer',
   'too large': 'the answer is larger than any configuration',
   garbled: 'the answer cannot be read',
 };
@@ -214,7 +214,7 @@ function checkChange(
   if (wanted.isPatch)
     return unseen(
       check,
-      'it is a patch, and no whole configuration: what it comes to is for talosctl to say',
+      'it is a patch, not a whole configuration: only talosctl knows the result',
       `talosctl patch machineconfig --nodes ${name} --patch @${shellWord(file)} --dry-run`,
     );
   return modeOf(check, apply, name, minor, changeOf(live.value.documents, wanted.documents, minor));

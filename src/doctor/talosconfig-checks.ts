@@ -138,7 +138,7 @@ export function refusedClient(
       'certificate',
       check,
       'skipped',
-      `it wants a client certificate, and the context uses ${otherAuth ?? 'none'}`,
+      `it requires a client certificate, and the context uses ${otherAuth ?? 'none'}`,
     );
   const [certificate] = parseCertificates(crt);
   if (/expired/.test(said)) {

@@ -71,7 +71,7 @@ export function findTrial({ policies, nodes, requester, namespace }: TrialMateri
 
 function nodeTrial({ metadata, spec }: NodeLike): Trial {
   return {
-    what: `dropping the taints of node ${metadata.name}`,
+    what: `removing the taints of node ${metadata.name}`,
     method: 'PATCH',
     path: `/api/v1/nodes/${metadata.name}`,
     contentType: 'application/merge-patch+json',

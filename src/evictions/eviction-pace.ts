@@ -33,7 +33,7 @@ export function evictionState({ nodes, rate, holds, podsHidden }: Waiting): Stat
 
 /** What keeps nodes from getting the taint, in words; the empty text for nothing. */
 export function holdText(holds: readonly Hold[]): string {
-  return holds.length === 0 ? '' : `held up: ${atMost(MAX_NAMED, holds.map(textOf)).join(', ')}`;
+  return holds.length === 0 ? '' : `waiting: ${atMost(MAX_NAMED, holds.map(textOf)).join(', ')}`;
 }
 
 /** `one node in 10 s in each zone at the most` */

@@ -202,7 +202,7 @@ export function wordsOfDaemon(explained: ExplainedDaemon): Explanation {
   return {
     sections: filled([
       tolerations.length === 0
-        ? { lines: [`${kind} ${namespace}/${name} has no tolerations of its own, and no policy wants one there`] }
+        ? { lines: [`${kind} ${namespace}/${name} has no tolerations of its own, and no policy requires one there`] }
         : {
             head: ['Toleration', 'State', 'Why'],
             rows: tolerations.map((one) => [one.toleration, { text: one.state, level: LEVELS[one.state] }, whyOf(one)]),

@@ -144,7 +144,7 @@ export function wordsOfNode(explained: ExplainedNode): Explanation {
   return {
     sections: filled([
       taints.length === 0
-        ? { lines: [`node ${name} has no taints, and no policy wants one there`] }
+        ? { lines: [`node ${name} has no taints, and no policy requires one there`] }
         : {
             head: ['Taint', 'State', 'Why'],
             rows: taints.map((one) => [
@@ -262,7 +262,7 @@ function nextStep({ name, taints, troubles, fromLeader }: ExplainedNode): Step {
     const [winner, loser] = rivals.policies;
     return {
       command: `kubectl edit taintpolicy ${shellWord(loser)}`,
-      note: `${winner} and ${loser} require different values: settle on one, or let one of the policies leave out this node`,
+      note: `${winner} and ${loser} require different values: choose one, or let one of the policies leave out this node`,
     };
   }
   const changed = missing.find(({ kept }) => kept);

@@ -182,7 +182,7 @@ export function nameTaken(policy: Pick<ReportInput['policy'], 'kind' | 'name'>):
   const name = reportName(policy);
   return {
     evidence: `${policy.kind} ${policy.name} has no report: ClusterReport ${name} lacks the label ${formatLabels(MANAGED_LABELS)}, so another writer made it, and it is not overwritten`,
-    remedy: `if nobody needs it: kubectl delete clusterreport ${name}`,
+    remedy: `if it is not needed: kubectl delete clusterreport ${name}`,
   };
 }
 

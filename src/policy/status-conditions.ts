@@ -32,7 +32,7 @@ interface ConditionEntry {
 }
 
 const GRANT = 'grant the right as the message says';
-const READ_MESSAGE = 'correct what the message names: the leader tries again by itself';
+const READ_MESSAGE = 'correct what the message names: the leader then tries again';
 const WHY_PODS_FAIL = 'find out with kubectl describe pod why the pods fail';
 
 /** Why native policies are not in force. */
@@ -49,7 +49,7 @@ const NATIVE_REASONS = {
   LeftInForce: {
     meaning:
       'taintkeeper may no longer write native policies. Those that it wrote stay in force as last written, whatever changes in the policy.',
-    next: 'grant the right again, so that taintkeeper updates or removes them, or delete them: the message says how',
+    next: 'grant the right once more, so that taintkeeper updates or removes them, or delete them: the message says how',
   },
   Unsupported: {
     meaning: 'The API server has no ValidatingAdmissionPolicy in version v1.',
@@ -91,7 +91,7 @@ const HOLDS = {
   },
   ZoneNotReady: {
     meaning: 'Too many nodes of the zone are not Ready.',
-    next: 'repair the nodes that are not Ready: evictions go on by themselves',
+    next: 'repair the nodes that are not Ready: evictions then continue',
   },
   RateIsZero: {
     meaning: 'taintkeeper runs with --node-eviction-rate 0.',
@@ -157,7 +157,7 @@ export const CONDITIONS = {
     },
   },
   Stalled: {
-    meaning: 'The leader does not do something that the policy declares, and that does not end by itself.',
+    meaning: 'The leader does not do something that the policy declares, and an action is needed.',
     present: 'while it is True',
     healthy: 'False',
     level: 'problem',

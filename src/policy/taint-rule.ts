@@ -138,7 +138,8 @@ const TRANSIENT = matchesAny(
 /** For the API server alone; the program says the same by {@link checkRule}, with the key. */
 const NOT_IDLE: CelRule = {
   cel: `!self.key.contains('*') || !(${TRANSIENT})`,
-  message: 'protects nothing: a pattern never covers taints that come and go by themselves, so name an exact key',
+  message:
+    'protects nothing: a pattern never covers taints that Kubernetes or an agent sets and removes, so name an exact key',
   field: 'key',
 };
 
@@ -198,7 +199,7 @@ export const TaintRuleSchema = Type.Object(
   {
     key: QualifiedNamePattern(
       'Key of the taint. `*` stands for any run of characters. A key with `*` protects a taint once it has stayed on ' +
-        'a Ready node for ten minutes, and never one that comes and goes by itself, such as node.kubernetes.io/not-ready or the ' +
+        'a Ready node for ten minutes, and never one that Kubernetes or an agent sets and removes, such as node.kubernetes.io/not-ready or the ' +
         'start-up taints of well-known agents. A key without `*` protects at once.',
       KEY_CONSTRAINTS,
     ),
@@ -236,7 +237,7 @@ export const TaintRuleSchema = Type.Object(
             'Unselection: changing the labels of a node with the taint so that the nodeSelector no longer selects it; labels that a ' +
             'kubelet writes with its status are not restricted. For a change by another user, mode Deny refuses the request, Restore ' +
             'undoes a removal or an addition and refuses an unselection, and Audit reports it. A node may register with any taint. ' +
-            'Addition and Unselection apply at once, also to a key with `*`, and never to taints that come and go by themselves, unless the key is ' +
+            'Addition and Unselection apply at once, also to a key with `*`, and never to taints that Kubernetes or an agent sets and removes, unless the key is ' +
             'exact. For a key such as node.kubernetes.io/unreachable, exempt the user that sets it, here ' +
             'system:serviceaccount:kube-system:node-controller. Otherwise failing nodes keep their pods.',
           minItems: 1,

@@ -53,7 +53,7 @@ export interface AdviceOptions {
  */
 export function policyAdvice({ client, service, survey, policies, recordOf, log }: AdviceOptions): Advise {
   const complain = throttle((missed) =>
-    log.warn({ missed }, 'nodes or DaemonSets cannot be read: no advice on policies'),
+    log.warn({ missed }, 'nodes or DaemonSets cannot be read: no warnings on policies'),
   );
   const reads = tokenBucket(READS_AT_ONCE, READ_EVERY_MS);
   const startupReads = tokenBucket(READS_AT_ONCE, READ_EVERY_MS);

@@ -178,7 +178,7 @@ export function certificateCheck(certificates: CertificateKeeper, now = new Date
   const concerns = [
     ...(uncovered.length > 0 ? [`it is not for ${uncovered.join(', ')}`] : []),
     ...(renews === 'nothing' && !invalid && invalidAt(certificate, new Date(now.getTime() + FOREIGN_CONCERN_MS))
-      ? ['it expires soon, and nobody has replaced it']
+      ? ['it expires soon, and was not replaced']
       : []),
     ...(ca && renews === 'serving' && invalidAt(ca, new Date(now.getTime() + CA_CONCERN_MS))
       ? [`its CA expires ${ca.validToDate.toISOString()}, and is not replaced by itself`]

@@ -135,7 +135,7 @@ export async function startAdmission(options: AdmissionOptions): Promise<Running
 
 function connectionLimits(port: number, log: Logger): ConnectionLimits {
   const tell = (dropped: number) =>
-    log.warn({ port, dropped }, 'too many connections: dropped those that were quiet for the longest time');
+    log.warn({ port, dropped }, 'too many connections: closed those that were idle for the longest time');
   return { max: MAX_CONNECTIONS, onDropped: throttle(tell) };
 }
 

@@ -103,7 +103,7 @@ export function createAdmissionServer({
     time: timeouts.body,
     checkInterval: timeouts.checkInterval,
     onDropped: throttle((dropped) =>
-      log.warn({ dropped }, 'too many bytes are being received: dropped requests that have taken the longest'),
+      log.warn({ dropped }, 'too many bytes are being received: closed the requests that have taken the longest'),
     ),
   });
   app.addHook('onRequest', ({ raw }, reply, done) => {

@@ -57,7 +57,7 @@ export function clusterMetrics(registers: Registry[]): ClusterMetrics {
   const drift = {
     TaintPolicy: new Gauge({
       name: 'taintkeeper_drift_nodes',
-      help: 'On the leader: nodes that are not as the policy wants them.',
+      help: 'On the leader: nodes that differ from the policy.',
       labelNames: ['policy'],
       registers,
     }),
@@ -76,7 +76,7 @@ export function clusterMetrics(registers: Registry[]): ClusterMetrics {
   } satisfies Record<SelectingKind, Gauge>;
   const awaiting = new Gauge({
     name: 'taintkeeper_nodes_awaiting_eviction',
-    help: 'On the leader: of the nodes that are not as the policy wants them, those that are waiting for a taint that evicts pods.',
+    help: 'On the leader: of the nodes that differ from the policy, those that are waiting for a taint that evicts pods.',
     labelNames: ['policy'],
     registers,
   });
@@ -107,7 +107,7 @@ export function clusterMetrics(registers: Registry[]): ClusterMetrics {
   const queues = new Map<string, () => number>();
   new Gauge({
     name: 'taintkeeper_queue_depth',
-    help: 'On the leader: what the controller is to look at, and has not yet.',
+    help: 'On the leader: keys that wait in the work queue of the controller.',
     labelNames: ['controller'],
     registers,
     collect() {

@@ -41,7 +41,7 @@ function formatOne(derived: DerivedPolicy): string {
 export function notesOn({ leftOut, deadlocked }: DerivedPolicy): string[] {
   return [
     ...leftOut.map((taint) => {
-      return `left out: ${formatTaint(taint)} (${taint.at}), which comes and goes by itself: a policy would put it back`;
+      return `left out: ${formatTaint(taint)} (${taint.at}), which its agent removes: a policy would restore it`;
     }),
     ...deadlocked.map((source) => {
       return `up to Talos 1.13, workers do not get the labels that select them as long as ${source} has nodeTaints: NodeRestriction refuses the request, which has both`;

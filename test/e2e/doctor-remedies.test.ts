@@ -233,7 +233,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     await paste(found.remedy);
     const mended = checkReplicas(await lookAtService());
     // Nobody makes pods here.
-    expect(mended.evidence).toMatch(/though Deployment taintkeeper\/taintkeeper wants 2$/);
+    expect(mended.evidence).toMatch(/though Deployment taintkeeper\/taintkeeper has 2 replicas$/);
     await paste(mended.remedy);
   });
 
@@ -352,7 +352,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     );
     expect(checkAdmission({ ...healthyFacts(), webhooks: known([]), admission })).toMatchObject({
       state: 'ok',
-      evidence: expect.stringMatching(/^dropping the taints of node gpu-1 .* is refused by the API server itself: /),
+      evidence: expect.stringMatching(/^removing the taints of node gpu-1 .* is refused by the API server itself: /),
     });
     await cp().kubectl(['delete', '-f', '-'], { input: exported.stdout });
   });

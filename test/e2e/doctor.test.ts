@@ -318,7 +318,7 @@ function doctorTests(cp: () => ControlPlane): void {
       fault: 'packets that are dropped',
       verdict: 'network',
       check: 'round trip',
-      says: /the API server calls taintkeeper-a .*no answer: packets are dropped/,
+      says: /the API server calls taintkeeper-a .*no answer: packets are lost/,
       async breakIt() {
         for (const { proxy } of rig.members.values()) proxy.pause();
       },

@@ -499,7 +499,7 @@ export const VERDICTS: readonly Verdict[] = [
       `a pattern for taints that come and go: ${key}`,
       { taints: [{ key, restrict: ['Removal'] }] },
       'spec.taints[0].key',
-      'protects nothing: a pattern never covers taints that come and go by themselves, so name an exact key',
+      'protects nothing: a pattern never covers taints that Kubernetes or an agent sets and removes, so name an exact key',
     ),
   ),
   ...['*', 'karpenter.sh*', '*/agent-not-read*', 'node.kubernetes.io/not-ready'].map((key) =>

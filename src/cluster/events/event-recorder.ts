@@ -132,7 +132,7 @@ export function createEventRecorder(options: {
   /** A namespace that is gone or going takes its Events along: that is nobody's fault. */
   function explain({ status, message }: ApiError): void {
     if (status === 404 || message.includes('is being terminated')) {
-      log.debug(`an Event was dropped: ${message}`);
+      log.debug(`an Event was not written: ${message}`);
     } else if (status === 403) {
       fault.is(
         'forbidden',

@@ -74,7 +74,7 @@ const REMEDIES: Readonly<Record<FaultKind, (replica: ReplicaFacts, facts: Facts)
 };
 
 function processRemedy({ name }: ReplicaFacts, { installation: { namespace } }: Facts): string {
-  return `the process is gone, or listens elsewhere: kubectl logs --namespace ${namespace} ${name} --previous; kubectl delete pod --namespace ${namespace} ${name}`;
+  return `the process has ended, or listens elsewhere: kubectl logs --namespace ${namespace} ${name} --previous; kubectl delete pod --namespace ${namespace} ${name}`;
 }
 
 /** Who does answer us, and who may keep the API server's packets. */
@@ -87,7 +87,7 @@ function wayRemedy({ name, port, pod, dialled, way }: ReplicaFacts, { networkPol
     return `NetworkPolicy ${policies.policies.join(', ')} does not let everybody connect to port ${port}: kubectl describe networkpolicy --namespace ${installation.namespace}`;
   }
   if (dialled.outcome === 'failed') {
-    return `it does not answer this machine either: does the process hang (kubectl logs --namespace ${installation.namespace} ${name}), or does the CNI drop packets to its node?`;
+    return `it does not answer this machine either: does the process hang (kubectl logs --namespace ${installation.namespace} ${name}), or does the CNI lose packets to its node?`;
   }
   return `it answers this machine (${way}), so the path from the API server is blocked: open port ${port} from the control plane to the nodes (GKE, EKS: a firewall rule or security group), or run the replicas in the nodes' network, with the chart's preset host-network.yaml`;
 }
@@ -109,7 +109,7 @@ export function checkNetworkPolicies({ networkPolicies, replicas }: Facts): Find
     case 'closed':
       return finding(
         'note',
-        `${names}: nobody may connect to port ${replica.port}; it works only as long as the CNI does not enforce that`,
+        `${names}: no client may connect to port ${replica.port}; it works only as long as the CNI does not enforce that`,
       );
   }
 }

@@ -55,7 +55,7 @@ function checkPair(one: Side, other: Side, nodes: readonly DoctorNode[]): Findin
     const state = serious && meeting.isCertain && !audited ? 'trouble' : 'note';
     const outcome =
       wins && !audited ? `. A node with neither gets ${wins}: ${whyFirst(one.compiled, other.compiled)}` : '';
-    const remedy = `settle on one, or make its nodeSelector leave out what ${one.policy.name} selects: kubectl edit taintpolicy ${other.policy.name}`;
+    const remedy = `choose one, or make its nodeSelector leave out what ${one.policy.name} selects: kubectl edit taintpolicy ${other.policy.name}`;
     return finding(state, `${names} ${what}: ${where}${outcome}`, remedy);
   });
 }
@@ -68,7 +68,7 @@ function clash(
   if (identity(a.taint) !== identity(b.taint)) return undefined;
   if (!a.anyValue && !b.anyValue && (a.taint.value ?? '') !== (b.taint.value ?? '')) {
     return {
-      what: `want ${formatTaint(a.taint)} and ${formatTaint(b.taint)}, and a node can have only one`,
+      what: `require ${formatTaint(a.taint)} and ${formatTaint(b.taint)}, and a node can have only one`,
       wins: formatTaint(a.taint),
       serious: true,
     };
@@ -107,7 +107,7 @@ function checkHeld(policies: readonly CompiledTaintPolicy[], nodes: readonly Doc
         MAX_NAMED,
         group.map(({ node }) => node.name),
       ).join(', ');
-      const evidence = `TaintPolicy ${policy.name} wants ${formatTaint(taint)}, and ${holder.name} protects ${formatTaint(carried)}, which these nodes carry: ${names}`;
+      const evidence = `TaintPolicy ${policy.name} requires ${formatTaint(taint)}, and ${holder.name} protects ${formatTaint(carried)}, which these nodes carry: ${names}`;
       return finding(
         'trouble',
         evidence,

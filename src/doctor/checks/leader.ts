@@ -22,7 +22,7 @@ export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'inst
   const remedy = `after a crash, a new leader takes up to 20 s; its log: kubectl logs --namespace ${installation.namespace} ${deploymentOf(installation)} --tail=200 | grep -i lead`;
   return consequence(
     finding('trouble', `${evidence}: nothing is repaired, and webhooks are not kept up to date`, remedy),
-    (cause) => `${evidence}; that may be because of the trouble with ${cause}`,
+    (cause) => `${evidence}; that may be because of the problem with ${cause}`,
   );
 }
 

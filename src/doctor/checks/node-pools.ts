@@ -96,7 +96,7 @@ function noteOf(one: UndeclaredTaint): Finding {
   return finding(
     'note',
     evidence,
-    `what TaintPolicy ${policy.name} selects wants a pool of its own, which declares the taint`,
+    `what TaintPolicy ${policy.name} selects needs a pool of its own, which declares the taint`,
   );
 }
 

@@ -96,7 +96,7 @@ function whyNone(evidence: string, { installation, search }: Pick<Facts, 'instal
     );
   }
   if (deployment) {
-    const told = `${evidence}, though Deployment ${namespace}/${deployment.name} wants ${deployment.replicas}`;
+    const told = `${evidence}, though Deployment ${namespace}/${deployment.name} has ${deployment.replicas} replicas`;
     return finding('trouble', told, `kubectl describe replicaset --namespace ${namespace} --selector=${LABEL}`);
   }
   if (search.blind === undefined) {

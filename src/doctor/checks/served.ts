@@ -66,7 +66,7 @@ export function renewal({ installation, source, secret }: Pick<Facts, 'installat
   const foreign = secret.ok && secret.value?.cert !== undefined && secret.value.caKey === undefined;
   return foreign
     ? `replace tls.crt and tls.key in Secret ${namespace}/${source.secret}, or delete it to have taintkeeper issue its own`
-    : `the leader issues a new one in place of one that is gone: kubectl delete secret --namespace ${namespace} ${source.secret}`;
+    : `the leader issues a new one in place of a deleted one: kubectl delete secret --namespace ${namespace} ${source.secret}`;
 }
 
 /** Those of whom the same is to be said, said once: `a, b are late; c is early`. In the order of the first of each. */

@@ -97,7 +97,7 @@ function nodeTrouble({ columns }, { cell, column, note, alike, nodes }) {
 }
 
 /**
- * A DaemonSet that a pool's own taint keeps off is mostly meant to be: that is in the panel, and no trouble.
+ * A DaemonSet that a pool's own taint keeps off is mostly meant to be: that is in the panel, and no problems.
  *
  * @param {CoverageMatrix | undefined} coverage
  * @returns {Trouble[]}

@@ -9,7 +9,7 @@ export const CHANGED_REGISTRATION: Rule = {
   id: 'changed-registration',
   severity: 'no-effect',
   about:
-    'With `--since`: taints that differ from those that the node registered with, and that only registration sets. A kubelet looks at `register-with-taints` and `registerWithTaints` once, and NodeRestriction refuses a worker every later change.',
+    'With `--since`: taints that differ from those that the node registered with, and that only registration sets. A kubelet reads `register-with-taints` and `registerWithTaints` once, and NodeRestriction refuses a worker every later change.',
   check(subject) {
     const { configuration, registered } = subject;
     if (!registered) return [];
@@ -54,7 +54,7 @@ function removed(taint: FoundTaint, { documents, source }: MachineConfiguration)
   return {
     document: place ?? { value: null, locate: () => source, scalar: () => undefined },
     path: taint.path,
-    reason: `${formatTaint(taint.value)}, with which the node registered (${taint.document.locate(taint.path)}), is gone from here and stays on the node`,
+    reason: `${formatTaint(taint.value)}, with which the node registered (${taint.document.locate(taint.path)}), is no longer declared here and stays on the node`,
     fix: '"kubectl taint" removes it from the node',
   };
 }

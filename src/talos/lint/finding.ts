@@ -53,7 +53,7 @@ export const MALFORMED: Rule = {
   id: 'malformed',
   severity: 'refused',
   about:
-    'A taint or label that nobody can read. Talos takes `value:Effect` or `Effect`, the kubelet `key=value:Effect` or `key:Effect`; the effects are NoSchedule, PreferNoSchedule and NoExecute.',
+    'A taint or label that cannot be parsed. Talos takes `value:Effect` or `Effect`, the kubelet `key=value:Effect` or `key:Effect`; the effects are NoSchedule, PreferNoSchedule and NoExecute.',
   check: ({ configuration }) =>
     configuration.malformed.map(({ document, path, problem, expected }) => ({
       document,

@@ -31,7 +31,7 @@ it.each([
     trusts: 'the serving CA',
     rotating: 'the serving certificate is replaced',
   },
-  { why: 'an earlier CA that runs out', files: used, trusts: 'all', rotating: 'the earlier CA leaves' },
+  { why: 'an earlier CA that runs out', files: used, trusts: 'all', rotating: 'the earlier CA is removed' },
 ])('says what a rotation waits for: $why', ({ files, trusts, rotating }) => {
   const found = report(files, files === used ? used.caCert : good.caCert);
   expect(found.problems).toEqual([]);

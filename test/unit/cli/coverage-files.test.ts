@@ -81,8 +81,8 @@ describe('the table', () => {
     expect(stdout.split('\n')).toEqual([
       'DAEMONSET   NODE  COVERAGE  WHY',
       'agents/gpu  g     runs',
-      'agents/gpu  w-2   selector  nodeSelector wants pool=gpu, the node has none',
-      'agents/gpu  w-10  selector  nodeSelector wants pool=gpu, the node has none',
+      'agents/gpu  w-2   selector  nodeSelector requires pool=gpu, the node has none',
+      'agents/gpu  w-10  selector  nodeSelector requires pool=gpu, the node has none',
       '',
       'no gaps: no taint keeps a DaemonSet off a node',
       '',

@@ -66,7 +66,7 @@ describe('of files', () => {
       'CronJob team/nightly    *          returns to drained nodes; stays bound to dead nodes           replace it with tolerations that each name a key',
       'Deployment team/web     *          returns to drained nodes; stays bound to dead nodes           replace it with tolerations that each name a key',
       '',
-      'note: without a cluster, nobody is known to be authorized',
+      'note: without a cluster, no user is known to be authorized',
       '',
       '* unless an authorized person creates these pods: the right of a controller does not count',
       '3 authorizations missing: --fix prints what grants all',
@@ -157,7 +157,7 @@ describe('of files', () => {
     const { code, stdout } = await run('coverage', 'tolerations', '--taint', 'gpu', file(pod('harmless', {})));
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: 'nobody would be refused\nno workload tolerates drained or dead nodes\n',
+      stdout: 'no pod would be refused\nno workload tolerates drained or dead nodes\n',
     });
   });
 
@@ -288,7 +288,7 @@ describe('of a cluster', () => {
         'bind only the service accounts that need it',
     ]);
     const text = await coverage(await start(() => true), '-o', 'table');
-    expect(text.stdout).toMatch(/^note: ClusterRoleBinding broad lets .*\n\nnobody would be refused\n$/m);
+    expect(text.stdout).toMatch(/^note: ClusterRoleBinding broad lets .*\n\nno pod would be refused\n$/m);
   });
 
   it('names what tolerates drained or dead nodes without asking for rights, where no policy restricts a key', async () => {

@@ -49,7 +49,7 @@ it('has the cause first, then other troubles, then notes', () => {
 });
 
 it.each([
-  { verdict: 'healthy', state: 'ok' as const, lines: ['healthy: 1 check, no trouble', ''] },
+  { verdict: 'healthy', state: 'ok' as const, lines: ['healthy: 1 check, no problems', ''] },
   {
     verdict: 'unknown',
     state: 'skipped' as const,

@@ -59,7 +59,7 @@ describe('export', () => {
   });
 
   it.each([
-    { mode: 'Restore', purpose: 'restores what an update of a node drops' },
+    { mode: 'Restore', purpose: 'restores taints that an update of a node removes' },
     {
       mode: 'Deny',
       purpose: 'removes the entries of a taint that was removed on purpose from the annotations of the node',

@@ -115,7 +115,7 @@ it('a reader that stops reading ends it without a word', async () => {
   child.stdin.end(list);
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
 
-  expect(stdout).toMatch(/^OBJECT +OPERATION +VERDICT +POLICY +WHAT\n$/);
+  expect(stdout).toMatch(/^OBJECT +OPERATION +RESULT +POLICY +WHAT\n$/);
   expect(stderr).toBe('');
 });
 

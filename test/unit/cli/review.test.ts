@@ -36,7 +36,7 @@ describe('with the built-in policies', () => {
       contents: [taintDropReview()],
       code: 1,
       rows: [
-        /^OBJECT +OPERATION +VERDICT +POLICY +WHAT$/,
+        /^OBJECT +OPERATION +RESULT +POLICY +WHAT$/,
         /^nodes\/cp-1 +UPDATE +denied +control-plane-taints +denied node-role\.kubernetes\.io\/control-plane:NoSchedule$/,
         /^$/,
         /^node cp-1 must keep taint node-role\.kubernetes\.io\/control-plane:NoSchedule, protected by TaintPolicy "control-plane-taints"/,
@@ -46,7 +46,7 @@ describe('with the built-in policies', () => {
       why: 'an allowed AdmissionReview ends in 0',
       contents: [harmlessReview()],
       code: 0,
-      rows: [/^OBJECT +OPERATION +VERDICT/, /^nodes\/cp-1 +UPDATE +allowed$/],
+      rows: [/^OBJECT +OPERATION +RESULT/, /^nodes\/cp-1 +UPDATE +allowed$/],
     },
     {
       why: 'a patched DaemonSet ends in 0',

@@ -79,7 +79,7 @@ describe('the version', () => {
     ]);
   });
 
-  it('of a node that this machine does not reach, and the endpoint does: that is no trouble', async () => {
+  it('of a node that this machine does not reach, and the endpoint does: that is no problems', async () => {
     // Of the machine itself, where nothing listens on that port.
     const { code, checks } = await asked(context([await endpoint()]), '--nodes', '127.9.9.9');
     expect(code).toBe(0);

@@ -45,7 +45,7 @@ async function diagnosed(text: string, ...args: string[]) {
 it('is healthy where the certificates are of one CA and valid', async () => {
   const at = await startApid(await servingPair(ca), ca);
   const { stdout, code } = await run('talos', 'doctor', '--talosconfig', file(talosconfig([at], ca, client)));
-  expect({ code, stdout }).toEqual({ code: 0, stdout: 'healthy: 4 checks, no trouble\n' });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'healthy: 4 checks, no problems\n' });
   const { checks } = await diagnosed(talosconfig([at], ca, client));
   expect(checks.map(({ name, state }) => [name, state])).toEqual([
     ['talosconfig', 'ok'],

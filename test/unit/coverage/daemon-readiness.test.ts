@@ -88,7 +88,7 @@ describe('a DaemonSet on a node', () => {
   it('is not ready if it does not select the node, whatever its pods', () => {
     const selecting = { nodeSelector: { network: 'cilium' } };
     expect(problems([pod()], selecting)).toEqual([
-      `${NAME}: it does not select the node: nodeSelector wants network=cilium, the node has none`,
+      `${NAME}: it does not select the node: nodeSelector requires network=cilium, the node has none`,
     ]);
     expect(problems([pod()], selecting, { network: 'cilium' })).toEqual([]);
   });

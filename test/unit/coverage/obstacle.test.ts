@@ -11,14 +11,17 @@ it.each<[Obstacle, string]>([
   ],
   [
     { kind: 'nodeSelector', key: 'pool', wanted: 'gpu', found: undefined },
-    'nodeSelector wants pool=gpu, the node has none',
+    'nodeSelector requires pool=gpu, the node has none',
   ],
-  [{ kind: 'nodeSelector', key: 'pool', wanted: 'gpu', found: 'cpu' }, 'nodeSelector wants pool=gpu, the node has cpu'],
+  [
+    { kind: 'nodeSelector', key: 'pool', wanted: 'gpu', found: 'cpu' },
+    'nodeSelector requires pool=gpu, the node has cpu',
+  ],
   [
     { kind: 'nodeSelector', key: 'pool', wanted: 'gpu', found: '' },
-    'nodeSelector wants pool=gpu, the node has an empty one',
+    'nodeSelector requires pool=gpu, the node has an empty one',
   ],
-  [{ kind: 'nodeName', wanted: 'w2' }, 'nodeName wants node w2'],
+  [{ kind: 'nodeName', wanted: 'w2' }, 'nodeName requires node w2'],
   [{ kind: 'nodeAffinity', terms: [] }, 'node affinity: it has no terms'],
   [
     {
@@ -29,7 +32,7 @@ it.each<[Obstacle, string]>([
         { index: 2, unmet: [] },
       ],
     },
-    'node affinity: wants zone In [a, b] (the node has c) and wants disk Exists (the node has none), or ' +
+    'node affinity: requires zone In [a, b] (the node has c) and requires disk Exists (the node has none), or ' +
       'zone In [a b], which is not valid, or term 2 is empty, which matches no node',
   ],
 ])('%o', (obstacle, text) => {

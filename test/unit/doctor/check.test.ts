@@ -81,13 +81,13 @@ describe('a diagnosis', () => {
       why: 'all is well',
       checks: [check('certificate', 'ok'), check('network', 'ok'), check('configuration', 'ok')],
       verdict: 'healthy',
-      summary: '3 checks, no trouble',
+      summary: '3 checks, no problems',
     },
     {
-      why: 'a note is no trouble, and a check that told nothing is not counted',
+      why: 'a note is no problems, and a check that told nothing is not counted',
       checks: [check('network', 'ok'), check('network', 'note'), check('network', 'skipped')],
       verdict: 'healthy',
-      summary: '2 checks, no trouble, 1 note',
+      summary: '2 checks, no problems, 1 note',
     },
     {
       why: 'one trouble',
@@ -103,7 +103,7 @@ describe('a diagnosis', () => {
         check('certificate', 'trouble', 'expired'),
       ],
       verdict: 'certificate',
-      summary: 'expired (and 2 more troubles below)',
+      summary: 'expired (and 2 more problems below)',
     },
     {
       why: 'of one area nothing could be seen',

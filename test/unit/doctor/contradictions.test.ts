@@ -34,7 +34,7 @@ describe('two policies', () => {
       a: present('a'),
       b: { ...present('b'), ...on({ pool: 'gpu' }) },
       expected: 'trouble',
-      evidence: /TaintPolicies p and q want dedicated=a:NoSchedule and dedicated=b:NoSchedule.*both select node n1/,
+      evidence: /TaintPolicies p and q require dedicated=a:NoSchedule and dedicated=b:NoSchedule.*both select node n1/,
     },
     {
       what: 'different values, and one of the policies only watches',
@@ -94,7 +94,7 @@ describe('a taint that is there, and protected by another policy', () => {
     const policies = known([wanting, protecting({})]);
     const nodes = known(['n1', 'n2', 'n3', 'n4'].map(carrying));
     const evidence =
-      'TaintPolicy p wants dedicated=a:NoSchedule, and q protects dedicated=b:NoSchedule, which these nodes carry: n1, n2, and 2 more';
+      'TaintPolicy p requires dedicated=a:NoSchedule, and q protects dedicated=b:NoSchedule, which these nodes carry: n1, n2, and 2 more';
     expect(checkContradictions(healthyFacts({ policies, nodes }))).toMatchObject([{ state: 'trouble', evidence }]);
   });
 

@@ -130,7 +130,7 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     source: { kind: 'secret', secret: 'taintkeeper-certs' },
     secret: known({ cert: its.serving.cert, key: its.serving.key, caCert: its.ca.cert, caKey: its.ca.key }),
     overService: [],
-    admission: known({ outcome: 'answered', what: 'dropping the taints of node cp-1' }),
+    admission: known({ outcome: 'answered', what: 'removing the taints of node cp-1' }),
     policies: known([taintPolicy('gpu', {})]),
     builtin: [],
     nodes: known([node('n1')]),

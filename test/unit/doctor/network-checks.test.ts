@@ -18,7 +18,7 @@ const both = (changes: Partial<ReturnType<typeof replica>>) =>
 const tried = (message: string) =>
   known<Admission>({
     outcome: 'failed',
-    what: 'dropping the taints of node cp-1',
+    what: 'removing the taints of node cp-1',
     webhook: 'protect.taintkeeper.dev',
     fault: connectionFault(message),
   });
@@ -101,7 +101,7 @@ describe('the network', () => {
         NetworkPolicies: 'skipped',
         admission: 'skipped',
       },
-      says: /^no pod in namespace taintkeeper has the labels of the Service \(app=taintkeeper\), though Deployment taintkeeper\/taintkeeper wants 2$/,
+      says: /^no pod in namespace taintkeeper has the labels of the Service \(app=taintkeeper\), though Deployment taintkeeper\/taintkeeper has 2 replicas$/,
       remedy: /^kubectl describe replicaset --namespace taintkeeper --selector=app.kubernetes.io\/name=taintkeeper$/,
     },
     {
@@ -257,7 +257,7 @@ describe('the network', () => {
         admission: tried('context deadline exceeded'),
       }),
       found: { 'round trip': 'trouble', admission: 'skipped' },
-      says: /the API server calls a .*: no answer: packets are dropped/,
+      says: /the API server calls a .*: no answer: packets are lost/,
       remedy: /it answers this machine \(port-forward\), so the path from the API server is blocked: open port 8443/,
     },
     {
@@ -300,12 +300,12 @@ describe('the network', () => {
       why: 'kube-proxy: all replicas are well, and the Service is not reached',
       facts: wellFacts(its, { admission: tried('dial tcp 10.0.0.9:443: i/o timeout') }),
       found: { admission: 'trouble' },
-      says: /fails at protect.taintkeeper.dev: no answer: packets are dropped/,
+      says: /fails at protect.taintkeeper.dev: no answer: packets are lost/,
       remedy: /kube-proxy/,
     },
     {
       why: 'a trial that passed as if nobody had been asked',
-      facts: wellFacts(its, { admission: known({ outcome: 'passed', what: 'dropping the taints of node cp-1' }) }),
+      facts: wellFacts(its, { admission: known({ outcome: 'passed', what: 'removing the taints of node cp-1' }) }),
       found: { admission: 'note' },
     },
     {

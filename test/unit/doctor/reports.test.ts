@@ -21,7 +21,7 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
       [
         'trouble',
         /^TaintPolicy gpu has no report: ClusterReport taintkeeper-taintpolicy-gpu lacks the label .*managed-by=taintkeeper/,
-        /^if nobody needs it: kubectl delete clusterreport taintkeeper-taintpolicy-gpu$/,
+        /^if it is not needed: kubectl delete clusterreport taintkeeper-taintpolicy-gpu$/,
       ],
     ],
   },

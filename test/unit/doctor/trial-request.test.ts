@@ -32,7 +32,7 @@ describe('the trial', () => {
   it('is a node that loses a protected taint', () => {
     const trial = findTrial(material({}));
     expect(trial).toMatchObject({
-      what: 'dropping the taints of node gpu-1',
+      what: 'removing the taints of node gpu-1',
       method: 'PATCH',
       path: '/api/v1/nodes/gpu-1',
     });

@@ -21,19 +21,19 @@ it.each<{ why: string; more: Partial<Waiting>; reason: string; message: string }
     why: 'one pod has no node',
     more: { holds: [pods('a/b')] },
     reason: 'PodsWithoutNode',
-    message: '; held up: 1 pod created since is unscheduled (a/b)',
+    message: '; waiting: 1 pod created since is unscheduled (a/b)',
   },
   {
     why: 'many have none',
     more: { holds: [pods('a/b', 'a/c', 'a/d', 'a/e')] },
     reason: 'PodsWithoutNode',
-    message: '; held up: 4 pods created since are unscheduled (a/b, a/c, and 2 more)',
+    message: '; waiting: 4 pods created since are unscheduled (a/b, a/c, and 2 more)',
   },
   {
     why: 'zones are not ready, one of them without a name',
     more: { holds: [zone('eu-1'), zone('')] },
     reason: 'ZoneNotReady',
-    message: '; held up: 6 of 10 nodes in zone eu-1 are not ready, 6 of 10 nodes are not ready',
+    message: '; waiting: 6 of 10 nodes in zone eu-1 are not ready, 6 of 10 nodes are not ready',
   },
   {
     why: 'pods are not to be seen',

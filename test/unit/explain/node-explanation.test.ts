@@ -232,7 +232,7 @@ describe('a taint that the node carries with another value', () => {
     ]);
     expect(nextFor(node, policies)).toEqual({
       command: 'kubectl edit taintpolicy ml',
-      note: 'gpu and ml require different values: settle on one, or let one of the policies leave out this node',
+      note: 'gpu and ml require different values: choose one, or let one of the policies leave out this node',
     });
   });
 });

@@ -143,7 +143,7 @@ describe('parsePolicy says what is wrong, and where', () => {
       'a pattern for what comes and goes',
       manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'node.kubernetes.io/*', restrict: ['Removal'] }] }),
       [
-        'spec.taints[0].key: "node.kubernetes.io/*" protects nothing: a pattern never covers taints that come and go by themselves, so name an exact key',
+        'spec.taints[0].key: "node.kubernetes.io/*" protects nothing: a pattern never covers taints that Kubernetes or an agent sets and removes, so name an exact key',
       ],
     ],
     [

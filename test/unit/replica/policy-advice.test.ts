@@ -146,7 +146,7 @@ describe('advice on a policy', () => {
   it('is not given where nodes cannot be read, which the log says', async () => {
     const { warnings, messages } = rig([], () => Promise.reject(new Error('no answer')));
     expect(await warnings(MISSPELT)).toEqual([]);
-    expect(messages()).toContain('nodes or DaemonSets cannot be read: no advice on policies');
+    expect(messages()).toContain('nodes or DaemonSets cannot be read: no warnings on policies');
   });
 
   it('does not wait for an answer that takes too long', { timeout: 10_000 }, async () => {

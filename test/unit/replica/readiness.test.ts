@@ -58,7 +58,7 @@ it.each<{
     why: "of somebody else's that ends within two weeks",
     found: { renews: 'nothing', certificate: ending },
     state: 'degraded',
-    detail: `expires ${end(ending)}, renewed by its issuer; it expires soon, and nobody has replaced it`,
+    detail: `expires ${end(ending)}, renewed by its issuer; it expires soon, and was not replaced`,
   },
   {
     why: 'whose CA, our own, ends within a year',

@@ -146,6 +146,6 @@ describe('advice on a policy with ensure: UntilReady', () => {
   it('is not given where DaemonSets cannot be read, which the log says', async () => {
     const { warnings, messages } = rig({ [CILIUM_PATH]: new Error('no answer') });
     expect(await warnings(waiting())).toEqual([]);
-    expect(messages()).toContain('nodes or DaemonSets cannot be read: no advice on policies');
+    expect(messages()).toContain('nodes or DaemonSets cannot be read: no warnings on policies');
   });
 });

@@ -99,7 +99,7 @@ it('what is put back does not hold up the others, nor is told of once more when 
   expect(cluster.events.filter(({ reason }) => reason === 'PutBack')).toHaveLength(4);
 });
 
-it('what is put back is no trouble any more once it tolerates, or opts out', async () => {
+it('what is put back is no problems any more once it tolerates, or opts out', async () => {
   const cluster = await putBack();
   cluster.change('a/a', withTolerations(MASTER));
   await soon();

@@ -178,7 +178,7 @@ describe('no node gets it', () => {
     repair.setPods([pendingPod('web-1'), pendingPod('web-2')]);
     await pass(3 * INTERVAL_MS);
     expect(outOf(repair)).toEqual(['a0']);
-    const why = 'held up: 2 pods created since are unscheduled (default/web-1, default/web-2)';
+    const why = 'waiting: 2 pods created since are unscheduled (default/web-1, default/web-2)';
     expect(repair.repair.evicting('p')?.condition).toMatchObject({
       reason: 'PodsWithoutNode',
       message: `4 nodes waiting for a taint that evicts pods; at most one node in 10 s in each zone; ${why}`,
@@ -230,7 +230,7 @@ describe('no node gets it', () => {
     expect(outOf(repair)).toEqual(['b0', 'b1']);
     expect(repair.repair.evicting('p')?.condition).toMatchObject({
       reason: 'ZoneNotReady',
-      message: expect.stringContaining('held up: 6 of 10 nodes in zone a are not ready'),
+      message: expect.stringContaining('waiting: 6 of 10 nodes in zone a are not ready'),
     });
     repair.change('a0', { ready: true });
     await pass(INTERVAL_MS + PROMPT_MS);
@@ -243,7 +243,7 @@ describe('no node gets it', () => {
     expect(outOf(repair)).toEqual([]);
     expect(repair.repair.evicting('p')?.condition).toMatchObject({
       reason: 'RateIsZero',
-      message: '2 nodes waiting for a taint that evicts pods; held up: the rate is 0 (serve --node-eviction-rate)',
+      message: '2 nodes waiting for a taint that evicts pods; waiting: the rate is 0 (serve --node-eviction-rate)',
     });
   });
 });

@@ -161,7 +161,7 @@ it('says of a report that somebody else has made under that name that it is not 
   reports.delete('taintkeeper-taintpolicy-b');
   await expect(run()).rejects.toThrow(
     'TaintPolicy a has no report: ClusterReport taintkeeper-taintpolicy-a lacks the label app.kubernetes.io/managed-by=taintkeeper, so ' +
-      'another writer made it, and it is not overwritten; if nobody needs it: kubectl delete clusterreport taintkeeper-taintpolicy-a',
+      'another writer made it, and it is not overwritten; if it is not needed: kubectl delete clusterreport taintkeeper-taintpolicy-a',
   );
   expect(calls).toEqual(['POST a', 'POST b']);
   reports.delete(name);
