@@ -20,8 +20,10 @@ than a second says so on stderr, if that is a terminal.
 /** The reference page of the command line: what `--help` prints of each command. */
 export function commandLinePage(): string {
   const leaves = syntaxOf(createProgram(allCommands(() => {}))).filter(
-    ({ path, commands, argument }, index) =>
-      index === 0 || ((commands.length === 0 || argument.kind !== 'none') && !path.endsWith(' help')),
+    // A command that is only a group of others has no option but --help.
+    ({ path, commands, argument, options }, index) =>
+      index === 0 ||
+      ((commands.length === 0 || argument.kind !== 'none' || options.length > 1) && !path.endsWith(' help')),
   );
   return [
     '# Command line\n',

@@ -43,7 +43,7 @@ function versionCommand(): Command {
 function talosCommand(exit: (code: number) => void): Command {
   return new Command('talos')
     .description(
-      'Judge Talos machine configurations, carry over what they say of taints and labels, and find out why talosctl does not get through.',
+      'Lint Talos machine configurations, print policies for their taints, compare them with nodes, and find out why talosctl cannot connect.',
     )
     .addCommand(lintCommand(exit))
     .addCommand(policiesCommand())

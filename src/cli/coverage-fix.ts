@@ -22,9 +22,7 @@ interface FixOptions extends SourceOptions, SelectionOptions {
 /** `taintkeeper coverage fix`: what closes the gaps. */
 export function fixCommand(): Command {
   return withSelection(sourceCommand('fix'))
-    .description(
-      'Print what closes the gaps that coverage shows, for kubectl apply or for the place where the DaemonSets come from. Changes nothing.',
-    )
+    .description('Print policies or patches that close the gaps of coverage. Changes nothing.')
     .addOption(
       new Option(
         '--as <form>',

@@ -17,7 +17,7 @@ interface MigrateOptions extends SourceOptions {
 export function migrateCommand(exit: (code: number) => void): Command {
   return sourceCommand('migrate')
     .description(
-      'Print what is left to do from the taint and label master to control-plane, in a safe order. Reads the whole cluster, or files with Nodes, workloads and policies. Changes nothing.',
+      'Print the remaining steps from the taint and label master to control-plane, in a safe order. Reads the whole cluster, or files with Nodes, workloads and policies. Changes nothing.',
     )
     .addOption(outputOption())
     .addHelpText(

@@ -28,7 +28,7 @@ interface CoverageOptions extends SourceOptions, SelectionOptions {
 export function coverageCommand(exit: (code: number) => void): Command {
   return withSelection(sourceCommand('coverage'))
     .description(
-      'Show which DaemonSets run on which nodes, and what keeps them off the others. Reads a cluster, or files with Nodes and DaemonSets. Changes nothing.',
+      'Show which DaemonSets run on which nodes, and why they do not run on the others. Reads a cluster, or files with Nodes and DaemonSets. Changes nothing.',
     )
     .addOption(
       new Option('--pods <which>', 'read the pods of all DaemonSets, of none, or of those whose status is inconsistent')
@@ -51,7 +51,7 @@ device taints of Dynamic Resource Allocation.
 Exit code: 0 no gaps, 1 a taint keeps a DaemonSet off a node that it would run on, 2 the input or the cluster could not be read.
 
 Examples:
-  taintkeeper coverage --gaps                            where something is missing, in the current context
+  taintkeeper coverage --gaps                            show the gaps of the current context
   taintkeeper coverage fix | kubectl apply -f -          have taintkeeper close the gaps
   taintkeeper coverage tolerations --taint dedicated     whose pods a TolerationRestriction would refuse
   taintkeeper coverage migrate                           from the taint master to control-plane, as a checked list

@@ -40,7 +40,7 @@ const CLUSTER_ONLY = ['kubeconfig', 'context', 'namespace', 'service'];
 export function dashboardCommand(): Command {
   return new Command('dashboard')
     .description(
-      "Show taintkeeper's page in your browser: a server on 127.0.0.1 that forwards to the replicas in the cluster, through port-forwards of its own. What the leader knows and what every replica decides come together in it.",
+      "Show taintkeeper's page in your browser: a server on 127.0.0.1 that forwards to the replicas in the cluster, through port-forwards of its own. It shows the nodes that the leader knows, and the decisions of every replica.",
     )
     .addOption(CLUSTER_OPTIONS.kubeconfig())
     .addOption(CLUSTER_OPTIONS.context())

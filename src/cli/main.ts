@@ -44,25 +44,25 @@ export async function main(args: readonly string[]): Promise<number> {
 /** The command line, with these commands. */
 export function createProgram(commands: readonly Command[]): Command {
   const program = new Command('taintkeeper')
-    .description('Keeps Kubernetes node taints where they belong, and DaemonSets able to run everywhere.')
+    .description('Keeps the taints of Kubernetes nodes in place, and lets DaemonSets run on every node.')
     .version(VERSION, '-V, --version')
     .addHelpText(
       'after',
       `
 Examples:
-  taintkeeper serve                                   the webhook, with built-in policies and a certificate of its own
-  taintkeeper serve --policies policies/ --audit      your policies, reporting only
-  taintkeeper review flannel.yaml                     what the policies decide about a manifest
-  kubectl get node n1 -o yaml > old.yaml              … and of a change to a node:
+  taintkeeper serve                                   serve the webhook, with built-in policies and its own certificate
+  taintkeeper serve --policies policies/ --audit      serve your policies, and only report
+  taintkeeper review flannel.yaml                     show what the policies decide about a manifest
+  kubectl get node n1 -o yaml > old.yaml              … or about a change of a node:
   taintkeeper review --old old.yaml --new new.yaml
-  taintkeeper export | kubectl apply -f -             policies that the API server enforces by itself
-  taintkeeper doctor                                  is it healthy, and if not, why?
-  taintkeeper explain node gpu-7                      why it has, or lacks, its taints
-  taintkeeper explain daemonset kube-system/cilium    which nodes its pods do not reach, and why
-  taintkeeper dashboard                               all of it in a browser
-  taintkeeper cleanup --dry-run                       what an installation has left behind
-  taintkeeper coverage                                which DaemonSets run on which nodes, and why not
-  taintkeeper talos lint worker.yaml                  what in a machine configuration has no effect`,
+  taintkeeper export | kubectl apply -f -             have the API server enforce the policies itself
+  taintkeeper doctor                                  check the installation, and name the cause of problems
+  taintkeeper explain node gpu-7                      explain the taints of a node
+  taintkeeper explain daemonset kube-system/cilium    explain on which nodes its pods do not run
+  taintkeeper dashboard                               show policies, nodes and decisions in a browser
+  taintkeeper cleanup --dry-run                       show what an uninstallation left on nodes and DaemonSets
+  taintkeeper coverage                                show which DaemonSets run on which nodes, and why not
+  taintkeeper talos lint worker.yaml                  find declarations that have no effect`,
     )
     .showHelpAfterError('(taintkeeper --help shows the commands)')
     .exitOverride()

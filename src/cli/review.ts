@@ -43,12 +43,12 @@ export function reviewCommand(exit: (code: number) => void): Command {
       'policy file, or directory of them; may be repeated (default: the built-in policies)',
       repeatable,
     )
-    .option('--old <file>', 'the objects before an update; goes with --new')
-    .option('--new <file>', 'the objects after an update; goes with --old')
+    .option('--old <file>', 'the objects before an update; requires --new')
+    .option('--new <file>', 'the objects after an update; requires --old')
     .option('--user <name>', 'who makes the request, for manifests', 'kubernetes-admin')
     .option('--group <name>', 'a group of the user; may be repeated', repeatable, ['system:authenticated'])
     .option('-n, --namespace <name>', 'namespace of DaemonSets that name none', 'default')
-    .option('--patched', 'show the objects that are admitted as they come out of admission, too', false)
+    .option('--patched', 'also show the admitted objects, with the patch applied', false)
     .addOption(new Option('-o, --output <format>', 'output format').choices(REVIEW_FORMATS).default('table'))
     .addHelpText(
       'after',

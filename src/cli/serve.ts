@@ -69,10 +69,13 @@ export function serveCommand(): Command {
     .option('--host <address>', 'address of the HTTPS listener', '0.0.0.0')
     .option('--admin-port <port>', 'port of the plain listener; 0 takes a free one', parsePort, 8080)
     .option('--admin-host <address>', 'address of the plain listener', '127.0.0.1')
-    .option('--no-page', 'no page on the plain listener: it shows policies, nodes, and who asked for what')
+    .option(
+      '--no-page',
+      'serve no page on the plain listener; the page shows policies, nodes and decisions with user names',
+    )
     .option(
       '--cert-dir <directory>',
-      `where ca.crt, tls.crt and their keys are; what is missing or expires soon is issued, unless tls.crt and tls.key are there without ca.key (default: "${DEFAULT_CERT_DIR}"; with --cluster: the Secret)`,
+      `the directory of ca.crt, tls.crt and their keys; taintkeeper issues those that are missing or expire soon, unless tls.crt and tls.key are there without ca.key (default: "${DEFAULT_CERT_DIR}"; with --cluster: the Secret)`,
     )
     .option(
       '--san <name>',
@@ -82,7 +85,7 @@ export function serveCommand(): Command {
     )
     .option(
       '--client-ca <file>',
-      'only clients with a certificate of these CAs may call (the API server shows one only if it is told to); watched',
+      'accept only clients with a certificate of these CAs (the API server must be configured to show one); watched',
     )
     .optionsGroup('In a cluster:')
     .option('--cluster', 'take policies and certificates from the API server, and register the webhook with it', false)
@@ -98,7 +101,7 @@ export function serveCommand(): Command {
     )
     .option(
       '--node-eviction-rate <nodes>',
-      'how many nodes a second get a taint that evicts pods, in each zone; 0: none',
+      'how many running nodes a second get a taint that evicts pods, in each zone; 0: none',
       parseEvictionRate,
       DEFAULT_EVICTION_RATE,
     )
@@ -166,7 +169,7 @@ async function startInCluster(options: ServeOptions, log: Logger): Promise<Runni
   });
 }
 
-/** An option that does nothing is a mistake of whoever gave it. */
+/** An option without effect is a mistake of the user. */
 function refuseIdle(names: readonly string[], cluster: boolean, command: Command): void {
   const idle = command.options.filter(
     (option) =>

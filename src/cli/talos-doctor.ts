@@ -39,7 +39,7 @@ const TIMEOUT_MS = 5_000;
 export function talosDoctorCommand(exit: (code: number) => void): Command {
   return new Command('doctor')
     .description(
-      'Find out why talosctl does not get through: certificate, clock, network or configuration; which Talos the nodes run, and what applying a configuration to them needs. Changes nothing.',
+      'Find out why talosctl cannot connect: certificate, clock, network or configuration. Also shows which Talos the nodes run, and what applying a configuration to them needs. Changes nothing.',
     )
     .option('--talosconfig <file>', 'default: TALOSCONFIG, ~/.talos/config, or that of a pod')
     .option('--context <name>', 'a context of the talosconfig (default: the current one)')

@@ -34,7 +34,7 @@ interface LintCommandOptions {
 export function lintCommand(exit: (code: number) => void): Command {
   return new Command('lint')
     .description(
-      'Say what in Talos machine configurations will not do what its author thinks: where, why, and what to write instead. Of what is right, nothing is said.',
+      'Lint Talos machine configurations: find declarations that Talos refuses, or that have no effect, with the place, the reason and the fix. Only problems are reported.',
     )
     .argument(
       '[file...]',
@@ -50,7 +50,7 @@ export function lintCommand(exit: (code: number) => void): Command {
       new Option('--role <role>', 'the role of patches that do not say theirs').choices(['controlplane', 'worker']),
     )
     .option('--since <file>', 'the configuration that the nodes registered with: what cannot change since is reported')
-    .option('--disable <rule>', 'a rule that is not asked; may be repeated', parseRule)
+    .option('--disable <rule>', 'a rule to leave out; may be repeated', parseRule)
     .addOption(
       new Option(
         '--fail-on <severity>',

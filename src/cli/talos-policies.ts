@@ -44,7 +44,7 @@ interface PoliciesOptions {
 /** `taintkeeper talos policies`: from machine configurations to TaintPolicies. */
 export function policiesCommand(): Command {
   return new Command('policies')
-    .description('Print the TaintPolicies that say for the cluster what machine configurations say for their machines.')
+    .description('Print TaintPolicies that declare the same taints as machine configurations.')
     .argument('[file...]', 'machine configurations, or patches of them, or directories of either; - is standard input')
     .addOption(filenameOption())
     .option(
