@@ -1,7 +1,7 @@
 import { judgeDaemonSet } from '../src/judge/daemon-set.ts';
-import { NONE_ESTABLISHED } from '../src/judge/memory.ts';
 import { judgeNode } from '../src/judge/node.ts';
 import { nodeDrift } from '../src/judge/node-drift.ts';
+import { NOTHING_RECORDED } from '../src/judge/node-record.ts';
 import type { NodeView } from '../src/judge/node-view.ts';
 import type { Policy } from '../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../src/policy/policy-set.ts';
@@ -56,12 +56,11 @@ function node(taints: number): NodeView {
     labels: { pool: 'workers' },
     taints: times(taints, (n) => ({ key: `example.com/taint-${n}`, effect: 'NoSchedule' })),
     allowRemoval: undefined,
-    remembered: undefined,
   };
 }
 
 function updateOf(taints: number, policies: PolicySet): () => unknown {
-  const oldNode = { ...node(taints + 1), established: NONE_ESTABLISHED };
+  const oldNode = { ...node(taints + 1), ...NOTHING_RECORDED };
   const after = { ...oldNode, taints: oldNode.taints.slice(0, -1) };
   return () => judgeNode({ operation: 'UPDATE', phase: 'validate', requester, node: after, oldNode }, policies);
 }
@@ -87,7 +86,7 @@ const cases = [...sets].flatMap(([policies, set]) => [
       what: 'drift of a node',
       policies,
       taints,
-      look: () => nodeDrift(view, set.taintPolicies, { isRecorded: () => true }),
+      look: () => nodeDrift({ ...view, ...NOTHING_RECORDED }, set.taintPolicies),
     };
   }),
   { what: 'DaemonSet that tolerates all', policies, taints: policies, look: creationOf(set) },

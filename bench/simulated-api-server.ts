@@ -4,8 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { issueCa, issueServing } from '../src/certs/issue.ts';
-import { REMEMBERED_ANNOTATION } from '../src/judge/memory.ts';
-import { formatTaint } from '../src/kubernetes/taint.ts';
 import { tokenBucket } from '../src/runtime/rate-limit.ts';
 import type { Taint } from '../test/e2e/nodes.ts';
 import { type NodeState, simulateNodes, taintOf } from './far-out/simulated-nodes.ts';
@@ -85,9 +83,7 @@ const store = createObjectStore(log);
 const nodes = simulateNodes(count, pools);
 const states = Array.from({ length: count }, (_, index): NodeState => {
   const taint = taintOf(index % pools);
-  // As a leader that ran before has left them: it has nothing to write.
-  const own = { [REMEMBERED_ANNOTATION]: formatTaint(taint) };
-  return { revision: log.revision(), taints: [taint], annotations: own, beat: new Date().toISOString() };
+  return { revision: log.revision(), taints: [taint], annotations: {}, beat: new Date().toISOString() };
 });
 for (let n = 0; n < Number(flags['daemon-sets']); n++) createDaemonSet(n);
 store.put('/api/v1/services', 'taintkeeper', 'taintkeeper', { spec: { clusterIP: '127.0.0.1' } });

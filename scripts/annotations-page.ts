@@ -15,9 +15,9 @@ const LEADER = 'the leader';
 const ANNOTATIONS: Readonly<Record<string, AnnotationMeaning>> = {
   'allow-removal': {
     on: 'Node',
-    by: 'users',
+    by: 'users; the webhook and native policies',
     meaning:
-      '`key=value:Effect`, several separated by commas: allows [one removal of each taint](../operating.md#removing-a-protected-taint). It is deleted with the removal, or after 24 hours.',
+      '`key=value:Effect`, several separated by commas: allows [one removal of each taint](../operating.md#removing-a-protected-taint). With a `-` at the end, it is a notice that the taint [was removed with permission](../repairs.md#taints-that-were-removed-with-permission). The leader deletes notices that it has recorded, and the annotation after 24 hours.',
   },
   created: {
     on: 'ConfigMap with the default policies',
@@ -38,22 +38,6 @@ const ANNOTATIONS: Readonly<Record<string, AnnotationMeaning>> = {
     on: 'ClusterReport (a label)',
     by: LEADER,
     meaning: 'The uid of the policy that the report is about.',
-  },
-  remembered: {
-    on: 'Node',
-    by: 'the webhook, the leader and native policies',
-    meaning: 'The protected taints that [the node should carry](../repairs.md#what-a-node-carried).',
-  },
-  removed: {
-    on: 'Node',
-    by: 'the webhook and native policies',
-    meaning: 'Required taints that [an exempt user removed](../repairs.md#taints-that-an-exempt-user-removed).',
-  },
-  restored: {
-    on: 'Node',
-    by: 'native policies',
-    meaning:
-      'Taints that [a native policy restored](../backstop.md#each-action-is-done-once), until the webhook or the leader reports them.',
   },
   'tolerations-added': {
     on: 'DaemonSet',
@@ -77,7 +61,7 @@ export function annotationsPage(): string {
     throw new Error(`scripts/annotations-page.ts explains what src does not have: ${gone.join(', ')}`);
   return [
     '# Annotations\n',
-    'Annotations of taintkeeper have the prefix `taintkeeper.dev/`. [Records on nodes](../security.md#records-on-nodes) says who can write those of a ' +
+    'Annotations of taintkeeper have the prefix `taintkeeper.dev/`. [Security](../security.md#the-annotation-allow-removal) says who can write that of a ' +
       'Node. `taintkeeper cleanup` removes those of nodes and DaemonSets after an [uninstallation](../install.md#uninstall).\n',
     '| annotation | on | written by | meaning |',
     '| --- | --- | --- | --- |',

@@ -2,14 +2,13 @@ import type { Operation } from 'fast-json-patch';
 import jsonPatch from 'fast-json-patch';
 import { judgeDaemonSet } from '../judge/daemon-set.ts';
 import { allow, type Decision, type Phase, type Violation } from '../judge/decision.ts';
-import { establishedIn } from '../judge/establishment.ts';
 import { judgeNode } from '../judge/node.ts';
-import type { NodeRecord } from '../judge/node-return.ts';
+import { type NodeRecord, withRecord } from '../judge/node-record.ts';
 import { owedTaints } from '../judge/node-return.ts';
 import type { DesiredNode, NodeView } from '../judge/node-view.ts';
 import { asDaemonSet, patchDaemonSet, sameTemplate, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import type { NodeObject } from '../objects/node-object.ts';
-import { asNode, machineOf, patchNode, roomOn, viewNode } from '../objects/node-object.ts';
+import { asNode, machineOf, patchNode, viewNode } from '../objects/node-object.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { type AdmissionRequest, requesterOf } from './review.ts';
 
@@ -60,16 +59,14 @@ function judgeNodeRequest(request: AdmissionRequest, phase: Phase, policies: Pol
   const { name = '' } = request;
   const requester = requesterOf(request);
   const object = asNode(request.object, ['request', 'object']);
-  // Validation has no use for the room, and counting takes longer than judging.
-  const node = { ...viewNode(object, name), ...(phase === 'mutate' ? { room: roomOn(object) } : {}) };
+  const node = viewNode(object, name);
   if (request.operation === 'CREATE') {
     const owed = owedTo(object, node, policies, records);
     return judged(object, judgeNode({ operation: 'CREATE', phase, requester, node, owed }, policies));
   }
   const oldObject = asNode(request.oldObject, ['request', 'oldObject']);
   const view = viewNode(oldObject, name);
-  const established = establishedIn(records.recordOf(view.name), oldObject.metadata.uid ?? undefined);
-  const oldNode = { ...view, established };
+  const oldNode = withRecord(view, records.recordOf(view.name), oldObject.metadata.uid ?? undefined);
   return judged(object, judgeNode({ operation: 'UPDATE', phase, requester, node, oldNode }, policies));
 }
 

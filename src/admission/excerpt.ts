@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
 import { IGNORE_ANNOTATION, MAX_TOLERATIONS } from '../judge/daemon-set.ts';
 import { ADDED_ANNOTATION, ADDED_BY_ANNOTATION } from '../judge/daemon-set-repair.ts';
-import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
-import { RESTORED_ANNOTATION } from '../judge/node-view.ts';
-import { ALLOW_REMOVAL_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../judge/removal.ts';
 import { MAX_COMPARED } from '../judge/rulings.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import { MAX_GROUPS } from './review.ts';
@@ -29,9 +27,8 @@ interface ListPart {
 }
 
 interface StringsPart {
+  /** All others are left out. */
   readonly names: ReadonlySet<string>;
-  /** All others become one, of the name '' and as long as they are together, or are left out. */
-  readonly others: 'joined' | undefined;
 }
 
 interface FieldsPart {
@@ -50,19 +47,7 @@ const fields = (kept: Readonly<Record<string, Part>>, others?: 'digest'): Part =
 
 const scalars = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 'scalar'] as const));
 
-/** Of other annotations it is read how many bytes they have: see `roomOn` of a Node. */
-const ANNOTATIONS: Part = {
-  names: new Set([
-    ALLOW_REMOVAL_ANNOTATION,
-    REMEMBERED_ANNOTATION,
-    REMOVED_ANNOTATION,
-    RESTORED_ANNOTATION,
-    IGNORE_ANNOTATION,
-    ADDED_ANNOTATION,
-    ADDED_BY_ANNOTATION,
-  ]),
-  others: 'joined',
-};
+const ANNOTATIONS = new Set([ALLOW_REMOVAL_ANNOTATION, IGNORE_ANNOTATION, ADDED_ANNOTATION, ADDED_BY_ANNOTATION]);
 
 /** Nodes and DaemonSets: all that anything in this program reads of one in a review. */
 const objectWith = (labels: ReadonlySet<string>) =>
@@ -70,8 +55,8 @@ const objectWith = (labels: ReadonlySet<string>) =>
     ...scalars('apiVersion', 'kind'),
     metadata: fields({
       ...scalars('name', 'generateName', 'namespace', 'uid', 'deletionTimestamp'),
-      labels: { names: labels, others: undefined },
-      annotations: ANNOTATIONS,
+      labels: { names: labels },
+      annotations: { names: ANNOTATIONS },
     }),
     spec: fields({
       ...scalars('providerID'),
@@ -267,12 +252,10 @@ export function excerptOf(body: Buffer, labels: ReadonlySet<string>): unknown {
     write('}');
   }
 
-  function keepStrings({ names, others }: StringsPart): void {
+  function keepStrings({ names }: StringsPart): void {
     write('{');
     at++;
-    /** Copies: where they stand, the others may be written. */
-    const kept = new Map<string, Buffer>();
-    let isJoining = false;
+    const kept = new Set<string>();
     for (let more = !closes(CLOSING_BRACE); more; more = goesOn(CLOSING_BRACE)) {
       space();
       const start = at;
@@ -287,20 +270,10 @@ export function excerptOf(body: Buffer, labels: ReadonlySet<string>): unknown {
       // Of what may not stand there, as much is kept as tells it.
       if (names.has(name) || (!isString && !isNull && kept.size <= names.size)) {
         if (kept.has(name)) throw new SyntaxError('a label or annotation stands there twice');
-        kept.set(name, Buffer.from(body.subarray(start, at)));
-      } else if (others === 'joined') {
-        if (!isJoining) write('"":"');
-        isJoining = true;
-        // Where the name stands, the quotes may be written.
-        write(name);
-        if (isString) copy(value + 1, at - 1);
+        kept.add(name);
+        if (body[written - 1] !== OPENING_BRACE) write(',');
+        copy(start, at);
       }
-    }
-    if (isJoining) write('"');
-    for (const entry of kept.values()) {
-      if (body[written - 1] !== OPENING_BRACE) write(',');
-      body.set(entry, written);
-      written += entry.length;
     }
     write('}');
   }

@@ -36,8 +36,7 @@ export function eventsOf(request: AdmissionRequest, { kind, decision }: Judgemen
     if (!wording) return [];
     const { type, reason, action, said, byUser } = wording;
     const what = kind === 'Node' ? 'taint' : 'toleration';
-    const acted = first.by === 'native' ? `${said}, by a native policy,` : said;
-    const note = `${acted} ${what} ${listSubjects(violations)}${byUser && user ? ` (user ${user})` : ''}`;
+    const note = `${said} ${what} ${listSubjects(violations)}${byUser && user ? ` (user ${user})` : ''}`;
     const policy = `${first.policyKind} ${first.policy}`;
     return [
       { regarding: reviewed, reviewed, type, reason, action, note: `${policy} ${note}` },

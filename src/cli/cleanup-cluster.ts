@@ -14,7 +14,7 @@ import {
 } from '../controllers/sources.ts';
 import { isHealthy } from '../evictions/recovery.ts';
 import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../judge/daemon-set-repair.ts';
-import type { NodeRecord } from '../judge/node-return.ts';
+import type { NodeRecord } from '../judge/node-record.ts';
 import { isOver } from '../judge/startup-progress.ts';
 import { jsonPointer } from '../kubernetes/json-pointer.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';

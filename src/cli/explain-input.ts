@@ -14,7 +14,7 @@ import { type ExplainedNode, explainedNode } from '../explain/explained-node.ts'
 import type { Facts, ToldEvent } from '../explain/sections.ts';
 import { InputError } from '../files/text-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
-import type { NodeRecord } from '../judge/node-return.ts';
+import type { NodeRecord } from '../judge/node-record.ts';
 import { daemonSetName, isOver, removalReason, startupRequirements, waitingText } from '../judge/startup-progress.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import { formatSelector } from '../kubernetes/selector-overlap.ts';

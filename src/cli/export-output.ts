@@ -26,7 +26,7 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'warn-workloads': 'warns users who write a template of pods that may not',
 };
 
-const TIDIES = 'removes the entries of a taint that was removed on purpose from the annotations of the node';
+const TIDIES = 'removes the entries of a taint that was removed on purpose from the annotation of the node';
 
 /** One YAML stream for `kubectl apply`, with comments that say what each object is for, and what none of them does. */
 export function formatExport(exported: readonly ExportedManifests[], { version }: NativeCapabilities): string {

@@ -125,7 +125,7 @@ function isAdmitted({ verdict }: Pick<Admission, 'verdict'>): boolean {
   return verdict !== 'denied';
 }
 
-/** What a patch does to annotations: all that it may do where no policy finds fault, such as remembering taints. */
+/** What a patch does to annotations: all that it may do where no policy finds fault. */
 function annotated(patch: Admission['patch']): string[] {
   return patch.flatMap((operation) => {
     const [first, second, name = ''] = pointerNames(operation.path);

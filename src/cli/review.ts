@@ -7,8 +7,8 @@ import { readDocuments, type SourceDocument } from '../files/documents.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { type Reviewable, reviewablesOf, updatesBetween } from '../files/reviewables.ts';
 import { InputError } from '../files/text-files.ts';
-import { establishedIn } from '../judge/establishment.ts';
 import { notesNotEstablished, wildcardNotes } from '../judge/findings.ts';
+import { withRecord } from '../judge/node-record.ts';
 import { printable } from '../kubernetes/text.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
@@ -96,9 +96,12 @@ function notesOf(
   if (operation !== 'UPDATE' || resource.resource !== 'nodes') return [];
   const before = asNode(oldObject, []);
   const view = viewNode(before, name ?? '');
-  const established = establishedIn(records.recordOf(view.name), before.metadata.uid ?? undefined);
   const after = viewNode(asNode(object, []), name ?? '');
-  const notes = notesNotEstablished({ ...view, established }, after, policies.taintPolicies);
+  const notes = notesNotEstablished(
+    withRecord(view, records.recordOf(view.name), before.metadata.uid ?? undefined),
+    after,
+    policies.taintPolicies,
+  );
   return notes.map((note) => `nodes/${name}: ${note}`);
 }
 

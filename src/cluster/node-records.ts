@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { NodeRecord } from '../judge/node-return.ts';
+import type { NodeRecord } from '../judge/node-record.ts';
 import { NODE_RECORD_KIND, recordFields, viewRecord } from '../objects/node-record.ts';
 import { MANAGED_LABELS } from '../objects/object-meta.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';

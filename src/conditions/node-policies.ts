@@ -3,7 +3,7 @@ import { exists } from '../cel/lists.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { oncePer } from '../runtime/once-per.ts';
-import { atOnce, hasProtected } from './protected-taints.ts';
+import { hasProtected } from './protected-taints.ts';
 import { isAmong, LABELS, LABELS_BEFORE, selectsIn } from './selection.ts';
 
 /** What of a policy is asked again and again. */
@@ -89,13 +89,6 @@ export function addsRestrictedUnlessExempt(policies: readonly CompiledTaintPolic
   const condition: Condition = (policy, rules) =>
     all([hasProtected('additions', rules), selectsBeforeOrAfter(policy), conditionsOf(policy).notExempt]);
   return anyPolicy(policies, condition, { rules: additionRulesOf });
-}
-
-/** True when one of the taints of the list is protected at once by a policy that is for the node as it is after the request. */
-export function carriesProtected(taints: 'added' | 'taints', policies: readonly CompiledTaintPolicy[]): Expression {
-  const condition: Condition = (policy, rules) =>
-    all([hasProtected(taints, atOnce(rules)), conditionsOf(policy).selects.after]);
-  return anyPolicy(policies, condition, { whoever: true });
 }
 
 /**

@@ -1,7 +1,6 @@
 import { type Chosen, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, literal, not, TRUE, type Variable } from '../cel/expression.ts';
 import { exists, literals } from '../cel/lists.ts';
-import { RESTORED_ANNOTATION } from '../judge/node-view.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/removal.ts';
 import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -12,16 +11,15 @@ import {
   addsRestricted,
   addsRestrictedUnlessExempt,
   anyPolicy,
-  carriesProtected,
   conditionsOf,
   dropsProtected,
   dropsProtectedUnlessExempt,
   rulesOf,
   unselectionRulesOf,
 } from './node-policies.ts';
-import { atOnce, hasProtected, keyCondition, lasting } from './protected-taints.ts';
+import { hasProtected, keyCondition, lasting } from './protected-taints.ts';
 import { LABELS, LABELS_BEFORE, REQUESTER_VARIABLES } from './selection.ts';
-import { TAINTS_AFTER, TAINTS_BEFORE } from './taints.ts';
+import { ADDED, TAINTS_AFTER, TAINTS_BEFORE } from './taints.ts';
 
 /** The value of an annotation; empty without one. */
 export function annotationOf(object: 'object' | 'oldObject', name: string): Expression {
@@ -30,17 +28,8 @@ export function annotationOf(object: 'object' | 'oldObject', name: string): Expr
   return cel(20)`has(${annotations}) && ${key} in ${annotations}\n  ? ${annotations}[${key}] : ""`;
 }
 
-/** What native policies wrote on the node: before an update, and after it; empty for nothing. */
-const RESTORED_BEFORE: Variable = { name: 'oldRestored', definition: annotationOf('oldObject', RESTORED_ANNOTATION) };
-const RESTORED_AFTER: Variable = { name: 'restored', definition: annotationOf('object', RESTORED_ANNOTATION) };
-
 /** The annotations of an object have 256 KiB together. */
 const COMPARISON_COST = 26_300;
-
-/** True when a native policy has put back a taint in this very request, and wrote so on the node. */
-export const RESTORES_NATIVELY: Expression = cel(
-  COMPARISON_COST + 5,
-)`(${RESTORED_AFTER} != "" && ${RESTORED_AFTER} != ${RESTORED_BEFORE})`;
 
 /** The allow-removal annotation of the node before an update, and after it; empty without one. */
 export const ALLOW_REMOVAL_BEFORE: Variable = {
@@ -52,10 +41,18 @@ export const ALLOW_REMOVAL_AFTER: Variable = {
   definition: annotationOf('object', ALLOW_REMOVAL_ANNOTATION),
 };
 
+/** True when removals were announced on the node before the update. */
+export const REMOVALS_ANNOUNCED: Expression = cel(4)`${ALLOW_REMOVAL_BEFORE} != ""`;
+
+/** True when the update adds taints to a node on which removals are announced: an entry may be for one of them. */
+export const ADDS_TO_ANNOUNCED: Expression = all([REMOVALS_ANNOUNCED, cel(4)`size(${ADDED}) > 0`]);
+
 /** A longer annotation is not searched for entries: it is taken to have some. */
 const MAX_ALLOW_REMOVAL_LENGTH = 1_024;
 /** True when the update changes the allow-removal annotation. */
-const ALLOW_REMOVAL_CHANGES: Expression = cel(COMPARISON_COST)`${ALLOW_REMOVAL_AFTER} != ${ALLOW_REMOVAL_BEFORE}`;
+export const ALLOW_REMOVAL_CHANGES: Expression = cel(
+  COMPARISON_COST,
+)`${ALLOW_REMOVAL_AFTER} != ${ALLOW_REMOVAL_BEFORE}`;
 
 /** True when the update changes the labels of the node. */
 export const LABELS_CHANGE: Expression = cel(100)`${LABELS} != ${LABELS_BEFORE}`;
@@ -108,8 +105,6 @@ const VARIABLES: readonly Variable[] = [
   LABELS,
   ALLOW_REMOVAL_BEFORE,
   ALLOW_REMOVAL_AFTER,
-  RESTORED_BEFORE,
-  RESTORED_AFTER,
   ...REQUESTER_VARIABLES,
 ];
 
@@ -119,8 +114,6 @@ export interface Questions {
   byAnyone(policies: readonly CompiledTaintPolicy[]): Expression;
   /** The same, by somebody whom the policy does not exempt. */
   unlessExempt(policies: readonly CompiledTaintPolicy[]): Expression;
-  /** An added taint is protected: see {@link carriesProtected}. */
-  adds(policies: readonly CompiledTaintPolicy[]): Expression;
   /** An added taint is guarded: see {@link addsRestricted}. */
   guardedFromAnyone(policies: readonly CompiledTaintPolicy[]): Expression;
   /** The same, by somebody whom the policy does not exempt. */
@@ -137,7 +130,6 @@ export interface Questions {
 const EXACT: Questions = {
   byAnyone: oncePer(dropsProtected),
   unlessExempt: oncePer(dropsProtectedUnlessExempt),
-  adds: oncePer((policies) => carriesProtected('added', policies)),
   guardedFromAnyone: oncePer(addsRestricted),
   guarded: oncePer(addsRestrictedUnlessExempt),
   leaves: unselection((policies) => [...rulesOf(policies), ...unselectionRulesOf(policies)]),
@@ -167,10 +159,6 @@ const dropsKey = oncePer((policies: readonly CompiledTaintPolicy[]) =>
   exists('dropped', 't', keyCondition(rulesOf(policies))),
 );
 
-const addsKey = oncePer((policies: readonly CompiledTaintPolicy[]) =>
-  exists('added', 't', keyCondition(atOnce(rulesOf(policies)))),
-);
-
 const addsRestrictedKey = oncePer((policies: readonly CompiledTaintPolicy[]) =>
   exists('added', 't', keyCondition(additionRulesOf(policies))),
 );
@@ -189,7 +177,7 @@ const CANDIDATES: readonly { readonly questions: Questions; readonly widened?: s
   },
   {
     questions: {
-      ...{ byAnyone: dropsKey, unlessExempt: dropsKey, adds: addsKey },
+      ...{ byAnyone: dropsKey, unlessExempt: dropsKey },
       ...{ guardedFromAnyone: addsRestrictedKey, guarded: addsRestrictedKey },
       ...WIDE_CHANGES,
     },

@@ -1,7 +1,6 @@
-import { all, any, cel, type Expression, literal, not, type Variable } from '../cel/expression.ts';
+import { all, any, cel, type Expression, not, type Variable } from '../cel/expression.ts';
 import { exists, those } from '../cel/lists.ts';
 import { isOneOf, matchesAny, type Operand } from '../cel/pattern.ts';
-import { MAX_REMEMBERED } from '../judge/memory.ts';
 import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
 import { isTransientTaintKey, TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintRule, TaintRule } from '../policy/taint-rule.ts';
@@ -17,40 +16,24 @@ const TAINT_VALUE: Operand = { value: cel(3)`${VALUE}`, maxLength: 63 };
  * say it. For keys with a wildcard see {@link lasting}.
  */
 export function hasProtected(taints: string, rules: readonly CompiledTaintRule[]): Expression {
-  const { names, patterns, waiting } = sorted(rules);
-  return any([exists(taints, 't', meets(names)), exists(lastingName(taints), 't', meets([...patterns, ...waiting]))]);
+  const { names, patterns } = sorted(rules);
+  return any([exists(taints, 't', meets(names)), exists(lastingName(taints), 't', meets(patterns))]);
 }
 
-/** By how they protect: at once, at once unless the taint comes and goes, and once it is established. */
-function sorted(rules: readonly CompiledTaintRule[]): Record<'names' | 'patterns' | 'waiting', CompiledTaintRule[]> {
-  const wild = rules.filter(({ key }) => isPattern(key));
-  return {
-    names: rules.filter(({ key }) => !isPattern(key)),
-    patterns: wild.filter(({ waits }) => !waits),
-    waiting: wild.filter(({ waits }) => waits),
-  };
-}
-
-/** Those that protect at once. */
-export function atOnce(rules: readonly CompiledTaintRule[]): CompiledTaintRule[] {
-  return rules.filter(({ waits }) => !waits);
+function sorted(rules: readonly CompiledTaintRule[]): Record<'names' | 'patterns', CompiledTaintRule[]> {
+  return { names: rules.filter(({ key }) => !isPattern(key)), patterns: rules.filter(({ key }) => isPattern(key)) };
 }
 
 /**
- * True for a taint `t` that a rule protects.
+ * True for a taint `t` that a rule protects, or guards.
  *
- * @param established true for one that a key with a wildcard protects, if it waits
+ * @param rules none that waits until a taint is established
  * @param transient true for one that a wildcard never means; for any taint, unless more is known of it
  */
-export function isProtected(
-  rules: readonly CompiledTaintRule[],
-  established: Expression,
-  transient?: Expression,
-): Expression {
-  const { names, patterns, waiting } = sorted(rules);
-  const isExcluded = transient ?? isTransient([...patterns, ...waiting].map(({ key }) => key));
-  const isMeant = any([meets(patterns), all([meets(waiting), established])]);
-  return any([meets(names), all([isMeant, not(isExcluded)])]);
+export function isProtected(rules: readonly CompiledTaintRule[], transient?: Expression): Expression {
+  const { names, patterns } = sorted(rules);
+  const isExcluded = transient ?? isTransient(patterns.map(({ key }) => key));
+  return any([meets(names), all([meets(patterns), not(isExcluded)])]);
 }
 
 /** True for a taint `t` that a wildcard never means, but one of the rules, each of which means it by its name. */
@@ -71,21 +54,6 @@ function lastingName(taints: string): string {
 
 function capitalized(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
-}
-
-/** A longer annotation is taken to list nothing: `MAX_REMEMBERED` of the longest taints take less. In characters. */
-const MAX_LISTED_LENGTH = 32_768;
-/** To read so many characters, to cut them up and to trim the pieces. */
-const LISTED_COST = 16_000;
-
-/** The entries of an annotation that the node had before an update; none of one that is too long. */
-export function listedIn(annotation: string): Expression {
-  const annotations = 'oldObject.metadata.annotations';
-  const key = literal(annotation);
-  return cel(LISTED_COST)`has(${annotations}) && ${key} in ${annotations} &&
-  size(${annotations}[${key}]) <= ${MAX_LISTED_LENGTH}
-  ? ${annotations}[${key}].split(",", ${MAX_REMEMBERED + 1}).map(e, e.trim())
-  : []`;
 }
 
 /** True for a taint `t` whose key a pattern must not mean, though one of these matches it. */

@@ -8,7 +8,7 @@ import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import type { Machine } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
-import { announcedAt, asNode, machineOf, roomOn, taintedSince, viewNode } from '../objects/node-object.ts';
+import { announcedAt, asNode, machineOf, taintedSince, viewNode } from '../objects/node-object.ts';
 import { machineClusterOf } from '../objects/node-pool-object.ts';
 import { viewScheduling } from '../objects/workload-object.ts';
 import { orAborted } from '../runtime/pause.ts';
@@ -186,7 +186,6 @@ export function projectNode(object: unknown): ClusterNode {
   const createdAt = Date.parse(metadata.creationTimestamp ?? '');
   return {
     ...viewNode(node, ''),
-    room: roomOn(node),
     machine: machineOf(node),
     ready: ready && metadata.deletionTimestamp === undefined,
     ...(machineCluster === undefined ? {} : { machineCluster }),

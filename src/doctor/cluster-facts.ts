@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { holderOf, leaseStore } from '../cluster/lease/lease.ts';
 import { concernsUs, listPools, type PoolApi, servedPoolApis } from '../cluster/node-pools.ts';
+import { listRecords, type StoredRecord } from '../cluster/node-records.ts';
 import { listPolicies, POLICY_KINDS, type PolicyObject, policiesInForce } from '../cluster/policies.ts';
 import { type ClusterGrants, listGrants } from '../cluster/tolerate-grants.ts';
 import { ADMISSION_REGISTRATION, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
@@ -26,6 +27,7 @@ import { type Admission, tryAdmission, withoutStatus } from './trial.ts';
 
 /** A node, as the policies see it, and what runs on it. */
 export interface DoctorNode extends NodeView {
+  readonly uid: string | undefined;
   /** Its condition Ready is True. */
   readonly ready: boolean;
   /** Of `status.images`: the names of images that no registry has. A kubelet reports its 50 largest images unless told otherwise. */
@@ -89,6 +91,8 @@ export interface ClusterFacts {
   /** Those that come with the program. */
   readonly builtin: readonly Policy[];
   readonly nodes: Reading<readonly DoctorNode[]>;
+  /** By the names of nodes. */
+  readonly nodeRecords: Reading<ReadonlyMap<string, StoredRecord>>;
   readonly daemonSets: Reading<readonly DaemonSetView[]>;
   readonly nodePools: Reading<NodePoolFacts>;
   /** Names of the ClusterReports that somebody else has made, where taintkeeper writes any; undefined where there is no such API. */
@@ -128,23 +132,36 @@ export async function gatherCluster(client: ApiClient, installation: Installatio
       ),
     ),
   );
-  const [builtin, daemonSets, nodePools, grants, foreignReports, configurations, rights, lease, version, metrics] =
-    await Promise.all([
-      readBuiltinPolicies(),
-      read(() => list(client, '/apis/apps/v1/daemonsets', projectDaemonSet)),
-      nodes.then((known) => read(() => gatherNodePools(client, known.ok ? known.value : []))),
-      policies.then((known) => (known.ok ? read(() => gatherGrants(client, known.value)) : known)),
-      read(() => gatherForeignReports(client, installation)),
-      read(() => listConfigurations(client)),
-      read(() => reviewRights(client, installation)),
-      read(() => watchLease(client, installation)),
-      read(async () => (await client.request<{ gitVersion: string }>('GET', '/version')).gitVersion),
-      read(() => client.request<string>('GET', '/metrics', { accept: 'text/plain' })),
-    ]);
+  const [
+    builtin,
+    nodeRecords,
+    daemonSets,
+    nodePools,
+    grants,
+    foreignReports,
+    configurations,
+    rights,
+    lease,
+    version,
+    metrics,
+  ] = await Promise.all([
+    readBuiltinPolicies(),
+    read(() => listRecords(client)),
+    read(() => list(client, '/apis/apps/v1/daemonsets', projectDaemonSet)),
+    nodes.then((known) => read(() => gatherNodePools(client, known.ok ? known.value : []))),
+    policies.then((known) => (known.ok ? read(() => gatherGrants(client, known.value)) : known)),
+    read(() => gatherForeignReports(client, installation)),
+    read(() => listConfigurations(client)),
+    read(() => reviewRights(client, installation)),
+    read(() => watchLease(client, installation)),
+    read(async () => (await client.request<{ gitVersion: string }>('GET', '/version')).gitVersion),
+    read(() => client.request<string>('GET', '/metrics', { accept: 'text/plain' })),
+  ]);
   return {
     builtin: parsePolicies(builtin),
     policies: await policies,
     nodes: await nodes,
+    nodeRecords,
     daemonSets,
     nodePools,
     grants,
@@ -221,6 +238,7 @@ function projectNode(object: unknown): DoctorNode {
   const kubeletVersion = status?.nodeInfo?.kubeletVersion ?? '';
   return {
     ...viewNode(node, ''),
+    uid: node.metadata.uid ?? undefined,
     ready,
     kubeletVersion,
     loadedImages: (status?.images ?? []).flatMap(({ names }) => names ?? []).filter(isNowhere),

@@ -4,6 +4,7 @@ import { whoAmI } from '../cluster/access-review.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
 import { type PolicyObject, policiesInForce } from '../cluster/policies.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../judge/removal.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import type { Policy } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
@@ -32,7 +33,7 @@ export interface TrialMaterial {
 }
 
 export interface NodeLike {
-  readonly metadata: { readonly name: string };
+  readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> | null };
   readonly spec?: { readonly taints?: readonly object[] | null };
 }
 
@@ -69,15 +70,26 @@ export function findTrial({ policies, nodes, requester, namespace }: TrialMateri
   return undefined;
 }
 
-function nodeTrial({ metadata, spec }: NodeLike): Trial {
+function nodeTrial(node: NodeLike): Trial {
+  const { metadata } = node;
   return {
     what: `removing the taints of node ${metadata.name}`,
     method: 'PATCH',
     path: `/api/v1/nodes/${metadata.name}`,
     contentType: 'application/merge-patch+json',
     body: { spec: { taints: null } },
-    shows: (answer) => ((answer as NodeLike).spec?.taints ?? []).length > 0 && (spec?.taints ?? []).length > 0,
+    // Where the user is exempt, the taints are dropped, and mutation says so in the annotation.
+    shows: (answer) =>
+      (taintsOf(answer).length > 0 && taintsOf(node).length > 0) || allowRemovalOf(answer) !== allowRemovalOf(node),
   };
+}
+
+function taintsOf(node: unknown): readonly object[] {
+  return (node as Partial<NodeLike>).spec?.taints ?? [];
+}
+
+function allowRemovalOf(node: unknown): string | undefined {
+  return (node as Partial<NodeLike>).metadata?.annotations?.[ALLOW_REMOVAL_ANNOTATION];
 }
 
 function daemonSetTrial(namespace: string, object: ReturnType<typeof daemonSet>): Trial {

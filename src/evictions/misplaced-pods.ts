@@ -1,14 +1,17 @@
-import { parseRemembered } from '../judge/memory.ts';
+import { isKept, isRemoved, type RecordedTaint } from '../judge/node-record.ts';
 import type { NodeView } from '../judge/node-view.ts';
+import { requiredTaints } from '../judge/removal.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { atMost, count } from '../kubernetes/text.ts';
 import { mayTolerate } from '../kubernetes/toleration.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { StateOf } from '../policy/status-conditions.ts';
 import type { NodePod } from './node-pods.ts';
 
 // All times here are in milliseconds since the epoch, by the clock of the API server.
 
-/** What is known of a taint that a node is to carry, as its memory says. */
+/** What is known of a taint that a node is to carry. */
 export interface Custody {
   /** The node has had to carry it since then at the latest. */
   readonly since: number;
@@ -28,33 +31,49 @@ export interface ReturnedTaint extends Custody {
 }
 
 /**
- * Takes notice of a node. Only NoSchedule taints count: NoExecute evicts by itself, and PreferNoSchedule keeps no pod away. What goes
- * with permission is in no record any more, and no pod is misplaced then.
+ * Takes notice of a node. Only NoSchedule taints count: NoExecute evicts by itself, and PreferNoSchedule keeps no pod away. What was
+ * removed with permission counts no more, and no pod is misplaced then.
  *
  * @param before what was known of it; undefined for a node that is seen for the first time
- * @param earlier of such a node: since when its memory has been as it is, at the latest
+ * @param earlier of such a node: since when it has had to carry its taints, at the latest
  */
 export function takeNotice(
-  { taints, remembered }: Pick<NodeView, 'taints' | 'remembered'>,
+  node: NodeView & { readonly recorded: readonly RecordedTaint[] },
+  policies: readonly CompiledTaintPolicy[],
   before: Custodies | undefined,
   now: number,
   earlier = now,
 ): { readonly after: Custodies; readonly returned: readonly ReturnedTaint[] } {
-  const carried = valuesOf(taints);
+  const carried = valuesOf(node.taints);
   const after = new Map<string, Custody>();
   const returned: ReturnedTaint[] = [];
-  for (const taint of parseRemembered(remembered)) {
-    if (taint.effect !== 'NoSchedule') continue;
+  for (const { taint, isRecorded } of taintsToCarry(node, policies)) {
     const text = formatTaint(taint);
     const known = before?.get(text);
     const since = known?.since ?? (before ? now : earlier);
     const isCarried = carried.get(identity(taint)) === (taint.value ?? '');
+    // A taint that a policy has begun to require is not missing before the node has had it.
+    if (before && !known && !isCarried && !isRecorded) continue;
     after.set(text, { since, missingAt: isCarried ? undefined : (known?.missingAt ?? now) });
     if (isCarried && known?.missingAt !== undefined) {
       returned.push({ taint, since, missingAt: known.missingAt, backAt: now });
     }
   }
   return { after, returned };
+}
+
+/** The taints that a node is to carry: those of its record, and those that policies require with one value, which no record lists. */
+function taintsToCarry(
+  { labels, recorded }: NodeView & { readonly recorded: readonly RecordedTaint[] },
+  policies: readonly CompiledTaintPolicy[],
+): { readonly taint: Taint; readonly isRecorded: boolean }[] {
+  const binding = policies.filter(({ mode }) => mode !== 'Audit');
+  const required = requiredTaints(labels, binding).filter((want) => !want.anyValue && !isRemoved(recorded, want));
+  const all = [
+    ...required.map(({ taint }) => ({ taint, isRecorded: false })),
+    ...recorded.filter(isKept).map((taint) => ({ taint, isRecorded: true })),
+  ].filter(({ taint }) => taint.effect === 'NoSchedule' && !isTransientTaintKey(taint.key));
+  return [...new Map(all.map((one) => [formatTaint(one.taint), one])).values()];
 }
 
 /**

@@ -1,14 +1,12 @@
 import { policiesInForce } from '../cluster/policies.ts';
 import { describeOwner } from '../controllers/managed-objects.ts';
-import { establishedIn } from '../judge/establishment.ts';
-import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
-import type { NodeRecord } from '../judge/node-return.ts';
-import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS, REMOVED_ANNOTATION } from '../judge/removal.ts';
+import { type NodeRecord, withRecord } from '../judge/node-record.ts';
+import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../judge/removal.ts';
 import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../judge/startup-taints.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { rfc3339, shellWord } from '../kubernetes/text.ts';
 import { lastWriter, type ManagedFields } from '../objects/managed-fields.ts';
-import { announcedAt, asNode, type NodeObject, roomOn, taintedSince, viewNode } from '../objects/node-object.ts';
+import { announcedAt, asNode, type NodeObject, taintedSince, viewNode } from '../objects/node-object.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import {
   type Announced,
@@ -84,11 +82,7 @@ export function explainedNode(
 ): ExplainedNode {
   const node = asNode(object, []);
   const explained = explainNode(
-    {
-      ...viewNode(node, name),
-      room: roomOn(node),
-      established: establishedIn(record, node.metadata.uid ?? undefined),
-    },
+    withRecord(viewNode(node, name), record, node.metadata.uid ?? undefined),
     policiesInForce(policies),
     {
       audit: facts.audit,
@@ -220,7 +214,7 @@ function standing(one: TaintOnNode, node: NodeExplanation): string {
     case 'settling':
       return `not protected yet: it has to stay on the node for a while; ${named(one)}`;
     case 'removed':
-      return `removed by a user whom ${policiesOf(one)} exempts (spec.exempt), as the annotation ${REMOVED_ANNOTATION} says`;
+      return `removed with permission, by a user whom ${policiesOf(one)} exempts or by annotation, as its NodeTaintRecord says`;
     case 'missing':
       return [`required by ${named(one)}`, hindranceText(one, node), ...rivalText(one)].join('; ');
   }
@@ -290,7 +284,7 @@ function nextStep({ name, taints, troubles, fromLeader }: ExplainedNode): Step {
   if (removed) {
     return {
       command: taintCommand(name, removed),
-      note: `${evicts(removed) ? `${EVICTS}; ` : ''}sets it again; it stays off until a user sets it; to keep it, remove the user who removes it from spec.exempt of ${policiesOf(removed)}`,
+      note: `${evicts(removed) ? `${EVICTS}; ` : ''}sets it again; it stays off until a user sets it`,
     };
   }
   return { note: 'nothing: the node carries what it should' };
@@ -309,9 +303,7 @@ function changeBack(node: string, one: TaintOnNode, { taint, closedBy, isAnnounc
   const notes = [
     isAnnounced ? 'changes it back' : 'changes it back, in this order',
     ...(evicts(one) ? [EVICTS] : []),
-    ...(isRecorded
-      ? [`to keep ${kept} instead: kubectl annotate node ${shellWord(node)} ${REMEMBERED_ANNOTATION}-`]
-      : []),
+    ...(isRecorded ? [`to keep ${kept} instead: kubectl delete nodetaintrecord ${shellWord(node)}`] : []),
   ];
   const change = taintCommand(node, one);
   return { command: isAnnounced ? change : `${announce} && ${change}`, note: notes.join('; ') };

@@ -1,7 +1,13 @@
 import { type Contradiction, contradictions } from '../judge/contradictions.ts';
 import { type Circumstances, type Hindrance, isRestoredBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
 import type { EstablishedView } from '../judge/node-view.ts';
-import { isRemovalAllowed, isRequiredTaint, parseAllowedRemovals, requiredTaints } from '../judge/removal.ts';
+import {
+  announcementsIn,
+  isRemovalAllowed,
+  isRequiredTaint,
+  parseAllowedRemovals,
+  requiredTaints,
+} from '../judge/removal.ts';
 import { type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
@@ -32,7 +38,7 @@ export type TaintState =
   | 'settling'
   /** Not carried, though it should be. */
   | 'missing'
-  /** Not carried, because somebody removed it whom the policy exempts. */
+  /** Not carried, because it was removed with permission. */
   | 'removed';
 
 export interface TaintOnNode {
@@ -125,7 +131,6 @@ export function explainNode(
   });
   // One that may be set now is not missing for long.
   const { losses, removed } = nodeDrift(node, compiled, {
-    isRecorded: node.established,
     ...(isContested ? { isContested, hasTurn: false } : {}),
   });
   const present = valuesOf(node.taints);
@@ -133,7 +138,7 @@ export function explainNode(
   const rivals = contradictions(selecting, [node]);
   return {
     audit,
-    announced: parseAllowedRemovals(node.allowRemoval).entries.map(({ text, taint }) => ({
+    announced: announcementsIn(parseAllowedRemovals(node.allowRemoval)).map(({ text, taint }) => ({
       text,
       state: taint === undefined ? 'unreadable' : effectOf(text, node, selecting),
     })),

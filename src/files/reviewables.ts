@@ -1,5 +1,5 @@
 import { type AdmissionRequest, decodeReview } from '../admission/review.ts';
-import type { NodeRecord } from '../judge/node-return.ts';
+import type { NodeRecord } from '../judge/node-record.ts';
 import { NODE_RECORD_KIND, viewRecord } from '../objects/node-record.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';

@@ -3,9 +3,7 @@ import { formatToleration, type Toleration } from '../kubernetes/toleration.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { type DaemonSetView, type DesiredDaemonSet, judgeDaemonSet } from './daemon-set.ts';
 import type { Decision, Violation } from './decision.ts';
-import { REMEMBERED_ANNOTATION } from './memory.ts';
-import { RESTORED_ANNOTATION } from './node-view.ts';
-import { ALLOW_REMOVAL_ANNOTATION, REMOVED_ANNOTATION } from './removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from './removal.ts';
 
 /** On a DaemonSet: the tolerations that were appended to it while it ran, `key=value:Effect, …`. */
 export const ADDED_ANNOTATION = 'taintkeeper.dev/tolerations-added';
@@ -54,7 +52,7 @@ export function recordOfAdded(
 }
 
 /** What taintkeeper, or whoever releases a taint, writes on Nodes. `taintkeeper cleanup` takes away what is listed here. */
-const NODE_ANNOTATIONS = [REMEMBERED_ANNOTATION, REMOVED_ANNOTATION, RESTORED_ANNOTATION, ALLOW_REMOVAL_ANNOTATION];
+const NODE_ANNOTATIONS = [ALLOW_REMOVAL_ANNOTATION];
 
 /** What taintkeeper writes on DaemonSets. */
 const DAEMON_SET_ANNOTATIONS = [ADDED_ANNOTATION, ADDED_BY_ANNOTATION];

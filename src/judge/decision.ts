@@ -45,16 +45,14 @@ export interface Violation {
   readonly outcome: Outcome;
   /** The taint or toleration, as kubectl would write it; printable. */
   readonly subject: string;
-  /** Who acted, where it was not taintkeeper: the API server, by a native policy. */
-  readonly by?: 'native';
 }
 
 /** What one policy came to in one way, of one request: all that one sentence can say. */
 export type ViolationGroup = readonly [Violation, ...Violation[]];
 
 export function groupViolations(violations: readonly Violation[]): ViolationGroup[] {
-  const groups = Map.groupBy(violations, ({ policyKind, policy, mode, outcome, by }) =>
-    [policyKind, policy, mode, outcome, by].join('/'),
+  const groups = Map.groupBy(violations, ({ policyKind, policy, mode, outcome }) =>
+    [policyKind, policy, mode, outcome].join('/'),
   );
   // None is empty.
   return [...groups.values()] as [Violation, ...Violation[]][];

@@ -1,27 +1,11 @@
 import { type Machine, sameMachine } from '../kubernetes/machine.ts';
-import { formatTaint, type Taint } from '../kubernetes/taint.ts';
+import type { Taint } from '../kubernetes/taint.ts';
 import { policiesFor, selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { ESTABLISHED_AFTER_SECONDS } from '../policy/taint-policy.ts';
 import { oncePer } from '../runtime/once-per.ts';
-import { NONE_ESTABLISHED } from './memory.ts';
-import type { NodeRecord } from './node-return.ts';
+import { establishedIn, NONE_ESTABLISHED, type NodeRecord } from './node-record.ts';
 import type { EstablishedView, NodeView } from './node-view.ts';
-
-/**
- * Which taints of a Node are established: those that its NodeTaintRecord lists. Only the leader writes records. An annotation would not do:
- * users who may patch nodes, or their status, could write it.
- *
- * @param uid of the Node: the record of an earlier one of that name says nothing of it
- */
-export function establishedIn(record: NodeRecord | undefined, uid: string | undefined): EstablishedView['established'] {
-  return record === undefined || record.uid !== uid ? NONE_ESTABLISHED : listedIn(record);
-}
-
-function listedIn({ taints }: NodeRecord): (taint: Taint) => boolean {
-  const listed = new Set(taints.map(formatTaint));
-  return (taint) => listed.has(formatTaint(taint));
-}
 
 /** Which taints of a Node are established by now. */
 export interface Establishment {
@@ -45,7 +29,7 @@ export function establishment(
   stayedMs: (taint: Taint) => number | undefined,
 ): Establishment {
   const isOfNode = record !== undefined && (record.uid === node.uid || sameMachine(record.machine, node.machine));
-  const isListed = isOfNode ? listedIn(record) : NONE_ESTABLISHED;
+  const isListed = isOfNode ? establishedIn(record) : NONE_ESTABLISHED;
   const waiting = selectingPolicies(policies, node.labels).filter(({ establishes }) => establishes);
   if (waiting.length === 0) return { established: isListed, nextInMs: undefined };
   const leftMs = (taint: Taint): number | undefined => {

@@ -176,7 +176,7 @@ export function nodeFindings(
   return find(
     nodes,
     (node) => policy.selectsNode(node.labels),
-    (node) => nodeDrift(node, alone, { isRecorded: node.established }).losses.length > 0,
+    (node) => nodeDrift(node, alone).losses.length > 0,
     ({ name }) => name,
     before,
   );

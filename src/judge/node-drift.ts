@@ -1,30 +1,19 @@
-import { droppedTaints, identity, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
+import { identity, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { policiesFor, selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
+import { isRemoved, lostTaints, type RecordedTaint } from './node-record.ts';
+import type { DesiredNode, NodeView } from './node-view.ts';
 import {
-  type Forgetting,
-  holdAmong,
-  type IdleMemory,
-  MAX_REMEMBERED,
-  parseRemembered,
-  readsRecords,
-  remember,
-} from './memory.ts';
-import { type DesiredNode, type NodeView, type RestoredNatively, restoredNatively } from './node-view.ts';
-import {
-  consumeAllowedRemovals,
+  type AllowedRemoval,
   type DeclaredTaint,
-  isRemovalAllowed,
-  isRequiredTaint,
+  namesAny,
   parseAllowedRemovals,
-  parseRemoved,
-  recordRemovals,
+  readsAllowRemoval,
   requiredTaints,
-  roomBeside,
+  rewriteAllowRemoval,
   satisfies,
-  wasRemoved,
 } from './removal.ts';
 
 /** Why a taint that a node should carry is not put back. */
@@ -50,7 +39,7 @@ export interface Loss {
   readonly hindrance: Hindrance | undefined;
 }
 
-/** A required taint that a node does without, because somebody removed it whom the policy exempts. */
+/** A required taint that a node does without, because it was removed with permission. */
 export type Removal = Omit<Loss, 'hindrance'>;
 
 /** How a node differs from what the policies declare, as it is, whoever made it so. */
@@ -58,14 +47,8 @@ export interface NodeDrift {
   readonly losses: readonly Loss[];
   /** No losses: these stay off until somebody sets them. */
   readonly removed: readonly Removal[];
-  /** Taints that are gone with leave, and are not to be remembered any more. */
-  readonly released: readonly Taint[];
-  /** What is left of a allow-removal annotation that has stood for too long, and is taken away. */
+  /** The entries of an annotation `allow-removal` that has stood for too long and is removed. */
   readonly expired: readonly string[];
-  /** What the node remembers for nobody: see {@link Forgetting}. */
-  readonly idle: readonly IdleMemory[];
-  /** What native policies put back while nobody was asked, and is to be recorded. */
-  readonly natively: readonly RestoredNatively[];
   /** The node as it should be made, with the very list of taints that it has where that is right; undefined when there is nothing to do. */
   readonly desired: DesiredNode | undefined;
 }
@@ -78,16 +61,9 @@ export interface Circumstances {
   readonly hasTurn?: boolean;
   /** Whether the allow-removal annotation has stood for {@link ALLOW_REMOVAL_LIFE_MS}; by default, it has not. */
   readonly isAllowRemovalExpired?: boolean;
-  /** By default a taint is forgotten as soon as it is gone and nobody wants it. */
-  readonly forgetting?: Forgetting;
-  /**
-   * Whether the NodeTaintRecord lists the taint; undefined while the records have not been read. The annotation alone proves nothing:
-   * users who may patch nodes can write it.
-   */
-  readonly isRecorded: (taint: Taint) => boolean | undefined;
+  /** Whether the record as it is given has been written: only then are entries of the annotation deleted that have been used. */
+  readonly isRecordWritten?: boolean;
 }
-
-const AT_ONCE: Forgetting = { isComplete: true, isOver: ({ isCarried }) => !isCarried };
 
 interface Claim {
   readonly policy: CompiledTaintPolicy;
@@ -95,7 +71,7 @@ interface Claim {
   readonly taint: Taint;
   readonly anyValue: boolean;
   readonly mayEvict: boolean;
-  /** Whether the policy declares the taint: otherwise it protects what the node is remembered to have carried. */
+  /** Whether the policy declares the taint: otherwise it protects what the node is recorded to have carried. */
   readonly present: boolean;
   /** Whether the policy requires the taint, with this value or another one. */
   readonly required: boolean;
@@ -110,60 +86,39 @@ export function isRestoredBy(mode: TaintMode, isRequired: boolean): boolean {
 }
 
 /**
- * Compares a node with the policies: required taints that it lacks, and protected taints that it was remembered to carry and
- * that went missing while nobody was asked. One that a allow-removal annotation names has gone with leave, and is forgotten. So is
- * one that comes and goes by itself, which is not missed either: whoever removed it from a node that runs may not do so again.
- * Nor is a required taint missed that somebody removed whom the policy exempts, as is recorded on the node.
+ * Compares a node with the policies: required taints that it lacks, and protected taints that its record lists and that it has lost. Neither
+ * counts that was removed with permission. A taint that comes and goes by itself is not missed: a user who removes it from a running node
+ * may do so.
  *
- * A taint that goes while no policy binds it is forgotten soon, or it would come back by surprise with the next policy. One
- * that the node still carries stays remembered while a policy has it, also in mode Audit, and for a while longer: modes change
- * back and forth, and policies are replaced, and each time all nodes would be written twice.
- *
+ * @param recorded what the record of this very Node lists. The Node itself proves nothing: users who may patch nodes write it.
  * @param policies the strongest mode first, as a PolicySet has them
  */
 export function nodeDrift(
-  node: NodeView,
+  node: NodeView & { readonly recorded: readonly RecordedTaint[] },
   policies: readonly CompiledTaintPolicy[],
   {
     isContested = () => false,
     hasTurn = true,
     isAllowRemovalExpired = false,
-    forgetting = AT_ONCE,
-    isRecorded,
-  }: Circumstances,
+    isRecordWritten = false,
+  }: Circumstances = {},
 ): NodeDrift {
-  const { isComplete, isOver } = forgetting;
   const selecting = selectingPolicies(policies, node.labels);
-  const protects = holdAmong(selecting, () => true);
+  const protects = (taint: Taint) =>
+    policiesFor(selecting, taint.key).some(({ mode, protectedBy }) => mode !== 'Audit' && protectedBy(taint));
   const carried = valuesOf(node.taints);
-  const allowed = parseAllowedRemovals(node.allowRemoval);
-  const remembers = parseRemembered(node.remembered);
   // With --audit, policies report what they would restore without it.
-  const isEnforceable = (taint: Taint) =>
+  const isEnforceable = (taint: RecordedTaint) =>
     policiesFor(selecting, taint.key).some(
-      ({ declared, protectedBy }) => declared !== 'Audit' && protectedBy(taint) !== undefined,
+      ({ declared, deletedNodeRetentionMs, protectedBy }) =>
+        (declared !== 'Audit' || (taint.missingSince !== undefined && deletedNodeRetentionMs !== undefined)) &&
+        protectedBy(taint) !== undefined,
     );
-  const memory = remembers.filter(isEnforceable).slice(0, MAX_REMEMBERED);
-  const isWatched = (taint: Taint) =>
-    policiesFor(selecting, taint.key).some((policy) => policy.protectedBy(taint) !== undefined);
-  const idle = (isComplete ? remembers.filter((taint) => !protects(taint)) : [])
-    .map((taint) => ({ taint, isCarried: carried.get(identity(taint)) === (taint.value ?? '') }))
-    .filter((one) => !one.isCarried || !isWatched(one.taint));
-  const over = new Set(idle.filter(isOver).map(({ taint }) => identity(taint)));
-  const gone = droppedTaints(memory, node.taints);
-  const transient = gone.filter(({ key }) => isTransientTaintKey(key));
-  const released = gone.filter(
-    (taint) => isRemovalAllowed(allowed, taint) && isRemovableByAnnotation(taint, selecting),
-  );
-  const removals = parseRemoved(node.removed);
+  const lost = lostTaints(node.recorded, node.taints)
+    .filter((taint) => !isTransientTaintKey(taint.key) && isEnforceable(taint))
+    .map(taintOf);
   const wants = requiredTaints(node.labels, selecting).filter(({ taint }) => !isTransientTaintKey(taint.key));
-  const isRequired = (taint: Taint) => wants.some((want) => isRequiredTaint(taint, { ...want, anyValue: false }));
-  const unproven = gone.filter((taint) => isRecorded(taint) === false && !isRequired(taint));
-  const lost = gone.filter(
-    (taint) =>
-      !transient.includes(taint) && !released.includes(taint) && (isRecorded(taint) === true || isRequired(taint)),
-  );
-  const excused = wants.filter((want) => wasRemoved(removals, want));
+  const excused = wants.filter((want) => !satisfies(carried, want) && isRemoved(node.recorded, want));
   const wanted = excused.length === 0 ? wants : wants.filter((want) => !excused.includes(want));
   const groups = [...Map.groupBy(claims(wanted, carried, lost, selecting), ({ taint }) => identity(taint)).values()];
   const judged = groups.map((group) => {
@@ -172,46 +127,28 @@ export function nodeDrift(
   });
   const repaired = judged.filter(({ hindrance }) => hindrance === undefined).map(({ target }) => target);
   const taints = repaired.length === 0 ? node.taints : withTaints(node.taints, repaired);
-  const known = valuesOf([...memory, ...repaired]);
-  const isAsRemembered = (taint: Taint) => known.get(identity(taint)) === (taint.value ?? '');
-  const removed = recordRemovals({
-    before: node.removed,
-    carried: taints,
-    labels: node.labels,
-    policies: selecting,
-    room: node.room,
-  });
-  const unspent = released.length === 0 ? node.allowRemoval : consumeAllowedRemovals(allowed, released);
-  // Policies that only report have no say in the annotation.
-  const isExpired = isAllowRemovalExpired && unspent !== undefined && selecting.some(readsRecords);
+  const allowed = parseAllowedRemovals(node.allowRemoval);
+  const used =
+    isRecordWritten && policies.some(readsAllowRemoval)
+      ? allowed.entries.filter(usedEntries(carried, lost, wanted))
+      : [];
+  // One that names a taint which is restored does not count: if it did, the record would say so. Admission cannot know that, and would take
+  // the restoration for an addition: it comes once the entry is gone.
+  // An entry for another value counts as well: admission takes it for the removal of a taint that is required with any value.
+  const restored = new Set(repaired.map(identity));
+  const voided = allowed.entries.filter(({ taint }) => taint !== undefined && restored.has(identity(taint)));
+  const over = new Set([...used, ...voided]);
+  const unspent = over.size === 0 ? node.allowRemoval : rewriteAllowRemoval(allowed, (entry) => over.has(entry));
+  const isExpired = isAllowRemovalExpired && unspent !== undefined && selecting.some(readsAllowRemoval);
   const desired: DesiredNode = {
-    taints,
-    removed,
+    taints: voided.length > 0 ? node.taints : taints,
     allowRemoval: isExpired ? undefined : unspent,
-    restored: undefined,
-    remembered: remember({
-      before: node.remembered,
-      carried: taints,
-      forgotten: [...transient, ...released, ...unproven, ...repaired],
-      protects,
-      keeps: (taint) => !over.has(identity(taint)),
-      settles: holdAmong(selecting, (taint) => isRecorded(taint) === true || isAsRemembered(taint)),
-      room: roomBeside(removed, node.room),
-    }),
   };
-  const changes =
-    taints !== node.taints ||
-    desired.allowRemoval !== node.allowRemoval ||
-    desired.remembered !== node.remembered ||
-    desired.removed !== node.removed ||
-    desired.restored !== node.restored;
+  const changes = desired.taints !== node.taints || desired.allowRemoval !== node.allowRemoval;
   return {
     losses: judged.flatMap(({ group, target, hindrance }) => lossesOf(group, target, hindrance)),
-    removed: excused.filter((want) => !satisfies(valuesOf(taints), want)),
-    released,
+    removed: excused,
     expired: isExpired ? parseAllowedRemovals(unspent).entries.map(({ text }) => text) : [],
-    idle,
-    natively: restoredNatively(node.restored, policies),
     desired: changes ? desired : undefined,
   };
 
@@ -220,16 +157,20 @@ export function nodeDrift(
     if (restoring.length === 0) return 'mode';
     if (isContested(target)) return 'contested';
     const present = carried.get(identity(target));
-    // Admission lets nobody replace a protected value: not us either. A kubelet can write what its node remembers.
+    // Admission lets nobody replace a protected value: not us either.
     if (present !== undefined && protects({ ...target, value: present })) return 'held';
     if (target.effect !== 'NoExecute') return undefined;
-    // That the node is recorded to have carried it is not enough: whoever can forge the record would have pods evicted.
     if (!restoring.some(({ mayEvict }) => mayEvict)) return 'eviction';
     return hasTurn ? undefined : 'paced';
   }
 }
 
-/** What each policy misses, every taint once: with the value that it declares, else with the remembered one, else with none. */
+/** A recorded taint as Nodes have taints. */
+function taintOf({ key, value, effect }: RecordedTaint): Taint {
+  return value === '' ? { key, effect } : { key, value, effect };
+}
+
+/** What each policy misses, every taint once: with the value that it declares, else with the recorded one, else with none. */
 function claims(
   wants: readonly DeclaredTaint[],
   carried: ReadonlyMap<string, string>,
@@ -277,17 +218,26 @@ function lossesOf(group: readonly Claim[], target: Taint, hindrance: Hindrance |
   return group.flatMap((claim): Loss[] => {
     const { policy, field, taint } = claim;
     if (unmet.includes(claim)) return [{ policy, field, taint, hindrance: left }];
-    // A remembered value may have given way to one that its policy does not mean.
+    // A recorded value may have given way to one that its policy does not mean.
     return isMet(claim) || policy.protectedBy(target) ? [{ policy, field, taint: target, hindrance }] : [];
   });
 }
 
-function isRemovableByAnnotation(taint: Taint, policies: readonly CompiledTaintPolicy[]): boolean {
-  return policiesFor(policies, taint.key).every(
-    (policy) =>
-      policy.declared === 'Audit' ||
-      policy.removableByAnnotation ||
-      policy.wouldAllowByAnnotation ||
-      policy.protectedBy(taint) === undefined,
-  );
+/**
+ * Whether an entry of the annotation has been used: the node does not carry the taint that it names, and is not to carry it. It is of no
+ * use any more, also where the node has left the policy in the update that removed the taint.
+ */
+function usedEntries(
+  carried: ReadonlyMap<string, string>,
+  lost: readonly Taint[],
+  wanted: readonly DeclaredTaint[],
+): (entry: AllowedRemoval) => boolean {
+  const missing = valuesOf(lost);
+  const lacking = new Set(wanted.filter((want) => !satisfies(carried, want)).map(({ taint }) => identity(taint)));
+  return (entry) =>
+    entry.taint !== undefined &&
+    // A notice of a taint that the node carries says nothing any more.
+    (entry.isNotice || !namesAny(entry, carried)) &&
+    !namesAny(entry, missing) &&
+    !lacking.has(identity(entry.taint));
 }

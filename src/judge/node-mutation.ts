@@ -1,28 +1,25 @@
-import { formatTaint, identity, type Taint, withTaints } from '../kubernetes/taint.ts';
+import { droppedTaints, formatTaint, identity, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { allow, type Decision, patch } from './decision.ts';
-import { holdOn, NONE_ESTABLISHED, protectionOn, remember } from './memory.ts';
+import { isRemoved, lostTaints } from './node-record.ts';
 import { announcements, binds, type Change, departureChange, namesOf, report } from './node-update-reports.ts';
-import { type DesiredNode, isNode, type NativeRecord, type NodeUpdate, nativeViolation } from './node-view.ts';
+import { type DesiredNode, type EstablishedView, isNode, type NodeUpdate } from './node-view.ts';
 import type { Outcome } from './outcomes.ts';
 import {
-  consumeAllowedRemovals,
-  isRemovalAllowed,
+  type AllowedRemoval,
+  namesAny,
   parseAllowedRemovals,
-  parseRemoved,
-  recordRemovals,
-  roomBeside,
+  readsAllowRemoval,
+  requiredTaints,
+  rewriteAllowRemoval,
+  satisfies,
 } from './removal.ts';
 import {
   type Departure,
   departures,
-  goesByExemption,
-  goesWithLeave,
-  isAdmitted,
-  isBinding,
   isForbidden,
   isForbiddenDeparture,
-  MAX_JUDGED,
+  isRemovedWithPermission,
   type Ruling,
   withoutKept,
 } from './rulings.ts';
@@ -38,8 +35,6 @@ export interface Changes {
 export function mutateNode(
   request: NodeUpdate,
   { drops, additions }: Changes,
-  added: readonly Taint[],
-  natively: NativeRecord,
   policies: readonly CompiledTaintPolicy[],
 ): Decision<DesiredNode> {
   const { requester, node, oldNode } = request;
@@ -56,63 +51,85 @@ export function mutateNode(
     departing.some(isForbiddenDeparture);
   const stays = isAnyOf(taintsOf(reverted));
   const leaving = drops.filter(({ taint }) => !stays(taint));
-  const concerns =
-    drops.some(isBinding) ||
-    reverted.length > 0 ||
-    open.some(isAdmitted) ||
-    added.some(holdOn(node.labels, policies, NONE_ESTABLISHED));
-  if (byNode || !(concerns || natively.isNew)) {
-    return refused ? allow() : passed(mendedRequest, { drops: leaving, additions: open }, departing, policies);
+  if (refused) {
+    // Of a request that validation refuses, nothing was done: there is nothing to report then.
+    return restored.length + reverted.length === 0
+      ? allow()
+      : patch({ taints, allowRemoval: node.allowRemoval }, [], []);
   }
-
-  const allowed = parseAllowedRemovals(node.allowRemoval);
-  // A release is spent only if the taint really goes: not when the request will be refused for another taint.
-  const spent = refused ? [] : taintsOf(leaving.filter(goesWithLeave));
-  const consumed = spent.filter((taint) => isRemovalAllowed(allowed, taint));
-  const takenOut = [...additions.filter(isForbidden), ...natively.restored.filter(({ isAddition }) => isAddition)];
-  const moved = { drops: leaving, admitted: taintsOf(open.filter(isAdmitted)), takenOut: taintsOf(takenOut) };
-  const { removed, remembered } =
-    refused || !(concerns || takenOut.length > 0) ? node : records(mendedRequest, moved, policies);
-  const desired: DesiredNode = {
-    taints,
-    allowRemoval: consumed.length === 0 ? node.allowRemoval : consumeAllowedRemovals(allowed, consumed),
-    remembered,
-    removed,
-    // What was there before is for the leader to record.
-    restored: natively.isNew ? oldNode.restored : node.restored,
-  };
-  const isRight =
-    restored.length + reverted.length + consumed.length === 0 &&
-    remembered === node.remembered &&
-    removed === node.removed &&
-    !natively.isNew;
-  // Of a request that validation refuses, nothing was done: there is nothing to report then.
-  if (refused) return isRight ? allow() : patch(desired, [], []);
-
-  const left = { ...mendedRequest, node: { ...mendedRequest.node, allowRemoval: desired.allowRemoval } };
-  const rest = passed(left, { drops: leaving, additions: open }, departing, policies);
-  if (isRight) return rest;
+  // Policies that only report have no say in the annotation.
+  const allowRemoval =
+    byNode || !policies.some(readsAllowRemoval)
+      ? node.allowRemoval
+      : allowRemovalAfter(
+          request,
+          taintsOf(leaving.filter(isRemovedWithPermission)),
+          droppedTaints(taints, oldNode.taints),
+          policies,
+        );
+  const rest = passed(mendedRequest, { drops: leaving, additions: open }, departing, policies);
+  if (restored.length + reverted.length === 0 && allowRemoval === node.allowRemoval) return rest;
   return patch(
-    desired,
+    { taints, allowRemoval },
     [
       ...restored.flatMap((ruling) => report(ruling, ruling.standing, 'restored')),
       ...reverted.flatMap((ruling) => report(ruling, ruling.standing, 'reverted')),
-      ...natively.restored.map(nativeViolation),
       ...rest.violations,
     ],
     [
       ...restored.map(({ taint, standing }) => `${namesOf(standing)} restored taint ${formatTaint(taint)}`),
       ...reverted.map(({ taint, standing }) => removedText(namesOf(standing), taint)),
-      ...natively.restored.map(({ taint, policy, isAddition }) => {
-        const by = `TaintPolicy ${policy.name}`;
-        return isAddition ? removedText(by, taint) : `${by} restored taint ${formatTaint(taint)}`;
-      }),
       ...rest.warnings,
     ],
   );
 }
 
-/** What Deny and Restore policies let pass: by an exemption, by labels, or as the first half of a release. */
+/**
+ * The annotation `allow-removal` as the leader is to find it: a notice for each taint that the request removes with permission. Without it, the
+ * leader would take the removal for a loss. An announcement is used up by that, so that it does not serve again, and a notice ends when its
+ * taint is added. Until the record has it, no request that adds taints deletes a notice: a writer with an old copy of the whole node must not
+ * undo the removal.
+ */
+function allowRemovalAfter(
+  { node, oldNode }: NodeUpdate,
+  removed: readonly Taint[],
+  added: readonly Taint[],
+  policies: readonly CompiledTaintPolicy[],
+): string | undefined {
+  const allowed = parseAllowedRemovals(node.allowRemoval);
+  const removedValues = valuesOf(removed);
+  const addedValues = valuesOf(added);
+  const isUsed = (entry: AllowedRemoval) => namesAny(entry, entry.isNotice ? addedValues : removedValues);
+  const there = new Set(allowed.entries.map(({ text }) => text));
+  const isAdding = droppedTaints(node.taints, oldNode.taints).length > 0;
+  const kept = (isAdding ? pendingNotices(oldNode, policies) : []).filter(
+    (entry) => !there.has(entry.text) && !isUsed(entry),
+  );
+  if (removed.length + kept.length === 0 && !allowed.entries.some(isUsed)) return node.allowRemoval;
+  return rewriteAllowRemoval(allowed, isUsed, { kept, removed });
+}
+
+/** The notices on the node that its record does not have yet. */
+function pendingNotices(
+  { labels, taints, allowRemoval, recorded }: EstablishedView,
+  policies: readonly CompiledTaintPolicy[],
+): AllowedRemoval[] {
+  const { entries } = parseAllowedRemovals(allowRemoval);
+  if (entries.length === 0) return [];
+  const carried = valuesOf(taints);
+  const lost = valuesOf(lostTaints(recorded, taints));
+  const lacking = valuesOf(
+    requiredTaints(labels, policies)
+      .filter((want) => !satisfies(carried, want) && !isRemoved(recorded, want))
+      .map(({ taint }) => taint),
+  );
+  return entries.filter(
+    (entry) =>
+      entry.isNotice && entry.taint !== undefined && (namesAny(entry, lost) || lacking.has(identity(entry.taint))),
+  );
+}
+
+/** What Deny and Restore policies let pass: by an exemption, by labels, or by an announcement. */
 function passed(
   request: NodeUpdate,
   { drops, additions }: Changes,
@@ -145,48 +162,6 @@ function mended({ node, oldNode }: NodeUpdate, restored: readonly Ruling[], reve
 
 function taintsOf(found: readonly { readonly taint: Taint }[]): Taint[] {
   return found.map(({ taint }) => taint);
-}
-
-interface Moved {
-  readonly drops: readonly Ruling[];
-  /** Guarded, and let in. */
-  readonly admitted: readonly Taint[];
-  /** Guarded, and not let in. */
-  readonly takenOut: readonly Taint[];
-}
-
-/**
- * The annotations that say what became of the node's taints. What was taken out stays out of both, whatever the request says: whoever
- * brings back an old copy of the taints brings back an old copy of these.
- */
-function records(
-  { node, oldNode }: NodeUpdate,
-  { drops, admitted, takenOut }: Moved,
-  policies: readonly CompiledTaintPolicy[],
-): Pick<DesiredNode, 'removed' | 'remembered'> {
-  const { labels, taints, room } = node;
-  const removed = recordRemovals({
-    before: node.removed,
-    gone: [
-      ...taintsOf(drops.filter((ruling) => goesByExemption(ruling, node))),
-      ...parseRemoved(oldNode.removed).filter(isAnyOf(takenOut)),
-    ],
-    carried: taints,
-    labels,
-    policies,
-    room,
-  });
-  const remembered = remember({
-    before: node.remembered,
-    carried: taints.slice(0, MAX_JUDGED),
-    forgotten: taintsOf(drops.filter(goesWithLeave)),
-    admitted,
-    rejected: takenOut,
-    protects: protectionOn(labels, policies),
-    settles: holdOn(labels, policies, oldNode.established),
-    room: roomBeside(removed, room),
-  });
-  return { removed, remembered };
 }
 
 function isAnyOf(taints: readonly Taint[]): (taint: Taint) => boolean {

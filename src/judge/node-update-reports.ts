@@ -1,8 +1,7 @@
 import { own } from '../kubernetes/label-selector.ts';
 import { requirementsOf } from '../kubernetes/selector-overlap.ts';
-import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
+import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';
-import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { taintViolation, type Violation } from './decision.ts';
 import type { NodeUpdate } from './node-view.ts';
@@ -175,7 +174,7 @@ export function announcements(request: NodeUpdate, policies: readonly CompiledTa
       policy.selectsNode(node.labels) &&
       !policy.exempts(requester),
   );
-  if (allowed.entries.length === 0 || holding.length === 0) return [];
+  if (allowed.entries.every(({ isNotice }) => isNotice) || holding.length === 0) return [];
 
   const named = protections(
     holding,
@@ -186,7 +185,7 @@ export function announcements(request: NodeUpdate, policies: readonly CompiledTa
       policy.removableByAnnotation
         ? {
             violation: taintViolation(policy, field, taint, 'announced'),
-            warning: `TaintPolicy ${policy.name} allows the removal of taint ${formatTaint(taint)}, once${comesBack(policy, taint)}`,
+            warning: `TaintPolicy ${policy.name} allows the removal of taint ${formatTaint(taint)}, once`,
           }
         : { warning: `TaintPolicy ${policy.name} does not allow removal by annotation of taint ${formatTaint(taint)}` },
   );
@@ -198,17 +197,6 @@ export function announcements(request: NodeUpdate, policies: readonly CompiledTa
       ? [{ warning: `${ALLOW_REMOVAL_ANNOTATION} names no protected taint of this node` }]
       : [];
   return [...named, ...unreadable, ...idle];
-}
-
-/** Where the leader repairs nodes, leave to go is not leave to stay away. */
-function comesBack({ mode, required }: CompiledTaintPolicy, taint: Taint): string {
-  const returns = required.some(
-    ({ value }) =>
-      identity(value.taint) === identity(taint) &&
-      (taint.effect !== 'NoExecute' || value.mayEvict) &&
-      !isTransientTaintKey(taint.key),
-  );
-  return mode !== 'Audit' && returns ? '; in a cluster, a required taint is restored' : '';
 }
 
 function protections(

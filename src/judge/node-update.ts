@@ -5,7 +5,7 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { allow, type Decision, deny, taintViolation, type Violation } from './decision.ts';
 import { type Changes, mutateNode } from './node-mutation.ts';
 import { departureChange, namesOf, refusal, report, watches } from './node-update-reports.ts';
-import { type DesiredNode, isNode, NO_RECORD, type NodeUpdate, type NodeView, nativeRecord } from './node-view.ts';
+import { type DesiredNode, isNode, type NodeUpdate, type NodeView } from './node-view.ts';
 import type { Outcome } from './outcomes.ts';
 import {
   additionRulings,
@@ -22,10 +22,9 @@ import {
 
 /**
  * Protects the taints that an update drops, and guards those that it adds. Mutation puts back what Restore policies protect, takes
- * out what they guard, takes spent entries out of the allow-removal annotation, remembers what the node is left with, records the Present
- * taints that somebody exempt removes, and tells what native policies did before. It also says what Deny and Restore policies let
- * pass, but for a release, which validation still has to find spent: so nobody has to be asked twice for that. Validation refuses what
- * is still against a Deny or a Restore policy, and records what Audit policies see.
+ * out what they guard, and keeps the annotation `allow-removal` as the leader is to find it. It also says what Deny and Restore policies let
+ * pass, but for removals that the annotation allows, which validation reports. Validation refuses what is still against a Deny or a Restore
+ * policy, and reports what Audit policies see.
  */
 export function judgeNodeUpdate(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
   const { phase, node, oldNode } = request;
@@ -33,8 +32,7 @@ export function judgeNodeUpdate(request: NodeUpdate, policies: readonly Compiled
   if (Math.max(before.length, after.length) > MAX_COMPARED) return judgeUncompared(request, [before, after], policies);
   const dropped = droppedTaints(oldNode.taints, node.taints);
   const added = droppedTaints(node.taints, oldNode.taints);
-  const natively = phase === 'mutate' ? nativeRecord(request, policies) : NO_RECORD;
-  const changesTaints = dropped.length + added.length > 0 || natively.isNew;
+  const changesTaints = dropped.length + added.length > 0;
   if (phase === 'mutate' && !changesTaints && node.allowRemoval === oldNode.allowRemoval && sameLabels(node, oldNode)) {
     return allow();
   }
@@ -48,9 +46,7 @@ export function judgeNodeUpdate(request: NodeUpdate, policies: readonly Compiled
     return judgeUnread(request, { ...unread, removed: beyond(dropped.length), added: beyond(added.length) }, selecting);
   }
   const changes = { drops: dropRulings(request, dropped, selecting), additions: additionRulings(request, selecting) };
-  return phase === 'mutate'
-    ? mutateNode(request, changes, added, natively, selecting)
-    : validate(request, changes, selecting);
+  return phase === 'mutate' ? mutateNode(request, changes, selecting) : validate(request, changes, selecting);
 }
 
 function selectingAmong(policies: readonly CompiledTaintPolicy[], { node, oldNode }: NodeUpdate) {

@@ -1,12 +1,10 @@
 import { formatTaint, identity, sameTaint, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../policy/policy-set.ts';
 import { allow, type Decision, patch, taintViolation } from './decision.ts';
-import { holdOn, readsRecords, remember } from './memory.ts';
 import { judgeNodeUpdate } from './node-update.ts';
-import type { DesiredNode, NodeCreation, NodeUpdate, NodeView, OwedTaint } from './node-view.ts';
+import type { DesiredNode, NodeCreation, NodeUpdate, OwedTaint } from './node-view.ts';
 import type { Outcome } from './outcomes.ts';
-import { satisfies, taintsAtRegistration } from './removal.ts';
-import { MAX_JUDGED } from './rulings.ts';
+import { readsAllowRemoval, satisfies, taintsAtRegistration } from './removal.ts';
 
 /** Judges the creation or the update of a Node, in one of the two phases of admission. */
 export function judgeNode(request: NodeCreation | NodeUpdate, { taintPolicies }: PolicySet): Decision<DesiredNode> {
@@ -71,33 +69,14 @@ function judgeNodeCreation(
     node.taints,
     [...additions, ...returned].map(({ taint }) => taint),
   );
-  // Whatever a new node says of itself, it has carried nothing yet but what it is owed, nor has anything been removed, restored or
-  // announced. Policies that do not read it have no say in that.
-  const isRead = policies.some(readsRecords);
-  const { removed, restored, allowRemoval } = isRead ? NOTHING_SAID : node;
-  const remembered = !isRead
-    ? node.remembered
-    : remember({
-        before: undefined,
-        carried: taints.slice(0, MAX_JUDGED),
-        protects: holdOn(
-          node.labels,
-          policies,
-          (taint) => formatTaint(carriedBefore.get(identity(taint)) ?? NO_TAINT) === formatTaint(taint),
-        ),
-        room: node.room,
-      });
-  const isAsItWas =
-    remembered === node.remembered &&
-    removed === node.removed &&
-    restored === node.restored &&
-    allowRemoval === node.allowRemoval;
-  if (additions.length + returned.length === 0 && isAsItWas) return allow();
+  // Nothing has been announced of a new node, whatever it says. Policies that do not heed the annotation have no say in that.
+  const allowRemoval = policies.some(readsAllowRemoval) ? undefined : node.allowRemoval;
+  if (additions.length + returned.length === 0 && allowRemoval === node.allowRemoval) return allow();
 
   const values = valuesAmong(taints);
   const added = lacking.filter((want) => binds(want) && satisfies(values, want));
   return patch(
-    { taints, allowRemoval, remembered, removed, restored },
+    { taints, allowRemoval },
     [
       ...added.map((want) => taintViolation(want.policy, want.field, want.taint, 'added')),
       ...returned.map(({ policy, field, taint }) => taintViolation(policy, field, taint, 'returned')),
@@ -108,14 +87,6 @@ function judgeNodeCreation(
     ],
   );
 }
-
-const NO_TAINT: Taint = { key: '', effect: '' };
-
-const NOTHING_SAID: Pick<NodeView, 'removed' | 'restored' | 'allowRemoval'> = {
-  removed: undefined,
-  restored: undefined,
-  allowRemoval: undefined,
-};
 
 /** What is said of a taint that the node still lacks once mutation is over. */
 function outcomeOf({ policy, field }: Pick<OwedTaint, 'policy' | 'field'>): Outcome {

@@ -1,17 +1,17 @@
-import { droppedTaints, identity, sameTaint, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import { droppedTaints, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
-import { NONE_ESTABLISHED, rememberedIn } from './memory.ts';
-import type { NodeUpdate, NodeView } from './node-view.ts';
+import { isRemoved, lostTaints, NONE_ESTABLISHED } from './node-record.ts';
+import type { EstablishedView, NodeUpdate, NodeView } from './node-view.ts';
 import {
   isRemovalAllowed,
+  isRemovalNamed,
+  isRequiredRemovalNamed,
   isRequiredTaint,
   parseAllowedRemovals,
-  parseRemoved,
   requiredTaints,
   satisfies,
-  wasRemoved,
 } from './removal.ts';
 
 /**
@@ -57,29 +57,14 @@ export function isBinding(ruling: Ruling): boolean {
   return isForbidden(ruling) || [...allowed, ...exempt].some(({ policy }) => policy.mode !== 'Audit');
 }
 
-/**
- * Whether the taint goes for good, so that its release must not serve again, nor its memory last. Audit policies change nothing;
- * and of a value that nobody protects, another one may be remembered.
- */
-export function goesWithLeave(ruling: Ruling): boolean {
+/** Whether the taint is removed with permission, and the leader is not to restore it. Audit policies change nothing. */
+export function isRemovedWithPermission(ruling: Ruling): boolean {
   return isBinding(ruling) && !isForbidden(ruling);
 }
 
 /** Whether a guarded taint is let in because it is one of the policy's own people who adds it. */
 export function isAdmitted(ruling: Ruling): boolean {
   return !isForbidden(ruling) && ruling.exempt.some(({ policy }) => policy.mode !== 'Audit');
-}
-
-/** Whether the node goes without a required taint because the policy that declares it exempts the requester. */
-export function goesByExemption(ruling: Ruling, { labels, taints }: NodeView): boolean {
-  const { taint, exempt } = ruling;
-  if (isForbidden(ruling) || exempt.length === 0) return false;
-  const left = valuesOf(taints.filter((one) => sameTaint(one, taint)));
-  const misses = ({ mode, required, selectsNode }: CompiledTaintPolicy) =>
-    mode !== 'Audit' &&
-    selectsNode(labels) &&
-    required.some(({ value }) => isRequiredTaint(taint, value) && !satisfies(left, value));
-  return exempt.some(({ policy }) => misses(policy));
 }
 
 /**
@@ -93,7 +78,6 @@ export function dropRulings(
   policies: readonly CompiledTaintPolicy[],
 ): Ruling[] {
   const allows = annotationCheck(request);
-  // As with a release: no single write can take a taint out of the memory and off the node.
   const { established } = request.oldNode;
   const exempting = exemptingAmong(policies, request);
   return dropped.map((taint) =>
@@ -102,35 +86,59 @@ export function dropRulings(
 }
 
 /**
- * Of the taints that the update adds, those that a policy guards; a changed value counts as added. What is wanted on the node is
- * not guarded: a required taint that it lacks, of whatever policy, and what it remembers and has lost. But one that somebody exempt
- * removed is wanted no more: otherwise whoever has an old copy could bring it back.
+ * Of the taints that the update adds, those that a policy guards; a changed value counts as added. What the node is to carry is not guarded:
+ * a required taint that it lacks, of whatever policy, and what its record says that it has lost. But one that was removed with permission
+ * is not to be carried any more: otherwise a writer with an old copy of the node could bring it back.
  */
 export function additionRulings(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Ruling[] {
   const { node, oldNode } = request;
   if (!policies.some(({ additionRules }) => additionRules.length > 0)) return [];
-  const present = requiredTaints(node.labels, policies);
-  const keys = new Set(present.map(({ taint }) => taint.key));
-  const carried = valuesOf(oldNode.taints.filter(({ key }) => keys.has(key)));
-  const removals = Map.groupBy(parseRemoved(oldNode.removed), identity);
-  const lacking = Map.groupBy(
-    present.filter((want) => {
-      const removed = removals.get(identity(want.taint)) ?? [];
-      return !satisfies(carried, want) && !wasRemoved(removed, want);
-    }),
-    ({ taint }) => identity(taint),
-  );
-  // The record alone may be older than a removal that was allowed: only the annotation, which goes by the same request, is not. And the
-  // annotation alone may be forged.
-  const isRemembered = rememberedIn(oldNode.remembered);
-  const isLost = (taint: Taint) => oldNode.established(taint) && isRemembered(taint);
-  const isWanted = (taint: Taint) =>
-    isLost(taint) || (lacking.get(identity(taint)) ?? []).some((want) => isRequiredTaint(taint, want));
+  const added = droppedTaints(node.taints, oldNode.taints);
+  if (added.length === 0) return [];
+  const isExpected = missingOn(oldNode, node, policies);
   const exempting = exemptingAmong(policies, request);
-  return droppedTaints(node.taints, oldNode.taints)
-    .filter((taint) => !isWanted(taint))
+  return added
+    .filter((taint) => !isExpected(taint))
     .map((taint) => rule(taint, policies, exempting, (policy) => policy.additionRestrictedBy(taint)))
     .filter(({ standing, exempt }) => standing.length + exempt.length > 0);
+}
+
+/**
+ * Whether the node is to carry a taint that it lacks. The annotation counts besides the record, which is written a moment after a removal:
+ * mutation has written the entry in the request that removed the taint.
+ */
+function missingOn(
+  oldNode: EstablishedView,
+  { labels }: NodeView,
+  policies: readonly CompiledTaintPolicy[],
+): (taint: Taint) => boolean {
+  const allowed = parseAllowedRemovals(oldNode.allowRemoval);
+  const present = requiredTaints(labels, policies);
+  const keys = new Set(present.map(({ taint }) => taint.key));
+  const carried = valuesOf(oldNode.taints.filter(({ key }) => keys.has(key)));
+  const lacking = Map.groupBy(
+    present.filter(
+      (want) =>
+        !satisfies(carried, want) &&
+        !(mayBePermitted(want.policy) && (isRemoved(oldNode.recorded, want) || isRequiredRemovalNamed(allowed, want))),
+    ),
+    ({ taint }) => identity(taint),
+  );
+  const lost = valuesOf(
+    lostTaints(oldNode.recorded, oldNode.taints).filter(
+      (taint) =>
+        !isRemovalNamed(allowed, taint) ||
+        !policies.some((policy) => policy.protectedBy(taint) !== undefined && mayBePermitted(policy)),
+    ),
+  );
+  return (taint) =>
+    lost.get(identity(taint)) === (taint.value ?? '') ||
+    (lacking.get(identity(taint)) ?? []).some((want) => isRequiredTaint(taint, want));
+}
+
+/** Whether some user may remove taints that the policy protects. Where none may, an entry of the annotation means nothing. */
+export function mayBePermitted({ removableByAnnotation, exemptsAnybody }: CompiledTaintPolicy): boolean {
+  return removableByAnnotation || exemptsAnybody;
 }
 
 /** Without those whose drop is forbidden: a value that stays is not changed. */
@@ -140,8 +148,8 @@ export function withoutKept(additions: readonly Ruling[], drops: readonly Ruling
 }
 
 /**
- * Whether a release lets a taint go. The annotation counts as it stood before the request, so that no single write can both
- * announce and remove. It is honoured once: by the time of validation it must be gone. In a trial nobody takes it out.
+ * Whether the annotation allows a removal. It counts as it stood before the request, so that no single write can both announce and remove. It
+ * counts once: mutation turns the entry into a notice, and by the time of validation no announcement is left. With --audit, nobody does that.
  */
 function annotationCheck({ phase, node, oldNode }: NodeUpdate): (taint: Taint, by: Protection) => boolean {
   const before = parseAllowedRemovals(oldNode.allowRemoval);
@@ -229,9 +237,7 @@ export interface Arrival extends Protection {
     | undefined
     /** No policy that guards it is in mode Restore. */
     | 'mode'
-    /** The policies exempt somebody, who may have added it. */
-    | 'owners'
-    /** It is protected as well: it goes only with leave. */
+    /** It is protected as well: it is removed only with permission. */
     | 'held'
     /** Somebody adds it again and again. */
     | 'contested';
@@ -245,8 +251,8 @@ export interface Watching {
 }
 
 /**
- * The guarded taints that came to a node while nobody was asked. Nobody knows who added them, so that one is taken out only where no
- * policy lets anybody: all that the node remembers was let in, and what it is to have is no intruder.
+ * The guarded taints that came to a node while the webhook was not called. Nothing says who added them: those count that a policy guards
+ * which exempts no user. A required taint is none of them.
  */
 export function arrivals(
   node: NodeView,
@@ -257,22 +263,20 @@ export function arrivals(
   const guarding = binding.filter(({ additionRules }) => additionRules.length > 0);
   if (guarding.length === 0) return [];
   const wanted = requiredTaints(node.labels, policies);
-  const isLetIn = rememberedIn(node.remembered);
   const isExpected = (taint: Taint) =>
-    isTransientTaintKey(taint.key) || isLetIn(taint) || wanted.some((want) => isRequiredTaint(taint, want));
+    isTransientTaintKey(taint.key) || wanted.some((want) => isRequiredTaint(taint, want));
   return node.taints.flatMap((taint): Arrival[] => {
     const by = guarding.flatMap((policy) => {
       const field = policy.additionRestrictedBy(taint);
       return field === undefined || !cameUnder(policy, taint) ? [] : [{ policy, field, taint }];
     });
-    if (by.length === 0 || isExpected(taint)) return [];
+    if (by.every(({ policy }) => policy.exemptsAnybody) || isExpected(taint)) return [];
     return by.map((one) => ({ ...one, hindrance: hindranceOf(taint, by) }));
   });
 
   function hindranceOf(taint: Taint, by: readonly Protection[]): Arrival['hindrance'] {
     const restoring = by.filter(({ policy }) => policy.mode === 'Restore');
     if (restoring.length === 0) return 'mode';
-    if (restoring.every(({ policy }) => policy.exemptsAnybody)) return 'owners';
     if (binding.some((policy) => policy.heldBy(taint, NONE_ESTABLISHED) !== undefined)) return 'held';
     return isContested(taint) ? 'contested' : undefined;
   }

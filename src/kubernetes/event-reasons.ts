@@ -70,10 +70,6 @@ export const EVENT_REASONS = {
     on: NODE_AND_POLICY,
     meaning: 'The labels of a node changed, and the policy no longer protects its taint.',
   },
-  RecordContested: {
-    on: NODE_AND_POLICY,
-    meaning: 'Another writer changes the annotations of taintkeeper on a node repeatedly.',
-  },
   StartupTaintAdded: { on: 'Node', meaning: 'The leader set a startup taint on a node that registered without it.' },
   StartupTaintRemoved: {
     on: 'Node',

@@ -1,26 +1,11 @@
 import { all, any, bind, cel, type Expression } from '../cel/expression.ts';
-import { literals } from '../cel/lists.ts';
+import { ALLOW_REMOVAL_AFTER, ALLOW_REMOVAL_BEFORE, ALLOW_REMOVAL_CHANGES } from '../conditions/node-update.ts';
 import { IS_NODE, REQUESTER_VARIABLES } from '../conditions/selection.ts';
-import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
-import { RESTORED_ANNOTATION } from '../judge/node-view.ts';
-import { ALLOW_REMOVAL_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../judge/removal.ts';
 import type { NativeManifest, ResourceRule } from './native-policy.ts';
-
-/** The annotations of a Node that taintkeeper trusts. */
-const TRUSTED = [REMEMBERED_ANNOTATION, REMOVED_ANNOTATION, RESTORED_ANNOTATION, ALLOW_REMOVAL_ANNOTATION];
 
 /** Name of the ValidatingAdmissionPolicy and of its binding. Not below taintkeeper.dev, like those that the leader writes. */
 export const NODE_ANNOTATIONS_POLICY = 'taintkeeper-node-annotations';
-
-/** The value of the annotation `a`; empty without one. It must not fail for any Node: not for one without annotations either. */
-const valueIn = (object: 'object' | 'oldObject'): Expression =>
-  cel(
-    6,
-  )`(has(${object}.metadata.annotations) && a in ${object}.metadata.annotations ? ${object}.metadata.annotations[a] : "")`;
-
-/** The API server allows all annotations of an object 256 KiB together. */
-const COMPARISON_COST = 26_300;
-const CHANGES: Expression = cel(COMPARISON_COST)`${valueIn('object')} != ${valueIn('oldObject')}`;
 
 /** The field is absent where the request is for the Node itself: to read it then would be an error. */
 const BY_STATUS: Expression = all([cel(2)`has(request.subResource)`, cel(3)`request.subResource == "status"`]);
@@ -30,7 +15,7 @@ const RULES: readonly (ResourceRule & { readonly scope: '*' })[] = [
 ];
 
 /**
- * The policy of the API server, and its binding, that keeps the trusted annotations from those who may write no more of a Node than its
+ * The policy of the API server, and its binding, that keeps the annotation `allow-removal` from users who may write no more of a Node than its
  * status, and from kubelets. taintkeeper itself never writes `nodes/status`, and never patches what a kubelet writes, so whatever
  * changes there is the requester's own.
  *
@@ -49,16 +34,18 @@ export function nodeAnnotationsManifests(): NativeManifest[] {
         name: 'by-status-or-kubelet',
         expression: bind(REQUESTER_VARIABLES, any([BY_STATUS, IS_NODE])).text,
       },
-      { name: 'changes-a-trusted-annotation', expression: `${literals(TRUSTED)}.exists(a, ${CHANGES.text})` },
+      {
+        name: 'changes-allow-removal',
+        expression: bind([ALLOW_REMOVAL_BEFORE, ALLOW_REMOVAL_AFTER], ALLOW_REMOVAL_CHANGES).text,
+      },
     ],
     // Only what meets both conditions comes here.
     validations: [
       {
         expression: 'false',
         messageExpression:
-          `"node " + object.metadata.name + ": changing annotation " + ` +
-          `${literals(TRUSTED)}.filter(a, ${CHANGES.text}).join(", ") + ` +
-          '" through nodes/status or as a kubelet is not allowed, because taintkeeper trusts it. ' +
+          `"node " + object.metadata.name + ": changing annotation ${ALLOW_REMOVAL_ANNOTATION} ` +
+          'through nodes/status or as a kubelet is not allowed. ' +
           `To announce the removal of a taint: kubectl annotate node " + object.metadata.name + " ${ALLOW_REMOVAL_ANNOTATION}=KEY:EFFECT"`,
         reason: 'Forbidden',
       },

@@ -4,7 +4,7 @@ import { ADDITIONS, additionVariables } from '../conditions/guarded-taints.ts';
 import { additionRulesOf, conditionsOf } from '../conditions/node-policies.ts';
 import { LABELS_CHANGE } from '../conditions/node-update.ts';
 import { isProtected } from '../conditions/protected-taints.ts';
-import { ADDED, ADDS_TAINTS, DROPS_TAINTS, IDENTITY, NAMES_BEFORE, notAmong } from '../conditions/taints.ts';
+import { ADDS_TAINTS, DROPS_TAINTS, IDENTITY, notAmong } from '../conditions/taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { type Assembled, type ValidatingParts, validating } from './assemble.ts';
@@ -12,11 +12,12 @@ import type { Target } from './native-policy.ts';
 import { leavingMessage, NODE_UPDATES, reportActions, textsOf, writtenOut } from './node-messages.ts';
 import {
   ANNOUNCED,
+  ANNOUNCED_IDS,
   exemptedBy,
   holdersOf,
-  IS_ESTABLISHED,
   isHeldBy,
   isNamedIn,
+  NOTICE,
   updateVariables,
 } from './node-variables.ts';
 
@@ -71,10 +72,12 @@ export function intruders(
   const { additionRules } = policy;
   if (additionRules.length + more.length === 0) return [];
   return [
-    NAMES_BEFORE,
-    ADDED,
-    ...additionVariables(among, [...additionRules, ...more], IS_ESTABLISHED),
-    { name: 'guarded', definition: those(ADDITIONS, isProtected(additionRules, FALSE)) },
+    ANNOUNCED_IDS,
+    ...additionVariables(among, [...additionRules, ...more], {
+      withValue: any([isNamedIn(ANNOUNCED), not(notAmong(NOTICE, ANNOUNCED.name))]),
+      withAnyValue: not(notAmong(IDENTITY, ANNOUNCED_IDS.name)),
+    }),
+    { name: 'guarded', definition: those(ADDITIONS, isProtected(additionRules)) },
     { name: 'intruding', definition: those('guarded', not(exemptedBy(policy))) },
   ];
 }
@@ -84,8 +87,6 @@ export interface Reverting {
   readonly variables: readonly Variable[];
   /** The intruders that the policy takes out, the list `reverted`; EMPTY for none. */
   readonly reverted: Expression;
-  /** The policy's intruders, none of which is to be remembered; EMPTY for none. */
-  readonly rejected: Expression;
   /** True for a taint `t` whose value changes back, so that it does not go. */
   readonly stays: Expression;
 }
@@ -101,7 +102,7 @@ export function reversion(guarding: Guarding): Reverting {
   const { policy, denying, keeping, reverting } = guarding;
   const isGuarding = policy.additionRules.length > 0;
   if (!isGuarding && reverting.length === 0) {
-    return { variables: [], reverted: EMPTY, rejected: EMPTY, stays: FALSE };
+    return { variables: [], reverted: EMPTY, stays: FALSE };
   }
   const announced = isNamedIn(ANNOUNCED);
   const deniers = holdersOf(denying, { prefix: 'denies', rules: additionRulesOf });
@@ -113,7 +114,6 @@ export function reversion(guarding: Guarding): Reverting {
     : EMPTY;
   return {
     reverted,
-    rejected: isGuarding ? reference('intruding') : EMPTY,
     stays: reverting.length === 0 ? FALSE : not(notAmong(IDENTITY, REVERTED_IDS)),
     variables: [
       ...intruders(guarding, additionRulesOf(reverting)),
@@ -144,7 +144,7 @@ export function unselection(policy: CompiledTaintPolicy, { purpose }: Target): A
   const audit = mode === 'Audit';
   const { before, after } = conditionsOf(policy).selects;
   const held = all([
-    isProtected(unselectionRules, FALSE),
+    isProtected(unselectionRules),
     ...(removableByAnnotation ? [not(isNamedIn(ANNOUNCED))] : []),
     not(exemptedBy(policy)),
   ]);

@@ -148,7 +148,7 @@ export function refusalMessage(policy: CompiledTaintPolicy, { mutates, purpose }
     literal(`, protected by TaintPolicy "${name}" (${field}mode ${mode}).${advice}${alone}`),
     ...(mode === 'Restore' ? [literal(restoreAdvice(name, mutates))] : []),
   ]);
-  return removableByAnnotation ? text([reason, removalAdvice(name, mutates)]) : reason;
+  return removableByAnnotation ? text([reason, removalAdvice(name, { mutates, purpose })]) : reason;
 }
 
 function restoreAdvice(policy: string, mutates: boolean): string {
@@ -162,7 +162,7 @@ const HARMLESS = /^[-A-Za-z0-9_./]+(=[-A-Za-z0-9_.]*)?:[A-Z][A-Za-z]+$/;
 const MAX_ENTRY_LENGTH = 400;
 const MATCH_COST = 1_000;
 
-function removalAdvice(policy: string, mutates: boolean): Expression {
+function removalAdvice(policy: string, { mutates, purpose }: Target): Expression {
   const named = isNamedIn(ANNOUNCED);
   const still = overItems('all', reference('lost'), 't', named, (size) => size * (named.cost(size) + 6) + 2);
   const spend = mutates
@@ -171,17 +171,16 @@ function removalAdvice(policy: string, mutates: boolean): Expression {
   // What was announced before stays announced: to overwrite it would only move the refusal to another taint.
   const announced = cel(0)`${ANNOUNCED}.filter(e, !(e in ${LOST.each}) && size(e) <= ${MAX_ENTRY_LENGTH} &&
     e.matches(${literal(HARMLESS.source.replaceAll('\\/', '/'))}) )`;
-  const then = mutates ? '' : ` +\n${literal(', and take that out again in the request that removes the taint')}`;
-  return choose(
-    still,
-    cel(0)`${literal(spend)}`,
-    cel(
-      (size) => textCost(size) + MAX_ALLOWED_REMOVALS * (MATCH_COST + size),
-    )`" To remove it on purpose, first: kubectl annotate --overwrite node " + object.metadata.name +
+  const spendsItself = purpose === 'Alone' && !mutates;
+  const then = spendsItself ? ` +\n${literal(', and take that out again in the request that removes the taint')}` : '';
+  const announce = cel(
+    (size) => textCost(size) + MAX_ALLOWED_REMOVALS * (MATCH_COST + size),
+  )`" To remove it on purpose, first: kubectl annotate --overwrite node " + object.metadata.name +
 " ${ALLOW_REMOVAL_ANNOTATION}=" +
 (${announced} + ${LOST.shown})
-  .join(",")${then}`,
-  );
+  .join(",")${then}`;
+  // Under the webhook, the leader deletes the entry.
+  return purpose === 'Alone' ? choose(still, cel(0)`${literal(spend)}`, announce) : announce;
 }
 
 /** The parts, expressions or literals, one after the other. */

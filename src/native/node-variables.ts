@@ -13,18 +13,18 @@ import {
 import { isIn, those } from '../cel/lists.ts';
 import { conditionsOf, rulesOf, selectsBeforeOrAfter } from '../conditions/node-policies.ts';
 import { ALLOW_REMOVAL_AFTER, ALLOW_REMOVAL_BEFORE } from '../conditions/node-update.ts';
-import { isProtected, isTransientByName, listedIn } from '../conditions/protected-taints.ts';
+import { isProtected, isTransientByName } from '../conditions/protected-taints.ts';
 import { LABELS, LABELS_BEFORE, REQUESTER_VARIABLES } from '../conditions/selection.ts';
 import {
+  ADDED,
   DROPPED,
   EXACT_NAME,
-  FORMATTED,
   IDENTITY,
   NAMES_AFTER,
+  NAMES_BEFORE,
   TAINTS_AFTER,
   TAINTS_BEFORE,
 } from '../conditions/taints.ts';
-import { MAX_REMEMBERED, REMEMBERED_ANNOTATION } from '../judge/memory.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 
@@ -46,11 +46,15 @@ export const ANNOUNCED: Variable = {
 };
 export const ENTRIES: Variable = { name: 'entries', definition: entriesOf(ALLOW_REMOVAL_AFTER, MAX_ALLOWED_REMOVALS) };
 
-/** What the annotation listed on the node before an update. Expressions cannot read records. */
-const ESTABLISHED: Variable = { name: 'established', definition: listedIn(REMEMBERED_ANNOTATION) };
+/** The notice that a taint `t` with this value was removed with permission: see {@link ALLOW_REMOVAL_ANNOTATION}. */
+export const NOTICE: Expression = cel(EXACT_NAME.cost(0) + 5)`${EXACT_NAME} + "-"`;
 
-/** True for a taint `t` that it lists. */
-export const IS_ESTABLISHED: Expression = cel(FORMATTED.cost(0) + MAX_REMEMBERED + 6)`(${FORMATTED}) in ${ESTABLISHED}`;
+/** `key:Effect` of what is announced, or was removed, with whatever value. */
+export const ANNOUNCED_IDS: Variable = {
+  name: 'announcedIds',
+  definition: cel(4 * SPLIT_COST + MAX_ALLOWED_REMOVALS * 300)`${ANNOUNCED}.filter(e, e.contains(":"))
+  .map(e, e.split(":")[0].split("=")[0] + e.substring(e.lastIndexOf(":")).replace("-", ""))`,
+};
 
 /** What is known of every update. */
 const UPDATE_VARIABLES: readonly Variable[] = [
@@ -58,12 +62,13 @@ const UPDATE_VARIABLES: readonly Variable[] = [
   TAINTS_AFTER,
   NAMES_AFTER,
   DROPPED,
+  NAMES_BEFORE,
+  ADDED,
   LABELS_BEFORE,
   LABELS,
   ...REQUESTER_VARIABLES,
   ALLOW_REMOVAL_BEFORE,
   ALLOW_REMOVAL_AFTER,
-  ESTABLISHED,
   ANNOUNCED,
   ENTRIES,
 ];
@@ -84,7 +89,7 @@ function exemption(policy: CompiledTaintPolicy): NamedCondition {
 export function updateVariables(policy: CompiledTaintPolicy): Variable[] {
   const isProtectedByIt: Variable = {
     name: 'protected',
-    definition: those('dropped', isProtected(policy.rules, IS_ESTABLISHED)),
+    definition: those('dropped', isProtected(policy.rules)),
   };
   return [...UPDATE_VARIABLES, ...exemption(policy).variables, isProtectedByIt];
 }
@@ -156,11 +161,7 @@ export function holdersOf(
 export function isHeldBy(holders: readonly Holder[], isRemovalAllowed: Expression, transient?: Expression): Expression {
   return any(
     holders.map(({ binds, rules, removableByAnnotation }) =>
-      all([
-        binds.condition,
-        isProtected(rules, IS_ESTABLISHED, transient),
-        removableByAnnotation ? not(isRemovalAllowed) : TRUE,
-      ]),
+      all([binds.condition, isProtected(rules, transient), removableByAnnotation ? not(isRemovalAllowed) : TRUE]),
     ),
   );
 }

@@ -1,11 +1,11 @@
 import { all, type Expression, FALSE, not, TRUE } from '../cel/expression.ts';
 import { EMPTY, isEmpty, isIn, those } from '../cel/lists.ts';
-import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/removal.ts';
 import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { byName, type CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { restricts, type TaintRule } from '../policy/taint-rule.ts';
+import { oncePer } from '../runtime/once-per.ts';
 import { type Assembled, conclude, validating } from './assemble.ts';
 import type { NativeLimit, NativeTranslation, Target } from './native-policy.ts';
 import { changesTaints, type Guarding, guardingOf, intruders, unselection } from './node-guards.ts';
@@ -25,8 +25,7 @@ import { ANNOUNCED, ENTRIES, exemptedBy, isNamedIn, MAX_ALLOWED_REMOVALS, update
 
 /**
  * The validation of an update: what a Deny policy protects stays, and what it guards does not come; what a Restore policy protects was put
- * back, and what it guards was taken out; an Audit policy says what was lost or added. A release counts once its entry is spent: it
- * stood there before the request, and is gone.
+ * back, and what it guards was taken out; an Audit policy says what was lost or added.
  */
 function protection(guarding: Guarding, target: Target): Assembled[] {
   const { policy } = guarding;
@@ -34,9 +33,9 @@ function protection(guarding: Guarding, target: Target): Assembled[] {
   const { name, mode, failurePolicy, removableByAnnotation, rules, additionRules } = policy;
   const exempt = exemptedBy(policy);
   const audit = mode === 'Audit';
-  const allowedByAnnotation = removableByAnnotation
-    ? those('protected', all([isNamedIn(ANNOUNCED), not(isNamedIn(ENTRIES))]))
-    : EMPTY;
+  // With taintkeeper in the cluster, the leader deletes the entry. Without it, nobody but the request itself, or its mutation, does.
+  const isSpent = purpose === 'Alone' ? not(isNamedIn(ENTRIES)) : TRUE;
+  const allowedByAnnotation = removableByAnnotation ? those('protected', all([isNamedIn(ANNOUNCED), isSpent])) : EMPTY;
   const lost = those('protected', all([not(exempt), removableByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE]));
   const [keeps, restrictsAddition] = [rules.length > 0, additionRules.length > 0];
   const added = textsOf('intruding');
@@ -80,17 +79,24 @@ function protection(guarding: Guarding, target: Target): Assembled[] {
  * @param among all that are in force, whether it is among them or not
  */
 export function translateNodes(
-  policy: CompiledTaintPolicy,
+  declared: CompiledTaintPolicy,
   among: readonly CompiledTaintPolicy[],
   target: Target,
 ): NativeTranslation {
   // The policy is about pods alone.
-  const { rules, additionRules, unselectionRules, atRegistration } = policy;
-  if (rules.length + additionRules.length + unselectionRules.length + atRegistration.length === 0)
+  if (
+    declared.rules.length +
+      declared.additionRules.length +
+      declared.unselectionRules.length +
+      declared.atRegistration.length ===
+    0
+  )
     return { policies: [], limits: [] };
+  const policy = withoutWaiting(declared);
+  const { rules, additionRules } = policy;
   // One that restricts unselection alone says nothing of changes of taints.
   const concernsTaints = rules.length + additionRules.length > 0;
-  const others = among.filter(({ name }) => name !== policy.name);
+  const others = among.filter(({ name }) => name !== policy.name).map(withoutWaiting);
   const holding = others
     .filter(({ mode, rules }) => mode !== 'Audit' && rulesOverlap(rules, policy.rules))
     .toSorted(byName);
@@ -104,9 +110,20 @@ export function translateNodes(
       ...unselection(policy, target),
       ...registrationReport(policy, target),
     ],
-    limitsOf(policy, target),
+    limitsOf(declared, target),
   );
 }
+
+/**
+ * The policy as far as native policies can tell what it protects: which taints a key with "*" protects, only records say, and no expression
+ * can read those.
+ */
+const withoutWaiting = oncePer(
+  (policy: CompiledTaintPolicy): CompiledTaintPolicy => ({
+    ...policy,
+    rules: policy.rules.filter(({ waits }) => !waits),
+  }),
+);
 
 /** True unless no taint can be meant by a rule of both lists. */
 export function rulesOverlap(some: readonly TaintRule[], others: readonly TaintRule[]): boolean {
@@ -145,20 +162,18 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
         message: 'without MutatingAdmissionPolicy nothing is restored: an update that drops a taint is refused',
       },
     mode === 'Restore' &&
-      mutates &&
-      purpose === 'Alone' && {
+      mutates && {
         field: 'spec.mode',
         message: 'taints are restored without a warning to the requester, an Event or a metric',
       },
     !audit && {
       field: 'spec.taints',
-      message: `what a node carries is not recorded in ${REMEMBERED_ANNOTATION}; a taint that was allowed to go is only removed from it: nothing can be restored later`,
+      message: 'what a node carries is not recorded: nothing can be restored later',
     },
-    waits &&
-      purpose === 'Alone' && {
-        field: 'spec.taints',
-        message: `a key with "*" protects what ${REMEMBERED_ANNOTATION} lists, which only taintkeeper in the cluster writes: without it nothing`,
-      },
+    waits && {
+      field: 'spec.taints',
+      message: 'a key with "*" restricts no removal: only the records of taintkeeper say which taints are established',
+    },
     policy.atRegistration.length > 0 &&
       !audit &&
       !mutates && {
@@ -176,7 +191,8 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
       message: 'a node that was deleted and registers anew gets nothing back: what it carried is not in its object',
     },
     removableByAnnotation &&
-      !mutates && {
+      !mutates &&
+      purpose === 'Alone' && {
         field: 'spec.removalByAnnotation',
         message: `without MutatingAdmissionPolicy the request that removes the taint must take its entry out of ${ALLOW_REMOVAL_ANNOTATION} itself`,
       },

@@ -1,20 +1,14 @@
-import jsonPatch, { type Operation } from 'fast-json-patch';
+import type { Operation } from 'fast-json-patch';
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
-import { REMEMBERED_ANNOTATION } from '../judge/memory.ts';
 import type { DesiredNode, NodeView } from '../judge/node-view.ts';
-import { RESTORED_ANNOTATION } from '../judge/node-view.ts';
-import { ALLOW_REMOVAL_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../judge/removal.ts';
+import { jsonPointer } from '../kubernetes/json-pointer.ts';
 import { LABEL_VALUE_LENGTH, own, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
 import { MACHINE_ID_LENGTH, type Machine } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { lastWriter, type ManagedFields } from './managed-fields.ts';
 import { Bounded, listPatch, Nullish, ObjectMeta, reader } from './object-meta.ts';
-
-/** TotalAnnotationSizeLimitB (k8s.io/apimachinery/pkg/api/validation/objectmeta.go). */
-const ANNOTATIONS_MAX_BYTES = 256 * 1024;
-/** Both of taintkeeper's lists of taints take less: 64 of the longest taints each. */
-const ROOM_NEEDED = 64 * 1024;
 
 /** The part of a Node that is read here; a null list or map counts as an empty one, as in Go. */
 const NodeSchema = Type.Object({
@@ -45,7 +39,7 @@ export function viewNode({ metadata, spec }: NodeObject, name: string): NodeView
     name: metadata.name || name,
     labels: metadata.labels ?? {},
     taints: spec?.taints ?? [],
-    ...annotationsOf(metadata),
+    allowRemoval: own(metadata.annotations ?? {}, ALLOW_REMOVAL_ANNOTATION),
   };
 }
 
@@ -90,26 +84,9 @@ export function taintedSince(node: NodeObject): number | undefined {
   return Number.isNaN(since) ? undefined : since;
 }
 
-/**
- * {@link NodeView.room}: what other annotations leave, as far as it is needed. Otherwise each annotation that changes its length, as agents
- * write them with every heartbeat, would be a change of the node. The bytes of all names and values count.
- */
-export function roomOn({ metadata }: NodeObject): number {
-  const used = Object.entries(metadata.annotations ?? {})
-    .filter(([name]) => name !== REMEMBERED_ANNOTATION && name !== REMOVED_ANNOTATION)
-    .reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value ?? ''), 0);
-  const left = ANNOTATIONS_MAX_BYTES - used - REMEMBERED_ANNOTATION.length - REMOVED_ANNOTATION.length;
-  return Math.min(left, ROOM_NEEDED);
-}
-
 /** The JSON patch (RFC 6902) that makes the Node look as desired. */
 export function patchNode({ metadata, spec }: NodeObject, desired: DesiredNode): Operation[] {
-  // Only what may change is compared: a Node has 40 KB.
-  const before = pickAnnotations(metadata, annotationsOf(metadata));
-  return [
-    ...patchTaints(spec, desired.taints),
-    ...jsonPatch.compare({ metadata: before }, { metadata: pickAnnotations(metadata, desired) }),
-  ];
+  return [...patchTaints(spec, desired.taints), ...patchAllowRemoval(metadata, desired.allowRemoval)];
 }
 
 function patchTaints(spec: NodeObject['spec'], taints: readonly Taint[]): Operation[] {
@@ -118,29 +95,11 @@ function patchTaints(spec: NodeObject['spec'], taints: readonly Taint[]): Operat
   return listPatch('/spec/taints', spec.taints, taints);
 }
 
-/** The annotations that are ours. */
-type OwnAnnotations = Pick<NodeView, 'allowRemoval' | 'remembered' | 'removed' | 'restored'>;
-
-function annotationsOf({ annotations }: NodeObject['metadata']): OwnAnnotations {
-  return {
-    allowRemoval: own(annotations ?? {}, ALLOW_REMOVAL_ANNOTATION),
-    remembered: own(annotations ?? {}, REMEMBERED_ANNOTATION),
-    removed: own(annotations ?? {}, REMOVED_ANNOTATION),
-    restored: own(annotations ?? {}, RESTORED_ANNOTATION),
-  };
-}
-
 /** Where there is no map of annotations yet, one must be added before anything can be put into it. */
-function pickAnnotations(
-  { annotations }: NodeObject['metadata'],
-  { allowRemoval, remembered, removed, restored }: OwnAnnotations,
-) {
-  const values = {
-    ...(allowRemoval === undefined ? {} : { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval }),
-    ...(remembered === undefined ? {} : { [REMEMBERED_ANNOTATION]: remembered }),
-    ...(removed === undefined ? {} : { [REMOVED_ANNOTATION]: removed }),
-    ...(restored === undefined ? {} : { [RESTORED_ANNOTATION]: restored }),
-  };
-  if (annotations || Object.keys(values).length > 0) return { annotations: values };
-  return annotations === undefined ? {} : { annotations };
+function patchAllowRemoval({ annotations }: NodeObject['metadata'], value: string | undefined): Operation[] {
+  const before = own(annotations ?? {}, ALLOW_REMOVAL_ANNOTATION);
+  if (value === before) return [];
+  if (!annotations) return [{ op: 'add', path: '/metadata/annotations', value: { [ALLOW_REMOVAL_ANNOTATION]: value } }];
+  const path = jsonPointer('metadata', 'annotations', ALLOW_REMOVAL_ANNOTATION);
+  return [value === undefined ? { op: 'remove', path } : { op: 'add', path, value }];
 }

@@ -4,7 +4,7 @@ import {
   MAX_RECORDED_TAINTS,
   type NodeRecord,
   type RecordedTaint,
-} from '../judge/node-return.ts';
+} from '../judge/node-record.ts';
 import { MAX_STARTUP_TAINTS, STARTUP_STATES } from '../judge/startup-progress.ts';
 import { DNS_SUBDOMAIN_LENGTH, LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
 import { MACHINE_ID_LENGTH } from '../kubernetes/machine.ts';
@@ -32,13 +32,16 @@ const TaintSchema = Type.Object({
     }),
   ),
   state: Type.Optional(
-    Type.Enum(['Missing'], {
+    Type.Enum(['Missing', 'Removed'], {
       description:
         'Missing: an earlier Node of this name carried the taint, and the Node that registered after it has not got it ' +
-        'back. Without it, the taint is what the Node is to carry, or carried when it was deleted.',
+        'back. Removed: a required taint was removed by an exempt user, or as the annotation allow-removal said, and is ' +
+        'not set again. Without a state, the taint is what the Node is to carry, or carried when it was deleted.',
     }),
   ),
-  lastChangeTime: Time('When the state became what it is: for Missing, when the earlier Node was deleted.'),
+  lastChangeTime: Time(
+    'When the state became what it is: for Missing, when the earlier Node was deleted; for Removed, when the removal was recorded.',
+  ),
 });
 
 const StartupTaintSchema = Type.Object({
@@ -104,12 +107,13 @@ export function recordFields({ uid, machine, taints, deletedAt, startup }: NodeR
   return {
     node: { uid, providerID: machine.providerID || absent, systemUUID: machine.systemUUID || absent },
     nodeDeletionTime: deletedAt === undefined ? absent : rfc3339(deletedAt),
-    taints: taints.map(({ key, value, effect, policies, missingSince }) => ({
+    taints: taints.map(({ key, value, effect, policies, missingSince, removedAt }) => ({
       key,
       ...(value === '' ? {} : { value }),
       effect,
       policies,
       ...(missingSince === undefined ? {} : { state: 'Missing', lastChangeTime: rfc3339(missingSince) }),
+      ...(removedAt === undefined ? {} : { state: 'Removed', lastChangeTime: rfc3339(removedAt) }),
     })),
     startupTaints:
       startup?.map(({ since, ...one }) => ({ ...one, policies: [...one.policies], lastChangeTime: rfc3339(since) })) ??
@@ -133,7 +137,9 @@ export function viewRecord(object: unknown): NodeRecord {
         value,
         effect,
         policies,
-        ...(state === undefined ? {} : { missingSince: lastChangeTime === undefined ? 0 : parseTime(lastChangeTime) }),
+        ...(state === undefined
+          ? {}
+          : { [STATE_TIMES[state]]: lastChangeTime === undefined ? 0 : parseTime(lastChangeTime) }),
       }),
     ),
     ...(nodeDeletionTime === undefined ? {} : { deletedAt: parseTime(nodeDeletionTime) }),
@@ -144,6 +150,8 @@ export function viewRecord(object: unknown): NodeRecord {
         }),
   };
 }
+
+const STATE_TIMES = { Missing: 'missingSince', Removed: 'removedAt' } as const;
 
 function parseTime(text: string): number {
   const time = Date.parse(text);

@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ClusterNode } from '../controllers/sources.ts';
-import { establishedIn } from '../judge/establishment.ts';
 import { type Loss, nodeDrift } from '../judge/node-drift.ts';
-import type { NodeRecord } from '../judge/node-return.ts';
+import { type NodeRecord, withRecord } from '../judge/node-record.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
@@ -74,11 +73,10 @@ function rowOf(
   known: Distinct<NodeNote>,
 ): NodeRow {
   const record = recordOf(node.name);
-  const established = establishedIn(record, record?.uid);
-  const { losses, removed } = nodeDrift(node, [...selecting], {
+  const recorded = withRecord(node, record, record?.uid);
+  const { losses, removed } = nodeDrift(recorded, [...selecting], {
     isContested: (taint) => isContested(node, taint),
     hasTurn: false,
-    isRecorded: established,
   });
   // Of several that one rule with a pattern is for, the first is told.
   const lost = new Map(losses.toReversed().map((loss) => [`${loss.policy.name} ${loss.field}`, loss]));
@@ -87,7 +85,7 @@ function rowOf(
   const kept = new Map(
     [...selecting].map((policy) => [
       policy.name,
-      new Set(node.taints.map((taint) => policy.heldBy(taint, established))),
+      new Set(node.taints.map((taint) => policy.heldBy(taint, recorded.established))),
     ]),
   );
   const notes: number[] = [];

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { PolicyObject } from '../cluster/policies.ts';
 import type { ClusterSurvey } from '../controllers/sources.ts';
-import type { NodeRecord } from '../judge/node-return.ts';
+import type { NodeRecord } from '../judge/node-record.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import type { Check } from '../server/admin-server.ts';

@@ -1,5 +1,4 @@
 import type { Policy, RecoveryPolicy } from './policy.ts';
-import type { TaintMode, TaintPolicySpec } from './taint-policy.ts';
 
 /** A policy that native policies can express, in part or in whole. */
 export type NativelyExpressible = Exclude<Policy, RecoveryPolicy>;
@@ -22,11 +21,6 @@ export function asksForNatives(policy: Policy): policy is NativelyExpressible {
     case 'RecoveryPolicy':
       return false;
   }
-}
-
-/** Whether a native policy of it puts taints back; `mode` is the one in force. */
-export function restoresNatively({ backstop }: TaintPolicySpec, mode: TaintMode): boolean {
-  return backstop === 'Native' && mode === 'Restore';
 }
 
 /** The policy as it is where every policy is taken to be in mode Audit. What an Audit policy must not say is left out. */

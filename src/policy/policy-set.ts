@@ -2,7 +2,6 @@ import { type LabelSelector, type StringMap, selects } from '../kubernetes/label
 import { isPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
-import { restoresNatively } from './backstop.ts';
 import {
   compileDaemonSetSelection,
   type DaemonSetSelection,
@@ -70,8 +69,6 @@ export interface CompiledTaintPolicy {
   readonly removableByAnnotation: boolean;
   /** Whether it would let them go, where only `audit` makes its mode Audit. */
   readonly wouldAllowByAnnotation: boolean;
-  /** Whether a native policy puts taints back before anybody is asked. */
-  readonly restoresNatively: boolean;
   /** The required taints, as they are set on a node where they are missing. */
   readonly required: readonly Stated<RequiredTaint>[];
   /** The taints that a node gets when it registers: the required ones, and startup taints. */
@@ -217,7 +214,6 @@ export function compileTaintPolicy(
     exempt: { users, groups },
     removableByAnnotation: spec.removalByAnnotation !== 'Forbidden' && mode !== 'Audit',
     wouldAllowByAnnotation: spec.removalByAnnotation !== 'Forbidden' && mode === 'Audit' && spec.mode !== 'Audit',
-    restoresNatively: restoresNatively(spec, mode),
     required: ensured(stated.filter(({ ensure }) => ensure === 'Always')),
     atRegistration: ensured(stated.filter(({ ensure }) => ensure !== undefined)),
     untilReady: stated.flatMap((rule) => {

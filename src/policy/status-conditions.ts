@@ -178,10 +178,6 @@ export const CONDITIONS = {
         meaning: 'Another writer removes a taint each time that it is restored.',
         next: 'stop the writer that the message names, or remove the taint from the policy',
       },
-      RecordContested: {
-        meaning: 'Another writer changes the records on a node each time that they are corrected.',
-        next: 'stop the writer that the message names: only taintkeeper may write these annotations',
-      },
       NodeRecordFull: {
         meaning:
           'A node carries more taints than its NodeTaintRecord lists: a key with "*" does not protect the others.',
@@ -189,7 +185,7 @@ export const CONDITIONS = {
       },
       NodeRecordsNotWritten: {
         meaning:
-          'The leader cannot write NodeTaintRecords: keys with "*" protect no further taints, nodes may not get lost taints back, and startup taints are not removed.',
+          'The leader cannot read or write NodeTaintRecords: keys with "*" protect no further taints, nodes do not get lost taints back, and startup taints are not removed.',
         next: READ_MESSAGE,
       },
       DaemonSetNotFound: {

@@ -63,7 +63,7 @@ export const TaintPolicySpecSchema = Type.Object(
         {
           description:
             'The users who may make restricted changes. What they remove stays off. A required taint that they remove stays off ' +
-            'until a user sets it or the node registers again; the annotation taintkeeper.dev/removed of the node records it. ' +
+            'until a user sets it or the node registers again; the NodeTaintRecord of the node lists it as Removed. ' +
             'Every node that registers gets its required taints, also if an exempt user registers it.',
           additionalProperties: false,
         },

@@ -13,7 +13,7 @@ import { NODE_RECORDS, nodeRecords } from '../cluster/node-records.ts';
 import { POLICY_RESOURCES, watchPolicies } from '../cluster/policies.ts';
 import { serverName } from '../cluster/service-endpoint.ts';
 import { watchWebhookConfigurations } from '../cluster/webhook-configurations.ts';
-import { recordsTaints } from '../judge/node-return.ts';
+import { recordsTaints } from '../judge/record-keeping.ts';
 import { type LeaderWork, startLeaderWork } from '../leader.ts';
 import { createDecisionLog } from '../page/decision-log.ts';
 import { openPage } from '../page/page-routes.ts';

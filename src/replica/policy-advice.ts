@@ -7,9 +7,8 @@ import type { ServiceRef } from '../cluster/service-endpoint.ts';
 import { listFew } from '../cluster/watch/list-pages.ts';
 import { type ClusterSurvey, projectNode } from '../controllers/sources.ts';
 import { adviceAmong, adviceOnChange } from '../judge/contradictions.ts';
-import { establishedIn } from '../judge/establishment.ts';
 import { adviceOn } from '../judge/findings.ts';
-import type { NodeRecord } from '../judge/node-return.ts';
+import { type NodeRecord, withRecord } from '../judge/node-record.ts';
 import type { EstablishedView, NodeView } from '../judge/node-view.ts';
 import { presentableWarnings } from '../kubernetes/text.ts';
 import { parseStoredPolicy } from '../policy/policy.ts';
@@ -91,7 +90,7 @@ export function policyAdvice({ client, service, survey, policies, recordOf, log 
 
   function withEstablished(node: NodeView): EstablishedView {
     const record = recordOf(node.name);
-    return { ...node, established: establishedIn(record, record?.uid) };
+    return withRecord(node, record, record?.uid);
   }
 
   function knownNodes(): Promise<readonly NodeView[] | undefined> {

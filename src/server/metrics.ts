@@ -81,8 +81,8 @@ function admissionMetrics(registers: Registry[]): AdmissionMetrics {
   });
   const decisions = new Counter({
     name: 'taintkeeper_decisions_total',
-    help: 'Violations of policies in admission requests, by what became of them, dry runs left out. With by="native": a native policy has acted, and taintkeeper found it out.',
-    labelNames: ['kind', 'policy', 'mode', 'outcome', 'by'],
+    help: 'Violations of policies in admission requests, by what became of them, dry runs left out.',
+    labelNames: ['kind', 'policy', 'mode', 'outcome'],
     registers,
   });
   const policies = new Gauge({
@@ -117,8 +117,8 @@ function admissionMetrics(registers: Registry[]): AdmissionMetrics {
       duration.observe({ path: phase }, seconds);
     },
     dryRunAnswered: (phase) => dryRuns.inc({ path: phase }),
-    violationFound: (kind, { policy, mode, outcome, by }, count = 1) =>
-      decisions.inc({ kind, policy, mode, outcome, ...(by ? { by } : {}) }, count),
+    violationFound: (kind, { policy, mode, outcome }, count = 1) =>
+      decisions.inc({ kind, policy, mode, outcome }, count),
     policiesLoaded(counts, at) {
       for (const [kind, count] of Object.entries(counts)) policies.set({ kind }, count);
       policiesValid.set(1);

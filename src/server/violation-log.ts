@@ -26,7 +26,7 @@ export function logViolations(log: Logger, { request, kind, groups, origin }: Fo
   const from = printable(origin);
   const user = shownUser(request);
   for (const violations of groups) {
-    const [{ policyKind, policy, mode, outcome, by }] = violations;
+    const [{ policyKind, policy, mode, outcome }] = violations;
     const listed = violations.slice(0, MAX_LISTED);
     const leftOut = violations.length - listed.length;
     const level = request.dryRun ? 'debug' : isWarning(outcome) ? 'warn' : 'info';
@@ -45,7 +45,6 @@ export function logViolations(log: Logger, { request, kind, groups, origin }: Fo
         outcome,
         subjects: listed.map(({ subject }) => subject),
         ...(leftOut > 0 ? { subjectsLeftOut: leftOut } : {}),
-        ...(by ? { by } : {}),
       },
       `${outcome} ${listSubjects(violations)} on ${kind} ${name}: ${policyKind} ${policy}, user ${user}`,
     );

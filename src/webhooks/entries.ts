@@ -14,6 +14,8 @@ import { nodeEntries } from './node-entries.ts';
  * - new nodes for which a policy with `deletedNodeRetentionSeconds` is, in both phases: what nodes carried before is not in their objects;
  * - new nodes with more than 512 taints, and DaemonSets with more than 512 tolerations, or fewer where the expression says so;
  * - requesters with more than 64 groups, or names of more than 256 characters: no wildcard exempts them;
+ * - in mutation, updates that add taints to a node with an allow-removal annotation, whatever its entries name;
+ * - updates that add a guarded taint which a policy requires and some user may remove: only records say whether it was removed;
  * - updates by nodes themselves that drop or add a taint, which NodeRestriction refuses before;
  * - allow-removal annotations of more than 1,024 characters, or of nothing but white space that is no blank and no line break;
  * - what `widened` says of an entry.

@@ -1,16 +1,13 @@
 import { type Chosen, narrowest } from '../cel/budget.ts';
-import { all, any, bind, cel, type Expression, FALSE, not, TRUE, type Variable } from '../cel/expression.ts';
-import { literals } from '../cel/lists.ts';
+import { all, any, bind, cel, type Expression, FALSE, literal, not, TRUE, type Variable } from '../cel/expression.ts';
 import { lacksPresentTaint, protectedKeys, whenTaintsChange } from '../conditions/dropped-taints.ts';
 import { additionVariables } from '../conditions/guarded-taints.ts';
-import { additionRulesOf, carriesProtected, mayReturn, rulesOf } from '../conditions/node-policies.ts';
-import { onUpdate, RESTORES_NATIVELY } from '../conditions/node-update.ts';
-import { lasting } from '../conditions/protected-taints.ts';
+import { additionRulesOf, mayReturn, rulesOf } from '../conditions/node-policies.ts';
+import { ADDS_TO_ANNOUNCED, onUpdate } from '../conditions/node-update.ts';
 import { IS_NODE, LABELS, meetsBeforeOrAfter } from '../conditions/selection.ts';
 import { taintsOf } from '../conditions/taints.ts';
-import { REMEMBERED_ANNOTATION, readsRecords } from '../judge/memory.ts';
-import { RESTORED_ANNOTATION } from '../judge/node-view.ts';
-import { ALLOW_REMOVAL_ANNOTATION, REMOVED_ANNOTATION } from '../judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION, readsAllowRemoval } from '../judge/removal.ts';
+import { mayBePermitted } from '../judge/rulings.ts';
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { requirementsOfAny } from '../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -27,13 +24,10 @@ function onUpdateOf(policies: readonly CompiledTaintPolicy[]) {
 
 const ON_CREATE = { resource: 'nodes', operations: ['CREATE'], failurePolicy: 'Ignore' } as const;
 
-/** True when the new node has one of the annotations already that say what became, or is to become, of its taints. */
-const SAYS_OF_ITSELF = cel(60)`(has(object.metadata.annotations) && ${literals([
-  REMEMBERED_ANNOTATION,
-  REMOVED_ANNOTATION,
-  RESTORED_ANNOTATION,
-  ALLOW_REMOVAL_ANNOTATION,
-])}.exists(a, a in object.metadata.annotations))`;
+/** True when the new node announces removals itself. */
+const ANNOUNCES_ITSELF = cel(
+  60,
+)`(has(object.metadata.annotations) && ${literal(ALLOW_REMOVAL_ANNOTATION)} in object.metadata.annotations)`;
 
 /** The webhooks for nodes. */
 export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEntry[] {
@@ -42,7 +36,8 @@ export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEn
     policies.filter(({ failurePolicy }) => (failurePolicy === 'Fail') === fails),
   ) as [CompiledTaintPolicy[], CompiledTaintPolicy[]];
   // Whoever guards a taint, it is wanted by whoever declares it.
-  const additions = additionVariables(policies, additionRulesOf(policies));
+  const removed = { withValue: TRUE, withAnyValue: TRUE };
+  const additions = additionVariables(policies, additionRulesOf(policies), removed);
   const protects = protection(failing, additions);
   const updates = onUpdateOf(failing);
   return [
@@ -60,18 +55,10 @@ export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEn
   ];
 }
 
-/**
- * A node registers that lacks a required taint, has a taint that is to be remembered, says itself what it remembers or was rid of, or may
- * have been there before.
- */
+/** A node registers that lacks a required taint, announces removals itself, or may have been there before. */
 function registration(binding: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   const concerns = onCreation(
-    any([
-      binding.some(readsRecords) ? SAYS_OF_ITSELF : FALSE,
-      lacksPresentTaint(binding),
-      mayReturn(binding),
-      bind([lasting('taints', rulesOf(binding))], carriesProtected('taints', binding)),
-    ]),
+    any([binding.some(readsAllowRemoval) ? ANNOUNCES_ITSELF : FALSE, lacksPresentTaint(binding), mayReturn(binding)]),
   );
   return entry(concerns, {
     name: 'register.taintkeeper.dev',
@@ -106,23 +93,21 @@ function onCreation(condition: Expression): Chosen {
 }
 
 /**
- * Mutation of an update: a taint has to be put back or taken out, an entry of the allow-removal annotation to be taken out, or what the node has
- * to be remembered; a native policy has put a taint back, which the requester is to be told; or a policy that could stop the update lets
- * it pass, which is to be told as well.
+ * Mutation of an update: a taint has to be put back or taken out, the allow-removal annotation to say which taints are removed with permission,
+ * and no more which are added; or a policy that could stop the update lets it pass, which is to be reported.
  */
 function restoration(binding: readonly CompiledTaintPolicy[], additions: readonly Variable[]): WebhookEntry[] {
   const keys = protectedKeys([...rulesOf(binding), ...additionRulesOf(binding)]);
-  const told = binding.some((policy) => policy.restoresNatively) ? all([not(IS_NODE), RESTORES_NATIVELY]) : FALSE;
   // Of what Deny policies refuse to whoever asks, validation alone has something to say.
   const admitting = binding.filter(({ mode, exemptsAnybody }) => mode === 'Restore' || exemptsAnybody);
+  const isPermitting = binding.some((policy) => policy.rules.length > 0 && mayBePermitted(policy));
   const concerns = onUpdate((questions, size) =>
     any([
-      told,
       whenTaintsChange({
         exact: any([
           questions.byAnyone(binding),
           // What a node itself writes is never patched.
-          all([not(IS_NODE), questions.adds(binding)]),
+          isPermitting ? all([not(IS_NODE), ADDS_TO_ANNOUNCED]) : FALSE,
           questions.guardedFromAnyone(admitting),
         ]),
         additions,
@@ -137,8 +122,6 @@ function restoration(binding: readonly CompiledTaintPolicy[], additions: readonl
     name: 'restore.taintkeeper.dev',
     phase: 'mutate',
     ...onUpdateOf(binding),
-    // A record may stand on any node: whoever writes nodes can write one, and a native policy whose own selector is out of date.
-    ...(told === FALSE ? {} : { objectSelector: [] }),
     failurePolicy: 'Ignore',
     reinvocationPolicy: 'IfNeeded',
     conditions: { 'concerns-a-policy': concerns.expression },

@@ -6,9 +6,9 @@ import { admin, developer } from '../control-plane/users.ts';
 import {
   createNodes,
   createTaintPolicy,
-  REMEMBERED,
   waitForAnnotation,
   waitForEvent,
+  waitForRecord,
   waitForTaints,
   waitUntilRestored,
 } from './drift.ts';
@@ -32,7 +32,7 @@ describeWithControlPlane('a removal that is announced and not made', {}, (cp) =>
     await installation.start(['a']);
     await createTaintPolicy(cp(), 'gpu', { taints: [{ key: GPU.key, restrict: ['Removal'] }] });
     await createNodes(cp(), ['old', 'new'], 'gpu', [GPU]);
-    for (const name of ['old', 'new']) await waitForAnnotation(cp(), name, REMEMBERED, GPU_TEXT);
+    for (const name of ['old', 'new']) await waitForRecord(cp(), name, GPU_TEXT);
     for (const name of ['old', 'new']) {
       const announced = await kubectl(cp(), developer, ['annotate', 'node', name, `${RELEASE}=${GPU_TEXT}`]);
       expect(announced).toMatchObject({ passed: true, error: '' });

@@ -4,16 +4,7 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import { PROGRAM } from '../control-plane/program.ts';
 import { runTool } from '../control-plane/run-tool.ts';
 import { admin, developer } from '../control-plane/users.ts';
-import {
-  createNodes,
-  createTaintPolicy,
-  patchNode,
-  REMEMBERED,
-  waitForAnnotation,
-  waitForEvent,
-  waitForRecords,
-  waitForTaints,
-} from './drift.ts';
+import { createNodes, createTaintPolicy, patchNode, waitForEvent, waitForRecord, waitForTaints } from './drift.ts';
 import { type Installation, install } from './installation.ts';
 import { kubectl } from './nodes.ts';
 import { pasteRemedy } from './paste-remedy.ts';
@@ -42,8 +33,7 @@ describeWithControlPlane('a guarded value that was changed while taintkeeper was
     await createTaintPolicy(cp(), 'strict', { ...guarded, mode: 'Deny', failurePolicy: 'Ignore' });
     await createNodes(cp(), ['b-7', 'b-8'], 'batch', [taint('job-1')]);
     await createNodes(cp(), ['s-1'], 'strict', [taint('job-1')]);
-    for (const name of ['b-7', 'b-8', 's-1']) await waitForAnnotation(cp(), name, REMEMBERED, OLD);
-    await waitForRecords(cp(), ['b-7', 'b-8', 's-1'], KEY);
+    for (const name of ['b-7', 'b-8', 's-1']) await waitForRecord(cp(), name, OLD);
     await installation.replica('a').stop();
     installation.replicas.delete('a');
     for (const name of ['b-7', 'b-8', 's-1']) {
@@ -69,7 +59,7 @@ describeWithControlPlane('a guarded value that was changed while taintkeeper was
     expect((await explain('b-7')).stdout).toContain(`next: ${commands}\n`);
     for (const args of DOCUMENTED) expect(await kubectl(cp(), admin, args)).toMatchObject({ passed: true, error: '' });
     await waitForTaints(cp(), 'b-7', OLD);
-    await waitForAnnotation(cp(), 'b-7', REMEMBERED, OLD);
+    await waitForRecord(cp(), 'b-7', OLD);
     expect(await explain('b-7')).toMatchObject({ code: 0 });
   });
 
@@ -77,12 +67,12 @@ describeWithControlPlane('a guarded value that was changed while taintkeeper was
     const [, next] = /^next: (kubectl .*)$/m.exec((await explain('s-1')).stdout) ?? [];
     await pasteRemedy(cp(), next);
     await waitForTaints(cp(), 's-1', OLD);
-    await waitForAnnotation(cp(), 's-1', REMEMBERED, OLD);
+    await waitForRecord(cp(), 's-1', OLD);
   });
 
   it('is kept by the other documented command', async () => {
-    expect(await kubectl(cp(), admin, ['annotate', 'node', 'b-8', `${REMEMBERED}-`])).toMatchObject({ passed: true });
-    await waitForAnnotation(cp(), 'b-8', REMEMBERED, NEW);
+    expect(await kubectl(cp(), admin, ['delete', 'nodetaintrecord', 'b-8'])).toMatchObject({ passed: true });
+    await waitForRecord(cp(), 'b-8', NEW);
     expect(await explain('b-8')).toMatchObject({ code: 0 });
     await waitForTaints(cp(), 'b-8', NEW);
   });

@@ -21,11 +21,7 @@ import { getNode, path as nodePath } from './nodes.ts';
 
 const NAMESPACE = 'cleanup';
 const OWN = { key: 'example.com/own', operator: 'Exists' };
-const ON_NODES = {
-  'taintkeeper.dev/remembered': 'dedicated=gpu:NoSchedule',
-  'taintkeeper.dev/restored': 'gpu-pool dedicated=gpu:NoSchedule',
-  'taintkeeper.dev/allow-removal': 'dedicated:NoSchedule',
-};
+const ON_NODES = { 'taintkeeper.dev/allow-removal': 'dedicated:NoSchedule' };
 const ADDED = 'taintkeeper.dev/tolerations-added';
 const MARK = { [ADDED]: `${MASTER.key}:${MASTER.effect}` };
 const CONFIGURATION = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
@@ -99,7 +95,7 @@ describeWithControlPlane(
       expect([code, stderr]).toEqual([0, '']);
       expect(stdout).toMatch(
         new RegExp(
-          `^nodes/worker +annotation taintkeeper\\.dev/remembered: dedicated=gpu:NoSchedule +removed \\(${suffix}\\)$`,
+          `^nodes/worker +annotation taintkeeper\\.dev/allow-removal: dedicated:NoSchedule +removed \\(${suffix}\\)$`,
           'm',
         ),
       );
@@ -161,7 +157,7 @@ describeWithControlPlane(
     it('goes although somebody writes the same object meanwhile', async () => {
       const client = await connect({ kubeconfig: await cp().kubeconfigFile(admin), userAgent: 'cleanup.test' });
       const found = await findLeftovers(client);
-      await annotate(nodePath('worker'), { 'taintkeeper.dev/remembered': 'other:NoSchedule' });
+      await annotate(nodePath('worker'), { 'taintkeeper.dev/allow-removal': 'other:NoSchedule' });
       await annotate(daemonSetPath(NAMESPACE, 'a'), { [ADDED]: null });
       const options = { tolerations: false, dryRun: 'none', rolloutTimeoutMs: 0, onProgress() {} } as const;
       const cleaned: Cleaned[] = await clean(client, found, options);

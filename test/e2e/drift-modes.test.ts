@@ -8,8 +8,8 @@ import {
   createTaintPolicy,
   metricOf,
   patchNode,
-  REMEMBERED,
-  waitForAnnotation,
+  waitForRecord,
+  waitForRecords,
   waitForStatus,
   writesOf,
 } from './drift.ts';
@@ -18,7 +18,7 @@ import { type NodeVersions, watchNodeVersions } from './node-versions.ts';
 import { GPU } from './nodes.ts';
 import { POLICIES_PATH } from './policy-resources.ts';
 
-const GPU_TEXT = 'dedicated=gpu:NoSchedule';
+const _GPU_TEXT = 'dedicated=gpu:NoSchedule';
 const NAMES = Array.from({ length: 300 }, (_, index) => `n${index}`);
 const DONE_TIMEOUT_MS = 50_000;
 
@@ -33,10 +33,7 @@ describeWithControlPlane('a policy whose mode changes back and forth', {}, (cp) 
     await createTaintPolicy(cp(), 'pool', { mode: 'Deny', taints: [{ key: GPU.key, restrict: ['Removal'] }] });
     nodes = await watchNodeVersions(cp());
     await createNodes(cp(), NAMES, 'pool', [GPU]);
-    await waitUntil(
-      () => nodes.count(({ annotations }) => annotations[REMEMBERED] === GPU_TEXT) === NAMES.length || undefined,
-      { timeoutMs: DONE_TIMEOUT_MS, otherwise: () => 'there are nodes on which nothing is remembered' },
-    );
+    await waitForRecords(cp(), NAMES, GPU.key);
   });
   afterAll(async () => {
     await nodes?.stop();
@@ -72,7 +69,7 @@ describeWithControlPlane('a policy whose mode changes back and forth', {}, (cp) 
   it('lets a taint go for good that goes in Audit', async () => {
     await setMode('Audit');
     expect(await patchNode(cp(), admin, 'n0', { spec: { taints: null } })).toMatchObject({ passed: true });
-    await waitForAnnotation(cp(), 'n0', REMEMBERED, undefined);
+    await waitForRecord(cp(), 'n0');
     await setMode('Deny');
     const status = await waitForStatus(cp(), 'pool', ({ matched }) => matched === NAMES.length);
     expect(status.violating).toBe(0);

@@ -7,10 +7,9 @@ import {
   createTaintPolicy,
   metricOf,
   patchNode,
-  REMEMBERED,
   repairsOf,
   waitForAnnotation,
-  waitForRecords,
+  waitForRecord,
   waitForTaints,
   waitUntilRestored,
 } from './drift.ts';
@@ -30,53 +29,57 @@ interface Outage {
   what: string;
   name: string;
   changes: readonly object[];
+  /** Whether its record is deleted before. */
+  isForgotten?: true;
   /** Its taints in the end. */
   taints: readonly string[];
-  remembered: string | undefined;
+  /** The taints of its record in the end. */
+  recorded: readonly string[];
 }
 
 const OUTAGES: readonly Outage[] = [
   {
-    what: 'lost all of its taints: those that are declared or remembered are back',
+    what: 'lost all of its taints: those that are required or recorded are back',
     name: 'lost',
     changes: [{ spec: { taints: null } }],
     taints: [GPU_TEXT, OWN_TEXT],
-    remembered: `${GPU_TEXT}, ${OWN_TEXT}`,
+    recorded: [OWN_TEXT],
   },
   {
     what: 'lost them beside another one, which stays',
     name: 'partly',
     changes: [{ spec: { taints: [OTHER] } }],
     taints: [OTHER_TEXT, GPU_TEXT, OWN_TEXT],
-    remembered: `${GPU_TEXT}, ${OWN_TEXT}`,
+    recorded: [OWN_TEXT],
   },
   {
     what: 'got other values: the declared one is back, and the other one stays, being protected itself',
     name: 'revalued',
     changes: [{ spec: { taints: [{ ...OWN, value: 'no' }, OTHER, { ...GPU, value: 'cpu' }] } }],
     taints: ['own.example.com/kept=no:NoSchedule', OTHER_TEXT, GPU_TEXT],
-    remembered: `${GPU_TEXT}, ${OWN_TEXT}`,
+    recorded: [OWN_TEXT],
   },
   {
-    what: 'was released from a taint first: it stays away, and the release is spent',
+    what: 'lost a taint whose removal was announced: it stays away, and the entry is deleted',
     name: 'released',
     changes: [{ metadata: { annotations: { [RELEASE]: OWN_TEXT } } }, { spec: { taints: [GPU] } }],
     taints: [GPU_TEXT],
-    remembered: GPU_TEXT,
+    recorded: [],
   },
   {
-    what: 'forgot what it carried: the present state is accepted, but for what is declared',
+    what: 'has no record any more: the present state is accepted, but for what is required',
     name: 'forgot',
-    changes: [{ metadata: { annotations: { [REMEMBERED]: null } } }, { spec: { taints: null } }],
+    changes: [{ spec: { taints: null } }],
+    isForgotten: true,
     taints: [GPU_TEXT],
-    remembered: GPU_TEXT,
+    recorded: [],
   },
   {
-    what: 'left the policy and lost them: nobody wants them any more',
+    what: 'left the policy and lost them: no policy is about them any more',
     name: 'left',
     changes: [{ metadata: { labels: { pool: null } }, spec: { taints: null } }],
     taints: [],
-    remembered: undefined,
+    recorded: [],
   },
 ];
 
@@ -95,12 +98,16 @@ describeWithControlPlane('nodes that changed while taintkeeper was down', {}, (c
         { key: OWN.key, restrict: ['Removal'] },
       ],
     });
-    const names = [...OUTAGES.map(({ name }) => name), 'busy'];
+    const names = OUTAGES.map(({ name }) => name);
     await createNodes(cp(), names, 'keep', [GPU, OWN]);
-    for (const name of names) await waitForAnnotation(cp(), name, REMEMBERED, `${GPU_TEXT}, ${OWN_TEXT}`);
-    await waitForRecords(cp(), names, OWN.key);
+    await createNodes(cp(), ['busy'], 'none');
+    for (const name of names) await waitForRecord(cp(), name, OWN_TEXT);
     await first?.stop();
-    for (const { name, changes } of OUTAGES) {
+    for (const { name, changes, isForgotten } of OUTAGES) {
+      if (isForgotten) {
+        const record = `/apis/taintkeeper.dev/v1alpha1/nodetaintrecords/${name}`;
+        expect((await cp().request(admin, 'DELETE', record)).status).toBe(200);
+      }
       for (const change of [...changes, { metadata: ALSO }]) {
         expect((await patchNode(cp(), admin, name, change)).error).toBe('');
       }
@@ -114,16 +121,16 @@ describeWithControlPlane('nodes that changed while taintkeeper was down', {}, (c
     process.stderr.write(`${figures.join('\n')}\n`);
   });
 
-  it.each(OUTAGES)('$what', async ({ name, taints, remembered }) => {
+  it.each(OUTAGES)('$what', async ({ name, taints, recorded }) => {
     await waitForTaints(cp(), name, ...taints);
-    await waitForAnnotation(cp(), name, REMEMBERED, remembered);
+    await waitForRecord(cp(), name, ...recorded);
+    await waitForAnnotation(cp(), name, RELEASE, undefined);
     figures.push(`${name}: right ${Math.round(performance.now() - startedAt)} ms after the start at the latest`);
     const { metadata, spec } = await getNode(cp(), name);
     const was = before.get(name);
     expect(metadata.labels).toEqual(was?.metadata.labels);
     expect(spec).toEqual({ ...was?.spec, taints: spec.taints });
-    const { [REMEMBERED]: _now, ...annotations } = metadata.annotations ?? {};
-    expect(annotations).toEqual(ALSO.annotations);
+    expect(metadata.annotations).toEqual(ALSO.annotations);
   });
 
   it('each is written once', async () => {
@@ -133,9 +140,9 @@ describeWithControlPlane('nodes that changed while taintkeeper was down', {}, (c
     expect(await metricOf(installation.replica('b'), repairs)).toBe(4);
   });
 
-  it('somebody who writes the node all the time does not hold up the repair', async () => {
+  it('a user who writes the node all the time does not hold up the repair', async () => {
     await installation.proxy.waitForReady('b');
-    await waitUntilRestored(cp(), 'busy', GPU.key);
+    await waitUntilRestored(cp(), 'lost', GPU.key);
     let labels = 0;
     let stopped = false;
     const label = async () => {
@@ -146,10 +153,7 @@ describeWithControlPlane('nodes that changed while taintkeeper was down', {}, (c
     };
     const labelling = label();
     try {
-      // What is declared comes back after a release; what is only kept is forgotten.
-      const released = { [RELEASE]: `${GPU_TEXT}, ${OWN_TEXT}` };
-      expect((await patchNode(cp(), developer, 'busy', { metadata: { annotations: released } })).error).toBe('');
-      expect((await patchNode(cp(), developer, 'busy', { spec: { taints: null } })).error).toBe('');
+      expect((await patchNode(cp(), developer, 'busy', { metadata: { labels: { pool: 'keep' } } })).error).toBe('');
       const lostAt = performance.now();
       await waitForTaints(cp(), 'busy', GPU_TEXT);
       const { conflicts } = repairsOf(cp());

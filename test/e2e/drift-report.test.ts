@@ -8,10 +8,8 @@ import {
   eventsAbout,
   metricOf,
   patchNode,
-  REMEMBERED,
-  waitForAnnotation,
   waitForEvent,
-  waitForRecords,
+  waitForRecord,
   waitForStatus,
   waitForTaints,
   writesOf,
@@ -134,29 +132,26 @@ describeWithControlPlane('drift that is only reported', {}, (cp) => {
     });
     const { metadata, spec } = await getNode(cp(), 'audit-1');
     expect(metadata.labels).toMatchObject(labels);
-    expect(metadata.annotations?.[REMEMBERED]).toBeUndefined();
     expect(spec.taints?.map(({ key }) => key)).toEqual(['node.kubernetes.io/not-ready']);
   });
 
-  it('kubectl annotate node NAME taintkeeper.dev/remembered- accepts the present state', async () => {
+  it('kubectl delete nodetaintrecord NAME accepts the present state', async () => {
     await createNodes(cp(), ['deny-3'], 'Deny', [GPU, OWN]);
-    await waitForAnnotation(cp(), 'deny-3', REMEMBERED, `${GPU_TEXT}, ${OWN_TEXT}`);
-    await waitForRecords(cp(), ['deny-3'], OWN.key);
+    await waitForRecord(cp(), 'deny-3', OWN_TEXT);
     await installation.replica('b').stop();
     installation.replicas.delete('b');
     expect((await patchNode(cp(), admin, 'deny-3', { spec: { taints: [GPU] } })).error).toBe('');
     await installation.start(['c']);
     await waitForStatus(cp(), 'deny', ({ violators }) => violators?.includes('deny-3') ?? false);
-    expect((await kubectl(cp(), admin, ['annotate', 'node', 'deny-3', `${REMEMBERED}-`])).passed).toBe(true);
+    expect((await kubectl(cp(), admin, ['delete', 'nodetaintrecord', 'deny-3'])).passed).toBe(true);
     await waitForStatus(cp(), 'deny', ({ violators }) => violators?.includes('deny-3') === false);
-    await waitForAnnotation(cp(), 'deny-3', REMEMBERED, GPU_TEXT);
+    await waitForRecord(cp(), 'deny-3');
     expect(await taintsOf(cp(), 'deny-3')).toEqual([GPU_TEXT]);
   });
 
   it('with --audit, a recorded taint that is removed is reported as without it', async () => {
     await createNodes(cp(), ['deny-4'], 'Deny', [GPU, OWN]);
-    await waitForAnnotation(cp(), 'deny-4', REMEMBERED, `${GPU_TEXT}, ${OWN_TEXT}`);
-    await waitForRecords(cp(), ['deny-4'], OWN.key);
+    await waitForRecord(cp(), 'deny-4', OWN_TEXT);
     await installation.replica('c').stop();
     installation.replicas.delete('c');
     await installation.start(['d'], { args: ['--audit'] });

@@ -13,8 +13,6 @@ import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
 
 const TIMEOUT_MS = 30_000;
 
-export const REMEMBERED = 'taintkeeper.dev/remembered';
-
 /** Creates a policy in mode Restore for the nodes with the label `pool=NAME`, unless said otherwise. */
 export async function createTaintPolicy(cp: ControlPlane, name: string, spec: object) {
   const nodeSelector = { matchLabels: { pool: name } };
@@ -118,7 +116,32 @@ export async function establish(cp: ControlPlane, name: string, ...taints: reado
   };
   const created = await cp.request(admin, 'POST', '/apis/taintkeeper.dev/v1alpha1/nodetaintrecords', { body });
   expect(created.status, JSON.stringify(created.body)).toBe(201);
-  await waitForAnnotation(cp, name, REMEMBERED, taints.map(formatTaint).join(', '));
+  await waitForRecord(cp, name, ...taints.map(formatTaint));
+}
+
+interface StoredRecord {
+  readonly taints?: readonly (Taint & { readonly policies?: readonly string[]; readonly state?: string })[];
+}
+
+/**
+ * Waits until the leader has recorded exactly these taints of the node, in any order, such as `a=b:NoSchedule`, or `a=b:NoSchedule Removed` for
+ * one with a state. Without any, until there is no record.
+ */
+export async function waitForRecord(cp: ControlPlane, name: string, ...expected: readonly string[]): Promise<void> {
+  let last: readonly string[] = [];
+  await waitUntil(
+    async () => {
+      const url = `/apis/taintkeeper.dev/v1alpha1/nodetaintrecords/${name}`;
+      const { body } = await cp.request<StoredRecord>(admin, 'GET', url);
+      // The leader writes the policies: without them, the record is what somebody else has written.
+      const taints = (body.taints ?? []).map((taint) =>
+        [formatTaint(taint), taint.state, taint.policies ? undefined : 'without policies'].filter(Boolean).join(' '),
+      );
+      last = taints.toSorted();
+      return last.join() === expected.toSorted().join() || undefined;
+    },
+    { timeoutMs: TIMEOUT_MS, otherwise: () => `the record of ${name} lists [${last}], not [${expected}]` },
+  );
 }
 
 export async function waitForAnnotation(

@@ -6,17 +6,17 @@ import {
   metricOf,
   patchNode,
   waitForAnnotation,
+  waitForRecord,
   waitForStatus,
   waitForTaints,
   waitUntilRestored,
 } from './drift.ts';
 import { type Installation, install, leaderOf } from './installation.ts';
-import { attempt, GPU, getNode, kubectl, OTHER, path, taintsOf } from './nodes.ts';
+import { attempt, GPU, getNode, kubectl, OTHER, path, RELEASE, taintsOf } from './nodes.ts';
 
 /** The README's first policy. */
 const EXAMPLE = new URL('../../examples/policies/gpu-pool.yaml', import.meta.url).pathname;
-const REMOVED = 'taintkeeper.dev/removed';
-const REMEMBERED = 'taintkeeper.dev/remembered';
+const REMOVED_RECORD = 'dedicated=gpu:NoSchedule Removed';
 const GPU_TEXT = 'dedicated=gpu:NoSchedule';
 const OTHER_TEXT = 'example.com/other:NoSchedule';
 const autoscaler = serviceAccount('kube-system', 'cluster-autoscaler');
@@ -55,11 +55,10 @@ describeWithControlPlane('a required taint that the exempt autoscaler removes', 
 
   it('stays off, is not fought over, and is no violation', async () => {
     await write(autoscaler, 'n1', { spec: { taints: [OTHER] } });
+    await waitForRecord(cp(), 'n1', REMOVED_RECORD);
+    await waitForAnnotation(cp(), 'n1', RELEASE, undefined);
     await lookAgain('n1', 'm1');
     expect(await taintsOf(cp(), 'n1')).toEqual([OTHER_TEXT]);
-    const { metadata } = await getNode(cp(), 'n1');
-    expect(metadata.annotations).toMatchObject({ [REMOVED]: GPU_TEXT });
-    expect(metadata.annotations).not.toHaveProperty([REMEMBERED]);
     const { conditions } = await waitForStatus(cp(), 'gpu-pool', ({ matched, violating }) => {
       return matched === 3 && violating === 0;
     });
@@ -82,7 +81,7 @@ describeWithControlPlane('a required taint that the exempt autoscaler removes', 
   it('is protected as before once somebody sets it again', async () => {
     await installation.proxy.waitForReady('b');
     await write(developer, 'n1', { spec: { taints: [OTHER, GPU] } });
-    expect((await getNode(cp(), 'n1')).metadata.annotations).not.toHaveProperty([REMOVED]);
+    await waitForRecord(cp(), 'n1');
     await write(developer, 'n1', { spec: { taints: [OTHER] } });
     expect(await taintsOf(cp(), 'n1')).toEqual([OTHER_TEXT, GPU_TEXT]);
   });
@@ -90,10 +89,11 @@ describeWithControlPlane('a required taint that the exempt autoscaler removes', 
   it('is back when the node registers anew, whatever its kubelet says', async () => {
     await write(autoscaler, 'n1', { spec: { taints: [OTHER] } });
     expect(await attempt(cp(), admin, 'DELETE', path('n1'), undefined)).toMatchObject({ passed: true });
-    const metadata = { name: 'n1', labels: { pool: 'gpu' }, annotations: { [REMOVED]: GPU_TEXT } };
+    const metadata = { name: 'n1', labels: { pool: 'gpu' }, annotations: { [RELEASE]: GPU_TEXT } };
     expect(await attempt(cp(), node('n1'), 'POST', '/api/v1/nodes', { metadata })).toMatchObject({ passed: true });
     expect(await taintsOf(cp(), 'n1')).toEqual([GPU_TEXT]);
-    await waitForAnnotation(cp(), 'n1', REMOVED, undefined);
+    expect((await getNode(cp(), 'n1')).metadata.annotations ?? {}).not.toHaveProperty([RELEASE]);
+    await waitForRecord(cp(), 'n1');
   });
 
   it('leaves no record by a dry run', async () => {
@@ -102,8 +102,8 @@ describeWithControlPlane('a required taint that the exempt autoscaler removes', 
       body: { spec: { taints: [OTHER] } },
       contentType: 'application/merge-patch+json',
     });
-    expect(answer.body.metadata.annotations).toMatchObject({ [REMOVED]: GPU_TEXT });
-    expect((await getNode(cp(), 'n2')).metadata.annotations).not.toHaveProperty([REMOVED]);
+    expect(answer.body.metadata.annotations).toMatchObject({ [RELEASE]: `${GPU_TEXT}-` });
+    expect((await getNode(cp(), 'n2')).metadata.annotations ?? {}).not.toHaveProperty([RELEASE]);
     expect(await taintsOf(cp(), 'n2')).toEqual([OTHER_TEXT, GPU_TEXT]);
   });
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node } from '../control-plane/users.ts';
-import { createNodes, createTaintPolicy, patchNode, REMEMBERED, waitUntilRestored } from './drift.ts';
+import { createNodes, createTaintPolicy, patchNode, waitUntilRestored } from './drift.ts';
 import { type Installation, install } from './installation.ts';
 import { attempt, GPU, type Node, path, taintsOf } from './nodes.ts';
 
@@ -39,7 +39,7 @@ describeWithControlPlane(
 
     it('an annotation of 250,000 commas in the same patch does not let a protected taint go', async () => {
       await createNodes(cp(), ['commas'], 'padded', [GPU]);
-      const annotations = { pad: COMMAS, [REMEMBERED]: null };
+      const annotations = { pad: COMMAS };
 
       const { body, status } = await cp().request<Node>(developer, 'PATCH', path('commas'), {
         body: { metadata: { annotations }, spec: { taints: null } },
@@ -67,7 +67,7 @@ describeWithControlPlane(
         const padded = await attempt(cp(), admin, 'PATCH', `${path(name)}/status`, { status }, MERGE_PATCH);
         expect(padded).toMatchObject({ passed: true, error: '' });
 
-        const body = { metadata: { annotations: { [REMEMBERED]: null } }, spec: { taints: null } };
+        const body = { spec: { taints: null } };
         const answer = await cp().request<Node & { readonly message?: string }>(developer, 'PATCH', path(name), {
           body,
           contentType: MERGE_PATCH,

@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { parseRemembered } from '../../src/judge/memory.ts';
 import { formatTaint, type Taint, withTaints } from '../../src/kubernetes/taint.ts';
 import type { Toleration } from '../../src/kubernetes/toleration.ts';
 import type { Policy } from '../../src/policy/policy.ts';
@@ -9,8 +8,10 @@ import type { RestrictedChange } from '../../src/policy/taint-rule.ts';
 import type { TolerationPolicySpec } from '../../src/policy/toleration-policy.ts';
 import type { User } from '../control-plane/users.ts';
 import { backstop, guardRule, presentRule, restrict, selective } from '../unit/admission/generators.ts';
+import { recordedTaints } from '../unit/judge/established.ts';
 import { manifest } from '../unit/policy/policies.ts';
 import { daemonSetSelection, labelSelector, labels } from '../unit/policy/selector-cases.ts';
+import type { RecordState } from './records-of-generated-nodes.ts';
 
 // A small world again (see test/unit/admission/generators.ts), in which every way to write a pattern, a selector, an
 // exemption or a release meets objects that it just fits and just does not.
@@ -64,26 +65,27 @@ const taints = fc.uniqueArray(taint, {
 /** What TaintPolicies are called. */
 const TAINT_POLICIES = ['taint-0', 'taint-1', 'taint-2', 'taint-3'];
 
-/** In place of an annotation: one that names all taints which the node has. */
+/** In place of a text: one that names all taints which the node has. */
 const ALL_TAINTS = 'all taints';
 /** The same, with one value for all of them. */
 const ALL_WITH_VALUE = 'all taints, with a value';
 const allTaints = { arbitrary: fc.constant(ALL_TAINTS), weight: 1 };
 
-const remembered = fc.oneof(
+/** What the record of a node lists. */
+const recorded = fc.oneof(
   {
     arbitrary: fc.constantFrom(undefined, '', 'dedicated=x:NoSchedule, rubbish, example.com/a=y:NoExecute'),
     weight: 2,
   },
   { arbitrary: taints.map((listed) => listed.map(formatTaint).join(', ')), weight: 1 },
   { arbitrary: fc.constant(ALL_WITH_VALUE), weight: 1 },
-  // Otherwise hardly any taint has settled, and wildcards hold nothing.
+  // Otherwise hardly any taint is established, and wildcards hold nothing.
   { ...allTaints, weight: 8 },
 );
 
-/** What somebody exempt removed before; or what anybody writes there. */
-const removed = fc.oneof(
-  { arbitrary: fc.constantFrom(undefined, '', 'dedicated=x:NoSchedule, rubbish, example.com/a:NoExecute'), weight: 3 },
+/** What was removed with permission, by the record. */
+const recordedRemovals = fc.oneof(
+  { arbitrary: fc.constantFrom(undefined, 'dedicated=x:NoSchedule, example.com/a:NoExecute'), weight: 3 },
   { arbitrary: taints.map((listed) => listed.map(formatTaint).join(', ')), weight: 1 },
   allTaints,
 );
@@ -97,14 +99,10 @@ const allowRemoval = fc.constantFrom(
   'example.com/a:NoSchedule,rubbish',
 );
 
-export interface NodeState {
+export interface NodeState extends RecordState {
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
   readonly allowRemoval: string | undefined;
-  readonly remembered: string | undefined;
-  readonly removed?: string | undefined;
-  /** What native policies wrote on it, where the policies on trial are not native ones themselves. */
-  readonly restored?: string | undefined;
 }
 
 const nodeState: fc.Arbitrary<NodeState> = fc
@@ -112,17 +110,17 @@ const nodeState: fc.Arbitrary<NodeState> = fc
     labels,
     taints,
     allowRemoval: fc.oneof({ arbitrary: allowRemoval, weight: 2 }, allTaints),
-    remembered,
-    removed,
+    recorded,
+    recordedRemovals,
   })
   .map((state) => ({
     ...state,
-    removed: annotationOf(state.removed, state.taints),
-    allowRemoval: annotationOf(state.allowRemoval, state.taints),
-    remembered: annotationOf(state.remembered, state.taints),
+    allowRemoval: namesOf(state.allowRemoval, state.taints),
+    recorded: namesOf(state.recorded, state.taints),
+    recordedRemovals: namesOf(state.recordedRemovals, state.taints),
   }));
 
-function annotationOf(text: string | undefined, named: readonly Taint[]): string | undefined {
+function namesOf(text: string | undefined, named: readonly Taint[]): string | undefined {
   if (text !== ALL_TAINTS && text !== ALL_WITH_VALUE) return text;
   return named.map((one) => formatTaint(text === ALL_TAINTS ? one : { ...one, value: 'y' })).join(', ');
 }
@@ -131,80 +129,46 @@ function annotationOf(text: string | undefined, named: readonly Taint[]): string
 export interface NodeEdit {
   readonly labels: NodeState['labels'] | 'kept';
   readonly allowRemoval: string | undefined | 'kept';
-  readonly remembered: string | undefined | 'kept';
-  readonly removed?: string | undefined | 'kept';
-  /** What a native policy writes on the node. */
-  readonly restored?: string | undefined | 'kept';
   /** Which taints stay, bit by bit. */
   readonly stay: number;
   /** Comes last, or in place of the taint of its key and effect. */
-  readonly added: Taint | 'what is remembered' | undefined;
+  readonly added: Taint | 'what is recorded' | undefined;
 }
 
 const kept = { arbitrary: fc.constant('kept' as const), weight: 3 };
 const nodeEdit: fc.Arbitrary<NodeEdit> = fc.record({
   labels: fc.oneof(kept, { arbitrary: labels, weight: 1 }),
   allowRemoval: fc.oneof(kept, { arbitrary: allowRemoval, weight: 1 }, allTaints),
-  remembered: fc.oneof(kept, { arbitrary: remembered, weight: 1 }),
-  removed: fc.oneof(kept, { arbitrary: removed, weight: 1 }),
   stay: fc.oneof(
     { arbitrary: fc.constant(0b11111), weight: 1 },
     { arbitrary: fc.integer({ min: 0, max: 0b11111 }), weight: 2 },
   ),
   added: fc.oneof(
     { arbitrary: taint, weight: 2 },
-    { arbitrary: fc.constantFrom('what is remembered' as const, undefined), weight: 1 },
+    { arbitrary: fc.constantFrom('what is recorded' as const, undefined), weight: 1 },
   ),
 });
 
-/** What native policies note, of policies that there are or not, for taints that they protect or not; or what anybody writes there. */
-const restored = fc.constantFrom(
-  undefined,
-  ALL_TAINTS,
-  ALL_TAINTS,
-  '',
-  'taint-0 dedicated:NoSchedule',
-  'rubbish, taint-0, taint-9 dedicated:NoSchedule',
-);
-
-const noted = { arbitrary: restored, weight: 1 };
-const notedState: fc.Arbitrary<NodeState> = fc
-  .record({ state: nodeState, note: fc.oneof({ arbitrary: fc.constant(undefined), weight: 3 }, noted) })
-  .map(({ state, note }) => ({ ...state, restored: noteOf(note, state.taints) }));
-const notedEdit: fc.Arbitrary<NodeEdit> = fc
-  .record({ edit: nodeEdit, note: fc.oneof(kept, noted) })
-  .map(({ edit, note }) => ({ ...edit, restored: note }));
-
-/** In place of {@link ALL_TAINTS}: each policy put each of the taints back. */
-function noteOf(text: string | undefined, named: readonly Taint[]): string | undefined {
-  if (text !== ALL_TAINTS) return text;
-  return TAINT_POLICIES.flatMap((policy) => named.map((one) => `${policy} ${formatTaint(one)}`)).join(', ');
-}
-
 export function edited(
   before: NodeState,
-  {
-    labels: newLabels,
-    allowRemoval: newAllowRemoval,
-    remembered: newRemembered,
-    removed: newRemoved = 'kept',
-    restored: newRestored = 'kept',
-    stay,
-    added,
-  }: NodeEdit,
+  { labels: newLabels, allowRemoval: newAllowRemoval, stay, added }: NodeEdit,
 ): NodeState {
   const left = before.taints.filter((_, index) => stay & (1 << index));
   return {
+    ...before,
     labels: newLabels === 'kept' ? before.labels : newLabels,
-    allowRemoval: newAllowRemoval === 'kept' ? before.allowRemoval : annotationOf(newAllowRemoval, before.taints),
-    remembered: newRemembered === 'kept' ? before.remembered : annotationOf(newRemembered, before.taints),
-    removed: newRemoved === 'kept' ? before.removed : annotationOf(newRemoved, before.taints),
-    restored: newRestored === 'kept' ? before.restored : noteOf(newRestored, before.taints),
-    taints: withTaints(
-      left,
-      added === 'what is remembered' ? parseRemembered(before.remembered) : added ? [added] : [],
-    ),
+    allowRemoval: newAllowRemoval === 'kept' ? before.allowRemoval : namesOf(newAllowRemoval, before.taints),
+    taints: withTaints(left, added === 'what is recorded' ? toBeCarried(before) : added ? [added] : []),
   };
+}
+
+/** As nodes have taints. */
+function toBeCarried({ recorded: listed }: NodeState): Taint[] {
+  return recordedTaints(listed).map(({ key: name, value: text, effect: how }) => ({
+    key: name,
+    value: text,
+    effect: how,
+  }));
 }
 
 /** The name of a node that is created. */
@@ -408,7 +372,7 @@ const nodeRequests = (state: fc.Arbitrary<NodeState>, edit: fc.Arbitrary<NodeEdi
     { arbitrary: fc.record({ what: fc.constant('node creation' as const), state, user }), weight: 1 },
   ] as const;
 
-const request: fc.Arbitrary<Request> = fc.oneof(...nodeRequests(notedState, notedEdit), {
+const request: fc.Arbitrary<Request> = fc.oneof(...nodeRequests(nodeState, nodeEdit), {
   arbitrary: fc.record({
     what: fc.constantFrom('DaemonSet update', 'DaemonSet creation'),
     place,
@@ -424,7 +388,7 @@ export const scenario = (requests: number) =>
     policies,
     /** `--audit`. */
     audit: fc.oneof({ arbitrary: fc.constant(false), weight: 7 }, { arbitrary: fc.constant(true), weight: 1 }),
-    nodes: fc.array(notedState, { minLength: NODES, maxLength: NODES }),
+    nodes: fc.array(nodeState, { minLength: NODES, maxLength: NODES }),
     daemonSets: fc.array(daemonSetState, { minLength: DAEMON_SET_PLACES.length, maxLength: DAEMON_SET_PLACES.length }),
     requests: fc.array(request, { minLength: requests, maxLength: requests }),
   });

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { all, cel, type Expression, literal, not } from '../../src/cel/expression.ts';
 import { matchesAny } from '../../src/cel/pattern.ts';
-import { REMEMBERED_ANNOTATION } from '../../src/judge/memory.ts';
 import { matchesPattern } from '../../src/kubernetes/pattern.ts';
 import { formatTaint } from '../../src/kubernetes/taint.ts';
 import type { Policy } from '../../src/policy/policy.ts';
@@ -13,6 +12,7 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import { admin, developer } from '../control-plane/users.ts';
 import { createEntryRig, type EntryRig } from './match-conditions-rig.ts';
 import type { Node, Taint } from './nodes.ts';
+import { recordAnnotations } from './records-of-generated-nodes.ts';
 
 const NOT_READY: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' };
 const PROTECTED: Taint = { key: 'example.com/dedicated-7', effect: 'NoSchedule' };
@@ -66,9 +66,9 @@ describeWithControlPlane('matchConditions at their limits', {}, (cp) => {
   afterAll(() => rig?.stop());
 
   /** A node of pool 7, stored unseen by the webhooks. */
-  async function createNode(taints: readonly Taint[], settled: readonly Taint[] = [PROTECTED]): Promise<Node> {
+  async function createNode(taints: readonly Taint[]): Promise<Node> {
     const name = `n${++count}`;
-    const annotations = { [REMEMBERED_ANNOTATION]: settled.map(formatTaint).join(', ') };
+    const annotations = recordAnnotations({ recorded: formatTaint(PROTECTED) });
     const body = { metadata: { name, labels: { pool: 'pool-7' }, annotations }, spec: { taints } };
     const created = await cp().request<Node>(admin, 'POST', '/api/v1/nodes', { body });
     expect(created.status, JSON.stringify(created.body).slice(0, 500)).toBe(201);
@@ -157,14 +157,12 @@ describeWithControlPlane('matchConditions at their limits', {}, (cp) => {
     async (_what, policies) => {
       const entries = webhookEntries(policies);
       await rig.register(entries, compilePolicies(policies));
-      // As long a memory as there can be, of others.
-      const settled = manyTaints(64).map((taint) => ({ ...taint, value: 'w'.repeat(63) }));
       const sizes = sizesIn(entries, /size\(before\) > (\d+) \|\|/g);
       const sizesOfNewNodes = sizesIn(entries, /size\(taints\) > (\d+) \|\|/g);
       expect(Math.min(...sizes, ...sizesOfNewNodes)).toBeGreaterThanOrEqual(192);
       expect([sizes.size, sizesOfNewNodes.size]).not.toContain(0);
       for (const size of sizes) {
-        const node = await createNode([...manyTaints(size - 2), PROTECTED], settled);
+        const node = await createNode([...manyTaints(size - 2), PROTECTED]);
         // A wildcard matches them: only the records say that they are not established.
         const isMatched = policies.length === 1;
         const verdict = isMatched ? expect.stringContaining('at most 128 of each are judged') : 'passed';

@@ -1,7 +1,5 @@
 import type { AdmissionRequest } from '../../src/admission/review.ts';
-import { REMEMBERED_ANNOTATION } from '../../src/judge/memory.ts';
-import { RESTORED_ANNOTATION } from '../../src/judge/node-view.ts';
-import { ALLOW_REMOVAL_ANNOTATION, REMOVED_ANNOTATION } from '../../src/judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../../src/judge/removal.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { Answer } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';
@@ -14,6 +12,7 @@ import {
   type Request,
 } from './match-conditions-cases.ts';
 import type { Call, EntryRig } from './match-conditions-rig.ts';
+import { recordAnnotations } from './records-of-generated-nodes.ts';
 
 interface StoredObject {
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -142,7 +141,7 @@ async function mustPass(answer: Promise<Answer>): Promise<void> {
 }
 
 function nodeObject(name: string, state: NodeState, live?: StoredObject): StoredObject {
-  const { labels, taints, allowRemoval, remembered, removed, restored } = state;
+  const { labels, taints, allowRemoval } = state;
   return {
     ...live,
     metadata: {
@@ -151,9 +150,7 @@ function nodeObject(name: string, state: NodeState, live?: StoredObject): Stored
       labels,
       annotations: {
         ...(allowRemoval === undefined ? {} : { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval }),
-        ...(remembered === undefined ? {} : { [REMEMBERED_ANNOTATION]: remembered }),
-        ...(removed === undefined ? {} : { [REMOVED_ANNOTATION]: removed }),
-        ...(restored === undefined ? {} : { [RESTORED_ANNOTATION]: restored }),
+        ...recordAnnotations(state),
       },
     },
     spec: { ...live?.spec, taints },

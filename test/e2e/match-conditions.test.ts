@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Admission, admit, judge, type Records } from '../../src/admission/admit.ts';
+import { type Admission, admit, judge } from '../../src/admission/admit.ts';
 import type { AdmissionRequest } from '../../src/admission/review.ts';
 import type { Decision } from '../../src/judge/decision.ts';
-import { NONE_ESTABLISHED, REMEMBERED_ANNOTATION } from '../../src/judge/memory.ts';
+import { type RecordedTaint, withRecord } from '../../src/judge/node-record.ts';
 import type { NodeView } from '../../src/judge/node-view.ts';
 import type { Outcome } from '../../src/judge/outcomes.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../src/judge/removal.ts';
 import { additionRulings } from '../../src/judge/rulings.ts';
-import { droppedTaints, formatTaint, type Taint } from '../../src/kubernetes/taint.ts';
+import { droppedTaints, type Taint } from '../../src/kubernetes/taint.ts';
 import { asNode, viewNode } from '../../src/objects/node-object.ts';
 import type { Policy } from '../../src/policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
@@ -18,10 +18,11 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import { admin, developer } from '../control-plane/users.ts';
 import { applied } from '../fuzz/patches.ts';
 import { isExploring, seed } from '../seed.ts';
-import { recordsAt } from '../unit/judge/established.ts';
+import { recordListing } from '../unit/judge/established.ts';
 import { type NodeEdit, scenario } from './match-conditions-cases.ts';
 import { type Made, make, prepare } from './match-conditions-requests.ts';
 import { type Call, createEntryRig, type EntryRig } from './match-conditions-rig.ts';
+import { recordsAt, recordsOf } from './records-of-generated-nodes.ts';
 
 /**
  * Sets of policies, for each of which the API server has to be told anew. As many more
@@ -97,7 +98,6 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
         'report-tolerations.taintkeeper.dev',
         'no call',
         ...OUTCOMES.map((outcome) => `outcome ${outcome}`),
-        'outcome restored, native',
       ];
       const missing = () => (isExploring() ? [] : all.filter((what) => !tally.has(what)));
       for (let round = 0; round === 0 || (round < MAX_ROUNDS && missing().length > 0); round++) {
@@ -111,7 +111,11 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
     MAX_ROUNDS * POLICY_SETS * SET_TIMEOUT_MS,
   );
 
-  it('agree on an exempt user who announces and drops at once: the announcement is spent, though there was none before', async () => {
+  it.each<[what: string, allowRemoval: string | undefined, annotation: string]>([
+    ['announces and drops at once: the entry stays for the leader', 'dedicated:NoSchedule', 'dedicated:NoSchedule'],
+    ['drops a taint: the request announces it for them', undefined, 'dedicated=:NoSchedule'],
+    ['drops a taint beside another entry', 'other:NoSchedule', 'other:NoSchedule, dedicated=:NoSchedule'],
+  ])('agree on an exempt user who %s', async (_what, allowRemoval, annotation) => {
     const taint = { key: 'dedicated', value: '', effect: 'NoSchedule' };
     const policies: Policy[] = [
       {
@@ -124,86 +128,35 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
         },
       },
     ];
-    const nodes = [{ labels: {}, taints: [taint], allowRemoval: undefined, remembered: undefined }];
+    const nodes = [{ labels: {}, taints: [taint], allowRemoval: undefined }];
     await prepare(cp(), nodes, []);
     const compiled = compilePolicies(policies);
     await rig.register(webhookEntries(policies), compiled);
-    const edit: NodeEdit = {
-      labels: 'kept',
-      allowRemoval: 'dedicated:NoSchedule',
-      remembered: 'kept',
-      stay: 0,
-      added: undefined,
-    };
+    const edit: NodeEdit = { labels: 'kept', allowRemoval, stay: 0, added: undefined };
     const user = { name: 'autoscaler', groups: [] };
     const made = await make(cp(), rig, { what: 'node update', node: 0, edit, user }, nodes);
     expect(made && check(made, policies, compiled)).toEqual(['restore.taintkeeper.dev', 'outcome exempt']);
+    expect(made?.answer.body.metadata.annotations).toEqual({ [ALLOW_REMOVAL_ANNOTATION]: annotation });
   });
 
-  it.each<{
-    what: string;
-    mode?: 'Deny' | 'Restore';
-    pool?: string;
-    before?: string;
-    edit: Partial<NodeEdit>;
-    calls: string[];
-  }>([
-    {
-      what: 'put a taint back',
-      edit: { restored: 'p dedicated:NoSchedule' },
-      calls: ['restore.taintkeeper.dev', 'outcome restored, native'],
-    },
-    {
-      what: 'put a taint back, beside a label that somebody changed',
-      edit: { restored: 'p dedicated:NoSchedule', labels: { zone: 'a' } },
-      calls: ['restore.taintkeeper.dev', 'outcome restored, native'],
-    },
-    {
-      what: 'put a taint back before, and another one now',
-      before: 'p dedicated:NoExecute',
-      edit: { restored: 'p dedicated:NoExecute, p dedicated:NoSchedule' },
-      calls: ['restore.taintkeeper.dev', 'outcome restored, native'],
-    },
-    {
-      what: 'put a taint back, on a node that the policy is not for any more',
-      pool: 'a',
-      edit: { restored: 'p dedicated:NoSchedule' },
-      calls: ['restore.taintkeeper.dev', 'outcome restored, native'],
-    },
-    {
-      what: 'took a taint out',
-      edit: { restored: 'p -dedicated:NoExecute' },
-      calls: ['restore.taintkeeper.dev', 'outcome reverted, native'],
-    },
-    { what: 'did nothing, but somebody wrote nonsense', edit: { restored: 'x' }, calls: ['restore.taintkeeper.dev'] },
-    { what: 'did nothing: it stood there before', before: 'p dedicated:NoSchedule', edit: { labels: {} }, calls: [] },
-    { what: 'did nothing, and say so', edit: { restored: '' }, calls: [] },
-    { what: 'put nothing back, of a policy in mode Deny', mode: 'Deny', edit: { restored: 'x' }, calls: [] },
-  ])('agree on an update of which native policies $what', async ({ mode = 'Restore', pool, before, edit, calls }) => {
-    const taint = { key: 'dedicated', value: '', effect: 'NoSchedule' };
+  it('agree on a taint that is added again: the entry by which it was removed is deleted', async () => {
     const policies: Policy[] = [
       {
         kind: 'TaintPolicy',
         name: 'p',
-        spec: {
-          mode,
-          ...(pool === undefined ? {} : { nodeSelector: { matchLabels: { pool } } }),
-          taints: [{ key: 'dedicated', restrict: ['Removal', 'Addition'] }],
-          backstop: 'Native',
-        },
+        spec: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
       },
     ];
-    const nodes = [{ labels: {}, taints: [taint], allowRemoval: undefined, remembered: undefined, restored: before }];
+    const nodes = [{ labels: {}, taints: [], allowRemoval: 'other:NoSchedule, dedicated:NoSchedule' }];
     await prepare(cp(), nodes, []);
     const compiled = compilePolicies(policies);
     await rig.register(webhookEntries(policies), compiled);
-    const whole: NodeEdit = {
-      ...{ labels: 'kept', allowRemoval: 'kept', remembered: 'kept', restored: 'kept', stay: 1, added: undefined },
-      ...edit,
-    };
+    const added = { key: 'dedicated', value: 'x', effect: 'NoSchedule' };
+    const edit: NodeEdit = { labels: 'kept', allowRemoval: 'kept', stay: 0, added };
     const user = { name: 'autoscaler', groups: [] };
-    const made = await make(cp(), rig, { what: 'node update', node: 0, edit: whole, user }, nodes);
-    expect(made && check(made, policies, compiled)).toEqual(calls.length > 0 ? calls : ['no call']);
+    const made = await make(cp(), rig, { what: 'node update', node: 0, edit, user }, nodes);
+    expect(made && check(made, policies, compiled)).toEqual(['restore.taintkeeper.dev']);
+    expect(made?.answer.body.metadata.annotations).toEqual({ [ALLOW_REMOVAL_ANNOTATION]: 'other:NoSchedule' });
   });
 
   it('let through every new node that may have been deleted before: what it carried, only the engine knows', async () => {
@@ -264,7 +217,7 @@ function check({ request, answer, calls }: Made, policies: readonly Policy[], co
   const validated = { ...request, object: admission.object };
   const validation = judge(validated, 'validate', compiled, records).decision;
   // No condition can read records: whatever they listed, it is true of what the engine would have something to say of.
-  const whatever = [recordListingAll(request), undefined];
+  const whatever = recordsThatMatter(request);
   const mutating = entriesOf(calls, 'mutate');
   const validating = entriesOf(calls, 'validate');
   const context = () =>
@@ -273,16 +226,13 @@ function check({ request, answer, calls }: Made, policies: readonly Policy[], co
       null,
       1,
     );
-  const outcomes = admission.violations.map(({ outcome, by }) => `outcome ${outcome}${by ? `, ${by}` : ''}`);
+  const outcomes = admission.violations.map(({ outcome }) => `outcome ${outcome}`);
   const tally = [...new Set([...mutating, ...validating, ...outcomes])];
 
-  // The conditions do not look at what is remembered from now on. What is so already reaches the engine in vain: just where it
-  // would have something to say if nothing were remembered.
-  const forgetful = [request, withoutMemory(request)].flatMap((one) =>
-    [records, ...whatever].map((some) => judge(one, 'mutate', compiled, some).decision),
-  );
+  const mutations = whatever.map((some) => judge(request, 'mutate', compiled, some).decision);
   const otherwise = whatever.map((some) => judge(validated, 'validate', compiled, some).decision);
-  const mayMutate = [mutation, validation, ...forgetful, ...otherwise].some(says);
+  // Nor do the conditions compare the entries of the annotation with added taints.
+  const mayMutate = [mutation, validation, ...mutations, ...otherwise].some(says) || addsToAnnounced(request);
 
   expect(mutating.length, context()).toBeLessThanOrEqual(1);
   if (!mayMutate) expect(mutating, context()).toEqual([]);
@@ -317,11 +267,6 @@ function entriesOf(calls: readonly Call[], phase: Call['phase']): string[] {
   return calls.filter((call) => call.phase === phase).map(({ entry }) => entry);
 }
 
-/** The request as it would be if it left the node nothing remembered. */
-function withoutMemory(request: AdmissionRequest): AdmissionRequest {
-  return { ...request, object: without(REMEMBERED_ANNOTATION, request.object) };
-}
-
 /** The request as it would be if no removal had been announced. */
 function withoutRelease(request: AdmissionRequest): AdmissionRequest {
   const { object, oldObject } = request;
@@ -339,12 +284,32 @@ function without(annotation: string, object: unknown): unknown {
   return { ...rest, metadata: { ...metadata, annotations } };
 }
 
-/** A record of the node that lists all that it carried, and all that it is to carry. */
-function recordListingAll({ object, oldObject }: AdmissionRequest): Records {
-  const [before, after] = [oldObject, object].map((one) => one as NodeObject | null | undefined);
-  const taints = [...(before?.spec.taints ?? []), ...(after?.spec.taints ?? [])];
-  const annotations = { [REMEMBERED_ANNOTATION]: taints.map(formatTaint).join() };
-  return recordsAt({ oldObject: before && { ...before, metadata: { ...before.metadata, annotations } } });
+/**
+ * Records of the node that say of all that it carried, and all that it is to carry, that it is to carry it, or that it was removed with
+ * permission; and none.
+ */
+function recordsThatMatter({ object, oldObject }: AdmissionRequest) {
+  const taints = [oldObject, object].flatMap((one) => taintsOf(one)).map(asRecorded);
+  return [recordsOf(oldObject, taints), recordsOf(oldObject, taints.map(asRemoved)), undefined];
+}
+
+function asRecorded({ key, value, effect }: Taint): RecordedTaint {
+  return { key, value: value ?? '', effect, policies: [] };
+}
+
+function asRemoved(taint: RecordedTaint): RecordedTaint {
+  return { ...taint, removedAt: 0 };
+}
+
+function taintsOf(object: unknown): readonly Taint[] {
+  return (object as NodeObject | null | undefined)?.spec.taints ?? [];
+}
+
+/** Whether the update adds taints to a node on which removals are announced. */
+function addsToAnnounced({ resource, object, oldObject }: AdmissionRequest): boolean {
+  if (resource.resource !== 'nodes' || !oldObject) return false;
+  const announced = (oldObject as NodeObject).metadata.annotations?.[ALLOW_REMOVAL_ANNOTATION] ?? '';
+  return announced !== '' && droppedTaints(taintsOf(object), taintsOf(oldObject)).length > 0;
 }
 
 function says({ verdict, violations, warnings }: Decision<unknown>): boolean {
@@ -379,7 +344,12 @@ function isAgainstFail(
     phase: 'validate',
     requester,
     node,
-    oldNode: { ...oldNode, established: NONE_ESTABLISHED },
+    // A required taint that somebody may remove counts as an addition: only the record says whether it was removed.
+    oldNode: withRecord(
+      oldNode,
+      { ...recordListing(undefined), taints: node.taints.map(asRecorded).map(asRemoved) },
+      'u1',
+    ),
   } as const;
   const selects = (policy: CompiledTaintPolicy, ...nodes: NodeView[]) =>
     nodes.some(({ labels }) => policy.selectsNode(labels));

@@ -7,15 +7,7 @@ import { PROGRAM } from '../control-plane/program.ts';
 import { runTool } from '../control-plane/run-tool.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import {
-  createTaintPolicy,
-  patchNode,
-  REMEMBERED,
-  waitForAnnotation,
-  waitForEvent,
-  waitForStatus,
-  waitForTaints,
-} from './drift.ts';
+import { createTaintPolicy, patchNode, waitForEvent, waitForRecord, waitForStatus, waitForTaints } from './drift.ts';
 import { type Installation, install } from './installation.ts';
 import { attempt, GPU } from './nodes.ts';
 
@@ -45,7 +37,7 @@ describeWithControlPlane(
         taints: [{ key: GPU.key, restrict: ['Removal'] }],
       });
       await createNode('hand', 'by-hand', { taints: [GPU] });
-      await waitForAnnotation(cp(), 'hand', REMEMBERED, GPU_TEXT);
+      await waitForRecord(cp(), 'hand', GPU_TEXT);
       await waitUntilCertain();
     });
     afterAll(() => installation?.stop());

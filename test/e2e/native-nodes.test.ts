@@ -1,6 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { REMEMBERED_ANNOTATION } from '../../src/judge/memory.ts';
-import { formatTaint } from '../../src/kubernetes/taint.ts';
 import type { NativePolicy, TranslationOptions } from '../../src/native/native-policy.ts';
 import { translate } from '../../src/native/translate.ts';
 import type { TaintPolicy } from '../../src/policy/policy.ts';
@@ -10,7 +8,6 @@ import { admin, developer, node, type User } from '../control-plane/users.ts';
 import { createNativeRig, MUTATING_VERSION, type NativeRig, obstacleToMutation } from './native-rig.ts';
 import { GPU, getNode, type Node, OTHER, path, RELEASE, type Taint } from './nodes.ts';
 
-const RESTORED = 'taintkeeper.dev/restored';
 const GPU_SPEC: TaintPolicySpec = {
   mode: 'Restore',
   nodeSelector: { matchLabels: { pool: 'gpu' } },
@@ -60,18 +57,14 @@ describeWithControlPlane(
 
     const withTaints = (taints: readonly Taint[]) => (live: Node) => ({ spec: { ...live.spec, taints } });
     const label = (live: Node) => ({ metadata: { ...live.metadata, labels: { ...live.metadata.labels, x: 'y' } } });
-    const annotated =
-      (text: string, annotation = RELEASE) =>
-      (live: Node) => ({
-        metadata: { ...live.metadata, annotations: { ...live.metadata.annotations, [annotation]: text } },
-      });
-    const remembering = (taints: readonly Taint[]) =>
-      annotated(taints.map(formatTaint).join(', '), REMEMBERED_ANNOTATION);
+    const annotated = (text: string) => (live: Node) => ({
+      metadata: { ...live.metadata, annotations: { ...live.metadata.annotations, [RELEASE]: text } },
+    });
 
     describe('of a Restore policy', () => {
       beforeAll(() => native.enforce(translated({ gpu: GPU_SPEC }, { purpose: 'Backstop' })));
 
-      it('put back what an update drops, keep its other changes, and write down what they did', async () => {
+      it('put back what an update drops, and keep its other changes', async () => {
         const { metadata } = await createNode([GPU, OTHER]);
         const { status, body } = await put(developer, metadata.name, (live) => ({
           ...label(live),
@@ -80,26 +73,27 @@ describeWithControlPlane(
         expect(status).toBe(200);
         expect(body.spec.taints).toEqual([OTHER, GPU]);
         expect(body.metadata.labels).toMatchObject({ x: 'y' });
-        expect(body.metadata.annotations).toMatchObject({ [RESTORED]: 'gpu dedicated=gpu:NoSchedule' });
+        expect(body.metadata.annotations).toEqual(metadata.annotations);
       });
 
-      it('write down the same only once, and before what stands there', async () => {
+      it('let go what was announced once, and leave a notice to the leader', async () => {
         const { metadata } = await createNode([GPU]);
-        const other = 'other example.com/a:NoExecute';
-        await put(admin, metadata.name, (live) => ({
-          metadata: { ...live.metadata, annotations: { [RESTORED]: other } },
-        }));
-        await put(developer, metadata.name, withTaints([]));
-        const { body } = await put(developer, metadata.name, withTaints([]));
-        expect(body.metadata.annotations).toMatchObject({ [RESTORED]: `gpu dedicated=gpu:NoSchedule, ${other}` });
+        const entries = 'dedicated:NoSchedule, example.com/x:NoExecute';
+        await put(developer, metadata.name, annotated(entries));
+        const removed = (await put(developer, metadata.name, withTaints([]))).body;
+        expect([removed.spec.taints, removed.metadata.annotations?.[RELEASE]]).toEqual([
+          undefined,
+          'example.com/x:NoExecute, dedicated=gpu:NoSchedule-',
+        ]);
+        expect((await put(developer, metadata.name, withTaints([GPU]))).body.spec.taints).toEqual([GPU]);
+        expect((await put(developer, metadata.name, withTaints([]))).body.spec.taints).toEqual([GPU]);
       });
 
-      it('let go what was announced, once', async () => {
-        const { metadata } = await createNode([GPU]);
-        await put(developer, metadata.name, annotated('dedicated=gpu:NoSchedule, example.com/x:NoExecute'));
-        const { body } = await put(developer, metadata.name, withTaints([]));
-        expect(body.spec.taints).toBeUndefined();
-        expect(body.metadata.annotations).toMatchObject({ [RELEASE]: 'example.com/x:NoExecute' });
+      it('keep an entry for a taint that an update adds and that they do not protect', async () => {
+        const { metadata } = await createNode([]);
+        await put(developer, metadata.name, annotated('example.com/other:NoSchedule'));
+        const { body } = await put(developer, metadata.name, withTaints([OTHER]));
+        expect(body.metadata.annotations?.[RELEASE]).toBe('example.com/other:NoSchedule');
       });
 
       it('give a node that registers its taints', async () => {
@@ -128,14 +122,15 @@ describeWithControlPlane(
       };
       beforeAll(() => native.enforce(translated({ gpu: spec }, { purpose: 'Backstop' })));
 
-      it('take out what an update adds, keep its other changes, write down what they did, and forget it', async () => {
+      it('take out what an update adds, keep its other changes, and an entry that names it', async () => {
         const { metadata } = await createNode([]);
+        await put(developer, metadata.name, annotated('dedicated=gpu:NoSchedule'));
         const { status, body } = await put(developer, metadata.name, (live) => ({
-          ...remembering([GPU])(live),
+          ...label(live),
           ...withTaints([GPU, OTHER])(live),
         }));
-        expect([status, body.spec.taints]).toEqual([200, [OTHER]]);
-        expect(body.metadata.annotations).toEqual({ [RESTORED]: 'gpu -dedicated=gpu:NoSchedule' });
+        expect([status, body.spec.taints, body.metadata.labels]).toEqual([200, [OTHER], { pool: 'gpu', x: 'y' }]);
+        expect(body.metadata.annotations).toEqual({ [RELEASE]: 'dedicated=gpu:NoSchedule' });
       });
 
       it('change a value back', async () => {
@@ -173,34 +168,30 @@ describeWithControlPlane(
     });
 
     describe('of a policy that exempts somebody', () => {
-      const REMOVED = 'taintkeeper.dev/removed';
-      const taints = [GPU_SPEC.taints[0], { key: 'example.com/*' }] as TaintPolicySpec['taints'];
-      const spec: TaintPolicySpec = { ...GPU_SPEC, taints, exempt: { users: [developer.name] } };
+      const spec: TaintPolicySpec = { ...GPU_SPEC, exempt: { users: [developer.name] } };
       const GPU_TEXT = 'dedicated=gpu:NoSchedule';
 
       describe.each(['Restore', 'Deny'] as const)('in mode %s, under the webhook', (mode) => {
         beforeAll(() => native.enforce(translated({ gpu: { ...spec, mode } }, { purpose: 'Backstop' })));
 
-        it('record the required taint that they remove, and no other', async () => {
+        it('leave a notice of the protected taint that they remove, and of no other', async () => {
           const { metadata } = await createNode([GPU, OTHER]);
           const { body } = await put(developer, metadata.name, withTaints([]));
-          expect([body.spec.taints, body.metadata.annotations]).toEqual([undefined, { [REMOVED]: GPU_TEXT }]);
+          expect([body.spec.taints, body.metadata.annotations]).toEqual([undefined, { [RELEASE]: `${GPU_TEXT}-` }]);
         });
 
-        it('record it once, behind what stands there, and another value as well', async () => {
+        it('leave it once, behind what stands there', async () => {
           const { metadata } = await createNode([GPU]);
           const other = 'example.com/a:NoExecute';
-          await put(admin, metadata.name, (live) => ({
-            metadata: { ...live.metadata, annotations: { [REMOVED]: other } },
-          }));
+          await put(admin, metadata.name, annotated(other));
           await put(developer, metadata.name, withTaints([{ ...GPU, value: 'cpu' }]));
           await put(admin, metadata.name, withTaints([GPU]));
           const { body } = await put(developer, metadata.name, withTaints([]));
-          expect(body.metadata.annotations).toEqual({ [REMOVED]: `${other}, ${GPU_TEXT}` });
+          expect(body.metadata.annotations).toEqual({ [RELEASE]: `${other}, ${GPU_TEXT}-` });
         });
       });
 
-      it('record nothing where there is no leader to put it back', async () => {
+      it('leave none where there is no leader to record it', async () => {
         await native.enforce(translated({ gpu: spec }));
         const { metadata } = await createNode([GPU]);
         const { body } = await put(developer, metadata.name, withTaints([]));
@@ -234,28 +225,6 @@ describeWithControlPlane(
       });
     });
 
-    describe.each(['Deny', 'Restore'] as const)('under a wildcard in mode %s', (mode) => {
-      const starting: Taint = { key: 'boot.example.com/preparing', value: 'yes', effect: 'NoExecute' };
-
-      it('a node that starts becomes usable: its operator takes its taint off, and the one that has settled stays', async () => {
-        await native.enforce(
-          translated({ all: { mode, taints: [{ key: '*', except: ['own.example.com/*'], restrict: ['Removal'] }] } }),
-        );
-        const own = { key: 'own.example.com/a', effect: 'NoSchedule' };
-        const { metadata } = await createNode([GPU, own, starting]);
-        await put(admin, metadata.name, remembering([GPU, own]));
-        expect((await put(developer, metadata.name, withTaints([GPU, own]))).body.spec.taints).toEqual([GPU, own]);
-        expect((await put(developer, metadata.name, withTaints([GPU]))).body.spec.taints).toEqual([GPU]);
-        const { status, body } = await put(developer, metadata.name, (live) => ({
-          ...withTaints([])(live),
-          metadata: { ...live.metadata, annotations: {} },
-        }));
-        expect(status === 200 ? body.spec.taints : body.message).toEqual(
-          mode === 'Restore' ? [GPU] : expect.stringContaining('must keep taint dedicated=gpu:NoSchedule'),
-        );
-      });
-    });
-
     describe('at their limits', () => {
       /** Keys of the greatest length. */
       const manyTaints = (amount: number): Taint[] =>
@@ -264,7 +233,17 @@ describeWithControlPlane(
           value: 'v'.repeat(63),
           effect: 'NoSchedule',
         }));
-      /** Every policy is for every node and every taint, and so has to know of all the others. */
+      /** 64 taints of 22 keys. */
+      const shared: readonly Taint[] = ['NoSchedule', 'PreferNoSchedule', 'NoExecute']
+        .flatMap((effect) =>
+          Array.from({ length: 22 }, (_, index) => ({
+            key: `pool-${index}.example.com/dedicated`,
+            value: 'v'.repeat(63),
+            effect,
+          })),
+        )
+        .slice(0, 64);
+      /** Every policy is for every node and every one of the taints, and so has to know of all the others. */
       const policies = () =>
         Object.fromEntries(
           Array.from({ length: 20 }, (_, index): [string, TaintPolicySpec] => [
@@ -273,7 +252,7 @@ describeWithControlPlane(
               mode: index === 0 ? 'Deny' : 'Restore',
               nodeSelector: { matchLabels: { pool: 'gpu' } },
               taints: [
-                { key: '*', restrict: ['Removal'] },
+                ...[...new Set(shared.map(({ key }) => key))].map((key) => ({ key, restrict: ['Removal'] as const })),
                 { key: `example.com/${index}`, restrict: ['Removal'] },
               ],
               exempt: { users: index === 0 ? [developer.name] : [`*:controller-of-${index}`] },
@@ -283,25 +262,36 @@ describeWithControlPlane(
 
       it('20 policies put back 64 taints, and refuse nothing for their cost', async () => {
         await native.enforce(translated(policies()));
-        const { metadata } = await createNode(manyTaints(64));
-        await put(admin, metadata.name, remembering(manyTaints(64)));
+        const { metadata } = await createNode(shared);
         const { status, body } = await put(developer, metadata.name, withTaints([]));
-        expect([status, body.spec.taints]).toEqual([200, expect.arrayContaining(manyTaints(64))]);
+        expect([status, body.spec.taints]).toEqual([200, expect.arrayContaining([...shared])]);
       });
 
-      it('whatever stands in the annotations, a taint is put back', async () => {
-        await native.enforce(translated({ gpu: GPU_SPEC }, { purpose: 'Backstop' }));
-        const names = ['release', 'remembered', 'restored'].map((name) => `taintkeeper.dev/${name}`);
-        const { metadata } = await createNode([GPU]);
-        for (const filling of [',', 'a:b,', 'x']) {
-          const annotations = Object.fromEntries(names.map((name) => [name, filling.repeat(80_000 / filling.length)]));
-          const filled = await put(admin, metadata.name, (live) => ({ metadata: { ...live.metadata, annotations } }));
-          expect(filled.status).toBe(200);
-          const { status, body } = await put(developer, metadata.name, withTaints([]));
-          expect([status, body.spec.taints]).toEqual([200, [GPU]]);
-          expect(body.metadata.annotations?.[RESTORED]).toMatch(/^gpu dedicated=gpu:NoSchedule/);
-          expect(body.metadata.annotations?.[RESTORED]?.length).toBeLessThanOrEqual(8_192);
-        }
+      describe('whatever stands in the annotation', () => {
+        const FILLINGS = [',', 'a:b,', 'x'].map((filling) => filling.repeat(240_000 / filling.length));
+
+        it('a taint is put back', async () => {
+          await native.enforce(translated({ gpu: GPU_SPEC }, { purpose: 'Backstop' }));
+          const { metadata } = await createNode([GPU]);
+          for (const text of FILLINGS) {
+            expect((await put(admin, metadata.name, annotated(text))).status).toBe(200);
+            const { status, body } = await put(developer, metadata.name, withTaints([]));
+            expect([status, body.spec.taints]).toEqual([200, [GPU]]);
+            expect(body.metadata.annotations?.[RELEASE]).toBe(text);
+          }
+        });
+
+        it('a removal by an exempt user leaves a notice behind it', async () => {
+          const exempting = { ...GPU_SPEC, exempt: { users: [developer.name] } };
+          await native.enforce(translated({ gpu: exempting }, { purpose: 'Backstop' }));
+          for (const text of FILLINGS) {
+            const { metadata } = await createNode([GPU]);
+            await put(admin, metadata.name, annotated(text));
+            const { status, body } = await put(developer, metadata.name, withTaints([]));
+            expect([status, body.spec.taints]).toEqual([200, undefined]);
+            expect(body.metadata.annotations?.[RELEASE]).toMatch(/(^|, )dedicated=gpu:NoSchedule-$/);
+          }
+        });
       });
 
       it('as many taints as they say are put back; with far more, the failure policy decides', async () => {

@@ -18,7 +18,7 @@ import {
   runInstalled,
   waitUntilProtected,
 } from './installation.ts';
-import { attempt, GPU, getNode, path } from './nodes.ts';
+import { attempt, GPU, getNode, path, RELEASE } from './nodes.ts';
 import { policyObject } from './policy-objects.ts';
 import { createPolicy } from './policy-resources.ts';
 import { permitPods } from './who-may.ts';
@@ -301,8 +301,6 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
           })
           .toBe(404);
       };
-      const remembered = async () =>
-        (await getNode(cp(), 'gpu-1')).metadata.annotations?.['taintkeeper.dev/remembered'];
 
       const values = 'nativePolicies=true,selfRestriction=true';
       await helm('install', 'taintkeeper', CHART, '--create-namespace', ...image, '--set', values);
@@ -326,7 +324,8 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
         await expect
           .poll(async () => (await createPod()).error, { timeout: GONE_TIMEOUT_MS })
           .toContain("ValidatingAdmissionPolicy 'gpu.authorize-pods.taintkeeper.dev'");
-        await expect.poll(remembered, { timeout: GONE_TIMEOUT_MS }).toBe('dedicated=gpu:NoSchedule');
+        const announced = { metadata: { annotations: { [RELEASE]: 'other:NoSchedule' } } };
+        expect(await attempt(cp(), admin, 'PATCH', path('gpu-1'), announced, MERGE_PATCH)).toMatchObject({ error: '' });
 
         // Whoever takes the webhooks away alone is not done: no leader is there that would register them again.
         await installation.replica('a').kill();
@@ -343,9 +342,7 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
           .poll(() => dropTaints(cp(), 'gpu-1'), { timeout: GONE_TIMEOUT_MS })
           .toMatchObject({ passed: true });
         expect(await cleanup()).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('nodes/gpu-1') });
-        expect((await getNode(cp(), 'gpu-1')).metadata.annotations ?? {}).not.toHaveProperty(
-          'taintkeeper.dev/remembered',
-        );
+        expect((await getNode(cp(), 'gpu-1')).metadata.annotations ?? {}).not.toHaveProperty([RELEASE]);
         expect((await cleanup()).stdout).toBe('nothing of taintkeeper is left on nodes and DaemonSets\n');
 
         // What decided is there still, and goes with the policies.

@@ -202,7 +202,7 @@ function patchJson(what: string, change: object): Request {
 
 const PERMITTED: readonly Request[] = [
   patch('taints and its own annotations of a node', path('n1'), {
-    metadata: { annotations: { 'taintkeeper.dev/remembered': 'x' } },
+    metadata: { annotations: { 'taintkeeper.dev/allow-removal': 'x' } },
     spec: { taints: [POOL, { key: 'more', effect: 'NoSchedule' }] },
   }),
   patch('no taint of a node', path('n1'), { spec: { taints: null } }),

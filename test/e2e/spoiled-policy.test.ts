@@ -8,8 +8,6 @@ import {
   createNodes,
   createTaintPolicy,
   patchNode,
-  REMEMBERED,
-  waitForAnnotation,
   waitForRecords,
   waitForStatus,
   waitForTaints,
@@ -33,7 +31,6 @@ describeWithControlPlane('a policy in force', {}, (cp) => {
     await installation.start(['a', 'b']);
     await createTaintPolicy(cp(), 'keep', { taints: GOOD });
     await createNodes(cp(), ['n1', 'n2'], 'keep', [KEPT]);
-    for (const name of ['n1', 'n2']) await waitForAnnotation(cp(), name, REMEMBERED, KEPT_TEXT);
     await waitForRecords(cp(), ['n1', 'n2'], KEPT.key);
     await waitUntilRestored(cp(), 'n1', KEPT.key);
     await waitForReady('True', 1);

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer } from '../control-plane/users.ts';
-import { createNodes, createTaintPolicy, establish, REMEMBERED, waitForTaints } from './drift.ts';
+import { createNodes, createTaintPolicy, establish, waitForRecord, waitForTaints } from './drift.ts';
 import { type Installation, install } from './installation.ts';
-import { attempt, GPU, getNode, path, type Taint, taintsOf } from './nodes.ts';
+import { attempt, GPU, path, type Taint, taintsOf } from './nodes.ts';
 
 const GPU_TEXT = 'dedicated=gpu:NoSchedule';
 /** No list has it. */
@@ -68,7 +68,7 @@ describeWithControlPlane('a taint that an operator sets while a node starts, und
     });
 
     it('a node that never was Ready may lose both', async () => {
-      expect((await getNode(cp(), unready)).metadata.annotations?.[REMEMBERED]).toBeUndefined();
+      await waitForRecord(cp(), unready);
       expect((await setTaints(unready, [])).passed).toBe(true);
       expect(await taintsOf(cp(), unready)).toEqual([]);
     });

@@ -15,6 +15,7 @@ import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
 import { skipFor } from '../skip-for.ts';
 import { type AdmissionStream, startAdmissionStream } from './admission-stream.ts';
+import { waitForRecord } from './drift.ts';
 import { guideCommands } from './guide-commands.ts';
 import {
   type Installation,
@@ -27,8 +28,10 @@ import { attempt, GPU, getNode, OTHER, path, taintsOf } from './nodes.ts';
 import { policyObject } from './policy-objects.ts';
 import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
 
+/** The previous release restores what its annotation lists as well as the record; this one needs the record alone. */
 const REMEMBERED = 'taintkeeper.dev/remembered';
 const TEXTS = ['dedicated=gpu:NoSchedule', 'example.com/other:NoSchedule'];
+const RECORDED = 'example.com/other:NoSchedule';
 const TROUBLE = ['warn', 'error', 'fatal'];
 const CHECKOUT_TIMEOUT_MS = 180_000;
 const TIMEOUT_MS = 30_000;
@@ -118,6 +121,7 @@ describe.each(['kubectl', 'helm'] as const)('an upgrade by %s', skipFor(obstacle
       await registerControlPlaneNode(cp(), 'cp-1');
       await waitUntilProtected(cp(), 'cp-1');
       await register('of-old');
+      await reaches(() => memoryOf('of-old'));
       policiesBefore = await specs();
       stream = startAdmissionStream(cp(), 'cp-1');
     }, CHECKOUT_TIMEOUT_MS);
@@ -152,11 +156,11 @@ describe.each(['kubectl', 'helm'] as const)('an upgrade by %s', skipFor(obstacle
       expect(refused).toBeGreaterThan(0);
     }
 
-    /** A node of the pool, with a taint that only its annotation remembers; and waits until it is remembered. */
+    /** A node of the pool, with a taint that no policy requires; and waits until it is recorded. */
     async function register(name: string): Promise<void> {
       const body = { metadata: { name, labels: { pool: 'gpu' } }, spec: { taints: [GPU, OTHER] } };
       expect(await attempt(cp(), node(name), 'POST', '/api/v1/nodes', body)).toMatchObject({ error: '' });
-      await reaches(() => memoryOf(name));
+      await waitForRecord(cp(), name, RECORDED);
     }
 
     /** Waits until both taints are there. */
@@ -201,14 +205,14 @@ describe.each(['kubectl', 'helm'] as const)('an upgrade by %s', skipFor(obstacle
       expect(await specs()).toEqual(policiesBefore);
     }
 
-    it('fails no request, and keeps policies, certificates and what nodes remember', async () => {
+    it('fails no request, and keeps policies, certificates and records', async () => {
       const { data } = await readCertificates(cp());
       await way.upgrade(cp());
       await replace(['old-1', 'old-2'], ['new-1', 'new-2'], PROGRAM);
       noneFailed();
       await policiesInForce();
       expect((await readCertificates(cp())).data).toEqual(data);
-      expect(await memoryOf('of-old')).toEqual(TEXTS);
+      await waitForRecord(cp(), 'of-old', RECORDED);
       await register('of-new');
     });
 
@@ -219,13 +223,13 @@ describe.each(['kubectl', 'helm'] as const)('an upgrade by %s', skipFor(obstacle
       noneFailed();
       await policiesInForce();
       expect((await readCertificates(cp())).data).toEqual(data);
-      for (const name of ['of-old', 'of-new']) expect(await memoryOf(name)).toEqual(TEXTS);
+      for (const name of ['of-old', 'of-new']) await reaches(() => memoryOf(name));
     });
 
     it.each([
-      { written: 'the newer', remembers: 'of-new', by: 'the older', program: () => previous.program },
-      { written: 'the older', remembers: 'of-old', by: 'the newer', program: () => PROGRAM },
-    ])('lets $by put back what $written remembers', async ({ remembers, program }) => {
+      { written: 'the newer', lost: 'of-new', by: 'the older', program: () => previous.program },
+      { written: 'the older', lost: 'of-old', by: 'the newer', program: () => PROGRAM },
+    ])('lets $by restore what $written has recorded', async ({ lost, program }) => {
       await stream.stop();
       for (const [name, replica] of installation.replicas) {
         installation.proxy.remove(name);
@@ -234,11 +238,11 @@ describe.each(['kubectl', 'helm'] as const)('an upgrade by %s', skipFor(obstacle
       }
       // Restore lets pass what it cannot be asked about.
       const body = { spec: { taints: null } };
-      expect(await attempt(cp(), admin, 'PATCH', path(remembers), body, MERGE_PATCH)).toMatchObject({ error: '' });
-      expect(await taintsOf(cp(), remembers)).toEqual([]);
-      await installation.start([`after-${remembers}`], { program: program() });
-      await reaches(async () => (await taintsOf(cp(), remembers)).sort());
-      quiet(`after-${remembers}`);
+      expect(await attempt(cp(), admin, 'PATCH', path(lost), body, MERGE_PATCH)).toMatchObject({ error: '' });
+      expect(await taintsOf(cp(), lost)).toEqual([]);
+      await installation.start([`after-${lost}`], { program: program() });
+      await reaches(async () => (await taintsOf(cp(), lost)).sort());
+      quiet(`after-${lost}`);
     });
   });
 });

@@ -3,12 +3,11 @@ import type { PolicyKind } from '../../src/policy/policy.ts';
 import { JSON_PATCH, MERGE_PATCH } from '../control-plane/content-types.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { REMEMBERED } from '../e2e/drift.ts';
 import { CERTIFICATES, configurationPath, LEASE } from '../e2e/installation.ts';
 import type { PolicyObject } from '../e2e/policy-objects.ts';
 import { createPolicy, installCrds, POLICIES_PATH } from '../e2e/policy-resources.ts';
 import { addFuture, admitAnySpec } from '../e2e/spoiled-definitions.ts';
-import { listNodes } from './pools.ts';
+import { unrecorded } from './pools.ts';
 import type { ReportedPolicy } from './settled.ts';
 import type { Site } from './site.ts';
 
@@ -147,7 +146,7 @@ async function replaceCrd(site: Site, kind: PolicyKind): Promise<void> {
 async function spoilPolicy(site: Site): Promise<void> {
   const putRight = await admitAnySpec(site.cp);
   await edit(site, 'restore', [{ op: 'add', path: '/spec/taints/-', value: { key: 'node.kubernetes.io/*' } }], 'False');
-  await expectRemembered(site);
+  await expectRecorded(site);
   await edit(site, 'restore', [{ op: 'remove', path: '/spec/taints/2' }], 'True');
   await putRight();
 }
@@ -156,7 +155,7 @@ async function useFuture(site: Site): Promise<void> {
   const putRight = await addFuture(site.cp);
   for (const name of ['deny', 'restore'])
     await edit(site, name, [{ op: 'add', path: '/spec/future', value: 'x' }], 'True');
-  await expectRemembered(site);
+  await expectRecorded(site);
   for (const name of ['deny', 'restore']) await edit(site, name, [{ op: 'remove', path: '/spec/future' }], 'True');
   await putRight();
 }
@@ -178,8 +177,8 @@ async function edit({ cp }: Site, name: string, body: object[], ready: 'True' | 
   if (ready === 'False') await delay(SPOILED_MS);
 }
 
-/** What is forgotten here is remembered anew once all is right: it would not be noticed. */
-async function expectRemembered({ cp }: Site): Promise<void> {
-  const forgetful = (await listNodes(cp)).filter(({ metadata }) => !metadata.annotations?.[REMEMBERED]);
-  if (forgetful.length > 0) throw new Error(`nothing is remembered any more on ${forgetful.length} nodes`);
+/** What is forgotten here is recorded anew once all is right: it would not be noticed. */
+async function expectRecorded({ cp, pools }: Site): Promise<void> {
+  const forgotten = await unrecorded(cp, pools);
+  if (forgotten.length > 0) throw new Error(`nothing is recorded any more of ${forgotten.length} nodes`);
 }

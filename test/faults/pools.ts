@@ -1,11 +1,8 @@
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin } from '../control-plane/users.ts';
-import { waitUntil } from '../control-plane/wait-until.ts';
-import { createNodes, createTaintPolicy, REMEMBERED, waitForRecords } from '../e2e/drift.ts';
+import { createNodes, createTaintPolicy, waitForRecords } from '../e2e/drift.ts';
 import { GPU, type Node, path, type Taint } from '../e2e/nodes.ts';
-
-const MEMORY_TIMEOUT_MS = 60_000;
 
 const KEPT: Taint = { key: 'example.com/kept', value: 'x', effect: 'NoSchedule' };
 
@@ -20,7 +17,7 @@ export interface Pool {
 export interface Pools {
   /** Nobody drops its taints, by a policy that is Preserved and fails closed. */
   readonly deny: Pool;
-  /** Its taints are put back: a Present one and a Preserved one, which is only remembered. */
+  /** Its taints are put back: a required one and one that is only recorded. */
   readonly restore: Pool;
   /** As `deny`, for what has nothing to do with the policy: labels, and taints of one's own. */
   readonly own: Pool;
@@ -49,16 +46,17 @@ export async function createPools(cp: ControlPlane): Promise<Pools> {
     own: { name: 'deny', nodes: names('own'), taints: [GPU] },
   };
   for (const { name, nodes, taints } of Object.values(pools)) await createNodes(cp, nodes, name, taints);
-  await waitUntil(
-    async () => {
-      const found = await listNodes(cp);
-      return found.every(({ metadata }) => metadata.annotations?.[REMEMBERED]) ? true : undefined;
-    },
-    { timeoutMs: MEMORY_TIMEOUT_MS, otherwise: () => 'there are nodes on which nothing is remembered' },
-  );
   await waitForRecords(cp, pools.restore.nodes, KEPT.key);
   await waitForRecords(cp, [...pools.deny.nodes, ...pools.own.nodes], GPU.key);
   return pools;
+}
+
+/** The nodes whose NodeTaintRecords list no taint, though one of their taints is only known by the record. */
+export async function unrecorded(cp: ControlPlane, { deny, restore, own }: Pools): Promise<string[]> {
+  const url = '/apis/taintkeeper.dev/v1alpha1/nodetaintrecords';
+  const { body } = await cp.request<{ items: { metadata: { name: string }; taints: unknown[] }[] }>(admin, 'GET', url);
+  const recorded = new Set(body.items.filter(({ taints }) => taints.length > 0).map(({ metadata }) => metadata.name));
+  return [deny, restore, own].flatMap(({ nodes }) => nodes).filter((name) => !recorded.has(name));
 }
 
 /** Creates the policies of the pools, for the first time or again. */

@@ -5,11 +5,11 @@ import { parsePolicies } from '../../src/files/policy-files.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { admin, developer } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { eventsAbout, metricOf, REMEMBERED } from '../e2e/drift.ts';
+import { eventsAbout, metricOf } from '../e2e/drift.ts';
 import { leaderOf, readCertificates, readConfigurations } from '../e2e/installation.ts';
 import { path } from '../e2e/nodes.ts';
 import { POLICIES_PATH } from '../e2e/policy-resources.ts';
-import { lacking, listNodes } from './pools.ts';
+import { lacking, listNodes, unrecorded } from './pools.ts';
 import type { Site } from './site.ts';
 import { judgeAnswer, judgeError, type Told } from './verdict.ts';
 
@@ -142,13 +142,14 @@ async function unprotected({ cp, pools }: Site): Promise<string | undefined> {
 
 /**
  * Nodes whose taints are to be put back, and that nobody stops putting back for a good reason that was told; and nodes of which
- * nothing is remembered.
+ * nothing is recorded.
  */
 async function unrepaired({ cp, pools }: Site): Promise<string | undefined> {
   const pool = pools.restore;
+  const [forgotten] = await unrecorded(cp, pools);
+  if (forgotten !== undefined) return `nothing is recorded of ${forgotten}`;
   for (const node of await listNodes(cp)) {
-    const { name, annotations } = node.metadata;
-    if (!annotations?.[REMEMBERED]) return `nothing is remembered on ${name}`;
+    const { name } = node.metadata;
     if (!pool.nodes.includes(name) || lacking(pool, node).length === 0) continue;
     if ((await eventsAbout(cp, name, 'TaintContested')).length === 0) return `${name} lacks ${lacking(pool, node)}`;
   }

@@ -82,10 +82,7 @@ const TAINTS = [
   { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' },
   { key: 'example.com/a', effect: 'NoExecute', timeAdded: '2026-01-01T00:00:00Z' },
 ];
-const ANNOUNCED = {
-  'taintkeeper.dev/allow-removal': 'dedicated=gpu:NoSchedule',
-  'taintkeeper.dev/remembered': 'x:NoExecute',
-};
+const ANNOUNCED = { 'taintkeeper.dev/allow-removal': 'dedicated=gpu:NoSchedule' };
 const daemonSet = parse(read('demo/kube-flannel.yaml')) as object;
 const aboutDaemonSet = {
   resource: { group: 'apps', version: 'v1', resource: 'daemonsets' },
@@ -185,7 +182,7 @@ function withoutOurs(object: unknown): unknown {
     spec?: { taints?: unknown; template?: { spec?: { tolerations?: unknown } } } | null;
   };
   const { annotations } = copy.metadata ?? {};
-  for (const name of ['taintkeeper.dev/allow-removal', 'taintkeeper.dev/remembered']) delete annotations?.[name];
+  delete annotations?.['taintkeeper.dev/allow-removal'];
   if (copy.metadata && Object.keys(annotations ?? {}).length === 0) delete copy.metadata.annotations;
   delete copy.spec?.taints;
   delete copy.spec?.template?.spec?.tolerations;

@@ -25,7 +25,6 @@ const NAMES = [
   'annotations',
   'labels',
   'taintkeeper.dev/allow-removal',
-  'taintkeeper.dev/remembered',
   'taintkeeper.dev/ignore',
 ];
 

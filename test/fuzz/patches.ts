@@ -39,8 +39,8 @@ function plain(value: unknown): unknown {
 /** The patches that the webhook makes, by two libraries, and what the page says of them. */
 export const PATCHES: readonly FuzzTarget[] = [
   target('a patch of a Node', 2, nodeCases, (generated) => {
-    const { request, compiled } = toNodeCase(generated);
-    agreed(request.object, judge(request, 'mutate', compiled).patch);
+    const { request, compiled, records } = toNodeCase(generated);
+    agreed(request.object, judge(request, 'mutate', compiled, records).patch);
   }),
   target('a patch of a DaemonSet', 1, daemonSets, ({ tolerations, policies }) => {
     const spec = { containers: [{ name: 'c' }], ...(tolerations === undefined ? {} : { tolerations }) };
@@ -52,12 +52,12 @@ export const PATCHES: readonly FuzzTarget[] = [
 function agreed(object: unknown, patch: readonly Operation[]): void {
   const patched = applied(object, patch);
   for (const { path, before, after } of keepPatch(object, patch)?.() ?? []) {
-    deepEqual([before, after], [remembered(valueAt(object, path)), remembered(valueAt(patched, path))]);
+    deepEqual([before, after], [asJson(valueAt(object, path)), asJson(valueAt(patched, path))]);
   }
 }
 
 /** As it is after it was JSON: objects that are generated have another prototype. */
-function remembered(value: unknown): unknown {
+function asJson(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
 

@@ -27,7 +27,13 @@ export interface Entry<T> {
 /** Where all that is kept is as it was, a modified entry has the very value of the previous one. */
 export type Change<T> =
   | { readonly type: 'added'; readonly entry: Entry<T> }
-  | { readonly type: 'modified'; readonly entry: Entry<T>; readonly previous: Entry<T> }
+  | {
+      readonly type: 'modified';
+      readonly entry: Entry<T>;
+      readonly previous: Entry<T>;
+      /** Set where a list showed the change: there may have been other versions in between. */
+      readonly isListed?: true;
+    }
   | { readonly type: 'deleted'; readonly entry: Entry<T> };
 
 /** The kept parts of a set of objects, which says how it changes. */
@@ -77,7 +83,11 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
     onChange({ type: 'deleted', entry });
   }
 
-  function put(object: unknown, isNews: (found: Identity, known: Identity) => boolean): string | undefined {
+  function put(
+    object: unknown,
+    isNews: (found: Identity, known: Identity) => boolean,
+    how: { readonly isListed?: true } = {},
+  ): string | undefined {
     const identity = readIdentity(object);
     if (!identity) {
       onUnreadable('an object', new Error(NAMELESS));
@@ -101,7 +111,7 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
     const previous = replaced ? undefined : known;
     const entry = { ...identity, value: previous && isDeepStrictEqual(value, previous.value) ? previous.value : value };
     entries.set(key, entry);
-    onChange(previous ? { type: 'modified', entry, previous } : { type: 'added', entry });
+    onChange(previous ? { type: 'modified', entry, previous, ...how } : { type: 'added', entry });
     return key;
   }
 
@@ -115,7 +125,9 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
       return unreadable.size;
     },
     listed: (object) =>
-      put(object, (found, known) => found.uid !== known.uid || found.resourceVersion !== known.resourceVersion),
+      put(object, (found, known) => found.uid !== known.uid || found.resourceVersion !== known.resourceVersion, {
+        isListed: true,
+      }),
     observed: (object) => void put(object, isNewer),
     removed(object) {
       const identity = readIdentity(object);

@@ -10,6 +10,7 @@ import {
   takeNotice,
 } from '../../evictions/misplaced-pods.ts';
 import { type NodePod, podName } from '../../evictions/node-pods.ts';
+import { withRecord } from '../../judge/node-record.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import { type BackOff, createBackOff } from '../../runtime/back-off.ts';
@@ -19,7 +20,7 @@ import { type MisplacedPod, misplacedPodReports, misplacedPodsText } from './mis
 
 export type MisplacedPodsContext = Pick<
   LeaderContext,
-  'client' | 'nodes' | 'rights' | 'predecessorAt' | 'record' | 'reports' | 'metrics' | 'log' | 'signal'
+  'client' | 'nodes' | 'nodeRecords' | 'rights' | 'predecessorAt' | 'record' | 'reports' | 'metrics' | 'log' | 'signal'
 > & { readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'> };
 
 const NAME = 'misplaced-pods';
@@ -45,7 +46,7 @@ interface Case {
 
 /** Reports the pods that landed on nodes while protected taints were missing. */
 export function startMisplacedPods(context: MisplacedPodsContext): Controller {
-  const { client, nodes, policies, rights, predecessorAt, reports, signal } = context;
+  const { client, nodes, nodeRecords, policies, rights, predecessorAt, reports, signal } = context;
   const custodies = new Map<string, { readonly uid: string; readonly taints: Custodies }>();
   const cases = new Map<string, Case>();
   const report = misplacedPodReports(context);
@@ -62,6 +63,11 @@ export function startMisplacedPods(context: MisplacedPodsContext): Controller {
     if (entry) notice(entry);
     else forget(name);
   }, signal);
+  // What was removed with permission is known once the record says so.
+  nodeRecords.changes.subscribe((name) => {
+    const entry = custodies.has(name) ? nodes.get(name) : undefined;
+    if (entry) notice(entry);
+  }, signal);
   for (const { changes } of [policies, rights]) {
     changes.subscribe(() => {
       for (const name of cases.keys()) queue.add(name);
@@ -74,7 +80,9 @@ export function startMisplacedPods(context: MisplacedPodsContext): Controller {
     const known = custodies.get(name);
     if (known && known.uid !== uid) forget(name);
     const before = known?.uid === uid ? known.taints : undefined;
-    const { after, returned } = takeNotice(value, before, client.now().getTime(), predecessorAt);
+    const node = withRecord(value, nodeRecords.recordOf(name), uid);
+    const { taintPolicies } = policies.snapshot().compiled;
+    const { after, returned } = takeNotice(node, taintPolicies, before, client.now().getTime(), predecessorAt);
     custodies.set(name, { uid, taints: after });
     if (returned.length === 0) return;
     const found = cases.get(name) ?? newCase();

@@ -3,10 +3,10 @@ import { type ApiError, isFinal, isForbidden, isNotFound } from '../../cluster/c
 import { NODE_RECORDS, type StoredRecord } from '../../cluster/node-records.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import { establishedIn, establishment } from '../../judge/establishment.ts';
-import { MAX_REMEMBERED } from '../../judge/memory.ts';
-import { type NodeRecord, owedTaints, type RecordedNode, recordOf, recordsTaints } from '../../judge/node-return.ts';
-import type { EstablishedView, OwedTaint } from '../../judge/node-view.ts';
+import { establishment } from '../../judge/establishment.ts';
+import { establishedIn, MAX_KEPT_TAINTS, type NodeRecord, type RecordedTaint } from '../../judge/node-record.ts';
+import { owedTaints } from '../../judge/node-return.ts';
+import { type RecordedNode, recordOf, recordsTaints } from '../../judge/record-keeping.ts';
 import { isOver, type StartupProgress } from '../../judge/startup-progress.ts';
 import { UNKNOWN_MACHINE } from '../../kubernetes/machine.ts';
 import { identity, valuesOf } from '../../kubernetes/taint.ts';
@@ -19,6 +19,7 @@ import { type LeaderContext, startController } from '../context.ts';
 import type { Trouble } from '../reports.ts';
 import { type ClusterNode, isNews } from '../sources.ts';
 import { eventsOfReturn } from './node-reports.ts';
+import { trackRemovalSteps } from './removal-steps.ts';
 import { trackTaintStays } from './taint-arrivals.ts';
 
 /** All records are computed again at this interval, because retention times end. */
@@ -33,6 +34,10 @@ const REQUESTS = { burst: 50, refillMs: 20 };
 const CONFLICT_PAUSE_MS = 500;
 /** What no policy asks for is kept for so long after policies have changed: some tools delete policies and create them again. */
 const FORGET_MS = 3_600_000;
+/** So long where the node does not carry the taint. It is to stay away, but a command that replaces a policy must not forget a loss. */
+const FORGET_LOST_MS = 10_000;
+/** The entry of a removal is deleted so long after the record was written: by then, the other replicas' watches have it. */
+const SPREAD_MS = 2_000;
 /** Autoscalers delete nodes all the time, and most of them never come back. */
 export const MAX_DELETED_NODES = 1_000;
 /** Nodes that a message names. */
@@ -46,15 +51,13 @@ export type NodeRecordsContext = Pick<
 > & { readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'> };
 
 /** What nodes are to carry by their records. */
-export interface NodeReturns {
+export interface RecordKeeper {
   /** Resolves once the first attempt to read the records has ended, or no policy needs them. */
   readonly tried: Promise<void>;
-  /** Whether the record of this Node lists a taint; undefined while the records have not been read. */
-  look(node: Entry<ClusterNode>): EstablishedView['established'] | undefined;
-  /** What a node is owed that registered again while taintkeeper was unavailable. */
-  owedTo(node: NodeEntry): OwedTaint[];
-  /** The node does not get the taints: their removal was allowed. */
-  paid(node: NodeEntry, owed: readonly OwedTaint[]): void;
+  /** What the record of this Node lists: nothing where no policy needs records; undefined while they have not been read. */
+  recordedOn(node: NodeEntry): readonly RecordedTaint[] | undefined;
+  /** Whether the record has been written as it is, and replicas have seen it. */
+  isSpread(name: string): boolean;
   /** What the record says of the startup taints of this Node, and whether it is written; undefined until the records have been read. */
   startupOf(
     node: NodeEntry,
@@ -78,11 +81,12 @@ export function startNodeRecords(
   lookAgain: (name: string, inMs?: number) => void,
   onRead: () => void,
   onStartup: (name: string) => void,
-): NodeReturns {
+): RecordKeeper {
   const { client, nodeRecords: store, synced, nodes, policies, reports, log, signal } = context;
   const compiled = () => policies.snapshot().compiled.taintPolicies;
   const recording = () => compiled().filter(recordsTaints);
   const withStartup = () => compiled().filter(({ untilReady }) => untilReady.length > 0);
+  const isAsked = () => recording().length + withStartup().length > 0;
   /** The records as they should be, by the names of nodes; undefined until the stored ones have been read. */
   let records: Map<string, NodeRecord> | undefined;
   const { promise: tried, resolve: setTried } = Promise.withResolvers<void>();
@@ -99,6 +103,10 @@ export function startNodeRecords(
   const refused = new Map<string, string>();
   const requests = tokenBucket(REQUESTS.burst, REQUESTS.refillMs);
   const stays = trackTaintStays();
+  const steps = trackRemovalSteps();
+  /** Of records that were written a moment ago, the timers that end the wait for the other replicas. */
+  const spreading = new Map<string, NodeJS.Timeout>();
+  signal.addEventListener('abort', () => spreading.forEach(clearTimeout), { once: true });
   /** Nodes that carry a taint which is not established yet, and will be. */
   const establishing = new Set<string>();
   /** Nodes with more established taints than a record lists. */
@@ -116,6 +124,7 @@ export function startNodeRecords(
   nodes.changes.subscribe((change) => {
     if (!isNews(change)) return;
     const { name } = change.entry;
+    steps.notice(change);
     const entry = nodes.get(name);
     // At once: a node that was not Ready for a moment begins again.
     if (entry) stays.look(entry);
@@ -138,25 +147,14 @@ export function startNodeRecords(
 
   return {
     tried,
-    look({ name, uid }) {
-      if (!records) return undefined;
+    recordedOn({ name, uid }) {
+      if (!records) return isAsked() ? undefined : [];
       if (establishing.has(name)) compute(records, name);
-      return establishedIn(records.get(name), uid);
+      const record = records.get(name);
+      return record?.uid === uid ? record.taints : [];
     },
-    owedTo({ name, uid, value }) {
-      const record = records?.get(name);
-      if (record?.uid !== uid) return [];
-      const taints = record.taints.filter(({ missingSince }) => missingSince !== undefined);
-      return owedTaints({ ...record, taints }, { labels: value.labels, machine: record.machine }, compiled(), now());
-    },
-    paid({ name }, owed) {
-      const record = records?.get(name);
-      const over = new Set(owed.filter(({ policy }) => policy.mode !== 'Audit').map(({ taint }) => identity(taint)));
-      if (!records || !record || over.size === 0) return;
-      const isOver = (taint: NodeRecord['taints'][number]) =>
-        taint.missingSince !== undefined && over.has(identity(taint));
-      records.set(name, { ...record, taints: record.taints.filter((taint) => !isOver(taint)) });
-      take(records, name);
+    isSpread(name) {
+      return records !== undefined && isWritten(records, name) && !spreading.has(name);
     },
     startupOf({ name, uid }) {
       if (!records) return undefined;
@@ -184,7 +182,7 @@ export function startNodeRecords(
         notWritten(
           policy,
           policy.deletedNodeRetentionMs === undefined
-            ? 'taints that nodes lose while taintkeeper is unavailable may not be restored'
+            ? 'taints that nodes lose while taintkeeper is unavailable are not restored'
             : 'nodes may get nothing back when they are deleted',
         ),
       ),
@@ -199,7 +197,7 @@ export function startNodeRecords(
       kind,
       policy,
       reason: 'NodeRecordFull',
-      message: `a key with "*" protects at most ${MAX_REMEMBERED} taints of a node, and these carry more: ${names}`,
+      message: `a key with "*" protects at most ${MAX_KEPT_TAINTS} taints of a node, and these carry more: ${names}`,
     }));
   }
 
@@ -218,19 +216,28 @@ export function startNodeRecords(
     if (known.get(name)?.taints.some(({ missingSince }) => missingSince !== undefined)) lookAgain(name);
   }
 
+  function unchangedMs(): number {
+    return performance.now() - policiesSince;
+  }
+
   /** Computes the record of a name from the node of that name, if there is one. */
   function compute(known: Map<string, NodeRecord>, name: string): void {
     const before = known.get(name);
     const entry = nodes.get(name);
     const node = entry && nodeOf(name, entry, before);
-    const forgets = policies.isComplete('TaintPolicy') && performance.now() - policiesSince >= FORGET_MS;
-    const computed = recordOf(before, node, { policies: compiled(), now: now(), forgets });
+    const isComplete = policies.isComplete('TaintPolicy');
+    const computed = recordOf(before, node, {
+      policies: compiled(),
+      now: now(),
+      forgets: isComplete && unchangedMs() >= FORGET_MS,
+      forgetsLost: isComplete && unchangedMs() >= FORGET_LOST_MS,
+    });
     if (before && entry && before.uid !== entry.uid) tell(before, entry);
     const after = isDeepStrictEqual(before, computed) ? before : computed;
     if (after !== before && entry) lookAgain(name);
     if (after) known.set(name, after);
     else known.delete(name);
-    const isFull = Boolean(after && node && after.taints.length >= MAX_REMEMBERED && leavesOut(after, node));
+    const isFull = Boolean(after && node && after.taints.length >= MAX_KEPT_TAINTS && leavesOut(after, node));
     if (isFull !== full.has(name)) {
       if (isFull) full.add(name);
       else full.delete(name);
@@ -247,8 +254,8 @@ export function startNodeRecords(
     return withStartup().some((policy) => policy.mode !== 'Audit' && policy.selectsNode(value.labels));
   }
 
-  function leavesOut(record: NodeRecord, { uid, taints, labels, established }: RecordedNode): boolean {
-    const isListed = establishedIn(record, uid);
+  function leavesOut(record: NodeRecord, { taints, labels, established }: RecordedNode): boolean {
+    const isListed = establishedIn(record);
     const waiting = selectingPolicies(compiled(), labels).filter(({ establishes }) => establishes);
     return taints.some(
       (taint) =>
@@ -267,7 +274,7 @@ export function startNodeRecords(
       establishing.add(name);
       lookAgain(name, nextInMs);
     }
-    return { ...node, established };
+    return { ...node, established, removedInOneStep: (taint) => steps.has(name, taint) };
   }
 
   function isWritten(known: ReadonlyMap<string, NodeRecord>, name: string): boolean {
@@ -288,14 +295,13 @@ export function startNodeRecords(
   }
 
   async function reconcile(): Promise<number | undefined> {
-    const isAsked = recording().length + withStartup().length > 0;
-    if (!records && !isAsked && isChecked) {
+    if (!records && !isAsked() && isChecked) {
       setTried();
       return undefined;
     }
     await synced;
     try {
-      if (!records && !isAsked && !(await hasWaiting())) {
+      if (!records && !isAsked() && !(await hasWaiting())) {
         setTried();
         return undefined;
       }
@@ -311,10 +317,12 @@ export function startNodeRecords(
       }
       for (const name of conflicts) await lookUp(records, name);
       if (performance.now() >= sweepAt) await sweep(records);
+      // Taints that nodes have lost, and no policy has recorded any more, are forgotten then.
+      if (unchangedMs() < FORGET_LOST_MS) sweepAt = Math.min(sweepAt, policiesSince + FORGET_LOST_MS);
       forgetOldest(records);
       for (const name of unwritten) await write(records, name);
       report();
-      return conflicts.size > 0 ? CONFLICT_PAUSE_MS : SWEEP_MS;
+      return conflicts.size > 0 ? CONFLICT_PAUSE_MS : Math.max(1, sweepAt - performance.now());
     } catch (error) {
       if (isFinal(error)) report(error);
       throw error;
@@ -413,6 +421,7 @@ export function startNodeRecords(
       }
       refused.delete(name);
       if (record?.startup) onStartup(name);
+      if (!conflicts.has(name)) spread(name);
     } catch (error) {
       if (!isFinal(error) || isNotFound(error) || isForbidden(error)) {
         unwritten.add(name);
@@ -424,6 +433,16 @@ export function startNodeRecords(
     }
     // It may have changed while it was written.
     if (!conflicts.has(name) && !isWritten(known, name)) unwritten.add(name);
+  }
+
+  /** Has the node looked at again once replicas have seen what was written: see {@link SPREAD_MS}. */
+  function spread(name: string): void {
+    clearTimeout(spreading.get(name));
+    const timer = setTimeout(() => {
+      spreading.delete(name);
+      if (nodes.get(name)?.value.allowRemoval !== undefined) lookAgain(name);
+    }, SPREAD_MS);
+    spreading.set(name, timer);
   }
 
   async function turn(): Promise<void> {

@@ -2,11 +2,10 @@ import { isConflict, isFinal, isNotFound } from '../../cluster/client/api-error.
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { evictingTaints } from '../../evictions/eviction-pace.ts';
-import { parseRemembered } from '../../judge/memory.ts';
-import type { Loss, NodeDrift } from '../../judge/node-drift.ts';
+import type { NodeDrift } from '../../judge/node-drift.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
-import { rememberOwed } from '../../judge/node-return.ts';
-import type { DesiredNode, OwedTaint } from '../../judge/node-view.ts';
+import { lostTaints } from '../../judge/node-record.ts';
+import type { DesiredNode } from '../../judge/node-view.ts';
 import { ALLOW_REMOVAL_LIFE_MS } from '../../judge/removal.ts';
 import type { Arrival } from '../../judge/rulings.ts';
 import { withoutArrivals } from '../../judge/rulings.ts';
@@ -22,10 +21,9 @@ import { type ClusterNode, isNews } from '../sources.ts';
 import { trackAnnouncementAges } from './announcement-ages.ts';
 import type { EvictionTurns } from './eviction-turns.ts';
 import { startEvictions, type Turn } from './evictions.ts';
-import { patchOf, trackIdleMemories } from './node-memories.ts';
+import { patchOf } from './node-patch.ts';
 import { type NodeRecordsContext, startNodeRecords } from './node-records.ts';
 import { trackNodeReports } from './node-reports.ts';
-import { trackRecordContests } from './record-contests.ts';
 import { type StartupProgressContext, startStartupProgress } from './startup-progress.ts';
 import { trackTaintArrivals } from './taint-arrivals.ts';
 import { trackRefusedRepairs, trackTaintContests } from './taint-contests.ts';
@@ -42,14 +40,11 @@ const CONFLICT_PAUSE_MS = 500;
 
 type NodeEntry = Entry<ClusterNode>;
 
-/** Nothing is said of any taint while the records have not been read. */
-const UNREAD = (): undefined => undefined;
-
 /** Without the guarded taints that are taken out. */
 interface Drift extends NodeDrift {
   readonly arrived: readonly Arrival[];
-  /** What the node is not made for now, because another writer changes its records each time. */
-  readonly contested: DesiredNode | undefined;
+  /** The taints that it is to carry and has lost. */
+  readonly lost: readonly Taint[];
 }
 
 export type NodeRepairContext = Pick<
@@ -67,8 +62,6 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   const { client, synced, nodes, policies, audit, record, reports, metrics, log, signal } = context;
   const compiled = () => policies.snapshot().compiled;
   const contests = trackTaintContests({ client, onChange: () => changed() });
-  const recordContests = trackRecordContests({ client, record, onChange: () => changed(), log });
-  const idle = trackIdleMemories();
   const refusals = trackRefusedRepairs(() => changed());
   const arriving = trackTaintArrivals();
   const announcements = trackAnnouncementAges(() => client.now().getTime());
@@ -89,21 +82,16 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     onChange: () => changed(),
   });
   // Before the nodes are looked at: what a node is owed is known by then.
-  const returns = startNodeRecords(
+  const records = startNodeRecords(
     context,
     (name, inMs) => queue.add(name, inMs),
     () => sweep.trigger(),
     (name) => startup.check(name),
   );
-  const startup = startStartupProgress(context, returns);
+  const startup = startStartupProgress(context, records);
   const sweep = startReconciler({ name: 'node-sweep', reconcile: lookAtAll, log, signal });
   const changed = reports.add({
-    troubles: () => [
-      ...contests.troubles(),
-      ...refusals.troubles(),
-      ...evictions.troubles(),
-      ...recordContests.troubles(),
-    ],
+    troubles: () => [...contests.troubles(), ...refusals.troubles(), ...evictions.troubles()],
     conditions: ({ kind, name }) =>
       kind === 'TaintPolicy' ? reported('Evicting', evictions.stateOf(name).condition) : [],
     awaitingEviction: ({ kind, name }) => (kind === 'TaintPolicy' ? evictions.stateOf(name).nodes : 0),
@@ -116,32 +104,28 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     const { name } = change.entry;
     // A heartbeat tells nothing, but that there is something newer than what could not be written to.
     if (!isNews(change) && !outdated.has(name)) return;
+    if (isNews(change)) nodeReports.notice(change);
     queue.add(name);
   }, signal);
   policies.changes.subscribe(() => sweep.trigger(), signal);
 
   return {
     async stop() {
-      await Promise.all([sweep.stop(), queue.stop(), evictions.stop(), returns.stop(), startup.stop()]);
+      await Promise.all([sweep.stop(), queue.stop(), evictions.stop(), records.stop(), startup.stop()]);
     },
   };
 
   /** Looking is cheap, and does not wait for what there is to repair. */
   async function lookAtAll(): Promise<number | undefined> {
     await synced;
-    await returns.tried;
+    await records.tried;
     contests.closeOld();
-    recordContests.forget();
     let count = 0;
     for (const entry of nodes.entries()) {
-      const { losses, desired, arrived } = driftOf(entry, false);
-      if (arrived.length === 0) arriving.accept(entry, compiled().taintPolicies, []);
+      const { losses, desired, arrived, lost } = driftOf(entry, false);
+      if (arrived.length === 0) arriving.accept(entry, compiled().taintPolicies, [], lost);
       // What was told of it, or stood in its way, may be over.
-      const isKnown =
-        nodeReports.has(entry.name) ||
-        refusals.has(entry.name) ||
-        recordContests.nextLookMs(entry) !== undefined ||
-        idle.nextLookMs(entry) !== undefined;
+      const isKnown = nodeReports.has(entry.name) || refusals.has(entry.name);
       const isWrong = losses.length + arrived.length > 0 || desired !== undefined;
       if (isWrong || isKnown) queue.add(entry.name);
       if (++count % SWEEP_SLICE === 0) await new Promise(setImmediate);
@@ -152,15 +136,13 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   }
 
   async function look(name: string, turn: Turn): Promise<number | undefined> {
-    await returns.tried;
+    await records.tried;
     const entry = nodes.get(name);
     if (!entry) {
       nodeReports.gone(name);
       outdated.delete(name);
-      idle.gone(name);
       refusals.over(name);
       evictions.gone(name);
-      recordContests.gone(name);
       arriving.gone(name);
       announcements.gone(name);
       return undefined;
@@ -169,58 +151,51 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     if (outdated.get(name) === entry.resourceVersion) return undefined;
     outdated.delete(name);
     const drift = driftOf(entry, turn.granted);
-    const { losses, desired, contested, arrived } = drift;
-    arriving.accept(entry, compiled().taintPolicies, arrived);
+    const { losses, desired, arrived, lost } = drift;
+    arriving.accept(entry, compiled().taintPolicies, arrived, lost);
     nodeReports.arrived(entry, arrived);
     const paced = losses.filter(({ hindrance }) => hindrance === 'paced');
     evictions.waits(entry, new Set(paced.map(({ policy }) => policy.name)));
-    const isLost = desired !== undefined && !audit && !(await write(entry, desired, drift, turn));
+    const isOutdated = desired !== undefined && !audit && !(await write(entry, desired, drift, turn));
     // Of a refused eviction nobody knows more before its next turn.
     if (desired !== undefined || paced.length === 0) refusals.over(name);
     for (const loss of losses) if (loss.hindrance === 'contested') await contests.open(entry, loss);
-    if (contested && !audit) await recordContests.open(entry, contested, compiled().taintPolicies);
     nodeReports.staying(entry, losses);
-    return isLost
-      ? CONFLICT_PAUSE_MS
-      : earliest(contests.nextLookMs(entry), recordContests.nextLookMs(entry), idle.nextLookMs(entry));
+    return isOutdated ? CONFLICT_PAUSE_MS : contests.nextLookMs(entry);
   }
 
+  /** While the records have not been read, nothing is known to be missing: it may have been removed with permission. */
   function driftOf(entry: NodeEntry, hasTurn: boolean): Drift {
     const { taintPolicies } = compiled();
-    const { value } = entry;
+    const { name, value } = entry;
     const isContested = (taint: Taint) => contests.isContested(entry, taint);
-    const isRecorded = returns.look(entry);
     const arrived = audit ? [] : arriving.find(entry, taintPolicies, isContested);
-    const owed = returns.owedTo(entry);
-    const left = withoutArrivals(value, arrived);
-    const node = owed.length === 0 ? left : { ...left, remembered: rememberOwed(left, owed) };
-    const { desired = changeInto(value, node), ...drift } = nodeDrift(node, taintPolicies, {
-      isContested,
-      hasTurn,
-      isAllowRemovalExpired: announcements.ageOf(entry) >= ALLOW_REMOVAL_LIFE_MS,
-      forgetting: { isComplete: policies.isComplete('TaintPolicy'), isOver: (memory) => idle.isOver(entry, memory) },
-      isRecorded: isRecorded ?? UNREAD,
-    });
-    idle.seen(entry, drift.idle);
-    const losses = [...drift.losses, ...owedInVain(value, owed)];
-    const isLeft = desired !== undefined && recordContests.isContested(entry, desired);
-    return {
-      ...drift,
-      losses,
-      arrived,
-      desired: isLeft ? undefined : desired,
-      contested: isLeft ? desired : undefined,
-    };
+    const node = withoutArrivals(value, arrived);
+    const recorded = records.recordedOn(entry);
+    const { desired = changeInto(value, node), ...drift } =
+      recorded === undefined
+        ? NO_DRIFT
+        : nodeDrift({ ...node, recorded }, taintPolicies, {
+            isContested,
+            hasTurn,
+            isAllowRemovalExpired: announcements.ageOf(entry) >= ALLOW_REMOVAL_LIFE_MS,
+            isRecordWritten: records.isSpread(name),
+          });
+    return { ...drift, desired, arrived, lost: lostTaints(recorded ?? [], value.taints) };
   }
 
   /** False when the node has changed since it was looked at. */
   async function write(entry: NodeEntry, desired: DesiredNode, drift: Drift, turn: Turn): Promise<boolean> {
-    const { losses, arrived } = drift;
+    const { arrived } = drift;
+    // An entry of the annotation may have to be deleted first: then nothing is restored yet.
+    const carried = valuesOf(desired.taints);
+    const losses = drift.losses.filter(({ taint, hindrance }) => hindrance ?? carried.has(identity(taint)));
+    // Before the write: the watch may show what it did before the API server answers.
+    const earlier = [...(records.recordedOn(entry) ?? []), ...nodeReports.lostOn(entry.name)];
     while (!writes.take()) {
       await pause(writes.waitMs(), signal);
       signal.throwIfAborted();
     }
-    const owed = returns.owedTo(entry);
     turn.used = evictingTaints(entry.value.taints, desired.taints).length > 0;
     try {
       await client.request('PATCH', `/api/v1/nodes/${entry.name}`, {
@@ -238,36 +213,18 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
       if (isFinal(error)) refusals.refused(entry.name, losses, error.message);
       throw error;
     }
-    recordContests.wrote(entry, desired);
-    const listed = valuesOf([...desired.taints, ...parseRemembered(desired.remembered)]);
-    returns.paid(
-      entry,
-      owed.filter(({ taint }) => !listed.has(identity(taint))),
-    );
     const repaired = [...losses, ...arrived].filter(({ hindrance }) => hindrance === undefined);
     for (const taint of new Map(repaired.map(({ taint }) => [identity(taint), taint])).values()) {
       contests.repaired(entry, taint);
     }
-    nodeReports.written(entry, drift, arrived, owed);
+    nodeReports.written(entry, { ...drift, losses }, arrived, earlier);
     return true;
   }
 }
 
+const NO_DRIFT: NodeDrift = { losses: [], removed: [], expired: [], desired: undefined };
+
 /** What it takes to make the node that one; undefined where it is. */
-function changeInto(node: ClusterNode, { taints, allowRemoval, remembered, removed, restored }: ClusterNode) {
-  const isRight = taints === node.taints && remembered === node.remembered;
-  return isRight ? undefined : { taints, allowRemoval, remembered, removed, restored };
-}
-
-/** What a node is owed by policies that only watch. */
-function owedInVain({ taints }: ClusterNode, owed: readonly OwedTaint[]): Loss[] {
-  const carried = valuesOf(taints);
-  return owed
-    .filter(({ policy, taint }) => policy.mode === 'Audit' && !carried.has(identity(taint)))
-    .map((one) => ({ ...one, hindrance: 'mode' }));
-}
-
-function earliest(...times: readonly (number | undefined)[]): number | undefined {
-  const known = times.filter((time) => time !== undefined);
-  return known.length === 0 ? undefined : Math.min(...known);
+function changeInto(node: ClusterNode, { taints, allowRemoval }: ClusterNode): DesiredNode | undefined {
+  return taints === node.taints ? undefined : { taints, allowRemoval };
 }

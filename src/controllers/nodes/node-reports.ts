@@ -1,15 +1,14 @@
 import type { Logger } from 'pino';
-import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import type { Change, Entry } from '../../cluster/watch/cached-objects.ts';
 import { type Hold, paceOf } from '../../evictions/eviction-pace.ts';
-import { parseRemembered } from '../../judge/memory.ts';
 import type { Hindrance, Loss, NodeDrift } from '../../judge/node-drift.ts';
-import type { OwedTaint, RestoredNatively } from '../../judge/node-view.ts';
-import { nativeViolation } from '../../judge/node-view.ts';
+import type { OwedTaint } from '../../judge/node-view.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../judge/removal.ts';
 import type { Arrival } from '../../judge/rulings.ts';
 import type { ObjectReference, RecordedEvent } from '../../kubernetes/event.ts';
-import { formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';
+import { droppedTaints, formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost, printable } from '../../kubernetes/text.ts';
+import { isTransientTaintKey } from '../../kubernetes/transient-taints.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
 import type { LeaderMetrics } from '../../server/metrics.ts';
 import type { ClusterNode } from '../sources.ts';
@@ -17,6 +16,8 @@ import type { TaintContests } from './taint-contests.ts';
 
 /** Entries of an annotation that an Event names. */
 const MAX_NAMED = 8;
+/** Taints that one node is known to have lost. No record lists required ones. */
+const MAX_LOST = 64;
 
 export interface NodeReportsOptions {
   readonly contests: Pick<TaintContests, 'rivalOf'>;
@@ -30,25 +31,26 @@ export interface NodeReports {
   /** Whether something was told of the node that may be over. */
   has(name: string): boolean;
   gone(name: string): void;
+  /** Takes notice of the taints that a node loses. */
+  notice(change: Change<ClusterNode>): void;
+  /** The taints that the node was seen to lose and has not got back: those are restored, and not added. */
+  lostOn(name: string): readonly Taint[];
   /** Says once of each loss why it stays. */
   staying(entry: Entry<ClusterNode>, losses: readonly Loss[]): void;
   /** Says of guarded taints that came while nobody was asked why they stay. */
   arrived(entry: Entry<ClusterNode>, arrived: readonly Arrival[]): void;
   /**
    * Says what a write has put right, and which of such taints it has taken out.
-   * @param owed what the node carried before it was deleted and registered again
+   * @param earlier what the node is known to have carried before
    */
-  written(
-    entry: Entry<ClusterNode>,
-    drift: NodeDrift,
-    arrived: readonly Arrival[],
-    owed: readonly Pick<OwedTaint, 'taint'>[],
-  ): void;
+  written(entry: Entry<ClusterNode>, drift: NodeDrift, arrived: readonly Arrival[], earlier: readonly Taint[]): void;
 }
 
 export function trackNodeReports({ contests, record, metrics, log }: NodeReportsOptions): NodeReports {
   /** Of each node, the losses that were reported. */
   const reported = new Map<string, ReadonlySet<string>>();
+  /** Of each node, the taints that it carried and does not carry any more. */
+  const lost = new Map<string, readonly Taint[]>();
   const tell = (entry: Entry<ClusterNode>, loss: Loss, isFirst = false) => {
     const rival = contests.rivalOf(entry, loss.taint);
     const before = { carried: otherValue(entry, loss), isFirst };
@@ -63,7 +65,22 @@ export function trackNodeReports({ contests, record, metrics, log }: NodeReports
 
   return {
     has: (name) => reported.has(name),
-    gone: (name) => reported.delete(name),
+    gone(name) {
+      reported.delete(name);
+      lost.delete(name);
+    },
+    notice(change) {
+      const { name, uid, value } = change.entry;
+      if (change.type !== 'modified' || change.previous.uid !== uid) {
+        lost.delete(name);
+        return;
+      }
+      const before = [...(lost.get(name) ?? []), ...change.previous.value.taints];
+      const now = droppedTaints(before, value.taints).filter(({ key }) => !isTransientTaintKey(key));
+      if (now.length === 0) lost.delete(name);
+      else lost.set(name, now.slice(-MAX_LOST));
+    },
+    lostOn: (name) => lost.get(name) ?? [],
     staying(entry, losses) {
       // Who only waits for a turn gets what it lacks: the policy says that there are some.
       const staying = losses.filter(({ hindrance }) => hindrance !== undefined && hindrance !== 'paced');
@@ -83,12 +100,8 @@ export function trackNodeReports({ contests, record, metrics, log }: NodeReports
     arrived(entry, arrived) {
       for (const one of arrived) if (one.hindrance !== undefined) tellArrival(entry, one);
     },
-    written(entry, { losses, released, expired, natively }, arrived, owed) {
-      const known = [
-        ...parseRemembered(entry.value.remembered),
-        ...owed.map(({ taint }) => taint),
-        ...entry.value.taints,
-      ];
+    written(entry, { losses, expired }, arrived, earlier) {
+      const known = [...earlier, ...entry.value.taints];
       const isFirst = ({ taint }: Pick<Loss, 'taint'>) => !known.some((one) => sameTaint(one, taint));
       for (const one of arrived) if (one.hindrance === undefined) tellArrival(entry, one);
       const repaired = losses.filter(({ hindrance }) => hindrance === undefined);
@@ -97,15 +110,10 @@ export function trackNodeReports({ contests, record, metrics, log }: NodeReports
       }
       for (const policy of new Set(repaired.map(({ policy }) => policy.name))) metrics.repaired('Node', policy);
       for (const loss of repaired) tell(entry, loss, isFirst(loss));
-      for (const taint of released) record(eventOfAllowedRemoval(referenceTo(entry), taint));
       if (expired.length > 0) {
         const event = eventOfExpiry(referenceTo(entry), expired);
         record(event);
         log.info(`Node ${entry.name}: ${event.note}`);
-      }
-      for (const one of natively) {
-        metrics.violationFound('Node', nativeViolation(one));
-        for (const event of eventsOfNative(referenceTo(entry), one)) record(event);
       }
     },
   };
@@ -130,13 +138,12 @@ const WHY_HELD: Record<Hold['reason'], string> = {
 
 const WHY_LEFT: Record<NonNullable<Arrival['hindrance']>, string> = {
   mode: 'its mode does not take it out',
-  owners: 'an exempt user may have added it',
-  held: 'it is protected as well, and goes only with leave',
+  held: 'it is protected as well, and is removed only with permission',
   contested: 'it is added each time',
 };
 
 function noteOfArrival({ taint, hindrance }: Arrival): string {
-  const what = `guarded taint ${formatTaint(taint)}, which was added while taintkeeper was not asked`;
+  const what = `guarded taint ${formatTaint(taint)}, which was added while taintkeeper was not called`;
   return hindrance === undefined ? `took out ${what}` : `leaves ${what}: ${WHY_LEFT[hindrance]}`;
 }
 
@@ -158,28 +165,11 @@ function eventsOfArrival(node: ObjectReference, arrival: Arrival): RecordedEvent
   ];
 }
 
-/** What is to be said of a taint that is gone, as somebody had announced. */
-function eventOfAllowedRemoval(node: ObjectReference, taint: Taint): RecordedEvent {
-  const note = `taint ${formatTaint(taint)} was removed, as announced`;
-  return { regarding: node, type: 'Normal', reason: 'TaintRemovalAllowed', action: 'ForgetTaint', note };
-}
-
 /** What is to be said of an announcement that was taken away because nobody used it. */
 function eventOfExpiry(node: ObjectReference, entries: readonly string[]): RecordedEvent {
   const named = atMost(MAX_NAMED, entries.map(printable)).join(', ');
   const note = `removed annotation ${ALLOW_REMOVAL_ANNOTATION} (${named}): it was not used within ${ALLOW_REMOVAL_LIFE_MS / 3_600_000} hours`;
   return { regarding: node, type: 'Normal', reason: 'RemovalAnnotationExpired', action: 'RemoveAnnotation', note };
-}
-
-/** What is to be said of a taint that the API server put back by itself while taintkeeper was not asked, on the node and on the policy. */
-function eventsOfNative(node: ObjectReference, { policy: { name }, taint }: RestoredNatively): RecordedEvent[] {
-  const note = `restored, by a native policy, taint ${formatTaint(taint)} while taintkeeper was not called`;
-  const policy = { apiVersion: POLICY_API_VERSION, kind: 'TaintPolicy', name };
-  const common = { type: 'Normal', reason: 'TaintRestored', action: 'RestoreTaint' } as const;
-  return [
-    { regarding: node, ...common, note: `TaintPolicy ${name} ${note}` },
-    { regarding: policy, ...common, note: `Node ${node.name}: ${note}` },
-  ];
 }
 
 /** What is to be said of a policy whose taint evicts pods while nodes wait for it. */

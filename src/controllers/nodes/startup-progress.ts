@@ -25,7 +25,7 @@ import { type LeaderContext, startController, startControllerQueue } from '../co
 import { FIELD_MANAGER } from '../managed-objects.ts';
 import type { Trouble } from '../reports.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../sources.ts';
-import type { NodeReturns } from './node-records.ts';
+import type { RecordKeeper } from './node-records.ts';
 import { watchStartupPods } from './startup-pods.ts';
 
 export type StartupProgressContext = Pick<
@@ -76,7 +76,7 @@ export interface StartupProgressController {
 
 export function startStartupProgress(
   context: StartupProgressContext,
-  records: Pick<NodeReturns, 'startupOf' | 'keepStartup'>,
+  records: Pick<RecordKeeper, 'startupOf' | 'keepStartup'>,
 ): StartupProgressController {
   const { client, service, synced, nodes, daemonSets, policies, rights, audit, reports, log, signal } = context;
   const compiled = () => policies.snapshot().compiled.taintPolicies;

@@ -59,8 +59,16 @@ export const GUARD_GRACE_MS = 60_000;
 export interface TaintArrivals {
   /** The guarded taints that came while nobody was asked, since they were last {@link accept}ed. */
   find(node: Entry<ClusterNode>, policies: readonly CompiledTaintPolicy[], isContested: IsContested): Arrival[];
-  /** Takes for granted what the node carries, but what is taken out. */
-  accept(node: Entry<ClusterNode>, policies: readonly CompiledTaintPolicy[], found: readonly Arrival[]): void;
+  /**
+   * Takes for granted what the node carries, but what is taken out.
+   * @param lost taints that the node is to carry and does not: they may come back
+   */
+  accept(
+    node: Entry<ClusterNode>,
+    policies: readonly CompiledTaintPolicy[],
+    found: readonly Arrival[],
+    lost: readonly Taint[],
+  ): void;
   gone(name: string): void;
 }
 
@@ -98,7 +106,7 @@ export function trackTaintArrivals(now: () => number = () => performance.now()):
         },
       });
     },
-    accept(node, policies, found) {
+    accept(node, policies, found, lost) {
       const before = guardsOn(node);
       const guarding = policies.filter(
         ({ mode, additionRules, selectsNode }) =>
@@ -109,7 +117,7 @@ export function trackTaintArrivals(now: () => number = () => performance.now()):
         return;
       }
       const takenOut = new Set(found.filter(({ hindrance }) => hindrance === undefined).map(({ taint }) => taint));
-      const carried = node.value.taints.filter((taint) => !takenOut.has(taint));
+      const carried = [...node.value.taints.filter((taint) => !takenOut.has(taint)), ...lost];
       const guards = guarding.map((policy): [string, Guarded] => {
         const guard = guardOf(policy);
         const taints = carried.filter((taint) => policy.additionRestrictedBy(taint) !== undefined);

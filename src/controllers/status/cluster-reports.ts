@@ -215,7 +215,7 @@ function checkedBy({ own, violators }: Evaluated, { selected, daemonSets, pods }
 }
 
 function lossesOn(node: EstablishedView, policy: CompiledTaintPolicy): string {
-  const { losses } = nodeDrift(node, [policy], { isRecorded: node.established });
+  const { losses } = nodeDrift(node, [policy]);
   return `it lacks ${named(losses.map(({ taint, field }) => `${formatTaint(taint)} (${field})`))}`;
 }
 

@@ -5,7 +5,6 @@ import { ApiError, isOutdated } from '../../cluster/client/api-error.ts';
 import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject } from '../../cluster/policies.ts';
 import { type Contradiction, contradictions, contradictionText, VALUES_DIFFER } from '../../judge/contradictions.ts';
 import type { DaemonSetView } from '../../judge/daemon-set.ts';
-import { establishedIn } from '../../judge/establishment.ts';
 import {
   daemonSetFindings,
   idleNotes,
@@ -16,6 +15,7 @@ import {
   podFindings,
   wildcardNotes,
 } from '../../judge/findings.ts';
+import { withRecord } from '../../judge/node-record.ts';
 import type { EstablishedView } from '../../judge/node-view.ts';
 import { modeOf } from '../../policy/policy.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
@@ -84,10 +84,7 @@ export function startPolicyStatus(context: Context): Controller {
     objects: policies.objects,
     compiled: () => policies.snapshot().compiled,
     nodes: () =>
-      Array.from(nodes.entries(), ({ name, uid, value }) => ({
-        ...value,
-        established: establishedIn(nodeRecords.recordOf(name), uid),
-      })),
+      Array.from(nodes.entries(), ({ name, uid, value }) => withRecord(value, nodeRecords.recordOf(name), uid)),
     // Those beside taintkeeper itself are never sent to it.
     daemonSets: () =>
       Array.from(daemonSets.entries(), ({ value }) => value).filter((daemonSet) => daemonSet.namespace !== namespace),

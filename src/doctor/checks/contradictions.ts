@@ -1,7 +1,7 @@
 import { policiesInForce } from '../../cluster/policies.ts';
 import { type Meeting, meetingOf, whyFirst } from '../../judge/contradictions.ts';
-import { NONE_ESTABLISHED } from '../../judge/memory.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
+import { NOTHING_RECORDED } from '../../judge/node-record.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import type { Policy, TaintPolicy } from '../../policy/policy.ts';
@@ -92,7 +92,7 @@ function placeOf({ nodes, within, isCertain }: Meeting, one: Side, other: Side):
 /** Taints that one policy wants, on nodes whose present one another policy protects. */
 function checkHeld(policies: readonly CompiledTaintPolicy[], nodes: readonly DoctorNode[]): Finding[] {
   const held = nodes.flatMap((node) =>
-    nodeDrift(node, policies, { isRecorded: NONE_ESTABLISHED })
+    nodeDrift({ ...node, ...NOTHING_RECORDED }, policies)
       .losses.filter(({ hindrance }) => hindrance === 'held')
       .flatMap(({ policy, taint }) => {
         const carried = carriedBy(node, taint);

@@ -1,8 +1,9 @@
+import type { StoredRecord } from '../../cluster/node-records.ts';
 import { type PolicyObject, policiesInForce, runsInAudit, whyUnusable } from '../../cluster/policies.ts';
 import { wildcardNotes } from '../../judge/findings.ts';
-import { NONE_ESTABLISHED } from '../../judge/memory.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
-import { ALLOW_REMOVAL_ANNOTATION, parseAllowedRemovals } from '../../judge/removal.ts';
+import { isKept, withRecord } from '../../judge/node-record.ts';
+import { ALLOW_REMOVAL_ANNOTATION, announcementsIn, parseAllowedRemovals } from '../../judge/removal.ts';
 import { formatTaint, identity, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost, count, rfc3339, shellWord } from '../../kubernetes/text.ts';
 import type { Policy, SelectingKind } from '../../policy/policy.ts';
@@ -25,7 +26,8 @@ export function checkPolicies({
   policies,
   installation,
   nodes,
-}: Pick<Facts, 'policies' | 'installation' | 'nodes'>): Finding[] {
+  nodeRecords,
+}: Pick<Facts, 'policies' | 'installation' | 'nodes' | 'nodeRecords'>): Finding[] {
   if (!policies.ok) {
     if (policies.status !== NOT_FOUND) return [finding('skipped', policies.why)];
     return [
@@ -42,7 +44,9 @@ export function checkPolicies({
   // The same on every policy: it is about the registration of the webhook.
   const unverified = policies.value.flatMap(({ status }) => conditionOf(status, 'Unverified') ?? []).at(0);
   if (unverified) results.push(finding('note', unverified.message));
-  results.push(...removedTaints(policiesInForce(policies.value), nodes.ok ? nodes.value : []));
+  if (nodes.ok && nodeRecords.ok) {
+    results.push(...removedTaints(policiesInForce(policies.value), nodes.value, nodeRecords.value));
+  }
   results.push(...announcedRemovals(nodes.ok ? nodes.value : []));
   if (results.length > 0) return results;
   return [
@@ -116,14 +120,18 @@ const VIOLATORS: Readonly<Record<SelectingKind, string>> = {
 };
 
 /** Taints that stay off for good until somebody sets them: that is as the policies say, and seldom what everybody knows. */
-function removedTaints(policies: readonly Policy[], nodes: readonly DoctorNode[]): Finding[] {
-  const marked = nodes.filter(({ removed }) => removed !== undefined);
+function removedTaints(
+  policies: readonly Policy[],
+  nodes: readonly DoctorNode[],
+  records: ReadonlyMap<string, StoredRecord>,
+): Finding[] {
+  const marked = nodes
+    .map((node) => withRecord(node, records.get(node.name)?.record, node.uid))
+    .filter(({ recorded }) => !recorded.every(isKept));
   const { taintPolicies } = compilePolicies(marked.length === 0 ? [] : policies);
   const without = marked.flatMap((node) => {
     const carried = valuesOf(node.taints);
-    const gone = nodeDrift(node, taintPolicies, { isRecorded: NONE_ESTABLISHED }).removed.filter(
-      ({ taint }) => !carried.has(identity(taint)),
-    );
+    const gone = nodeDrift(node, taintPolicies).removed.filter(({ taint }) => !carried.has(identity(taint)));
     const texts = [...new Set(gone.map(({ taint }) => formatTaint(taint)))];
     return texts.length === 0
       ? []
@@ -135,14 +143,14 @@ function removedTaints(policies: readonly Policy[], nodes: readonly DoctorNode[]
     MAX_NAMED,
     without.map(({ text }) => text),
   ).join(', ');
-  const evidence = `${count(without.length, 'node')} ${without.length === 1 ? 'is' : 'are'} without a required taint that an exempt user removed: ${which}`;
+  const evidence = `${count(without.length, 'node')} ${without.length === 1 ? 'is' : 'are'} without a required taint that was removed with permission: ${which}`;
   return [finding('note', evidence, `taintkeeper explain node ${first.name}`)];
 }
 
 /** Removals that somebody announced and nobody made: the next one who may write the node can make them. */
 function announcedRemovals(nodes: readonly DoctorNode[]): Finding[] {
   const announced = nodes.flatMap(({ name, allowRemoval, announcedAt }) => {
-    const texts = parseAllowedRemovals(allowRemoval).entries.map(({ text }) => text);
+    const texts = announcementsIn(parseAllowedRemovals(allowRemoval)).map(({ text }) => text);
     const since = announcedAt === undefined ? [] : [`since ${rfc3339(announcedAt)}`];
     return texts.length === 0
       ? []

@@ -47,7 +47,7 @@ export function articleOf(decision) {
         h(
           'ul',
           { class: 'violations' },
-          ...violations.map(({ outcome, policyKind, policy, field: where, mode, subject, by }) =>
+          ...violations.map(({ outcome, policyKind, policy, field: where, mode, subject }) =>
             h(
               'li',
               {},
@@ -59,7 +59,7 @@ export function articleOf(decision) {
                 { class: 'quiet' },
                 ` · ${policyKind} `,
                 h('a', { href: hrefOf('policies', `${policyKind}/${policy}`) }, policy),
-                `, ${where}, mode ${mode}${by === 'native' ? ', by the API server itself' : ''}`,
+                `, ${where}, mode ${mode}`,
               ),
             ),
           ),

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { admit, judge } from '../../../src/admission/admit.ts';
 import type { DesiredDaemonSet } from '../../../src/judge/daemon-set.ts';
 import type { Decision } from '../../../src/judge/decision.ts';
+import { establishedIn } from '../../../src/judge/node-record.ts';
 import type { DesiredNode } from '../../../src/judge/node-view.ts';
 import { isRequiredTaint, requiredTaints, satisfies } from '../../../src/judge/removal.ts';
 import {
@@ -15,7 +16,6 @@ import {
   valuesOf,
 } from '../../../src/kubernetes/taint.ts';
 import { asDaemonSet, viewDaemonSet } from '../../../src/objects/daemon-set-object.ts';
-import { listedBy } from '../judge/established.ts';
 import { policySet } from '../policy/policies.ts';
 import * as generate from './generators.ts';
 import {
@@ -42,8 +42,8 @@ describe('a Node request, whatever the policies', () => {
         const view = viewOf(patched);
         if (decision.verdict === 'patch') {
           const desired = (decision as Decision<DesiredNode> & { verdict: 'patch' }).desired;
-          const { taints, allowRemoval, remembered, restored } = desired;
-          expect(view).toMatchObject({ taints, allowRemoval, remembered, restored });
+          const { taints, allowRemoval } = desired;
+          expect(view).toMatchObject({ taints, allowRemoval });
         } else {
           expect(patch).toEqual([]);
         }
@@ -58,23 +58,19 @@ describe('a Node request, whatever the policies', () => {
       fc.property(nodeCases, (generated) => {
         const { request, compiled, records } = toNodeCase(generated);
         const { object } = admit(request, compiled, records);
-        expect(judge({ ...request, object }, 'mutate', compiled).patch).toEqual([]);
+        expect(judge({ ...request, object }, 'mutate', compiled, records).patch).toEqual([]);
       }),
       RUNS,
     );
   });
 
-  it('is decided alike with and without a backstop, where no native policy wrote anything on the node', () => {
+  it('is decided alike with and without a backstop', () => {
     fc.assert(
       fc.property(nodeCases, ({ policies, ...generated }) => {
-        const before = generated.before && { ...generated.before, restored: undefined };
-        const after = { ...generated.after, restored: undefined };
         const [backed, bare] = (['Native', 'None'] as const).map((backstop) => {
           const all = Object.entries(policies).map(([name, spec]) => [name, { ...spec, backstop }]);
           const { request, compiled, records } = toNodeCase({
             ...generated,
-            before,
-            after,
             policies: Object.fromEntries(all),
           });
           return admit(request, compiled, records);
@@ -129,7 +125,7 @@ describe('a Node request, whatever the policies', () => {
     const seen = { taken: 0, wanted: 0 };
     fc.assert(
       fc.property(nodeUpdate, (generated) => {
-        const { before, after, user } = generated;
+        const { before, after, record, user } = generated;
         const { request, compiled, records } = toNodeCase(generated);
         const admission = admit(request, compiled, records);
         if (admission.verdict === 'denied') return;
@@ -138,14 +134,14 @@ describe('a Node request, whatever the policies', () => {
         const lacking = requiredTaints(after.labels, compiled.taintPolicies).filter(
           (want) => !satisfies(carried, want),
         );
-        const isRemembered = listedBy(before.remembered);
+        const isRecorded = establishedIn(record);
         for (const taint of droppedTaints(taints, before.taints)) {
           for (const policy of compiled.taintPolicies) {
             const selected = policy.selectsNode(before.labels) || policy.selectsNode(after.labels);
             if (!selected || !policy.additionRestrictedBy(taint) || policy.mode === 'Audit') continue;
             if (policy.exempts(user)) continue;
             seen.wanted++;
-            expect(isRemembered(taint) || lacking.some((want) => isRequiredTaint(taint, want))).toBe(true);
+            expect(isRecorded(taint) || lacking.some((want) => isRequiredTaint(taint, want))).toBe(true);
           }
         }
         if (admission.violations.some(({ outcome }) => outcome === 'reverted')) seen.taken++;
@@ -186,11 +182,11 @@ describe('a Node request, whatever the policies', () => {
         const admission = admit(request, compiled, records);
         if (admission.verdict === 'denied') return;
         const after = viewOf(admission.object);
-        const isSettled = listedBy(generated.before.remembered);
+        const isEstablished = establishedIn(generated.record);
         for (const taint of droppedTaints(generated.before.taints, after.taints)) {
           for (const policy of compiled.taintPolicies) {
             const selected = policy.selectsNode(generated.before.labels) || policy.selectsNode(generated.after.labels);
-            if (!selected || !policy.heldBy(taint, isSettled) || policy.mode === 'Audit') continue;
+            if (!selected || !policy.heldBy(taint, isEstablished) || policy.mode === 'Audit') continue;
             const excused =
               policy.exempts(generated.user) ||
               (policy.removableByAnnotation && generated.before.allowRemoval?.includes(taint.key));

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
+import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import { NODE_STATE_TAINT_KEYS } from '../../../src/kubernetes/transient-taints.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
@@ -33,39 +33,8 @@ const allowRemoval = fc.constantFrom(
   'rubbish',
 );
 
-/** In place of a memory: one of the taints that the node carries. */
-const CARRIED = Symbol('carried');
-
-const written = (remembered: readonly Taint[]) => remembered.map(formatTaint).join(', ');
-
-const remembered = fc.oneof(
-  fc.constantFrom(undefined, CARRIED, 'rubbish, dedicated=x:NoSchedule,,dedicated:NoSchedule', ' , '),
-  taints.map(written),
-);
-
-/** What somebody exempt removed: a little of everything, now and then what the node carries all the same. */
-const removed = fc.oneof(
-  { arbitrary: fc.constant(undefined), weight: 2 },
-  fc.constantFrom(CARRIED, '', 'dedicated=x:NoSchedule, rubbish,dedicated:NoExecute'),
-  taints.map(written),
-);
-
-/** Of taints that native policies put back: mostly there is none. */
-const restored = fc.oneof(
-  { arbitrary: fc.constant(undefined), weight: 4 },
-  {
-    arbitrary: fc.constantFrom('p1 dedicated=x:NoSchedule', 'p1 dedicated=x:NoSchedule, p2 example.com/a:NoExecute'),
-    weight: 1,
-  },
-  { arbitrary: fc.constantFrom('', 'rubbish, p1, p9 dedicated:NoSchedule'), weight: 1 },
-);
-
 /** The node's parts that change in an update. */
-export const nodeState = fc.record({ labels, taints, allowRemoval, remembered, removed, restored }).map((state) => ({
-  ...state,
-  remembered: state.remembered === CARRIED ? written(state.taints) : state.remembered,
-  removed: state.removed === CARRIED ? written(state.taints) : state.removed,
-}));
+export const nodeState = fc.record({ labels, taints, allowRemoval });
 
 export const requester = fc.constantFrom<{ username: string; groups: string[] }>(
   { username: 'dev', groups: ['developers'] },

@@ -6,7 +6,11 @@ import { daemonSetRequest, nodeRequest } from './requests.ts';
 
 const policies = policySet({
   taint: {
-    r: { mode: 'Restore', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
+    r: {
+      mode: 'Restore',
+      taints: [{ key: 'dedicated', restrict: ['Removal'] }],
+      exempt: { users: ['owner'] },
+    },
     present: { mode: 'Restore', taints: [{ key: 'pool', value: 'a', effect: 'NoSchedule', ensure: 'Always' }] },
   },
   toleration: { cni: { mode: 'Mutate', daemonSets: { namespaces: ['kube-system'] } } },
@@ -25,43 +29,36 @@ const daemonSet = (podSpec: unknown, labels: object = {}) => ({
 
 const MASTER = { key: 'node-role.kubernetes.io/master', operator: 'Exists', effect: 'NoSchedule' };
 const CONTROL_PLANE = { key: 'node-role.kubernetes.io/control-plane', operator: 'Exists', effect: 'NoSchedule' };
-const RELEASE = 'taintkeeper.dev/allow-removal';
-const REMEMBERED = 'taintkeeper.dev/remembered';
+const ALLOW_REMOVAL = 'taintkeeper.dev/allow-removal';
+const OWNER = { username: 'owner', groups: [] };
 const GPU = 'dedicated=gpu:NoSchedule';
-const POOL = 'pool=a:NoSchedule';
-/** What the node carries is remembered, on a node without annotations. */
-const remember = (...taints: string[]) => ({
-  op: 'add',
-  path: '/metadata/annotations',
-  value: { [REMEMBERED]: taints.join(', ') },
-});
 
 describe('the patch has the fewest operations', () => {
   it.each<{ why: string; request: AdmissionRequest; patch: object[] }>([
     {
       why: 'a list that is gone is added whole',
       request: nodeRequest({ object: node({ podCIDR: 'x' }), oldObject: node({ taints: [gpu] }) }),
-      patch: [{ op: 'add', path: '/spec/taints', value: [gpu] }, remember(GPU)],
+      patch: [{ op: 'add', path: '/spec/taints', value: [gpu] }],
     },
     {
       why: 'a list that is null is replaced',
       request: nodeRequest({ object: node({ taints: null }), oldObject: node({ taints: [gpu] }) }),
-      patch: [{ op: 'replace', path: '/spec/taints', value: [gpu] }, remember(GPU)],
+      patch: [{ op: 'replace', path: '/spec/taints', value: [gpu] }],
     },
     {
       why: 'a spec that is gone is added',
       request: nodeRequest({ object: { metadata: { name: 'n1' } }, oldObject: node({ taints: [gpu] }) }),
-      patch: [{ op: 'add', path: '/spec', value: { taints: [gpu] } }, remember(GPU)],
+      patch: [{ op: 'add', path: '/spec', value: { taints: [gpu] } }],
     },
     {
       why: 'a spec that is null is replaced',
       request: nodeRequest({ object: node(null), oldObject: node({ taints: [gpu] }) }),
-      patch: [{ op: 'replace', path: '/spec', value: { taints: [gpu] } }, remember(GPU)],
+      patch: [{ op: 'replace', path: '/spec', value: { taints: [gpu] } }],
     },
     {
       why: 'a taint is appended',
       request: nodeRequest({ object: node({ taints: [pool] }), oldObject: node({ taints: [gpu, pool] }) }),
-      patch: [{ op: 'add', path: '/spec/taints/1', value: gpu }, remember(POOL, GPU)],
+      patch: [{ op: 'add', path: '/spec/taints/1', value: gpu }],
     },
     {
       why: 'a value is put back, with its taint',
@@ -69,58 +66,64 @@ describe('the patch has the fewest operations', () => {
         object: node({ taints: [pool, { ...gpu, value: 'cpu' }] }),
         oldObject: node({ taints: [gpu, pool] }),
       }),
-      patch: [{ op: 'replace', path: '/spec/taints/1', value: gpu }, remember(POOL, GPU)],
+      patch: [{ op: 'replace', path: '/spec/taints/1', value: gpu }],
     },
     {
       why: 'a required taint is added on creation',
       request: nodeRequest({ object: node({ taints: [gpu] }) }),
-      patch: [{ op: 'add', path: '/spec/taints/1', value: pool }, remember(GPU, POOL)],
+      patch: [{ op: 'add', path: '/spec/taints/1', value: pool }],
     },
     {
-      why: 'what is remembered rightly is not said again',
+      why: 'a removal with permission gets its notice where there are no annotations',
+      request: nodeRequest({ object: node({}), oldObject: node({ taints: [gpu] }), user: OWNER }),
+      patch: [{ op: 'add', path: '/metadata/annotations', value: { [ALLOW_REMOVAL]: `${GPU}-` } }],
+    },
+    {
+      why: 'beside other annotations',
       request: nodeRequest({
-        object: node({ taints: [pool] }, { [REMEMBERED]: `${GPU}, ${POOL}` }),
-        oldObject: node({ taints: [gpu, pool] }, { [REMEMBERED]: `${GPU}, ${POOL}` }),
+        object: node({}, { other: 'x' }),
+        oldObject: node({ taints: [gpu] }, { other: 'x' }),
+        user: OWNER,
       }),
-      patch: [{ op: 'add', path: '/spec/taints/1', value: gpu }],
+      patch: [{ op: 'add', path: '/metadata/annotations/taintkeeper.dev~1allow-removal', value: `${GPU}-` }],
     },
     {
-      why: 'a taint that comes is remembered beside other annotations',
-      request: nodeRequest({ object: node({ taints: [gpu] }, { other: 'x' }), oldObject: node({}, { other: 'x' }) }),
-      patch: [{ op: 'add', path: '/metadata/annotations/taintkeeper.dev~1remembered', value: GPU }],
-    },
-    {
-      why: 'a taint that comes is remembered where the annotations are null',
+      why: 'where the annotations are null',
       request: nodeRequest({
-        object: { metadata: { name: 'n1', annotations: null }, spec: { taints: [gpu] } },
-        oldObject: node({}),
+        object: { metadata: { name: 'n1', annotations: null }, spec: {} },
+        oldObject: node({ taints: [gpu] }),
+        user: OWNER,
       }),
-      patch: [{ op: 'replace', path: '/metadata/annotations', value: { [REMEMBERED]: GPU } }],
+      patch: [{ op: 'add', path: '/metadata/annotations', value: { [ALLOW_REMOVAL]: `${GPU}-` } }],
     },
     {
-      why: 'a taint that goes with leave is forgotten, with its release',
+      why: 'and beside other entries',
       request: nodeRequest({
-        object: node({ taints: [pool] }, { [REMEMBERED]: `${GPU}, ${POOL}`, [RELEASE]: GPU }),
-        oldObject: node({ taints: [gpu, pool] }, { [REMEMBERED]: `${GPU}, ${POOL}`, [RELEASE]: GPU }),
+        object: node({}, { [ALLOW_REMOVAL]: 'other:NoExecute' }),
+        oldObject: node({ taints: [gpu] }, { [ALLOW_REMOVAL]: 'other:NoExecute' }),
+        user: OWNER,
       }),
       patch: [
-        { op: 'replace', path: '/metadata/annotations/taintkeeper.dev~1remembered', value: POOL },
-        { op: 'remove', path: '/metadata/annotations/taintkeeper.dev~1allow-removal' },
+        {
+          op: 'add',
+          path: '/metadata/annotations/taintkeeper.dev~1allow-removal',
+          value: `other:NoExecute, ${GPU}-`,
+        },
       ],
     },
     {
-      why: 'of a node that is left with nothing to remember, the annotation is removed',
+      why: 'an announcement becomes a notice',
       request: nodeRequest({
-        object: node({}, { [REMEMBERED]: GPU }),
-        oldObject: node({ taints: [gpu] }, { [REMEMBERED]: GPU, [RELEASE]: GPU }),
+        object: node({ taints: [] }, { [ALLOW_REMOVAL]: 'dedicated:NoSchedule', other: 'x' }),
+        oldObject: node({ taints: [gpu] }, { [ALLOW_REMOVAL]: 'dedicated:NoSchedule' }),
       }),
-      patch: [{ op: 'remove', path: '/metadata/annotations/taintkeeper.dev~1remembered' }],
+      patch: [{ op: 'add', path: '/metadata/annotations/taintkeeper.dev~1allow-removal', value: `${GPU}-` }],
     },
     {
-      why: 'a release that is used up is removed, and only that',
+      why: 'a notice is deleted when its taint is added, and only that',
       request: nodeRequest({
-        object: node({ taints: [] }, { [RELEASE]: 'dedicated:NoSchedule', other: 'x' }),
-        oldObject: node({ taints: [gpu] }, { [RELEASE]: 'dedicated:NoSchedule' }),
+        object: node({ taints: [gpu] }, { [ALLOW_REMOVAL]: `${GPU}-`, other: 'x' }),
+        oldObject: node({}, { [ALLOW_REMOVAL]: `${GPU}-` }),
       }),
       patch: [{ op: 'remove', path: '/metadata/annotations/taintkeeper.dev~1allow-removal' }],
     },
@@ -276,7 +279,7 @@ describe('a node that registers anew', () => {
   });
   const register = (object: object, kept = former(['n1'])) =>
     judge(nodeRequest({ object }), 'mutate', surviving, kept).patch;
-  const added = [{ op: 'add', path: '/spec/taints', value: [gpu] }, remember(GPU)];
+  const added = [{ op: 'add', path: '/spec/taints', value: [gpu] }];
 
   it('gets what it carried: the machine is known by what its object says', () => {
     expect(register({ ...node({}), status: { nodeInfo: { systemUUID: 'A' } } })).toEqual(added);

@@ -1,11 +1,10 @@
 import fc from 'fast-check';
-import { REMEMBERED_ANNOTATION } from '../../../src/judge/memory.ts';
-import { RESTORED_ANNOTATION } from '../../../src/judge/node-view.ts';
-import { ALLOW_REMOVAL_ANNOTATION, REMOVED_ANNOTATION } from '../../../src/judge/removal.ts';
-import type { Taint } from '../../../src/kubernetes/taint.ts';
+import type { NodeRecord } from '../../../src/judge/node-record.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../../../src/judge/removal.ts';
+import { formatTaint, identity, type Taint } from '../../../src/kubernetes/taint.ts';
 import { asNode, viewNode } from '../../../src/objects/node-object.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
-import { recordListing } from '../judge/established.ts';
+import { recordedTaints, recordListing } from '../judge/established.ts';
 import { policySet } from '../policy/policies.ts';
 import * as generate from './generators.ts';
 import { nodeRequest } from './requests.ts';
@@ -14,9 +13,6 @@ export type NodeState = {
   labels: Record<string, string>;
   taints: readonly Taint[];
   allowRemoval: string | undefined;
-  remembered: string | undefined;
-  removed: string | undefined;
-  restored: string | undefined;
 };
 
 export interface NodeObject {
@@ -26,12 +22,9 @@ export interface NodeObject {
 }
 
 /** A Node with other fields around those that matter, and without the ones that are empty: as the API server sends it. */
-export function nodeObject({ labels, taints, allowRemoval, remembered, removed, restored }: NodeState): NodeObject {
+export function nodeObject({ labels, taints, allowRemoval }: NodeState): NodeObject {
   const annotations = {
     ...(allowRemoval === undefined ? {} : { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval, other: 'kept' }),
-    ...(remembered === undefined ? {} : { [REMEMBERED_ANNOTATION]: remembered }),
-    ...(removed === undefined ? {} : { [REMOVED_ANNOTATION]: removed }),
-    ...(restored === undefined ? {} : { [RESTORED_ANNOTATION]: restored }),
   };
   return {
     apiVersion: 'v1',
@@ -50,33 +43,38 @@ export function nodeObject({ labels, taints, allowRemoval, remembered, removed, 
 export type NodeCase = {
   before: NodeState | undefined;
   after: NodeState;
+  /** What the record of the node lists. */
+  record: NodeRecord;
   user: { username: string; groups: string[] };
   policies: Record<string, TaintPolicySpec>;
 };
 
-export const nodeUpdate = fc
-  .record({
-    before: generate.nodeState,
+/** Records often list what the node carried before, and now and then anything: what it has lost, and what was removed with permission. */
+const recordOf = (before: NodeState) =>
+  fc.record({ isOfNode: fc.boolean(), kept: generate.taints, removed: generate.taints }).map((one): NodeRecord => {
+    const kept = one.isOfNode ? before.taints : one.kept;
+    const isKept = new Set(kept.map(identity));
+    const textOf = (taints: readonly Taint[]) => taints.map(formatTaint).join();
+    const removed = one.removed.filter((taint) => !isKept.has(identity(taint)));
+    const taints = [...recordedTaints(textOf(kept)), ...recordedTaints(textOf(removed), { removedAt: 0 })];
+    return { ...recordListing(undefined), taints };
+  });
+
+export const nodeUpdate = generate.nodeState.chain((before) =>
+  fc.record({
+    before: fc.constant(before),
     after: generate.nodeState,
-    /** Most updates leave the annotations alone. */
-    keepsMemory: fc.boolean(),
+    record: recordOf(before),
     user: generate.requester,
     policies: generate.taintPolicies,
-  })
-  .map(({ keepsMemory, ...update }) => ({
-    ...update,
-    after: {
-      ...update.after,
-      ...(keepsMemory ? { remembered: update.before.remembered, removed: update.before.removed } : {}),
-    },
-  }));
+  }),
+);
 export const nodeCreation = nodeUpdate.map((update): NodeCase => ({ ...update, before: undefined }));
 
-export const toNodeCase = ({ before, after, user, policies }: NodeCase, options?: { audit: boolean }) => ({
+export const toNodeCase = ({ before, after, record, user, policies }: NodeCase, options?: { audit: boolean }) => ({
   request: nodeRequest({ object: nodeObject(after), ...(before ? { oldObject: nodeObject(before) } : {}), user }),
   compiled: policySet({ taint: policies }, options),
-  /** They list what the annotation does, as long as nobody forges that. */
-  records: { recordOf: () => before && recordListing(before.remembered), now: () => 0 },
+  records: { recordOf: () => (before ? record : undefined), now: () => 0 },
 });
 
 export const viewOf = (object: unknown) => viewNode(asNode(object, []), '');
@@ -90,12 +88,6 @@ export function rest({
   spec: { taints: _, ...spec },
   ...others
 }: NodeObject): object {
-  const {
-    [ALLOW_REMOVAL_ANNOTATION]: _release,
-    [REMEMBERED_ANNOTATION]: _remembered,
-    [REMOVED_ANNOTATION]: _removed,
-    [RESTORED_ANNOTATION]: _restored,
-    ...kept
-  } = annotations;
+  const { [ALLOW_REMOVAL_ANNOTATION]: _allowRemoval, ...kept } = annotations;
   return { ...others, metadata: { ...metadata, annotations: kept }, spec };
 }

@@ -1,87 +1,85 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/admission/admit.ts';
-import type { Violation } from '../../../src/judge/decision.ts';
-import { readsRecords } from '../../../src/judge/memory.ts';
-import { isRequiredTaint, parseRemoved, requiredTaints, satisfies } from '../../../src/judge/removal.ts';
-import type { StringMap } from '../../../src/kubernetes/label-selector.ts';
-import { formatTaint, identity, parseTaint, type Taint, valuesOf } from '../../../src/kubernetes/taint.ts';
-import type { CompiledTaintPolicy } from '../../../src/policy/policy-set.ts';
-import { driftAmong } from '../judge/node-drifts.ts';
-import { nodeCreation, nodeUpdate, toNodeCase, viewOf } from './node-cases.ts';
+import { establishedIn } from '../../../src/judge/node-record.ts';
+import {
+  isRemovalAllowed,
+  isRemovalNoted,
+  parseAllowedRemovals,
+  readsAllowRemoval,
+  unreadableEntries,
+} from '../../../src/judge/removal.ts';
+import { droppedTaints, type Taint } from '../../../src/kubernetes/taint.ts';
+import { nodeCases, nodeCreation, nodeUpdate, toNodeCase, viewOf } from './node-cases.ts';
 
-const RUNS = { numRuns: 1_000 };
+const RUNS = { numRuns: 500 };
 
-/** Whether a node with these labels and taints does without it, though the policy declares it Present. */
-function doesWithout(policy: CompiledTaintPolicy, labels: StringMap, taints: readonly Taint[], one: Taint) {
-  const values = valuesOf(taints);
-  return requiredTaints(labels, [policy]).some((want) => isRequiredTaint(one, want) && !satisfies(values, want));
-}
+describe('the annotation allow-removal, whatever the policies,', () => {
+  it('has a notice of each taint that an update removes with permission, and no announcement of it any more', () => {
+    let removed = 0;
+    fc.assert(
+      fc.property(nodeUpdate, (generated) => {
+        const { before, after, record, user } = generated;
+        const { request, compiled, records } = toNodeCase(generated);
+        const admission = admit(request, compiled, records);
+        if (admission.verdict === 'denied' || user.groups.includes('system:nodes')) return;
+        const { taints, allowRemoval } = viewOf(admission.object);
+        const allowed = parseAllowedRemovals(allowRemoval);
+        const isEstablished = establishedIn(record);
+        const isProtected = (taint: Taint) =>
+          compiled.taintPolicies.some(
+            (policy) =>
+              policy.mode !== 'Audit' &&
+              [before, after].some(({ labels }) => policy.selectsNode(labels)) &&
+              policy.heldBy(taint, isEstablished) !== undefined,
+          );
+        for (const taint of droppedTaints(before.taints, taints).filter(isProtected)) {
+          removed++;
+          expect([isRemovalNoted(allowed, taint), isRemovalAllowed(allowed, taint)]).toEqual([true, false]);
+        }
+        // What cannot be read is left to its author.
+        expect(unreadableEntries(allowed)).toEqual(unreadableEntries(parseAllowedRemovals(after.allowRemoval)));
+      }),
+      RUNS,
+    );
+    expect(removed).toBeGreaterThan(RUNS.numRuns / 50);
+  });
 
-function identityOf({ subject }: Violation): string {
-  const taint = parseTaint(subject);
-  return taint ? identity(taint) : subject;
-}
-
-it('a required taint that somebody exempt removes is recorded, and the leader does not put it back on behalf of who exempts', () => {
-  const seen = { recorded: 0, ended: 0 };
-  fc.assert(
-    fc.property(nodeUpdate, (generated) => {
-      const { request, compiled } = toNodeCase(generated);
-      const admission = admit(request, compiled);
-      if (admission.verdict === 'denied' || generated.user.groups.includes('system:nodes')) return;
-      const node = viewOf(admission.object);
-      const { labels, taints } = node;
-      const gone = admission.violations
-        .filter(({ outcome, mode }) => outcome === 'exempt' && mode !== 'Audit')
-        .flatMap(({ policy, subject }) => {
-          const by = compiled.taintPolicies.find(({ name }) => name === policy);
-          const taint = parseTaint(subject);
-          return by && taint && doesWithout(by, labels, taints, { ...taint, value: taint.value ?? '' })
-            ? [subject]
-            : [];
-        });
-      const listed = parseRemoved(generated.after.removed).map(formatTaint);
-      const record = parseRemoved(node.removed).map(formatTaint);
-      expect(record).toEqual(expect.arrayContaining(gone));
-      // A guarded taint that is taken out again stays out, also where the request has it no longer listed.
-      const takenOut = new Set(admission.violations.filter(({ outcome }) => outcome === 'reverted').map(identityOf));
-      const kept = parseRemoved(generated.before.removed).filter((taint) => takenOut.has(identity(taint)));
-      expect([...listed, ...gone, ...kept.map(formatTaint)]).toEqual(expect.arrayContaining(record));
-      expect(node.removed).toBe(
-        admission.patch.length === 0 || node.removed === generated.after.removed
-          ? generated.after.removed
-          : record.length === 0
-            ? undefined
-            : record.join(', '),
-      );
-
-      const drift = driftAmong(node, compiled.taintPolicies);
-      const missing = drift.losses.filter(({ policy }) => policy.exemptsAnybody).map(({ taint }) => formatTaint(taint));
-      const declared = compiled.taintPolicies.filter(({ exemptsAnybody }) => !exemptsAnybody);
-      for (const subject of gone) {
-        const isWantedByOthers = drift.losses.some(({ policy }) => declared.includes(policy));
-        if (!isWantedByOthers) expect(missing).not.toContain(subject);
-      }
-      // What the node carries, the leader takes off the list, if admission has not.
-      const tidy = parseRemoved((drift.desired ?? node).removed).map(formatTaint);
-      for (const text of tidy) expect(taints.map(formatTaint)).not.toContain(text);
-      if (gone.length > 0) seen.recorded++;
-      if (listed.some((text) => !record.includes(text))) seen.ended++;
-    }),
-    RUNS,
-  );
-  expect(Math.min(seen.recorded, seen.ended)).toBeGreaterThan(RUNS.numRuns / 200);
+  it('of a new node is deleted, unless no policy reads it', () => {
+    const seen = { deleted: 0, kept: 0 };
+    fc.assert(
+      fc.property(nodeCreation, (generated) => {
+        const { request, compiled, records } = toNodeCase(generated);
+        const { allowRemoval } = viewOf(admit(request, compiled, records).object);
+        const isRead = compiled.taintPolicies.some(readsAllowRemoval);
+        expect(allowRemoval).toBe(isRead ? undefined : generated.after.allowRemoval);
+        if (generated.after.allowRemoval !== undefined) seen[isRead ? 'deleted' : 'kept']++;
+      }),
+      RUNS,
+    );
+    expect(Math.min(seen.deleted, seen.kept)).toBeGreaterThan(RUNS.numRuns / 20);
+  });
 });
 
-it('of a new node nothing is recorded, whatever it says of itself, unless all policies only watch', () => {
-  fc.assert(
-    fc.property(nodeCreation, (generated) => {
-      const { request, compiled } = toNodeCase(generated);
-      const isWatched = !compiled.taintPolicies.some(readsRecords);
-      const { removed } = viewOf(admit(request, compiled).object);
-      expect(removed).toBe(isWatched ? generated.after.removed : undefined);
-    }),
-    RUNS,
-  );
+describe('a Node, whatever the policies,', () => {
+  it("is not patched when it is a node's own update", () => {
+    const user = { username: 'system:node:n1', groups: ['system:nodes'] };
+    fc.assert(
+      fc.property(nodeUpdate, (generated) => {
+        const { request, compiled, records } = toNodeCase({ ...generated, user });
+        expect(admit(request, compiled, records).patch).toEqual([]);
+      }),
+      RUNS,
+    );
+  });
+
+  it('is not patched with every policy in Audit', () => {
+    fc.assert(
+      fc.property(nodeCases, (generated) => {
+        const { request, compiled, records } = toNodeCase(generated, { audit: true });
+        expect(admit(request, compiled, records).patch).toEqual([]);
+      }),
+      RUNS,
+    );
+  });
 });

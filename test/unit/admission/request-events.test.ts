@@ -67,18 +67,6 @@ it.each<{
     said: 'restored taint dedicated=gpu:NoSchedule (user dev)',
   },
   {
-    outcome: 'restored natively',
-    request: nodeRequest({
-      object: node([GPU], { annotations: { 'taintkeeper.dev/restored': 'p dedicated=gpu:NoSchedule' } }),
-      oldObject: node([GPU]),
-    }),
-    policies: protect('Restore', { backstop: 'Native' }),
-    phase: 'mutate',
-    type: 'Normal',
-    reason: 'TaintRestored',
-    said: 'restored, by a native policy, taint dedicated=gpu:NoSchedule (user dev)',
-  },
-  {
     outcome: 'audited',
     request: DROP,
     policies: protect('Audit'),

@@ -40,11 +40,6 @@ it('a patch is base64 of a JSON patch, with a warning', () => {
   });
   expect(JSON.parse(Buffer.from(response.patch ?? '', 'base64').toString())).toEqual([
     { op: 'add', path: '/spec/taints', value: [gpu] },
-    {
-      op: 'add',
-      path: '/metadata/annotations',
-      value: { 'taintkeeper.dev/remembered': 'dedicated=gpu:NoSchedule' },
-    },
   ]);
 });
 

@@ -62,7 +62,7 @@ describe('export', () => {
     { mode: 'Restore', purpose: 'restores taints that an update of a node removes' },
     {
       mode: 'Deny',
-      purpose: 'removes the entries of a taint that was removed on purpose from the annotations of the node',
+      purpose: 'removes the entries of a taint that was removed on purpose from the annotation of the node',
     },
   ])('says of the mutation of a $mode policy what it does', async ({ mode, purpose }) => {
     const { stdout } = await run('export', '--policies', file(`${mode}.yaml`, taintPolicy('a', mode)));

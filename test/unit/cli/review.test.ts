@@ -23,6 +23,9 @@ function file(...contents: (string | object)[]): string {
 
 const tainted = nodeObject([CONTROL_PLANE_TAINT]);
 const untainted = nodeObject([]);
+const announcing = nodeObject([CONTROL_PLANE_TAINT], {
+  annotations: { 'taintkeeper.dev/allow-removal': 'node-role.kubernetes.io/control-plane:NoSchedule' },
+});
 const flannel = daemonSetObject([
   { key: 'node-role.kubernetes.io/control-plane', operator: 'Exists', effect: 'NoSchedule' },
 ]);
@@ -58,13 +61,10 @@ describe('with the built-in policies', () => {
       ],
     },
     {
-      why: 'what is only remembered is said, too',
-      contents: [tainted],
+      why: 'a patch of annotations alone is shown, too',
+      contents: [announcing],
       code: 0,
-      rows: [
-        /^OBJECT/,
-        /^nodes\/cp-1 +CREATE +patched +annotated taintkeeper\.dev\/remembered: node-role\.kubernetes\.io\/control-plane:NoSchedule$/,
-      ],
+      rows: [/^OBJECT/, /^nodes\/cp-1 +CREATE +patched +unannotated taintkeeper\.dev\/allow-removal$/],
     },
     {
       why: 'of several documents each has its rows',
@@ -274,7 +274,7 @@ it('takes the files of a directory, and files that are named as kubectl has it',
   const directory = temporaryDirectory();
   writeFileSync(join(directory, 'a.yaml'), JSON.stringify(flannel));
   writeFileSync(join(directory, 'README.md'), 'no manifest');
-  const expected = ['nodes/cp-1  CREATE  patched', 'daemonsets/kube-flannel/kube-flannel-ds  CREATE  patched'];
+  const expected = ['nodes/cp-1  CREATE  allowed', 'daemonsets/kube-flannel/kube-flannel-ds  CREATE  patched'];
   for (const args of [
     [file(tainted), directory],
     ['-f', file(tainted), '--filename', directory],

@@ -9,7 +9,6 @@ describe('of a Node', () => {
     labels: { pool: 'gpu' },
     annotations: {
       'taintkeeper.dev/allow-removal': 'a:NoSchedule',
-      'taintkeeper.dev/remembered': 'b:NoSchedule',
       other: 'x',
     },
   };
@@ -29,8 +28,6 @@ describe('of a Node', () => {
       labels: metadata.labels,
       taints: spec.taints,
       allowRemoval: 'a:NoSchedule',
-      remembered: 'b:NoSchedule',
-      room: 65_536,
       ready: true,
       machine: { systemUUID: 'U', providerID: '' },
     });

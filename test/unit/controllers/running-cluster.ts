@@ -181,7 +181,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
       nodes.clear();
       for (let index = 0; index < count; index++) {
         const name = `dead-${index}`;
-        const value = { name, labels: {}, taints: [], allowRemoval: undefined, remembered: undefined, ready: false };
+        const value = { name, labels: {}, taints: [], allowRemoval: undefined, ready: false };
         nodes.set(name, { name, namespace: '', uid: name, resourceVersion: '1', value });
       }
       changed();

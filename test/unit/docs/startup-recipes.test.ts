@@ -5,6 +5,7 @@ import { parsePolicies } from '../../../src/files/policy-files.ts';
 import { judgeNode } from '../../../src/judge/node.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
+import { withRecorded } from '../judge/established.ts';
 import { ROOT } from './pages.ts';
 
 const FOLDER = join(ROOT, 'examples/startup');
@@ -19,7 +20,6 @@ const nodeWith = (taints: readonly { readonly key: string; readonly effect: stri
   labels: { pool: 'gpu' },
   taints,
   allowRemoval: undefined,
-  remembered: undefined,
 });
 
 it('each recipe is a file', () => {
@@ -40,7 +40,7 @@ describe.each(NAMES)('the recipe %s', (name) => {
     const node = nodeWith([]);
     const created = judgeNode({ operation: 'CREATE', phase: 'mutate', requester: REQUESTER, node }, set);
     expect(created).toMatchObject({ verdict: 'patch', desired: { taints } });
-    const oldNode = { ...nodeWith(taints), established: () => true };
+    const oldNode = withRecorded(nodeWith(taints), taints.map(formatTaint).join());
     for (const phase of ['mutate', 'validate'] as const) {
       const removed = judgeNode({ operation: 'UPDATE', phase, requester: REQUESTER, oldNode, node }, set);
       expect(removed, taints.map(formatTaint).join()).toMatchObject({ verdict: 'allow' });

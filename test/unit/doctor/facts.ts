@@ -134,6 +134,7 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     policies: known([taintPolicy('gpu', {})]),
     builtin: [],
     nodes: known([node('n1')]),
+    nodeRecords: known(new Map()),
     daemonSets: known([]),
     nodePools: known({ apis: [], pools: [] }),
     grants: known(undefined),
@@ -233,11 +234,11 @@ export function valid(object: PolicyObject) {
 export function node(name: string, labels: Record<string, string> = {}, taints: readonly Taint[] = []): DoctorNode {
   return {
     name,
+    uid: `uid-${name}`,
     labels,
     taints,
     ready: true,
     allowRemoval: undefined,
-    remembered: undefined,
     kubeletVersion: 'v1.36.3',
   };
 }

@@ -1,7 +1,9 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { checkPolicies, checkWildcards } from '../../../src/doctor/checks/policies.ts';
 import { known } from '../../../src/doctor/reading.ts';
+import type { RecordedTaint } from '../../../src/judge/node-record.ts';
 import type { PolicyStatus } from '../../../src/policy/policy-status.ts';
+import { recordedTaints, recordListing } from '../judge/established.ts';
 import { healthyFacts, node, policyObject, READY, taintPolicy, unseen } from './facts.ts';
 
 const [CONDITION] = READY.conditions ?? [];
@@ -165,19 +167,36 @@ it.each([
   ]);
 });
 
-it('of a required taint that stays off because an exempt user removed it, there is something to know', () => {
-  const present = { taints: [{ key: 'gpu', effect: 'NoSchedule', ensure: 'Always' }] };
-  const nodes = known([node('n0'), { ...node('n1'), removed: 'gpu:NoSchedule' }]);
-  const found = (spec: object) => checkPolicies(healthyFacts({ policies: known([taintPolicy('p', spec)]), nodes }));
-  expect(found({ ...present, exempt: { users: ['autoscaler'] } })).toEqual([
-    {
-      state: 'note',
-      evidence: '1 node is without a required taint that an exempt user removed: n1 (gpu:NoSchedule)',
-      remedy: 'taintkeeper explain node n1',
-    },
-  ]);
-  // Without anybody exempt, the annotation counts for nothing.
-  expect(found(present)).toMatchObject([{ state: 'ok' }]);
+describe('of a required taint that stays off because it was removed with permission, there is something to know', () => {
+  const policies = known([taintPolicy('p', { taints: [{ key: 'gpu', effect: 'NoSchedule', ensure: 'Always' }] })]);
+  const nodes = known([node('n0'), node('n1')]);
+  const removed = recordedTaints('gpu:NoSchedule', { removedAt: 0 });
+  const found = (taints: readonly RecordedTaint[], uid: string, readable = true) => {
+    const record = { ...recordListing(undefined, uid), taints };
+    const stored = new Map([['n1', { uid: 'record', resourceVersion: '1', record }]]);
+    const nodeRecords = readable ? known(stored) : unseen('403 Forbidden', 403);
+    return checkPolicies(healthyFacts({ policies, nodes, nodeRecords }));
+  };
+
+  it('as the record of the node says', () => {
+    expect(found(removed, 'uid-n1')).toEqual([
+      {
+        state: 'note',
+        evidence: '1 node is without a required taint that was removed with permission: n1 (gpu:NoSchedule)',
+        remedy: 'taintkeeper explain node n1',
+      },
+    ]);
+  });
+
+  it('not where the record is of an earlier Node, where nothing was removed, or where records cannot be read', () => {
+    for (const results of [
+      found(removed, 'earlier'),
+      found(recordedTaints('gpu:NoSchedule'), 'uid-n1'),
+      found(removed, 'uid-n1', false),
+    ]) {
+      expect(results).toMatchObject([{ state: 'ok' }]);
+    }
+  });
 });
 
 it('of a removal that is announced and not made, there is something to know', () => {

@@ -10,98 +10,134 @@ import {
 import type { NodePod } from '../../../src/evictions/node-pods.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
+import { withRecorded } from '../judge/established.ts';
+import { nodeOf, type Policies, rule } from '../judge/node-drifts.ts';
+import { policySet } from '../policy/policies.ts';
 import { podOf } from './pods.ts';
 
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const GPU = 'dedicated=gpu:NoSchedule';
+const plain: Taint = { key: 'dedicated', effect: 'NoSchedule' };
 
-/** Sights of a node, one a second from 1 s on: what it remembers, and what it carries. */
-function follow(sights: readonly (readonly [remembered: string, taints: readonly Taint[]])[], earlier?: number) {
+interface Sight {
+  /** What the record of the node lists, and what it lists as removed with permission. */
+  readonly recorded?: string;
+  readonly removed?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly taints: readonly Taint[];
+}
+
+/** Sights of a node, one a second from 1 s on. */
+function follow(sights: readonly Sight[], { earlier, policies = {} }: { earlier?: number; policies?: Policies } = {}) {
+  const { taintPolicies } = policySet({ taint: policies });
   let known: Custodies | undefined;
-  return sights.map(([remembered, taints], index) => {
-    const { after, returned } = takeNotice({ remembered, taints }, known, 1_000 * (index + 1), earlier);
+  return sights.map(({ recorded, removed, labels = {}, taints }, index) => {
+    const node = withRecorded(nodeOf(taints, { labels }), recorded, removed);
+    const { after, returned } = takeNotice(node, taintPolicies, known, 1_000 * (index + 1), earlier);
     known = after;
     return returned.map(({ since, missingAt, backAt }) => [since, missingAt, backAt]);
   });
 }
 
-describe('a taint has returned', () => {
-  it.each<{ what: string; sights: Parameters<typeof follow>[0]; earlier?: number; returned: number[][][] }>([
+const has = (...taints: Taint[]): Sight => ({ recorded: GPU, taints });
+
+describe('a recorded taint has returned', () => {
+  it.each<{ what: string; sights: Sight[]; earlier?: number; returned: number[][][] }>([
     {
       what: 'when it is there again, with the time since when the node has had to carry it',
-      sights: [
-        [GPU, [gpu]],
-        [GPU, []],
-        [GPU, []],
-        [GPU, [gpu]],
-        [GPU, [gpu]],
-      ],
+      sights: [has(gpu), has(), has(), has(gpu), has(gpu)],
       returned: [[], [], [], [[1_000, 2_000, 4_000]], []],
     },
     {
       what: 'also when it was missing at first sight: then the node has had to carry it since the leader before',
-      sights: [
-        [GPU, []],
-        [GPU, [gpu]],
-      ],
+      sights: [has(), has(gpu)],
       earlier: 100,
       returned: [[], [[100, 1_000, 2_000]]],
     },
     {
       what: 'each time',
-      sights: [
-        [GPU, [gpu]],
-        [GPU, []],
-        [GPU, [gpu]],
-        [GPU, []],
-        [GPU, [gpu]],
-      ],
+      sights: [has(gpu), has(), has(gpu), has(), has(gpu)],
       returned: [[], [], [[1_000, 2_000, 3_000]], [], [[1_000, 4_000, 5_000]]],
     },
     {
       what: 'and not when it is put there for the first time',
-      sights: [
-        ['', []],
-        [GPU, [gpu]],
-      ],
+      sights: [{ taints: [] }, has(gpu)],
       returned: [[], []],
     },
     {
-      what: 'nor when it went with leave, and somebody puts it there anew',
-      sights: [
-        [GPU, [gpu]],
-        ['', []],
-        [GPU, [gpu]],
-        [GPU, []],
-        [GPU, [gpu]],
-      ],
+      what: 'nor when it was removed with permission, and a user puts it there anew',
+      sights: [has(gpu), { taints: [] }, has(gpu), has(), has(gpu)],
       earlier: 100,
       returned: [[], [], [], [], [[3_000, 4_000, 5_000]]],
     },
     {
       what: 'when its value is right again',
-      sights: [
-        [GPU, [gpu]],
-        [GPU, [{ ...gpu, value: 'cpu' }]],
-        [GPU, [gpu]],
-      ],
+      sights: [has(gpu), has({ ...gpu, value: 'cpu' }), has(gpu)],
       returned: [[], [], [[1_000, 2_000, 3_000]]],
     },
     {
-      what: 'and none that evicts by itself, or keeps nobody away',
-      sights: [
-        ['a:NoExecute, b:PreferNoSchedule', []],
-        [
-          'a:NoExecute, b:PreferNoSchedule',
-          [
+      what: 'and none that evicts by itself, keeps no pod away, or comes and goes by itself',
+      sights: ['a:NoExecute, b:PreferNoSchedule, node.kubernetes.io/not-ready:NoSchedule'].flatMap((recorded) => [
+        { recorded, taints: [] },
+        {
+          recorded,
+          taints: [
             { key: 'a', effect: 'NoExecute' },
             { key: 'b', effect: 'PreferNoSchedule' },
+            { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' },
           ],
-        ],
-      ],
+        },
+      ]),
       returned: [[], []],
     },
-  ])('$what', ({ sights, earlier, returned }) => expect(follow(sights, earlier)).toEqual(returned));
+  ])('$what', ({ sights, earlier, returned }) =>
+    expect(follow(sights, earlier === undefined ? {} : { earlier })).toEqual(returned),
+  );
+});
+
+describe('a required taint that no record lists has returned', () => {
+  const REQUIRED = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
+  const policies = { p: rule('Restore', REQUIRED, { nodeSelector: { matchLabels: { pool: 'gpu' } } }) };
+  const labels = { pool: 'gpu' };
+  const carries = (...taints: Taint[]): Sight => ({ labels, taints });
+
+  it.each<{ what: string; sights: Sight[]; earlier?: number; policies?: Policies; returned: number[][][] }>([
+    {
+      what: 'when it is there again',
+      sights: [carries(gpu), carries(), carries(gpu)],
+      returned: [[], [], [[1_000, 2_000, 3_000]]],
+    },
+    {
+      what: 'also when it was missing at first sight',
+      sights: [carries(), carries(gpu)],
+      earlier: 100,
+      returned: [[], [[100, 1_000, 2_000]]],
+    },
+    {
+      what: 'and not when the node gets it for the first time, because a label has made the policy select it',
+      sights: [{ taints: [] }, carries(), carries(gpu)],
+      returned: [[], [], []],
+    },
+    {
+      what: 'nor when it was removed with permission before a user set it again',
+      sights: [carries(gpu), { ...carries(), removed: GPU }, carries(gpu), carries(), carries(gpu)],
+      returned: [[], [], [], [], [[3_000, 4_000, 5_000]]],
+    },
+    {
+      what: 'nor where the policy is in mode Audit',
+      policies: { p: rule('Audit', REQUIRED) },
+      sights: [carries(gpu), carries(), carries(gpu)],
+      returned: [[], [], []],
+    },
+    {
+      what: 'nor where the policy requires it with any value: then records list the one that the node had',
+      policies: { p: rule('Restore', { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }) },
+      sights: [carries(plain), carries(), carries(plain)],
+      returned: [[], [], []],
+    },
+  ])('$what', ({ sights, earlier, policies: others = policies, returned }) =>
+    expect(follow(sights, { policies: others, ...(earlier === undefined ? {} : { earlier }) })).toEqual(returned),
+  );
 });
 
 const SINCE = 10_000;

@@ -7,26 +7,40 @@ import type { NodeView } from '../../../src/judge/node-view.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import type { TaintPolicy } from '../../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
-import { withEstablished } from '../judge/established.ts';
+import { withRecorded } from '../judge/established.ts';
 import { nodeOf, rule } from '../judge/node-drifts.ts';
 
 const GPU = { key: 'gpu', value: 'true', effect: 'NoSchedule' } as const;
 const EDGE = { key: 'edge', effect: 'NoExecute' } as const;
 const PRESENT = { ...GPU, ensure: 'Always' } as const;
 
-function explain(node: NodeView, specs: Record<string, TaintPolicySpec>) {
+interface Recorded {
+  /** What the record of the node lists. */
+  readonly recorded?: string;
+  /** What it lists as removed with permission. */
+  readonly removed?: string;
+}
+
+function explain(node: NodeView, specs: Record<string, TaintPolicySpec>, { recorded, removed }: Recorded = {}) {
   const policies = Object.entries(specs).map(([name, spec]): TaintPolicy => ({ kind: 'TaintPolicy', name, spec }));
-  return explainNode(withEstablished(node), policies);
+  return explainNode(withRecorded(node, recorded, removed), policies);
 }
 
 /** One line a taint: what it is, how it stands, the policies, and the hindrance in brackets. */
-const lines = (node: NodeView, specs: Record<string, TaintPolicySpec>) =>
-  explain(node, specs).taints.map(({ taint, state, by, hindrance }) =>
+const lines = (node: NodeView, specs: Record<string, TaintPolicySpec>, recorded?: Recorded) =>
+  explain(node, specs, recorded).taints.map(({ taint, state, by, hindrance }) =>
     [formatTaint(taint), state, ...by.map(({ policy }) => policy), ...(hindrance ? [`(${hindrance})`] : [])].join(' '),
   );
 
-const nextFor = (node: NodeView, specs: Record<string, TaintPolicySpec>) =>
-  wordsOfNode({ ...explain(node, specs), name: 'n1', writtenBy: undefined, troubles: [], events: [], notes: [] }).next;
+const nextFor = (node: NodeView, specs: Record<string, TaintPolicySpec>, recorded?: Recorded) =>
+  wordsOfNode({
+    ...explain(node, specs, recorded),
+    name: 'n1',
+    writtenBy: undefined,
+    troubles: [],
+    events: [],
+    notes: [],
+  }).next;
 
 describe('a command that sets a taint which evicts pods', () => {
   const evicts = 'evicts the pods there that do not tolerate it';
@@ -43,11 +57,10 @@ describe('a command that sets a taint which evicts pods', () => {
     });
   });
 
-  it('says so where somebody exempt removed it', () => {
-    const exempt = { a: rule('Restore', present, { exempt: { users: ['autoscaler'] } }) };
-    expect(nextFor(nodeOf([], { removed: 'edge:NoExecute' }), exempt)).toEqual({
+  it('says so where it was removed with permission', () => {
+    expect(nextFor(nodeOf([]), { a: rule('Restore', present) }, { removed: 'edge:NoExecute' })).toEqual({
       command: 'kubectl taint node n1 edge:NoExecute',
-      note: `${evicts}; sets it again; it stays off until a user sets it; to keep it, remove the user who removes it from spec.exempt of a`,
+      note: `${evicts}; sets it again; it stays off until a user sets it`,
     });
   });
 });
@@ -62,10 +75,10 @@ describe('each taint of a node', () => {
     ).toEqual(['gpu=true:NoSchedule protected a b', 'edge:NoExecute free']);
   });
 
-  it('that a wildcard means is protected once it has settled', () => {
+  it('that a pattern matches is protected once it is established', () => {
     const policies = { a: rule('Deny', { key: 'g*', restrict: ['Removal'] }) };
     expect(lines(nodeOf([GPU]), policies)).toEqual(['gpu=true:NoSchedule settling a']);
-    expect(lines(nodeOf([GPU], { remembered: 'gpu=true:NoSchedule' }), policies)).toEqual([
+    expect(lines(nodeOf([GPU]), policies, { recorded: 'gpu=true:NoSchedule' })).toEqual([
       'gpu=true:NoSchedule protected a',
     ]);
   });
@@ -100,11 +113,11 @@ describe('each taint of a node', () => {
     ]);
   });
 
-  it('that somebody exempt removed is not missing', () => {
-    const exempt = { a: rule('Restore', PRESENT, { exempt: { users: ['autoscaler'] } }) };
-    const node = nodeOf([], { removed: 'gpu=true:NoSchedule' });
-    expect(lines(node, exempt)).toEqual(['gpu=true:NoSchedule removed a']);
-    const explained = { ...explain(node, exempt), name: 'n1', troubles: [], events: [] };
+  it('that was removed with permission is not missing', () => {
+    const policies = { a: rule('Restore', PRESENT) };
+    const removed = { removed: 'gpu=true:NoSchedule' };
+    expect(lines(nodeOf([]), policies, removed)).toEqual(['gpu=true:NoSchedule removed a']);
+    const explained = { ...explain(nodeOf([]), policies, removed), name: 'n1', troubles: [], events: [] };
     expect(wordsOfNode({ ...explained, writtenBy: undefined, notes: [] })).toMatchObject({
       isWell: true,
       sections: [
@@ -113,7 +126,7 @@ describe('each taint of a node', () => {
             [
               'gpu=true:NoSchedule',
               { text: 'removed', level: 'attention' },
-              'removed by a user whom a exempts (spec.exempt), as the annotation taintkeeper.dev/removed says',
+              'removed with permission, by a user whom a exempts or by annotation, as its NodeTaintRecord says',
             ],
           ],
         },
@@ -121,7 +134,7 @@ describe('each taint of a node', () => {
       ],
       next: {
         command: 'kubectl taint node n1 gpu=true:NoSchedule',
-        note: 'sets it again; it stays off until a user sets it; to keep it, remove the user who removes it from spec.exempt of a',
+        note: 'sets it again; it stays off until a user sets it',
       },
     });
   });
@@ -129,14 +142,14 @@ describe('each taint of a node', () => {
 
 it('is in mode Audit where taintkeeper runs with --audit, and nothing is restored', () => {
   const policies: TaintPolicy[] = [{ kind: 'TaintPolicy', name: 'a', spec: rule('Restore', PRESENT) }];
-  const { audit, taints } = explainNode(withEstablished(nodeOf([])), policies, { audit: true });
+  const { audit, taints } = explainNode(withRecorded(nodeOf([]), undefined), policies, { audit: true });
   expect({ audit, taints }).toMatchObject({ audit: true, taints: [{ by: [{ mode: 'Audit' }], hindrance: 'mode' }] });
 });
 
 it('tells a missing taint from one that is there with another value', () => {
   const policies: TaintPolicy[] = [{ kind: 'TaintPolicy', name: 'a', spec: rule('Audit', PRESENT) }];
   const otherValue = (node: NodeView) =>
-    explainNode(withEstablished(node), policies).taints.find(({ state }) => state === 'missing')?.otherValue;
+    explainNode(withRecorded(node, undefined), policies).taints.find(({ state }) => state === 'missing')?.otherValue;
   expect(otherValue(nodeOf([]))).toBe(false);
   expect(otherValue(nodeOf([{ ...GPU, value: 'other' }]))).toBe(true);
 });
@@ -171,10 +184,10 @@ it('says what of its selector keeps a policy from a node', () => {
 describe('a taint that the node carries with another value', () => {
   const GUARDED = { key: 'gpu', restrict: ['Removal', 'Addition'] } as const;
   const OLD = 'gpu=true:NoSchedule';
-  const changed = nodeOf([{ ...GPU, value: 'other' }], { remembered: OLD });
-  const reasonFor = (node: NodeView, specs: Record<string, TaintPolicySpec>) => {
+  const changed = nodeOf([{ ...GPU, value: 'other' }]);
+  const reasonFor = (node: NodeView, specs: Record<string, TaintPolicySpec>, recorded?: Recorded) => {
     const words = wordsOfNode({
-      ...explain(node, specs),
+      ...explain(node, specs, recorded),
       ...{ name: 'n1', writtenBy: undefined, troubles: [], events: [], notes: [] },
     });
     const [table] = words.sections;
@@ -184,13 +197,13 @@ describe('a taint that the node carries with another value', () => {
   };
 
   it.each(['Restore', 'Deny'] as const)('can be changed back in mode %s once its removal is announced', (mode) => {
-    expect(nextFor(changed, { a: rule(mode, GUARDED) })).toEqual({
+    expect(nextFor(changed, { a: rule(mode, GUARDED) }, { recorded: OLD })).toEqual({
       command:
         'kubectl annotate --overwrite node n1 taintkeeper.dev/allow-removal=gpu=other:NoSchedule && ' +
         'kubectl taint --overwrite node n1 gpu=true:NoSchedule',
-      note: 'changes it back, in this order; to keep gpu=other:NoSchedule instead: kubectl annotate node n1 taintkeeper.dev/remembered-',
+      note: 'changes it back, in this order; to keep gpu=other:NoSchedule instead: kubectl delete nodetaintrecord n1',
     });
-    expect(reasonFor(changed, { a: rule(mode, GUARDED) })).toEqual([
+    expect(reasonFor(changed, { a: rule(mode, GUARDED) }, { recorded: OLD })).toEqual([
       `required by a (${mode}, spec.taints[0]); the node carries gpu=other:NoSchedule, which a (${mode}, spec.taints[0]) protects as well`,
     ]);
   });
@@ -199,8 +212,8 @@ describe('a taint that the node carries with another value', () => {
     { allowRemoval: 'gpu=other:NoSchedule', announces: false },
     { allowRemoval: 'edge:NoExecute, gpu=other:NoSchedule', announces: false },
     { allowRemoval: 'edge:NoExecute', announces: true },
-  ])('is announced once: $release', ({ allowRemoval, announces }) => {
-    const { command, note } = nextFor({ ...changed, allowRemoval }, { a: rule('Deny', GUARDED) });
+  ])('is announced once: $allowRemoval', ({ allowRemoval, announces }) => {
+    const { command, note } = nextFor({ ...changed, allowRemoval }, { a: rule('Deny', GUARDED) }, { recorded: OLD });
     const taint = 'kubectl taint --overwrite node n1 gpu=true:NoSchedule';
     expect(command?.startsWith('kubectl annotate ')).toBe(announces);
     if (!announces) expect(command).toBe(taint);
@@ -208,14 +221,16 @@ describe('a taint that the node carries with another value', () => {
   });
 
   it('cannot be changed back where a policy allows no removal', () => {
-    expect(nextFor(changed, { a: rule('Restore', GUARDED, { removalByAnnotation: 'Forbidden' }) })).toEqual({
+    expect(
+      nextFor(changed, { a: rule('Restore', GUARDED, { removalByAnnotation: 'Forbidden' }) }, { recorded: OLD }),
+    ).toEqual({
       command: 'kubectl edit taintpolicy a',
       note: 'it protects gpu=other:NoSchedule and allows no removal (spec.removalByAnnotation: Forbidden)',
     });
   });
 
   it('can simply be overwritten where nobody protects the other value', () => {
-    expect(nextFor(changed, { a: rule('Deny', { ...GUARDED, value: 'true' }) })).toEqual({
+    expect(nextFor(changed, { a: rule('Deny', { ...GUARDED, value: 'true' }) }, { recorded: OLD })).toEqual({
       command: 'kubectl taint --overwrite node n1 gpu=true:NoSchedule',
     });
   });

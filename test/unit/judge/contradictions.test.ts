@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { contradictions, departuresBySelector } from '../../../src/judge/contradictions.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
-import { withEstablished } from './established.ts';
+import { withRecorded } from './established.ts';
 import { nodeOf } from './node-drifts.ts';
 
 const TAINT = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } as const;
@@ -75,7 +75,7 @@ describe('contradictions of required values', () => {
 });
 
 describe('a selector that is changed', () => {
-  const established = nodes.map(withEstablished);
+  const established = nodes.map((node) => withRecorded(node, undefined));
   const carrying = established.map((node) => ({
     ...node,
     taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule' }],

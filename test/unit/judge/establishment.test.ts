@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { establishedIn, establishment } from '../../../src/judge/establishment.ts';
-import { nodeDrift } from '../../../src/judge/node-drift.ts';
-import type { NodeRecord } from '../../../src/judge/node-return.ts';
+import { establishment } from '../../../src/judge/establishment.ts';
+import { type NodeRecord, withRecord } from '../../../src/judge/node-record.ts';
 import type { Machine } from '../../../src/kubernetes/machine.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import { policySet } from '../policy/policies.ts';
-import { nodeOf, type Policies, rule } from './node-drifts.ts';
+import { type Policies, rule } from './node-drifts.ts';
 import { gpu, judgeUpdate, outcomes, policyOf } from './node-updates.ts';
 
 const STARTING: readonly Taint[] = [
@@ -21,26 +20,23 @@ describe.each(['Deny', 'Restore'] as const)('a node that starts under a wildcard
   const policies = policyOf(mode, [{ key: '*', restrict: ['Removal'] }]);
 
   it.each(STARTING)('becomes usable: its operator takes $key off', (taint) => {
-    const update = { before: [gpu, taint], after: [gpu], oldRemembered: 'dedicated=gpu:NoSchedule' };
+    const update = { before: [gpu, taint], after: [gpu], recorded: formatTaint(gpu) };
     expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({ verdict: 'allow', violations: [] });
     expect(judgeUpdate(policies, 'validate', update)).toMatchObject({ verdict: 'allow', violations: [] });
   });
 
-  it('keeps what its memory has', () => {
-    const update = { before: [gpu], after: [], oldRemembered: formatTaint(gpu) };
+  it('keeps what its record lists', () => {
+    const update = { before: [gpu], after: [], recorded: formatTaint(gpu) };
     const phase = mode === 'Deny' ? 'validate' : 'mutate';
     expect(outcomes(judgeUpdate(policies, phase, update))).toEqual([
       `p ${mode === 'Deny' ? 'denied' : 'restored'} dedicated=gpu:NoSchedule`,
     ]);
   });
 
-  it('keeps it though the same request takes the memory away', () => {
-    const update = { before: [gpu], after: [], oldRemembered: formatTaint(gpu), newRemembered: '' };
-    expect(judgeUpdate(policies, 'validate', update).verdict).toBe('deny');
-  });
-
-  it('does not have a new taint written into its memory by whoever sets it', () => {
-    expect(judgeUpdate(policies, 'mutate', { before: [], after: [gpu] }).verdict).toBe('allow');
+  it('does not keep what its record lists as removed with permission', () => {
+    const update = { before: [gpu], after: [], recordedRemovals: formatTaint(gpu) };
+    expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(judgeUpdate(policies, 'validate', update).verdict).toBe('allow');
   });
 
   it('keeps what an exact key names, at once', () => {
@@ -50,21 +46,6 @@ describe.each(['Deny', 'Restore'] as const)('a node that starts under a wildcard
     ]);
     expect(judgeUpdate(exact, 'validate', { before: [gpu], after: [] }).verdict).toBe('deny');
   });
-});
-
-it('a memory that goes in the same request comes back with what Restore puts back', () => {
-  const policies = policyOf('Restore', [{ key: '*', restrict: ['Removal'] }]);
-  const update = { before: [gpu], after: [], oldRemembered: formatTaint(gpu), newRemembered: '' };
-  expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({ desired: { remembered: formatTaint(gpu) } });
-});
-
-it('a value that takes the place of a released one begins anew', () => {
-  const policies = policyOf('Restore', [{ key: '*', restrict: ['Removal'] }]);
-  const update = {
-    ...{ before: [gpu], after: [{ ...gpu, value: 'cpu' }], oldRemembered: formatTaint(gpu) },
-    ...{ oldAllowRemoval: formatTaint(gpu), newRelease: formatTaint(gpu) },
-  };
-  expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({ desired: { remembered: undefined } });
 });
 
 it('an Audit policy reports what a wildcard means without waiting', () => {
@@ -81,6 +62,11 @@ const recordOf = (...taints: readonly Taint[]): NodeRecord => ({
   taints: taints.map((taint) => ({ ...taint, value: taint.value ?? '', policies: ['p'] })),
 });
 
+const removedFrom = (record: NodeRecord): NodeRecord => ({
+  ...record,
+  taints: record.taints.map((taint) => ({ ...taint, removedAt: 0 })),
+});
+
 describe('a record', () => {
   it.each<[why: string, record: NodeRecord | undefined, uid: string | undefined, listed: boolean]>([
     ['none', undefined, 'u1', false],
@@ -88,10 +74,13 @@ describe('a record', () => {
     ['another value', recordOf({ ...gpu, value: 'cpu' }), 'u1', false],
     ['no value', recordOf({ ...gpu, value: '' }), 'u1', false],
     ['another effect', recordOf({ ...gpu, effect: 'NoExecute' }), 'u1', false],
+    ['the taint as removed with permission', removedFrom(recordOf(gpu)), 'u1', false],
     ['the taint, of an earlier node', recordOf(gpu), 'u2', false],
     ['the taint, and the uid is not known', recordOf(gpu), undefined, false],
   ])('of %s: %#', (_why, record, uid, listed) => {
-    expect(establishedIn(record, uid)(gpu)).toBe(listed);
+    const { established, recorded } = withRecord({}, record, uid);
+    expect(established(gpu)).toBe(listed);
+    expect(recorded).toEqual(record?.uid === uid ? record?.taints : []);
   });
 });
 
@@ -161,26 +150,5 @@ describe('the leader', () => {
     const policies = { p: rule('Restore', { key: 'dedicated', restrict: ['Removal'] }) };
     expect(establishedAfter(600_000, { policies })).toEqual({ established: false, nextInMs: undefined });
     expect(establishedAfter(0, { policies })).toEqual({ established: false, nextInMs: undefined });
-  });
-
-  it('puts back what is established and was lost, and keeps it in the annotation', () => {
-    const { taintPolicies } = policySet({ taint: { p: wildcard() } });
-    const isRecorded = () => true;
-    const drift = nodeDrift(nodeOf([], { remembered: formatTaint(gpu) }), taintPolicies, { isRecorded });
-    expect(drift.desired).toMatchObject({ taints: [gpu], remembered: formatTaint(gpu) });
-  });
-
-  it('writes into the annotation what is established, and nothing else', () => {
-    const { taintPolicies } = policySet({ taint: { p: wildcard() } });
-    const rememberedWhen = (isRecorded: boolean | undefined) =>
-      nodeDrift(nodeOf([gpu]), taintPolicies, { isRecorded: () => isRecorded }).desired?.remembered;
-    expect([true, false, undefined].map(rememberedWhen)).toEqual([formatTaint(gpu), undefined, undefined]);
-  });
-
-  it('leaves a value in the annotation that the node has lost, whatever it carries instead', () => {
-    const { taintPolicies } = policySet({ taint: { p: wildcard() } });
-    const node = nodeOf([{ ...gpu, value: 'cpu' }], { remembered: formatTaint(gpu) });
-    const drift = nodeDrift(node, taintPolicies, { isRecorded: () => true });
-    expect(drift).toMatchObject({ desired: undefined, losses: [{ taint: gpu, hindrance: 'held' }] });
   });
 });

@@ -6,12 +6,8 @@ const GPU = { key: 'gpu', operator: 'Equal', value: 'a100', effect: 'NoExecute' 
 const OWN = { key: 'own', operator: 'Exists' };
 const ADDED = 'taintkeeper.dev/tolerations-added';
 
-it('on a node: memory, record and allowRemoval, and nothing of others', () => {
-  const ours = {
-    'taintkeeper.dev/remembered': 'dedicated=gpu:NoSchedule',
-    'taintkeeper.dev/restored': 'gpu-pool dedicated=gpu:NoSchedule',
-    'taintkeeper.dev/allow-removal': 'dedicated:NoSchedule',
-  };
+it('on a node: allowRemoval, and nothing of others', () => {
+  const ours = { 'taintkeeper.dev/allow-removal': 'dedicated:NoSchedule' };
   const { annotations, tolerations } = leftOnNode({ ...ours, 'example.com/a': 'b', 'taintkeeper.dev/ignore': 'true' });
 
   expect(Object.fromEntries(annotations.map(({ name, value }) => [name, value]))).toEqual(ours);

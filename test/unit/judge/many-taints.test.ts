@@ -5,13 +5,13 @@ import { MAX_COMPARED, MAX_JUDGED } from '../../../src/judge/rulings.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
-import { withEstablished } from './established.ts';
+import { withRecorded } from './established.ts';
 
 const PROTECTED: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const others = (count: number): Taint[] =>
   Array.from({ length: count }, (_, n) => ({ key: `example.com/${n}`, effect: 'NoSchedule' }));
 const node = (taints: readonly Taint[], labels = {}) =>
-  withEstablished({ name: 'n', labels, taints, allowRemoval: undefined, remembered: undefined });
+  withRecorded({ name: 'n', labels, taints, allowRemoval: undefined }, undefined);
 
 const judged = (
   spec: Partial<TaintPolicySpec>,

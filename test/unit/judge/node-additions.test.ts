@@ -34,10 +34,10 @@ describe('a guarded taint that an update adds', () => {
     ['Restore takes it out', policyOf('Restore', [GUARDED]), added, 'patch', [`p reverted ${GPU}`], [OTHER]],
     ['Audit records it', policyOf('Audit', [GUARDED]), added, 'allow', [`p addition-audited ${GPU}`], [GPU, OTHER]],
     [
-      'nobody else minds',
+      'a policy that restricts removals alone does not mind',
       policyOf('Deny', [{ key: 'dedicated', restrict: ['Removal'] }]),
       added,
-      'patch',
+      'allow',
       [],
       [GPU, OTHER],
     ],
@@ -80,16 +80,15 @@ describe('a guarded taint that an update adds', () => {
   });
 
   it.each([GUARDED, ONE_WAY, { key: 'ded*', restrict: ['Removal', 'Addition'] } as const])(
-    'is kept by its owner, and remembered: %j',
+    'is kept where an exempt user adds it: %j',
     (rule) => {
       const found = admitted(policyOf('Restore', [rule], { exempt }), { ...added, requester: OWNER });
       expect(found).toMatchObject({ taints: [GPU, OTHER], outcomes: [`p addition-exempt ${GPU}`], warnings: [] });
-      expect(found.desired).toMatchObject({ remembered: GPU });
     },
   );
 
   it('is free at registration', () => {
-    const node = { name: 'n1', labels: {}, taints: [gpu], allowRemoval: undefined, remembered: undefined };
+    const node = { name: 'n1', labels: {}, taints: [gpu], allowRemoval: undefined };
     const request = { operation: 'CREATE', requester: DEVELOPER, node } as const;
     for (const phase of ['mutate', 'validate'] as const) {
       expect(judgeNode({ ...request, phase }, policyOf('Deny', [ONE_WAY]))).toMatchObject({ verdict: 'allow' });
@@ -163,20 +162,14 @@ describe('guarded both ways', () => {
     expect(admitted(both, { before: [gpu], after: [cpu] }).outcomes).toEqual([`p restored ${GPU}`]);
   });
 
-  it('a release lets a taint go, and none in: the old value stays, and may still be removed', () => {
-    const update = { before: [gpu], after: [cpu], oldAllowRemoval: GPU, newRelease: GPU, oldRemembered: GPU };
+  it('an announcement lets a taint go, and none in: the old value stays, and may still be removed', () => {
+    const update = { before: [gpu], after: [cpu], oldAllowRemoval: GPU, newAllowRemoval: GPU, recorded: GPU };
     const found = admitted(both, update);
     expect(found).toMatchObject({ taints: [GPU], outcomes: [`p reverted ${CPU}`] });
-    expect(found.desired).toMatchObject({ allowRemoval: GPU, remembered: GPU });
+    expect(found.desired).toMatchObject({ allowRemoval: GPU });
     expect(admitted(both, { ...update, after: [] }).outcomes).toEqual([`p allowed-by-annotation ${GPU}`]);
-    expect(admitted(both, { before: [], after: [gpu], oldAllowRemoval: GPU, newRelease: GPU }).taints).toEqual([]);
-  });
-
-  it('what is taken out is not remembered, whatever an old copy of the memory says', () => {
-    const update = { before: [other], after: [other, gpu], newRemembered: `${GPU}, ${OTHER}` };
-    expect(admitted(both, update).desired).toMatchObject({ remembered: OTHER });
-    const changed = { before: [cpu], after: [gpu], oldRemembered: CPU, newRemembered: GPU };
-    expect(admitted(both, changed).desired).toMatchObject({ remembered: CPU });
+    const back = { before: [], after: [gpu], oldAllowRemoval: GPU, newAllowRemoval: GPU };
+    expect(admitted(both, back)).toMatchObject({ taints: [], desired: { allowRemoval: GPU } });
   });
 });
 
@@ -212,23 +205,51 @@ describe('what is wanted on the node is not guarded', () => {
       { before: [gpu], after: [cpu] },
       [GPU],
     ],
+    ['what the record lists', { p: { mode: 'Restore', taints: [GUARDED] } }, { ...wanted, recorded: GPU }, [GPU]],
     [
-      'what the node remembers',
+      'not another value than the record lists',
       { p: { mode: 'Restore', taints: [GUARDED] } },
-      { ...wanted, oldRemembered: GPU },
+      { ...wanted, recorded: CPU },
+      [],
+    ],
+    [
+      'not what the record lists where the annotation says that it was removed: the leader is about to write that',
+      { p: { mode: 'Restore', taints: [GUARDED] } },
+      { ...wanted, recorded: GPU, oldAllowRemoval: GPU },
+      [],
+    ],
+    [
+      'what the record lists where an entry of the annotation gives no permission to anybody',
+      { p: { mode: 'Restore', taints: [GUARDED], removalByAnnotation: 'Forbidden' } },
+      { ...wanted, recorded: GPU, oldAllowRemoval: GPU },
       [GPU],
     ],
     [
-      'not what only the record lists, which the leader has not written since its owner removed it',
+      'what the record lists where only the update has such an entry',
       { p: { mode: 'Restore', taints: [GUARDED] } },
-      { ...wanted, recorded: [gpu] },
+      { ...wanted, recorded: GPU, newAllowRemoval: GPU },
+      [GPU],
+    ],
+    [
+      'not a required taint that was removed with permission',
+      { a: present, p: { mode: 'Restore', taints: [ONE_WAY] } },
+      { ...wanted, recordedRemovals: GPU },
       [],
     ],
     [
-      'not what only the update remembers',
-      { p: { mode: 'Restore', taints: [GUARDED] } },
-      { ...wanted, newRemembered: GPU },
+      'not a required taint where the annotation says that it was removed',
+      { a: present, p: { mode: 'Restore', taints: [ONE_WAY] } },
+      { ...wanted, oldAllowRemoval: GPU },
       [],
+    ],
+    [
+      'a required taint where an entry of the annotation gives no permission to anybody',
+      {
+        a: { mode: 'Restore', taints: [PRESENT], removalByAnnotation: 'Forbidden' },
+        p: { mode: 'Restore', taints: [ONE_WAY] },
+      },
+      { ...wanted, oldAllowRemoval: GPU },
+      [GPU],
     ],
     [
       'not on a node that the update takes out of the policy',
@@ -238,12 +259,6 @@ describe('what is wanted on the node is not guarded', () => {
     ],
   ])('%s', (_, specs, update, taints) => {
     expect(admitted(policySet({ taint: specs }), update).taints).toEqual(taints);
-  });
-
-  it('but one that its owner removed is, and the record of that outlasts an old copy', () => {
-    const policies = policySet({ taint: { a: present, p: { mode: 'Restore', taints: [ONE_WAY] } } });
-    const found = admitted(policies, { before: [], after: [gpu], oldRemoved: GPU, newRemoved: undefined } as never);
-    expect(found).toMatchObject({ taints: [], desired: { removed: GPU } });
   });
 });
 
@@ -281,29 +296,11 @@ describe('several policies that guard one taint', () => {
     expect(admitted(policySet({ taint: specs }), update).outcomes).toEqual(outcomes);
   });
 
-  it('a release is not spent on a value that stays', () => {
+  it('an announcement is not used by a value that stays', () => {
     const policies = policySet({
       taint: { a: { mode: 'Restore', taints: [{ key: 'dedicated', restrict: ['Removal'] }] }, r: spec('Restore') },
     });
-    const found = admitted(policies, { ...update, oldAllowRemoval: GPU, newRelease: GPU });
+    const found = admitted(policies, { ...update, oldAllowRemoval: GPU, newAllowRemoval: GPU });
     expect(found).toMatchObject({ taints: [GPU], outcomes: [`r reverted ${CPU}`], desired: { allowRemoval: GPU } });
-  });
-});
-
-describe('what a native policy took out', () => {
-  const native = policyOf('Restore', [GUARDED], { backstop: 'Native' });
-
-  it('is told, recorded, and forgotten', () => {
-    const update = { before: [], after: [], newRestored: `p -${GPU}`, newRemembered: GPU };
-    expect(admitted(native, update)).toMatchObject({
-      outcomes: [`p reverted ${GPU}`],
-      warnings: [`TaintPolicy p removed taint ${GPU}: only exempt users may add it`],
-      desired: { remembered: undefined, restored: undefined },
-    });
-  });
-
-  it('counts only of a policy that guards it', () => {
-    const policies = policyOf('Restore', [{ key: 'dedicated', restrict: ['Removal'] }], { backstop: 'Native' });
-    expect(admitted(policies, { before: [], after: [], newRestored: `p -${GPU}` }).outcomes).toEqual([]);
   });
 });

@@ -13,8 +13,8 @@ const other: Taint = { key: 'other', effect: 'NoSchedule' };
 const GPU = 'dedicated=gpu:NoSchedule';
 const PRESENT_GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
 
-function judgeCreation(policies: PolicySet, taints: readonly Taint[], phase: Phase = 'mutate', remembered?: string) {
-  const node = { name: 'n1', labels: { pool: 'gpu' }, taints, allowRemoval: undefined, remembered };
+function judgeCreation(policies: PolicySet, taints: readonly Taint[], phase: Phase = 'mutate', allowRemoval?: string) {
+  const node = { name: 'n1', labels: { pool: 'gpu' }, taints, allowRemoval };
   return judgeNode({ operation: 'CREATE', phase, requester: KUBELET, node }, policies);
 }
 
@@ -38,19 +38,17 @@ describe('a node that registers', () => {
   ])('$why', ({ taints, desired }) => {
     const decision = judgeCreation(present('Restore'), taints);
     expect(decision).toMatchObject({ verdict: 'patch', desired: { taints: desired } });
-    expect(decision).toHaveProperty('desired.remembered', GPU);
     expect(decision.violations).toMatchObject([{ policy: 'p', outcome: 'added', subject: 'dedicated=gpu:NoSchedule' }]);
   });
 
-  it.each<{ why: string; policies: PolicySet; taints: Taint[]; remembered?: string }>([
-    { why: 'has it already', policies: present('Restore'), taints: [gpu], remembered: GPU },
+  it.each<{ why: string; policies: PolicySet; taints: Taint[] }>([
+    { why: 'has it already', policies: present('Restore'), taints: [gpu] },
     {
       why: 'has another value where the policy names none',
       policies: policySet({
         taint: { p: { mode: 'Restore', taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }] } },
       }),
       taints: [gpu],
-      remembered: GPU,
     },
     {
       why: 'is not selected',
@@ -63,32 +61,27 @@ describe('a node that registers', () => {
       taints: [],
     },
     { why: 'is only watched', policies: present('Audit'), taints: [gpu] },
-  ])('is left alone, but for what it is remembered to carry, when it $why', ({ policies, taints, remembered }) => {
+  ])('is left alone when it $why', ({ policies, taints }) => {
     const left = { verdict: 'allow', violations: [] };
-    const patched = { verdict: 'patch', desired: { taints, allowRemoval: undefined, remembered }, violations: [] };
-    expect(judgeCreation(policies, taints)).toMatchObject(remembered === undefined ? left : patched);
-    expect(judgeCreation(policies, taints, 'mutate', remembered)).toMatchObject(left);
+    expect(judgeCreation(policies, taints)).toMatchObject(left);
     expect(judgeCreation(policies, taints, 'validate')).toMatchObject(left);
   });
 
-  it.each<{ taints: Taint[]; remembered: string | undefined }>([
-    { taints: [], remembered: undefined },
-    { taints: [gpu], remembered: GPU },
-  ])('remembers what it carries, whatever it says of itself: $remembered', ({ taints, remembered }) => {
-    const deny = policySet({
-      taint: { p: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] } },
-    });
-    expect(judgeCreation(deny, taints, 'mutate', 'other:NoSchedule, rubbish')).toMatchObject({
+  it.each<{ why: string; rule: TaintRule }>([
+    { why: 'removals are restricted', rule: { key: 'dedicated', restrict: ['Removal'] } },
+    { why: 'additions are restricted', rule: { key: 'dedicated', restrict: ['Addition'] } },
+    { why: 'a taint is required', rule: { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } },
+  ])('keeps no announcement where $why: nothing was announced of a new node', ({ rule }) => {
+    const policies = policySet({ taint: { p: { mode: 'Deny', taints: [rule] } } });
+    expect(judgeCreation(policies, [gpu], 'mutate', `${GPU}, rubbish`)).toMatchObject({
       verdict: 'patch',
-      desired: { taints, remembered },
+      desired: { taints: [gpu], allowRemoval: undefined },
       violations: [],
     });
   });
 
-  it('does not keep what it says of itself where additions are restricted', () => {
-    const taints: TaintRule[] = [{ key: 'dedicated', restrict: ['Addition'] }];
-    const decision = judgeCreation(policySet({ taint: { p: { mode: 'Deny', taints } } }), [], 'mutate', GPU);
-    expect(decision.verdict).toBe('patch');
+  it('keeps its announcement where no policy reads it', () => {
+    expect(judgeCreation(present('Audit'), [], 'mutate', GPU)).toMatchObject({ verdict: 'allow' });
   });
 
   it('gets the taint also where its kubelet may remove it: an exemption is about removing', () => {
@@ -145,10 +138,6 @@ describe('a node that registers', () => {
       },
     });
     expect(judgeCreation(policies, [])).toMatchObject({ verdict: 'patch', desired: { taints: [gpu] } });
-    expect(judgeCreation(policies, [gpu])).toMatchObject({
-      desired: { taints: [gpu], remembered: GPU },
-      violations: [],
-    });
-    expect(judgeCreation(policies, [gpu], 'mutate', GPU)).toMatchObject({ verdict: 'allow' });
+    expect(judgeCreation(policies, [gpu])).toMatchObject({ verdict: 'allow', violations: [] });
   });
 });

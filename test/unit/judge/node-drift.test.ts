@@ -44,9 +44,7 @@ describe('a required taint', () => {
       expect(drift).toMatchObject({
         losses: [],
         removed: [],
-        released: [],
-        idle: [],
-        natively: [],
+        expired: [],
         desired: undefined,
       });
     },
@@ -108,7 +106,7 @@ describe('where several policies want one taint', () => {
       policies: { a: rule('Restore', PRESENT_CPU), b: rule('Restore', PRESENT_GPU) },
       node: nodeOf([cpu]),
       losses: [`b ${GPU} (held)`],
-      taints: [cpu],
+      taints: undefined,
     },
     {
       why: 'one that wants no value is held, too',
@@ -118,7 +116,7 @@ describe('where several policies want one taint', () => {
       },
       node: nodeOf([cpu]),
       losses: ['b dedicated:NoSchedule (held)'],
-      taints: [cpu],
+      taints: undefined,
     },
     {
       why: 'a value that is only watched is not held',
@@ -136,9 +134,9 @@ describe('where several policies want one taint', () => {
 
 describe('a taint that evicts pods', () => {
   const mayEvict = { ...EVICTING, mayEvict: true };
-  const REMEMBERED = 'dedicated=gpu:NoExecute';
+  const RECORDED = 'dedicated=gpu:NoExecute';
 
-  it.each<{ why: string; policies: Policies; node: NodeView; hindrances: unknown[] }>([
+  it.each<{ why: string; policies: Policies; node: NodeView; recorded?: string; hindrances: unknown[] }>([
     {
       why: 'is not put on a node that never carried it',
       policies: { p: rule('Restore', EVICTING) },
@@ -164,9 +162,10 @@ describe('a taint that evicts pods', () => {
       hindrances: ['eviction', 'eviction'],
     },
     {
-      why: 'is not put on a node of which a record says that it carried it: records can be forged',
+      why: 'is not put on a node of which a record says that it carried it',
       policies: { p: rule('Restore', EVICTING) },
-      node: nodeOf([], { remembered: REMEMBERED }),
+      node: nodeOf([]),
+      recorded: RECORDED,
       hindrances: ['eviction'],
     },
     {
@@ -175,29 +174,26 @@ describe('a taint that evicts pods', () => {
         p: rule('Restore', { key: 'dedicated', restrict: ['Removal'] }),
         q: rule('Restore', { key: 'other', effect: 'NoExecute', ensure: 'Always', mayEvict: true }),
       },
-      node: nodeOf([{ key: 'other', effect: 'NoExecute' }], { remembered: REMEMBERED }),
+      node: nodeOf([{ key: 'other', effect: 'NoExecute' }]),
+      recorded: RECORDED,
       hindrances: ['eviction'],
     },
     {
       why: 'is with the consent of the policy, with the recorded value',
       policies: { p: rule('Restore', mayEvict) },
-      node: nodeOf([], { remembered: REMEMBERED }),
+      node: nodeOf([]),
+      recorded: RECORDED,
       hindrances: [undefined],
     },
     {
-      why: 'does not when it was remembered with another value: pods may tolerate that one only',
+      why: 'does not when it was recorded with another value: pods may tolerate that one only',
       policies: {
         a: rule('Restore', EVICTING),
         b: rule('Restore', { key: 'dedicated', value: 'cpu', restrict: ['Removal'] }),
       },
-      node: nodeOf([], { remembered: 'dedicated=cpu:NoExecute' }),
+      node: nodeOf([]),
+      recorded: 'dedicated=cpu:NoExecute',
       hindrances: ['eviction', 'eviction'],
-    },
-    {
-      why: 'does not when it was released',
-      policies: { p: rule('Restore', EVICTING) },
-      node: nodeOf([], { remembered: REMEMBERED, allowRemoval: REMEMBERED }),
-      hindrances: ['eviction'],
     },
     {
       why: 'does not in place of another value that evicts',
@@ -205,8 +201,8 @@ describe('a taint that evicts pods', () => {
       node: nodeOf([{ ...evicting, value: 'cpu' }]),
       hindrances: ['eviction'],
     },
-  ])('$why', ({ policies, node, hindrances }) => {
-    expect(driftOf(policies, node).losses.map(({ hindrance }) => hindrance)).toEqual(hindrances);
+  ])('$why', ({ policies, node, recorded, hindrances }) => {
+    expect(driftOf(policies, node, recorded).losses.map(({ hindrance }) => hindrance)).toEqual(hindrances);
   });
 });
 
@@ -214,11 +210,9 @@ it('leaves a contested taint to whoever takes it away, and repairs the others', 
   const policies = {
     p: { mode: 'Restore', taints: [PRESENT_GPU, { ...PRESENT_GPU, key: 'other', restrict: ['Removal'] }] },
   } as const;
-  const drift = driftOf(
-    { p: { ...policies.p, taints: [...policies.p.taints] } },
-    nodeOf([]),
-    ({ key }) => key === 'other',
-  );
+  const drift = driftOf({ p: { ...policies.p, taints: [...policies.p.taints] } }, nodeOf([]), undefined, {
+    isContested: ({ key }) => key === 'other',
+  });
   expect(lossesOf(drift)).toEqual([`p ${GPU}`, 'p other=gpu:NoSchedule (contested)']);
   expect(drift.desired?.taints).toEqual([gpu]);
 });
@@ -234,10 +228,9 @@ it('puts back several taints in one go, in the order of the policies, behind tho
   expect(drift.desired?.taints).toEqual([other, { ...gpu, key: 'a' }, gpu, { ...gpu, effect: 'PreferNoSchedule' }]);
 });
 
-it('gives the very list of the node where only its memory changes', () => {
-  const node = nodeOf([gpu, other]);
-  const { losses, desired } = driftOf({ p: rule('Restore', PRESENT_GPU), q: rule('Deny', PRESENT_CPU) }, node);
+it('asks for nothing where a loss is not restored', () => {
+  const policies = { p: rule('Restore', PRESENT_GPU), q: rule('Deny', PRESENT_CPU) };
+  const { losses, desired } = driftOf(policies, nodeOf([gpu, other]));
   expect(losses).toHaveLength(1);
-  expect(desired).toEqual({ taints: [gpu, other], allowRemoval: undefined, remembered: GPU });
-  expect(desired?.taints).toBe(node.taints);
+  expect(desired).toBeUndefined();
 });

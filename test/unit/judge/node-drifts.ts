@@ -1,4 +1,3 @@
-import type { Forgetting } from '../../../src/judge/memory.ts';
 import { type Circumstances, type NodeDrift, nodeDrift } from '../../../src/judge/node-drift.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
@@ -6,7 +5,7 @@ import type { CompiledTaintPolicy } from '../../../src/policy/policy-set.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import { policySet } from '../policy/policies.ts';
-import { listedBy } from './established.ts';
+import { withRecorded } from './established.ts';
 
 export type Policies = Readonly<Record<string, TaintPolicySpec>>;
 
@@ -16,7 +15,6 @@ export const nodeOf = (taints: readonly Taint[], more: Partial<NodeView> = {}): 
   labels: {},
   taints,
   allowRemoval: undefined,
-  remembered: undefined,
   ...more,
 });
 
@@ -30,20 +28,21 @@ export const rule = (mode: TaintMode, taint: TaintRule, more: Partial<TaintPolic
 export const driftOf = (
   policies: Policies,
   node: NodeView,
-  contested?: (taint: Taint) => boolean,
-  forgetting?: Forgetting,
-): NodeDrift =>
-  driftAmong(node, policySet({ taint: policies }).taintPolicies, {
-    ...(contested ? { isContested: contested } : {}),
-    ...(forgetting ? { forgetting } : {}),
-  });
+  recorded?: string,
+  more: Partial<Circumstances> & { readonly removed?: string } = {},
+): NodeDrift => driftAmong(node, policySet({ taint: policies }).taintPolicies, recorded, more);
 
-/** The drift of a node of which the record lists what its annotation does. */
+/**
+ * The drift of a node.
+ * @param recorded what its record lists, such as `a=b:NoSchedule, c:NoExecute`
+ * @param removed what it lists as removed with permission
+ */
 export const driftAmong = (
   node: NodeView,
   policies: readonly CompiledTaintPolicy[],
-  more: Partial<Circumstances> = {},
-): NodeDrift => nodeDrift(node, policies, { isRecorded: listedBy(node.remembered), ...more });
+  recorded?: string,
+  { removed, ...more }: Partial<Circumstances> & { readonly removed?: string } = {},
+): NodeDrift => nodeDrift(withRecorded(node, recorded, removed), policies, more);
 
 /** One line a loss: `POLICY TAINT`, and the hindrance in brackets. */
 export const lossesOf = ({ losses }: NodeDrift): string[] =>

@@ -30,7 +30,7 @@ describe('restrict: Unselection', () => {
     };
     const trial = policySet({ taint: { p: spec } }, { audit: true });
     expect(admitted(trial, leaving)).toMatchObject({ verdict: 'allow', outcomes: [`p unselection-would-deny ${GPU}`] });
-    const announced = { ...leaving, oldAllowRemoval: GPU, newRelease: GPU };
+    const announced = { ...leaving, oldAllowRemoval: GPU, newAllowRemoval: GPU };
     expect(admitted(trial, announced).outcomes).toEqual([`p unselected ${GPU}`]);
   });
 
@@ -48,11 +48,11 @@ describe('restrict: Unselection', () => {
     ['a node that stays', { ...leaving, newLabels: { pool: 'gpu' } }, false],
     ['a node that joins', { ...leaving, oldLabels: {}, newLabels: { pool: 'gpu' } }, false],
     ['a node without such a taint', { ...leaving, before: [other], after: [other] }, false],
-    ['a taint that was announced to go', { ...leaving, oldAllowRemoval: GPU, newRelease: GPU }, false],
-    ['a taint that is announced in the same request', { ...leaving, newRelease: GPU }, true],
+    ['a taint that was announced to go', { ...leaving, oldAllowRemoval: GPU, newAllowRemoval: GPU }, false],
+    ['a taint that is announced in the same request', { ...leaving, newAllowRemoval: GPU }, true],
     ['a taint that goes at the same time, and is put back', { ...leaving, after: [] }, true],
-    ['one that goes as announced', { ...leaving, after: [], oldAllowRemoval: GPU, newRelease: GPU }, false],
-    ['another value of it', { ...leaving, after: [cpu], oldAllowRemoval: GPU, newRelease: GPU }, true],
+    ['one that goes as announced', { ...leaving, after: [], oldAllowRemoval: GPU, newAllowRemoval: GPU }, false],
+    ['another value of it', { ...leaving, after: [cpu], oldAllowRemoval: GPU, newAllowRemoval: GPU }, true],
     ['somebody exempt', { ...leaving, requester: { username: 'owner', groups: [] } }, false],
   ])('refuses %s: %#', (_, update, refused) => {
     const found = admitted(pool('Restore', { exempt: { users: ['owner'] } }), update);
@@ -78,7 +78,7 @@ describe('restrict: Unselection', () => {
   });
 
   it('is recorded where an annotation allows it, as without the restriction', () => {
-    const found = admitted(pool('Restore'), { ...leaving, oldAllowRemoval: GPU, newRelease: GPU });
+    const found = admitted(pool('Restore'), { ...leaving, oldAllowRemoval: GPU, newAllowRemoval: GPU });
     expect(found).toMatchObject({ verdict: 'allow', outcomes: [`p unselected ${GPU}`] });
   });
 });

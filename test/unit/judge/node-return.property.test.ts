@@ -1,18 +1,15 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import {
-  MAX_RECORDED_TAINTS,
-  type NodeRecord,
-  owedTaints,
-  type RecordedNode,
-  recordOf,
-} from '../../../src/judge/node-return.ts';
+import { MAX_RECORDED_TAINTS, type NodeRecord } from '../../../src/judge/node-record.ts';
+import { owedTaints } from '../../../src/judge/node-return.ts';
+import { type RecordedNode, recordOf } from '../../../src/judge/record-keeping.ts';
 import type { Machine } from '../../../src/kubernetes/machine.ts';
 import { formatTaint, identity, type Taint } from '../../../src/kubernetes/taint.ts';
 import { recordFields, viewRecord } from '../../../src/objects/node-record.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
-import { withEstablished } from './established.ts';
+import { nodeOf } from './recorded-nodes.ts';
 
 const HOUR = 3_600_000;
 const RETENTION_MS = 24 * HOUR;
@@ -31,11 +28,19 @@ const node = fc.record({
   uid: fc.constantFrom('first', 'second', 'third'),
   pool: fc.constantFrom('gpu', 'cpu'),
   taints,
-  remembered: fc.option(taints, { nil: undefined }),
+  established: taints,
+  allowRemoval: fc.option(taints, { nil: undefined }),
+  inOneStep: taints,
   machine,
 });
 
 type SeenNode = typeof node extends fc.Arbitrary<infer Seen> ? Seen : never;
+
+const REQUIRED: Taint = { key: 'b', effect: 'NoSchedule' };
+const REQUIRING: TaintPolicySpec = {
+  mode: 'Restore',
+  taints: [{ key: 'b', effect: 'NoSchedule', ensure: 'Always' }],
+};
 
 /** What a leader sees next: a node, or none, and the time that has gone by. */
 const step = fc.record({
@@ -44,9 +49,11 @@ const step = fc.record({
   policies: fc.constantFrom<PolicySet>(
     policySet({}),
     policySet({ taint: { p: protecting('a'), q: protecting('*') } }),
+    policySet({ taint: { p: protecting('a'), s: REQUIRING } }),
     policySet({ taint: { p: protecting('a', 'gpu'), r: protecting('example.com/*', 'cpu') } }),
   ),
   forgets: fc.boolean(),
+  forgetsLost: fc.boolean(),
 });
 
 function protecting(key: string, pool?: string) {
@@ -58,15 +65,12 @@ function protecting(key: string, pool?: string) {
   };
 }
 
-function asRecorded({ uid, pool, taints, remembered, machine }: SeenNode): RecordedNode {
-  return withEstablished({
-    name: 'n1',
-    uid,
+function asRecorded({ pool, established, allowRemoval, ...node }: SeenNode): RecordedNode {
+  return nodeOf({
+    ...node,
     labels: { pool },
-    taints,
-    remembered: remembered?.map(formatTaint).join(', '),
-    allowRemoval: undefined,
-    machine,
+    established: established.map(formatTaint).join(),
+    ...(allowRemoval === undefined ? {} : { allowRemoval: allowRemoval.map(formatTaint).join() }),
   });
 }
 
@@ -81,9 +85,9 @@ it('a record is what the API server takes, is written only for a change, and say
       let now = Date.parse('2026-11-22T12:00:00.250Z');
       let record: NodeRecord | undefined;
       let known = new Map<string, Taint>();
-      for (const { node, afterMs, policies, forgets } of steps) {
+      for (const { node, afterMs, policies, forgets, forgetsLost } of steps) {
         now += afterMs;
-        const keeping = { policies: policies.taintPolicies, now, forgets };
+        const keeping = { policies: policies.taintPolicies, now, forgets, forgetsLost };
         const seen = node && asRecorded(node);
         const next = recordOf(record, seen, keeping);
 
@@ -96,10 +100,14 @@ it('a record is what the API server takes, is written only for a change, and say
         const recorded = next?.taints ?? [];
         expect(new Set(recorded.map(identity)).size).toBe(recorded.length);
         expect(recorded.length).toBeLessThanOrEqual(MAX_RECORDED_TAINTS);
-        // Nothing is recorded that neither the node had nor the record before.
+        // Nothing is recorded that neither the node had nor the record before, but a required taint that was removed.
         const sources = new Map(known);
+        if (recorded.some(({ removedAt }) => removedAt !== undefined)) sources.set('b:NoSchedule', REQUIRED);
         for (const one of seen?.taints ?? []) sources.set(formatTaint(one), one);
-        for (const one of recorded) expect([...sources.keys()]).toContain(formatTaint(one));
+        for (const one of recorded) {
+          expect([...sources.keys()]).toContain(formatTaint(one));
+          if (one.removedAt !== undefined) expect(identity(one)).toBe(identity(REQUIRED));
+        }
         // Nothing comes back that no policy protects, and nothing once the retention is over.
         if (next && seen) {
           for (const { policy, taint } of owedTaints(next, seen, policies.taintPolicies, now)) {

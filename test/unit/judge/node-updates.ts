@@ -7,7 +7,7 @@ import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import { policySet } from '../policy/policies.ts';
-import { listedBy } from './established.ts';
+import { withRecorded } from './established.ts';
 
 export const DEVELOPER: Requester = { username: 'dev', groups: ['developers'] };
 export const KUBELET: Requester = { username: 'system:node:n1', groups: ['system:nodes', 'system:authenticated'] };
@@ -24,15 +24,11 @@ export interface Update {
   readonly oldLabels?: StringMap;
   readonly newLabels?: StringMap;
   readonly oldAllowRemoval?: string;
-  readonly oldRemembered?: string;
-  readonly newRemembered?: string;
-  readonly newRelease?: string;
-  /** What the record of the node lists, besides what the annotation did. */
-  readonly recorded?: readonly Taint[];
-  readonly oldRemoved?: string;
-  readonly newRemoved?: string;
-  readonly oldRestored?: string;
-  readonly newRestored?: string;
+  readonly newAllowRemoval?: string;
+  /** What the record of the node lists, such as `a=b:NoSchedule, c:NoExecute`. */
+  readonly recorded?: string;
+  /** What it lists as removed with permission. */
+  readonly recordedRemovals?: string;
   readonly requester?: Requester;
 }
 
@@ -44,14 +40,9 @@ export function judgeUpdate(policies: PolicySet, phase: 'mutate' | 'validate', u
     oldLabels = {},
     newLabels = oldLabels,
     oldAllowRemoval,
-    oldRemembered,
-    newRemembered = oldRemembered,
-    newRelease,
-    recorded = [],
-    oldRemoved,
-    newRemoved = oldRemoved,
-    oldRestored,
-    newRestored = oldRestored,
+    newAllowRemoval,
+    recorded,
+    recordedRemovals,
     requester = DEVELOPER,
   } = update;
   return judgeNode(
@@ -59,15 +50,12 @@ export function judgeUpdate(policies: PolicySet, phase: 'mutate' | 'validate', u
       operation: 'UPDATE',
       phase,
       requester,
-      oldNode: {
-        ...{ name: 'n1', labels: oldLabels, taints: before },
-        ...{ allowRemoval: oldAllowRemoval, remembered: oldRemembered, removed: oldRemoved, restored: oldRestored },
-        established: listedBy([oldRemembered, ...recorded.map(formatTaint)].join()),
-      },
-      node: {
-        ...{ name: 'n1', labels: newLabels, taints: after },
-        ...{ allowRemoval: newRelease, remembered: newRemembered, removed: newRemoved, restored: newRestored },
-      },
+      oldNode: withRecorded(
+        { name: 'n1', labels: oldLabels, taints: before, allowRemoval: oldAllowRemoval },
+        recorded,
+        recordedRemovals,
+      ),
+      node: { name: 'n1', labels: newLabels, taints: after, allowRemoval: newAllowRemoval },
     },
     policies,
   );
@@ -87,15 +75,7 @@ export function admitted(policies: PolicySet, update: Update) {
   const desired = mutation.verdict === 'patch' ? mutation.desired : undefined;
   const validation = judgeUpdate(policies, 'validate', {
     ...update,
-    ...(desired
-      ? {
-          after: desired.taints,
-          newRelease: desired.allowRemoval,
-          newRemembered: desired.remembered,
-          newRemoved: desired.removed,
-          newRestored: desired.restored,
-        }
-      : {}),
+    ...(desired ? { after: desired.taints, newAllowRemoval: desired.allowRemoval } : {}),
   } as Update);
   return {
     verdict: validation.verdict === 'deny' ? 'deny' : mutation.verdict,

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
 import { daemonSetFindings, nodeFindings, podFindings } from '../../../src/judge/findings.ts';
-import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
-import { withEstablished } from './established.ts';
+import { withRecorded } from './established.ts';
 
 const POLICIES = parsePolicies([
   {
@@ -39,14 +38,16 @@ const [cni] = tolerationPolicies;
 const [daemons] = recoveryPolicies;
 if (!gpu || !cni || !daemons) throw new Error('the policies are not there');
 
-const node = (name: string, pool: string, ...keys: string[]) => ({
-  name,
-  labels: { pool },
-  taints: keys.map((key) => ({ key, value: 'gpu', effect: 'NoSchedule' })),
-  allowRemoval: undefined,
-  remembered: undefined as string | undefined,
-  established: (_: Taint) => false,
-});
+const node = (name: string, pool: string, ...keys: string[]) =>
+  withRecorded(
+    {
+      name,
+      labels: { pool },
+      taints: keys.map((key) => ({ key, value: 'gpu', effect: 'NoSchedule' })),
+      allowRemoval: undefined,
+    },
+    undefined,
+  );
 const daemonSet = (namespace: string, name: string, keys: string[] = [], annotations = {}) => ({
   namespace,
   name,
@@ -67,32 +68,32 @@ it('of nodes: those that lack a required taint', () => {
   expect(nodeFindings(gpu, nodes, [])).toEqual({ matched: 3, violators: ['bare', 'strange'] });
 });
 
-it('of nodes: those that lost a protected taint which their record lists, unless it was released', () => {
-  const remembered = (name: string, ...keys: string[]) => ({
-    ...node(name, 'gpu', 'dedicated', ...keys),
-    remembered: 'other=gpu:NoSchedule, third:NoSchedule',
-  });
+it('of nodes: those that lost a protected taint which their record lists', () => {
+  const recorded = (name: string, ...keys: string[]) =>
+    withRecorded(node(name, 'gpu', 'dedicated', ...keys), 'other=gpu:NoSchedule, third:NoSchedule');
   const nodes = [
-    ...[
-      remembered('good', 'other'),
-      remembered('lost'),
-      { ...remembered('changed', 'other'), remembered: 'other=x:NoSchedule' },
-      { ...remembered('released'), allowRemoval: 'other:NoSchedule' },
-      { ...remembered('left'), labels: { pool: 'cpu' } },
-    ].map(withEstablished),
-    remembered('forged'),
+    recorded('good', 'other'),
+    recorded('lost'),
+    withRecorded(recorded('changed', 'other'), 'other=x:NoSchedule'),
+    // The leader has not taken it as a permission: the record would not list the taint.
+    { ...recorded('announced'), allowRemoval: 'other:NoSchedule' },
+    { ...recorded('left'), labels: { pool: 'cpu' } },
+    node('never', 'gpu', 'dedicated'),
   ];
-  expect(nodeFindings(gpu, nodes, [])).toEqual({ matched: 5, violators: ['changed', 'lost'] });
+  expect(nodeFindings(gpu, nodes, [])).toEqual({ matched: 5, violators: ['announced', 'changed', 'lost'] });
+});
+
+it('of nodes: none that does without a required taint which was removed with permission', () => {
+  const removed = withRecorded(node('removed', 'gpu'), undefined, 'dedicated=gpu:NoSchedule');
+  expect(nodeFindings(gpu, [removed], [])).toEqual({ matched: 1, violators: [] });
 });
 
 it('of nodes: with --audit, those that lost a recorded taint, as without it', () => {
   const [audited] = compilePolicies(POLICIES, { audit: true }).taintPolicies;
-  const recorded = (name: string, allowRemoval?: string) => ({
-    ...node(name, 'gpu', 'dedicated'),
-    remembered: 'other=gpu:NoSchedule',
-    allowRemoval,
-  });
-  const nodes = [recorded('lost'), recorded('announced', 'other:NoSchedule')].map(withEstablished);
+  const nodes = [
+    withRecorded(node('lost', 'gpu', 'dedicated'), 'other=gpu:NoSchedule'),
+    node('removed', 'gpu', 'dedicated'),
+  ];
   expect(audited && nodeFindings(audited, nodes, [])).toEqual({ matched: 2, violators: ['lost'] });
 });
 

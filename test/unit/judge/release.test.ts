@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
-  consumeAllowedRemovals,
   isRemovalAllowed,
+  isRemovalNoted,
+  isRequiredRemovalNamed,
   parseAllowedRemovals,
+  rewriteAllowRemoval,
   unreadableEntries,
 } from '../../../src/judge/removal.ts';
 
@@ -25,20 +27,83 @@ describe('isRemovalAllowed', () => {
     { annotation: 'dedicated=gpu', taint: gpu, yes: false },
     { annotation: '*:NoSchedule', taint: gpu, yes: false },
     { annotation: 'true', taint: gpu, yes: false },
+    { annotation: 'dedicated=gpu:NoSchedule-', taint: gpu, yes: false },
   ])('"$annotation" releases $taint: $yes', ({ annotation, taint, yes }) => {
     expect(isRemovalAllowed(parseAllowedRemovals(annotation), taint)).toBe(yes);
   });
 });
 
-describe('consumeAllowedRemovals', () => {
-  it('takes the entry out and keeps the others', () => {
-    expect(
-      consumeAllowedRemovals(parseAllowedRemovals('a:NoExecute, dedicated=gpu:NoSchedule,b:NoSchedule'), [gpu]),
-    ).toBe('a:NoExecute, b:NoSchedule');
-  });
+it.each([
+  { annotation: 'dedicated=gpu:NoSchedule-', yes: true },
+  { annotation: 'a:NoExecute, dedicated:NoSchedule-', yes: true },
+  { annotation: 'dedicated=cpu:NoSchedule-', yes: false },
+  { annotation: 'dedicated=gpu:NoSchedule', yes: false },
+  { annotation: 'dedicated=gpu:NoSchedule--', yes: false },
+])('"$annotation" has a notice of dedicated=gpu:NoSchedule: $yes', ({ annotation, yes }) => {
+  expect(isRemovalNoted(parseAllowedRemovals(annotation), gpu)).toBe(yes);
+});
 
-  it('leaves nothing of a release that is used up', () => {
-    expect(consumeAllowedRemovals(parseAllowedRemovals('dedicated:NoSchedule'), [gpu])).toBeUndefined();
+describe('isRequiredRemovalNamed', () => {
+  it.each([
+    { annotation: 'dedicated=gpu:NoSchedule', anyValue: false, yes: true },
+    { annotation: 'dedicated:NoSchedule', anyValue: false, yes: true },
+    { annotation: 'dedicated=cpu:NoSchedule', anyValue: false, yes: false },
+    { annotation: 'dedicated=cpu:NoSchedule', anyValue: true, yes: true },
+    { annotation: 'dedicated=gpu:NoExecute', anyValue: true, yes: false },
+    { annotation: 'dedicated=gpu:NoSchedule-', anyValue: false, yes: true },
+    { annotation: 'dedicated=cpu:NoSchedule-', anyValue: true, yes: true },
+  ])('"$annotation" names dedicated=gpu:NoSchedule, any value: $anyValue? $yes', ({ annotation, anyValue, yes }) => {
+    const required = { taint: gpu, anyValue, mayEvict: false };
+    expect(isRequiredRemovalNamed(parseAllowedRemovals(annotation), required)).toBe(yes);
+  });
+});
+
+describe('rewriteAllowRemoval', () => {
+  const names = (key: string) => (entry: { readonly taint: { readonly key: string } | undefined }) =>
+    entry.taint?.key === key;
+  const none = () => false;
+
+  it.each([
+    {
+      why: 'deletes an entry and keeps the others, also those that cannot be read',
+      annotation: 'a:NoExecute, dedicated=gpu:NoSchedule,rubbish ,b:NoSchedule',
+      drops: names('dedicated'),
+      after: 'a:NoExecute, rubbish, b:NoSchedule',
+    },
+    {
+      why: 'leaves no annotation without entries',
+      annotation: 'dedicated:NoSchedule',
+      drops: names('dedicated'),
+      after: undefined,
+    },
+    {
+      why: 'adds a notice for one value, also for none',
+      annotation: 'a:NoExecute',
+      removed: [gpu, plain],
+      after: 'a:NoExecute, dedicated=gpu:NoSchedule-, example.com/plain=:NoExecute-',
+    },
+    {
+      why: 'adds none twice',
+      annotation: 'dedicated=gpu:NoSchedule-',
+      removed: [gpu],
+      after: 'dedicated=gpu:NoSchedule-',
+    },
+    {
+      why: 'replaces an entry that it deletes',
+      annotation: 'dedicated:NoSchedule',
+      drops: names('dedicated'),
+      removed: [gpu],
+      after: 'dedicated=gpu:NoSchedule-',
+    },
+    {
+      why: 'writes an annotation anew that is too long to be read',
+      annotation: 'a:NoSchedule,'.repeat(3_000),
+      removed: [gpu],
+      after: 'dedicated=gpu:NoSchedule-',
+    },
+    { why: 'writes none where there was none', annotation: undefined, after: undefined },
+  ])('$why', ({ annotation, drops = none, removed = [], after }) => {
+    expect(rewriteAllowRemoval(parseAllowedRemovals(annotation), drops, { removed })).toBe(after);
   });
 });
 

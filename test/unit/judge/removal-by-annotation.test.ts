@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import type { TaintMode } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
@@ -15,74 +14,62 @@ describe('release by annotation', () => {
   const RELEASE = 'dedicated=gpu:NoSchedule';
   const deny = policyOf('Deny', RULES);
 
-  it.each<TaintMode>(['Deny', 'Restore'])('lets the taint go in mode %s, and takes the annotation along', (mode) => {
-    const policies = policyOf(mode, [{ key: 'dedicated', restrict: ['Removal'] }]);
-    const update = { before: [gpu], after: [], oldAllowRemoval: RELEASE, newRelease: RELEASE };
-    expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({
-      verdict: 'patch',
-      desired: { taints: [], allowRemoval: undefined },
-      violations: [],
-    });
-    expect(judgeUpdate(policies, 'validate', { before: [gpu], after: [], oldAllowRemoval: RELEASE })).toMatchObject({
-      verdict: 'allow',
-      violations: [{ policy: 'p', outcome: 'allowed-by-annotation', subject: 'dedicated=gpu:NoSchedule' }],
-      warnings: ['TaintPolicy p allowed the removal of taint dedicated=gpu:NoSchedule by annotation'],
-      auditAnnotations: { 'allowed-by-annotation': 'p: dedicated=gpu:NoSchedule' },
-    });
-  });
+  it.each<TaintMode>(['Deny', 'Restore'])(
+    'lets the taint go in mode %s once, and leaves a notice to the leader',
+    (mode) => {
+      const policies = policyOf(mode, [{ key: 'dedicated', restrict: ['Removal'] }]);
+      const update = { before: [gpu], after: [], oldAllowRemoval: RELEASE, newAllowRemoval: RELEASE };
+      expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({
+        ...{ verdict: 'patch', violations: [], warnings: [] },
+        desired: { taints: [], allowRemoval: `${RELEASE}-` },
+      });
+      expect(judgeUpdate(policies, 'validate', { ...update, newAllowRemoval: `${RELEASE}-` })).toMatchObject({
+        verdict: 'allow',
+        violations: [{ policy: 'p', outcome: 'allowed-by-annotation', subject: 'dedicated=gpu:NoSchedule' }],
+        warnings: ['TaintPolicy p allowed the removal of taint dedicated=gpu:NoSchedule by annotation'],
+        auditAnnotations: { 'allowed-by-annotation': 'p: dedicated=gpu:NoSchedule' },
+      });
+    },
+  );
 
-  it('is neither honoured nor used up by an Audit policy: that changes nothing', () => {
+  it('is neither honoured nor written for an Audit policy: that changes nothing', () => {
     const audit = policyOf('Audit', RULES, { exempt: { users: ['system:*'] } });
     for (const requester of [DEVELOPER, { username: 'system:x', groups: [] }]) {
-      const update = { before: [gpu], after: [], oldAllowRemoval: RELEASE, newRelease: RELEASE, requester };
+      const update = { before: [gpu], after: [], oldAllowRemoval: RELEASE, newAllowRemoval: RELEASE, requester };
       expect(judgeUpdate(audit, 'mutate', update).verdict).toBe('allow');
     }
     const update = { before: [gpu], after: [], oldAllowRemoval: RELEASE };
     expect(outcomes(judgeUpdate(audit, 'validate', update))).toEqual(['p audited dedicated=gpu:NoSchedule']);
   });
 
-  it('is used up when somebody exempt removes the taint, too', () => {
-    const exempting = policyOf('Deny', RULES, {
-      exempt: { users: ['dev'] },
-    });
-    const update = { before: [gpu], after: [], oldAllowRemoval: RELEASE, newRelease: RELEASE };
-    expect(judgeUpdate(exempting, 'mutate', update)).toMatchObject({
-      verdict: 'patch',
-      desired: { allowRemoval: undefined },
-    });
-  });
-
   it.each<{ why: string; update: Update }>([
-    { why: 'set in the same request', update: { before: [gpu], after: [], newRelease: RELEASE } },
+    { why: 'set in the same request', update: { before: [gpu], after: [], newAllowRemoval: RELEASE } },
     { why: 'for another taint', update: { before: [gpu], after: [], oldAllowRemoval: 'other:NoSchedule' } },
+    { why: 'for another value', update: { before: [gpu], after: [], oldAllowRemoval: 'dedicated=cpu:NoSchedule' } },
+    { why: 'a notice', update: { before: [gpu], after: [], oldAllowRemoval: `${RELEASE}-` } },
     {
-      why: 'still there after mutation, so that it could be used again',
-      update: { before: [gpu], after: [], oldAllowRemoval: RELEASE, newRelease: RELEASE },
+      why: 'still there: mutation was not called',
+      update: { before: [gpu], after: [], oldAllowRemoval: RELEASE, newAllowRemoval: RELEASE },
     },
   ])('does not count when it is $why', ({ update }) => {
     expect(judgeUpdate(deny, 'validate', update).verdict).toBe('deny');
   });
 
-  it('keeps the entries that were not used', () => {
-    const allowRemoval = `other:NoSchedule, ${RELEASE}`;
-    const decision = judgeUpdate(deny, 'mutate', {
-      before: [gpu, other],
-      after: [other],
-      oldAllowRemoval: allowRemoval,
-      newRelease: allowRemoval,
+  it('that is still there is named in the refusal', () => {
+    const update = { before: [gpu], after: [], oldAllowRemoval: RELEASE, newAllowRemoval: RELEASE };
+    expect(judgeUpdate(deny, 'validate', update)).toMatchObject({
+      message: expect.stringContaining('taintkeeper.dev/allow-removal is still there'),
     });
-    expect(decision).toMatchObject({ verdict: 'patch', desired: { allowRemoval: 'other:NoSchedule' } });
   });
 
-  it('is not used up by a request that will be refused for another taint', () => {
-    const update = { before: [gpu, other], after: [], oldAllowRemoval: RELEASE, newRelease: RELEASE };
+  it('is not written anew by a request that will be refused for another taint', () => {
+    const update = { before: [gpu, other], after: [], oldAllowRemoval: RELEASE, newAllowRemoval: RELEASE };
     expect(judgeUpdate(deny, 'mutate', update)).toMatchObject({ verdict: 'allow', violations: [] });
     expect(outcomes(judgeUpdate(deny, 'validate', update))).toContain('p denied other:NoSchedule');
   });
 
-  it('is recorded when the requester takes the annotation out in the same request', () => {
+  it('counts though the requester deletes it in the same request', () => {
     const update = { before: [gpu], after: [], oldAllowRemoval: RELEASE };
-    expect(judgeUpdate(deny, 'mutate', update)).toMatchObject({ verdict: 'allow', violations: [] });
     expect(outcomes(judgeUpdate(deny, 'validate', update))).toEqual([
       'p allowed-by-annotation dedicated=gpu:NoSchedule',
     ]);
@@ -113,7 +100,7 @@ describe('release by annotation', () => {
       before: [gpu],
       after: [],
       oldAllowRemoval: RELEASE,
-      newRelease: RELEASE,
+      newAllowRemoval: RELEASE,
     });
     expect(decision).toMatchObject({ verdict: 'patch', desired: { taints: [gpu], allowRemoval: RELEASE } });
     expect(outcomes(decision)).toEqual(['closed restored dedicated=gpu:NoSchedule']);
@@ -126,68 +113,54 @@ describe('release by annotation', () => {
     it.each<{
       why: string;
       policies: PolicySet;
-      taint?: Taint;
-      newRelease: string;
+      newAllowRemoval: string;
       found: string[];
       warnings: string[];
     }>([
       {
         why: 'a protected taint may go',
         policies: deny,
-        newRelease: RELEASE,
+        newAllowRemoval: RELEASE,
         found: ['p announced dedicated=gpu:NoSchedule'],
         warnings: ['TaintPolicy p allows the removal of taint dedicated=gpu:NoSchedule, once'],
       },
       {
-        why: 'a required taint may go, for as long as nobody repairs the node',
+        why: 'a required taint may go',
         policies: policyOf('Restore', [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }]),
-        newRelease: RELEASE,
+        newAllowRemoval: RELEASE,
         found: ['p announced dedicated=gpu:NoSchedule'],
-        warnings: [
-          'TaintPolicy p allows the removal of taint dedicated=gpu:NoSchedule, once; in a cluster, a required taint is restored',
-        ],
+        warnings: ['TaintPolicy p allows the removal of taint dedicated=gpu:NoSchedule, once'],
       },
-      ...[
-        { key: 'dedicated', effect: 'NoExecute' as const },
-        { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' as const },
-      ].map((taint) => ({
-        why: `a required taint may go for good that is not put back on a node that runs: ${taint.key}`,
-        policies: policyOf('Restore', [{ ...taint, ensure: 'Always' }]),
-        taint,
-        newRelease: formatTaint(taint),
-        found: [`p announced ${formatTaint(taint)}`],
-        warnings: [`TaintPolicy p allows the removal of taint ${formatTaint(taint)}, once`],
-      })),
       {
         why: 'nothing, with removalByAnnotation: Forbidden',
         policies: never,
-        newRelease: RELEASE,
+        newAllowRemoval: RELEASE,
         found: [],
         warnings: ['TaintPolicy p does not allow removal by annotation of taint dedicated=gpu:NoSchedule'],
       },
       {
         why: 'nothing, for a taint that is not there',
         policies: deny,
-        newRelease: 'x:NoSchedule',
+        newAllowRemoval: 'x:NoSchedule',
         found: [],
         warnings: ['taintkeeper.dev/allow-removal names no protected taint of this node'],
       },
       {
         why: 'nothing, where it cannot be read',
         policies: deny,
-        newRelease: 'true',
+        newAllowRemoval: 'true',
         found: [],
         warnings: ['taintkeeper.dev/allow-removal: cannot read "true", expected key=value:Effect'],
       },
       {
         why: 'nothing, where no policy binds',
         policies: policyOf('Audit', RULES),
-        newRelease: 'true',
+        newAllowRemoval: 'true',
         found: [],
         warnings: [],
       },
-    ])('$why', ({ policies, taint = gpu, newRelease, found, warnings }) => {
-      const update = { before: [taint], after: [taint], newRelease };
+    ])('$why', ({ policies, newAllowRemoval, found, warnings }) => {
+      const update = { before: [gpu], after: [gpu], newAllowRemoval };
       const decision = judgeUpdate(policies, 'mutate', update);
       expect(decision).toMatchObject({ verdict: 'allow', warnings });
       expect(outcomes(decision)).toEqual(found);
@@ -199,24 +172,24 @@ describe('release by annotation', () => {
     });
 
     it('nothing new when it was there before', () => {
-      const update = { before: [gpu], after: [gpu], oldAllowRemoval: RELEASE, newRelease: RELEASE };
+      const update = { before: [gpu], after: [gpu], oldAllowRemoval: RELEASE, newAllowRemoval: RELEASE };
       expect(judgeUpdate(deny, 'mutate', update).violations).toEqual([]);
     });
 
     it('not where the same update will be refused', () => {
-      const update = { before: [gpu, other], after: [gpu], newRelease: RELEASE };
+      const update = { before: [gpu, other], after: [gpu], newAllowRemoval: RELEASE };
       expect(judgeUpdate(deny, 'mutate', update)).toMatchObject({ violations: [], warnings: [] });
     });
 
     it('not by a policy that keeps no taints', () => {
       const policies = policyOf('Deny', [{ key: 'dedicated', restrict: ['Addition'] }]);
-      const update = { before: [gpu], after: [gpu], newRelease: RELEASE };
+      const update = { before: [gpu], after: [gpu], newAllowRemoval: RELEASE };
       expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({ violations: [], warnings: [] });
     });
   });
 
   it('is kept by the advice for another taint, so that following it leads somewhere', () => {
-    const update = { before: [gpu, other], after: [], oldAllowRemoval: RELEASE, newRelease: RELEASE };
+    const update = { before: [gpu, other], after: [], oldAllowRemoval: RELEASE, newAllowRemoval: RELEASE };
     const { message } = judgeUpdate(deny, 'validate', update) as { message?: string };
     expect(message).toMatch(/taintkeeper\.dev\/allow-removal=dedicated=gpu:NoSchedule,other:NoSchedule$/);
     expect(message).not.toContain('is still there');
@@ -228,7 +201,7 @@ describe('release by annotation', () => {
       before: [gpu],
       after: [],
       oldAllowRemoval,
-      newRelease: oldAllowRemoval,
+      newAllowRemoval: oldAllowRemoval,
     });
     expect(decision).toMatchObject({
       message: expect.stringContaining('taintkeeper.dev/allow-removal=c=1:NoSchedule,dedicated=gpu:NoSchedule'),
@@ -256,7 +229,7 @@ describe('release by annotation', () => {
       before: [gpu],
       after: [],
       oldAllowRemoval: 'dedicated',
-      newRelease: 'dedicated',
+      newAllowRemoval: 'dedicated',
     });
     expect(decision).toMatchObject({
       message: expect.stringContaining('taintkeeper.dev/allow-removal cannot be read at "dedicated"'),

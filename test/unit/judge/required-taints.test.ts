@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { requiredTaintsOn } from '../../../src/judge/required-taints.ts';
 import { policySet } from '../policy/policies.ts';
-import { withEstablished } from './established.ts';
+import { withRecorded } from './established.ts';
 
 const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' } as const;
 
@@ -20,8 +20,8 @@ const pool = policySet({
 }).taintPolicies[0];
 if (!pool) throw new Error('there is a policy');
 
-const node = (taints: object[], labels: Record<string, string> = { pool: 'gpu' }, remembered?: string) =>
-  withEstablished({ labels, taints: taints as { key: string; value?: string; effect: string }[], remembered });
+const node = (taints: object[], labels: Record<string, string> = { pool: 'gpu' }, recorded?: string) =>
+  withRecorded({ labels, taints: taints as { key: string; value?: string; effect: string }[] }, recorded);
 
 const keptOn = (on: ReturnType<typeof node>, others: Parameters<typeof requiredTaintsOn>[2] = []) =>
   requiredTaintsOn(on, pool, others).map(({ taint, kept }) => [taint.key, kept]);
@@ -67,13 +67,13 @@ it.each([
   {
     what: 'a pattern, where it is not',
     taints: [{ key: 'd*', restrict: ['Removal'] as const }],
-    remembered: undefined,
+    recorded: undefined,
     kept: undefined,
   },
 ])('are kept where another policy protects them by $what', ({ taints, kept, ...rest }) => {
-  const remembered = 'remembered' in rest ? rest.remembered : 'dedicated=gpu:NoSchedule';
+  const recorded = 'recorded' in rest ? rest.recorded : 'dedicated=gpu:NoSchedule';
   const { taintPolicies } = policySet({ taint: { other: { mode: 'Deny', taints } } });
-  expect(keptOn(node([GPU], { pool: 'gpu' }, remembered), taintPolicies)).toEqual([['dedicated', kept]]);
+  expect(keptOn(node([GPU], { pool: 'gpu' }, recorded), taintPolicies)).toEqual([['dedicated', kept]]);
 });
 
 it('are removed though another policy audits them, or is not for the node', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { judgeNode } from '../../../src/judge/node.ts';
-import { recordOf } from '../../../src/judge/node-return.ts';
+import { NOTHING_RECORDED } from '../../../src/judge/node-record.ts';
+import { recordOf } from '../../../src/judge/record-keeping.ts';
 import { startupFaults } from '../../../src/judge/startup-faults.ts';
 import {
   POLICY_GONE_MS,
@@ -59,11 +60,11 @@ describe('a taint until DaemonSets are ready', () => {
     const set = policySet({
       taint: { network: spec(), all: { mode: 'Deny', taints: [{ key: '*', restrict: ['Removal'] }] } },
     });
-    const node = { name: 'n', labels: {}, taints: [], allowRemoval: undefined, remembered: undefined };
+    const node = { name: 'n', labels: {}, taints: [], allowRemoval: undefined };
     const requester = { username: 'system:node:n', groups: ['system:nodes'] };
     const created = judgeNode({ operation: 'CREATE', phase: 'mutate', requester, node }, set);
     expect(created).toMatchObject({ verdict: 'patch', desired: { taints: [TAINT] } });
-    const oldNode = { ...node, taints: [TAINT], established: () => true };
+    const oldNode = { ...node, taints: [TAINT], ...NOTHING_RECORDED, established: () => true };
     const removed = judgeNode({ operation: 'UPDATE', phase: 'validate', requester, oldNode, node }, set);
     expect(removed).toMatchObject({ verdict: 'allow' });
   });
@@ -148,14 +149,16 @@ describe('the record of a node with a startup taint', () => {
     labels: {},
     taints: [],
     allowRemoval: undefined,
-    remembered: undefined,
     established: () => false,
+    removedInOneStep: () => false,
     machine: { systemUUID: '', providerID: '' },
   });
   const before = { uid: 'u', machine: { systemUUID: '', providerID: '' }, taints: [], startup: [recorded('Removed')] };
 
   it('stays while the Node exists and the policy requires the taint', () => {
-    expect(recordOf(before, node(), { policies: policies(), now: NOW, forgets: true })).toEqual(before);
+    expect(recordOf(before, node(), { policies: policies(), now: NOW, forgets: true, forgetsLost: true })).toEqual(
+      before,
+    );
   });
 
   it.each([
@@ -163,12 +166,12 @@ describe('the record of a node with a startup taint', () => {
     ['the Node is deleted', undefined, policies()],
     ['no policy requires the taint', node(), []],
   ])('goes when %s', (_, after, by) => {
-    expect(recordOf(before, after, { policies: by, now: NOW, forgets: true })).toBeUndefined();
+    expect(recordOf(before, after, { policies: by, now: NOW, forgets: true, forgetsLost: true })).toBeUndefined();
   });
 
   it('stays for what waits although no policy requires the taint', () => {
     const waiting = { ...before, startup: [recorded('Waiting')] };
-    expect(recordOf(waiting, node(), { policies: [], now: NOW, forgets: true })).toEqual(waiting);
+    expect(recordOf(waiting, node(), { policies: [], now: NOW, forgets: true, forgetsLost: true })).toEqual(waiting);
   });
 });
 

@@ -6,7 +6,7 @@ import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
-import { withEstablished } from './established.ts';
+import { withRecorded } from './established.ts';
 import { driftAmong } from './node-drifts.ts';
 
 const KUBELET: Requester = { username: 'system:node:n1', groups: ['system:nodes'] };
@@ -18,27 +18,32 @@ const RULE = { ...startup, ensure: 'AtRegistration' } as const;
 const policies = (mode: TaintMode, others: Record<string, TaintPolicySpec> = {}): PolicySet =>
   policySet({ taint: { startup: { mode, taints: [RULE] }, ...others } as Record<string, TaintPolicySpec> });
 
-const nodeWith = (taints: readonly Taint[], remembered?: string): NodeView => ({
+const nodeWith = (taints: readonly Taint[]): NodeView => ({
   name: 'n1',
   labels: {},
   taints,
   allowRemoval: undefined,
-  remembered,
 });
 
 const register = (set: PolicySet, taints: readonly Taint[] = [], phase: Phase = 'mutate') =>
   judgeNode({ operation: 'CREATE', phase, requester: KUBELET, node: nodeWith(taints) }, set);
 
-const update = (set: PolicySet, before: NodeView, taints: readonly Taint[], phase: Phase) =>
+const update = (set: PolicySet, before: NodeView, taints: readonly Taint[], phase: Phase, recorded?: string) =>
   judgeNode(
-    { operation: 'UPDATE', phase, requester: AGENT, oldNode: withEstablished(before), node: { ...before, taints } },
+    {
+      operation: 'UPDATE',
+      phase,
+      requester: AGENT,
+      oldNode: withRecorded(before, recorded),
+      node: { ...before, taints },
+    },
     set,
   );
 
 describe('a startup taint', () => {
   it.each(['Deny', 'Restore'] as const)('is set when a node registers, in mode %s', (mode) => {
     const decision = register(policies(mode));
-    expect(decision).toMatchObject({ verdict: 'patch', desired: { taints: [startup], remembered: undefined } });
+    expect(decision).toMatchObject({ verdict: 'patch', desired: { taints: [startup], allowRemoval: undefined } });
     expect(decision.violations).toMatchObject([{ policy: 'startup', outcome: 'added', subject: TEXT }]);
   });
 
@@ -61,13 +66,13 @@ describe('a startup taint', () => {
     expect({ losses, desired }).toEqual({ losses: [], desired: undefined });
   });
 
-  it.each([{ remembered: undefined }, { remembered: TEXT }])(
-    'is not protected by a pattern of another policy, also where a record lists it ($remembered)',
-    ({ remembered }) => {
+  it.each([{ recorded: undefined }, { recorded: TEXT }])(
+    'is not protected by a pattern of another policy, also where a record lists it ($recorded)',
+    ({ recorded }) => {
       const set = policies('Restore', {
         all: { mode: 'Deny', taints: [{ key: '*', restrict: ['Removal', 'Addition'] }] },
       });
-      expect(update(set, nodeWith([startup], remembered), [], 'validate')).toMatchObject({ verdict: 'allow' });
+      expect(update(set, nodeWith([startup]), [], 'validate', recorded)).toMatchObject({ verdict: 'allow' });
       expect(update(set, nodeWith([]), [startup], 'validate')).toMatchObject({ verdict: 'allow' });
     },
   );

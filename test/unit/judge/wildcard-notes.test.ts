@@ -3,7 +3,7 @@ import { notesNotEstablished, wildcardNotes, wildcardNotesWithoutLeader } from '
 import type { TaintPolicy } from '../../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
-import { withEstablished } from './established.ts';
+import { withRecorded } from './established.ts';
 import { nodeOf } from './node-drifts.ts';
 import { gpu } from './node-updates.ts';
 
@@ -63,8 +63,8 @@ it('says of an update which taints go only because they are not established', ()
     },
   });
   const b = { key: 'b', effect: 'NoSchedule' };
-  const notes = (remembered?: string) =>
-    notesNotEstablished(withEstablished(nodeOf([gpu, other, b], { remembered })), nodeOf([]), taintPolicies);
+  const notes = (recorded?: string) =>
+    notesNotEstablished(withRecorded(nodeOf([gpu, other, b]), recorded), nodeOf([]), taintPolicies);
   const note = (text: string) =>
     `taint ${text} may be removed: TaintPolicy all (spec.taints[0]) protects it only once the NodeTaintRecord of the node lists it`;
   expect(notes('b:NoSchedule')).toEqual([note('dedicated=gpu:NoSchedule')]);

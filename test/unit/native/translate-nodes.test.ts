@@ -19,7 +19,7 @@ const RESTORE: TaintPolicySpec = {
 };
 const CRITICAL: TaintPolicySpec = {
   mode: 'Deny',
-  taints: [{ key: 'example.com/critical', restrict: ['Removal'] }],
+  taints: [{ key: 'dedicated', effect: 'NoSchedule', restrict: ['Removal'] }],
   exempt: { groups: ['operators'] },
 };
 const GUARD: TaintPolicySpec = {
@@ -98,7 +98,7 @@ it.each<[what: string, specs: Specs, options: Partial<TranslationOptions>, expec
     {
       p: {
         ...RESTORE,
-        taints: [{ key: 'example.com/*', restrict: ['Removal', 'Unselection'] }],
+        taints: [{ key: 'dedicated', restrict: ['Removal', 'Unselection'] }],
         nodeSelector: { matchLabels: { pool: 'gpu' } },
         mode: 'Deny',
         removalByAnnotation: 'Forbidden',
@@ -106,6 +106,30 @@ it.each<[what: string, specs: Specs, options: Partial<TranslationOptions>, expec
     },
     {},
     ['p.restore.taintkeeper.dev Ignore', 'p.protect.taintkeeper.dev Fail Deny', 'p.leave.taintkeeper.dev Fail Deny'],
+  ],
+  [
+    'a key with "*" alone, which could never act',
+    { p: { mode: 'Restore', taints: [{ key: '*', restrict: ['Removal'] }], exempt: { users: ['a'] } } },
+    BACKSTOP,
+    [],
+  ],
+  [
+    'a key with "*" that also restricts additions and unselections, which needs no record',
+    {
+      p: {
+        ...GUARD,
+        mode: 'Deny',
+        taints: [{ key: 'example.com/*', restrict: ['Removal', 'Addition', 'Unselection'] }],
+      },
+    },
+    BACKSTOP,
+    ['p.protect.taintkeeper.dev Fail Deny', 'p.leave.taintkeeper.dev Fail Deny'],
+  ],
+  [
+    'a key with "*" in mode Audit, which does not wait',
+    { p: { mode: 'Audit', taints: [{ key: '*', restrict: ['Removal'] }] } },
+    BACKSTOP,
+    ['p.report.taintkeeper.dev Ignore Audit'],
   ],
   [
     'a guard that only watches',
@@ -169,7 +193,7 @@ describe('what it does not say', () => {
       { p: DENY },
       {},
       [
-        'spec.taints: what a node carries is not recorded in tai',
+        'spec.taints: what a node carries is not recorded: nothi',
         'spec.removalByAnnotation: of taintkeeper.dev/allow-removal, the firs',
       ],
     ],
@@ -179,12 +203,21 @@ describe('what it does not say', () => {
       {},
       [
         'spec.mode: taints are restored without a warning to t',
-        'spec.taints: what a node carries is not recorded in tai',
-        'spec.taints: a key with "*" protects what taintkeeper.d',
+        'spec.taints: what a node carries is not recorded: nothi',
+        'spec.taints: a key with "*" restricts no removal: only ',
         'spec.taints: a node that runs gets no required taint th',
         'spec.nodeSelector: that a node leaves the policy by its label',
         'spec.exempt: no pattern exempts a user whose name has m',
         'spec.taints: the API server may stop evaluating it for ',
+      ],
+    ],
+    [
+      'a key with "*" alone, under the webhook',
+      { p: { mode: 'Deny', taints: [{ key: '*', restrict: ['Removal'] }], removalByAnnotation: 'Forbidden' } },
+      BACKSTOP,
+      [
+        'spec.taints: what a node carries is not recorded: nothi',
+        'spec.taints: a key with "*" restricts no removal: only ',
       ],
     ],
     [
@@ -199,7 +232,7 @@ describe('what it does not say', () => {
       WITHOUT_MAP,
       [
         'spec.mode: without MutatingAdmissionPolicy nothing is',
-        'spec.taints: what a node carries is not recorded in tai',
+        'spec.taints: what a node carries is not recorded: nothi',
         'spec.taints: without MutatingAdmissionPolicy a node tha',
         'spec.taints: a node that runs gets no required taint th',
         'spec.removalByAnnotation: without MutatingAdmissionPolicy the reques',
@@ -217,7 +250,7 @@ describe('what is refused', () => {
       `p${index}`,
       {
         mode: 'Restore',
-        taints: [{ key: '*', restrict: ['Removal'] }],
+        taints: [{ key: 'dedicated', restrict: ['Removal'] }],
         exempt: { users: [`*:controller-${index}-*-of-*`] },
       },
     ];
@@ -268,9 +301,21 @@ describe('additions', () => {
     );
   });
 
-  it('that somebody exempt removed before are some', () => {
-    const exempting = { ...AUDIT, exempt: { users: ['autoscaler'] } };
-    expect(expressions({ p: GUARD, q: exempting }).removals).toContain('taintkeeper.dev/removed');
+  const SOME_ARE_ANNOUNCED = '.exists(name, name in variables.announced)';
+
+  it.each<[what: string, spec: TaintPolicySpec, expected: boolean]>([
+    ['where the policy that declares them exempts a user', { ...AUDIT, exempt: { users: ['autoscaler'] } }, true],
+    ['where it allows removals by annotation', { ...AUDIT, mode: 'Deny' }, true],
+    ['but not where nobody may remove them', { ...AUDIT, mode: 'Deny', removalByAnnotation: 'Forbidden' }, false],
+  ])('are required taints that the annotation names, %s', (_what, spec, expected) => {
+    expect(expressions({ p: GUARD, q: spec }).additions?.includes(SOME_ARE_ANNOUNCED)).toBe(expected);
+  });
+
+  it('are required taints with any value that the annotation names with some value', () => {
+    const { value: _, ...anyValue } = PRESENT;
+    const found = expressions({ p: GUARD, q: { mode: 'Deny', taints: [anyValue] } });
+    expect(found.additions).toContain('in variables.announcedIds');
+    expect(found.announcedIds).toContain('variables.announced');
   });
 
   it('are refused where nothing can be taken out, and that is listed', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { NodeRecord } from '../../../src/judge/node-return.ts';
+import type { NodeRecord } from '../../../src/judge/node-record.ts';
 import { STARTUP_STATES } from '../../../src/judge/startup-progress.ts';
 import { recordFields, viewRecord } from '../../../src/objects/node-record.ts';
 
@@ -16,7 +16,7 @@ const taint = fc
       effect: fc.constantFrom('NoSchedule', 'NoExecute', 'PreferNoSchedule'),
       policies: fc.array(fc.string({ maxLength: 253 }), { maxLength: 3 }),
     }),
-    absentOr('missingSince', seconds),
+    fc.oneof(absentOr('missingSince', seconds), absentOr('removedAt', seconds)),
   )
   .map(([fields, missing]) => ({ ...fields, ...missing }));
 

@@ -6,7 +6,7 @@ import { coverageMatrix } from '../../../src/page/coverage-matrix.ts';
 import { CONTROL_PLANE, GPU, daemonSet as scheduling } from '../coverage/scheduling.ts';
 
 const node = (name: string, taints: readonly Taint[] = [], labels = {}): ClusterNode => ({
-  ...{ name, labels, taints, allowRemoval: undefined, remembered: undefined, ready: true },
+  ...{ name, labels, taints, allowRemoval: undefined, ready: true },
 });
 
 const daemonSet = (name: string, given: Partial<SchedulingView> = {}): ClusterDaemonSet => ({

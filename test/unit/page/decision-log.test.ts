@@ -56,12 +56,11 @@ describe('what is remembered of a request', () => {
   it('a patch: what was asked for, and what it was made into', () => {
     const log = logOf();
     const [gpu, other] = [taint('dedicated', 'gpu'), taint('other')];
-    const annotations = { 'taintkeeper.dev/remembered': 'dedicated=gpu:NoSchedule' };
     log.record(
       judged(
         nodeRequest({
-          object: nodeObject([other], { annotations }),
-          oldObject: nodeObject([gpu, other], { annotations }),
+          object: nodeObject([other]),
+          oldObject: nodeObject([gpu, other]),
         }),
       ),
     );

@@ -1,18 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterNode } from '../../../src/controllers/sources.ts';
+import type { NodeRecord } from '../../../src/judge/node-record.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { nodeMap } from '../../../src/page/node-map.ts';
 import type { NodeNote } from '../../../src/page/state.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
-import { recordIn } from '../judge/established.ts';
+import { recordedTaints, recordListing } from '../judge/established.ts';
 
 const GPU: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const CPU: Taint = { ...GPU, value: 'cpu' };
 
 const node = (name: string, taints: readonly Taint[], more: Partial<ClusterNode> = {}): ClusterNode => ({
-  ...{ name, labels: { pool: 'gpu' }, taints, allowRemoval: undefined, remembered: undefined, ready: true },
+  ...{ name, labels: { pool: 'gpu' }, taints, allowRemoval: undefined, ready: true },
   ...more,
 });
 
@@ -20,14 +21,14 @@ function mapOf(
   specs: Record<string, TaintPolicySpec>,
   nodes: readonly ClusterNode[],
   isContested: (node: ClusterNode, taint: Taint) => boolean = () => false,
-  audit = false,
+  { audit = false, record }: { readonly audit?: boolean; readonly record?: NodeRecord } = {},
 ) {
   const policies = Object.entries(specs).map(([name, spec]): Policy => ({ kind: 'TaintPolicy', name, spec }));
   return nodeMap({
     nodes,
     compiled: compilePolicies(policies, { audit }).taintPolicies,
     isContested,
-    recordOf: recordIn(nodes),
+    recordOf: () => record,
   });
 }
 
@@ -36,7 +37,6 @@ const PRESENT: TaintPolicySpec = {
   nodeSelector: { matchLabels: { pool: 'gpu' } },
   taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' }],
 };
-const EXEMPTING: TaintPolicySpec = { ...PRESENT, exempt: { users: ['autoscaler'] } };
 const PRESERVED: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'example.com/*', restrict: ['Removal'] as const }] };
 
 describe('a cell', () => {
@@ -70,22 +70,25 @@ describe('a cell', () => {
   });
 
   it.each([
-    { why: 'never carried', taints: [], remembered: undefined, cell: 'a' },
+    { why: 'never carried', taints: [], recorded: undefined, cell: 'a' },
     {
-      why: 'a pattern that matches, once the taint has settled',
+      why: 'a pattern that matches, once the taint is established',
       taints: [{ key: 'example.com/a', effect: 'NoSchedule' }],
-      remembered: 'example.com/a:NoSchedule',
+      recorded: 'example.com/a:NoSchedule',
       cell: 'k',
     },
-    { why: 'not settled yet', taints: [{ key: 'example.com/a', effect: 'NoSchedule' }], cell: 'a' },
-    { why: 'remembered, and gone', taints: [], remembered: 'example.com/a:NoSchedule', cell: 'm' },
-  ])('of a Preserved taint: $cell, $why', async ({ taints, remembered, cell }) => {
-    const { rows } = await mapOf({ all: PRESERVED }, [node('n', taints, { remembered })]);
+    { why: 'not established yet', taints: [{ key: 'example.com/a', effect: 'NoSchedule' }], cell: 'a' },
+    { why: 'recorded, and lost', taints: [], recorded: 'example.com/a:NoSchedule', cell: 'm' },
+  ])('of a protected taint: $cell, $why', async ({ taints, recorded, cell }) => {
+    const record = recordListing(recorded);
+    const { rows } = await mapOf({ all: PRESERVED }, [node('n', taints)], () => false, { record });
     expect(rows[0]?.cells).toBe(cell);
   });
 
-  it('r: removed by somebody exempt, without a note', async () => {
-    const { rows } = await mapOf({ pool: EXEMPTING }, [node('n', [], { removed: 'dedicated=gpu:NoSchedule' })]);
+  it('r: removed with permission, without a note', async () => {
+    const taints = recordedTaints('dedicated=gpu:NoSchedule', { removedAt: 0 });
+    const record = { ...recordListing(undefined), taints };
+    const { rows } = await mapOf({ pool: PRESENT }, [node('n', [])], () => false, { record });
     expect(rows).toEqual([{ name: 'n', ready: true, cells: 'r' }]);
   });
 
@@ -126,7 +129,9 @@ it('has a column for each taint of each policy, and a row for each node that one
 });
 
 it('says which mode only --audit keeps from being in force', async () => {
-  const { columns } = await mapOf({ pool: PRESENT, watched: { ...PRESENT, mode: 'Audit' } }, [], () => false, true);
+  const { columns } = await mapOf({ pool: PRESENT, watched: { ...PRESENT, mode: 'Audit' } }, [], () => false, {
+    audit: true,
+  });
   expect(columns.map(({ policy, mode, trial }) => [policy, mode, trial])).toEqual([
     ['pool', 'Audit', 'Restore'],
     ['watched', 'Audit', undefined],

@@ -74,7 +74,7 @@ describe('nodes and coverage', () => {
       nodes() {
         looks++;
         if (lookMs > 0) vi.advanceTimersByTime(lookMs);
-        const bare = { labels: {}, taints: [], allowRemoval: undefined, remembered: undefined, ready: true };
+        const bare = { labels: {}, taints: [], allowRemoval: undefined, ready: true };
         return names.map((name): ClusterNode => ({ ...bare, name }));
       },
       daemonSets: () => [],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
-import { asksForNatives, inAudit, type NativelyExpressible, restoresNatively } from '../../../src/policy/backstop.ts';
+import { asksForNatives, inAudit, type NativelyExpressible } from '../../../src/policy/backstop.ts';
 import { compileDaemonSetSelection } from '../../../src/policy/daemon-set-selection.ts';
 import type { TaintPolicy } from '../../../src/policy/policy.ts';
 import { type Policy, parsePolicy } from '../../../src/policy/policy.ts';
@@ -220,14 +220,6 @@ describe('native policies', () => {
     { kind: 'RecoveryPolicy', spec: recovering, asks: false },
   ])('are asked for by a $kind with $spec: $asks', ({ kind, spec, asks }) => {
     expect(asksForNatives(read(kind, spec))).toBe(asks);
-  });
-
-  it.each([
-    { mode: 'Restore', backstop: 'Native', restores: true },
-    { mode: 'Restore', backstop: 'None', restores: false },
-    { mode: 'Deny', backstop: 'Native', restores: false },
-  ] as const)('restore taints in mode $mode with backstop $backstop: $restores', ({ mode, backstop, restores }) => {
-    expect(restoresNatively({ ...protecting(mode), backstop }, mode)).toBe(restores);
   });
 
   it.each<{ kind: string; spec: object; left: object }>([

@@ -129,7 +129,6 @@ describe('advice on a policy', () => {
         labels,
         taints: [{ key: KEY, effect: 'NoSchedule' }],
         allowRemoval: undefined,
-        remembered: undefined,
       },
     ];
     survey.own = { isSynced: () => true, nodes: () => own };

@@ -79,14 +79,10 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
   ...both('20,000 taints are announced for release', () =>
     update(node(taints(30_000)), node(taints(30_000), { annotations: releaseOf(taints(20_000)) })),
   ),
-  ...both('75,000 taints are remembered and released', () => {
+  ...both('75,000 taints are announced for release, and two are removed', () => {
     const list = taints(MOST_TAINTS).map(({ key }) => `${key}:NoExecute`);
     const text = list.join(',');
-    const annotations = {
-      'taintkeeper.dev/remembered': text,
-      'taintkeeper.dev/removed': text,
-      'taintkeeper.dev/allow-removal': text,
-    };
+    const annotations = { 'taintkeeper.dev/allow-removal': text };
     return update(node(taints(2), { annotations }), node([], { annotations }));
   }),
   ...both('a taint whose key has 400,000 characters', () =>
@@ -225,5 +221,4 @@ export const MANY_NODES: readonly NodeView[] = times(5_000, (node) => ({
   labels: Object.fromEntries(times(100, (n) => [`feature.example.com/${n < 98 ? n : `${node}-${n}`}`, 'true'])),
   taints: [],
   allowRemoval: undefined,
-  remembered: undefined,
 }));

@@ -14,7 +14,6 @@ export function registering(policies: string): (declaration: Declaration) => str
       labels: labelsOf(declaration),
       taints: [],
       allowRemoval: undefined,
-      remembered: undefined,
     };
     const decision = judgeNode({ operation: 'CREATE', phase: 'mutate', requester, node }, compiled);
     return decision.verdict === 'patch' ? decision.desired.taints.map(formatTaint).sort() : [];

@@ -55,14 +55,6 @@ describe('what they are kept away from by selectors', () => {
     ]);
   });
 
-  it('but not where native policies restore: what they note may stand on any node', () => {
-    expect(selectorsOf([taintPolicy({ mode: 'Restore', backstop: 'Native', ...pool('a') })])).toEqual([
-      'register ',
-      'restore ',
-      'report pool=a',
-    ]);
-  });
-
   it('DaemonSets in namespaces that no policy names', () => {
     const csi = tolerationPolicy({ mode: 'Audit', daemonSets: { namespaces: ['csi'] } }, 'q');
     const pattern = tolerationPolicy({ mode: 'Audit', daemonSets: { namespaces: ['kube-*'] } }, 'r');
@@ -107,7 +99,7 @@ describe('which webhooks the policies need', () => {
   it.each<[what: string, policies: Policy[], entries: string[]]>([
     ['none', [], []],
     [
-      'a Deny policy: what nodes carry has to be remembered',
+      'a Deny policy: the annotation has to name what is removed with permission',
       [taintPolicy({})],
       [
         'mutate register: CREATE nodes, Ignore',
@@ -116,7 +108,7 @@ describe('which webhooks the policies need', () => {
       ],
     ],
     [
-      'a Deny policy without release and exemptions: to remember is all that there is to mutate',
+      'a Deny policy without permission for anybody: a change of labels or of the annotation is reported',
       [taintPolicy({ removalByAnnotation: 'Forbidden' })],
       [
         'mutate register: CREATE nodes, Ignore',
@@ -336,9 +328,9 @@ describe('a wildcard that waits until taints are established', () => {
     },
   );
 
-  it('does not have the webhook called for taints that a node registers with, or is given', () => {
-    expect(text(entriesOf({}), 'register')).not.toContain('example.com/');
-    expect(text(entriesOf({}), 'register')).toContain('exact');
+  it('does not have the webhook called for taints that a node registers with, nor does an exact key', () => {
+    expect(text(entriesOf({}), 'register')).toContain('taintkeeper.dev/allow-removal');
+    expect(text(entriesOf({}), 'register')).not.toMatch(/example\.com\/|exact/);
   });
 
   it('is exact up to 512 taints', () => {
@@ -346,6 +338,39 @@ describe('a wildcard that waits until taints are established', () => {
     const sizes = [...expressions.matchAll(/size\(before\) > (\d+) \|\|/g)].map(([, size]) => Number(size));
     expect(sizes).toEqual([512]);
   });
+});
+
+describe('an update that adds taints to a node on which removals are announced', () => {
+  const ADDS_TO_ANNOUNCED = 'oldAllowRemoval != "" && size(added) > 0';
+
+  it.each<[what: string, spec: Partial<TaintPolicySpec>, isCalled: boolean]>([
+    ['removals are allowed by annotation', {}, true],
+    ['some user is exempt', { removalByAnnotation: 'Forbidden', exempt: { users: ['root'] } }, true],
+    ['nobody may remove the taint', { removalByAnnotation: 'Forbidden' }, false],
+    ['everybody may remove it', { taints: [GUARDED], exempt: { users: ['root'] } }, false],
+    ['the policy only watches', { mode: 'Audit' }, false],
+  ])('is sent to mutation where an entry can have been used: %s', (_what, spec, isCalled) => {
+    const entries = webhookEntries([taintPolicy({ ...spec }), taintPolicy({ removalByAnnotation: 'Forbidden' }, 'q')]);
+    expect(expressionOf(entries, 'restore', 'concerns-a-policy')?.includes(ADDS_TO_ANNOUNCED)).toBe(isCalled);
+  });
+});
+
+describe('a guarded taint that a policy requires', () => {
+  it.each<[what: string, spec: Partial<TaintPolicySpec>, isCalled: boolean]>([
+    ['removals are allowed by annotation', {}, true],
+    ['some user is exempt', { removalByAnnotation: 'Forbidden', exempt: { users: ['root'] } }, true],
+    ['nobody may remove it', { removalByAnnotation: 'Forbidden' }, false],
+  ])(
+    'counts as an addition where it may have been removed with permission, which only records say: %s',
+    (_what, spec, isCalled) => {
+      const guarding = taintPolicy({ mode: 'Restore', taints: [{ key: 'dedicated', restrict: ['Addition'] }] }, 'q');
+      const entries = webhookEntries([guarding, taintPolicy({ ...spec, taints: [present] })]);
+      // What is required is left out of the additions only if it cannot have been removed.
+      expect(expressionOf(entries, 'report', 'concerns-a-policy')?.includes('"dedicated=gpu:NoSchedule"')).toBe(
+        !isCalled,
+      );
+    },
+  );
 });
 
 describe('more policies than one expression holds', () => {
@@ -368,12 +393,12 @@ describe('more policies than one expression holds', () => {
       ),
     );
 
-  it.each([1, 20, 70])('%d fit', (count) => {
+  it.each([1, 20, 100])('%d fit', (count) => {
     expect(webhookEntries([...many(count), ...manyTolerations(count)]).filter(({ widened }) => widened)).toEqual([]);
   });
 
-  it('of 100, every change of a label that they ask for is asked about', () => {
-    const wide = webhookEntries([...many(100), ...manyTolerations(100)]).filter(({ widened }) => widened);
+  it('of 150, every change of a label that they ask for is asked about', () => {
+    const wide = webhookEntries([...many(150), ...manyTolerations(100)]).filter(({ widened }) => widened);
     expect(wide.map(({ name, widened }) => `${name}: ${widened}`)).toEqual([
       'restore.taintkeeper.dev: too many policies for one expression: every change of a label that they ask for matches',
     ]);
@@ -430,7 +455,7 @@ describe('the built-in policies', async () => {
     expect(updates.map(({ name }) => name)).toEqual(['restore.taintkeeper.dev', 'protect.taintkeeper.dev']);
   });
 
-  it('what has to be put back, released or remembered', () => {
+  it('what has to be put back, and what the annotation has to say', () => {
     expect(expressionOf(entries, 'restore', 'concerns-a-policy')).toMatchInlineSnapshot(`
       "[has(oldObject.spec) && has(oldObject.spec.taints) ? oldObject.spec.taints : []].exists(before,
       [has(object.spec) && has(object.spec.taints) ? object.spec.taints : []].exists(after,
@@ -452,27 +477,18 @@ describe('the built-in policies', async () => {
             [before.map(t, t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect)].exists(beforeNames,
             [after.filter(t, !(t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect in beforeNames))].exists(added,
             dropped.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]) ||
-            (
-              !(user.startsWith("system:node:") && "system:nodes" in groups) &&
-              added.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])
-            )))))
+            (!(user.startsWith("system:node:") && "system:nodes" in groups) && oldAllowRemoval != "" && size(added) > 0)))))
         )
       ) ||
       (allowRemoval != oldAllowRemoval && (size(allowRemoval) > 1024 || allowRemoval.matches("[^,\\\\s]")))))))))"
     `);
   });
 
-  it('a node that registers with something to remember', () => {
+  it('a node that registers with removals announced', () => {
     expect(expressionOf(entries, 'register', 'concerns-a-policy')).toMatchInlineSnapshot(`
       "[has(object.spec) && has(object.spec.taints) ? object.spec.taints : []].exists(taints,
       size(taints) > 512 ||
-      (has(object.metadata.annotations) && [
-        "taintkeeper.dev/remembered",
-        "taintkeeper.dev/removed",
-        "taintkeeper.dev/restored",
-        "taintkeeper.dev/allow-removal"
-      ].exists(a, a in object.metadata.annotations)) ||
-      taints.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]))"
+      (has(object.metadata.annotations) && "taintkeeper.dev/allow-removal" in object.metadata.annotations))"
     `);
   });
 

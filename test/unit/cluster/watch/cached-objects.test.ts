@@ -105,6 +105,23 @@ describe('an object that is observed', () => {
 });
 
 describe('a list', () => {
+  it('says of a change that it comes from a list, and an event of the watch does not', () => {
+    const changes: Change<string>[] = [];
+    const objects = createCachedObjects<string>({
+      project: (object) => (object as Thing).text,
+      onChange: (change) => changes.push(change),
+      onUnreadable: () => {},
+    });
+    objects.observed(thing('a', 'u', '1'));
+    objects.observed(thing('a', 'u', '2'));
+    objects.listed(thing('a', 'u', '3'));
+    expect(changes.map((change) => [change.type, 'isListed' in change])).toEqual([
+      ['added', false],
+      ['modified', false],
+      ['modified', true],
+    ]);
+  });
+
   it('changes only what differs, and drops what is not in it', () => {
     const { objects, take } = cache();
     for (const name of ['same', 'changed', 'replaced', 'gone']) objects.listed(thing(name, `${name}-1`, '10'));

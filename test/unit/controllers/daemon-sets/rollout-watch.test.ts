@@ -18,7 +18,7 @@ type Seen = readonly [seconds: number, rollout: Rollout & SchedulingView, unread
 function unreadyNodes(names: readonly string[] = []): Map<string, ClusterNode> {
   const nodes = names.map((text): ClusterNode => {
     const [pool = '', name = ''] = text.split('/');
-    return { name, labels: { pool }, taints: [], allowRemoval: undefined, remembered: undefined, ready: false };
+    return { name, labels: { pool }, taints: [], allowRemoval: undefined, ready: false };
   });
   return new Map(nodes.map((node) => [node.name, node]));
 }

@@ -3,6 +3,7 @@ import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import type { ClusterNode } from '../../../../src/controllers/sources.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
+import { recordListing } from '../../judge/established.ts';
 import { rule } from '../../judge/node-drifts.ts';
 import { nodeEntry } from './node-entries.ts';
 import { startRepair } from './repaired-nodes.ts';
@@ -93,11 +94,13 @@ describe('a taint that evicts pods', () => {
   });
 
   it('that many nodes have lost comes back at that pace too: pods may have come since', async () => {
-    const lost = nodes(50).map((entry) => ({ ...entry, value: { ...entry.value, remembered: 'out:NoExecute' } }));
-    const repair = startRepair(evicting, lost);
+    const policies = { p: rule('Restore', OUT, { deletedNodeRetentionSeconds: 86_400 }) };
+    const lost = nodes(50);
+    const stored = Object.fromEntries(lost.map(({ name, uid }) => [name, recordListing('out:NoExecute', uid)]));
+    const repair = startRepair(policies, lost, { stored });
     await pass(PROMPT_MS);
     expect(outOf(repair)).toEqual(['a0']);
-    expect(repair.cluster.get('a1')?.value.remembered).toBe('out:NoExecute');
+    expect(repair.said()).toEqual(['a0 TaintRestored']);
     await pass(2 * INTERVAL_MS + PROMPT_MS);
     expect(outOf(repair)).toHaveLength(3);
   });

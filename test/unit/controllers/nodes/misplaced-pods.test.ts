@@ -5,11 +5,13 @@ import {
   type ServerClock,
   serverClock,
 } from '../../../../src/cluster/client/api-client.ts';
+import { nodeRecords } from '../../../../src/cluster/node-records.ts';
 import type { PolicyObject } from '../../../../src/cluster/policies.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { startMisplacedPods } from '../../../../src/controllers/nodes/misplaced-pods.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
 import type { ClusterNode } from '../../../../src/controllers/sources.ts';
+import type { NodeRecord, RecordedTaint } from '../../../../src/judge/node-record.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { OptionalRight } from '../../../../src/policy/asked-rights.ts';
@@ -17,6 +19,7 @@ import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { createMetrics } from '../../../../src/server/metrics.ts';
 import { captureLog } from '../../captured-log.ts';
+import { recordedTaints, recordListing } from '../../judge/established.ts';
 import { policySet } from '../../policy/policies.ts';
 import { nodeEntry } from './node-entries.ts';
 
@@ -33,8 +36,11 @@ const PROMPT_MS = 1_500;
 
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const GPU = 'dedicated=gpu:NoSchedule';
-const RULES = { taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' }] } as const;
-const SPEC = { mode: 'Restore', ...RULES } as unknown as TaintPolicySpec;
+const REQUIRED: TaintPolicySpec = {
+  mode: 'Restore',
+  taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' }],
+};
+const PROTECTED: TaintPolicySpec = { mode: 'Restore', taints: [{ key: 'dedicated', restrict: ['Removal'] }] };
 
 const pod = (name: string, { controller = 'ReplicaSet', tolerations = [] as object[] } = {}) => ({
   metadata: {
@@ -57,11 +63,13 @@ interface Options {
   readonly predecessorAt?: number;
   /** Our own until a server has told. */
   readonly clock?: ServerClock;
+  /** The policy; by default, it requires the taint, which then is in no record. */
+  readonly spec?: TaintPolicySpec;
 }
 
 /** Nodes that are to carry the taint, and their pods. */
 function start(names: readonly string[], options: Options = {}) {
-  const { predecessorAt, clock = serverClock() } = options;
+  const { predecessorAt, clock = serverClock(), spec = REQUIRED } = options;
   const rights = new Set<OptionalRight>(options.rights ?? ['listPods']);
   const cluster = new Map<string, Entry<ClusterNode>>();
   const pods = new Map(names.map((name) => [name, [] as ReturnType<typeof pod>[]]));
@@ -71,6 +79,8 @@ function start(names: readonly string[], options: Options = {}) {
   const { log } = captureLog();
   const changes = createSubject<Change<ClusterNode>>();
   const rightChanges = createSubject();
+  const records = new Map<string, NodeRecord>();
+  const recordChanges = createSubject<string>();
   const reports = createReports();
   const stopping = new AbortController();
   const client: Pick<ApiClient, 'request' | 'now' | 'clockDisagreementMs'> = {
@@ -88,7 +98,7 @@ function start(names: readonly string[], options: Options = {}) {
       return {} as T;
     },
   };
-  const compiled = policySet({ taint: { p: SPEC } });
+  const compiled = policySet({ taint: { p: spec } });
   /** Holds the answer back that is made. */
   const onList = vi.fn(async () => {});
   const nodes = {
@@ -100,6 +110,11 @@ function start(names: readonly string[], options: Options = {}) {
   const controller = startMisplacedPods({
     client: client as ApiClient,
     nodes,
+    nodeRecords: {
+      ...nodeRecords({ client: client as ApiClient, log }),
+      recordOf: (name) => records.get(name),
+      changes: recordChanges,
+    },
     policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: createSubject() },
     rights: { permits: (right) => rights.has(right), changes: rightChanges },
     predecessorAt,
@@ -113,9 +128,9 @@ function start(names: readonly string[], options: Options = {}) {
     stopping.abort();
     return controller.stop();
   });
-  const show = (name: string, taints: readonly Taint[], remembered = GPU) => {
-    const entry = nodeEntry(name);
-    cluster.set(name, { ...entry, value: { ...entry.value, taints, remembered } });
+  const show = (name: string, taints: readonly Taint[]) => {
+    const entry = nodeEntry(name, taints);
+    cluster.set(name, entry);
     changes.next({ type: 'added', entry });
   };
   for (const name of names) show(name, [gpu]);
@@ -135,6 +150,11 @@ function start(names: readonly string[], options: Options = {}) {
       await pass(PROMPT_MS);
     },
     onList,
+    /** The leader writes the record of the node. */
+    write(name: string, taints: readonly RecordedTaint[]) {
+      records.set(name, { ...recordListing(undefined, `uid-${name}`), taints });
+      recordChanges.next(name);
+    },
     permit(right: OptionalRight) {
       rights.add(right);
       rightChanges.next();
@@ -236,10 +256,37 @@ describe('pods that landed while a taint was missing', () => {
     expect(cluster.said()).toHaveLength(3);
   });
 
-  it('are none where the taint went with leave', async () => {
-    const cluster = start(['n1']);
+  it.each([
+    { what: 'required', spec: REQUIRED, before: [], after: recordedTaints(GPU, { removedAt: NOW }) },
+    { what: 'recorded', spec: PROTECTED, before: recordedTaints(GPU), after: [] },
+  ])('count no more once the $what taint is removed with permission', async ({ spec, before, after }) => {
+    const cluster = start(['n1'], { spec });
+    cluster.write('n1', before);
+    await cluster.land('n1', () => pod('a'));
+    cluster.show('n1', []);
+    await pass(600_000);
+    expect(cluster.condition()).toMatchObject({ status: 'True' });
+    cluster.write('n1', after);
+    await pass(600_000);
+    expect(cluster.condition()).toBeUndefined();
+  });
+
+  it('are found where a record alone says that the node is to carry the taint', async () => {
+    const cluster = start(['n1'], { spec: PROTECTED });
+    cluster.write('n1', recordedTaints(GPU));
+    await cluster.land('n1', () => pod('a'));
+    expect(cluster.on('n1')).toBe(`1 pod landed while ${GPU} was missing: default/a`);
+  });
+
+  it.each([
+    { what: 'required', spec: REQUIRED, after: recordedTaints(GPU, { removedAt: NOW }) },
+    { what: 'recorded', spec: PROTECTED, after: [] },
+  ])('are none where a $what taint was removed with permission, as its record says', async ({ spec, after }) => {
+    const cluster = start(['n1'], { spec });
+    if (spec === PROTECTED) cluster.write('n1', recordedTaints(GPU));
     await pass(10_000);
-    cluster.show('n1', [], '');
+    cluster.show('n1', []);
+    cluster.write('n1', after);
     await pass(10_000);
     cluster.pods.get('n1')?.push(pod('a'));
     await pass(10_000);

@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_DELETED_NODES } from '../../../../src/controllers/nodes/node-records.ts';
-import type { NodeRecord } from '../../../../src/judge/node-return.ts';
+import type { NodeRecord } from '../../../../src/judge/node-record.ts';
 import type { Machine } from '../../../../src/kubernetes/machine.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { recordFields } from '../../../../src/objects/node-record.ts';
@@ -49,10 +49,8 @@ describe('the records of nodes', () => {
     cluster.change('n2', { taints: [GPU] });
     await expectRecords(cluster, { n1: {}, n2: { taints: [RECORDED] } });
 
-    const idle = startRepair({ p: { mode: 'Restore', taints: [{ ...GPU, ensure: 'Always' }] } }, [
-      onMachine('n1', [GPU]),
-    ]);
-    await expect.poll(() => idle.writes.length).toBe(1);
+    const idle = startRepair({ p: { mode: 'Audit', taints: [{ ...GPU, ensure: 'Always' }] } }, [onMachine('n1', [])]);
+    await expect.poll(idle.said).toEqual(['n1 TaintMissing']);
     expect(idle.records.requests).toEqual(['GET']);
   });
 
@@ -133,11 +131,17 @@ describe('the records of nodes', () => {
   });
 
   it('that someone creates are taken over, or deleted where there is nothing to record', async () => {
-    const cluster = startRepair({ p: spec() }, [onMachine('n1', [GPU]), onMachine('n2', [])]);
+    const cluster = startRepair(
+      { p: spec() },
+      ['n1', 'n2', 'n4'].map((name) => onMachine(name, name === 'n1' ? [GPU] : [])),
+    );
     await expectRecords(cluster, { n1: {} });
     cluster.records.put('n2', recordFields(recordOf('n2'), undefined));
     cluster.records.put('n3', recordFields(recordOf('n3'), undefined));
-    await expectRecords(cluster, { n1: {}, n3: { deletedAt: expect.any(Number) } });
+    cluster.records.put('n4', recordFields({ ...recordOf('n4'), taints: [] }, undefined));
+    await expectRecords(cluster, { n1: {}, n2: { taints: [RECORDED] }, n3: { deletedAt: expect.any(Number) } });
+    await expect.poll(() => cluster.taintsOf('n2')).toEqual([GPU]);
+    expect(cluster.taintsOf('n4')).toEqual([]);
   });
 
   it('are taken as they are where another leader was first', async () => {
@@ -164,7 +168,7 @@ describe('the records of nodes', () => {
     await expect.poll(cluster.repair.troubles).toEqual([]);
   });
 
-  it('whose definition is not served are reported; required taints are restored all the same', async () => {
+  it('whose definition is not served are reported; required taints are restored once they can be read', async () => {
     const cluster = startRepair({ p: spec({ taints: [{ ...GPU, ensure: 'Always' }] }) }, [onMachine('n1', [])]);
     cluster.records.refuse(404);
     await expect.poll(cluster.repair.troubles).toMatchObject([
@@ -174,34 +178,37 @@ describe('the records of nodes', () => {
         message: expect.stringContaining('install the CustomResourceDefinition nodetaintrecords.taintkeeper.dev'),
       },
     ]);
-    await expect.poll(() => cluster.taintsOf('n1')).toEqual([GPU]);
+    expect([cluster.taintsOf('n1'), cluster.said()]).toEqual([[], []]);
     cluster.records.refuse(undefined);
+    await expect.poll(() => cluster.taintsOf('n1')).toEqual([GPU]);
     await expectRecords(cluster, { n1: { taints: [RECORDED] } });
     await expect.poll(cluster.repair.troubles).toEqual([]);
   });
 
-  it('alone say what a node lost: what only its annotation lists is taken out of it', async () => {
-    const listing = (name: string) => {
-      const entry = onMachine(name, []);
-      return { ...entry, value: { ...entry.value, remembered: TEXT } };
-    };
-    const cluster = startRepair({ p: spec() }, [listing('lost'), listing('forged')], { stored: kept('lost') });
+  it('alone say what a node lost: one of an earlier Node on another machine does not', async () => {
+    const cluster = startRepair({ p: spec() }, [onMachine('lost', []), onMachine('new', [], 'b', machineOf('two'))], {
+      stored: { ...kept('lost'), ...kept('new') },
+    });
     await expect.poll(() => cluster.taintsOf('lost')).toEqual([GPU]);
-    await expect.poll(() => cluster.cluster.get('forged')?.value.remembered).toBeUndefined();
-    expect(cluster.taintsOf('forged')).toEqual([]);
     await expectRecords(cluster, { lost: { taints: [RECORDED] } });
+    expect(cluster.taintsOf('new')).toEqual([]);
   });
 
-  it('that have not been read leave the annotation as it is', async () => {
-    const entry = onMachine('n1', []);
-    const cluster = startRepair({ p: spec() }, [{ ...entry, value: { ...entry.value, remembered: TEXT } }], {
-      stored: kept('n1'),
-    });
+  it('that cannot be read: nothing is repaired meanwhile, because a taint may have been removed with permission', async () => {
+    const removed = { ...recordOf('removed'), taints: [{ ...RECORDED, removedAt: 0 }] };
+    const cluster = startRepair(
+      { p: { mode: 'Restore', taints: [{ ...GPU, ensure: 'Always' }] } },
+      [onMachine('n1', []), onMachine('removed', [])],
+      { stored: { removed } },
+    );
     cluster.records.refuse(500);
     await expect.poll(() => cluster.records.requests.length).toBeGreaterThan(1);
-    expect(cluster.writes).toEqual([]);
+    cluster.change('n1', { labels: { a: 'b' } });
+    await expect.poll(() => cluster.records.requests.length).toBeGreaterThan(2);
+    expect([cluster.writes, cluster.said()]).toEqual([[], []]);
     cluster.records.refuse(undefined);
     await expect.poll(() => cluster.taintsOf('n1')).toEqual([GPU]);
+    expect(cluster.taintsOf('removed')).toEqual([]);
   });
 
   it('one of which is refused keeps back none of the others', async () => {
@@ -246,7 +253,6 @@ describe('a node that came back', () => {
     cluster.remove('n1');
     cluster.register(onMachine('n1', [], 'second'));
     await expect.poll(() => cluster.taintsOf('n1')).toEqual([GPU]);
-    expect(cluster.cluster.get('n1')?.value.remembered).toBe(TEXT);
     expect(cluster.said()).toEqual(['n1 TaintRestored']);
     await expectRecords(cluster, { n1: { uid: 'second', taints: [RECORDED] } });
   });
@@ -264,14 +270,14 @@ describe('a node that came back', () => {
     await expectRecords(cluster, taints.length > 0 ? { n1: { taints: [RECORDED] }, n2: {} } : { n2: {} });
   });
 
-  it('without them in mode Deny is reported, and remembers them', async () => {
+  it('without them in mode Deny is reported, and its record lists them as missing', async () => {
     const cluster = startRepair({ p: spec({ mode: 'Deny' }) }, [onMachine('n1', [], 'second')], {
       stored: kept('n1', Date.now()),
     });
-    await expect.poll(() => cluster.cluster.get('n1')?.value.remembered).toBe(TEXT);
+    const missing = { ...RECORDED, missingSince: expect.any(Number) };
+    await expectRecords(cluster, { n1: { uid: 'second', taints: [missing] } });
     await expect.poll(cluster.said).toEqual(['n1 TaintMissing']);
-    expect(cluster.taintsOf('n1')).toEqual([]);
-    expect(cluster.writes.map(({ patch }) => patch.spec)).toEqual([undefined]);
+    expect(cluster.writes).toEqual([]);
   });
 
   it('without them in mode Audit is reported, and nothing is written', async () => {
@@ -282,14 +288,12 @@ describe('a node that came back', () => {
     expect(cluster.writes).toEqual([]);
   });
 
-  it('without them gets nothing that goes with leave', async () => {
+  it('without them gets none that the annotation allow-removal names', async () => {
     const entry = onMachine('n1', [], 'second');
     const announced = { ...entry, value: { ...entry.value, allowRemoval: TEXT } };
     const cluster = startRepair({ p: spec() }, [announced, onMachine('n2', [GPU])], { stored: kept('n1', Date.now()) });
-    await expect.poll(cluster.said).toEqual(['n1 TaintRemovalAllowed']);
     await expectRecords(cluster, { n2: {} });
     expect(cluster.taintsOf('n1')).toEqual([]);
-    expect(cluster.cluster.get('n1')?.value).toMatchObject({ allowRemoval: undefined, remembered: undefined });
   });
 
   it('gets them when the label comes by which the policy selects it', async () => {
@@ -300,5 +304,216 @@ describe('a node that came back', () => {
     cluster.change('n1', { labels: { pool: 'gpu' } });
     await expect.poll(() => cluster.taintsOf('n1')).toEqual([GPU]);
     await expectRecords(cluster, { n1: { taints: [RECORDED] } });
+  });
+});
+
+describe('in the course of time,', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ now: Date.parse('2026-11-22T12:00:00Z') });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** Changes are written within this time. */
+  const PROMPT_MS = 500;
+  /** From the time at which a record was written until an entry of the annotation is deleted. */
+  const SPREAD_MS = 2_000;
+  const pass = (ms = PROMPT_MS) => vi.advanceTimersByTimeAsync(ms);
+  const plain = (value: Partial<TaintPolicySpec>): TaintPolicySpec => ({ mode: 'Restore', taints: [], ...value });
+  const REQUIRED = plain({ taints: [{ ...GPU, ensure: 'Always' }] });
+  const PROTECTED = plain({ taints: [{ key: 'dedicated', restrict: ['Removal'] }] });
+  const REMOVED = { ...RECORDED, removedAt: expect.any(Number) };
+  /** What the leader has made of the annotation, in that order; null: it has deleted it. */
+  const entriesWritten = ({ writes }: Cluster) =>
+    writes
+      .map(({ patch }) => patch.metadata.annotations['taintkeeper.dev/allow-removal'])
+      .filter((one) => one !== undefined);
+
+  /** A leader that has seen the node with the taint. */
+  async function watching(policy: TaintPolicySpec) {
+    const cluster = startRepair({ p: policy }, [onMachine('n1', [GPU])]);
+    await pass();
+    return cluster;
+  }
+
+  describe('a removal with permission', () => {
+    it('of a required taint is recorded, and the taint stays off until a user sets it', async () => {
+      const cluster = await watching(REQUIRED);
+      expect(cluster.records.all()).toEqual({});
+      cluster.change('n1', { taints: [], allowRemoval: TEXT });
+      await pass();
+      expect(cluster.records.all()).toMatchObject({
+        n1: { taints: [{ ...RECORDED, removedAt: Date.parse('2026-11-22T12:00:00Z') }] },
+      });
+      await pass(HOUR);
+      expect([cluster.taintsOf('n1'), cluster.said()]).toEqual([[], []]);
+      cluster.change('n1', { taints: [GPU] });
+      await pass();
+      expect(cluster.records.all()).toEqual({});
+      cluster.change('n1', { taints: [] });
+      await pass();
+      expect(cluster.taintsOf('n1')).toEqual([GPU]);
+    });
+
+    it('of one that is only protected: the record does not list it any more', async () => {
+      const cluster = await watching(PROTECTED);
+      expect(cluster.records.all()).toMatchObject({ n1: { taints: [RECORDED] } });
+      cluster.change('n1', { taints: [], allowRemoval: TEXT });
+      await pass();
+      expect(cluster.records.all()).toEqual({});
+      await pass(HOUR);
+      expect([cluster.taintsOf('n1'), cluster.said()]).toEqual([[], []]);
+    });
+
+    it.each([
+      { what: 'required', policy: REQUIRED, listed: ['n1'] },
+      { what: 'protected', policy: PROTECTED, listed: [] },
+    ])('of a $what taint: its entry is deleted 2 s after the record was written', async ({ policy, listed }) => {
+      const cluster = await watching(policy);
+      cluster.records.refuse(500);
+      cluster.change('n1', { taints: [], allowRemoval: TEXT });
+      await pass(10 * SPREAD_MS);
+      expect(entriesWritten(cluster)).toEqual([]);
+      cluster.records.refuse(undefined);
+      const isWritten = () => Object.keys(cluster.records.all()).length === listed.length;
+      for (let waited = 0; !isWritten() && waited < 120_000; waited += 10) await pass(10);
+      expect(Object.keys(cluster.records.all())).toEqual(listed);
+      await pass(SPREAD_MS - 20);
+      // What has the node looked at meanwhile does not shorten the wait.
+      cluster.change('n1', { labels: { a: 'b' } });
+      await pass(5);
+      expect(entriesWritten(cluster)).toEqual([]);
+      await pass(15);
+      expect(entriesWritten(cluster)).toEqual([null]);
+      expect(cluster.taintsOf('n1')).toEqual([]);
+    });
+
+    it('keeps the entries that are not used', async () => {
+      const cluster = await watching(REQUIRED);
+      const other = { key: 'other', effect: 'NoSchedule' };
+      cluster.change('n1', { taints: [GPU, other] });
+      await pass();
+      cluster.change('n1', { taints: [other], allowRemoval: `other:NoSchedule, ${TEXT}` });
+      await pass(SPREAD_MS + 2 * PROMPT_MS);
+      expect(entriesWritten(cluster)).toEqual(['other:NoSchedule']);
+    });
+
+    it.each([
+      { what: 'required', spec: REQUIRED },
+      { what: 'protected', spec: PROTECTED },
+    ])('of a $what taint by annotation counts only where no policy forbids that', async ({ spec: policy }) => {
+      for (const { removalByAnnotation, taints } of [
+        { removalByAnnotation: 'Allowed', taints: [] },
+        { removalByAnnotation: 'Forbidden', taints: [GPU] },
+      ] as const) {
+        const cluster = await watching({ ...policy, removalByAnnotation });
+        cluster.change('n1', { allowRemoval: TEXT });
+        await pass();
+        cluster.change('n1', { taints: [] });
+        await pass(SPREAD_MS + 2 * PROMPT_MS);
+        expect([removalByAnnotation, cluster.taintsOf('n1'), entriesWritten(cluster)]).toEqual([
+          removalByAnnotation,
+          taints,
+          [null],
+        ]);
+      }
+    });
+
+    it.each([
+      { how: 'as one update shows', isListed: undefined, taints: [] },
+      { how: 'but not where a list shows it: there may have been two updates', isListed: true, taints: [GPU] },
+    ] as const)(
+      'of an exempt user counts also where a policy forbids removal by annotation, $how',
+      async ({ isListed, taints }) => {
+        const cluster = await watching({
+          ...REQUIRED,
+          removalByAnnotation: 'Forbidden',
+          exempt: { users: ['autoscaler'] },
+        });
+        cluster.change('n1', { taints: [], allowRemoval: `${TEXT}-` }, isListed === undefined ? {} : { isListed });
+        await pass(SPREAD_MS + 2 * PROMPT_MS);
+        expect([cluster.taintsOf('n1'), entriesWritten(cluster)]).toEqual([taints, [null]]);
+      },
+    );
+
+    it('stays recorded for the next leader', async () => {
+      const stored = { n1: { ...recordOf('n1'), taints: [{ ...RECORDED, removedAt: Date.now() - HOUR }] } };
+      const cluster = startRepair({ p: REQUIRED }, [onMachine('n1', [])], { stored });
+      await pass(HOUR);
+      expect([cluster.taintsOf('n1'), cluster.records.writes()]).toEqual([[], []]);
+    });
+
+    it('is forgotten 10 s after the last policy that required the taint was deleted, and not before', async () => {
+      const cluster = await watching(REQUIRED);
+      cluster.change('n1', { taints: [], allowRemoval: TEXT });
+      await pass(SPREAD_MS + 2 * PROMPT_MS);
+      cluster.setPolicies({});
+      await pass(9_000);
+      expect(cluster.records.all()).toMatchObject({ n1: { taints: [REMOVED] } });
+      await pass(2_000);
+      expect(cluster.records.all()).toEqual({});
+      cluster.setPolicies({ p: REQUIRED });
+      await pass();
+      expect(cluster.taintsOf('n1')).toEqual([GPU]);
+    });
+  });
+
+  describe('what no policy has recorded any more', () => {
+    const DENY = { p: { ...PROTECTED, mode: 'Deny' } } as const;
+    /** A node that has lost the taint, and one that carries it. */
+    const both = async (isComplete = () => true) => {
+      const stored = { ...kept('lost'), ...kept('has') };
+      const cluster = startRepair(DENY, [onMachine('lost', []), onMachine('has', [GPU])], { stored, isComplete });
+      await pass();
+      return cluster;
+    };
+    const listed = ({ records }: Cluster) => Object.keys(records.all()).sort();
+
+    it.each([
+      { what: 'is deleted', without: {} },
+      { what: 'is in mode Audit', without: { p: { ...PROTECTED, mode: 'Audit' } } as const },
+    ])(
+      'is forgotten after 10 s where it is lost, and after an hour where it is carried, once the policy $what',
+      async ({ without }) => {
+        const cluster = await both();
+        cluster.setPolicies(without);
+        await pass(9_900);
+        expect(listed(cluster)).toEqual(['has', 'lost']);
+        await pass(PROMPT_MS);
+        expect(listed(cluster)).toEqual(['has']);
+        await pass(HOUR - 11_000);
+        expect(listed(cluster)).toEqual(['has']);
+        await pass(600_000);
+        expect(listed(cluster)).toEqual([]);
+        cluster.setPolicies({ p: PROTECTED });
+        await pass();
+        expect(cluster.taintsOf('lost')).toEqual([]);
+        expect(cluster.writes).toEqual([]);
+      },
+    );
+
+    it('is not forgotten where a policy is replaced by one command', async () => {
+      const cluster = await both();
+      cluster.setPolicies({});
+      await pass(9_000);
+      cluster.setPolicies(DENY);
+      await pass(2 * HOUR);
+      expect([listed(cluster), cluster.writes, cluster.records.writes()]).toEqual([['has', 'lost'], [], []]);
+      cluster.setPolicies({ p: PROTECTED });
+      await pass();
+      expect(cluster.taintsOf('lost')).toEqual([GPU]);
+    });
+
+    it('is not forgotten while a policy is not known', async () => {
+      let isComplete = false;
+      const cluster = await both(() => isComplete);
+      cluster.setPolicies({});
+      await pass(3 * HOUR);
+      expect(listed(cluster)).toEqual(['has', 'lost']);
+      isComplete = true;
+      await pass(600_000);
+      expect(listed(cluster)).toEqual([]);
+    });
   });
 });

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
+import { recordListing } from '../../judge/established.ts';
 import { rule } from '../../judge/node-drifts.ts';
 import { nodeEntry } from './node-entries.ts';
 import { startRepair } from './repaired-nodes.ts';
@@ -27,17 +28,10 @@ const settle = () => vi.advanceTimersByTimeAsync(0);
 
 describe('all nodes are looked at', () => {
   it('at the beginning: what they lack is written, and no more than that', async () => {
-    const remembered = nodeEntry('n3', [gpu]);
-    const { writes, said, metric } = startRepair(restore, [
-      nodeEntry('n1', [other]),
-      nodeEntry('n2', [gpu]),
-      { ...remembered, value: { ...remembered.value, remembered: GPU } },
-    ]);
+    const { writes, said, metric } = startRepair(restore, [nodeEntry('n1', [other]), nodeEntry('n2', [gpu])]);
     await settle();
-    const annotations = { 'taintkeeper.dev/remembered': GPU };
     expect(writes).toEqual([
-      { name: 'n1', patch: { metadata: { resourceVersion: '1', annotations }, spec: { taints: [other, gpu] } } },
-      { name: 'n2', patch: { metadata: { resourceVersion: '1', annotations } } },
+      { name: 'n1', patch: { metadata: { resourceVersion: '1', annotations: {} }, spec: { taints: [other, gpu] } } },
     ]);
     expect(said()).toEqual(['n1 TaintAdded']);
     expect(await metric('taintkeeper_repairs_total')).toContain('{kind="Node",policy="p"} 1');
@@ -61,7 +55,7 @@ describe('all nodes are looked at', () => {
     expect(writes).toHaveLength(300);
 
     cluster.set('unheard-of', nodeEntry('unheard-of'));
-    await vi.advanceTimersByTimeAsync(SWEEP_MS);
+    await vi.advanceTimersByTimeAsync(SWEEP_MS + 10);
     expect(writes.slice(300)).toMatchObject([{ name: 'unheard-of' }]);
     expect(await metric('taintkeeper_sweep_timestamp_seconds')).toContain(`{controller="node-repair"} `);
   });
@@ -161,7 +155,7 @@ describe('a write', () => {
         message: expect.stringContaining(`PATCH ${refusal('n0')}, PATCH ${refusal('n1')}, PATCH ${refusal('n2')}`),
       },
     ]);
-    change('n0', { taints: [gpu], remembered: GPU });
+    change('n0', { taints: [gpu] });
     await vi.advanceTimersByTimeAsync(30_000);
     expect(repair.troubles()).toMatchObject([{ message: expect.not.stringContaining('n0') }]);
     const before = onTroubles.mock.calls.length;
@@ -173,7 +167,7 @@ describe('a write', () => {
 
   it('waits for its turn, so that the API server can serve others: a hundred at once, and a hundred a second', async () => {
     const { writes } = startRepair(restore, bare(250));
-    await settle();
+    await vi.advanceTimersByTimeAsync(2);
     expect(writes).toHaveLength(100);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(writes.length).toBeGreaterThan(190);
@@ -192,6 +186,23 @@ describe('a write', () => {
     expect(writes).toHaveLength(100);
     expect(messages()).toHaveLength(100);
   });
+});
+
+it('a taint that the node was seen to lose is restored, and one that it has never carried is added', async () => {
+  const policies = { ...restore, q: rule('Restore', { key: 'other', effect: 'NoSchedule', ensure: 'Always' }) };
+  const { change, setPolicies, register, said } = startRepair(restore, [nodeEntry('n1', [gpu])]);
+  await settle();
+  change('n1', { taints: [] });
+  await settle();
+  setPolicies(policies);
+  await settle();
+  expect(said()).toEqual(['n1 TaintRestored', 'n1 TaintAdded']);
+  setPolicies({});
+  change('n1', { taints: [] });
+  register(nodeEntry('n1', [], 'another'));
+  setPolicies(policies);
+  await settle();
+  expect(said().slice(2)).toEqual(['n1 TaintAdded', 'n1 TaintAdded']);
 });
 
 describe('what is not put back', () => {
@@ -238,16 +249,19 @@ describe('what is not put back', () => {
   it('with --audit is everything: nothing is written, whatever the policies say', async () => {
     const { writes, change, said } = startRepair(restore, bare(1), { audit: true });
     await settle();
-    change('n0', { remembered: GPU, allowRemoval: GPU });
+    change('n0', { allowRemoval: GPU });
     await vi.advanceTimersByTimeAsync(SWEEP_MS);
     expect(writes).toEqual([]);
     expect(said()).toEqual(['n0 TaintMissing']);
   });
 
-  it('with --audit is what a node may forget: it is not looked at again and again for that', async () => {
-    const { change, metric } = startRepair(restore, bare(1), { audit: true });
+  it('with --audit is what a node has lost: it is not looked at again and again for that', async () => {
+    const preserve = { p: rule('Restore', { key: 'dedicated', restrict: ['Removal'] }) };
+    const stored = { n0: recordListing(GPU, 'uid-n0') };
+    const { change, metric, said } = startRepair(preserve, bare(1), { audit: true, stored });
     await settle();
-    change('n0', { remembered: GPU, allowRemoval: GPU });
+    expect(said()).toEqual(['n0 TaintMissing']);
+    change('n0', { labels: { a: 'b' } });
     await vi.advanceTimersByTimeAsync(15_000);
     const looks = /controller="node-repair",result="ok"\} (\d+)/.exec(
       await metric('taintkeeper_reconciliations_total'),
@@ -309,69 +323,6 @@ describe('a taint that somebody takes away each time', () => {
   });
 });
 
-describe('a memory that somebody takes away each time', () => {
-  it('is written three times in ten minutes, reported once, and written again as soon as it may be', async () => {
-    const { writes, change, messages, events, repair } = startRepair(restore, [nodeEntry('n0', [gpu])]);
-    const takeAway = async (times: number) => {
-      for (let time = 0; time < times; time++) {
-        await settle();
-        change('n0', { remembered: undefined });
-      }
-    };
-    await takeAway(50);
-    expect(writes).toHaveLength(3);
-    expect(messages()).toEqual([
-      'Node n0: pauses correcting annotation taintkeeper.dev/remembered: it is changed each time, last by field manager "rival" (Update) through nodes/status',
-    ]);
-    const note = messages()[0]?.replace('Node n0: ', '');
-    expect(events).toMatchObject([
-      { regarding: { kind: 'Node', name: 'n0' }, type: 'Warning', reason: 'RecordContested', note },
-      { regarding: { kind: 'TaintPolicy', name: 'p' }, reason: 'RecordContested', note: `Node n0: ${note}` },
-    ]);
-    expect(repair.troubles()).toEqual([
-      {
-        kind: 'TaintPolicy',
-        policy: 'p',
-        reason: 'RecordContested',
-        message:
-          'not corrected for now, because another writer changes it each time: taintkeeper.dev/remembered of node n0, ' +
-          'last by field manager "rival" (Update) through nodes/status',
-      },
-    ]);
-    await vi.advanceTimersByTimeAsync(SWEEP_MS);
-    expect(writes).toHaveLength(4);
-    await vi.advanceTimersByTimeAsync(SWEEP_MS + SWEEP_MS);
-    expect(repair.troubles()).toEqual([]);
-  });
-
-  it('keeps no taint from being put back', async () => {
-    const { change, taintsOf } = startRepair(restore, [nodeEntry('n0', [gpu])]);
-    for (let time = 0; time < 5; time++) {
-      await settle();
-      change('n0', { remembered: undefined });
-    }
-    change('n0', { taints: [] });
-    await settle();
-    expect(taintsOf('n0')).toEqual([gpu]);
-  });
-});
-
-it('what native policies put back while nobody was asked is recorded once, and taken off the node', async () => {
-  const entry = nodeEntry('n1', [gpu]);
-  const restored = { ...entry, value: { ...entry.value, remembered: GPU, restored: `p ${GPU}` } };
-  const { writes, said, metric, repair } = startRepair(restore, [restored]);
-  await settle();
-  const annotations = { 'taintkeeper.dev/restored': null };
-  expect(writes).toEqual([{ name: 'n1', patch: { metadata: { resourceVersion: '1', annotations } } }]);
-  expect(said()).toEqual(['n1 TaintRestored']);
-  expect(await metric('taintkeeper_decisions_total')).toContain(
-    'taintkeeper_decisions_total{kind="Node",policy="p",mode="Restore",outcome="restored",by="native"} 1',
-  );
-  repair.nodeChanged('n1');
-  await settle();
-  expect(writes).toHaveLength(1);
-});
-
 describe('an announced removal that nobody uses', () => {
   const DAY_MS = 86_400_000;
   const preserve = { p: rule('Restore', { key: 'dedicated', restrict: ['Removal'] }) };
@@ -380,7 +331,6 @@ describe('an announced removal that nobody uses', () => {
     const value = {
       ...entry.value,
       allowRemoval: GPU,
-      remembered: GPU,
       ...(announcedAt === undefined ? {} : { announcedAt }),
     };
     return { ...entry, value };

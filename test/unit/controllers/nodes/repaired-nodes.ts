@@ -10,9 +10,7 @@ import { type NodeRepairContext, startNodeRepair } from '../../../../src/control
 import { createReports } from '../../../../src/controllers/reports.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../../../src/controllers/sources.ts';
 import { DEFAULT_EVICTION_RATE } from '../../../../src/evictions/eviction-pace.ts';
-import { REMEMBERED_ANNOTATION } from '../../../../src/judge/memory.ts';
-import type { NodeRecord } from '../../../../src/judge/node-return.ts';
-import { RESTORED_ANNOTATION } from '../../../../src/judge/node-view.ts';
+import type { NodeRecord } from '../../../../src/judge/node-record.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../../../src/judge/removal.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
@@ -38,9 +36,8 @@ const FOREIGN_FIELDS = [
   {
     manager: 'rival',
     operation: 'Update',
-    subresource: 'status',
     time: '2026-01-01T00:00:00Z',
-    fieldsV1: { 'f:metadata': { 'f:annotations': { [`f:${REMEMBERED_ANNOTATION}`]: {} } } },
+    fieldsV1: { 'f:spec': { 'f:taints': {} } },
   },
 ];
 
@@ -142,16 +139,10 @@ export function startRepair(
     const node = cluster.get(name);
     if (!node) throw refuse(404, 'NotFound');
     if (node.resourceVersion !== patch.metadata.resourceVersion) throw refuse(409, 'Conflict');
-    const {
-      [ALLOW_REMOVAL_ANNOTATION]: allowRemoval,
-      [REMEMBERED_ANNOTATION]: remembered,
-      [RESTORED_ANNOTATION]: restored,
-    } = patch.metadata.annotations;
+    const { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval } = patch.metadata.annotations;
     change(name, {
       ...(patch.spec ? { taints: patch.spec.taints } : {}),
       ...(allowRemoval === undefined ? {} : { allowRemoval: allowRemoval ?? undefined }),
-      ...(remembered === undefined ? {} : { remembered: remembered ?? undefined }),
-      ...(restored === undefined ? {} : { restored: restored ?? undefined }),
     });
     return undefined as T;
   }
@@ -169,10 +160,12 @@ export function startRepair(
   }
 
   /** Writes the node as somebody else does; the watch tells of it. */
-  function change(name: string, value: Partial<ClusterNode>): void {
-    const before = cluster.get(name) ?? nodeEntry(name);
-    cluster.set(name, { ...before, resourceVersion: String(++versions), value: { ...before.value, ...value } });
-    nodeChanged(name);
+  function change(name: string, value: Partial<ClusterNode>, how: { readonly isListed?: true } = {}): void {
+    const previous = cluster.get(name);
+    const before = previous ?? nodeEntry(name);
+    const entry = { ...before, resourceVersion: String(++versions), value: { ...before.value, ...value } };
+    cluster.set(name, entry);
+    nodeChanges.next(previous ? { type: 'modified', entry, previous, ...how } : { type: 'added', entry });
   }
 
   /** Its kubelet writes the node: of what is kept, nothing changes. */
@@ -259,8 +252,9 @@ export function startRepair(
     change,
     beat,
     remove(name: string) {
+      const entry = cluster.get(name) ?? nodeEntry(name);
       cluster.delete(name);
-      nodeChanged(name);
+      nodeChanges.next({ type: 'deleted', entry });
     },
     setPolicies(next: Policies) {
       compiled = policySet({ taint: next }, { audit });

@@ -3,6 +3,7 @@ import { GUARD_GRACE_MS } from '../../../../src/controllers/nodes/taint-arrivals
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
+import { recordListing } from '../../judge/established.ts';
 import { type Policies, rule } from '../../judge/node-drifts.ts';
 import { nodeEntry } from './node-entries.ts';
 import { startRepair } from './repaired-nodes.ts';
@@ -24,8 +25,13 @@ const NOBODY_MAY = { p: rule('Restore', GUARD) };
 const exempting = (spec: TaintPolicySpec): TaintPolicySpec => ({ ...spec, exempt: { users: ['owner'] } });
 
 /** A leader that has watched the node, without the taint, for so long. */
-async function watching(policies: Policies, taints: readonly Taint[] = [other], watchedMs = GUARD_GRACE_MS) {
-  const run = startRepair(policies, [nodeEntry('n1', taints)]);
+async function watching(
+  policies: Policies,
+  taints: readonly Taint[] = [other],
+  { watchedMs = GUARD_GRACE_MS, recorded }: { readonly watchedMs?: number; readonly recorded?: string } = {},
+) {
+  const stored = recorded === undefined ? {} : { n1: recordListing(recorded, 'uid-n1') };
+  const run = startRepair(policies, [nodeEntry('n1', taints)], { stored });
   await vi.advanceTimersByTimeAsync(watchedMs);
   return {
     ...run,
@@ -36,25 +42,24 @@ async function watching(policies: Policies, taints: readonly Taint[] = [other], 
   };
 }
 
-describe('a guarded taint that came while nobody was asked', () => {
+describe('a guarded taint that came while the webhook was not called', () => {
   it('is taken out where no policy lets anybody add it, and that is told', async () => {
     const { arrive, taintsOf, said, messages } = await watching(NOBODY_MAY);
     await arrive({ taints: [other, gpu] });
     expect(taintsOf('n1')).toEqual([other]);
     expect(said()).toEqual(['n1 TaintAdditionReverted']);
     expect(messages()).toContain(
-      `Node n1: TaintPolicy p took out guarded taint ${GPU}, which was added while taintkeeper was not asked`,
+      `Node n1: TaintPolicy p took out guarded taint ${GPU}, which was added while taintkeeper was not called`,
     );
   });
 
   it.each<[string, Policies, string]>([
-    ['it is protected as well', { p: rule('Restore', BOTH_WAYS) }, 'goes only with leave'],
+    ['it is protected as well', { p: rule('Restore', BOTH_WAYS) }, 'is removed only with permission'],
     [
       'another policy protects it',
       { ...NOBODY_MAY, q: rule('Deny', { key: 'dedicated', restrict: ['Removal'] }) },
-      'goes only with leave',
+      'is removed only with permission',
     ],
-    ['somebody may have added it', { p: exempting(rule('Restore', GUARD)) }, 'an exempt user may have added it'],
     ['the mode is Deny', { p: rule('Deny', GUARD) }, 'its mode does not take it out'],
   ])('is told once, and stays, where %s', async (_, policies, why) => {
     const { arrive, taintsOf, said, messages } = await watching(policies);
@@ -63,6 +68,12 @@ describe('a guarded taint that came while nobody was asked', () => {
     expect(taintsOf('n1')).toEqual([other, gpu]);
     expect(said()).toEqual(['n1 TaintAdditionFound']);
     expect(messages().filter((text) => text?.includes(why))).toHaveLength(1);
+  });
+
+  it('is taken out where only another policy exempts users', async () => {
+    const { arrive, taintsOf } = await watching({ ...NOBODY_MAY, q: exempting(rule('Restore', GUARD)) });
+    await arrive({ taints: [other, gpu] });
+    expect(taintsOf('n1')).toEqual([other]);
   });
 
   it('is left to whoever adds it again and again', async () => {
@@ -82,8 +93,13 @@ describe('a guarded taint that came while nobody was asked', () => {
 });
 
 describe('a guarded taint is left alone', () => {
-  it.each<[string, Policies, { taints: readonly Taint[]; remembered?: string }]>([
-    ['that admission let in, as the memory says', NOBODY_MAY, { taints: [gpu], remembered: GPU }],
+  it.each<[string, Policies, { taints: readonly Taint[] }]>([
+    ['that an exempt user may have added', { p: exempting(rule('Restore', GUARD)) }, { taints: [gpu] }],
+    [
+      'that exempt users of each policy may have added',
+      { p: exempting(rule('Restore', GUARD)), q: exempting(rule('Deny', GUARD)) },
+      { taints: [gpu] },
+    ],
     [
       'that a policy declares',
       { ...NOBODY_MAY, q: rule('Audit', { ...gpu, effect: 'NoSchedule', value: 'gpu', ensure: 'Always' }) },
@@ -100,6 +116,17 @@ describe('a guarded taint is left alone', () => {
     await arrive(value);
     const told = said().filter((text) => text.includes('Addition'));
     expect([taintsOf('n1'), told]).toEqual([value.taints, []]);
+  });
+
+  it.each([
+    { what: 'that it lost before and is recorded to carry', recorded: GPU, told: [] },
+    { what: 'but not one of which nothing is recorded', recorded: undefined, told: ['n1 TaintAdditionFound'] },
+  ])('$what', async ({ recorded, told }) => {
+    const policies = { p: rule('Deny', BOTH_WAYS) };
+    const { arrive, taintsOf, said } = await watching(policies, [], recorded === undefined ? {} : { recorded });
+    await arrive({ taints: [gpu] });
+    expect(taintsOf('n1')).toEqual([gpu]);
+    expect(said().filter((text) => text.includes('Addition'))).toEqual(told);
   });
 
   it('that the node had before the leader came', async () => {
@@ -127,7 +154,7 @@ describe('a guarded taint is left alone', () => {
   });
 
   it('that came while the API servers may not yet have known the policy', async () => {
-    const { arrive, taintsOf } = await watching(NOBODY_MAY, [], GUARD_GRACE_MS - 10);
+    const { arrive, taintsOf } = await watching(NOBODY_MAY, [], { watchedMs: GUARD_GRACE_MS - 10 });
     await arrive({ taints: [gpu] });
     await vi.advanceTimersByTimeAsync(10 * GUARD_GRACE_MS);
     expect(taintsOf('n1')).toEqual([gpu]);

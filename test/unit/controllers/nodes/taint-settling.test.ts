@@ -19,24 +19,29 @@ const GPU = formatTaint(gpu);
 const SETTLE_MS = 600_000;
 const everything = { p: rule('Restore', { key: '*', restrict: ['Removal'] }) };
 
-const remembered = (writes: ReturnType<typeof startRepair>['writes']) =>
-  writes.map(({ patch }) => patch.metadata.annotations['taintkeeper.dev/remembered']);
+/** The records are written within this time. */
+const PROMPT_MS = 500;
 
-describe('a taint that only a wildcard means', () => {
-  it('is written into the memory once it has stayed on a Ready node', async () => {
-    const { writes } = startRepair(everything, [nodeEntry('n1', [gpu])]);
+/** The taints of each record, as text. */
+const recorded = ({ records }: ReturnType<typeof startRepair>) =>
+  Object.values(records.all()).map(({ taints }) => taints.map(formatTaint).join(', '));
+
+describe('a taint that only a pattern matches', () => {
+  it('is recorded once it has stayed on a Ready node', async () => {
+    const cluster = startRepair(everything, [nodeEntry('n1', [gpu])]);
     await vi.advanceTimersByTimeAsync(SETTLE_MS - 1);
-    expect(writes).toEqual([]);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(remembered(writes)).toEqual([GPU]);
+    expect(recorded(cluster)).toEqual([]);
+    await vi.advanceTimersByTimeAsync(PROMPT_MS);
+    expect(recorded(cluster)).toEqual([GPU]);
+    expect([cluster.records.writes(), cluster.writes]).toEqual([['POST n1'], []]);
   });
 
   it('that an operator sets and takes off while the node starts never is', async () => {
-    const { writes, change } = startRepair(everything, [nodeEntry('n1', [gpu, starting])]);
+    const cluster = startRepair(everything, [nodeEntry('n1', [gpu, starting])]);
     await vi.advanceTimersByTimeAsync(SETTLE_MS / 2);
-    change('n1', { taints: [gpu] });
+    cluster.change('n1', { taints: [gpu] });
     await vi.advanceTimersByTimeAsync(10 * SETTLE_MS);
-    expect(remembered(writes)).toEqual([GPU]);
+    expect(recorded(cluster)).toEqual([GPU]);
   });
 
   it.each<[what: string, change: object, back: object]>([
@@ -44,31 +49,40 @@ describe('a taint that only a wildcard means', () => {
     ['the taint was gone', { taints: [] }, { taints: [gpu] }],
     ['the taint had another value', { taints: [{ ...gpu, value: 'cpu' }] }, { taints: [gpu] }],
   ])('begins anew when for a moment %s', async (_what, away, back) => {
-    const { writes, change } = startRepair(everything, [nodeEntry('n1', [gpu])]);
+    const cluster = startRepair(everything, [nodeEntry('n1', [gpu])]);
     await vi.advanceTimersByTimeAsync(SETTLE_MS - 1_000);
-    change('n1', away);
-    change('n1', back);
+    cluster.change('n1', away);
+    cluster.change('n1', back);
     await vi.advanceTimersByTimeAsync(SETTLE_MS - 1);
-    expect(writes).toEqual([]);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(remembered(writes)).toEqual([GPU]);
+    expect(recorded(cluster)).toEqual([]);
+    await vi.advanceTimersByTimeAsync(PROMPT_MS);
+    expect(recorded(cluster)).toEqual([GPU]);
   });
 
-  it('is written once more, at once, when somebody takes the memory away', async () => {
-    const entry = nodeEntry('n1', [gpu]);
-    const known = { ...entry, value: { ...entry.value, remembered: GPU } };
-    const stored = { n1: { ...recordListing(GPU), uid: entry.uid } };
-    const { writes, change } = startRepair(everything, [known], { stored });
-    await vi.advanceTimersByTimeAsync(0);
-    change('n1', { remembered: undefined });
-    await vi.advanceTimersByTimeAsync(0);
-    expect(remembered(writes)).toEqual([GPU]);
+  it('is restored at once where an earlier leader recorded it', async () => {
+    const { change, taintsOf } = startRepair(everything, [nodeEntry('n1', [gpu])], {
+      stored: { n1: recordListing(GPU, 'uid-n1') },
+    });
+    await vi.advanceTimersByTimeAsync(PROMPT_MS);
+    change('n1', { taints: [] });
+    await vi.advanceTimersByTimeAsync(PROMPT_MS);
+    expect(taintsOf('n1')).toEqual([gpu]);
   });
 
-  it('costs nothing with --audit', async () => {
-    const { writes } = startRepair(everything, [nodeEntry('n1', [gpu])], { audit: true });
-    await vi.advanceTimersByTimeAsync(2 * SETTLE_MS);
-    expect(writes).toEqual([]);
+  it('waits anew where its record is deleted', async () => {
+    const cluster = startRepair(everything, [nodeEntry('n1', [gpu])]);
+    await vi.advanceTimersByTimeAsync(SETTLE_MS + PROMPT_MS);
+    cluster.records.remove('n1');
+    await vi.advanceTimersByTimeAsync(SETTLE_MS - 1_000);
+    expect(recorded(cluster)).toEqual([]);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(recorded(cluster)).toEqual([GPU]);
+  });
+
+  it('is recorded with --audit too: it is protected as soon as that ends', async () => {
+    const cluster = startRepair(everything, [nodeEntry('n1', [gpu])], { audit: true });
+    await vi.advanceTimersByTimeAsync(SETTLE_MS + PROMPT_MS);
+    expect([recorded(cluster), cluster.writes]).toEqual([[GPU], []]);
   });
 });
 

@@ -1,0 +1,96 @@
+import type { Machine } from '../kubernetes/machine.ts';
+import { formatTaint, identity, sameTaint, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import type { StartupProgress } from './startup-progress.ts';
+
+/** The NodeTaintRecord of a node: what is kept outside of the Node, where users who may patch nodes cannot write. */
+export interface NodeRecord {
+  /** The uid of the Node: another Node of that name has another one. */
+  readonly uid: string;
+  readonly machine: Machine;
+  /** In the order of their keys and effects, each once. */
+  readonly taints: readonly RecordedTaint[];
+  /** When the Node was deleted, in milliseconds since the epoch; undefined while it exists, or before the leader has seen the deletion. */
+  readonly deletedAt?: number | undefined;
+  /** How far the Node is with its startup taints; absent where it has none. */
+  readonly startup?: readonly StartupProgress[];
+}
+
+/** A taint that the Node is to carry, or one that was removed from it with permission. */
+export interface RecordedTaint extends Taint {
+  /** The empty text for a taint without one. */
+  readonly value: string;
+  /** The names of the policies that have it recorded. */
+  readonly policies: readonly string[];
+  /**
+   * Set where an earlier Node of that name carried the taint, and this one has not got it back: when the earlier Node was deleted, in
+   * milliseconds since the epoch.
+   */
+  readonly missingSince?: number;
+  /**
+   * Set for a required taint that was removed by an exempt user, or as the annotation `allow-removal` said: when the leader recorded it, in
+   * milliseconds since the epoch. The Node does without it until it carries it again, or no policy requires it there any more.
+   */
+  readonly removedAt?: number;
+}
+
+/** The most taints that one record lists for the Node to carry. */
+export const MAX_KEPT_TAINTS = 64;
+/** The most taints of one record, and policies of one taint: the definition has the same limits. */
+export const MAX_RECORDED_TAINTS = 128;
+export const MAX_RECORDED_POLICIES = 64;
+
+/** Where nothing is known of a node, or it is new. */
+export const NONE_ESTABLISHED = (): boolean => false;
+
+/** What a record says of one Node. */
+export interface RecordedState {
+  established(this: void, taint: Taint): boolean;
+  readonly recorded: readonly RecordedTaint[];
+}
+
+/** A Node of which nothing is recorded. */
+export const NOTHING_RECORDED: RecordedState = { established: NONE_ESTABLISHED, recorded: [] };
+
+/**
+ * The Node with what its record says. Only the leader writes records: an annotation would not do, because users who may patch nodes, or
+ * their status, could write it.
+ *
+ * @param record of the name of the Node
+ * @param uid of the Node: the record of an earlier one of that name says nothing of it
+ */
+export function withRecord<Node extends object>(
+  node: Node,
+  record: NodeRecord | undefined,
+  uid: string | undefined,
+): Node & RecordedState {
+  if (record === undefined || record.uid !== uid) return { ...node, ...NOTHING_RECORDED };
+  return { ...node, established: establishedIn(record), recorded: record.taints };
+}
+
+/** Whether a record lists a taint as one that its Node is to carry. */
+export function establishedIn({ taints }: Pick<NodeRecord, 'taints'>): (taint: Taint) => boolean {
+  const listed = new Set(taints.filter(isKept).map(formatTaint));
+  return (taint) => listed.has(formatTaint(taint));
+}
+
+/** Whether the Node is to carry the recorded taint. */
+export function isKept({ removedAt }: RecordedTaint): boolean {
+  return removedAt === undefined;
+}
+
+/** The recorded taints that the Node is to carry and does not: one with another value counts as missing. */
+export function lostTaints(recorded: readonly RecordedTaint[], carried: readonly Taint[]): RecordedTaint[] {
+  if (recorded.length === 0) return [];
+  const values = valuesOf(carried);
+  return recorded.filter((taint) => isKept(taint) && values.get(identity(taint)) !== taint.value);
+}
+
+/** Whether the record says that the required taint was removed with permission. */
+export function isRemoved(
+  recorded: readonly RecordedTaint[],
+  { taint, anyValue }: { readonly taint: Taint; readonly anyValue: boolean },
+): boolean {
+  return recorded.some(
+    (one) => !isKept(one) && sameTaint(one, taint) && (anyValue || one.value === (taint.value ?? '')),
+  );
+}

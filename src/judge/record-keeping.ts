@@ -1,0 +1,262 @@
+import { type Machine, sameMachine } from '../kubernetes/machine.ts';
+import { isPattern } from '../kubernetes/pattern.ts';
+import { identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintRule } from '../policy/taint-rule.ts';
+import {
+  isKept,
+  MAX_KEPT_TAINTS,
+  MAX_RECORDED_POLICIES,
+  MAX_RECORDED_TAINTS,
+  type NodeRecord,
+  type RecordedTaint,
+} from './node-record.ts';
+import { isOwed } from './node-return.ts';
+import type { NodeView } from './node-view.ts';
+import {
+  type DeclaredTaint,
+  isRemovableByAnnotation,
+  isRemovalNamed,
+  isRemovalNoted,
+  isRequiredRemovalNamed,
+  parseAllowedRemovals,
+  requiredTaints,
+  satisfies,
+} from './removal.ts';
+import type { StartupProgress } from './startup-progress.ts';
+
+/** A Node that exists, as records are made of it. */
+export interface RecordedNode extends NodeView {
+  readonly uid: string;
+  readonly machine: Machine;
+  /** Whether the Node has carried the taint for long enough, or its record lists it. */
+  established(this: void, taint: Taint): boolean;
+  /**
+   * Whether one update of the Node removed the taint and wrote the notice of it into the annotation `allow-removal`, as mutation does for
+   * exempt users. A user who is not exempt can write a notice, but not in the update that removes the taint.
+   */
+  removedInOneStep(this: void, taint: Taint): boolean;
+}
+
+/** By what records are kept and forgotten. Policies are replaced, and one that is not known may require anything: nothing is forgotten at once. */
+export interface RecordKeeping {
+  readonly policies: readonly CompiledTaintPolicy[];
+  /** In milliseconds since the epoch. */
+  readonly now: number;
+  /** Whether taints that the Node carries, and no policy has recorded, are forgotten. */
+  readonly forgets: boolean;
+  /** Whether taints that it does not carry are. */
+  readonly forgetsLost: boolean;
+}
+
+/** A time that is further in the future was not written by a leader with a working clock. */
+const MAX_SKEW_MS = 300_000;
+
+/**
+ * The record of a name as it is to be; undefined for none. Of a Node that is there, it lists
+ * - what the Node carries, and what it was recorded to carry, unless that was removed with permission;
+ * - the required taints that were removed with permission;
+ * - what an earlier Node of that name, on the same machine, carried, until this one has it or the time is over: also where the labels by
+ *   which a policy selects it come later.
+ *
+ * @param node the Node of that name; undefined where there is none any more
+ */
+export function recordOf(
+  before: NodeRecord | undefined,
+  node: RecordedNode | undefined,
+  { policies, now, forgets, forgetsLost }: RecordKeeping,
+): NodeRecord | undefined {
+  const surviving = policies.filter(({ deletedNodeRetentionMs }) => deletedNodeRetentionMs !== undefined);
+  const recording = policies.filter(listsTaints);
+  const isUnwanted = (taint: Taint) => recording.every(({ protectedBy }) => protectedBy(taint) === undefined);
+  const left = (taints: readonly RecordedTaint[], since: number, isSame: boolean) =>
+    taints.filter(isKept).flatMap((taint) => {
+      const asking = surviving.filter((policy) => isOwed(taint, policy, now - since, isSame));
+      // Of a deleted node, nothing says which policies select it.
+      const recorded = asking.filter(({ name }) => taint.policies.includes(name));
+      if (asking.length > 0) return { ...taint, policies: namesOf(recorded.length > 0 ? recorded : asking) };
+      return !forgets && isUnwanted(taint) ? taint : [];
+    });
+  // Whole seconds, as they are written.
+  const thisSecond = Math.floor(now / 1000) * 1000;
+  const past = (time: number) => (time > now + MAX_SKEW_MS ? thisSecond : time);
+  const deletedAt = past(before?.deletedAt ?? thisSecond);
+  if (node === undefined) {
+    if (before === undefined) return undefined;
+    const taints = left(before.taints, deletedAt, true).map(({ missingSince: _, ...taint }) => taint);
+    return taints.length > 0 ? { uid: before.uid, machine: before.machine, taints, deletedAt } : undefined;
+  }
+  const { uid, machine } = node;
+  const isKnown = before?.uid === uid;
+  const isSame = isKnown || before === undefined || sameMachine(before.machine, machine);
+  const removed = removedFrom(node, isKnown ? before.taints : [], policies, { thisSecond, forgetsLost });
+  const isGone = goneFrom(node, removed, policies);
+  const owed = (before?.taints ?? []).flatMap((taint) => {
+    const since = isKnown ? taint.missingSince : deletedAt;
+    if (since === undefined || isGone(taint)) return [];
+    return left([{ ...taint, missingSince: past(since) }], past(since), isSame);
+  });
+  const known = (isKnown ? before.taints : owed).filter((taint) => isKept(taint) && !isGone(taint));
+  const carried = valuesOf(node.taints);
+  const isForgotten = (taint: RecordedTaint) => (carried.get(identity(taint)) === taint.value ? forgets : forgetsLost);
+  const taints = keptOn(
+    node,
+    recording.filter((policy) => policy.selectsNode(node.labels)),
+    known.filter((taint) => taint.missingSince === undefined),
+    (taint) => isUnwanted(taint) && !isForgotten(taint),
+  ).filter((taint) => !removed.some((one) => identity(one) === identity(taint)));
+  const present = valuesOf([...node.taints, ...taints, ...removed]);
+  const missing = owed.filter((taint) => !present.has(identity(taint)));
+  const all = [...taints, ...removed, ...missing].slice(0, MAX_RECORDED_TAINTS);
+  const startup = isKnown ? startupOf(before, policies, forgets) : [];
+  if (all.length + startup.length === 0) return undefined;
+  return { uid, machine, taints: all.toSorted(byKey), ...(startup.length === 0 ? {} : { startup }) };
+}
+
+/** What is kept of startup taints: all that wait, and the others while a policy requires them. */
+function startupOf(
+  { startup = [] }: NodeRecord,
+  policies: readonly CompiledTaintPolicy[],
+  forgets: boolean,
+): readonly StartupProgress[] {
+  if (startup.length === 0 || !forgets) return startup;
+  const required = new Set(policies.flatMap(({ untilReady }) => untilReady.map(({ value }) => identity(value.taint))));
+  return startup.filter((one) => one.state === 'Waiting' || one.state === 'Ready' || required.has(identity(one)));
+}
+
+/** Whether anything of nodes is recorded for the policy: taints, or that a required one was removed with permission. */
+export function recordsTaints(policy: CompiledTaintPolicy): boolean {
+  return listsTaints(policy) || (policy.declared !== 'Audit' && policy.required.length > 0);
+}
+
+/** Whether records list taints for it: where it restricts a removal, or with `deletedNodeRetentionSeconds`. */
+function listsTaints({ deletedNodeRetentionMs, declared, rules }: CompiledTaintPolicy): boolean {
+  return (
+    deletedNodeRetentionMs !== undefined ||
+    (declared !== 'Audit' && rules.some(({ ensure, value }) => ensure !== 'Always' || value === undefined))
+  );
+}
+
+/** The policy itself says with which value it requires the taint: no record is needed. */
+function isDeclared({ ensure, value }: CompiledTaintRule, taint: Taint): boolean {
+  return ensure === 'Always' && (value ?? '') === (taint.value ?? '');
+}
+
+function isRecordedBy(taint: Taint, policy: CompiledTaintPolicy, established: (taint: Taint) => boolean): boolean {
+  const field = policy.protectedBy(taint);
+  const rule = policy.rules.find((one) => one.field === field);
+  if (rule === undefined) return false;
+  // With --audit, nothing waits: what is recorded meanwhile is protected as soon as it ends.
+  if (isPattern(rule.key) && policy.establishes && !established(taint)) return false;
+  return policy.deletedNodeRetentionMs !== undefined || (policy.declared !== 'Audit' && !isDeclared(rule, taint));
+}
+
+/**
+ * The required taints that the node does without, because they were removed with permission. One stays listed until the node carries it
+ * again, or no policy requires it there any more.
+ *
+ * @param known what the record of this very Node lists
+ */
+function removedFrom(
+  node: RecordedNode,
+  known: readonly RecordedTaint[],
+  policies: readonly CompiledTaintPolicy[],
+  { thisSecond, forgetsLost }: { readonly thisSecond: number; readonly forgetsLost: boolean },
+): RecordedTaint[] {
+  const before = new Map(known.filter((taint) => !isKept(taint)).map((taint) => [identity(taint), taint]));
+  const allowed = parseAllowedRemovals(node.allowRemoval);
+  if (before.size + allowed.entries.length === 0) return [];
+  const carried = valuesOf(node.taints);
+  const selecting = policies.filter(({ declared, selectsNode }) => declared !== 'Audit' && selectsNode(node.labels));
+  const required = requiredTaints(node.labels, selecting);
+  const lacking = Map.groupBy(
+    required.filter((want) => !isTransientTaintKey(want.taint.key) && !satisfies(carried, want)),
+    ({ taint }) => identity(taint),
+  );
+  // Where any value will do, what counts is the one that the node carried.
+  const values = valuesOf(known.filter(isKept));
+  const asRecorded = (want: DeclaredTaint): DeclaredTaint => {
+    const value = want.anyValue ? values.get(identity(want.taint)) : undefined;
+    return value === undefined ? want : { ...want, taint: { ...want.taint, value }, anyValue: false };
+  };
+  const gone = [...lacking].flatMap(([key, wants]): RecordedTaint[] => {
+    const [{ taint } = { taint: undefined }] = wants
+      .map(asRecorded)
+      .filter(
+        (want) =>
+          (isRequiredRemovalNamed(allowed, want) && isRemovableByAnnotation(want.taint, selecting, node.established)) ||
+          (isRemovalNoted(allowed, want.taint) && node.removedInOneStep(want.taint)),
+      );
+    const names = namesOf(wants.map(({ policy }) => policy));
+    const listed = before.get(key);
+    if (listed) return [{ ...listed, policies: names }];
+    if (taint === undefined) return [];
+    return [{ ...withoutTime(taint), policies: names, removedAt: thisSecond }];
+  });
+  // A policy that is replaced is away for a moment.
+  const isRequired = (taint: Taint) => required.some((want) => identity(want.taint) === identity(taint));
+  const kept = forgetsLost
+    ? []
+    : [...before.values()].filter((taint) => !isRequired(taint) && carried.get(identity(taint)) !== taint.value);
+  return [...gone, ...kept];
+}
+
+/** Whether the node does without a recorded taint with permission: the annotation names it, or did so when it was removed. */
+function goneFrom(
+  node: RecordedNode,
+  removed: readonly RecordedTaint[],
+  policies: readonly CompiledTaintPolicy[],
+): (taint: RecordedTaint) => boolean {
+  const allowed = parseAllowedRemovals(node.allowRemoval);
+  const carried = valuesOf(node.taints);
+  const recordedAsRemoved = valuesOf(removed);
+  const selecting = policies.filter((policy) => policy.selectsNode(node.labels));
+  return (taint) =>
+    carried.get(identity(taint)) !== taint.value &&
+    (recordedAsRemoved.get(identity(taint)) === taint.value ||
+      (isRemovalNamed(allowed, taint) && isRemovableByAnnotation(taint, selecting, node.established)) ||
+      (isRemovalNoted(allowed, taint) && node.removedInOneStep(taint)));
+}
+
+/**
+ * What a node is to carry: what it carries, and what its record lists already.
+ * @param known what the record lists of this very Node, without what was removed with permission
+ * @param isSpared whether a listed taint stays though none of these policies records it
+ */
+function keptOn(
+  { taints, established }: RecordedNode,
+  policies: readonly CompiledTaintPolicy[],
+  known: readonly RecordedTaint[],
+  isSpared: (taint: RecordedTaint) => boolean,
+): RecordedTaint[] {
+  const recorded = new Map(known.map((taint) => [identity(taint), taint]));
+  // A value that is listed stays, whatever the node carries.
+  const carried = taints.filter((taint) => !recorded.has(identity(taint)));
+  // New taints must not crowd out those that are recorded.
+  return [...known, ...carried]
+    .map(withoutTime)
+    .filter((taint) => !isTransientTaintKey(taint.key))
+    .flatMap((taint): RecordedTaint[] => {
+      const asking = policies.filter((policy) => isRecordedBy(taint, policy, established));
+      if (asking.length > 0) return [{ ...taint, policies: namesOf(asking) }];
+      const before = recorded.get(identity(taint));
+      return before !== undefined && isSpared(before) ? [{ ...taint, policies: before.policies }] : [];
+    })
+    .slice(0, MAX_KEPT_TAINTS);
+}
+
+function withoutTime({ key, value, effect }: Taint): Pick<RecordedTaint, 'key' | 'value' | 'effect'> {
+  return { key, value: value ?? '', effect };
+}
+
+function namesOf(policies: readonly CompiledTaintPolicy[]): string[] {
+  return policies
+    .map(({ name }) => name)
+    .sort()
+    .slice(0, MAX_RECORDED_POLICIES);
+}
+
+function byKey(a: Taint, b: Taint): number {
+  return `${a.key} ${a.effect}` < `${b.key} ${b.effect}` ? -1 : 1;
+}

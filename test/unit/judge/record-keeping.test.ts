@@ -1,0 +1,500 @@
+import { describe, expect, it } from 'vitest';
+import {
+  MAX_KEPT_TAINTS,
+  MAX_RECORDED_POLICIES,
+  type NodeRecord,
+  type RecordedTaint,
+} from '../../../src/judge/node-record.ts';
+import { recordOf } from '../../../src/judge/record-keeping.ts';
+import { STARTUP_STATES } from '../../../src/judge/startup-progress.ts';
+import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
+import type { PolicySet } from '../../../src/policy/policy-set.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import type { TaintRule } from '../../../src/policy/taint-rule.ts';
+import { policySet } from '../policy/policies.ts';
+import {
+  at,
+  DEDICATED,
+  deleted,
+  FREE,
+  HOUR,
+  MACHINE,
+  type Node,
+  nodeOf,
+  OTHER,
+  policies,
+  START,
+  surviving,
+  texts,
+} from './recorded-nodes.ts';
+
+const GPU = 'dedicated=gpu:NoSchedule';
+const CPU: Taint = { ...DEDICATED, value: 'cpu' };
+const PROTECTED: TaintRule = { key: 'dedicated', restrict: ['Removal'] };
+const REQUIRED: TaintRule = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' };
+const Forbidden = { removalByAnnotation: 'Forbidden' } as const;
+
+const setOf = (rule: TaintRule, more: Partial<TaintPolicySpec> = {}) =>
+  policySet({ taint: { p: { mode: 'Restore', taints: [rule], ...more } } });
+
+/** What a record lists, and how. */
+const listed = (record: NodeRecord | undefined) =>
+  (record?.taints ?? []).map((taint) => `${formatTaint(taint)}${taint.removedAt === undefined ? '' : ' removed'}`);
+
+/** The record after the node was seen in each of these states, one after the other. */
+const recordAfter = (set: PolicySet, ...nodes: readonly Node[]) =>
+  nodes.reduce<NodeRecord | undefined>((record, node) => recordOf(record, nodeOf(node), at(set)), undefined);
+
+describe('what is recorded of a node', () => {
+  it.each<{ why: string; set?: PolicySet; before?: Node; node: Node; taints: string[] | undefined }>([
+    {
+      why: 'what a policy protects that says so',
+      node: { taints: [FREE, DEDICATED] },
+      taints: ['dedicated=gpu:NoSchedule'],
+    },
+    { why: 'nothing where nothing is protected', node: { taints: [FREE] }, taints: undefined },
+    {
+      why: 'what a policy without retention protects',
+      set: policySet({ taint: { p: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] } } }),
+      node: { taints: [FREE, DEDICATED] },
+      taints: ['dedicated=gpu:NoSchedule'],
+    },
+    {
+      why: 'nothing in mode Audit without retention',
+      set: policySet({ taint: { p: { mode: 'Audit', taints: [{ key: 'dedicated', restrict: ['Removal'] }] } } }),
+      node: { taints: [DEDICATED] },
+      taints: undefined,
+    },
+    {
+      why: 'nothing that a policy without retention requires itself',
+      set: policySet({
+        taint: {
+          p: {
+            mode: 'Restore',
+            taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' }],
+          },
+        },
+      }),
+      node: { taints: [DEDICATED] },
+      taints: undefined,
+    },
+    {
+      why: 'only what a policy restricts, beside what it requires with a value',
+      set: policySet({
+        taint: {
+          p: {
+            mode: 'Restore',
+            taints: [
+              { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' },
+              { key: 'free', restrict: ['Removal'] },
+            ],
+          },
+        },
+      }),
+      node: { taints: [DEDICATED, FREE] },
+      taints: ['free:NoSchedule'],
+    },
+    {
+      why: 'nothing for a policy in mode Audit beside one that enforces',
+      set: policySet({
+        taint: {
+          p: { mode: 'Audit', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
+          q: { mode: 'Deny', taints: [{ key: 'free', restrict: ['Removal'] }] },
+        },
+      }),
+      node: { taints: [DEDICATED, FREE] },
+      taints: ['free:NoSchedule'],
+    },
+    {
+      why: 'taints in the order of their keys and effects, as the node may list them in another order',
+      set: policies({
+        taints: [
+          { key: 'dedicated', restrict: ['Removal'] },
+          { key: OTHER.key, restrict: ['Removal'] },
+        ],
+      }),
+      node: { taints: [OTHER, DEDICATED, { ...DEDICATED, effect: 'NoExecute' }] },
+      taints: ['dedicated=gpu:NoExecute', 'dedicated=gpu:NoSchedule', 'example.com/other:NoExecute'],
+    },
+    {
+      why: 'another value of a required taint without one',
+      set: policySet({
+        taint: { p: { mode: 'Restore', taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }] } },
+      }),
+      node: { taints: [DEDICATED] },
+      taints: ['dedicated=gpu:NoSchedule'],
+    },
+    {
+      why: 'nothing of nodes that the policy is not for',
+      set: policies({ nodeSelector: { matchLabels: { a: 'b' } } }),
+      node: { taints: [DEDICATED] },
+      taints: undefined,
+    },
+    {
+      why: 'also what it was recorded to carry and has lost',
+      before: { taints: [DEDICATED] },
+      node: {},
+      taints: ['dedicated=gpu:NoSchedule'],
+    },
+    {
+      why: 'the value that it was recorded to carry, where it was changed without permission',
+      before: { taints: [DEDICATED] },
+      node: { taints: [{ ...DEDICATED, value: 'cpu' }] },
+      taints: ['dedicated=gpu:NoSchedule'],
+    },
+    {
+      why: 'the new value, where it was changed with permission',
+      before: { taints: [DEDICATED] },
+      node: { taints: [{ ...DEDICATED, value: 'cpu' }], allowRemoval: 'dedicated=gpu:NoSchedule' },
+      taints: ['dedicated=cpu:NoSchedule'],
+    },
+    {
+      why: 'by a pattern only what is established',
+      set: policies({ taints: [{ key: '*', restrict: ['Removal'] }] }),
+      node: { taints: [DEDICATED, FREE], established: 'free:NoSchedule' },
+      taints: ['free:NoSchedule'],
+    },
+    {
+      why: 'also in mode Audit',
+      set: policies({ mode: 'Audit' }),
+      node: { taints: [DEDICATED] },
+      taints: ['dedicated=gpu:NoSchedule'],
+    },
+    {
+      why: 'nothing that comes and goes by itself',
+      set: policies({ taints: [{ key: 'node.kubernetes.io/unreachable', restrict: ['Removal'] }] }),
+      node: { taints: [{ key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' }] },
+      taints: undefined,
+    },
+  ])('$why', ({ set = policies(), before, node, taints }) => {
+    const known = before && recordOf(undefined, nodeOf(before), at(set));
+    const record = recordOf(known, nodeOf(node), at(set));
+    expect(record && texts(record.taints)).toEqual(taints);
+  });
+
+  it('changes with the node, and goes with its last taint', () => {
+    const set = policies({
+      taints: [
+        { key: 'dedicated', restrict: ['Removal'] },
+        { key: OTHER.key, restrict: ['Removal'] },
+      ],
+    });
+    const first = recordOf(undefined, nodeOf({ taints: [DEDICATED] }), at(set));
+    const more = recordOf(first, nodeOf({ taints: [DEDICATED, OTHER] }), at(set));
+    expect(texts(more?.taints)).toEqual(['dedicated=gpu:NoSchedule', 'example.com/other:NoExecute']);
+    const announced = { allowRemoval: `${texts([DEDICATED, OTHER]).join(', ')}` };
+    expect(recordOf(more, nodeOf(announced), at(set))).toBeUndefined();
+  });
+
+  it('says when the node was deleted: when that was seen first', () => {
+    const record = deleted(policies());
+    expect(record?.deletedAt).toBe(START);
+    expect(recordOf(record, undefined, at(policies(), START + HOUR))?.deletedAt).toBe(START);
+  });
+
+  it('names the policies by which a taint was recorded, also once the node is deleted and they are replaced', () => {
+    const selecting = (label: string) => surviving({ nodeSelector: { matchLabels: { [label]: 'x' } } });
+    const set = policySet({ taint: { p: selecting('p'), q: selecting('q') } });
+    const record = deleted(set, { labels: { p: 'x' }, taints: [DEDICATED] });
+    expect(record?.taints).toEqual([{ ...DEDICATED, policies: ['p'] }]);
+    const renamed = policySet({ taint: { q: selecting('q'), r: selecting('p') } });
+    expect(recordOf(record, undefined, at(renamed))?.taints).toEqual([{ ...DEDICATED, policies: ['q', 'r'] }]);
+  });
+
+  it('names the policies in alphabetical order, and as many as the record may have', () => {
+    const names = Array.from({ length: MAX_RECORDED_POLICIES + 1 }, (_, index) => `p${String(index).padStart(2, '0')}`);
+    const set = policySet({ taint: Object.fromEntries(names.toReversed().map((name) => [name, surviving()])) });
+    const { taintPolicies } = set;
+    const record = recordOf(undefined, nodeOf({ taints: [DEDICATED] }), {
+      ...at(set),
+      policies: taintPolicies.toReversed(),
+    });
+    expect(record?.taints).toEqual([{ ...DEDICATED, policies: names.slice(0, MAX_RECORDED_POLICIES) }]);
+  });
+
+  it.each<{ why: string; aheadMs: number; deletedAt: number }>([
+    { why: 'as far ahead as clocks may be', aheadMs: 300_000, deletedAt: START + 300_000 },
+    { why: 'farther ahead', aheadMs: 300_001, deletedAt: START },
+  ])('takes the time of a deletion from the record, or the present if that is too far ahead: $why', (one) => {
+    const record = { ...(deleted(policies()) as NodeRecord), deletedAt: START + one.aheadMs };
+    expect(recordOf(record, undefined, at(policies()))?.deletedAt).toBe(one.deletedAt);
+  });
+
+  it('forgets completed startup taints that no policy requires, and only once policies are known to be complete', () => {
+    const startup = STARTUP_STATES.map((state) => ({
+      ...{ key: `start.example.com/${state.toLowerCase()}`, effect: 'NoSchedule', state },
+      ...{ policies: ['p'], since: START },
+    }));
+    const before: NodeRecord = { uid: 'first', machine: MACHINE, taints: [], startup };
+    expect(recordOf(before, nodeOf({}), at(policySet({}), START, { forgets: false }))).toEqual(before);
+    const later = recordOf(before, nodeOf({}), at(policySet({})));
+    expect(later?.startup?.map(({ state }) => state)).toEqual(['Waiting', 'Ready']);
+  });
+
+  it('counts a deletion in the future from now', () => {
+    const record = { ...(deleted(policies()) as NodeRecord), deletedAt: START + HOUR };
+    expect(recordOf(record, undefined, at(policies()))?.deletedAt).toBe(START);
+  });
+
+  it('is forgotten when the retention is over, or the policy says it no more', () => {
+    const record = deleted(policies());
+    expect(recordOf(record, undefined, at(policies(), START + 24 * HOUR - 1))).toEqual(record);
+    expect(recordOf(record, undefined, at(policies(), START + 24 * HOUR))).toBeUndefined();
+    expect(recordOf(record, undefined, at(policySet({})))).toBeUndefined();
+    expect(recordOf(record, undefined, at(policySet({}), START, { forgets: false }))).toEqual(record);
+    // A policy that is replaced is no reason to write the records of all nodes twice.
+    const living = recordOf(undefined, nodeOf({ taints: [DEDICATED] }), at(policies()));
+    expect(recordOf(living, nodeOf({ taints: [DEDICATED] }), at(policySet({}), START, { forgets: false }))).toEqual(
+      living,
+    );
+  });
+});
+
+describe('a recorded taint that the node does not carry', () => {
+  const carrying: Node = { taints: [DEDICATED] };
+
+  it('stays listed, as often as the node is seen', () => {
+    const lost = recordAfter(setOf(PROTECTED), carrying, {}, {});
+    expect(listed(lost)).toEqual([GPU]);
+    expect(listed(recordAfter(setOf(PROTECTED), carrying, { taints: [CPU] }, {}))).toEqual([GPU]);
+    expect(listed(recordAfter(setOf(PROTECTED), carrying, {}, carrying))).toEqual([GPU]);
+  });
+
+  it.each<{ why: string; allowRemoval: string; taints?: Taint[]; left: string[] }>([
+    { why: 'names it', allowRemoval: GPU, left: [] },
+    { why: 'has a notice of it', allowRemoval: `${GPU}-`, left: [] },
+    { why: 'names it with any value', allowRemoval: 'dedicated:NoSchedule', left: [] },
+    { why: 'names it beside what cannot be read', allowRemoval: `rubbish, ${GPU}`, left: [] },
+    { why: 'names another value', allowRemoval: 'dedicated=cpu:NoSchedule', left: [GPU] },
+    { why: 'names another effect', allowRemoval: 'dedicated=gpu:NoExecute', left: [GPU] },
+    { why: 'is too long to be read', allowRemoval: `${GPU},`.repeat(3_000), left: [GPU] },
+    { why: 'names what the node still carries', allowRemoval: GPU, taints: [DEDICATED], left: [GPU] },
+    { why: 'names the value that was replaced', allowRemoval: GPU, taints: [CPU], left: ['dedicated=cpu:NoSchedule'] },
+  ])('is listed or not where the annotation allow-removal $why', ({ allowRemoval, taints = [], left }) => {
+    expect(listed(recordAfter(setOf(PROTECTED), carrying, { allowRemoval, taints }))).toEqual(left);
+  });
+
+  it('is not listed again when the entry is deleted', () => {
+    expect(recordAfter(setOf(PROTECTED), carrying, { allowRemoval: GPU }, {})).toBeUndefined();
+  });
+
+  describe('where a policy forbids removal by annotation', () => {
+    const gone: Node = { allowRemoval: GPU };
+    const inOneStep: Node = { allowRemoval: `${GPU}-`, inOneStep: [DEDICATED] };
+
+    it.each<{ why: string; set: PolicySet; left: string[] }>([
+      { why: 'stays listed', set: setOf(PROTECTED, Forbidden), left: [GPU] },
+      {
+        why: 'stays listed, also beside a policy that allows it',
+        set: policySet({
+          taint: {
+            p: { mode: 'Restore', taints: [PROTECTED] },
+            q: { mode: 'Deny', taints: [PROTECTED], ...Forbidden },
+          },
+        }),
+        left: [GPU],
+      },
+      {
+        why: 'is not listed where that one only watches',
+        set: policySet({
+          taint: {
+            p: { mode: 'Restore', taints: [PROTECTED] },
+            q: { mode: 'Audit', taints: [PROTECTED], ...Forbidden },
+          },
+        }),
+        left: [],
+      },
+      {
+        why: 'is not listed where that one protects another value',
+        set: policySet({
+          taint: {
+            p: { mode: 'Restore', taints: [PROTECTED] },
+            q: { mode: 'Deny', taints: [{ ...PROTECTED, value: 'cpu' }], ...Forbidden },
+          },
+        }),
+        left: [],
+      },
+      {
+        why: 'is not listed where that one selects other nodes',
+        set: policySet({
+          taint: {
+            p: { mode: 'Restore', taints: [PROTECTED] },
+            q: { mode: 'Deny', taints: [PROTECTED], ...Forbidden, nodeSelector: { matchLabels: { a: 'b' } } },
+          },
+        }),
+        left: [],
+      },
+    ])('$why', ({ set, left }) => {
+      expect(listed(recordAfter(set, carrying, gone))).toEqual(left);
+      expect(recordAfter(set, carrying, inOneStep)).toBeUndefined();
+    });
+
+    it('stays listed where one step removed another value of it', () => {
+      const set = setOf(PROTECTED, Forbidden);
+      expect(listed(recordAfter(set, carrying, { ...inOneStep, inOneStep: [CPU] }))).toEqual([GPU]);
+    });
+  });
+});
+
+describe('a required taint that was removed with permission', () => {
+  const set = setOf(REQUIRED);
+  const gone: Node = { allowRemoval: GPU };
+
+  it('is listed as removed, with the policies that require it and the whole second in which that was seen', () => {
+    const record = recordOf(undefined, nodeOf(gone), at(set, START + 999));
+    expect(record).toEqual({
+      uid: 'first',
+      machine: MACHINE,
+      taints: [{ ...DEDICATED, policies: ['p'], removedAt: START }],
+    });
+    // Later, and without the entry, it says the same.
+    expect(recordOf(record, nodeOf(gone), at(set, START + HOUR))).toEqual(record);
+    expect(recordOf(record, nodeOf({}), at(set, START + HOUR))).toEqual(record);
+  });
+
+  it.each<{ why: string; set?: PolicySet; node: Node; expected: string[] }>([
+    { why: 'not while the node carries it', node: { ...gone, taints: [DEDICATED] }, expected: [] },
+    { why: 'not without an entry', node: {}, expected: [] },
+    { why: 'not by an entry for another value', node: { allowRemoval: 'dedicated=cpu:NoSchedule' }, expected: [] },
+    { why: 'where the node carries another value', node: { ...gone, taints: [CPU] }, expected: [`${GPU} removed`] },
+    {
+      why: 'with any value, where the policy takes any',
+      set: setOf({ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }),
+      node: { allowRemoval: 'dedicated=cpu:NoSchedule' },
+      expected: ['dedicated:NoSchedule removed'],
+    },
+    { why: 'not for a policy that only watches', set: setOf(REQUIRED, { mode: 'Audit' }), node: gone, expected: [] },
+    {
+      why: 'not for one that selects other nodes',
+      set: setOf(REQUIRED, { nodeSelector: { matchLabels: { a: 'b' } } }),
+      node: gone,
+      expected: [],
+    },
+    {
+      why: 'not what comes and goes by itself',
+      set: setOf({ ...REQUIRED, key: 'node.cilium.io/agent-not-ready' }),
+      node: { allowRemoval: 'node.cilium.io/agent-not-ready=gpu:NoSchedule' },
+      expected: [],
+    },
+    {
+      why: 'not by annotation where its policy forbids that',
+      set: setOf({ ...REQUIRED, restrict: ['Removal'] }, Forbidden),
+      node: gone,
+      expected: [],
+    },
+    {
+      why: 'in one step, where its policy forbids removal by annotation',
+      set: setOf({ ...REQUIRED, restrict: ['Removal'] }, Forbidden),
+      node: { allowRemoval: `${GPU}-`, inOneStep: [DEDICATED] },
+      expected: [`${GPU} removed`],
+    },
+    {
+      why: 'by annotation where another policy would forbid that by a pattern, and the taint is not established',
+      set: policySet({
+        taint: {
+          p: { mode: 'Restore', taints: [REQUIRED] },
+          q: { mode: 'Deny', taints: [{ key: '*', restrict: ['Removal'] }], ...Forbidden },
+        },
+      }),
+      node: gone,
+      expected: [`${GPU} removed`],
+    },
+    {
+      why: 'for a policy in mode Deny as well',
+      set: setOf(REQUIRED, { mode: 'Deny' }),
+      node: gone,
+      expected: [`${GPU} removed`],
+    },
+  ])('is listed as removed: $why', ({ set: own = set, node, expected }) => {
+    expect(listed(recordAfter(own, node))).toEqual(expected);
+  });
+
+  it('is listed with the value that the node carried, where the policy takes any', () => {
+    const any = (more: Partial<TaintPolicySpec> = {}) =>
+      setOf({ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }, more);
+    const carrying: Node = { taints: [CPU] };
+    const allowRemoval = 'dedicated=cpu:NoSchedule';
+    const cpuRemoved = ['dedicated=cpu:NoSchedule removed'];
+    expect(listed(recordAfter(any(), carrying, { allowRemoval }))).toEqual(cpuRemoved);
+    expect(listed(recordAfter(any(), carrying, { allowRemoval }, { allowRemoval }, {}))).toEqual(cpuRemoved);
+    // It is lost where the entry names another value, or no policy lets anybody remove it by annotation.
+    expect(listed(recordAfter(any(), carrying, gone))).toEqual(['dedicated=cpu:NoSchedule']);
+    expect(listed(recordAfter(any(Forbidden), carrying, { allowRemoval }))).toEqual(['dedicated=cpu:NoSchedule']);
+    expect(
+      listed(recordAfter(any(Forbidden), carrying, { allowRemoval: `${allowRemoval}-`, inOneStep: [CPU] })),
+    ).toEqual(cpuRemoved);
+  });
+
+  it('is no taint that the node is to carry, also where the same policy protects it', () => {
+    const any = setOf({ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always', restrict: ['Removal'] });
+    const record = recordAfter(any, { taints: [DEDICATED] }, gone);
+    expect(listed(record)).toHaveLength(1);
+    expect(record?.taints).toMatchObject([{ key: 'dedicated', removedAt: START }]);
+  });
+
+  it('ends when the node carries it again', () => {
+    expect(recordAfter(set, gone, { taints: [DEDICATED] })).toBeUndefined();
+    // Then it is lost like any other if it goes again.
+    expect(recordAfter(set, gone, { taints: [DEDICATED] }, {})).toBeUndefined();
+  });
+
+  it('ends when no policy requires it, after the time in which policies are replaced', () => {
+    const record = recordAfter(set, gone);
+    const none = policySet({});
+    const kept = recordOf(record, nodeOf({}), at(none, START, { forgetsLost: false }));
+    expect(listed(kept)).toEqual([`${GPU} removed`]);
+    expect(recordOf(record, nodeOf({}), at(none, START, { forgets: false, forgetsLost: true }))).toBeUndefined();
+    // Meanwhile, it ends all the same when the node carries it.
+    expect(recordOf(record, nodeOf({ taints: [DEDICATED] }), at(none, START, { forgetsLost: false }))).toBeUndefined();
+  });
+
+  it('names the policies that require it by now', () => {
+    const record = recordAfter(set, gone);
+    const renamed = policySet({ taint: { q: { mode: 'Deny', taints: [REQUIRED] } } });
+    expect(recordOf(record, nodeOf({}), at(renamed))?.taints).toEqual([
+      { ...DEDICATED, policies: ['q'], removedAt: START },
+    ]);
+  });
+
+  it('is not owed to the next Node of that name', () => {
+    const retaining = setOf(REQUIRED, { deletedNodeRetentionSeconds: 86_400 });
+    const record = recordAfter(retaining, { taints: [DEDICATED] }, gone);
+    expect(listed(record)).toEqual([`${GPU} removed`]);
+    expect(recordOf(record, undefined, at(retaining))).toBeUndefined();
+    expect(recordOf(record, nodeOf({ uid: 'second' }), at(retaining))).toBeUndefined();
+  });
+});
+
+describe('taints that no policy records any more', () => {
+  const none = policySet({});
+  const record = recordAfter(setOf(PROTECTED), { taints: [DEDICATED] });
+  const seen = (taints: Taint[], keeping: { forgets: boolean; forgetsLost: boolean }) =>
+    listed(recordOf(record, nodeOf({ taints }), at(none, START, keeping)));
+
+  it.each<{ why: string; taints: Taint[]; forgets: boolean; forgetsLost: boolean; left: string[] }>([
+    { why: 'stay while policies may be replaced', taints: [DEDICATED], forgets: false, forgetsLost: true, left: [GPU] },
+    { why: 'are forgotten after that', taints: [DEDICATED], forgets: true, forgetsLost: true, left: [] },
+    { why: 'stay a moment where they are lost', taints: [], forgets: false, forgetsLost: false, left: [GPU] },
+    { why: 'are soon forgotten where they are lost', taints: [], forgets: false, forgetsLost: true, left: [] },
+    { why: 'count as lost with another value', taints: [CPU], forgets: false, forgetsLost: true, left: [] },
+  ])('$why', ({ taints, left, ...keeping }) => {
+    expect(seen(taints, keeping)).toEqual(left);
+  });
+
+  it('are removed with permission meanwhile as at any time', () => {
+    const keeping = at(none, START, { forgets: false });
+    expect(recordOf(record, nodeOf({ allowRemoval: GPU }), keeping)).toBeUndefined();
+  });
+});
+
+it('new taints do not take the place of recorded ones', () => {
+  const set = setOf({ key: 'example.com/*', restrict: ['Removal'] });
+  const numbered = (from: number, count: number): Taint[] =>
+    Array.from({ length: count }, (_, index) => ({ key: `example.com/t${100 + from + index}`, effect: 'NoSchedule' }));
+  const first = numbered(50, MAX_KEPT_TAINTS);
+  const full = recordAfter(set, { taints: first, established: texts(first).join() });
+  const more = [...numbered(0, 9), ...first.slice(1)];
+  const record = recordOf(full, nodeOf({ taints: more, established: texts([...more, ...first]).join() }), at(set));
+  expect(texts(record?.taints)).toEqual(texts(first));
+  expect(record?.taints.every(({ policies }: RecordedTaint) => policies.length === 1)).toBe(true);
+});
