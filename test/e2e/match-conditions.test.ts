@@ -112,9 +112,9 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
   );
 
   it.each<[what: string, allowRemoval: string | undefined, annotation: string]>([
-    ['announces and drops at once: the entry stays for the leader', 'dedicated:NoSchedule', 'dedicated:NoSchedule'],
-    ['drops a taint: the request announces it for them', undefined, 'dedicated=:NoSchedule'],
-    ['drops a taint beside another entry', 'other:NoSchedule', 'other:NoSchedule, dedicated=:NoSchedule'],
+    ['announces and drops at once: a notice takes the place', 'dedicated:NoSchedule', 'dedicated=:NoSchedule-'],
+    ['drops a taint, which leaves a notice', undefined, 'dedicated=:NoSchedule-'],
+    ['drops a taint beside another entry', 'other:NoSchedule', 'other:NoSchedule, dedicated=:NoSchedule-'],
   ])('agree on an exempt user who %s', async (_what, allowRemoval, annotation) => {
     const taint = { key: 'dedicated', value: '', effect: 'NoSchedule' };
     const policies: Policy[] = [
@@ -139,7 +139,7 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
     expect(made?.answer.body.metadata.annotations).toEqual({ [ALLOW_REMOVAL_ANNOTATION]: annotation });
   });
 
-  it('agree on a taint that is added again: the entry by which it was removed is deleted', async () => {
+  it('agree on a taint that is added again: the notice of its removal is deleted', async () => {
     const policies: Policy[] = [
       {
         kind: 'TaintPolicy',
@@ -147,7 +147,7 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
         spec: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },
       },
     ];
-    const nodes = [{ labels: {}, taints: [], allowRemoval: 'other:NoSchedule, dedicated:NoSchedule' }];
+    const nodes = [{ labels: {}, taints: [], allowRemoval: 'other:NoSchedule, dedicated:NoSchedule-' }];
     await prepare(cp(), nodes, []);
     const compiled = compilePolicies(policies);
     await rig.register(webhookEntries(policies), compiled);
