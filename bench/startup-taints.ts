@@ -44,6 +44,8 @@ const count = Number(flags.nodes);
 const everyMs = Number(flags['every-ms']);
 const TAINT = { key: 'example.com/network', effect: 'NoSchedule' };
 const TIMEOUT_MS = 120_000;
+/** Much more than the end takes. */
+const END_MS = 60_000;
 const NAMESPACE = 'default';
 const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
 
@@ -100,8 +102,18 @@ try {
     await measure('none', 'nobody', async () => async () => {});
   }
 } finally {
+  endWithin(END_MS);
   client.close();
   await installation.stop();
+}
+
+/** A run once printed its rows and did not end, at full use of one core. The next one that does so says what is open, and fails. */
+function endWithin(ms: number): void {
+  const fail = () => {
+    process.stderr.write(`error: did not end; open: ${process.getActiveResourcesInfo().join(', ')}\n`);
+    process.exit(1);
+  };
+  setTimeout(fail, ms).unref();
 }
 
 async function measure(
