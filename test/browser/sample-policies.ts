@@ -93,7 +93,7 @@ export function samplePolicies(
     if (taints)
       return nodeFindings(
         taints,
-        nodes.map((node) => ({ ...node, established: () => true })),
+        nodes.map((node) => ({ ...node, established: () => true, recorded: [] })),
         [],
       );
     const tolerations = compiled.tolerationPolicies.find((policy) => policy.name === name);
