@@ -1,9 +1,7 @@
 import { formatLabels } from '../kubernetes/label-selector.ts';
 import type { MutatingVersion } from '../native/native-policy.ts';
-import { capabilitiesOf, parseMinor } from '../native/translate.ts';
 import { MANAGED_LABELS } from '../objects/object-meta.ts';
 import type { ApiClient } from './client/api-client.ts';
-import { isForbidden } from './client/api-error.ts';
 import { findObject } from './client/find-object.ts';
 import { listObjects } from './watch/list-pages.ts';
 
@@ -60,26 +58,6 @@ export async function servedVersions(client: ApiClient): Promise<NativeVersions>
 async function resourcesOf(client: ApiClient, version: string): Promise<string[]> {
   const found = await findObject<{ resources?: { name: string }[] }>(client, `${GROUP}/${version}`);
   return found?.resources?.map(({ name }) => name) ?? [];
-}
-
-/**
- * Whether mutating ones are to be written: they are served, and this version of Kubernetes does what they say.
- * @throws ApiError
- */
-export async function mayMutate(client: ApiClient, { mutating }: NativeVersions): Promise<boolean> {
-  if (mutating === undefined) return false;
-  const minor = parseMinor(await gitVersionOf(client));
-  return minor === undefined || capabilitiesOf(minor)?.mutating !== undefined;
-}
-
-/** Empty for whoever may not ask, which is for nobody unless somebody has taken system:public-info-viewer away. */
-async function gitVersionOf(client: ApiClient): Promise<string> {
-  try {
-    return (await client.request<{ gitVersion?: string }>('GET', '/version')).gitVersion ?? '';
-  } catch (error) {
-    if (isForbidden(error)) return '';
-    throw error;
-  }
 }
 
 /** Where objects of the kind are; undefined where the API server has none. */

@@ -11,6 +11,16 @@ import type { ResourceRule, Target } from './native-policy.ts';
 import { LOST, lackingMessage, reportActions } from './node-messages.ts';
 
 /**
+ * The item `t` of `spec.taints` as a map, with empty texts and null for what is absent: the API server leaves them out again. An item itself
+ * must not be in a patch: in Kubernetes 1.37, CEL reads objects through Go's reflection, and what is read so has no JSON form
+ * (https://github.com/kubernetes/kubernetes/pull/140164, seen with 1.37.2).
+ */
+const WRITTEN_TAINT = cel(80)`{
+    "key": dyn(t.key), "value": dyn(has(t.value) ? t.value : ""), "effect": dyn(t.effect),
+    "timeAdded": has(t.timeAdded) ? dyn(t.timeAdded) : dyn(null)
+  }`;
+
+/**
  * JSONPatch operations, in CEL, that give a node's `taints` every one of those that are `put`, both variables: in place of the
  * taint of the same key and effect, or at the end; {@link withTaints} in CEL. The variables have to stand before what uses it.
  */
@@ -21,11 +31,16 @@ export function puttingTaints(taints: string, put: string): { variables: Variabl
   return {
     variables: [before, wanted],
     operation: cel(
-      (size) => size * (2 * IDENTITY.cost(size) + 40 + size * 36) + size * (IDENTITY.cost(size) + size + 25) + 50,
+      (size) =>
+        size * (2 * IDENTITY.cost(size) + 40 + size * 36) +
+        size * (IDENTITY.cost(size) + size + 25) +
+        2 * size * (WRITTEN_TAINT.cost(size) + 25) +
+        50,
     )`JSONPatch{op: "add", path: "/spec/taints", value:
-  ${list}.map(t, (${IDENTITY}) in ${wanted}
+  (${list}.map(t, (${IDENTITY}) in ${wanted}
     ? ${added}[${wanted}.indexOf(${IDENTITY})] : t) +
-  ${added}.filter(t, !((${IDENTITY}) in ${before}))}`,
+  ${added}.filter(t, !((${IDENTITY}) in ${before}))
+  ).map(t, ${WRITTEN_TAINT})}`,
   };
 }
 

@@ -127,10 +127,14 @@ const AS_BEFORE: Variable = {
   ]),
 };
 
-/** What that is. */
+/** What that is: written anew, because an item itself must not be in a patch, for the reason in `puttingTaints`. */
 const TAKEN_OUT: Variable = {
   name: 'takenOut',
-  definition: cel((size) => 10 + size * 20)`${BEFORE}.transformList(i, t, i >= size(${NOW}), ${OLD_TOLERATIONS}[i])`,
+  definition: cel((size) => 10 + size * 110)`${OLD_TOLERATIONS}.transformList(i, t, i >= size(${NOW}), {
+  "key": dyn(has(t.key) ? t.key : ""), "operator": dyn(has(t.operator) ? t.operator : ""),
+  "value": dyn(has(t.value) ? t.value : ""), "effect": dyn(has(t.effect) ? t.effect : ""),
+  "tolerationSeconds": has(t.tolerationSeconds) ? dyn(t.tolerationSeconds) : dyn(null)
+})`,
 };
 
 /** What a DaemonSet gets that is asked for these tolerations: what {@link judgeDaemonSet} adds, as a JSON patch in CEL. */

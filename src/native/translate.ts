@@ -37,10 +37,7 @@ export function translate(policy: NativelyExpressible, { among, ...target }: Tra
 export interface NativeCapabilities {
   /** For example `1.36`. */
   readonly version: string;
-  /**
-   * Undefined where there is no MutatingAdmissionPolicy, or none that can do it: from 1.37 on, a JSON patch whose value holds an item
-   * of the object's lists fails (https://github.com/kubernetes/kubernetes/pull/140164; seen with 1.37.2).
-   */
+  /** Undefined where there is no MutatingAdmissionPolicy. */
   readonly mutating: MutatingVersion | undefined;
   /** Whether its MutatingAdmissionPolicy has to be switched on. */
   readonly gated: boolean;
@@ -59,7 +56,7 @@ export function capabilitiesOf(minor: number): NativeCapabilities | undefined {
   const gated = minor >= 34 && minor < 36;
   return {
     version: `1.${minor}`,
-    mutating: minor === 36 ? 'v1' : gated ? 'v1beta1' : undefined,
+    mutating: minor >= 36 ? 'v1' : gated ? 'v1beta1' : undefined,
     gated,
     readsManifests: minor >= 36,
   };

@@ -38,11 +38,7 @@ export const MUTATING_VERSION: MutatingVersion | 'none' = capabilitiesOf(testedM
 
 /** Why there is no MutatingAdmissionPolicy, if so. */
 export const obstacleToMutation =
-  MUTATING_VERSION !== 'none'
-    ? undefined
-    : testedMinor() < 34
-      ? 'Kubernetes has MutatingAdmissionPolicy since 1.34'
-      : 'Kubernetes fails at what MutatingAdmissionPolicies write, since 1.37';
+  MUTATING_VERSION !== 'none' ? undefined : 'Kubernetes has MutatingAdmissionPolicy since 1.34';
 
 export function createNativeRig(cp: ControlPlane, options: NativeRigOptions = {}): NativeRig {
   const { mutatingVersion = 'v1', sparesAdmin = false } = options;

@@ -1,13 +1,7 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
-import {
-  isWrittenByLeader,
-  listNative,
-  mayMutate,
-  type NativeObject,
-  servedVersions,
-} from '../../cluster/native-policies.ts';
+import { isWrittenByLeader, listNative, type NativeObject, servedVersions } from '../../cluster/native-policies.ts';
 import { type PolicyObject, versionInForce, versionOf } from '../../cluster/policies.ts';
 import type { NativeTranslation, TranslationOptions } from '../../native/native-policy.ts';
 import { translate as translatePolicy } from '../../native/translate.ts';
@@ -112,7 +106,7 @@ export function backstop(options: BackstopOptions): Backstop {
         }
         // Each time: who applies the installation anew makes another ClusterRole of that name.
         const installation = await ownedByClusterRole(client, options.ownerClusterRole);
-        const backed = translateAll(inForce, await mayMutate(client, versions));
+        const backed = translateAll(inForce, versions.mutating !== undefined);
         const unreadable = objects().filter(({ inForce }) => !inForce);
         const run = await settleNatives(backed, found, { writer, versions, namespace, installation, unreadable });
         states = run.states;

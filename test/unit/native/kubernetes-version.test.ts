@@ -23,7 +23,7 @@ it.each([
   [34, { mutating: 'v1beta1', gated: true, readsManifests: false }],
   [35, { mutating: 'v1beta1', gated: true, readsManifests: false }],
   [36, { mutating: 'v1', gated: false, readsManifests: true }],
-  [37, { mutating: undefined, gated: false, readsManifests: true }],
+  [37, { mutating: 'v1', gated: false, readsManifests: true }],
 ])('what 1.%s has', (minor, capabilities) => {
   expect(capabilitiesOf(minor)).toEqual(capabilities && { version: `1.${minor}`, ...capabilities });
 });

@@ -590,20 +590,6 @@ it.each([
   expect(written?.apiVersion).toBe(version && `admissionregistration.k8s.io/${version}`);
 });
 
-it('writes no mutation for Kubernetes 1.37, which fails at it, and removes what was written before the upgrade', async () => {
-  const stored = nativeApi();
-  await controller(stored, { translate: ({ name }) => ({ policies: both(name), limits: [] }) }).reconcile();
-  const api = nativeApi(undefined, 'v1.37.2');
-  for (const [key, object] of stored.stored) api.stored.set(key, object);
-  const translate: BackstopOptions['translate'] = ({ name }, { mutates }) => ({
-    policies: both(name).filter(({ kind }) => mutates || kind !== 'MutatingAdmissionPolicy'),
-    limits: [],
-  });
-  await controller(api, { translate }).reconcile();
-  expect([...api.stored.keys()].filter((key) => key.startsWith('mutating'))).toEqual([]);
-  expect(api.stored.has('validatingadmissionpolicies/a.protect.taintkeeper.dev')).toBe(true);
-});
-
 it('with --audit, what is translated is the policy in mode Audit, among policies in mode Audit', async () => {
   const seen: unknown[] = [];
   await controller(nativeApi(), {

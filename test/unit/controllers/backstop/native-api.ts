@@ -28,10 +28,7 @@ const GROUP = '/apis/admissionregistration.k8s.io/';
 const KINDS = ['mutating', 'validating'];
 
 /** @param served the resources of each version that the API server knows, `mutating` and `validating` */
-export function nativeApi(
-  served: Readonly<Record<string, readonly string[]>> = { v1: KINDS },
-  gitVersion = 'v1.36.1',
-): NativeApi {
+export function nativeApi(served: Readonly<Record<string, readonly string[]>> = { v1: KINDS }): NativeApi {
   const stored = new Map<string, Stored>();
   const writes: string[] = [];
   let version = 0;
@@ -49,7 +46,6 @@ export function nativeApi(
   function answer(method: string, path: string, { body, query }: RequestOptions = {}): unknown {
     const fail = (status: number, reason: string) => new ApiError(method, path, status, reason, '');
     api.refuse(method, path);
-    if (path === '/version') return { gitVersion };
     if (path.startsWith('/apis/rbac.authorization.k8s.io/')) {
       return { metadata: { name: 'taintkeeper', uid: api.clusterRoleUid } };
     }
