@@ -147,7 +147,7 @@ function isRecordedBy(taint: Taint, policy: CompiledTaintPolicy, established: (t
   const field = policy.protectedBy(taint);
   const rule = policy.rules.find((one) => one.field === field);
   if (rule === undefined) return false;
-  // With --audit, nothing waits: what is recorded meanwhile is protected as soon as it ends.
+  // A taint that a pattern names is not protected before it is ten minutes old, with --audit too.
   if (isPattern(rule.key) && policy.establishes && !established(taint)) return false;
   return policy.deletedNodeRetentionMs !== undefined || (policy.declared !== 'Audit' && !isDeclared(rule, taint));
 }
