@@ -5,7 +5,7 @@ import { runTool } from '../control-plane/run-tool.ts';
 import { admin } from '../control-plane/users.ts';
 import { temporaryDirectory } from '../unit/temporary-directory.ts';
 
-/** Whoever pastes it has install.yaml at hand. */
+/** The user has install.yaml in the current folder. */
 const MANIFESTS = new URL('../../manifests', import.meta.url).pathname;
 
 /** What somebody does who pastes the command at the end of a remedy into a shell. */
