@@ -147,16 +147,14 @@ describe('a watch that ends', () => {
   });
 
   it('after it brought something is soon followed by the next, however often', async () => {
-    const { things, values } = await watched({ timings: { backOffMinMs: 20, backOffMaxMs: 10_000 } });
-    const began = performance.now();
-    for (let count = 1; count <= 8; count++) {
+    const { things, values } = await watched({ timings: { backOffMinMs: 20, backOffMaxMs: 600_000 } });
+    // Doubled each time, the pauses alone would be ten minutes, and this test would not end in its time.
+    for (let count = 1; count <= 16; count++) {
       const watch = await watchNumber(things, count);
       watch.send('MODIFIED', things.set('a', 'a1', String(count)));
       await waitFor(() => expect(values().a).toBe(String(count)));
       watch.break();
     }
-    // Doubled each time, the pauses alone would be 1.3 s or longer.
-    expect(performance.now() - began).toBeLessThan(1_000);
   });
 
   it('because the connection broke goes on without a list, and says once that it broke', async () => {
@@ -363,11 +361,9 @@ describe('stop', () => {
         watch.break();
         await waitFor(() => expect(states.at(-1)?.connected).toBe(false));
       }
-      const began = performance.now();
       const stopped = cache.stop();
       watch.send('MODIFIED', things.set('a', 'a1', 'new'));
       await stopped;
-      expect(performance.now() - began).toBeLessThan(1_000);
       client.close();
       await waitFor(() => expect(things.openConnections()).toBe(0));
       expect(takeChanges()).toEqual([]);
