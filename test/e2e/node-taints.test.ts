@@ -149,7 +149,7 @@ describeWithControlPlane('node taints', {}, (cp) => {
       kubectl(cp(), developer, ['annotate', '--overwrite', 'node', name, `${RELEASE}=dedicated=gpu:NoSchedule`]);
 
     it.each<Pool>(['deny', 'restore'])(
-      'lets the taint go once, takes itself away, and is recorded: %s',
+      'lets the taint go once, leaves a notice until it is set again, and is reported: %s',
       async (pool) => {
         const name = await createNode(pool);
         await annotate(name);
@@ -161,13 +161,15 @@ describeWithControlPlane('node taints', {}, (cp) => {
           status: 200,
           warnings: [`TaintPolicy ${pool} allowed the removal of taint dedicated=gpu:NoSchedule by annotation`],
         });
-        expect((await getNode(cp(), name)).metadata.annotations ?? {}).not.toHaveProperty([RELEASE]);
+        const notice = { [RELEASE]: 'dedicated=gpu:NoSchedule-' };
+        expect((await getNode(cp(), name)).metadata.annotations).toMatchObject(notice);
         expect(await taintsOf(cp(), name)).toEqual([]);
         expect((await cp().auditEvent(answer)).annotations).toMatchObject({
           [`${VALIDATING_WEBHOOK}/allowed-by-annotation`]: `${pool}: dedicated=gpu:NoSchedule`,
         });
 
         await kubectl(cp(), developer, ['taint', 'node', name, 'dedicated=gpu:NoSchedule']);
+        expect((await getNode(cp(), name)).metadata.annotations ?? {}).not.toHaveProperty([RELEASE]);
         await kubectl(cp(), developer, ['taint', 'node', name, 'dedicated-']);
         expect(await taintsOf(cp(), name)).toEqual(['dedicated=gpu:NoSchedule']);
       },
