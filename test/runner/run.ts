@@ -27,6 +27,7 @@ const NIGHTLY_ENVIRONMENT = {
   TAINTKEEPER_TEST_ALL: EVERYDAY_VERSION,
   TAINTKEEPER_SEED: 'random',
   TAINTKEEPER_POLICY_SETS: '60',
+  TAINTKEEPER_KILLS: '200',
 };
 
 const say = (line: string) => process.stdout.write(`${line}\n`);

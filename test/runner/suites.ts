@@ -53,6 +53,7 @@ export const DRAWN = files(
   'native-pods.property',
   'policy-validation',
   'crds',
+  'killed-leader',
 );
 
 /** What depends on the API server's version. */
