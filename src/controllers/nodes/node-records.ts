@@ -103,7 +103,11 @@ export function startNodeRecords(
   const refused = new Map<string, string>();
   const requests = tokenBucket(REQUESTS.burst, REQUESTS.refillMs);
   const stays = trackTaintStays();
-  const steps = trackRemovalSteps();
+  const steps = trackRemovalSteps(({ labels }, taint) =>
+    selectingPolicies(compiled(), labels).some(
+      ({ mode, protectedBy }) => mode !== 'Audit' && protectedBy(taint) !== undefined,
+    ),
+  );
   /** Of records that were written a moment ago, the timers that end the wait for the other replicas. */
   const spreading = new Map<string, NodeJS.Timeout>();
   signal.addEventListener('abort', () => spreading.forEach(clearTimeout), { once: true });

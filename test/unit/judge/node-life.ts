@@ -100,7 +100,12 @@ export function nodeLife({ taintPolicies, ...others }: PolicySet, taints: readon
   };
 
   function startLeader(): void {
-    steps = trackRemovalSteps();
+    steps = trackRemovalSteps(({ labels }, taint) =>
+      taintPolicies.some(
+        ({ mode, selectsNode, protectedBy }) =>
+          mode !== 'Audit' && selectsNode(labels) && protectedBy(taint) !== undefined,
+      ),
+    );
     stayed = new Set();
     record = stored;
     compute();

@@ -7,6 +7,8 @@ import { nodeEntry } from './node-entries.ts';
 
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const other: Taint = { key: 'other', effect: 'NoSchedule' };
+/** No policy protects it yet. */
+const AUDITED: Taint = { key: 'audited', effect: 'NoSchedule' };
 /** The notice of the taint. */
 const GPU = 'dedicated=gpu:NoSchedule-';
 
@@ -25,7 +27,7 @@ const entryOf = ({ taints = [], allowRemoval, uid }: State) => {
 
 /** What is known of a node after the watch has shown these states of it, one after the other. */
 function shown(...states: readonly State[]) {
-  const steps = trackRemovalSteps();
+  const steps = trackRemovalSteps((_, { key }) => key !== AUDITED.key);
   states.forEach(({ isListed, ...state }, index) => {
     const before = states[index - 1];
     const entry = entryOf(state);
@@ -52,6 +54,7 @@ describe('a taint was removed by the update that wrote its notice', () => {
       ],
     ],
     ['where it replaced the value', [CARRIED, { taints: [{ ...gpu, value: 'cpu' }], allowRemoval: GPU }]],
+    ['where somebody had written the notice before', [{ ...CARRIED, allowRemoval: GPU }, REMOVED]],
     ['while other taints are removed', [CARRIED, REMOVED, { ...REMOVED, taints: [] }]],
     [
       'while another entry is added, and when a list shows the node again',
@@ -75,8 +78,6 @@ describe('a taint was removed by the update that wrote its notice', () => {
 
 describe('a taint was not removed by the update that wrote its notice', () => {
   it.each<[string, State[]]>([
-    ['where the notice stood before', [{ ...CARRIED, allowRemoval: GPU }, REMOVED]],
-    ['where a notice for any value stood before', [{ ...CARRIED, allowRemoval: 'dedicated:NoSchedule-' }, REMOVED]],
     [
       'where the update announced the removal',
       [CARRIED, { taints: [other], allowRemoval: 'dedicated=gpu:NoSchedule' }],
@@ -88,15 +89,20 @@ describe('a taint was not removed by the update that wrote its notice', () => {
     ],
     ['where a list showed both: there may have been two updates', [CARRIED, { ...REMOVED, isListed: true }]],
     ['where the node was first seen so', [REMOVED]],
-    ['once the node carries it again', [CARRIED, REMOVED, { ...CARRIED, allowRemoval: GPU }, REMOVED]],
+    ['once the node carries it again', [CARRIED, REMOVED, { ...CARRIED, allowRemoval: GPU }]],
     [
       'once the node carries it with another value',
-      [CARRIED, REMOVED, { taints: [{ ...gpu, value: 'cpu' }], allowRemoval: GPU }, REMOVED],
+      [CARRIED, REMOVED, { taints: [{ ...gpu, value: 'cpu' }], allowRemoval: GPU }],
     ],
     ['once the annotation is gone', [CARRIED, REMOVED, { taints: [other] }, REMOVED]],
     ['of another Node of that name', [CARRIED, REMOVED, { ...REMOVED, uid: 'another' }]],
   ])('%s', (_, states) => {
     expect(shown(...states).has('n1', gpu)).toBe(false);
+  });
+
+  it('while nothing protects it: every user can write both then', () => {
+    const steps = shown({ taints: [AUDITED, gpu] }, { taints: [], allowRemoval: `audited:NoSchedule-, ${GPU}` });
+    expect([AUDITED, gpu].map((taint) => steps.has('n1', taint))).toEqual([false, true]);
   });
 
   it('once the Node is deleted', () => {
