@@ -33,7 +33,7 @@ export interface RecordedNode extends NodeView {
   /** Whether the Node has carried the taint for long enough, or its record lists it. */
   established(this: void, taint: Taint): boolean;
   /**
-   * Whether one update of the Node removed the taint and wrote the notice of it into the annotation `allow-removal`, as mutation does for
+   * Whether one update of the Node removed the taint and left the notice of it in the annotation `allow-removal`, as mutation does for
    * exempt users. A user who is not exempt can write a notice, but not in the update that removes the taint.
    */
   removedInOneStep(this: void, taint: Taint): boolean;
