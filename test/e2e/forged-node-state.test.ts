@@ -11,10 +11,12 @@ import {
   patchNode,
   waitForAnnotation,
   waitForRecord,
+  waitForStatus,
   waitForTaints,
 } from './drift.ts';
 import { type Installation, install } from './installation.ts';
 import { type Attempt, attempt, getNode, kubectl, type Node, path, RELEASE, type Taint, taintsOf } from './nodes.ts';
+import { POLICIES_PATH } from './policy-resources.ts';
 
 /** The policies exempt it. */
 const owner = serviceAccount('kube-system', 'cluster-autoscaler');
@@ -196,18 +198,36 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
       });
 
       it('an entry keeps no required taint away where the policy forbids removal by annotation', async () => {
-        await createNodes(cp(), ['p-forged', 'p-plain'], 'none');
+        await createNodes(cp(), ['p-forged', 'p-noticed', 'p-plain'], 'none');
         for (const [name, annotations] of Object.entries({
           'p-forged': { [RELEASE]: REQUIRED_TEXT },
+          'p-noticed': { [RELEASE]: `${REQUIRED_TEXT}-` },
           'p-plain': {},
         })) {
           const metadata = { labels: { pool: 'required' }, annotations };
           expect(await patchNode(cp(), developer, name, { metadata })).toMatchObject({ passed: true });
         }
         await waitForTaints(cp(), 'p-plain', REQUIRED_TEXT);
-        await waitForTaints(cp(), 'p-forged', REQUIRED_TEXT);
-        await waitForAnnotation(cp(), 'p-forged', RELEASE, undefined);
-        await waitForRecord(cp(), 'p-forged');
+        for (const name of ['p-forged', 'p-noticed']) {
+          await waitForTaints(cp(), name, REQUIRED_TEXT);
+          await waitForAnnotation(cp(), name, RELEASE, undefined);
+          await waitForRecord(cp(), name);
+        }
+      });
+
+      it('a notice in the update that removes the taint does not count while the policy audits', async () => {
+        const audited = { taints: [{ ...REQUIRED, ensure: 'Always' }], removalByAnnotation: 'Forbidden' };
+        await createNodes(cp(), ['p-audited'], 'audited', [REQUIRED]);
+        await createTaintPolicy(cp(), 'audited', { ...audited, mode: 'Audit' });
+        await waitForStatus(cp(), 'audited', ({ matched }) => matched === 1);
+        const body = { metadata: { annotations: { [RELEASE]: `${REQUIRED_TEXT}-` } }, spec: { taints: null } };
+        expect(await patchNode(cp(), developer, 'p-audited', body)).toMatchObject({ passed: true });
+        await waitForStatus(cp(), 'audited', ({ violating }) => violating === 1);
+        await cp().request(admin, 'PATCH', `${POLICIES_PATH.TaintPolicy}/audited`, {
+          body: { spec: { mode: 'Restore' } },
+          contentType: MERGE_PATCH,
+        });
+        await waitForTaints(cp(), 'p-audited', REQUIRED_TEXT);
       });
 
       it('an entry in the same update lets no taint be removed', async () => {
@@ -215,7 +235,7 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
         await waitForRecord(cp(), 'p-both', TEAM_TEXT);
         for (let round = 0; round < 20; round++) {
           await patchNode(cp(), developer, 'p-both', {
-            metadata: { annotations: { [RELEASE]: TEAM_TEXT } },
+            metadata: { annotations: { [RELEASE]: round % 2 === 0 ? TEAM_TEXT : `${TEAM_TEXT}-` } },
             spec: { taints: null },
           });
           expect(await taintsOf(cp(), 'p-both')).toEqual([TEAM_TEXT]);
