@@ -22,7 +22,7 @@ import { LABELS, LABELS_BEFORE, REQUESTER_VARIABLES } from './selection.ts';
 import { ADDED, TAINTS_AFTER, TAINTS_BEFORE } from './taints.ts';
 
 /** The value of an annotation; empty without one. */
-export function annotationOf(object: 'object' | 'oldObject', name: string): Expression {
+function annotationOf(object: 'object' | 'oldObject', name: string): Expression {
   const annotations = `${object}.metadata.annotations`;
   const key = literal(name);
   return cel(20)`has(${annotations}) && ${key} in ${annotations}\n  ? ${annotations}[${key}] : ""`;
@@ -41,14 +41,12 @@ export const ALLOW_REMOVAL_AFTER: Variable = {
   definition: annotationOf('object', ALLOW_REMOVAL_ANNOTATION),
 };
 
-/** True when removals were announced on the node before the update. */
-export const REMOVALS_ANNOUNCED: Expression = cel(4)`${ALLOW_REMOVAL_BEFORE} != ""`;
-
-/** True when the update adds taints to a node on which removals are announced: an entry may be for one of them. */
-export const ADDS_TO_ANNOUNCED: Expression = all([REMOVALS_ANNOUNCED, cel(4)`size(${ADDED}) > 0`]);
+/** True when the update adds taints to a node on which removals are announced or noted: an entry may be for one of them. */
+export const ADDS_TO_ANNOUNCED: Expression = all([cel(4)`${ALLOW_REMOVAL_BEFORE} != ""`, cel(4)`size(${ADDED}) > 0`]);
 
 /** A longer annotation is not searched for entries: it is taken to have some. */
 const MAX_ALLOW_REMOVAL_LENGTH = 1_024;
+
 /** True when the update changes the allow-removal annotation. */
 export const ALLOW_REMOVAL_CHANGES: Expression = cel(
   COMPARISON_COST,

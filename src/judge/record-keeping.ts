@@ -2,7 +2,7 @@ import { type Machine, sameMachine } from '../kubernetes/machine.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import { identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import {
   isKept,
@@ -17,7 +17,6 @@ import type { NodeView } from './node-view.ts';
 import {
   type DeclaredTaint,
   isRemovableByAnnotation,
-  isRemovalNamed,
   isRemovalNoted,
   isRequiredRemovalNamed,
   parseAllowedRemovals,
@@ -90,15 +89,19 @@ export function recordOf(
   const { uid, machine } = node;
   const isKnown = before?.uid === uid;
   const isSame = isKnown || before === undefined || sameMachine(before.machine, machine);
-  const removed = removedFrom(node, isKnown ? before.taints : [], policies, { thisSecond, forgetsLost });
-  const isGone = goneFrom(node, removed, policies);
+  const isPermitted = permittedRemovals(node, policies);
+  const removed = removedFrom(node, isKnown ? before.taints : [], policies, { isPermitted, thisSecond, forgetsLost });
+  const carried = valuesOf(node.taints);
+  const recordedAsRemoved = valuesOf(removed);
+  const isGone = (taint: RecordedTaint) =>
+    carried.get(identity(taint)) !== taint.value &&
+    (recordedAsRemoved.get(identity(taint)) === taint.value || isPermitted({ taint, anyValue: false }));
   const owed = (before?.taints ?? []).flatMap((taint) => {
     const since = isKnown ? taint.missingSince : deletedAt;
     if (since === undefined || isGone(taint)) return [];
     return left([{ ...taint, missingSince: past(since) }], past(since), isSame);
   });
   const known = (isKnown ? before.taints : owed).filter((taint) => isKept(taint) && !isGone(taint));
-  const carried = valuesOf(node.taints);
   const isForgotten = (taint: RecordedTaint) => (carried.get(identity(taint)) === taint.value ? forgets : forgetsLost);
   const taints = keptOn(
     node,
@@ -162,11 +165,18 @@ function removedFrom(
   node: RecordedNode,
   known: readonly RecordedTaint[],
   policies: readonly CompiledTaintPolicy[],
-  { thisSecond, forgetsLost }: { readonly thisSecond: number; readonly forgetsLost: boolean },
+  {
+    isPermitted,
+    thisSecond,
+    forgetsLost,
+  }: {
+    readonly isPermitted: (want: Wanted) => boolean;
+    readonly thisSecond: number;
+    readonly forgetsLost: boolean;
+  },
 ): RecordedTaint[] {
   const before = new Map(known.filter((taint) => !isKept(taint)).map((taint) => [identity(taint), taint]));
-  const allowed = parseAllowedRemovals(node.allowRemoval);
-  if (before.size + allowed.entries.length === 0) return [];
+  if (before.size === 0 && node.allowRemoval === undefined) return [];
   const carried = valuesOf(node.taints);
   const selecting = policies.filter(({ declared, selectsNode }) => declared !== 'Audit' && selectsNode(node.labels));
   const required = requiredTaints(node.labels, selecting);
@@ -181,13 +191,7 @@ function removedFrom(
     return value === undefined ? want : { ...want, taint: { ...want.taint, value }, anyValue: false };
   };
   const gone = [...lacking].flatMap(([key, wants]): RecordedTaint[] => {
-    const [{ taint } = { taint: undefined }] = wants
-      .map(asRecorded)
-      .filter(
-        (want) =>
-          (isRequiredRemovalNamed(allowed, want) && isRemovableByAnnotation(want.taint, selecting, node.established)) ||
-          (isRemovalNoted(allowed, want.taint) && node.removedInOneStep(want.taint)),
-      );
+    const taint = wants.map(asRecorded).find(isPermitted)?.taint;
     const names = namesOf(wants.map(({ policy }) => policy));
     const listed = before.get(key);
     if (listed) return [{ ...listed, policies: names }];
@@ -202,21 +206,16 @@ function removedFrom(
   return [...gone, ...kept];
 }
 
-/** Whether the node does without a recorded taint with permission: the annotation names it, or did so when it was removed. */
-function goneFrom(
-  node: RecordedNode,
-  removed: readonly RecordedTaint[],
-  policies: readonly CompiledTaintPolicy[],
-): (taint: RecordedTaint) => boolean {
+/** A taint with this value, or with any. */
+type Wanted = Pick<RequiredTaint, 'taint' | 'anyValue'>;
+
+/** Whether a taint that the node does without was removed with permission, as the annotation says: by an announcement, or by a notice. */
+function permittedRemovals(node: RecordedNode, policies: readonly CompiledTaintPolicy[]): (want: Wanted) => boolean {
   const allowed = parseAllowedRemovals(node.allowRemoval);
-  const carried = valuesOf(node.taints);
-  const recordedAsRemoved = valuesOf(removed);
   const selecting = policies.filter((policy) => policy.selectsNode(node.labels));
-  return (taint) =>
-    carried.get(identity(taint)) !== taint.value &&
-    (recordedAsRemoved.get(identity(taint)) === taint.value ||
-      (isRemovalNamed(allowed, taint) && isRemovableByAnnotation(taint, selecting, node.established)) ||
-      (isRemovalNoted(allowed, taint) && node.removedInOneStep(taint)));
+  return (want) =>
+    (isRequiredRemovalNamed(allowed, want) && isRemovableByAnnotation(want.taint, selecting, node.established)) ||
+    (isRemovalNoted(allowed, want.taint) && node.removedInOneStep(want.taint));
 }
 
 /**

@@ -59,7 +59,7 @@ export interface AllowedRemoval {
 
 const NOTICE = '-';
 
-/** What a allow-removal annotation says, entry by entry. */
+/** What an allow-removal annotation says, entry by entry. */
 export interface Release {
   readonly entries: readonly AllowedRemoval[];
   /** The readable ones that are no notices, by the identity of their taint. */
@@ -72,7 +72,7 @@ export interface Release {
 /** A longer annotation releases nothing: 64 of the longest taints take less. In characters. */
 const MAX_ALLOW_REMOVAL_LENGTH = 32_768;
 
-/** Reads a allow-removal annotation; an absent one releases nothing. What cannot be read is kept, and releases nothing. */
+/** Reads an allow-removal annotation; an absent one releases nothing. What cannot be read is kept, and releases nothing. */
 export function parseAllowedRemovals(annotation = ''): Release {
   if (annotation.length > MAX_ALLOW_REMOVAL_LENGTH) {
     const entry = { text: `more than ${MAX_ALLOW_REMOVAL_LENGTH} characters`, taint: undefined, isNotice: false };
@@ -114,7 +114,10 @@ export function isRemovalNamed(allowed: Release, taint: Taint): boolean {
 }
 
 /** The same of a required taint: with any value where any will do. */
-export function isRequiredRemovalNamed(allowed: Release, { taint, anyValue }: RequiredTaint): boolean {
+export function isRequiredRemovalNamed(
+  allowed: Release,
+  { taint, anyValue }: Pick<RequiredTaint, 'taint' | 'anyValue'>,
+): boolean {
   if (!anyValue) return isRemovalNamed(allowed, taint);
   return allowed.notices.has(identity(taint)) || allowed.byTaint.has(identity(taint));
 }

@@ -26,7 +26,7 @@ export function startupTaintsOn(
 }
 
 /** Those that a node gets when it registers, and need not keep. */
-export function startupTaintsOf({ atRegistration, required }: CompiledTaintPolicy): Taint[] {
+function startupTaintsOf({ atRegistration, required }: CompiledTaintPolicy): Taint[] {
   const always = new Set(required.map(({ field }) => field));
   return atRegistration.flatMap(({ value: { taint }, field }) => (always.has(field) ? [] : [taint]));
 }

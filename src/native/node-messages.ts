@@ -179,7 +179,7 @@ function removalAdvice(policy: string, { mutates, purpose }: Target): Expression
 " ${ALLOW_REMOVAL_ANNOTATION}=" +
 (${announced} + ${LOST.shown})
   .join(",")${then}`;
-  // Under the webhook, the leader deletes the entry.
+  // Under the webhook, its mutation turns the announcement into a notice.
   return purpose === 'Alone' ? choose(still, cel(0)`${literal(spend)}`, announce) : announce;
 }
 

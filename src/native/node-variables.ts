@@ -34,17 +34,19 @@ export const MAX_ALLOWED_REMOVALS = 64;
 /** To split an annotation, which can have 256 KiB, and to trim its parts. */
 export const SPLIT_COST = 110_000;
 
-/** The first entries of an annotation. What comes after them is one more entry. */
-export function entriesOf(annotation: Variable, count: number): Expression {
-  return cel(SPLIT_COST + count * 30)`${annotation}.split(",", ${count}).map(e, e.trim())`;
+/** The first entries of the annotation. What comes after them is one more entry. */
+function entriesOf(annotation: Variable): Expression {
+  return cel(
+    SPLIT_COST + MAX_ALLOWED_REMOVALS * 30,
+  )`${annotation}.split(",", ${MAX_ALLOWED_REMOVALS}).map(e, e.trim())`;
 }
 
 /** The entries of the allow-removal annotation before an update, and after it. */
 export const ANNOUNCED: Variable = {
   name: 'announced',
-  definition: entriesOf(ALLOW_REMOVAL_BEFORE, MAX_ALLOWED_REMOVALS),
+  definition: entriesOf(ALLOW_REMOVAL_BEFORE),
 };
-export const ENTRIES: Variable = { name: 'entries', definition: entriesOf(ALLOW_REMOVAL_AFTER, MAX_ALLOWED_REMOVALS) };
+export const ENTRIES: Variable = { name: 'entries', definition: entriesOf(ALLOW_REMOVAL_AFTER) };
 
 /** The notice that a taint `t` with this value was removed with permission: see {@link ALLOW_REMOVAL_ANNOTATION}. */
 export const NOTICE: Expression = cel(EXACT_NAME.cost(0) + 5)`${EXACT_NAME} + "-"`;

@@ -33,7 +33,7 @@ function protection(guarding: Guarding, target: Target): Assembled[] {
   const { name, mode, failurePolicy, removableByAnnotation, rules, additionRules } = policy;
   const exempt = exemptedBy(policy);
   const audit = mode === 'Audit';
-  // With taintkeeper in the cluster, the leader deletes the entry. Without it, nobody but the request itself, or its mutation, does.
+  // With taintkeeper in the cluster, mutation turns the announcement into a notice. Without it, mutation or the request itself deletes it.
   const isSpent = purpose === 'Alone' ? not(isNamedIn(ENTRIES)) : TRUE;
   const allowedByAnnotation = removableByAnnotation ? those('protected', all([isNamedIn(ANNOUNCED), isSpent])) : EMPTY;
   const lost = those('protected', all([not(exempt), removableByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE]));
