@@ -111,15 +111,10 @@ export const FIELD_MANAGER = 'taintkeeper';
  *
  * @param path as of {@link lastWriter}
  */
-export function fieldOwner(
-  entries: readonly ManagedFields[],
-  path: readonly string[],
-  options?: Parameters<typeof lastWriter>[2],
-): ManagedFields | undefined {
+export function fieldOwner(entries: readonly ManagedFields[], path: readonly string[]): ManagedFields | undefined {
   return lastWriter(
     entries.filter(({ manager }) => manager !== FIELD_MANAGER),
     path,
-    options,
   );
 }
 

@@ -7,7 +7,7 @@ export const AREAS = ['installation', 'certificate', 'network', 'configuration']
 export type Area = (typeof AREAS)[number];
 
 /**
- * `note`: worth knowing, no problems. `skipped`: it could not tell anything, because of something that another check
+ * `note`: worth knowing, no problem. `skipped`: it could not tell anything, because of something that another check
  * reports, or a right that is missing.
  */
 export type CheckState = 'ok' | 'note' | 'trouble' | 'skipped';
@@ -174,7 +174,7 @@ export function runChecks<F>(all: readonly Check<F>[], facts: F, asked: readonly
 }
 
 /**
- * What taintkeeper suffers from, or that it does not. `unknown`: no problems was seen, but neither was something essential,
+ * What taintkeeper suffers from, or that it does not. `unknown`: no problem was seen, but neither was something essential,
  * or anything at all of some area.
  */
 export type Verdict = Area | 'healthy' | 'unknown';

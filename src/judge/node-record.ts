@@ -67,6 +67,11 @@ export function withRecord<Node extends object>(
   return { ...node, established: establishedIn(record), recorded: record.taints };
 }
 
+/** What the record lists of the Node with this uid. */
+export function recordedTaints(record: NodeRecord | undefined, uid: string): readonly RecordedTaint[] {
+  return record?.uid === uid ? record.taints : [];
+}
+
 /** Whether a record lists a taint as one that its Node is to carry. */
 export function establishedIn({ taints }: Pick<NodeRecord, 'taints'>): (taint: Taint) => boolean {
   const listed = new Set(taints.filter(isKept).map(formatTaint));

@@ -10,17 +10,12 @@ export interface ManagedFields {
 }
 
 /**
- * Who wrote a field last, as far as it is there.
+ * Who wrote a field last, as far as it is there. Writes through a subresource such as `status` do not count.
  * @param path for example `['spec', 'template']`
- * @param withSubresources whether writes through a subresource such as `status` count, too
  */
-export function lastWriter(
-  entries: readonly ManagedFields[],
-  path: readonly string[],
-  { withSubresources = false } = {},
-): ManagedFields | undefined {
+export function lastWriter(entries: readonly ManagedFields[], path: readonly string[]): ManagedFields | undefined {
   return entries
-    .filter(({ subresource }) => withSubresources || !subresource)
+    .filter(({ subresource }) => !subresource)
     .filter(({ fieldsV1 }) => owns(fieldsV1, path))
     .toSorted((a, b) => (a.time ?? '').localeCompare(b.time ?? ''))
     .at(-1);

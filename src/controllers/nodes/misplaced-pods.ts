@@ -10,7 +10,7 @@ import {
   takeNotice,
 } from '../../evictions/misplaced-pods.ts';
 import { type NodePod, podName } from '../../evictions/node-pods.ts';
-import { withRecord } from '../../judge/node-record.ts';
+import { recordedTaints } from '../../judge/node-record.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import { type BackOff, createBackOff } from '../../runtime/back-off.ts';
@@ -80,7 +80,7 @@ export function startMisplacedPods(context: MisplacedPodsContext): Controller {
     const known = custodies.get(name);
     if (known && known.uid !== uid) forget(name);
     const before = known?.uid === uid ? known.taints : undefined;
-    const node = withRecord(value, nodeRecords.recordOf(name), uid);
+    const node = { ...value, recorded: recordedTaints(nodeRecords.recordOf(name), uid) };
     const { taintPolicies } = policies.snapshot().compiled;
     const { after, returned } = takeNotice(node, taintPolicies, before, client.now().getTime(), predecessorAt);
     custodies.set(name, { uid, taints: after });

@@ -4,7 +4,13 @@ import { NODE_RECORDS, type StoredRecord } from '../../cluster/node-records.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { establishment } from '../../judge/establishment.ts';
-import { establishedIn, MAX_KEPT_TAINTS, type NodeRecord, type RecordedTaint } from '../../judge/node-record.ts';
+import {
+  establishedIn,
+  MAX_KEPT_TAINTS,
+  type NodeRecord,
+  type RecordedTaint,
+  recordedTaints,
+} from '../../judge/node-record.ts';
 import { owedTaints } from '../../judge/node-return.ts';
 import { type RecordedNode, recordOf, recordsTaints } from '../../judge/record-keeping.ts';
 import { isOver, type StartupProgress } from '../../judge/startup-progress.ts';
@@ -86,7 +92,7 @@ export function startNodeRecords(
   const compiled = () => policies.snapshot().compiled.taintPolicies;
   const recording = () => compiled().filter(recordsTaints);
   const withStartup = () => compiled().filter(({ untilReady }) => untilReady.length > 0);
-  const isAsked = () => recording().length + withStartup().length > 0;
+  const isAsked = () => compiled().some((policy) => recordsTaints(policy) || policy.untilReady.length > 0);
   /** The records as they should be, by the names of nodes; undefined until the stored ones have been read. */
   let records: Map<string, NodeRecord> | undefined;
   const { promise: tried, resolve: setTried } = Promise.withResolvers<void>();
@@ -155,7 +161,7 @@ export function startNodeRecords(
       if (!records) return isAsked() ? undefined : [];
       if (establishing.has(name)) compute(records, name);
       const record = records.get(name);
-      return record?.uid === uid ? record.taints : [];
+      return recordedTaints(record, uid);
     },
     isSpread(name) {
       return records !== undefined && isWritten(records, name) && !spreading.has(name);

@@ -4,7 +4,7 @@ import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { evictingTaints } from '../../evictions/eviction-pace.ts';
 import type { NodeDrift } from '../../judge/node-drift.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
-import { lostTaints } from '../../judge/node-record.ts';
+import type { RecordedTaint } from '../../judge/node-record.ts';
 import type { DesiredNode } from '../../judge/node-view.ts';
 import { ALLOW_REMOVAL_LIFE_MS } from '../../judge/removal.ts';
 import type { Arrival } from '../../judge/rulings.ts';
@@ -43,8 +43,8 @@ type NodeEntry = Entry<ClusterNode>;
 /** Without the guarded taints that are taken out. */
 interface Drift extends NodeDrift {
   readonly arrived: readonly Arrival[];
-  /** The taints that it is to carry and has lost. */
-  readonly lost: readonly Taint[];
+  /** What its record lists; nothing while the records have not been read. */
+  readonly recorded: readonly RecordedTaint[];
 }
 
 export type NodeRepairContext = Pick<
@@ -122,8 +122,8 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     contests.closeOld();
     let count = 0;
     for (const entry of nodes.entries()) {
-      const { losses, desired, arrived, lost } = driftOf(entry, false);
-      if (arrived.length === 0) arriving.accept(entry, compiled().taintPolicies, [], lost);
+      const { losses, desired, arrived, recorded } = driftOf(entry, false);
+      if (arrived.length === 0) arriving.accept(entry, compiled().taintPolicies, [], recorded);
       // What was told of it, or stood in its way, may be over.
       const isKnown = nodeReports.has(entry.name) || refusals.has(entry.name);
       const isWrong = losses.length + arrived.length > 0 || desired !== undefined;
@@ -151,8 +151,8 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     if (outdated.get(name) === entry.resourceVersion) return undefined;
     outdated.delete(name);
     const drift = driftOf(entry, turn.granted);
-    const { losses, desired, arrived, lost } = drift;
-    arriving.accept(entry, compiled().taintPolicies, arrived, lost);
+    const { losses, desired, arrived, recorded } = drift;
+    arriving.accept(entry, compiled().taintPolicies, arrived, recorded);
     nodeReports.arrived(entry, arrived);
     const paced = losses.filter(({ hindrance }) => hindrance === 'paced');
     evictions.waits(entry, new Set(paced.map(({ policy }) => policy.name)));
@@ -179,9 +179,10 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
             isContested,
             hasTurn,
             isAllowRemovalExpired: announcements.ageOf(entry) >= ALLOW_REMOVAL_LIFE_MS,
-            isRecordWritten: records.isSpread(name),
+            // Only entries of the annotation depend on it.
+            isRecordWritten: value.allowRemoval !== undefined && records.isSpread(name),
           });
-    return { ...drift, desired, arrived, lost: lostTaints(recorded ?? [], value.taints) };
+    return { ...drift, desired, arrived, recorded: recorded ?? [] };
   }
 
   /** False when the node has changed since it was looked at. */
@@ -191,7 +192,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     const carried = valuesOf(desired.taints);
     const losses = drift.losses.filter(({ taint, hindrance }) => hindrance ?? carried.has(identity(taint)));
     // Before the write: the watch may show what it did before the API server answers.
-    const earlier = [...(records.recordedOn(entry) ?? []), ...nodeReports.lostOn(entry.name)];
+    const earlier = [...drift.recorded, ...nodeReports.lostOn(entry.name)];
     while (!writes.take()) {
       await pause(writes.waitMs(), signal);
       signal.throwIfAborted();

@@ -26,14 +26,13 @@ export async function otherWriterOf(
   client: Pick<ApiClient, 'request'>,
   name: string,
   path: readonly string[],
-  options?: Parameters<typeof fieldOwner>[2],
 ): Promise<string | undefined> {
   const node = await findObject<NodeObject>(client, `/api/v1/nodes/${name}`);
-  const owner = node && fieldOwner(node.metadata.managedFields ?? [], path, options);
+  const owner = node && fieldOwner(node.metadata.managedFields ?? [], path);
   if (!owner) return undefined;
   // Events without times are equal, and counted as one.
   const { time: _, ...who } = owner;
-  return `${describeOwner(who)}${who.subresource ? ` through nodes/${who.subresource}` : ''}`;
+  return describeOwner(who);
 }
 
 /** What concerns TaintPolicies, by name. */

@@ -4,6 +4,7 @@ import { type WatchCache, watchResource } from '../../cluster/watch/watch-cache.
 import type { DaemonPodOnNode } from '../../coverage/daemon-readiness.ts';
 import { daemonSetName } from '../../judge/startup-progress.ts';
 import { formatSelector } from '../../kubernetes/selector-overlap.ts';
+import type { PodObject } from '../../objects/pod-object.ts';
 import type { ReadyDaemonSet } from '../../policy/taint-rule.ts';
 import type { LeaderContext } from '../context.ts';
 import type { ClusterDaemonSet } from '../sources.ts';
@@ -152,8 +153,8 @@ export function watchStartupPods(
 }
 
 function viewStartupPod(object: unknown): StartupPod {
-  const { spec } = object as { readonly spec: { readonly nodeName?: string } };
-  return { ...viewDaemonPod(object), node: spec.nodeName ?? '' };
+  const { spec } = object as PodObject;
+  return { ...viewDaemonPod(object), node: spec?.nodeName ?? '' };
 }
 
 function drop(onNode: Map<string, Set<string>>, node: string, name: string): void {

@@ -33,7 +33,8 @@ export function startStartupTaints(context: StartupTaintsContext): Controller {
   async function check(name: string): Promise<number | undefined> {
     const node = nodes.get(name);
     const since = node?.value.taintedSince;
-    const taints = node ? startupTaintsOn(node.value, policies.snapshot().compiled.taintPolicies) : [];
+    const taints =
+      node && since !== undefined ? startupTaintsOn(node.value, policies.snapshot().compiled.taintPolicies) : [];
     if (!node || since === undefined || taints.length === 0) {
       reported.delete(name);
       return undefined;

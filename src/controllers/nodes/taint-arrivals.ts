@@ -1,4 +1,5 @@
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import { lostTaints, type RecordedTaint } from '../../judge/node-record.ts';
 import { type Arrival, arrivals } from '../../judge/rulings.ts';
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../../kubernetes/transient-taints.ts';
@@ -61,13 +62,13 @@ export interface TaintArrivals {
   find(node: Entry<ClusterNode>, policies: readonly CompiledTaintPolicy[], isContested: IsContested): Arrival[];
   /**
    * Takes for granted what the node carries, but what is taken out.
-   * @param lost taints that the node is to carry and does not: they may come back
+   * @param recorded what the record of the node lists: taints of it that the node lacks may come back
    */
   accept(
     node: Entry<ClusterNode>,
     policies: readonly CompiledTaintPolicy[],
     found: readonly Arrival[],
-    lost: readonly Taint[],
+    recorded: readonly RecordedTaint[],
   ): void;
   gone(name: string): void;
 }
@@ -106,7 +107,7 @@ export function trackTaintArrivals(now: () => number = () => performance.now()):
         },
       });
     },
-    accept(node, policies, found, lost) {
+    accept(node, policies, found, recorded) {
       const before = guardsOn(node);
       const guarding = policies.filter(
         ({ mode, additionRules, selectsNode }) =>
@@ -117,7 +118,10 @@ export function trackTaintArrivals(now: () => number = () => performance.now()):
         return;
       }
       const takenOut = new Set(found.filter(({ hindrance }) => hindrance === undefined).map(({ taint }) => taint));
-      const carried = [...node.value.taints.filter((taint) => !takenOut.has(taint)), ...lost];
+      const carried = [
+        ...node.value.taints.filter((taint) => !takenOut.has(taint)),
+        ...lostTaints(recorded, node.value.taints),
+      ];
       const guards = guarding.map((policy): [string, Guarded] => {
         const guard = guardOf(policy);
         const taints = carried.filter((taint) => policy.additionRestrictedBy(taint) !== undefined);

@@ -18,7 +18,7 @@ const CONCURRENCY = 4;
 const FORGET_MS = 60_000;
 /** Least time between two looks at the pods of a DaemonSet that changes ask for: where thousands fail together, each of them does. */
 const PAUSE_MS = 500;
-/** An API server that starts anew is no problems. */
+/** An API server that starts anew is no problem. */
 const OUTAGE_MS = 30_000;
 
 /** Frees daemon pods that stay Failed on nodes where they could run. Pods are watched only while there is a policy that wants it. */

@@ -166,7 +166,7 @@ function announcedRemovals(nodes: readonly DoctorNode[]): Finding[] {
   return [finding('note', evidence, `kubectl annotate node ${shellWord(first.name)} ${ALLOW_REMOVAL_ANNOTATION}-`)];
 }
 
-/** What only the leader can bring about is no problems of its own where nobody can lead. */
+/** What only the leader can bring about is no problem of its own where nobody can lead. */
 function unlessLeaderless(evidence: string, remedy: string, causes = LEADERSHIP): Finding {
   return consequence(
     finding('trouble', evidence, remedy),

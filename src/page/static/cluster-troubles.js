@@ -97,7 +97,7 @@ function nodeTrouble({ columns }, { cell, column, note, alike, nodes }) {
 }
 
 /**
- * A DaemonSet that a pool's own taint keeps off is mostly meant to be: that is in the panel, and no problems.
+ * A DaemonSet that a pool's own taint keeps off is mostly meant to be: that is in the panel, and no problem.
  *
  * @param {CoverageMatrix | undefined} coverage
  * @returns {Trouble[]}
