@@ -61,6 +61,6 @@ for (const [page, parts] of Object.entries({
   );
 }
 
-function pick(...names: readonly string[]): Record<string, () => string> {
-  return Object.fromEntries(names.map((name) => [name, RIGHTS_TABLES[name] ?? (() => '')]));
+function pick(...names: readonly (keyof typeof RIGHTS_TABLES)[]): Record<string, () => string> {
+  return Object.fromEntries(names.map((name) => [name, RIGHTS_TABLES[name]]));
 }

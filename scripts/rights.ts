@@ -49,7 +49,7 @@ const NAMES: Readonly<Record<NonNullable<NeededRule['named']>, string>> = {
 };
 
 /** The tables of docs/security.md and docs/install.md, by the name of their place in the page. */
-export const RIGHTS_TABLES: Readonly<Record<string, () => string>> = {
+export const RIGHTS_TABLES = {
   'rights in the cluster': () => neededTable(NEEDED_RULES.cluster),
   'rights in the namespace': () => neededTable(NEEDED_RULES.namespace),
   'optional rights': () =>
@@ -69,7 +69,7 @@ export const RIGHTS_TABLES: Readonly<Record<string, () => string>> = {
         code(`manifests/rights/${grant.file}`),
       ]),
     ),
-};
+} satisfies Readonly<Record<string, () => string>>;
 
 function neededTable(rules: readonly NeededRule[]): string {
   return table(

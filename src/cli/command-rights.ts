@@ -1,4 +1,5 @@
 import { NATIVE_RESOURCES } from '../cluster/native-policies.ts';
+import { NODE_RECORDS } from '../cluster/node-records.ts';
 import { POLICY_RESOURCES } from '../cluster/policies.ts';
 import { CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
 
@@ -17,20 +18,17 @@ export interface CommandRights {
   readonly inNamespace?: readonly RoleRule[];
 }
 
-function core(verbs: string, ...resources: string[]): RoleRule {
-  return { apiGroups: [''], resources, verbs: verbs.split(', ') };
+/** Rules for resources of an API group. */
+function rulesOf(apiGroup: string): (verbs: string, ...resources: string[]) => RoleRule {
+  return (verbs, ...resources) => ({ apiGroups: [apiGroup], resources, verbs: verbs.split(', ') });
 }
 
-function apps(verbs: string, ...resources: string[]): RoleRule {
-  return { apiGroups: ['apps'], resources, verbs: verbs.split(', ') };
-}
-
-function own(verbs: string, ...resources: string[]): RoleRule {
-  return { apiGroups: ['taintkeeper.dev'], resources, verbs: verbs.split(', ') };
-}
+const core = rulesOf('');
+const apps = rulesOf('apps');
+const batch = rulesOf('batch');
+const own = rulesOf('taintkeeper.dev');
 
 const EVENTS: RoleRule = { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['list'] };
-const JOBS = { apiGroups: ['batch'], verbs: ['list'] };
 const CERTIFICATES = { apiGroups: [''], resources: ['secrets'], resourceNames: ['taintkeeper-certs'] };
 const WEBHOOKS: RoleRule = {
   apiGroups: ['admissionregistration.k8s.io'],
@@ -48,7 +46,7 @@ export const COMMAND_RIGHTS = {
       core('list', 'pods'),
       apps('get', 'daemonsets'),
       own('list', TaintPolicy),
-      own('get', 'nodetaintrecords'),
+      own('get', NODE_RECORDS),
       EVENTS,
     ],
   },
@@ -75,7 +73,7 @@ export const COMMAND_RIGHTS = {
     inCluster: [
       core('list', 'nodes'),
       apps('list', 'daemonsets', 'deployments', 'statefulsets'),
-      { ...JOBS, resources: ['cronjobs'] },
+      batch('list', 'cronjobs'),
       own('list', TaintPolicy, TolerationPolicy, RecoveryPolicy),
     ],
   },
@@ -83,7 +81,7 @@ export const COMMAND_RIGHTS = {
     inCluster: [
       core('list', 'pods'),
       apps('list', 'daemonsets', 'deployments', 'statefulsets'),
-      { ...JOBS, resources: ['jobs', 'cronjobs'] },
+      batch('list', 'jobs', 'cronjobs'),
       own('list', TolerationRestriction),
       { apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles', 'clusterrolebindings'], verbs: ['list'] },
       { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
@@ -103,7 +101,7 @@ export const COMMAND_RIGHTS = {
     inCluster: [
       core('get, list, patch', 'nodes'),
       apps('get, list, patch', 'daemonsets'),
-      own('list', 'nodetaintrecords'),
+      own('list', NODE_RECORDS),
       WEBHOOKS,
       { apiGroups: ['admissionregistration.k8s.io'], resources: Object.values(NATIVE_RESOURCES), verbs: ['list'] },
     ],

@@ -10,6 +10,9 @@ import type { StateOf } from '../policy/status-conditions.ts';
 /** Where Cluster Autoscaler reads the taints of a node that it would be the first of its pool, as `key=value:Effect,…`. */
 export const CAPACITY_TAINTS_ANNOTATION = 'capacity.cluster-autoscaler.kubernetes.io/taints';
 
+/** The label by which Karpenter names the NodePool of a node. */
+export const NODE_POOL_LABEL = 'karpenter.sh/nodepool';
+
 /** What an autoscaler reckons with before it starts a node of the pool. */
 export interface NodePool {
   /** NodePool is Karpenter's; the others are Cluster API's, which Cluster Autoscaler scales. */

@@ -6,13 +6,11 @@ import {
   AUTOSCALER_STARTUP_PREFIX,
   howToDeclare,
   isEnforced,
+  NODE_POOL_LABEL,
   type NodePool,
   titleOf,
   type UndeclaredTaint,
 } from './node-pools.ts';
-
-/** The label by which Karpenter names the NodePool of a node. */
-const NODE_POOL_LABEL = 'karpenter.sh/nodepool';
 
 /**
  * Startup taints that autoscalers know without being told: KnownEphemeralTaints of Karpenter (pkg/scheduling/taints.go), NodeConditionTaints of

@@ -1,7 +1,7 @@
 import { type Access, isAllowed, type Subject, whoAmI } from '../cluster/access-review.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isForbidden } from '../cluster/client/api-error.ts';
-import { accessesOf, NEEDED_RULES, OPTIONAL_RIGHT_NAMES, OPTIONAL_RIGHTS } from '../cluster/rights.ts';
+import { accessesOf, NEEDED_RULES, type NeededRule, OPTIONAL_RIGHT_NAMES, OPTIONAL_RIGHTS } from '../cluster/rights.ts';
 import { CONFIGURATION_NAME } from '../cluster/webhook-configurations.ts';
 import { serviceAccountUser } from '../coverage/authorization.ts';
 import type { OptionalRight } from '../policy/asked-rights.ts';
@@ -31,7 +31,7 @@ export function neededRights(installation: Installation): Access[] {
       ),
   );
 
-  function nameOf(named: (typeof NEEDED_RULES.cluster)[number]['named']): string | undefined {
+  function nameOf(named: NeededRule['named']): string | undefined {
     return named === 'configurations' ? CONFIGURATION_NAME : named && installation[named];
   }
 }

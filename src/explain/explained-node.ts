@@ -1,6 +1,7 @@
 import { policiesInForce } from '../cluster/policies.ts';
 import { describeOwner } from '../controllers/managed-objects.ts';
 import { type NodeRecord, withRecord } from '../judge/node-record.ts';
+import type { NodeView } from '../judge/node-view.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../judge/removal.ts';
 import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../judge/startup-taints.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
@@ -81,16 +82,13 @@ export function explainedNode(
   leader?: LeaderOnNode,
 ): ExplainedNode {
   const node = asNode(object, []);
-  const explained = explainNode(
-    withRecord(viewNode(node, name), record, node.metadata.uid ?? undefined),
-    policiesInForce(policies),
-    {
-      audit: facts.audit,
-      isContested: leader?.isContested,
-    },
-  );
+  const view = viewNode(node, name);
+  const explained = explainNode(withRecord(view, record, node.metadata.uid ?? undefined), policiesInForce(policies), {
+    audit: facts.audit,
+    isContested: leader?.isContested,
+  });
   const announced = announcedAt(node);
-  const remaining = remainingOn(node, name, policies, facts.audit, now);
+  const remaining = remainingOn(node, view, policies, facts.audit, now);
   const selecting = new Set(explained.policies.flatMap(({ policy, unmet }) => (unmet.length === 0 ? [policy] : [])));
   return {
     name,
@@ -109,17 +107,14 @@ export function explainedNode(
 /** See {@link ExplainedNode.remainingStartupTaints}. */
 function remainingOn(
   node: NodeObject,
-  name: string,
+  view: NodeView,
   policies: Facts['policies'],
   audit: boolean,
   now: number,
 ): ExplainedNode['remainingStartupTaints'] {
   const since = taintedSince(node);
   if (since === undefined || now - since <= STARTUP_TAINT_LIMIT_MS) return undefined;
-  const taints = startupTaintsOn(
-    viewNode(node, name),
-    compilePolicies(policiesInForce(policies), { audit }).taintPolicies,
-  );
+  const taints = startupTaintsOn(view, compilePolicies(policiesInForce(policies), { audit }).taintPolicies);
   return taints.length === 0 ? undefined : { taints, since, forMs: now - since };
 }
 

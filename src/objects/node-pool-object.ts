@@ -1,4 +1,4 @@
-import { CAPACITY_TAINTS_ANNOTATION, type NodePool } from '../coverage/node-pools.ts';
+import { CAPACITY_TAINTS_ANNOTATION, NODE_POOL_LABEL, type NodePool } from '../coverage/node-pools.ts';
 import { type LabelSelectorRequirement, own, type StringMap } from '../kubernetes/label-selector.ts';
 import { parseTaint, type Taint } from '../kubernetes/taint.ts';
 import type { NodeObject } from './node-object.ts';
@@ -53,7 +53,7 @@ export function viewKarpenterPool(object: unknown): NodePool | undefined {
     ...(metadata.uid === undefined ? {} : { uid: metadata.uid }),
     labels: [
       ...labelRequirements(spec?.template?.metadata?.labels),
-      labelRequirement('karpenter.sh/nodepool', metadata.name),
+      labelRequirement(NODE_POOL_LABEL, metadata.name),
       ...(group && kind && name ? [labelRequirement(`${group}/${kind.toLowerCase()}`, name)] : []),
       ...(requirements ?? []).map(viewRequirement),
     ],

@@ -37,7 +37,7 @@ const POLICIES = {
 /** How many nodes each pool has: so many that nobody drops the taints of one more than three times in ten minutes. */
 const SIZES = { deny: 100, restore: 200, own: 100 } as const;
 
-/** Creates policies and nodes, and waits until every node has noted on it what it carries. */
+/** Creates policies and nodes, and waits until what they carry is recorded. */
 export async function createPools(cp: ControlPlane): Promise<Pools> {
   await createPolicies(cp);
   const pools: Pools = {

@@ -1,5 +1,5 @@
 import type { PolicyObject } from '../../cluster/policies.ts';
-import type { PolicyStatus } from '../../policy/policy-status.ts';
+import { conditionOf } from '../../policy/policy-status.ts';
 import type { DaemonSetTrouble } from './daemon-set-survey.ts';
 import { titleOf } from './daemon-set-writer.ts';
 
@@ -16,8 +16,7 @@ export interface EarlierTroubles {
 export function earlierTroubles(policies: readonly PolicyObject[]): EarlierTroubles {
   const messages = new Map<string, string>();
   for (const { kind, name, status } of policies) {
-    const conditions = (status as PolicyStatus | undefined)?.conditions ?? [];
-    const stalled = conditions.find(({ type }) => type === 'Stalled');
+    const stalled = conditionOf(status, 'Stalled');
     if (kind === 'TolerationPolicy' && stalled) messages.set(name, stalled.message);
   }
   const taken = new Set<string>();
