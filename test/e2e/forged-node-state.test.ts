@@ -13,6 +13,7 @@ import {
   waitForRecord,
   waitForStatus,
   waitForTaints,
+  waitUntilRestored,
 } from './drift.ts';
 import { type Installation, install } from './installation.ts';
 import { type Attempt, attempt, getNode, kubectl, type Node, path, RELEASE, type Taint, taintsOf } from './nodes.ts';
@@ -58,6 +59,9 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
     });
     await waitUntilGuarded('guard-deny');
     await waitUntilGuarded('guard-restore');
+    // The last one: once the API server asks about its taint, it asks about those of all.
+    await createNodes(cp(), ['strict-probe'], 'strict', [TEAM]);
+    await waitUntilRestored(cp(), 'strict-probe', TEAM.key);
     await waitUntilEnforced();
   });
   afterAll(() => installation?.stop());
