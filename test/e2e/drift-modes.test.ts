@@ -18,7 +18,6 @@ import { type NodeVersions, watchNodeVersions } from './node-versions.ts';
 import { GPU } from './nodes.ts';
 import { POLICIES_PATH } from './policy-resources.ts';
 
-const _GPU_TEXT = 'dedicated=gpu:NoSchedule';
 const NAMES = Array.from({ length: 300 }, (_, index) => `n${index}`);
 const DONE_TIMEOUT_MS = 50_000;
 

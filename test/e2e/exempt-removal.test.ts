@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node, serviceAccount, type User } from '../control-plane/users.ts';
 import {
@@ -27,13 +28,7 @@ describeWithControlPlane('a required taint that the exempt autoscaler removes', 
   beforeAll(async () => {
     installation = await install(cp());
     await installation.start(['a']);
-    await cp().request(admin, 'POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
-      body: {
-        metadata: { name: 'autoscaler' },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: autoscaler.name }],
-      },
-    });
+    await makeClusterAdmin(cp(), 'User', autoscaler.name);
     expect(await kubectl(cp(), admin, ['apply', '-f', EXAMPLE])).toMatchObject({ passed: true });
     await createNodes(cp(), ['n1', 'n2'], 'gpu', [OTHER]);
     await waitForTaints(cp(), 'n1', OTHER_TEXT, GPU_TEXT);

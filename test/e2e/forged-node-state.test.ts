@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NODE_ANNOTATIONS_POLICY } from '../../src/native/node-annotations.ts';
+import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { APPLY_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node, serviceAccount, type User } from '../control-plane/users.ts';
@@ -77,11 +78,7 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
     const subjects = [{ kind: 'ServiceAccount', namespace: 'monitoring', name: 'node-agent' }];
     await cp().request(admin, 'POST', `${rbac}/clusterroles`, { body: { metadata, rules } });
     await cp().request(admin, 'POST', `${rbac}/clusterrolebindings`, { body: { metadata, roleRef, subjects } });
-    const everything = { ...roleRef, name: 'cluster-admin' };
-    const user = { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: owner.name };
-    await cp().request(admin, 'POST', `${rbac}/clusterrolebindings`, {
-      body: { metadata: { name: 'owner' }, roleRef: everything, subjects: [user] },
-    });
+    await makeClusterAdmin(cp(), 'User', owner.name);
   }
 
   /** Waits until the API server asks about additions: those of somebody who is not exempt do not stay. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatTaint } from '../../src/kubernetes/taint.ts';
+import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
@@ -121,13 +122,7 @@ describeWithControlPlane('taints that are guarded both ways', {}, (cp) => {
   beforeAll(async () => {
     installation = await install(cp());
     await installation.start(['a', 'b']);
-    await cp().request(admin, 'POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
-      body: {
-        metadata: { name: 'owner' },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: owner.name }],
-      },
-    });
+    await makeClusterAdmin(cp(), 'User', owner.name);
     nodes = await watchNodeVersions(cp());
   });
   afterAll(async () => {

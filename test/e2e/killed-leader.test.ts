@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, it } from 'vitest';
+import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, serviceAccount, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -56,13 +57,7 @@ describeWithControlPlane('a leader that is killed at a random moment', {}, (cp) 
   beforeAll(async () => {
     installation = await install(cp());
     await installation.start(['a', 'b']);
-    await cp().request(admin, 'POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
-      body: {
-        metadata: { name: 'autoscaler' },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: owner.name }],
-      },
-    });
+    await makeClusterAdmin(cp(), 'User', owner.name);
     const taints = [
       { ...GPU, ensure: 'Always' },
       { key: OWN.key, restrict: ['Removal'] },

@@ -14,8 +14,9 @@ import type { Policy } from '../../src/policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
 import { failurePolicyOf } from '../../src/policy/taint-policy.ts';
 import { webhookEntries } from '../../src/webhooks/entries.ts';
+import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { admin, developer } from '../control-plane/users.ts';
+import { developer } from '../control-plane/users.ts';
 import { applied } from '../fuzz/patches.ts';
 import { isExploring, seed } from '../seed.ts';
 import { recordListing } from '../unit/judge/established.ts';
@@ -59,13 +60,7 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
 
   beforeAll(async () => {
     rig = await createEntryRig(cp());
-    await cp().request(admin, 'POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
-      body: {
-        metadata: { name: 'everybody-may-do-everything' },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'system:authenticated' }],
-      },
-    });
+    await makeClusterAdmin(cp(), 'Group', 'system:authenticated');
   });
   afterAll(() => rig?.stop());
 

@@ -10,8 +10,8 @@ import type { TranslationOptions } from '../../src/native/native-policy.ts';
 import { translate } from '../../src/native/translate.ts';
 import type { TaintPolicy } from '../../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
+import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { admin } from '../control-plane/users.ts';
 import { isExploring, seed } from '../seed.ts';
 import { nodeScenario } from './match-conditions-cases.ts';
 import { type Made, make, prepare } from './match-conditions-requests.ts';
@@ -54,13 +54,7 @@ describeWithControlPlane(
 
     beforeAll(async () => {
       native = createNativeRig(cp(), { sparesAdmin: true, mutatingVersion: MUTATING_VERSION });
-      await cp().request(admin, 'POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
-        body: {
-          metadata: { name: 'everybody-may-do-everything' },
-          roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-          subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'system:authenticated' }],
-        },
-      });
+      await makeClusterAdmin(cp(), 'Group', 'system:authenticated');
     });
 
     it(

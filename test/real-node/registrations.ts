@@ -5,6 +5,8 @@ import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { follow } from '../control-plane/follow.ts';
 import { admin, node as nodeUser } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
+import { policyObject } from '../e2e/policy-objects.ts';
+import { type Conditioned, isReady } from './conditions.ts';
 import { installProduct, kubectl } from './product.ts';
 import { type RealCluster, startRealCluster } from './real-cluster.ts';
 import type { RealNode } from './real-node.ts';
@@ -48,7 +50,7 @@ interface Node {
 interface Pod {
   readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
   readonly spec: { readonly nodeName?: string };
-  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+  readonly status?: Conditioned;
 }
 
 interface Seen {
@@ -107,8 +109,7 @@ async function watchRegistrations(
   });
   const pods = follow<Pod>(client, PODS, signal, ({ metadata, spec, status }, resourceVersion, name) => {
     if (!spec.nodeName) return;
-    const isReady = status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True');
-    const found = metadata.labels?.app === 'workload' ? bound : isReady ? ready : undefined;
+    const found = metadata.labels?.app === 'workload' ? bound : isReady(status) ? ready : undefined;
     if (found && !found.has(name)) found.set(name, { node: spec.nodeName, resourceVersion });
   });
   await Promise.all([nodes.synced, pods.synced]);
@@ -152,13 +153,7 @@ async function watchRegistrations(
         nodeSelector: { matchExpressions: [WORKERS] },
         taints: [{ ...TAINT, ensure: 'UntilReady', readyWhen }],
       };
-      const policy = {
-        apiVersion: 'taintkeeper.dev/v1alpha1',
-        kind: 'TaintPolicy',
-        metadata: { name: 'network' },
-        spec,
-      };
-      await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(policy));
+      await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(policyObject('TaintPolicy', 'network', spec)));
       await inForce(cluster);
     },
     async taintLate(ms) {

@@ -41,8 +41,8 @@ export interface NodeLife {
   startLeader(): void;
 }
 
-export function nodeLife({ taintPolicies, ...others }: PolicySet, taints: readonly Taint[] = []): NodeLife {
-  const policies = { ...others, taintPolicies };
+export function nodeLife(policies: PolicySet, taints: readonly Taint[] = []): NodeLife {
+  const { taintPolicies } = policies;
   let node = nodeOf(taints);
   let steps: ReturnType<typeof trackRemovalSteps> | undefined;
   let stayed = new Set<string>();

@@ -1,15 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { parsePolicy } from '../../../src/policy/policy.ts';
-import { formatPath } from '../../../src/policy/problem.ts';
+import { problemsOf } from '../../e2e/policy-objects.ts';
 import { manifest } from './policies.ts';
 
 const taints = [{ key: 'dedicated', restrict: ['Removal'] }];
 const daemonSets = { namespaces: ['kube-system'] };
-
-function problemsOf(value: unknown): string[] {
-  const result = parsePolicy(value);
-  return result.ok ? [] : result.problems.map(({ path, message }) => `${formatPath(path)}: ${message}`);
-}
 
 describe('parsePolicy accepts', () => {
   it.each<[why: string, kind: string, spec: unknown]>([

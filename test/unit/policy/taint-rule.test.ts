@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parsePolicy } from '../../../src/policy/policy.ts';
-import { formatPath } from '../../../src/policy/problem.ts';
+import { problemsOf } from '../../e2e/policy-objects.ts';
 import { manifest, policySet } from './policies.ts';
-
-function problemsOf(kind: string, spec: unknown): string[] {
-  const result = parsePolicy(manifest(kind, 'p', spec));
-  return result.ok ? [] : result.problems.map(({ path, message }) => `${formatPath(path)}: ${message}`);
-}
 
 const readyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] };
 const startup = { key: 'a', effect: 'NoSchedule', ensure: 'UntilReady', readyWhen };
@@ -96,14 +90,14 @@ describe('a rule of a TaintPolicy', () => {
       problems: [`spec.taints[0].except: ${EVERY_KEY}`],
     })),
   ])('that $why', ({ rule, problems }) => {
-    const found = problemsOf('TaintPolicy', { mode: 'Deny', taints: [rule] });
+    const found = problemsOf(manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [rule] }));
     // Of each, the beginning.
     expect(found.map((text, index) => text.slice(0, problems[index]?.length))).toEqual(problems);
   });
 
   it('names the exception that is no key', () => {
     const rule = { key: 'example.com/*', except: ['example.com/a', 'a b'], restrict: ['Removal'] };
-    expect(problemsOf('TaintPolicy', { mode: 'Deny', taints: [rule] })).toEqual([
+    expect(problemsOf(manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [rule] }))).toEqual([
       expect.stringMatching(/^spec\.taints\[0\]\.except\[1\]: /),
     ]);
   });
@@ -117,7 +111,7 @@ it.each([
   'required taints of one key and effect with the values $values contradict each other: $contradicts',
   ({ values, contradicts }) => {
     const taints = values.map((value) => ({ ...required, ...(value ? { value } : {}) }));
-    const found = problemsOf('TaintPolicy', { mode: 'Deny', taints });
+    const found = problemsOf(manifest('TaintPolicy', 'p', { mode: 'Deny', taints }));
     expect(found).toEqual(contradicts ? [expect.stringMatching(/^spec\.taints\[1\]\.value: .*spec\.taints\[0\]/)] : []);
   },
 );
@@ -128,12 +122,12 @@ it('a key that no taint has is named by its field in the other kinds, too', () =
     { key: 'a', operator: 'Exists' },
     { key: 'a/b/c', operator: 'Exists' },
   ];
-  expect(problemsOf('TolerationPolicy', { mode: 'Audit', daemonSets, tolerations })).toEqual([
+  expect(problemsOf(manifest('TolerationPolicy', 'p', { mode: 'Audit', daemonSets, tolerations }))).toEqual([
     expect.stringMatching(/^spec\.tolerations\[1\]\.key: /),
   ]);
-  expect(problemsOf('TolerationRestriction', { mode: 'Audit', taints: [{ key: 'a' }, { key: 'a/b/c' }] })).toEqual([
-    expect.stringMatching(/^spec\.taints\[1\]\.key: /),
-  ]);
+  expect(
+    problemsOf(manifest('TolerationRestriction', 'p', { mode: 'Audit', taints: [{ key: 'a' }, { key: 'a/b/c' }] })),
+  ).toEqual([expect.stringMatching(/^spec\.taints\[1\]\.key: /)]);
 });
 
 it('the taints of a TolerationRestriction say which field they are', () => {
