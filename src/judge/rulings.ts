@@ -1,8 +1,7 @@
 import { droppedTaints, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
-import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
-import { isRemoved, lostTaints, NONE_ESTABLISHED } from './node-record.ts';
+import { isRemoved, lostTaints } from './node-record.ts';
 import type { EstablishedView, NodeUpdate, NodeView } from './node-view.ts';
 import {
   isRemovalAllowed,
@@ -227,63 +226,4 @@ export function departures(
       return [{ policy, field, taint, isRefused }];
     }),
   );
-}
-
-/** A guarded taint that came to a node while nobody was asked, by one policy. */
-export interface Arrival extends Protection {
-  readonly taint: Taint;
-  /** Why it is not taken out; undefined where it is. */
-  readonly hindrance:
-    | undefined
-    /** No policy that guards it is in mode Restore. */
-    | 'mode'
-    /** It is protected as well: it is removed only with permission. */
-    | 'held'
-    /** Somebody adds it again and again. */
-    | 'contested';
-}
-
-/** What only the leader knows of a node's taints. */
-export interface Watching {
-  /** Whether the taint came while the policy guarded the node against it, and the leader watched. */
-  readonly cameUnder: (policy: CompiledTaintPolicy, taint: Taint) => boolean;
-  readonly isContested: (taint: Taint) => boolean;
-}
-
-/**
- * The guarded taints that came to a node while the webhook was not called. Nothing says who added them: those count that a policy guards
- * which exempts no user. A required taint is none of them.
- */
-export function arrivals(
-  node: NodeView,
-  policies: readonly CompiledTaintPolicy[],
-  { cameUnder, isContested }: Watching,
-): Arrival[] {
-  const binding = policies.filter(({ mode, selectsNode }) => mode !== 'Audit' && selectsNode(node.labels));
-  const guarding = binding.filter(({ additionRules }) => additionRules.length > 0);
-  if (guarding.length === 0) return [];
-  const wanted = requiredTaints(node.labels, policies);
-  const isExpected = (taint: Taint) =>
-    isTransientTaintKey(taint.key) || wanted.some((want) => isRequiredTaint(taint, want));
-  return node.taints.flatMap((taint): Arrival[] => {
-    const by = guarding.flatMap((policy) => {
-      const field = policy.additionRestrictedBy(taint);
-      return field === undefined || !cameUnder(policy, taint) ? [] : [{ policy, field, taint }];
-    });
-    if (by.every(({ policy }) => policy.exemptsAnybody) || isExpected(taint)) return [];
-    return by.map((one) => ({ ...one, hindrance: hindranceOf(taint, by) }));
-  });
-
-  function hindranceOf(taint: Taint, by: readonly Protection[]): Arrival['hindrance'] {
-    const restoring = by.filter(({ policy }) => policy.mode === 'Restore');
-    if (restoring.length === 0) return 'mode';
-    if (binding.some((policy) => policy.heldBy(taint, NONE_ESTABLISHED) !== undefined)) return 'held';
-    return isContested(taint) ? 'contested' : undefined;
-  }
-}
-
-/** The node without what is taken out of it. */
-export function withoutArrivals<Node extends NodeView>(node: Node, arrived: readonly Arrival[]): Node {
-  const gone = new Set(arrived.flatMap(({ taint, hindrance }) => (hindrance === undefined ? [identity(taint)] : [])));
-  return gone.size === 0 ? node : { ...node, taints: node.taints.filter((taint) => !gone.has(identity(taint))) };
 }

@@ -1,77 +1,85 @@
 import { isConflict, isFinal, isNotFound } from '../../cluster/client/api-error.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
-import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import type { Change, Entry } from '../../cluster/watch/cached-objects.ts';
 import { evictingTaints } from '../../evictions/eviction-pace.ts';
-import type { NodeDrift } from '../../judge/node-drift.ts';
-import { nodeDrift } from '../../judge/node-drift.ts';
-import type { RecordedTaint } from '../../judge/node-record.ts';
+import {
+  historyAfter,
+  historyAfterRepair,
+  historyWithoutTimes,
+  isInConflict,
+  type NodeHistory,
+  newHistory,
+} from '../../judge/node-history.ts';
+import { MAX_KEPT_TAINTS, recordedTaints } from '../../judge/node-record.ts';
+import { type KeptNode, type NodeStep, nodeStep } from '../../judge/node-step.ts';
 import type { DesiredNode } from '../../judge/node-view.ts';
-import { ALLOW_REMOVAL_LIFE_MS } from '../../judge/removal.ts';
-import type { Arrival } from '../../judge/rulings.ts';
-import { withoutArrivals } from '../../judge/rulings.ts';
-import type { Taint } from '../../kubernetes/taint.ts';
-import { identity, valuesOf } from '../../kubernetes/taint.ts';
+import { type RecordKeeping, recordOf, recordsTaints } from '../../judge/record-keeping.ts';
+import { UNKNOWN_MACHINE } from '../../kubernetes/machine.ts';
+import { identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
+import { atMost } from '../../kubernetes/text.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import { pause } from '../../runtime/pause.ts';
 import { tokenBucket } from '../../runtime/rate-limit.ts';
 import { startReconciler } from '../../runtime/work-queue.ts';
 import { type Controller, type LeaderContext, startControllerQueue } from '../context.ts';
 import { FIELD_MANAGER } from '../managed-objects.ts';
+import type { Trouble } from '../reports.ts';
 import { type ClusterNode, isNews } from '../sources.ts';
-import { trackAnnouncementAges } from './announcement-ages.ts';
 import type { EvictionTurns } from './eviction-turns.ts';
 import { startEvictions, type Turn } from './evictions.ts';
 import { patchOf } from './node-patch.ts';
-import { type NodeRecordsContext, startNodeRecords } from './node-records.ts';
-import { trackNodeReports } from './node-reports.ts';
+import { eventsOfReturn, trackNodeReports } from './node-reports.ts';
+import { type RecordStoreContext, startRecordStore } from './record-store.ts';
+import { trackRepairProblems } from './repair-problems.ts';
 import { type StartupProgressContext, startStartupProgress } from './startup-progress.ts';
-import { trackTaintArrivals } from './taint-arrivals.ts';
-import { trackRefusedRepairs, trackTaintContests } from './taint-contests.ts';
 
-/** All nodes are looked at again, also when nothing is heard of them. */
+/** All nodes are checked again at this interval: times end without an event. */
 const SWEEP_MS = 600_000;
-/** Nodes that are looked at before others get a turn. */
+/** Nodes that are checked before other work gets a turn. */
 const SWEEP_SLICE = 200;
 const CONCURRENCY = 8;
 /** Writes in a burst, and the time for each further one, in milliseconds. */
 const WRITES = { burst: 100, refillMs: 10 };
-/** Somebody else has written the node: what they wrote is about to come by the watch. */
+/** Another client has written the node: its write is about to come by the watch. */
 const CONFLICT_PAUSE_MS = 500;
+/** Recorded taints that no policy asks for are kept for this time after a policy has changed: some tools delete policies and create them again. */
+const FORGET_MS = 3_600_000;
+/** The same where the node does not carry the taint. A command that replaces a policy must not make the leader forget a loss. */
+const FORGET_LOST_MS = 10_000;
+/** Nodes that a message names. */
+const MAX_NAMED = 5;
 
 type NodeEntry = Entry<ClusterNode>;
-
-/** Without the guarded taints that are taken out. */
-interface Drift extends NodeDrift {
-  readonly arrived: readonly Arrival[];
-  /** What its record lists; nothing while the records have not been read. */
-  readonly recorded: readonly RecordedTaint[];
-}
 
 export type NodeRepairContext = Pick<
   LeaderContext,
   'client' | 'synced' | 'nodes' | 'audit' | 'evictionRate' | 'record' | 'reports' | 'metrics' | 'log' | 'signal'
 > &
-  NodeRecordsContext &
+  RecordStoreContext &
   StartupProgressContext & {
     readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'>;
     readonly evictionTurns: EvictionTurns;
   };
 
-/** Keeps nodes as the policies declare them, whoever changed them, and whether or not the webhook saw it. */
+/**
+ * Keeps nodes, and the records of what they carry, as the policies declare them, whether or not the webhook saw the change. Each event of the
+ * watch goes into the history of its node, and its record; a worker then writes the node. {@link nodeStep} has the rules.
+ */
 export function startNodeRepair(context: NodeRepairContext): Controller {
   const { client, synced, nodes, policies, audit, record, reports, metrics, log, signal } = context;
-  const compiled = () => policies.snapshot().compiled;
-  const contests = trackTaintContests({ client, onChange: () => changed() });
-  const refusals = trackRefusedRepairs(() => changed());
-  const arriving = trackTaintArrivals();
-  const announcements = trackAnnouncementAges(() => client.now().getTime());
-  const nodeReports = trackNodeReports({ contests, record, metrics, log });
-  /** Of a node that somebody else had changed, the version that was known: it is of no use to write to that again. */
+  const compiled = () => policies.snapshot().compiled.taintPolicies;
+  const histories = new Map<string, NodeHistory>();
+  /** By the name of a node that another client had changed: the version that was known. It is of no use to write to that again. */
   const outdated = new Map<string, string>();
+  /** Nodes with more established taints than a record lists. */
+  const full = new Set<string>();
+  let policiesSince = performance.now();
+  const problems = trackRepairProblems({ client, onChange: () => changed() });
+  const nodeReports = trackNodeReports({ problems, record, metrics, log });
   const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
 
   const queue = startControllerQueue(context, 'node-repair', {
-    work: (name) => evictions.look(name, (turn) => look(name, turn)),
+    work: (name) => evictions.look(name, (turn) => repair(name, turn)),
     concurrency: CONCURRENCY,
   });
   const evictions = startEvictions({
@@ -81,33 +89,60 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     onTurn: (name) => queue.add(name),
     onChange: () => changed(),
   });
-  // Before the nodes are looked at: what a node is owed is known by then.
-  const records = startNodeRecords(
-    context,
-    (name, inMs) => queue.add(name, inMs),
-    () => sweep.trigger(),
-    (name) => startup.check(name),
-  );
-  const startup = startStartupProgress(context, records);
-  const sweep = startReconciler({ name: 'node-sweep', reconcile: lookAtAll, log, signal });
+  const records = startRecordStore(context, {
+    onRead: () => sweep.trigger(),
+    onFound: (name) => queue.add(name),
+    onWritten(name) {
+      if (records.find(name)?.record?.startup) startup.check(name);
+    },
+    onSpread(name) {
+      // Only now may entries of the annotation be deleted.
+      if (nodes.get(name)?.value.allowRemoval !== undefined) queue.add(name);
+    },
+    onDeleted(name) {
+      const entry = nodes.get(name);
+      if (!entry) return;
+      histories.set(name, historyWithoutTimes(historyOf(entry), keptNode(entry), performance.now()));
+      queue.add(name);
+    },
+  });
+  const startup = startStartupProgress(context, {
+    startupOf({ name, uid }) {
+      const found = records.find(name);
+      if (!found) return undefined;
+      const progress = found.record?.uid === uid ? (found.record.startup ?? []) : [];
+      return { progress, isWritten: records.isWritten(name) };
+    },
+    keepStartup({ name, uid }, progress) {
+      const entry = nodes.get(name);
+      if (entry?.uid !== uid) return;
+      const { record: known = { uid, machine: keptNode(entry).machine, taints: [] } } = check(entry);
+      records.put(name, { ...known, startup: progress });
+      check(entry);
+    },
+  });
+  const sweep = startReconciler({ name: 'node-sweep', reconcile: checkAll, log, signal });
   const changed = reports.add({
-    troubles: () => [...contests.troubles(), ...refusals.troubles(), ...evictions.troubles()],
+    troubles: () => [...problems.troubles(), ...evictions.troubles(), ...fullRecords()],
     conditions: ({ kind, name }) =>
       kind === 'TaintPolicy' ? reported('Evicting', evictions.stateOf(name).condition) : [],
     awaitingEviction: ({ kind, name }) => (kind === 'TaintPolicy' ? evictions.stateOf(name).nodes : 0),
     isContested(name, taint) {
-      const entry = nodes.get(name);
-      return entry !== undefined && contests.isContested(entry, taint);
+      const history = histories.get(name);
+      return history !== undefined && isInConflict(history, taint, performance.now());
     },
   });
   nodes.changes.subscribe((change) => {
     const { name } = change.entry;
-    // A heartbeat tells nothing, but that there is something newer than what could not be written to.
-    if (!isNews(change) && !outdated.has(name)) return;
-    if (isNews(change)) nodeReports.notice(change);
+    if (isNews(change)) observe(change);
+    // A heartbeat says only that there is something newer than the version that could not be written to.
+    else if (!outdated.has(name)) return;
     queue.add(name);
   }, signal);
-  policies.changes.subscribe(() => sweep.trigger(), signal);
+  policies.changes.subscribe(() => {
+    policiesSince = performance.now();
+    sweep.trigger();
+  }, signal);
 
   return {
     async stop() {
@@ -115,91 +150,157 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     },
   };
 
-  /** Looking is cheap, and does not wait for what there is to repair. */
-  async function lookAtAll(): Promise<number | undefined> {
+  function observe(change: Change<ClusterNode>): void {
+    if (change.type === 'deleted') {
+      checkDeleted(change.entry.name);
+      return;
+    }
+    const { entry } = change;
+    const previous =
+      change.type === 'modified' && change.previous.uid === entry.uid ? change.previous.value : undefined;
+    const isListed = change.type === 'modified' && change.isListed === true;
+    const event = { node: keptNode(entry), previous, isListed };
+    histories.set(entry.name, historyAfter(histories.get(entry.name), event, compiled(), performance.now()));
+    // At once: the next event may hide what this one did.
+    check(entry);
+  }
+
+  function historyOf(entry: NodeEntry): NodeHistory {
+    const known = histories.get(entry.name);
+    if (known?.uid === entry.uid) return known;
+    const begun = newHistory(keptNode(entry), performance.now());
+    histories.set(entry.name, begun);
+    return begun;
+  }
+
+  function keeping(): RecordKeeping {
+    const unchangedMs = performance.now() - policiesSince;
+    const isComplete = policies.isComplete('TaintPolicy');
+    return {
+      policies: compiled(),
+      now: client.now().getTime(),
+      forgets: isComplete && unchangedMs >= FORGET_MS,
+      forgetsLost: isComplete && unchangedMs >= FORGET_LOST_MS,
+    };
+  }
+
+  /** Does what a step says of the record. Additions are accepted by {@link repair}, which reports them, if there are any. */
+  function check(entry: NodeEntry, hasTurn = false): NodeStep {
+    const { name } = entry;
+    const step = nodeStep(keptNode(entry), historyOf(entry), records.find(name), {
+      ...keeping(),
+      monotonicMs: performance.now(),
+      audit,
+      hasTurn,
+      isSpread: (given) => records.isSpread(name, given),
+    });
+    records.put(name, step.record);
+    if (step.additions.length === 0) histories.set(name, step.checked);
+    for (const event of eventsOfReturn(entry, step.returned)) record(event);
+    if (step.isRecordFull !== full.has(name)) {
+      if (step.isRecordFull) full.add(name);
+      else full.delete(name);
+      changed();
+    }
+    if (step.record?.startup !== undefined || requiresStartup(entry)) startup.check(name);
+    return step;
+  }
+
+  function checkDeleted(name: string): void {
+    const known = records.find(name)?.record;
+    if (known) records.put(name, recordOf(known, undefined, keeping()));
+  }
+
+  function requiresStartup({ value }: NodeEntry): boolean {
+    return compiled().some(
+      ({ untilReady, mode, selectsNode }) => untilReady.length > 0 && mode !== 'Audit' && selectsNode(value.labels),
+    );
+  }
+
+  function fullRecords(): Trouble[] {
+    if (full.size === 0) return [];
+    const names = atMost(MAX_NAMED, [...full]).join(', ');
+    const waiting = compiled().filter((policy) => recordsTaints(policy) && policy.establishes);
+    return waiting.map(({ kind, name: policy }) => ({
+      kind,
+      policy,
+      reason: 'NodeRecordFull',
+      message: `a key with "*" protects at most ${MAX_KEPT_TAINTS} taints of a node, and these carry more: ${names}`,
+    }));
+  }
+
+  /** A check is cheap, and does not wait for what there is to repair. */
+  async function checkAll(): Promise<number | undefined> {
     await synced;
     await records.tried;
-    contests.closeOld();
     let count = 0;
     for (const entry of nodes.entries()) {
-      const { losses, desired, arrived, recorded } = driftOf(entry, false);
-      if (arrived.length === 0) arriving.accept(entry, compiled().taintPolicies, [], recorded);
-      // What was told of it, or stood in its way, may be over.
-      const isKnown = nodeReports.has(entry.name) || refusals.has(entry.name);
-      const isWrong = losses.length + arrived.length > 0 || desired !== undefined;
-      if (isWrong || isKnown) queue.add(entry.name);
+      const { name } = entry;
+      const { losses, desired, additions, nextInMs } = check(entry);
+      const isWrong = losses.length + additions.length > 0 || desired !== undefined;
+      // What was reported of it may be over.
+      const isKnown = nodeReports.has(name) || problems.has(name);
+      if (isWrong || isKnown) queue.add(name);
+      else if (nextInMs !== undefined) queue.add(name, nextInMs);
       if (++count % SWEEP_SLICE === 0) await new Promise(setImmediate);
       if (signal.aborted) return undefined;
     }
+    for (const name of records.names()) if (!nodes.get(name)) checkDeleted(name);
     metrics.swept('node-repair', Date.now());
-    return SWEEP_MS;
+    const forgetsLostInMs = policiesSince + FORGET_LOST_MS - performance.now();
+    return forgetsLostInMs > 0 ? forgetsLostInMs : SWEEP_MS;
   }
 
-  async function look(name: string, turn: Turn): Promise<number | undefined> {
+  async function repair(name: string, turn: Turn): Promise<number | undefined> {
     await records.tried;
     const entry = nodes.get(name);
     if (!entry) {
-      nodeReports.gone(name);
-      outdated.delete(name);
-      refusals.over(name);
-      evictions.gone(name);
-      arriving.gone(name);
-      announcements.gone(name);
+      forget(name);
       return undefined;
     }
     // What is newer comes by the watch, however long that takes.
     if (outdated.get(name) === entry.resourceVersion) return undefined;
     outdated.delete(name);
-    const drift = driftOf(entry, turn.granted);
-    const { losses, desired, arrived, recorded } = drift;
-    arriving.accept(entry, compiled().taintPolicies, arrived, recorded);
-    nodeReports.arrived(entry, arrived);
+    const step = check(entry, turn.granted);
+    const { losses, desired, additions } = step;
+    histories.set(name, step.checked);
+    nodeReports.added(entry, additions);
     const paced = losses.filter(({ hindrance }) => hindrance === 'paced');
     evictions.waits(entry, new Set(paced.map(({ policy }) => policy.name)));
-    const isOutdated = desired !== undefined && !audit && !(await write(entry, desired, drift, turn));
+    const isOutdated = desired !== undefined && !audit && !(await write(entry, desired, step, turn));
     // Of a refused eviction nobody knows more before its next turn.
-    if (desired !== undefined || paced.length === 0) refusals.over(name);
-    for (const loss of losses) if (loss.hindrance === 'contested') await contests.open(entry, loss);
+    if (desired !== undefined || paced.length === 0) problems.notRefused(name);
+    await problems.inConflict(name, step.checked.conflicts);
     nodeReports.staying(entry, losses);
-    return isOutdated ? CONFLICT_PAUSE_MS : contests.nextLookMs(entry);
+    return isOutdated ? CONFLICT_PAUSE_MS : step.nextInMs;
   }
 
-  /** While the records have not been read, nothing is known to be missing: it may have been removed with permission. */
-  function driftOf(entry: NodeEntry, hasTurn: boolean): Drift {
-    const { taintPolicies } = compiled();
-    const { name, value } = entry;
-    const isContested = (taint: Taint) => contests.isContested(entry, taint);
-    const arrived = audit ? [] : arriving.find(entry, taintPolicies, isContested);
-    const node = withoutArrivals(value, arrived);
-    const recorded = records.recordedOn(entry);
-    const { desired = changeInto(value, node), ...drift } =
-      recorded === undefined
-        ? NO_DRIFT
-        : nodeDrift({ ...node, recorded }, taintPolicies, {
-            isContested,
-            hasTurn,
-            isAllowRemovalExpired: announcements.ageOf(entry) >= ALLOW_REMOVAL_LIFE_MS,
-            // Only entries of the annotation depend on it.
-            isRecordWritten: value.allowRemoval !== undefined && records.isSpread(name),
-          });
-    return { ...drift, desired, arrived, recorded: recorded ?? [] };
+  function forget(name: string): void {
+    checkDeleted(name);
+    histories.delete(name);
+    outdated.delete(name);
+    if (full.delete(name)) changed();
+    nodeReports.gone(name);
+    problems.gone(name);
+    evictions.gone(name);
   }
 
-  /** False when the node has changed since it was looked at. */
-  async function write(entry: NodeEntry, desired: DesiredNode, drift: Drift, turn: Turn): Promise<boolean> {
-    const { arrived } = drift;
+  /** False when the node has changed since it was checked. */
+  async function write(entry: NodeEntry, desired: DesiredNode, step: NodeStep, turn: Turn): Promise<boolean> {
+    const { name } = entry;
+    const { additions } = step;
     // An entry of the annotation may have to be deleted first: then nothing is restored yet.
     const carried = valuesOf(desired.taints);
-    const losses = drift.losses.filter(({ taint, hindrance }) => hindrance ?? carried.has(identity(taint)));
+    const losses = step.losses.filter(({ taint, hindrance }) => hindrance ?? carried.has(identity(taint)));
     // Before the write: the watch may show what it did before the API server answers.
-    const earlier = [...drift.recorded, ...nodeReports.lostOn(entry.name)];
+    const earlier = [...recordedTaints(step.record, entry.uid), ...step.checked.lost];
     while (!writes.take()) {
       await pause(writes.waitMs(), signal);
       signal.throwIfAborted();
     }
     turn.used = evictingTaints(entry.value.taints, desired.taints).length > 0;
     try {
-      await client.request('PATCH', `/api/v1/nodes/${entry.name}`, {
+      await client.request('PATCH', `/api/v1/nodes/${name}`, {
         query: { fieldManager: FIELD_MANAGER },
         contentType: 'application/merge-patch+json',
         body: patchOf(entry, desired, client.now()),
@@ -207,25 +308,30 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     } catch (error) {
       if (isNotFound(error)) return true;
       if (isConflict(error)) {
-        outdated.set(entry.name, entry.resourceVersion);
+        outdated.set(name, entry.resourceVersion);
         turn.used = false;
         return false;
       }
-      if (isFinal(error)) refusals.refused(entry.name, losses, error.message);
+      if (isFinal(error)) problems.refused(name, losses, error.message);
       throw error;
     }
-    const repaired = [...losses, ...arrived].filter(({ hindrance }) => hindrance === undefined);
-    for (const taint of new Map(repaired.map(({ taint }) => [identity(taint), taint])).values()) {
-      contests.repaired(entry, taint);
-    }
-    nodeReports.written(entry, { ...drift, losses }, arrived, earlier);
+    repaired(
+      entry,
+      [...losses, ...additions].flatMap(({ taint, hindrance }) => (hindrance ? [] : [taint])),
+    );
+    nodeReports.written(entry, { ...step, losses }, additions, earlier);
     return true;
+  }
+
+  function repaired(entry: NodeEntry, taints: readonly Taint[]): void {
+    // The watch may have shown the write already, or another Node of that name.
+    const history = histories.get(entry.name);
+    if (history?.uid === entry.uid) {
+      histories.set(entry.name, historyAfterRepair(history, taints, performance.now()));
+    }
   }
 }
 
-const NO_DRIFT: NodeDrift = { losses: [], removed: [], expired: [], desired: undefined };
-
-/** What it takes to make the node that one; undefined where it is. */
-function changeInto(node: ClusterNode, { taints, allowRemoval }: ClusterNode): DesiredNode | undefined {
-  return taints === node.taints ? undefined : { taints, allowRemoval };
+function keptNode({ uid, value }: Pick<NodeEntry, 'uid' | 'value'>): KeptNode {
+  return { ...value, uid, machine: value.machine ?? UNKNOWN_MACHINE };
 }

@@ -1,26 +1,23 @@
 import type { Logger } from 'pino';
-import type { Change, Entry } from '../../cluster/watch/cached-objects.ts';
+import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { type Hold, paceOf } from '../../evictions/eviction-pace.ts';
 import type { Hindrance, Loss, NodeDrift } from '../../judge/node-drift.ts';
 import type { OwedTaint } from '../../judge/node-view.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../judge/removal.ts';
-import type { Arrival } from '../../judge/rulings.ts';
+import type { UnseenAddition } from '../../judge/unseen-additions.ts';
 import type { ObjectReference, RecordedEvent } from '../../kubernetes/event.ts';
-import { droppedTaints, formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';
+import { formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost, printable } from '../../kubernetes/text.ts';
-import { isTransientTaintKey } from '../../kubernetes/transient-taints.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
 import type { LeaderMetrics } from '../../server/metrics.ts';
 import type { ClusterNode } from '../sources.ts';
-import type { TaintContests } from './taint-contests.ts';
+import type { RepairProblems } from './repair-problems.ts';
 
 /** Entries of an annotation that an Event names. */
 const MAX_NAMED = 8;
-/** Taints that one node is known to have lost. No record lists required ones. */
-const MAX_LOST = 64;
 
 export interface NodeReportsOptions {
-  readonly contests: Pick<TaintContests, 'rivalOf'>;
+  readonly problems: Pick<RepairProblems, 'rivalOf'>;
   readonly record: (event: RecordedEvent) => void;
   readonly metrics: LeaderMetrics;
   readonly log: Logger;
@@ -31,56 +28,40 @@ export interface NodeReports {
   /** Whether something was told of the node that may be over. */
   has(name: string): boolean;
   gone(name: string): void;
-  /** Takes notice of the taints that a node loses. */
-  notice(change: Change<ClusterNode>): void;
-  /** The taints that the node was seen to lose and has not got back: those are restored, and not added. */
-  lostOn(name: string): readonly Taint[];
   /** Says once of each loss why it stays. */
   staying(entry: Entry<ClusterNode>, losses: readonly Loss[]): void;
-  /** Says of guarded taints that came while nobody was asked why they stay. */
-  arrived(entry: Entry<ClusterNode>, arrived: readonly Arrival[]): void;
+  /** Reports restricted taints that were added while the webhook was not called, and that stay. */
+  added(entry: Entry<ClusterNode>, additions: readonly UnseenAddition[]): void;
   /**
    * Says what a write has put right, and which of such taints it has taken out.
    * @param earlier what the node is known to have carried before
    */
-  written(entry: Entry<ClusterNode>, drift: NodeDrift, arrived: readonly Arrival[], earlier: readonly Taint[]): void;
+  written(
+    entry: Entry<ClusterNode>,
+    drift: NodeDrift,
+    additions: readonly UnseenAddition[],
+    earlier: readonly Taint[],
+  ): void;
 }
 
-export function trackNodeReports({ contests, record, metrics, log }: NodeReportsOptions): NodeReports {
+export function trackNodeReports({ problems, record, metrics, log }: NodeReportsOptions): NodeReports {
   /** Of each node, the losses that were reported. */
   const reported = new Map<string, ReadonlySet<string>>();
-  /** Of each node, the taints that it carried and does not carry any more. */
-  const lost = new Map<string, readonly Taint[]>();
   const tell = (entry: Entry<ClusterNode>, loss: Loss, isFirst = false) => {
-    const rival = contests.rivalOf(entry, loss.taint);
+    const rival = problems.rivalOf(entry.name, loss.taint);
     const before = { carried: otherValue(entry, loss), isFirst };
     for (const event of eventsOfLoss(referenceTo(entry), loss, rival, before)) record(event);
   };
 
-  const tellArrival = (entry: Entry<ClusterNode>, arrival: Arrival) => {
-    for (const event of eventsOfArrival(referenceTo(entry), arrival)) record(event);
-    log.warn(`Node ${entry.name}: TaintPolicy ${arrival.policy.name} ${noteOfArrival(arrival)}`);
-    if (arrival.hindrance === undefined) metrics.repaired('Node', arrival.policy.name);
+  const tellAddition = (entry: Entry<ClusterNode>, addition: UnseenAddition) => {
+    for (const event of eventsOfAddition(referenceTo(entry), addition)) record(event);
+    log.warn(`Node ${entry.name}: TaintPolicy ${addition.policy.name} ${noteOfAddition(addition)}`);
+    if (addition.hindrance === undefined) metrics.repaired('Node', addition.policy.name);
   };
 
   return {
     has: (name) => reported.has(name),
-    gone(name) {
-      reported.delete(name);
-      lost.delete(name);
-    },
-    notice(change) {
-      const { name, uid, value } = change.entry;
-      if (change.type !== 'modified' || change.previous.uid !== uid) {
-        lost.delete(name);
-        return;
-      }
-      const before = [...(lost.get(name) ?? []), ...change.previous.value.taints];
-      const now = droppedTaints(before, value.taints).filter(({ key }) => !isTransientTaintKey(key));
-      if (now.length === 0) lost.delete(name);
-      else lost.set(name, now.slice(-MAX_LOST));
-    },
-    lostOn: (name) => lost.get(name) ?? [],
+    gone: (name) => void reported.delete(name),
     staying(entry, losses) {
       // Who only waits for a turn gets what it lacks: the policy says that there are some.
       const staying = losses.filter(({ hindrance }) => hindrance !== undefined && hindrance !== 'paced');
@@ -90,20 +71,20 @@ export function trackNodeReports({ contests, record, metrics, log }: NodeReports
         if (before?.has(keyOf(loss))) continue;
         tell(entry, loss);
         // Of many at once, most Events find no room.
-        const rival = contests.rivalOf(entry, loss.taint);
+        const rival = problems.rivalOf(entry.name, loss.taint);
         const note = noteOfLoss(entry.name, loss, rival, { carried: otherValue(entry, loss) });
         log.warn(`Node ${entry.name}: ${note}`);
       }
       if (staying.length === 0) reported.delete(entry.name);
       else reported.set(entry.name, new Set(staying.map(keyOf)));
     },
-    arrived(entry, arrived) {
-      for (const one of arrived) if (one.hindrance !== undefined) tellArrival(entry, one);
+    added(entry, additions) {
+      for (const one of additions) if (one.hindrance !== undefined) tellAddition(entry, one);
     },
-    written(entry, { losses, expired }, arrived, earlier) {
+    written(entry, { losses, expired }, additions, earlier) {
       const known = [...earlier, ...entry.value.taints];
       const isFirst = ({ taint }: Pick<Loss, 'taint'>) => !known.some((one) => sameTaint(one, taint));
-      for (const one of arrived) if (one.hindrance === undefined) tellArrival(entry, one);
+      for (const one of additions) if (one.hindrance === undefined) tellAddition(entry, one);
       const repaired = losses.filter(({ hindrance }) => hindrance === undefined);
       for (const [text, loss] of new Map(repaired.map((loss) => [formatTaint(loss.taint), loss]))) {
         log.info(`${isFirst(loss) ? 'added' : 'restored'} taint ${text} on Node ${entry.name}`);
@@ -136,25 +117,25 @@ const WHY_HELD: Record<Hold['reason'], string> = {
   RateIsZero: 'the rate is 0 (serve --node-eviction-rate)',
 };
 
-const WHY_LEFT: Record<NonNullable<Arrival['hindrance']>, string> = {
+const WHY_LEFT: Record<NonNullable<UnseenAddition['hindrance']>, string> = {
   mode: 'its mode does not take it out',
   held: 'it is protected as well, and is removed only with permission',
   contested: 'it is added each time',
 };
 
-function noteOfArrival({ taint, hindrance }: Arrival): string {
+function noteOfAddition({ taint, hindrance }: UnseenAddition): string {
   const what = `guarded taint ${formatTaint(taint)}, which was added while taintkeeper was not called`;
   return hindrance === undefined ? `took out ${what}` : `leaves ${what}: ${WHY_LEFT[hindrance]}`;
 }
 
 /** What is to be said of a guarded taint that came while nobody was asked, on the node and on the policy. */
-function eventsOfArrival(node: ObjectReference, arrival: Arrival): RecordedEvent[] {
-  const { name } = arrival.policy;
+function eventsOfAddition(node: ObjectReference, addition: UnseenAddition): RecordedEvent[] {
+  const { name } = addition.policy;
   const how =
-    arrival.hindrance === undefined
+    addition.hindrance === undefined
       ? ({ type: 'Normal', reason: 'TaintAdditionReverted', action: 'RevertTaint' } as const)
       : ({ type: 'Warning', reason: 'TaintAdditionFound', action: 'LeaveTaint' } as const);
-  const note = noteOfArrival(arrival);
+  const note = noteOfAddition(addition);
   return [
     { regarding: node, ...how, note: `TaintPolicy ${name} ${note}` },
     {

@@ -12,6 +12,7 @@ import {
   mayBeSetLate,
   POLICY_GONE_MS,
   removalReason,
+  type StartupProgress,
   type StartupRequirement,
   startupRequirements,
   stepStartup,
@@ -25,7 +26,6 @@ import { type LeaderContext, startController, startControllerQueue } from '../co
 import { FIELD_MANAGER } from '../managed-objects.ts';
 import type { Trouble } from '../reports.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../sources.ts';
-import type { RecordKeeper } from './node-records.ts';
 import { watchStartupPods } from './startup-pods.ts';
 
 export type StartupProgressContext = Pick<
@@ -67,6 +67,16 @@ interface Case {
   readonly reported: Set<string>;
 }
 
+/** The progress of startup taints in the records of nodes. */
+export interface StartupRecords {
+  /** What the record says of this Node, and whether it is stored. Undefined until the records have been read. */
+  startupOf(
+    this: void,
+    node: NodeEntry,
+  ): { readonly progress: readonly StartupProgress[]; readonly isWritten: boolean } | undefined;
+  keepStartup(this: void, node: NodeEntry, progress: readonly StartupProgress[]): void;
+}
+
 /** Removes startup taints once the DaemonSets of their policies are ready, and sets those that the webhook could not set. */
 export interface StartupProgressController {
   /** Asks for a check of a node. */
@@ -76,7 +86,7 @@ export interface StartupProgressController {
 
 export function startStartupProgress(
   context: StartupProgressContext,
-  records: Pick<RecordKeeper, 'startupOf' | 'keepStartup'>,
+  records: StartupRecords,
 ): StartupProgressController {
   const { client, service, synced, nodes, daemonSets, policies, rights, audit, reports, log, signal } = context;
   const compiled = () => policies.snapshot().compiled.taintPolicies;

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { trackRemovalSteps } from '../../../src/controllers/nodes/removal-steps.ts';
 import { judgeNode } from '../../../src/judge/node.ts';
-import { nodeDrift } from '../../../src/judge/node-drift.ts';
-import { establishedIn, type NodeRecord, withRecord } from '../../../src/judge/node-record.ts';
+import { historyAfter, type NodeHistory, newHistory, type WatchedNode } from '../../../src/judge/node-history.ts';
+import { type NodeRecord, withRecord } from '../../../src/judge/node-record.ts';
+import { type NodeStep, nodeStep } from '../../../src/judge/node-step.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
-import { recordOf } from '../../../src/judge/record-keeping.ts';
-import { droppedTaints, formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
+import { droppedTaints, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
+import { ESTABLISHED_AFTER_SECONDS } from '../../../src/policy/taint-policy.ts';
 import { nodeOf } from './node-drifts.ts';
 import { DEVELOPER } from './node-updates.ts';
 
@@ -28,7 +28,7 @@ export interface NodeLife {
   update(change: Change, requester?: Requester): boolean;
   /** An update of which the webhook is not asked. */
   bypass(change: Change): void;
-  /** Whatever the node carries has stayed for ten minutes. */
+  /** Ten minutes pass. */
   establish(): void;
   /** The leader compares the node with the policies: the taints that it adds, or undefined if it writes nothing. */
   repair(): Taint[] | undefined;
@@ -44,8 +44,9 @@ export interface NodeLife {
 export function nodeLife(policies: PolicySet, taints: readonly Taint[] = []): NodeLife {
   const { taintPolicies } = policies;
   let node = nodeOf(taints);
-  let steps: ReturnType<typeof trackRemovalSteps> | undefined;
-  let stayed = new Set<string>();
+  /** Of the leader, if there is one. */
+  let history: NodeHistory | undefined;
+  let time = 0;
   let record: NodeRecord | undefined;
   let stored: NodeRecord | undefined;
   let seen: NodeRecord | undefined;
@@ -62,19 +63,16 @@ export function nodeLife(policies: PolicySet, taints: readonly Taint[] = []): No
       return seen;
     },
     get isLed() {
-      return steps !== undefined;
+      return history !== undefined;
     },
     update,
     bypass: (change) => put({ ...node, ...change }),
     establish() {
-      stayed = new Set(node.taints.map(formatTaint));
-      compute();
+      time += 1_000 * ESTABLISHED_AFTER_SECONDS;
+      check();
     },
     repair() {
-      if (!steps) return undefined;
-      const { desired } = nodeDrift({ ...node, recorded: record?.taints ?? [] }, taintPolicies, {
-        isRecordWritten: isSpread(),
-      });
+      const desired = check()?.desired;
       if (!desired) return undefined;
       const before = node;
       update(desired, LEADER);
@@ -85,7 +83,7 @@ export function nodeLife(policies: PolicySet, taints: readonly Taint[] = []): No
       return droppedTaints(node.taints, before.taints);
     },
     write() {
-      if (!steps || isWritten()) return false;
+      if (!history || isWritten()) return false;
       stored = record;
       return true;
     },
@@ -93,22 +91,19 @@ export function nodeLife(policies: PolicySet, taints: readonly Taint[] = []): No
       seen = stored;
     },
     stopLeader() {
-      steps = undefined;
-      stayed = new Set();
+      history = undefined;
     },
     startLeader,
   };
 
   function startLeader(): void {
-    steps = trackRemovalSteps(({ labels }, taint) =>
-      taintPolicies.some(
-        ({ mode, selectsNode, protectedBy }) =>
-          mode !== 'Audit' && selectsNode(labels) && protectedBy(taint) !== undefined,
-      ),
-    );
-    stayed = new Set();
+    history = newHistory(watched(), time);
     record = stored;
-    compute();
+    check();
+  }
+
+  function watched(): WatchedNode {
+    return { ...node, uid: UID, ready: true };
   }
 
   function isWritten(): boolean {
@@ -130,28 +125,34 @@ export function nodeLife(policies: PolicySet, taints: readonly Taint[] = []): No
   }
 
   function put(next: NodeView): void {
-    const before = node;
+    const previous = node;
     node = next;
-    const carried = new Set(node.taints.map(formatTaint));
-    stayed = new Set([...stayed].filter((text) => carried.has(text)));
-    steps?.notice({
-      type: 'modified',
-      entry: { name: node.name, uid: UID, value: node },
-      previous: { name: node.name, uid: UID, value: before },
-    } as never);
-    compute();
+    if (!history) return;
+    history = historyAfter(history, { node: watched(), previous, isListed: false }, taintPolicies, time);
+    check();
   }
 
-  function compute(): void {
-    if (!steps) return;
-    const removedInOneStep = (taint: Taint) => steps?.has(node.name, taint) ?? false;
-    const isListed = record ? establishedIn(record) : () => false;
-    const established = (taint: Taint) => stayed.has(formatTaint(taint)) || isListed(taint);
-    record = recordOf(
-      record,
-      { ...node, uid: UID, machine: MACHINE, established, removedInOneStep },
-      { policies: taintPolicies, now: 0, forgets: true, forgetsLost: true },
+  /** What the leader does at every event, and when it repairs the node. */
+  function check(): NodeStep | undefined {
+    if (!history) return undefined;
+    const step = nodeStep(
+      { ...watched(), machine: MACHINE },
+      history,
+      { record },
+      {
+        policies: taintPolicies,
+        now: 0,
+        monotonicMs: time,
+        forgets: true,
+        forgetsLost: true,
+        audit: false,
+        hasTurn: true,
+        isSpread: (given) => isDeepStrictEqual(given, stored) && isDeepStrictEqual(seen, stored),
+      },
     );
+    ({ record } = step);
+    history = step.checked;
+    return step;
   }
 }
 

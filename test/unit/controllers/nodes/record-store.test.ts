@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MAX_DELETED_NODES } from '../../../../src/controllers/nodes/node-records.ts';
+import { MAX_DELETED_NODES } from '../../../../src/controllers/nodes/record-store.ts';
 import type { NodeRecord } from '../../../../src/judge/node-record.ts';
 import type { Machine } from '../../../../src/kubernetes/machine.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { GUARD_GRACE_MS } from '../../../../src/controllers/nodes/taint-arrivals.ts';
+import { ADDITION_GRACE_MS } from '../../../../src/judge/unseen-additions.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../../src/policy/taint-rule.ts';
@@ -28,7 +28,7 @@ const exempting = (spec: TaintPolicySpec): TaintPolicySpec => ({ ...spec, exempt
 async function watching(
   policies: Policies,
   taints: readonly Taint[] = [other],
-  { watchedMs = GUARD_GRACE_MS, recorded }: { readonly watchedMs?: number; readonly recorded?: string } = {},
+  { watchedMs = ADDITION_GRACE_MS, recorded }: { readonly watchedMs?: number; readonly recorded?: string } = {},
 ) {
   const stored = recorded === undefined ? {} : { n1: recordListing(recorded, 'uid-n1') };
   const run = startRepair(policies, [nodeEntry('n1', taints)], { stored });
@@ -85,7 +85,7 @@ describe('a guarded taint that came while the webhook was not called', () => {
 
   it('is left alone with --audit', async () => {
     const { change, taintsOf, said } = startRepair(NOBODY_MAY, [nodeEntry('n1')], { audit: true });
-    await vi.advanceTimersByTimeAsync(GUARD_GRACE_MS);
+    await vi.advanceTimersByTimeAsync(ADDITION_GRACE_MS);
     change('n1', { taints: [gpu] });
     await vi.advanceTimersByTimeAsync(1);
     expect([taintsOf('n1'), said()]).toEqual([[gpu], []]);
@@ -138,11 +138,11 @@ describe('a guarded taint is left alone', () => {
   it('that the node had before the policy, or before a change of it', async () => {
     const { setPolicies, taintsOf } = await watching({}, [gpu]);
     setPolicies(NOBODY_MAY);
-    await vi.advanceTimersByTimeAsync(GUARD_GRACE_MS);
+    await vi.advanceTimersByTimeAsync(ADDITION_GRACE_MS);
     setPolicies({ p: { ...NOBODY_MAY.p, exempt: { users: ['owner'] } } });
-    await vi.advanceTimersByTimeAsync(GUARD_GRACE_MS);
+    await vi.advanceTimersByTimeAsync(ADDITION_GRACE_MS);
     setPolicies(NOBODY_MAY);
-    await vi.advanceTimersByTimeAsync(GUARD_GRACE_MS);
+    await vi.advanceTimersByTimeAsync(ADDITION_GRACE_MS);
     expect(taintsOf('n1')).toEqual([gpu]);
   });
 
@@ -154,9 +154,9 @@ describe('a guarded taint is left alone', () => {
   });
 
   it('that came while the API servers may not yet have known the policy', async () => {
-    const { arrive, taintsOf } = await watching(NOBODY_MAY, [], { watchedMs: GUARD_GRACE_MS - 10 });
+    const { arrive, taintsOf } = await watching(NOBODY_MAY, [], { watchedMs: ADDITION_GRACE_MS - 10 });
     await arrive({ taints: [gpu] });
-    await vi.advanceTimersByTimeAsync(10 * GUARD_GRACE_MS);
+    await vi.advanceTimersByTimeAsync(10 * ADDITION_GRACE_MS);
     expect(taintsOf('n1')).toEqual([gpu]);
   });
 
@@ -164,7 +164,7 @@ describe('a guarded taint is left alone', () => {
     const { cluster, repair, taintsOf } = await watching(NOBODY_MAY);
     cluster.set('n1', nodeEntry('n1', [gpu], 'another'));
     repair.nodeChanged('n1');
-    await vi.advanceTimersByTimeAsync(GUARD_GRACE_MS);
+    await vi.advanceTimersByTimeAsync(ADDITION_GRACE_MS);
     expect(taintsOf('n1')).toEqual([gpu]);
   });
 });

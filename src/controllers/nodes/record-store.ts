@@ -1,0 +1,315 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type ApiError, isFinal, isForbidden, isNotFound } from '../../cluster/client/api-error.ts';
+import { NODE_RECORDS, type StoredRecord } from '../../cluster/node-records.ts';
+import type { ClusterPolicies } from '../../cluster/policies.ts';
+import type { NodeRecord } from '../../judge/node-record.ts';
+import { recordsTaints } from '../../judge/record-keeping.ts';
+import { isOver } from '../../judge/startup-progress.ts';
+import { atMost } from '../../kubernetes/text.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { pause } from '../../runtime/pause.ts';
+import { tokenBucket } from '../../runtime/rate-limit.ts';
+import { type LeaderContext, startController } from '../context.ts';
+import type { Trouble } from '../reports.ts';
+
+/** Changes within this time are written together. */
+const SETTLE_MS = 200;
+/** Requests in a burst, and the time for each further one, in milliseconds: 5,000 new records take 100 s. */
+const REQUESTS = { burst: 50, refillMs: 20 };
+/** Another client writes the object as well. */
+const CONFLICT_PAUSE_MS = 500;
+/** After this time, the watches of the other replicas have a record that was written. */
+const SPREAD_MS = 2_000;
+/** Autoscalers delete nodes all the time, and most of them never come back. */
+export const MAX_DELETED_NODES = 1_000;
+/** Nodes that a message names. */
+const MAX_NAMED = 5;
+
+export type RecordStoreContext = Pick<
+  LeaderContext,
+  'client' | 'nodeRecords' | 'synced' | 'reports' | 'metrics' | 'log' | 'signal'
+> & { readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'> };
+
+export interface RecordEvents {
+  /** The records have been read. */
+  onRead(this: void): void;
+  /** The record is stored as it is. */
+  onWritten(this: void, name: string): void;
+  /** The other replicas have seen what was stored. */
+  onSpread(this: void, name: string): void;
+  /** Another client deleted the record: the node is accepted as it is. */
+  onDeleted(this: void, name: string): void;
+  /** Another client created a record, which is taken over. */
+  onFound(this: void, name: string): void;
+}
+
+/** The NodeTaintRecords as they should be. Brings the API server's into that state. */
+export interface RecordStore {
+  /** Resolves once the first attempt to read the records has ended, or no policy needs them. */
+  readonly tried: Promise<void>;
+  /**
+   * The record of that name, also of a Node that is deleted.
+   * @returns undefined while the records have not been read, unless no policy needs them
+   */
+  find(name: string): { readonly record: NodeRecord | undefined } | undefined;
+  names(): Iterable<string>;
+  /**
+   * Has the record written, also one that was refused before. Does nothing while the records have not been read.
+   * @param record undefined for none
+   */
+  put(name: string, record: NodeRecord | undefined): void;
+  isWritten(name: string): boolean;
+  /** Whether the record is stored as given, and the other replicas have seen it. */
+  isSpread(name: string, record: NodeRecord | undefined): boolean;
+  stop(): Promise<void>;
+}
+
+export function startRecordStore(context: RecordStoreContext, events: RecordEvents): RecordStore {
+  const { client, nodeRecords: api, synced, policies, reports, log, signal } = context;
+  const compiled = () => policies.snapshot().compiled.taintPolicies;
+  const isAsked = () => compiled().some((policy) => recordsTaints(policy) || policy.untilReady.length > 0);
+  /** The records as they should be, by the names of nodes. Undefined until the stored ones have been read. */
+  let records: Map<string, NodeRecord> | undefined;
+  const { promise: tried, resolve: setTried } = Promise.withResolvers<void>();
+  signal.addEventListener('abort', () => setTried(), { once: true });
+  /** As they were last read or written. */
+  let stored = new Map<string, StoredRecord>();
+  /** Names whose records may have to be written. */
+  const unwritten = new Set<string>();
+  /** Names of records that the watch saw change: by our own write, or by another client's. */
+  const doubtful = new Set<string>();
+  /** Names of records that were not as expected when they were written. */
+  const conflicts = new Set<string>();
+  /** Why the API server refused records, by name. */
+  const refused = new Map<string, string>();
+  const requests = tokenBucket(REQUESTS.burst, REQUESTS.refillMs);
+  /** Of records that were written a moment ago, the timers that end the wait for the other replicas. */
+  const spreading = new Map<string, NodeJS.Timeout>();
+  signal.addEventListener('abort', () => spreading.forEach(clearTimeout), { once: true });
+  let problem: string | undefined;
+  /** Whether records were looked for although no policy asks for them. */
+  let isChecked = false;
+
+  const changed = reports.add({ troubles: () => (problem === undefined ? [] : unwrittenRecords(problem)) });
+  const writing = startController(context, 'node-records', reconcile, { pauseMs: SETTLE_MS });
+  policies.changes.subscribe(() => writing.trigger(), signal);
+  api.changes.subscribe((name) => {
+    if (!records || isAsSeen(name)) return;
+    doubtful.add(name);
+    writing.trigger();
+  }, signal);
+
+  return {
+    tried,
+    find(name) {
+      if (records) return { record: records.get(name) };
+      return isAsked() ? undefined : { record: undefined };
+    },
+    names: () => [...new Set([...(records?.keys() ?? []), ...stored.keys()])],
+    put(name, record) {
+      if (!records) return;
+      if (record === undefined) records.delete(name);
+      else if (!isDeepStrictEqual(records.get(name), record)) records.set(name, record);
+      if (isWritten(name) && !refused.has(name)) return;
+      unwritten.add(name);
+      writing.trigger();
+    },
+    isWritten,
+    isSpread: (name, record) => records !== undefined && isStored(name, record) && !spreading.has(name),
+    stop: writing.stop,
+  };
+
+  function unwrittenRecords(why: string): Trouble[] {
+    const notWritten = ({ kind, name: policy }: CompiledTaintPolicy, effect: string): Trouble => ({
+      ...{ kind, policy, reason: 'NodeRecordsNotWritten', message: `${effect}: ${why}` },
+    });
+    return [
+      ...compiled()
+        .filter(recordsTaints)
+        .map((policy) =>
+          notWritten(
+            policy,
+            policy.deletedNodeRetentionMs === undefined
+              ? 'taints that nodes lose while taintkeeper is unavailable are not restored'
+              : 'nodes may get nothing back when they are deleted',
+          ),
+        ),
+      ...compiled()
+        .filter(({ untilReady }) => untilReady.length > 0)
+        .map((policy) => notWritten(policy, 'startup taints are not removed')),
+    ];
+  }
+
+  /** Versions are compared for equality only: a restored etcd counts them again. */
+  function isAsSeen(name: string): boolean {
+    return api.versionOf(name) === stored.get(name)?.resourceVersion;
+  }
+
+  function isWritten(name: string): boolean {
+    return isStored(name, records?.get(name));
+  }
+
+  function isStored(name: string, record: NodeRecord | undefined): boolean {
+    const found = stored.get(name);
+    return found ? record !== undefined && isDeepStrictEqual(found.record, record) : record === undefined;
+  }
+
+  async function reconcile(): Promise<number | undefined> {
+    if (!records && !isAsked() && isChecked) {
+      setTried();
+      return undefined;
+    }
+    await synced;
+    try {
+      if (!records && !isAsked() && !(await hasWaiting())) {
+        setTried();
+        return undefined;
+      }
+      if (!records) {
+        records = await begin();
+        setTried();
+        events.onRead();
+      }
+      for (const name of doubtful) {
+        doubtful.delete(name);
+        if (!isAsSeen(name)) conflicts.add(name);
+      }
+      for (const name of conflicts) await lookUp(records, name);
+      forgetOldest(records);
+      for (const name of unwritten) await write(records, name);
+      report();
+      return conflicts.size > 0 ? CONFLICT_PAUSE_MS : undefined;
+    } catch (error) {
+      if (isFinal(error)) report(error);
+      throw error;
+    } finally {
+      setTried();
+    }
+  }
+
+  /** Whether nodes wait although no policy asks for records: the policy may have been deleted while there was no leader. */
+  async function hasWaiting(): Promise<boolean> {
+    try {
+      const found = await api.list(client);
+      isChecked = true;
+      return [...found.values()].some(({ record }) => record?.startup?.some((one) => !isOver(one)));
+    } catch (error) {
+      // Without the definition, there are no records.
+      if (!isNotFound(error) && !isForbidden(error)) throw error;
+      isChecked = true;
+      return false;
+    }
+  }
+
+  /** Reads what an earlier leader wrote, which this replica's watch may not have seen yet. */
+  async function begin(): Promise<Map<string, NodeRecord>> {
+    stored = await api.list(client);
+    api.follow();
+    // One object in memory for what the watch has as well.
+    for (const [name, found] of stored) {
+      if (isAsSeen(name)) stored.set(name, { ...found, record: api.recordOf(name) });
+    }
+    return new Map([...stored].flatMap(([name, { record }]) => (record ? [[name, record]] : [])));
+  }
+
+  /** Reads what another client did to a record. A change of one that is known is overwritten. */
+  async function lookUp(known: Map<string, NodeRecord>, name: string): Promise<void> {
+    await turn();
+    const found = await api.get(client, name);
+    conflicts.delete(name);
+    if (found === undefined) {
+      if (stored.delete(name)) {
+        known.delete(name);
+        events.onDeleted(name);
+      }
+    } else {
+      stored.set(name, found);
+      if (found.record && !known.has(name)) {
+        known.set(name, found.record);
+        events.onFound(name);
+      }
+    }
+    if (!isWritten(name)) unwritten.add(name);
+  }
+
+  function forgetOldest(known: Map<string, NodeRecord>): void {
+    const deleted = [...known].flatMap(([name, { deletedAt }]) => (deletedAt === undefined ? [] : { name, deletedAt }));
+    if (deleted.length <= MAX_DELETED_NODES) return;
+    const forgotten = deleted.toSorted((a, b) => b.deletedAt - a.deletedAt).slice(MAX_DELETED_NODES);
+    for (const { name } of forgotten) {
+      known.delete(name);
+      unwritten.add(name);
+    }
+    log.info(`forgot ${forgotten.length} deleted nodes, the oldest: records of ${MAX_DELETED_NODES} are kept`);
+  }
+
+  async function write(known: Map<string, NodeRecord>, name: string): Promise<void> {
+    if (!isWritten(name)) await turn();
+    const record = known.get(name);
+    const before = stored.get(name);
+    unwritten.delete(name);
+    if (isWritten(name)) {
+      refused.delete(name);
+      return;
+    }
+    try {
+      if (record) {
+        const after = await api.write(client, name, record, before);
+        if (after) stored.set(name, after);
+        else conflicts.add(name);
+      } else if (before) {
+        if (await api.remove(client, name, before)) stored.delete(name);
+        else conflicts.add(name);
+      }
+      refused.delete(name);
+      if (!conflicts.has(name)) {
+        events.onWritten(name);
+        spread(name);
+      }
+    } catch (error) {
+      if (!isFinal(error) || isNotFound(error) || isForbidden(error)) {
+        unwritten.add(name);
+        throw error;
+      }
+      // Only this record is refused: it is written again when it is put again.
+      refused.set(name, (error as ApiError).message);
+      return;
+    }
+    // It may have changed while it was written.
+    if (!conflicts.has(name) && !isWritten(name)) unwritten.add(name);
+  }
+
+  function spread(name: string): void {
+    clearTimeout(spreading.get(name));
+    const timer = setTimeout(() => {
+      spreading.delete(name);
+      events.onSpread(name);
+    }, SPREAD_MS);
+    spreading.set(name, timer);
+  }
+
+  async function turn(): Promise<void> {
+    while (!requests.take()) {
+      await pause(requests.waitMs(), signal);
+      signal.throwIfAborted();
+    }
+  }
+
+  function report(error?: ApiError): void {
+    const before = problem;
+    const names = atMost(MAX_NAMED, [...refused.keys()]).join(', ');
+    problem = error
+      ? problemOf(error)
+      : refused.size > 0
+        ? `the API server refuses the records of ${names}: ${refused.values().next().value}`
+        : undefined;
+    if (problem !== before) changed();
+  }
+}
+
+function problemOf(error: ApiError): string {
+  const { message } = error;
+  return isNotFound(error)
+    ? `the API server does not serve ${NODE_RECORDS}: install the CustomResourceDefinition ${NODE_RECORDS}.taintkeeper.dev (${message})`
+    : message;
+}

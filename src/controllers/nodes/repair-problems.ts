@@ -1,0 +1,103 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import type { Loss } from '../../judge/node-drift.ts';
+import type { Conflict, NodeHistory } from '../../judge/node-history.ts';
+import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
+import type { Trouble } from '../reports.ts';
+import { otherWriterOf, troublesOf } from './other-writers.ts';
+
+/** Why taints are not restored, by the name of the node, for the status of policies. */
+export interface RepairProblems {
+  /**
+   * Takes the conflicts of a node as they are now, and reads who removes the taints of new ones.
+   * @throws ApiError
+   */
+  inConflict(node: string, conflicts: NodeHistory['conflicts']): Promise<void>;
+  /** Who removed the taint last, for people. */
+  rivalOf(node: string, taint: Taint): string | undefined;
+  /**
+   * The API server refused the update that restores the taints: for want of a right, or because another webhook objects.
+   * @param message of the API server, with the name of the node
+   */
+  refused(node: string, losses: readonly Loss[], message: string): void;
+  /** The node was written, needs nothing, or is deleted. */
+  notRefused(node: string): void;
+  has(node: string): boolean;
+  gone(node: string): void;
+  troubles(): readonly Trouble[];
+}
+
+interface KnownConflict extends Conflict {
+  readonly rival: string | undefined;
+}
+
+interface Refusal {
+  readonly policies: ReadonlySet<string>;
+  readonly message: string;
+}
+
+export function trackRepairProblems(options: {
+  readonly client: ApiClient;
+  readonly onChange: () => void;
+}): RepairProblems {
+  const { client, onChange } = options;
+  /** By the name of the node, and the identity of the taint. */
+  const conflicts = new Map<string, ReadonlyMap<string, KnownConflict>>();
+  const refusals = new Map<string, Refusal>();
+
+  return {
+    async inConflict(node, found) {
+      const known = conflicts.get(node);
+      if (isSame(known, found)) return;
+      const named: [string, KnownConflict][] = [];
+      for (const [key, conflict] of found) {
+        const before = known?.get(key);
+        const rival = before ? before.rival : await otherWriterOf(client, node, ['spec', 'taints']);
+        named.push([key, { ...conflict, rival }]);
+      }
+      if (named.length > 0) conflicts.set(node, new Map(named));
+      else conflicts.delete(node);
+      onChange();
+    },
+    rivalOf: (node, taint) => conflicts.get(node)?.get(identity(taint))?.rival,
+    refused(node, losses, message) {
+      const policies = new Set(losses.flatMap(({ policy, hindrance }) => (hindrance ? [] : [policy.name])));
+      refusals.set(node, { policies, message });
+      onChange();
+    },
+    notRefused,
+    has: (node) => refusals.has(node) || conflicts.has(node),
+    gone(node) {
+      notRefused(node);
+      if (conflicts.delete(node)) onChange();
+    },
+    troubles: () => [
+      ...troublesOf(
+        [...conflicts].flatMap(([node, found]) =>
+          Array.from(found.values(), (conflict) => ({ policies: conflict.policies, text: textOf(node, conflict) })),
+        ),
+        'TaintContested',
+        (texts) => `not restored for now, because they are removed each time: ${texts.join(', ')}`,
+      ),
+      ...troublesOf(
+        Array.from(refusals.values(), ({ policies, message }) => ({ policies, text: message })),
+        'RepairRefused',
+        (messages) => `the API server refuses the updates that restore taints: ${messages.join(', ')}`,
+      ),
+    ],
+  };
+
+  function notRefused(node: string): void {
+    if (refusals.delete(node)) onChange();
+  }
+}
+
+function isSame(known: ReadonlyMap<string, Conflict> | undefined, found: NodeHistory['conflicts']): boolean {
+  return (
+    (known?.size ?? 0) === found.size &&
+    [...found].every(([key, { policies }]) => known?.get(key)?.policies.length === policies.length)
+  );
+}
+
+function textOf(node: string, { taint, rival }: KnownConflict): string {
+  return `taint ${formatTaint(taint)} of node ${node}${rival === undefined ? '' : `, by ${rival}`}`;
+}

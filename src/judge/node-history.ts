@@ -1,0 +1,234 @@
+import { droppedTaints, formatTaint, identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import { selectingPolicies } from '../policy/policy-index.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { NodeView } from './node-view.ts';
+import { isRemovalNoted, parseAllowedRemovals } from './removal.ts';
+import type { AcceptedTaints } from './unseen-additions.ts';
+
+/** Taints of one node whose time is measured, from the start of its list. */
+const MAX_TIMED = 256;
+/** Taints that one node is known to have lost. */
+const MAX_LOST = 64;
+
+/** A taint that was restored this often within the window, and is missing again, is in conflict with another writer. */
+export const CONFLICT = { limit: 3, windowMs: 600_000 } as const;
+
+/** A taint that another writer removes repeatedly. */
+export interface Conflict {
+  readonly taint: Taint;
+  /** The names of the policies that miss it. */
+  readonly policies: readonly string[];
+}
+
+/**
+ * What the leader has seen of a Node and no object says. A new leader begins with none: then patterns protect later, and conflicts and
+ * additions that the webhook did not see are found later. All times are in milliseconds of the monotonic clock.
+ */
+export interface NodeHistory {
+  /** Of the Node: a later Node of that name has a history of its own. */
+  readonly uid: string;
+  /** By taints as text: since when the Node carries it while it is Ready. */
+  readonly carriedSince: ReadonlyMap<string, number>;
+  /**
+   * Taints that the Node lost in an update that left a notice of it in the annotation `allow-removal`, as mutation does for exempt users. Other
+   * users can write notices as well, also beforehand, but a request of theirs that removes the taint is refused. After a gap of the watch, what
+   * one update did is not known: such removals count as losses.
+   */
+  readonly removedWithNotice: readonly Taint[];
+  /** Taints that the Node lost and has not got back. They are restored, not added. */
+  readonly lost: readonly Taint[];
+  /** The annotation `allow-removal`, and since when the leader has seen it with this value. */
+  readonly allowRemoval: { readonly text: string; readonly since: number } | undefined;
+  /** By the identity of a taint: when the leader restored or removed it. */
+  readonly repairs: ReadonlyMap<string, readonly number[]>;
+  /** By the identity of a taint: conflicts with writers that remove it. One ends once the leader has restored nothing for the whole window. */
+  readonly conflicts: ReadonlyMap<string, Conflict>;
+  /** Undefined before the first check. */
+  readonly accepted: AcceptedTaints | undefined;
+}
+
+/** A Node as the watch shows it. */
+export interface WatchedNode extends NodeView {
+  readonly uid: string;
+  /** Its condition Ready is True, and it is not being deleted. */
+  readonly ready: boolean;
+  /** When its allow-removal annotation was last written, by the API server's clock in milliseconds, where that is known. */
+  readonly announcedAt?: number | undefined;
+}
+
+/** One event of the watch. */
+export interface NodeChange {
+  readonly node: WatchedNode;
+  /** The same Node before. Undefined where the watch shows it for the first time. */
+  readonly previous: NodeView | undefined;
+  /** A list showed the change, and not an event: single updates were not seen. */
+  readonly isListed: boolean;
+}
+
+const NO_TIMES: ReadonlyMap<string, number> = new Map();
+const NO_REPAIRS: NodeHistory['repairs'] = new Map();
+const NO_CONFLICTS: NodeHistory['conflicts'] = new Map();
+const NO_TAINTS: readonly Taint[] = [];
+
+/** The history of a Node that the leader sees for the first time. */
+export function newHistory(node: WatchedNode, now: number): NodeHistory {
+  return {
+    uid: node.uid,
+    carriedSince: timesOf(node, NO_TIMES, now),
+    removedWithNotice: NO_TAINTS,
+    lost: NO_TAINTS,
+    allowRemoval: annotationOf(node, undefined, now),
+    repairs: NO_REPAIRS,
+    conflicts: NO_CONFLICTS,
+    accepted: undefined,
+  };
+}
+
+/**
+ * The history after one more event. Every event counts, because later ones hide what one update did.
+ * @param before of the Node of that name, if there is one
+ */
+export function historyAfter(
+  before: NodeHistory | undefined,
+  { node, previous, isListed }: NodeChange,
+  policies: readonly CompiledTaintPolicy[],
+  now: number,
+): NodeHistory {
+  if (before === undefined || before.uid !== node.uid) return newHistory(node, now);
+  return {
+    ...before,
+    carriedSince: timesOf(node, before.carriedSince, now),
+    removedWithNotice:
+      previous === undefined || node.allowRemoval === undefined
+        ? NO_TAINTS
+        : [
+            ...stillRemoved(before.removedWithNotice, previous, node),
+            ...(isListed ? [] : removedWithNotice(previous, node, policies)),
+          ],
+    lost: previous === undefined ? NO_TAINTS : lostAfter(before.lost, previous, node),
+    allowRemoval: annotationOf(node, before.allowRemoval, now),
+  };
+}
+
+/** The history after the leader has restored, or removed, these taints. */
+export function historyAfterRepair(history: NodeHistory, taints: readonly Taint[], now: number): NodeHistory {
+  if (taints.length === 0) return history;
+  const recent = [...history.repairs].flatMap(([key, times]): [string, readonly number[]][] => {
+    const left = times.filter((time) => isRecent(time, now));
+    return left.length === 0 ? [] : [[key, left]];
+  });
+  const repairs = new Map(recent);
+  for (const key of new Set(taints.map(identity))) repairs.set(key, [...(repairs.get(key) ?? []), now]);
+  return { ...history, repairs };
+}
+
+/** The history of a Node whose record was deleted: patterns protect its taints in ten minutes. */
+export function historyWithoutTimes(history: NodeHistory, node: WatchedNode, now: number): NodeHistory {
+  return { ...history, carriedSince: timesOf(node, NO_TIMES, now) };
+}
+
+/** For how long the Node has carried the taint while it was Ready. Undefined for a taint that it does not carry, or while it is not Ready. */
+export function carriedMs({ carriedSince }: NodeHistory, taint: Taint, now: number): number | undefined {
+  const since = carriedSince.get(formatTaint(taint));
+  return since === undefined ? undefined : now - since;
+}
+
+/** Whether one update removed the taint and left the notice of it. */
+export function wasRemovedWithNotice({ removedWithNotice }: NodeHistory, taint: Taint): boolean {
+  return removedWithNotice.some((one) => formatTaint(one) === formatTaint(taint));
+}
+
+/** Whether another writer removes, or adds, the taint repeatedly. */
+export function isInConflict(history: NodeHistory, taint: Taint, now: number): boolean {
+  return recentRepairs(history, taint, now).length >= CONFLICT.limit;
+}
+
+/**
+ * The conflicts of a Node as they are now.
+ * @param losses of taints that the leader leaves to the other writer
+ */
+export function conflictsNow(
+  history: NodeHistory,
+  losses: readonly { readonly taint: Taint; readonly policy: { readonly name: string } }[],
+  now: number,
+): NodeHistory['conflicts'] {
+  if (history.conflicts.size + losses.length === 0) return history.conflicts;
+  const known = [...history.conflicts].filter(([, { taint }]) => recentRepairs(history, taint, now).length > 0);
+  const conflicts = new Map(known);
+  for (const { taint, policy } of losses) {
+    const policies = conflicts.get(identity(taint))?.policies ?? [];
+    if (!policies.includes(policy.name))
+      conflicts.set(identity(taint), { taint, policies: [...policies, policy.name] });
+  }
+  return conflicts;
+}
+
+/** In how many milliseconds a taint in conflict may be restored again, or its conflict ends. Undefined where nothing was restored lately. */
+export function conflictChangesInMs(history: NodeHistory, taint: Taint, now: number): number | undefined {
+  const [first] = recentRepairs(history, taint, now);
+  return first === undefined ? undefined : first + CONFLICT.windowMs - now;
+}
+
+/**
+ * For how long the annotation `allow-removal` has had its value: by the time that the API server noted, and at least for as long as this leader has
+ * seen it. Users who may write a node can write another time there, but cannot make the leader forget.
+ *
+ * @param times `now` of the monotonic clock, `apiTime` of the API server's, in milliseconds
+ */
+export function allowRemovalAgeMs(
+  { allowRemoval }: NodeHistory,
+  { announcedAt }: WatchedNode,
+  { now, apiTime }: { readonly now: number; readonly apiTime: number },
+): number {
+  if (allowRemoval === undefined) return 0;
+  return Math.max(now - allowRemoval.since, announcedAt === undefined ? 0 : apiTime - announcedAt);
+}
+
+function timesOf({ ready, taints }: WatchedNode, before: ReadonlyMap<string, number>, now: number) {
+  const timed = ready ? taints.filter(({ key }) => !isTransientTaintKey(key)).slice(0, MAX_TIMED) : [];
+  if (timed.length === 0) return NO_TIMES;
+  return new Map(
+    timed.map((taint) => {
+      const text = formatTaint(taint);
+      return [text, before.get(text) ?? now];
+    }),
+  );
+}
+
+function annotationOf({ allowRemoval: text }: WatchedNode, before: NodeHistory['allowRemoval'], now: number) {
+  if (text === undefined) return undefined;
+  return before?.text === text ? before : { text, since: now };
+}
+
+function removedWithNotice(previous: NodeView, node: NodeView, policies: readonly CompiledTaintPolicy[]): Taint[] {
+  const removed = droppedTaints(previous.taints, node.taints);
+  if (removed.length === 0) return [];
+  const allowed = parseAllowedRemovals(node.allowRemoval);
+  const selecting = selectingPolicies(policies, previous.labels);
+  // While policies only audit, every user can make such a request.
+  const isProtected = (taint: Taint) =>
+    selecting.some(({ mode, protectedBy }) => mode !== 'Audit' && protectedBy(taint) !== undefined);
+  return removed.filter((taint) => isRemovalNoted(allowed, taint) && isProtected(taint));
+}
+
+/** Without taints that came back, with any value: they may be lost later. */
+function stillRemoved(before: readonly Taint[], previous: NodeView, node: NodeView): readonly Taint[] {
+  if (before.length === 0) return before;
+  const added = droppedTaints(node.taints, previous.taints);
+  return before.filter((taint) => !added.some((one) => sameTaint(one, taint)));
+}
+
+function lostAfter(before: readonly Taint[], previous: NodeView, { taints }: NodeView): readonly Taint[] {
+  if (previous.taints === taints) return before;
+  const lost = droppedTaints([...before, ...previous.taints], taints).filter(({ key }) => !isTransientTaintKey(key));
+  return lost.length === 0 ? NO_TAINTS : lost.slice(-MAX_LOST);
+}
+
+function recentRepairs({ repairs }: NodeHistory, taint: Taint, now: number): readonly number[] {
+  return (repairs.get(identity(taint)) ?? []).filter((time) => isRecent(time, now));
+}
+
+function isRecent(time: number, now: number): boolean {
+  return now - time < CONFLICT.windowMs;
+}
