@@ -101,8 +101,14 @@ const RECORD_COLUMNS = [
   {
     name: 'Missing',
     type: 'string',
-    description: 'The key of the first taint that the node has not got back.',
+    description: 'The key of the first taint that the node is to carry and does not.',
     jsonPath: '.taints[?(@.state=="Missing")].key',
+  },
+  {
+    name: 'Blocked',
+    type: 'string',
+    description: 'Why the first missing taint is not restored.',
+    jsonPath: '.taints[?(@.state=="Missing")].blocked.reason',
   },
   {
     name: 'Deleted',

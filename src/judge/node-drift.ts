@@ -111,7 +111,7 @@ export function nodeDrift(
   const isEnforceable = (taint: RecordedTaint) =>
     policiesFor(selecting, taint.key).some(
       ({ declared, deletedNodeRetentionMs, protectedBy }) =>
-        (declared !== 'Audit' || (taint.missingSince !== undefined && deletedNodeRetentionMs !== undefined)) &&
+        (declared !== 'Audit' || (taint.earlierDeletedAt !== undefined && deletedNodeRetentionMs !== undefined)) &&
         protectedBy(taint) !== undefined,
     );
   const lost = lostTaints(node.recorded, node.taints)

@@ -38,6 +38,8 @@ export interface NodeHistory {
   readonly removedWithNotice: readonly Taint[];
   /** Taints that the Node lost and has not got back. They are restored, not added. */
   readonly lost: readonly Taint[];
+  /** By recorded taints as text: since when policies miss them. */
+  readonly missingSince: ReadonlyMap<string, number>;
   /** The annotation `allow-removal`, and since when the leader has seen it with this value. */
   readonly allowRemoval: { readonly text: string; readonly since: number } | undefined;
   /** By the identity of a taint: when the leader restored or removed it. */
@@ -78,6 +80,7 @@ export function newHistory(node: WatchedNode, now: number): NodeHistory {
     carriedSince: timesOf(node, NO_TIMES, now),
     removedWithNotice: NO_TAINTS,
     lost: NO_TAINTS,
+    missingSince: NO_TIMES,
     allowRemoval: annotationOf(node, undefined, now),
     repairs: NO_REPAIRS,
     conflicts: NO_CONFLICTS,

@@ -25,13 +25,41 @@ export interface RecordedTaint extends Taint {
    * Set where an earlier Node of that name carried the taint, and this one has not got it back: when the earlier Node was deleted, in
    * milliseconds since the epoch.
    */
+  readonly earlierDeletedAt?: number;
+  /**
+   * Set where this Node lost the taint, and did not get it back within {@link MISSING_AFTER_MS}: since when, in milliseconds since the epoch.
+   */
   readonly missingSince?: number;
+  /** Why the Node does not get the taint back. */
+  readonly blocked?: Blocked;
   /**
    * Set for a required taint that was removed by an exempt user, or as the annotation `allow-removal` said: when the leader recorded it, in
    * milliseconds since the epoch. The Node does without it until it carries it again, or no policy requires it there any more.
    */
   readonly removedAt?: number;
 }
+
+/** Why a missing taint is not restored. */
+export interface Blocked {
+  readonly reason: BlockedReason;
+  readonly message: string;
+}
+
+export const BLOCKED_REASONS = [
+  'ModeDoesNotRestore',
+  'WouldEvictPods',
+  'OtherValuePresent',
+  'Conflict',
+  'WaitsForTurn',
+  'UpdateRefused',
+] as const;
+export type BlockedReason = (typeof BLOCKED_REASONS)[number];
+
+/** The longest message, in characters: one of the API server may be longer. */
+export const MAX_BLOCKED_MESSAGE = 1_024;
+
+/** A taint that is restored within this time, in milliseconds, is not recorded as missing: it would cost two writes. */
+export const MISSING_AFTER_MS = 5_000;
 
 /** The most taints that one record lists for the Node to carry. */
 export const MAX_KEPT_TAINTS = 64;

@@ -20,7 +20,7 @@ export function owedTaints(
     .filter((policy) => policy.deletedNodeRetentionMs !== undefined && policy.selectsNode(node.labels))
     .flatMap((policy) =>
       taints.filter(isKept).flatMap((recorded) => {
-        const { key, value, effect, missingSince: since = deletedAt } = recorded;
+        const { key, value, effect, earlierDeletedAt: since = deletedAt } = recorded;
         const isReported = since !== undefined || policy.mode !== 'Audit';
         if (!isReported || !isOwed(recorded, policy, now - (since ?? now), isSame)) return [];
         return { policy, field: policy.protectedBy(recorded) ?? '', taint: { key, value, effect } };

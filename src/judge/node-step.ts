@@ -1,9 +1,9 @@
 import type { Machine } from '../kubernetes/machine.ts';
-import type { Taint } from '../kubernetes/taint.ts';
+import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { establishment } from './establishment.ts';
-import { type NodeDrift, nodeDrift } from './node-drift.ts';
+import { type Loss, type NodeDrift, nodeDrift } from './node-drift.ts';
 import {
   allowRemovalAgeMs,
   carriedMs,
@@ -14,7 +14,16 @@ import {
   type WatchedNode,
   wasRemovedWithNotice,
 } from './node-history.ts';
-import { establishedIn, MAX_KEPT_TAINTS, type NodeRecord, recordedTaints } from './node-record.ts';
+import {
+  type Blocked,
+  establishedIn,
+  lostTaints,
+  MAX_KEPT_TAINTS,
+  MISSING_AFTER_MS,
+  type NodeRecord,
+  type RecordedTaint,
+  recordedTaints,
+} from './node-record.ts';
 import { owedTaints } from './node-return.ts';
 import type { OwedTaint } from './node-view.ts';
 import { type RecordedNode, type RecordKeeping, recordOf } from './record-keeping.ts';
@@ -36,6 +45,8 @@ export interface StepOptions extends RecordKeeping {
   readonly hasTurn: boolean;
   /** Whether the record is stored as it is, and the other replicas have seen it. */
   readonly isSpread: (record: NodeRecord | undefined) => boolean;
+  /** Why the taint of a loss is not restored. Undefined where nothing is known to prevent it. */
+  readonly blockedBy: (loss: Loss) => Blocked | undefined;
 }
 
 /** What the leader has to do for a Node. */
@@ -89,21 +100,26 @@ export function nodeStep(
   const reverted = wanted === node ? undefined : { taints: wanted.taints, allowRemoval: node.allowRemoval };
   const contested = drift.losses.filter(({ hindrance }) => hindrance === 'contested');
   const conflicts = conflictsNow(history, contested, monotonicMs);
+  const before = recordedTaints(known?.record, node.uid);
+  const lost = lostTaints(recorded, node.taints);
+  const missing = missingTaints(lost, { before, losses: drift.losses, history, now: monotonicMs });
   const waits = [
     kept?.nextInMs,
+    missing.nextInMs,
     node.allowRemoval !== undefined && expiresInMs > 0 ? expiresInMs : undefined,
     ...Array.from(conflicts.values(), ({ taint }) => conflictChangesInMs(history, taint, monotonicMs)),
   ].filter((ms) => ms !== undefined);
   return {
     ...drift,
     desired: drift.desired ?? reverted,
-    record: kept?.record,
+    record: kept?.record && withMissing(kept.record, missing.losses, before, options),
     isRecordFull: kept?.isFull ?? false,
     returned: kept?.returned ?? [],
     additions,
     checked: {
       ...history,
       conflicts,
+      missingSince: missing.since,
       accepted: acceptedTaints(history.accepted, node, policies, { additions, recorded, now: monotonicMs }),
     },
     nextInMs: waits.length === 0 ? undefined : Math.max(1, Math.min(...waits)),
@@ -158,4 +174,74 @@ function isCarried({ taints }: WatchedNode, taint: Taint): boolean {
   return taints.some(
     (one) => one.key === taint.key && one.effect === taint.effect && (one.value ?? '') === taint.value,
   );
+}
+
+interface Missing {
+  /** By recorded taints as text: since when policies miss them. */
+  readonly since: NodeHistory['missingSince'];
+  /** Of these, the losses of those that have been missing for long enough to be recorded. */
+  readonly losses: ReadonlyMap<string, Loss>;
+  /** In how many milliseconds the next one has. */
+  readonly nextInMs: number | undefined;
+}
+
+function missingTaints(
+  lost: readonly RecordedTaint[],
+  {
+    before,
+    losses,
+    history,
+    now,
+  }: {
+    /** What the record listed before the step. */
+    readonly before: readonly RecordedTaint[];
+    readonly losses: readonly Loss[];
+    readonly history: NodeHistory;
+    readonly now: number;
+  },
+): Missing {
+  const since = new Map<string, number>();
+  const due = new Map<string, Loss>();
+  const waits: number[] = [];
+  // An earlier leader may have recorded it.
+  const isRecorded = new Set(before.flatMap((taint) => (taint.missingSince === undefined ? [] : [formatTaint(taint)])));
+  for (const taint of lost) {
+    const loss = losses.find((one) => identity(one.taint) === identity(taint));
+    if (loss === undefined) continue;
+    const text = formatTaint(taint);
+    const from = history.missingSince.get(text) ?? now;
+    since.set(text, from);
+    const leftMs = isRecorded.has(text) ? 0 : MISSING_AFTER_MS - (now - from);
+    if (leftMs > 0) waits.push(leftMs);
+    else due.set(text, loss);
+  }
+  return { since, losses: due, nextInMs: waits.length === 0 ? undefined : Math.min(...waits) };
+}
+
+/**
+ * The record with the taints that are missing, and why.
+ * @param before what it listed before
+ */
+function withMissing(
+  record: NodeRecord,
+  losses: Missing['losses'],
+  before: readonly RecordedTaint[],
+  { now, blockedBy }: StepOptions,
+): NodeRecord {
+  if (losses.size === 0) return record;
+  const known = new Map(before.map((taint) => [formatTaint(taint), taint.missingSince]));
+  // Whole seconds, as they are written.
+  const thisSecond = Math.floor(now / 1000) * 1000;
+  const taints = record.taints.map((taint): RecordedTaint => {
+    const loss = losses.get(formatTaint(taint));
+    if (loss === undefined) return taint;
+    const blocked = blockedBy(loss);
+    const missingSince = known.get(formatTaint(taint)) ?? thisSecond;
+    return {
+      ...taint,
+      ...(taint.earlierDeletedAt === undefined ? { missingSince } : {}),
+      ...(blocked === undefined ? {} : { blocked }),
+    };
+  });
+  return { ...record, taints };
 }

@@ -83,7 +83,7 @@ export function recordOf(
   const deletedAt = past(before?.deletedAt ?? thisSecond);
   if (node === undefined) {
     if (before === undefined) return undefined;
-    const taints = left(before.taints, deletedAt, true).map(({ missingSince: _, ...taint }) => taint);
+    const taints = left(before.taints, deletedAt, true).map(withoutState);
     return taints.length > 0 ? { uid: before.uid, machine: before.machine, taints, deletedAt } : undefined;
   }
   const { uid, machine } = node;
@@ -97,16 +97,16 @@ export function recordOf(
     carried.get(identity(taint)) !== taint.value &&
     (recordedAsRemoved.get(identity(taint)) === taint.value || isPermitted({ taint, anyValue: false }));
   const owed = (before?.taints ?? []).flatMap((taint) => {
-    const since = isKnown ? taint.missingSince : deletedAt;
-    if (since === undefined || isGone(taint)) return [];
-    return left([{ ...taint, missingSince: past(since) }], past(since), isSame);
+    const since = isKnown ? taint.earlierDeletedAt : deletedAt;
+    if (since === undefined || !isKept(taint) || isGone(taint)) return [];
+    return left([{ ...withoutState(taint), earlierDeletedAt: past(since) }], past(since), isSame);
   });
   const known = (isKnown ? before.taints : owed).filter((taint) => isKept(taint) && !isGone(taint));
   const isForgotten = (taint: RecordedTaint) => (carried.get(identity(taint)) === taint.value ? forgets : forgetsLost);
   const taints = keptOn(
     node,
     recording.filter((policy) => policy.selectsNode(node.labels)),
-    known.filter((taint) => taint.missingSince === undefined),
+    known.filter((taint) => taint.earlierDeletedAt === undefined),
     (taint) => isUnwanted(taint) && !isForgotten(taint),
   ).filter((taint) => !removed.some((one) => identity(one) === identity(taint)));
   const present = valuesOf([...node.taints, ...taints, ...removed]);
@@ -243,6 +243,11 @@ function keptOn(
       return before !== undefined && isSpared(before) ? [{ ...taint, policies: before.policies }] : [];
     })
     .slice(0, MAX_KEPT_TAINTS);
+}
+
+/** As the taint is listed while its Node carries it. */
+function withoutState({ key, value, effect, policies }: RecordedTaint): RecordedTaint {
+  return { key, value, effect, policies };
 }
 
 function withoutTime({ key, value, effect }: Taint): Pick<RecordedTaint, 'key' | 'value' | 'effect'> {

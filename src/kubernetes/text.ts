@@ -46,7 +46,7 @@ export function shellWord(text: string): string {
 }
 
 /** The text, or as much of it as fits in `length` characters with dots at the end: ASCII, for HTTP headers. */
-function shorten(text: string, length: number): string {
+export function shorten(text: string, length: number): string {
   // As many UTF-16 units, or fewer characters.
   if (text.length <= length) return text;
   const characters = [...text];

@@ -1,5 +1,7 @@
 import * as Type from 'typebox';
 import {
+  BLOCKED_REASONS,
+  MAX_BLOCKED_MESSAGE,
   MAX_RECORDED_POLICIES,
   MAX_RECORDED_TAINTS,
   type NodeRecord,
@@ -34,13 +36,26 @@ const TaintSchema = Type.Object({
   state: Type.Optional(
     Type.Enum(['Missing', 'Removed'], {
       description:
-        'Missing: an earlier Node of this name carried the taint, and the Node that registered after it has not got it ' +
-        'back. Removed: a required taint was removed by an exempt user, or as the annotation allow-removal said, and is ' +
-        'not set again. Without a state, the taint is what the Node is to carry, or carried when it was deleted.',
+        'Missing: the Node is to carry the taint, and has not got it back within five seconds. Removed: a required taint was ' +
+        'removed by an exempt user, or as the annotation allow-removal said, and is not set again. Without a state, the ' +
+        'Node carries the taint, carried it when it was deleted, or is about to get it back.',
     }),
   ),
-  lastChangeTime: Time(
-    'When the state became what it is: for Missing, when the earlier Node was deleted; for Removed, when the removal was recorded.',
+  lastChangeTime: Time('Since when the taint is missing, or when its removal was recorded.'),
+  earlierNodeDeletionTime: Time(
+    'Set where an earlier Node of this name carried the taint, and the Node that registered after it has not got it back: ' +
+      'when the earlier Node was deleted. With `deletedNodeRetentionSeconds`, the time from then on counts.',
+  ),
+  blocked: Type.Optional(
+    Type.Object(
+      {
+        reason: Type.Enum([...BLOCKED_REASONS], {
+          description: 'One word for the cause. The documentation of repairs says what to do about each.',
+        }),
+        message: Type.String({ description: 'The cause, for people.', maxLength: MAX_BLOCKED_MESSAGE }),
+      },
+      { description: 'Why a missing taint is not restored.' },
+    ),
   ),
 });
 
@@ -107,13 +122,13 @@ export function recordFields({ uid, machine, taints, deletedAt, startup }: NodeR
   return {
     node: { uid, providerID: machine.providerID || absent, systemUUID: machine.systemUUID || absent },
     nodeDeletionTime: deletedAt === undefined ? absent : rfc3339(deletedAt),
-    taints: taints.map(({ key, value, effect, policies, missingSince, removedAt }) => ({
-      key,
+    taints: taints.map(({ value, earlierDeletedAt, missingSince, removedAt, blocked, ...taint }) => ({
+      ...taint,
       ...(value === '' ? {} : { value }),
-      effect,
-      policies,
-      ...(missingSince === undefined ? {} : { state: 'Missing', lastChangeTime: rfc3339(missingSince) }),
-      ...(removedAt === undefined ? {} : { state: 'Removed', lastChangeTime: rfc3339(removedAt) }),
+      ...stateFields('Missing', missingSince ?? earlierDeletedAt),
+      ...stateFields('Removed', removedAt),
+      ...(earlierDeletedAt === undefined ? {} : { earlierNodeDeletionTime: rfc3339(earlierDeletedAt) }),
+      ...(blocked === undefined ? {} : { blocked }),
     })),
     startupTaints:
       startup?.map(({ since, ...one }) => ({ ...one, policies: [...one.policies], lastChangeTime: rfc3339(since) })) ??
@@ -132,15 +147,26 @@ export function viewRecord(object: unknown): NodeRecord {
     uid,
     machine: { systemUUID, providerID },
     taints: taints.map(
-      ({ key, value = '', effect, policies = [], state, lastChangeTime }): RecordedTaint => ({
+      ({
         key,
-        value,
+        value = '',
         effect,
-        policies,
-        ...(state === undefined
-          ? {}
-          : { [STATE_TIMES[state]]: lastChangeTime === undefined ? 0 : parseTime(lastChangeTime) }),
-      }),
+        policies = [],
+        state,
+        lastChangeTime,
+        earlierNodeDeletionTime,
+        blocked,
+      }): RecordedTaint => {
+        const since = lastChangeTime === undefined ? 0 : parseTime(lastChangeTime);
+        const earlier = earlierNodeDeletionTime === undefined ? undefined : parseTime(earlierNodeDeletionTime);
+        return {
+          ...{ key, value, effect, policies },
+          ...(earlier === undefined ? {} : { earlierDeletedAt: earlier }),
+          ...(state === 'Missing' && since !== earlier ? { missingSince: since } : {}),
+          ...(state === 'Removed' ? { removedAt: since } : {}),
+          ...(blocked === undefined ? {} : { blocked }),
+        };
+      },
     ),
     ...(nodeDeletionTime === undefined ? {} : { deletedAt: parseTime(nodeDeletionTime) }),
     ...(startupTaints === undefined
@@ -151,7 +177,9 @@ export function viewRecord(object: unknown): NodeRecord {
   };
 }
 
-const STATE_TIMES = { Missing: 'missingSince', Removed: 'removedAt' } as const;
+function stateFields(state: 'Missing' | 'Removed', since: number | undefined) {
+  return since === undefined ? {} : { state, lastChangeTime: rfc3339(since) };
+}
 
 function parseTime(text: string): number {
   const time = Date.parse(text);

@@ -143,6 +143,9 @@ describeWithControlPlane('drift that is only reported', {}, (cp) => {
     expect((await patchNode(cp(), admin, 'deny-3', { spec: { taints: [GPU] } })).error).toBe('');
     await installation.start(['c']);
     await waitForStatus(cp(), 'deny', ({ violators }) => violators?.includes('deny-3') ?? false);
+    await waitForRecord(cp(), 'deny-3', `${OWN_TEXT} Missing`);
+    const shown = await cp().kubectl(['get', 'ntr', 'deny-3', '--no-headers']);
+    expect(shown.stdout.split(/\s+/).slice(1, 4)).toEqual([OWN.key, OWN.key, 'ModeDoesNotRestore']);
     expect((await kubectl(cp(), admin, ['delete', 'nodetaintrecord', 'deny-3'])).passed).toBe(true);
     await waitForStatus(cp(), 'deny', ({ violators }) => violators?.includes('deny-3') === false);
     await waitForRecord(cp(), 'deny-3');

@@ -201,7 +201,7 @@ describeWithControlPlane('a node that is deleted and registers anew', {}, (cp) =
       return stdout.split('\n').map((line) => line.split(/\s+/).slice(0, -1));
     };
     expect((await shown()).slice(0, 2)).toEqual([
-      ['NAME', 'TAINT', 'MISSING', 'DELETED'],
+      ['NAME', 'TAINT', 'MISSING', 'BLOCKED', 'DELETED'],
       ['shown', GPU.key],
     ]);
     await remove('shown');

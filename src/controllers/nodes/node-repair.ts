@@ -28,7 +28,7 @@ import { type ClusterNode, isNews } from '../sources.ts';
 import type { EvictionTurns } from './eviction-turns.ts';
 import { startEvictions, type Turn } from './evictions.ts';
 import { patchOf } from './node-patch.ts';
-import { eventsOfReturn, trackNodeReports } from './node-reports.ts';
+import { blockedBy, eventsOfReturn, trackNodeReports } from './node-reports.ts';
 import { type RecordStoreContext, startRecordStore } from './record-store.ts';
 import { trackRepairProblems } from './repair-problems.ts';
 import { type StartupProgressContext, startStartupProgress } from './startup-progress.ts';
@@ -193,6 +193,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
       audit,
       hasTurn,
       isSpread: (given) => records.isSpread(name, given),
+      blockedBy: (loss) => blockedBy(loss, problems.rivalOf(name, loss.taint), problems.refusalOf(name)),
     });
     records.put(name, step.record);
     if (step.additions.length === 0) histories.set(name, step.checked);

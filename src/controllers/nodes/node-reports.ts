@@ -2,12 +2,13 @@ import type { Logger } from 'pino';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { type Hold, paceOf } from '../../evictions/eviction-pace.ts';
 import type { Hindrance, Loss, NodeDrift } from '../../judge/node-drift.ts';
+import { type Blocked, type BlockedReason, MAX_BLOCKED_MESSAGE } from '../../judge/node-record.ts';
 import type { OwedTaint } from '../../judge/node-view.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../judge/removal.ts';
 import type { UnseenAddition } from '../../judge/unseen-additions.ts';
 import type { ObjectReference, RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';
-import { atMost, printable } from '../../kubernetes/text.ts';
+import { atMost, printable, shorten } from '../../kubernetes/text.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
 import type { LeaderMetrics } from '../../server/metrics.ts';
 import type { ClusterNode } from '../sources.ts';
@@ -110,6 +111,35 @@ const WHY_NOT: Record<Exclude<Hindrance, 'contested'>, (loss: Loss) => string> =
   held: () => 'another value of it comes first',
   paced: () => 'it evicts pods, and waits for its turn',
 };
+
+const BLOCKED_REASON: Record<Hindrance, BlockedReason> = {
+  mode: 'ModeDoesNotRestore',
+  eviction: 'WouldEvictPods',
+  held: 'OtherValuePresent',
+  contested: 'Conflict',
+  paced: 'WaitsForTurn',
+};
+
+/**
+ * Why the taint of a loss is not restored, for the record of the node.
+ * @param rival who removed it last, where that is known
+ * @param refusal of the API server, where it refused the update that restores the taint
+ */
+export function blockedBy(loss: Loss, rival: string | undefined, refusal: string | undefined): Blocked | undefined {
+  const { hindrance } = loss;
+  if (hindrance === undefined) {
+    return refusal === undefined
+      ? undefined
+      : { reason: 'UpdateRefused', message: shorten(printable(refusal), MAX_BLOCKED_MESSAGE) };
+  }
+  const why = hindrance === 'contested' ? whyContested(rival) : WHY_NOT[hindrance](loss);
+  const message = shorten(printable(why), MAX_BLOCKED_MESSAGE);
+  return { reason: BLOCKED_REASON[hindrance], message };
+}
+
+function whyContested(rival: string | undefined): string {
+  return `it is removed each time${rival === undefined ? '' : `, last by ${rival}`}`;
+}
 
 const WHY_HELD: Record<Hold['reason'], string> = {
   PodsWithoutNode: 'pods created since are unscheduled',
@@ -227,8 +257,7 @@ function saying(
       if (isFirst) return { type: 'Normal', reason: 'TaintAdded', action: 'AddTaint', note: `added taint ${taint}` };
       return { type: 'Normal', reason: 'TaintRestored', action: 'RestoreTaint', note: `restored taint ${taint}` };
     case 'contested': {
-      const by = rival === undefined ? '' : `, last by ${rival}`;
-      const note = `pauses restoring taint ${taint}: it is removed each time${by}`;
+      const note = `pauses restoring taint ${taint}: ${whyContested(rival)}`;
       return { type: 'Warning', reason: 'TaintContested', action: 'LeaveTaint', note };
     }
     default: {

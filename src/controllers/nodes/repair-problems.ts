@@ -19,6 +19,8 @@ export interface RepairProblems {
    * @param message of the API server, with the name of the node
    */
   refused(node: string, losses: readonly Loss[], message: string): void;
+  /** What the API server said when it refused the last update of the node. */
+  refusalOf(node: string): string | undefined;
   /** The node was written, needs nothing, or is deleted. */
   notRefused(node: string): void;
   has(node: string): boolean;
@@ -64,6 +66,7 @@ export function trackRepairProblems(options: {
       refusals.set(node, { policies, message });
       onChange();
     },
+    refusalOf: (node) => refusals.get(node)?.message,
     notRefused,
     has: (node) => refusals.has(node) || conflicts.has(node),
     gone(node) {

@@ -147,6 +147,7 @@ export function nodeLife(policies: PolicySet, taints: readonly Taint[] = []): No
         forgetsLost: true,
         audit: false,
         hasTurn: true,
+        blockedBy: () => undefined,
         isSpread: (given) => isDeepStrictEqual(given, stored) && isDeepStrictEqual(seen, stored),
       },
     );

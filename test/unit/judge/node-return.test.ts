@@ -118,13 +118,13 @@ describe('a node that came back while the webhook was not called', () => {
   it('is owed what it lacks, also where the label comes later, until it has it', () => {
     const record = deleted(labelled, { labels: gpu, taints: [DEDICATED] });
     const back = recordOf(record, nodeOf({ uid: 'second' }), at(labelled, START + HOUR));
-    expect(back?.taints).toMatchObject([{ ...DEDICATED, policies: ['p'], missingSince: START }]);
+    expect(back?.taints).toMatchObject([{ ...DEDICATED, policies: ['p'], earlierDeletedAt: START }]);
     expect(owedTo(back, { uid: 'second' }, labelled)).toEqual([]);
     expect(owedTo(back, { uid: 'second', labels: gpu }, labelled, START + HOUR)).toEqual(['dedicated=gpu:NoSchedule']);
     const carrying = nodeOf({ uid: 'second', labels: gpu, taints: [DEDICATED] });
     const paid = recordOf(back, carrying, at(labelled, START + HOUR));
     expect(texts(paid?.taints)).toEqual(['dedicated=gpu:NoSchedule']);
-    expect(paid?.taints.map(({ missingSince }) => missingSince)).toEqual([undefined]);
+    expect(paid?.taints.map(({ earlierDeletedAt }) => earlierDeletedAt)).toEqual([undefined]);
     expect(paid?.deletedAt).toBeUndefined();
   });
 
@@ -146,7 +146,7 @@ describe('a node that came back while the webhook was not called', () => {
     const back = recordOf(deleted(set), nodeOf({ uid: 'second', taints: [OTHER] }), at(set, START + HOUR));
     const again = recordOf(back, undefined, at(set, START + 2 * HOUR));
     expect(texts(again?.taints).sort()).toEqual(['dedicated=gpu:NoSchedule', 'example.com/other:NoExecute']);
-    expect(again?.taints.map(({ missingSince }) => missingSince)).toEqual([undefined, undefined]);
+    expect(again?.taints.map(({ earlierDeletedAt }) => earlierDeletedAt)).toEqual([undefined, undefined]);
     expect(again?.deletedAt).toBe(START + 2 * HOUR);
   });
 });

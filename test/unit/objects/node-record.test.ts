@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { NodeRecord } from '../../../src/judge/node-record.ts';
+import { BLOCKED_REASONS, type NodeRecord } from '../../../src/judge/node-record.ts';
 import { STARTUP_STATES } from '../../../src/judge/startup-progress.ts';
 import { recordFields, viewRecord } from '../../../src/objects/node-record.ts';
 
@@ -16,9 +16,10 @@ const taint = fc
       effect: fc.constantFrom('NoSchedule', 'NoExecute', 'PreferNoSchedule'),
       policies: fc.array(fc.string({ maxLength: 253 }), { maxLength: 3 }),
     }),
-    fc.oneof(absentOr('missingSince', seconds), absentOr('removedAt', seconds)),
+    fc.oneof(absentOr('missingSince', seconds), absentOr('earlierDeletedAt', seconds), absentOr('removedAt', seconds)),
+    absentOr('blocked', fc.record({ reason: fc.constantFrom(...BLOCKED_REASONS), message: fc.string() })),
   )
-  .map(([fields, missing]) => ({ ...fields, ...missing }));
+  .map(([fields, state, blocked]) => ({ ...fields, ...state, ...blocked }));
 
 const startup = fc.record({
   key: fc.string({ minLength: 1, maxLength: 63 }),

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { MAX_DELETED_NODES } from '../../../../src/controllers/nodes/record-store.ts';
 import type { NodeRecord } from '../../../../src/judge/node-record.ts';
 import type { Machine } from '../../../../src/kubernetes/machine.ts';
@@ -194,23 +195,6 @@ describe('the records of nodes', () => {
     expect(cluster.taintsOf('new')).toEqual([]);
   });
 
-  it('that cannot be read: nothing is repaired meanwhile, because a taint may have been removed with permission', async () => {
-    const removed = { ...recordOf('removed'), taints: [{ ...RECORDED, removedAt: 0 }] };
-    const cluster = startRepair(
-      { p: { mode: 'Restore', taints: [{ ...GPU, ensure: 'Always' }] } },
-      [onMachine('n1', []), onMachine('removed', [])],
-      { stored: { removed } },
-    );
-    cluster.records.refuse(500);
-    await expect.poll(() => cluster.records.requests.length).toBeGreaterThan(1);
-    cluster.change('n1', { labels: { a: 'b' } });
-    await expect.poll(() => cluster.records.requests.length).toBeGreaterThan(2);
-    expect([cluster.writes, cluster.said()]).toEqual([[], []]);
-    cluster.records.refuse(undefined);
-    await expect.poll(() => cluster.taintsOf('n1')).toEqual([GPU]);
-    expect(cluster.taintsOf('removed')).toEqual([]);
-  });
-
   it('one of which is refused keeps back none of the others', async () => {
     const cluster = startRepair({ p: spec() }, []);
     cluster.records.refuse((name) => (name === 'n1' ? 422 : undefined));
@@ -274,7 +258,7 @@ describe('a node that came back', () => {
     const cluster = startRepair({ p: spec({ mode: 'Deny' }) }, [onMachine('n1', [], 'second')], {
       stored: kept('n1', Date.now()),
     });
-    const missing = { ...RECORDED, missingSince: expect.any(Number) };
+    const missing = { ...RECORDED, earlierDeletedAt: expect.any(Number) };
     await expectRecords(cluster, { n1: { uid: 'second', taints: [missing] } });
     await expect.poll(cluster.said).toEqual(['n1 TaintMissing']);
     expect(cluster.writes).toEqual([]);
@@ -299,7 +283,7 @@ describe('a node that came back', () => {
   it('gets them when the label comes by which the policy selects it', async () => {
     const pool = { nodeSelector: { matchLabels: { pool: 'gpu' } } };
     const cluster = startRepair({ p: spec(pool) }, [onMachine('n1', [], 'second')], { stored: kept('n1', Date.now()) });
-    await expectRecords(cluster, { n1: { taints: [{ ...RECORDED, missingSince: expect.any(Number) }] } });
+    await expectRecords(cluster, { n1: { taints: [{ ...RECORDED, earlierDeletedAt: expect.any(Number) }] } });
     expect(cluster.writes).toEqual([]);
     cluster.change('n1', { labels: { pool: 'gpu' } });
     await expect.poll(() => cluster.taintsOf('n1')).toEqual([GPU]);
@@ -336,6 +320,87 @@ describe('in the course of time,', () => {
     await pass();
     return cluster;
   }
+
+  it('nothing is repaired while they cannot be read, because a taint may have been removed with permission', async () => {
+    const removed = { ...recordOf('removed'), taints: [{ ...RECORDED, removedAt: 0 }] };
+    const cluster = startRepair({ p: REQUIRED }, [onMachine('n1', []), onMachine('removed', [])], {
+      stored: { removed },
+    });
+    cluster.records.refuse(500);
+    await pass();
+    cluster.change('n1', { labels: { a: 'b' } });
+    await pass(HOUR);
+    expect([cluster.writes, cluster.said()]).toEqual([[], []]);
+    cluster.records.refuse(undefined);
+    await pass(60_000);
+    expect(['n1', 'removed'].map((name) => cluster.taintsOf(name))).toEqual([[GPU], []]);
+  });
+
+  describe('a recorded taint that the node lost', () => {
+    const DENY_IT = plain({ mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] });
+    const recordedOn = (cluster: Cluster) => cluster.records.all().n1?.taints[0];
+    const BLOCKED = { reason: 'ModeDoesNotRestore', message: 'mode Deny does not restore it' } as const;
+
+    it('is recorded as missing after five seconds, with the reason, until the node carries it again', async () => {
+      const cluster = await watching(DENY_IT);
+      const lostAt = Date.now();
+      cluster.change('n1', { taints: [] });
+      await pass(4_500);
+      expect(recordedOn(cluster)).toEqual(RECORDED);
+      await pass(1_000);
+      const missingSince = Math.floor((lostAt + 5_000) / 1000) * 1000;
+      expect(recordedOn(cluster)).toEqual({ ...RECORDED, missingSince, blocked: BLOCKED });
+      await pass(HOUR);
+      expect(cluster.records.writes()).toEqual(['POST n1', 'PATCH n1']);
+      cluster.change('n1', { taints: [GPU] });
+      await pass();
+      expect(recordedOn(cluster)).toEqual(RECORDED);
+    });
+
+    it('and that is restored at once costs no write', async () => {
+      const cluster = await watching(PROTECTED);
+      cluster.change('n1', { taints: [] });
+      await pass(HOUR);
+      expect([cluster.taintsOf('n1'), cluster.records.writes()]).toEqual([[GPU], ['POST n1']]);
+    });
+
+    it('is recorded as missing by the next leader as well, without a write', async () => {
+      const missing = { ...RECORDED, missingSince: 0, blocked: BLOCKED };
+      const cluster = startRepair({ p: DENY_IT }, [onMachine('n1', [])], {
+        stored: { n1: { ...recordOf('n1'), taints: [missing] } },
+      });
+      await pass(HOUR);
+      expect([recordedOn(cluster), cluster.records.writes()]).toEqual([missing, []]);
+    });
+
+    it('names the other writer of a conflict', async () => {
+      const cluster = await watching(PROTECTED);
+      for (let time = 0; time < 4; time++) {
+        cluster.change('n1', { taints: [] });
+        await pass();
+      }
+      await pass(5_000);
+      expect(recordedOn(cluster)?.blocked).toEqual({
+        reason: 'Conflict',
+        message: 'it is removed each time, last by field manager "rival" (Update)',
+      });
+    });
+
+    it('names the answer of the API server that refuses the update', async () => {
+      const cluster = await watching(PROTECTED);
+      cluster.beforeWrite.mockImplementation((name) => {
+        throw new ApiError('PATCH', `/api/v1/nodes/${name}`, 403, 'Forbidden', 'another webhook denied it');
+      });
+      cluster.change('n1', { taints: [] });
+      // The leader tries again after longer and longer pauses.
+      await pass(30_000);
+      expect(recordedOn(cluster)?.blocked).toMatchObject({ reason: 'UpdateRefused' });
+      expect(recordedOn(cluster)?.blocked?.message).toContain('another webhook denied it');
+      cluster.beforeWrite.mockReset();
+      await pass(60_000);
+      expect([cluster.taintsOf('n1'), recordedOn(cluster)]).toEqual([[GPU], RECORDED]);
+    });
+  });
 
   describe('a removal with permission', () => {
     it('of a required taint is recorded, and the taint stays off until a user sets it', async () => {
@@ -499,7 +564,12 @@ describe('in the course of time,', () => {
       await pass(9_000);
       cluster.setPolicies(DENY);
       await pass(2 * HOUR);
-      expect([listed(cluster), cluster.writes, cluster.records.writes()]).toEqual([['has', 'lost'], [], []]);
+      // Mode Deny does not restore the taint: the record says so.
+      expect([listed(cluster), cluster.writes, cluster.records.writes()]).toEqual([
+        ['has', 'lost'],
+        [],
+        ['PATCH lost'],
+      ]);
       cluster.setPolicies({ p: PROTECTED });
       await pass();
       expect(cluster.taintsOf('lost')).toEqual([GPU]);
