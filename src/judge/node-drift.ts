@@ -135,8 +135,12 @@ export function nodeDrift(
   // One that names a taint which is restored does not count: if it did, the record would say so. Admission cannot know that, and would take
   // the restoration for an addition: it comes once the entry is gone.
   // An entry for another value counts as well: admission takes it for the removal of a taint that is required with any value.
+  // What cannot be read here, CEL may read.
   const restored = new Set(repaired.map(identity));
-  const voided = allowed.entries.filter(({ taint }) => taint !== undefined && restored.has(identity(taint)));
+  const voided =
+    repaired.length === 0
+      ? []
+      : allowed.entries.filter(({ taint }) => taint === undefined || restored.has(identity(taint)));
   const over = new Set([...used, ...voided]);
   const unspent = over.size === 0 ? node.allowRemoval : rewriteAllowRemoval(allowed, (entry) => over.has(entry));
   const isExpired = isAllowRemovalExpired && unspent !== undefined && selecting.some(readsAllowRemoval);

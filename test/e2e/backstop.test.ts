@@ -7,6 +7,7 @@ import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
+import { patchNode, waitForTaints } from './drift.ts';
 import { guideCommands } from './guide-commands.ts';
 import { type Installation, install } from './installation.ts';
 import { attempt, getNode, kubectl, path, RELEASE, taintsOf } from './nodes.ts';
@@ -38,6 +39,12 @@ const POLICIES = [
     mode: 'Restore',
     nodeSelector: { matchLabels: { pool: 'gpu' } },
     taints: [{ ...GPU, ensure: 'Always' }],
+    backstop: 'Native',
+  }),
+  policyObject('TaintPolicy', 'reserved', {
+    mode: 'Restore',
+    nodeSelector: { matchLabels: { pool: 'reserved' } },
+    taints: [{ key: 'reserved', effect: 'NoSchedule', ensure: 'Always', restrict: ['Removal', 'Addition'] }],
     backstop: 'Native',
   }),
   policyObject('TolerationPolicy', 'flannel', {
@@ -130,6 +137,14 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
         },
         { timeoutMs: TIMEOUT_MS, otherwise: () => 'no native policy refuses' },
       );
+    });
+
+    it('an entry of the annotation that only CEL can read does not keep the leader from setting a taint', async () => {
+      await register('reserved-1', 'none', []);
+      const metadata = { labels: { pool: 'reserved' }, annotations: { [RELEASE]: 'reserved=:::NoSchedule' } };
+      expect(await patchNode(cp(), developer, 'reserved-1', { metadata })).toMatchObject({ passed: true });
+      await waitForTaints(cp(), 'reserved-1', 'reserved:NoSchedule');
+      expect(await entriesOf('reserved-1')).toBeUndefined();
     });
 
     it('a DaemonSet gets one toleration', async () => {

@@ -217,6 +217,16 @@ describe('an entry of the annotation that names a taint which is restored', () =
     expect(first.desired).toEqual({ taints: [], allowRemoval: undefined });
   });
 
+  it.each([
+    { why: 'it has too many colons', entry: 'dedicated=:::NoSchedule' },
+    { why: 'the annotation is too long', entry: 'a:NoSchedule,'.repeat(3_000) },
+  ])('goes first also where it cannot be read: CEL may read it. $why', ({ entry }) => {
+    const policies = { p: rule('Restore', PRESENT) };
+    const first = driftOf(policies, nodeOf([], { allowRemoval: entry }));
+    expect(first.desired).toEqual({ taints: [], allowRemoval: undefined });
+    expect(driftOf({}, nodeOf([], { allowRemoval: entry })).desired).toBeUndefined();
+  });
+
   it('stays where the taint is not restored', () => {
     const policies = { p: rule('Deny', DEDICATED, { removalByAnnotation: 'Forbidden' }) };
     const drift = driftOf(policies, nodeOf([], { allowRemoval: GPU }), GPU, { isRecordWritten: true });
@@ -259,7 +269,11 @@ it('a node may have as many taints, and as long an annotation, as an object can 
   for (const allowRemoval of [',', 'x', 'x=:', `${keys[0]}:NoExecute,`].map((text) =>
     text.repeat(200_000 / text.length),
   )) {
-    const drift = driftOf(policies, nodeOf(taints, { allowRemoval }), recorded.join(), { isRecordWritten: true });
+    const driftWith = (annotation: string | undefined) =>
+      driftOf(policies, nodeOf(taints, { allowRemoval: annotation }), recorded.join(), { isRecordWritten: true });
+    const first = driftWith(allowRemoval).desired;
+    // What cannot be read is deleted first.
+    const drift = first?.taints === taints ? driftWith(first.allowRemoval) : driftWith(allowRemoval);
     expect(drift.desired?.taints).toHaveLength(10_064);
   }
 });
