@@ -209,6 +209,11 @@ export const CONDITIONS = {
         meaning: 'The API server refuses to set or remove a startup taint on a node.',
         next: READ_MESSAGE,
       },
+      StartupTaintDeadlineExceeded: {
+        meaning:
+          'Nodes still wait after `progressDeadlineSeconds` of `readyWhen`. They keep the startup taint. The message says for what each waits.',
+        next: 'find out with kubectl describe pod why the DaemonSets that the message names are not ready on these nodes, or delete the nodes',
+      },
       ...HOLDS,
       RolloutStalled: {
         meaning:

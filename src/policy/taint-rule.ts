@@ -173,7 +173,8 @@ const ReadyWhenSchema = Type.Object(
     }),
     progressDeadlineSeconds: Type.Optional(
       Type.Integer({
-        description: 'After how many seconds a node that still waits is reported by an Event. The taint stays.',
+        description:
+          'After how many seconds a node that still waits is reported, by an Event and the condition Stalled. The taint stays.',
         format: 'int32',
         default: PROGRESS_DEADLINE_SECONDS,
         minimum: 1,

@@ -325,6 +325,8 @@ describeWithControlPlane(
       expect((await waitForEvent(cp(), 'n3', 'StartupTaintDeadlineExceeded')).note).toBe(
         `startup taint ${text} waits for DaemonSet kube-system/nowhere: it does not exist; the progress deadline of 1 s has passed`,
       );
+      const overdue = `the progress deadline of startup taints has passed: on node n3, startup taint ${text} waits for DaemonSet kube-system/nowhere: it does not exist`;
+      await waitForStatus(cp(), 'nowhere', (one) => stalledOf(one)?.message.endsWith(`; ${overdue}`) ?? false);
       expect(await patchNode(cp(), admin, 'n3', { metadata: { labels: { pool: 'elsewhere' } } })).toMatchObject({
         passed: true,
       });

@@ -6,7 +6,7 @@ import type { StalledReason } from '../../policy/status-conditions.ts';
 import { describeOwner, fieldOwner } from '../managed-objects.ts';
 import type { Trouble } from '../reports.ts';
 
-// What is common to the conflicts with other writers of nodes.
+// What is common to the problems with nodes that a policy reports.
 
 /** Nodes or taints that a message names at most. */
 const MAX_NAMED = 5;

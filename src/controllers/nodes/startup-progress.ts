@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from 'fast-json-patch';
 import { type ApiError, isFinal, isNotFound } from '../../cluster/client/api-error.ts';
 import { patchGuarded } from '../../cluster/guarded-patch.ts';
@@ -21,11 +22,13 @@ import {
 } from '../../judge/startup-progress.ts';
 import type { EventReason } from '../../kubernetes/event-reasons.ts';
 import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
+import { shorten } from '../../kubernetes/text.ts';
 import { asNode } from '../../objects/node-object.ts';
 import { type LeaderContext, startController, startControllerQueue } from '../context.ts';
 import { FIELD_MANAGER } from '../managed-objects.ts';
 import type { Trouble } from '../reports.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../sources.ts';
+import { type Concern, troublesOf } from './other-writers.ts';
 import { watchStartupPods } from './startup-pods.ts';
 
 export type StartupProgressContext = Pick<
@@ -53,6 +56,8 @@ const SETTLE_MS = 200;
 const CHECK_AGAIN_MS = 30_000;
 /** How often the tolerations of the replicas are read, while a policy has a startup taint. */
 const REPLICAS_MS = 60_000;
+/** Characters that a condition has for one node. Names of DaemonSets and their node affinity have no short bound. */
+const MAX_NODE_TEXT = 600;
 
 type NodeEntry = Entry<ClusterNode>;
 type DaemonSetEntry = Entry<ClusterDaemonSet>;
@@ -101,6 +106,9 @@ export function startStartupProgress(
   const pods = watchStartupPods(context, (node) => {
     for (const name of node === undefined ? cases.keys() : [node]) if (cases.has(name)) queue.add(name);
   });
+  nodes.changes.subscribe(({ type, entry: { name } }) => {
+    if (type === 'deleted' && cases.has(name)) queue.add(name);
+  }, signal);
   policies.changes.subscribe(() => {
     reading.trigger();
     retainPods();
@@ -172,9 +180,10 @@ export function startStartupProgress(
       await removeTaints(entry, removable, reasons);
     }
     reportOverdue(entry, found, step.waiting);
-    const before = textOf(found);
+    const before = overdueOn(name, found);
+    const text = textOf(found);
     found.waiting = step.waiting;
-    if (textOf(found) !== before) changed();
+    if (textOf(found) !== text || !isDeepStrictEqual(overdueOn(name, found), before)) changed();
     const isWaiting = step.waiting.length > 0 || found.unrequiredSince.size > 0;
     if (!isWaiting && removable.length === 0) {
       forget(name);
@@ -323,7 +332,12 @@ export function startStartupProgress(
         }),
       ),
     );
-    return [...faults, ...writes];
+    const overdue = troublesOf(
+      [...cases].flatMap(([name, found]) => overdueOn(name, found)),
+      'StartupTaintDeadlineExceeded',
+      (texts) => `the progress deadline of startup taints has passed: ${texts.join('; ')}`,
+    );
+    return [...faults, ...writes, ...overdue];
   }
 }
 
@@ -366,6 +380,19 @@ function isSameDaemonSet({ uid, value }: DaemonSetEntry, before: DaemonSetEntry)
 
 function textOf(found: Case | undefined): string | undefined {
   return found === undefined || found.waiting.length === 0 ? undefined : found.waiting.map(waitingText).join('; ');
+}
+
+/**
+ * The startup taints of a node that wait past the progress deadline. The policies are `Stalled` then, as a Deployment whose progress deadline
+ * is exceeded: kstatus counts that as `Stalled`, too (sigs.k8s.io/cli-utils: pkg/kstatus/status/core.go).
+ */
+function overdueOn(name: string, { waiting }: Case): Concern[] {
+  return waiting
+    .filter(({ isOverdue }) => isOverdue)
+    .map((one) => ({
+      policies: one.requirement.policies,
+      text: shorten(`on node ${name}, ${waitingText(one)}`, MAX_NODE_TEXT),
+    }));
 }
 
 function isSame(a: readonly { readonly state: string }[], b: readonly { readonly state: string }[]): boolean {

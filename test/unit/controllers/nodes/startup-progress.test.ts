@@ -1,6 +1,8 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
+import type { Trouble } from '../../../../src/controllers/reports.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../../../src/controllers/sources.ts';
+import type { NodeRecord } from '../../../../src/judge/node-record.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import { nodeEntry } from './node-entries.ts';
@@ -179,6 +181,105 @@ it('a node whose record is deleted after its policy is not checked all the time'
   await vi.advanceTimersByTimeAsync(20_000);
   expect((await checks()) - before).toBeLessThan(5);
   expect(carries(cluster)).toBe(true);
+});
+
+describe('a node that waits past the progress deadline', () => {
+  const wait = { timeout: 5_000 };
+  const message = (texts: string) => `the progress deadline of startup taints has passed: ${texts}`;
+  const textOn = (node: string, problem: string) =>
+    `on node ${node}, startup taint example.com/network:NoSchedule waits for DaemonSet kube-system/cilium: ${problem}`;
+  const waitingFor = (daemonSets: { namespace: string; name: string }[], progressDeadlineSeconds = 600) => ({
+    mode: 'Restore' as const,
+    taints: [{ ...TAINT, ensure: 'UntilReady' as const, readyWhen: { daemonSets, progressDeadlineSeconds } }],
+  });
+
+  const recorded = (name: string, seconds: number): NodeRecord => ({
+    uid: `uid-${name}`,
+    machine: { systemUUID: '', providerID: '' },
+    taints: [],
+    startup: [{ ...TAINT, state: 'Waiting', policies: ['network'], since: Date.now() - seconds * 1_000 }],
+  });
+
+  /** Nodes that have waited for so long, and what the status of the policies is told last. */
+  function overdue(names: readonly string[], seconds = 700, policies: Record<string, TaintPolicySpec> = POLICIES) {
+    const stored = Object.fromEntries(names.map((name) => [name, recorded(name, seconds)]));
+    const nodes = names.map((name) => registered(name));
+    const cluster = startRepair(policies, nodes, { daemonSets: [CILIUM], stored });
+    let last: readonly Trouble[] = [];
+    cluster.onTroubles.mockImplementation(() => {
+      last = cluster.repair.troubles();
+    });
+    return { ...cluster, told: () => last };
+  }
+  const stalled = (policy: string, texts: string): Trouble => ({
+    kind: 'TaintPolicy',
+    policy,
+    reason: 'StartupTaintDeadlineExceeded',
+    message: message(texts),
+  });
+
+  it('is named by the status of its policy, with what it waits for, until it is ready', async () => {
+    const { told, daemonPods } = overdue(['n1']);
+    await expect.poll(told, wait).toEqual([stalled('network', textOn('n1', 'it has no pod on the node'))]);
+    daemonPods.put(daemonPod(false));
+    await expect.poll(told, wait).toEqual([stalled('network', textOn('n1', 'its pod is not Ready'))]);
+    daemonPods.put(daemonPod(true));
+    await expect.poll(told, wait).toEqual([]);
+  });
+
+  it('is named once the deadline has passed, and not before', async () => {
+    const { told, startupOn, onTroubles } = overdue(['n1'], 599);
+    await expect.poll(() => startupOn('n1'), wait).toContain('it has no pod on the node');
+    const before = onTroubles.mock.calls.length;
+    expect(told()).toEqual([]);
+    await expect.poll(told, wait).toEqual([stalled('network', textOn('n1', 'it has no pod on the node'))]);
+    expect(onTroubles.mock.calls.length).toBe(before + 1);
+  });
+
+  it.each<{ what: string; end: (cluster: Cluster) => void }>([
+    { what: 'is deleted', end: (cluster) => cluster.remove('n1') },
+    { what: 'lost the taint to a user', end: (cluster) => cluster.change('n1', { taints: [] }) },
+    { what: 'is replaced by another', end: (cluster) => cluster.register({ ...registered('n1'), uid: 'another' }) },
+    { what: 'has a policy that is deleted', end: (cluster) => cluster.setPolicies({}) },
+    {
+      what: 'has a policy with a later deadline now',
+      end: (cluster) => cluster.setPolicies({ network: waitingFor(readyWhen.daemonSets, 3_600) }),
+    },
+  ])('is not named any more once it $what', async ({ end }) => {
+    const cluster = overdue(['n1']);
+    await expect.poll(() => cluster.told().length, wait).toBe(1);
+    end(cluster);
+    await expect.poll(cluster.told, wait).toEqual([]);
+  });
+
+  it('is one of at most five that are named', async () => {
+    const names = Array.from({ length: 7 }, (_, index) => `n${index}`);
+    const { told, remove } = overdue(names);
+    const texts = names.map((name) => textOn(name, 'it has no pod on the node'));
+    await expect.poll(told, wait).toEqual([stalled('network', [...texts.slice(0, 4), 'and 3 more'].join('; '))]);
+    remove('n0');
+    remove('n1');
+    await expect.poll(told, wait).toEqual([stalled('network', texts.slice(2).join('; '))]);
+  });
+
+  it('is named by each policy that requires the taint, and by no other', async () => {
+    const other = { ...waitingFor(readyWhen.daemonSets), nodeSelector: { matchLabels: { pool: 'gpu' } } };
+    const text = textOn('n1', 'it has no pod on the node');
+    const { told } = overdue(['n1'], 700, { ...POLICIES, both: waitingFor(readyWhen.daemonSets), other });
+    await expect.poll(told, wait).toEqual([stalled('both', text), stalled('network', text)]);
+  });
+
+  it('has a message that the status has room for', async () => {
+    const name = 'x'.repeat(252);
+    const daemonSets = Array.from({ length: 8 }, (_, index) => ({
+      namespace: 'n'.repeat(63),
+      name: `${index}${name}`,
+    }));
+    const { told } = overdue(['n1'], 700, { network: waitingFor(daemonSets) });
+    const ofNode = () => told().find(({ reason }) => reason === 'StartupTaintDeadlineExceeded')?.message;
+    await expect.poll(ofNode, wait).toMatch(/waits for DaemonSet n+\/0x+: it does not exist, .*\.\.\.$/);
+    expect(ofNode()?.length).toBeLessThan(1_000);
+  });
 });
 
 describe('the pods of a DaemonSet that nodes wait for', () => {
