@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { recordFields } from '../../../src/objects/node-record.ts';
 import { answer, type Handler, kubeconfigText, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { run } from './run-command.ts';
@@ -77,6 +78,27 @@ it.each([
   const { cleanup } = await cluster(done);
   const { stdout } = await cleanup(...args);
   expect(stdout.trimEnd().split('\n').at(-1)).toBe(says);
+});
+
+it('startup taints that wait are removed first: they keep pods from nodes', async () => {
+  const taint = { key: 'example.com/network', effect: 'NoSchedule' };
+  const node = (name: string, taints: object[], annotations: object) => ({
+    metadata: { name, uid: name, annotations },
+    spec: { taints },
+  });
+  const waiting = { ...taint, state: 'Waiting', policies: ['p'], since: 0 } as const;
+  const record = { uid: 'n2', machine: { systemUUID: '', providerID: '' }, taints: [], startup: [waiting] };
+  const cleaned: Handler = ({ path }, response) =>
+    answer(response, path.startsWith('/api/v1/nodes/') ? node(path.slice(-2), [], {}) : daemonSet(path.slice(-1)));
+  const { patched, cleanup } = await cluster(cleaned, {
+    nodes: [node('n1', [], { 'taintkeeper.dev/allow-removal': 'a:NoSchedule' }), node('n2', [taint], {})],
+    nodetaintrecords: [
+      { metadata: { name: 'n2', uid: 'r', resourceVersion: '1' }, ...recordFields(record, undefined) },
+    ],
+  });
+  const { stdout } = await cleanup();
+  expect(stdout).toMatch(/^nodes\/n2 +startup taint example\.com\/network:NoSchedule +removed$/m);
+  expect(patched().slice(0, 2)).toEqual(['/api/v1/nodes/n2', '/api/v1/nodes/n1']);
 });
 
 const unavailable = refusal(503, 'ServiceUnavailable', 'etcd has no leader');

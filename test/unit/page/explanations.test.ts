@@ -39,11 +39,13 @@ interface Given {
   /** Known to this replica: it leads. */
   readonly nodes?: readonly ClusterNode[];
   readonly contested?: boolean;
+  /** What the startup taints of each node wait for. */
+  readonly startup?: string;
   readonly audit?: boolean;
   readonly read?: (path: string) => Promise<unknown>;
 }
 
-function explaining({ objects = {}, policies = [], nodes, contested = false, audit = false, read }: Given) {
+function explaining({ objects = {}, policies = [], nodes, contested = false, startup, audit = false, read }: Given) {
   const survey: LedCluster['survey'] | undefined = nodes && {
     isSynced: () => true,
     revision: () => 1,
@@ -51,7 +53,7 @@ function explaining({ objects = {}, policies = [], nodes, contested = false, aud
     daemonSets: () => [],
     isContested: () => contested,
     misplacedPodsOn: () => '1 pod landed there',
-    startupOn: () => undefined,
+    startupOn: () => startup,
   };
   const readObject = async (path: string) => {
     if (objects[path]) return objects[path];
@@ -105,6 +107,22 @@ describe('a node', () => {
   it('says what only --audit keeps from being done', async () => {
     const explained = await explaining({ objects, policies: [RESTORE], nodes: [], audit: true })('node/n1');
     expect(textOf(explained)[0]).toContain('pool (Audit, spec.taints[0]); only --audit keeps it from being restored');
+  });
+
+  it('shows a startup taint that remains, also one of another component, and what it waits for', async () => {
+    const created = { name: 'n1', creationTimestamp: '2026-01-01T00:00:00Z' };
+    const ready = { type: 'Ready', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' };
+    const taints = [{ key: 'ebs.csi.aws.com/agent-not-ready', effect: 'NoExecute' }];
+    const remaining = { metadata: created, spec: { taints }, status: { conditions: [ready] } };
+    const startup = 'startup taint a:NoSchedule waits for DaemonSet ns/agent: its pod is not Ready';
+    const given = { objects: { '/api/v1/nodes/n1': remaining }, nodes: [], startup };
+    const texts = textOf(await explaining(given)('node/n1'));
+    expect(texts).toContainEqual(
+      expect.stringMatching(
+        /^startup taint ebs\.csi\.aws\.com\/agent-not-ready:NoExecute has been on the Ready node for/,
+      ),
+    );
+    expect(texts).toContain(startup);
   });
 
   it('is explained by another replica too, which says what it does not know', async () => {

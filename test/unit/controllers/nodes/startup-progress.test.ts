@@ -183,6 +183,24 @@ it('a node whose record is deleted after its policy is not checked all the time'
   expect(carries(cluster)).toBe(true);
 });
 
+it('a Ready pod of an earlier revision counts, while the DaemonSet is rolled out', async () => {
+  const cluster = lead([registered('n1')]);
+  await expect.poll(() => cluster.startupOn('n1'), { timeout: 5_000 }).toContain('it has no pod on the node');
+  cluster.setDaemonSet(CILIUM, { ...CILIUM, resourceVersion: '2', value: { ...CILIUM.value, generation: 2 } });
+  const pod = daemonPod(true);
+  const labels = { 'controller-revision-hash': 'earlier', 'pod-template-generation': '1' };
+  cluster.daemonPods.put({ ...pod, metadata: { ...pod.metadata, labels } } as typeof pod);
+  await expect.poll(() => stateOf(cluster), { timeout: 5_000 }).toBe('Removed');
+});
+
+it('the status of the policy names a DaemonSet that would wait for itself, until it tolerates the taint', async () => {
+  const waitsForItself = { ...CILIUM, value: { ...CILIUM.value, tolerations: [] } };
+  const cluster = lead([], { daemonSets: [waitsForItself] });
+  expect(cluster.repair.troubles()).toMatchObject([{ policy: 'network', reason: 'DaemonSetDoesNotTolerate' }]);
+  cluster.setDaemonSet(waitsForItself, CILIUM);
+  expect(cluster.repair.troubles()).toEqual([]);
+});
+
 describe('a node that waits past the progress deadline', () => {
   const wait = { timeout: 5_000 };
   const message = (texts: string) => `the progress deadline of startup taints has passed: ${texts}`;

@@ -51,6 +51,7 @@ function start(policies: Policies = {}) {
   const entries = new Map<string, Entry<ClusterNode>>();
   const events: RecordedEvent[] = [];
   const stopping = new AbortController();
+  const { log, lines } = captureLog();
   let object: object = {};
   const controller = startStartupTaints({
     client: { now: () => new Date(), request: async () => object } as unknown as ApiClient,
@@ -58,7 +59,7 @@ function start(policies: Policies = {}) {
     policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: policyChanges },
     record: (event) => events.push(event),
     metrics: createMetrics('test'),
-    log: captureLog().log,
+    log,
     signal: stopping.signal,
   });
   onTestFinished(async () => {
@@ -77,12 +78,18 @@ function start(policies: Policies = {}) {
     policyChanges.next();
     await pass(0);
   };
-  return { see, setPolicies, notes: () => events.map(({ note }) => note), events };
+  return {
+    see,
+    setPolicies,
+    notes: () => events.map(({ note }) => note),
+    events,
+    logged: () => lines().map(({ msg }) => msg),
+  };
 }
 
 describe('a startup taint on a Ready node', () => {
   it('is reported once, after 15 minutes, with its last writer', async () => {
-    const { see, events } = start();
+    const { see, events, logged } = start();
     await see(nodeObject());
     await pass(13);
     expect(events).toEqual([]);
@@ -99,6 +106,7 @@ describe('a startup taint on a Ready node', () => {
     await see(nodeObject());
     await pass(60);
     expect(events).toHaveLength(1);
+    expect(logged()).toEqual([`Node n1: ${events[0]?.note}`]);
   });
 
   it('is reported at once where it has been there for longer', async () => {
