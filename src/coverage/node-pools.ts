@@ -3,7 +3,7 @@ import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { implies, requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { formatTaint, REPELLING_EFFECTS, sameTaint, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';
-import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import { isStartupTaintKey, isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy, RequiredTaint, Stated } from '../policy/policy-set.ts';
 import type { StateOf } from '../policy/status-conditions.ts';
 
@@ -60,8 +60,18 @@ export interface UndeclaredTaint {
 export const AUTOSCALER_STARTUP_PREFIX = 'startup-taint.cluster-autoscaler.kubernetes.io/';
 
 /**
+ * Startup taints that autoscalers know without being told: KnownEphemeralTaints of Karpenter (pkg/scheduling/taints.go), NodeConditionTaints of
+ * Cluster Autoscaler (cluster-autoscaler/utils/taints/taints.go).
+ */
+const KNOWN_TO_AUTOSCALERS = ['node.cloudprovider.kubernetes.io/uninitialized', 'karpenter.sh/unregistered'];
+
+export function isKnownToAutoscalers(key: string): boolean {
+  return KNOWN_TO_AUTOSCALERS.includes(key);
+}
+
+/**
  * The taints that templates of pools do not declare, of policies in any mode. PreferNoSchedule keeps no pod away, and what comes and goes
- * by itself does not belong into the template, unless taintkeeper sets it until DaemonSets are ready. A label that neither the template
+ * by itself does not belong into the template, unless a policy sets it when the node registers. A label that neither the template
  * names nor the machine brings is taken to be absent: nothing is said of a policy that asks for it.
  */
 export function undeclaredTaints(
@@ -73,7 +83,7 @@ export function undeclaredTaints(
       const openLabels = labelsLeftOpen(pool, policy);
       if (openLabels === undefined) return [];
       return comingTaints(policy)
-        .filter(({ value, list }) => !isDeclared(pool, value, list))
+        .filter((coming) => !isDeclared(pool, coming))
         .map(({ value, field, list }) => ({ pool, policy, field, taint: value.taint, list, openLabels }));
     }),
   );
@@ -84,28 +94,36 @@ export function isEnforced({ policy, openLabels }: UndeclaredTaint): boolean {
   return policy.mode !== 'Audit' && openLabels.length === 0;
 }
 
-/** The taints with which nodes come and that keep pods away, with the lists that they belong into. */
-function comingTaints({ atRegistration, untilReady }: CompiledTaintPolicy) {
+/** A taint with which nodes come and that keeps pods away. */
+interface ComingTaint extends Stated<RequiredTaint> {
+  readonly list: PoolList;
+  /** The key says that an agent removes the taint. Either list has it: a user may keep the taint on instead. */
+  readonly isOfAgent?: true;
+}
+
+function comingTaints({ atRegistration, untilReady, required }: CompiledTaintPolicy): ComingTaint[] {
   const removed = new Set(untilReady.map(({ field }) => field));
-  return atRegistration.flatMap(({ value, field }): (Stated<RequiredTaint> & { readonly list: PoolList })[] => {
+  const always = new Set(required.map(({ field }) => field));
+  return atRegistration.flatMap(({ value, field }): ComingTaint[] => {
+    const { key, effect } = value.taint;
     if (removed.has(field)) return [{ value, field, list: 'startupTaints' }];
-    return repels(value.taint) ? [{ value, field, list: 'taints' }] : [];
+    if (!REPELLING_EFFECTS.some((one) => one === effect)) return [];
+    if (!isTransientTaintKey(key)) return [{ value, field, list: 'taints' }];
+    const isOfAgent = !always.has(field) && isStartupTaintKey(key) && !isKnownToAutoscalers(key);
+    return isOfAgent ? [{ value, field, list: 'startupTaints', isOfAgent }] : [];
   });
 }
 
 function isDeclared(
   { kind, inherited, taints = [], startupTaints = [] }: NodePool,
-  value: RequiredTaint,
-  list: PoolList,
-) {
+  { value, list, isOfAgent }: ComingTaint,
+): boolean {
   const isStaying = satisfies(valuesOf([...inherited, ...taints]), value);
   if (list === 'taints') return isStaying;
+  const isStarting = satisfies(valuesOf(startupTaints), value);
+  if (isOfAgent) return kind !== 'NodePool' || isStaying || isStarting;
   if (kind !== 'NodePool') return value.taint.key.startsWith(AUTOSCALER_STARTUP_PREFIX);
-  return satisfies(valuesOf(startupTaints), value) && !taints.some((taint) => sameTaint(taint, value.taint));
-}
-
-function repels({ key, effect }: Taint): boolean {
-  return REPELLING_EFFECTS.some((one) => one === effect) && !isTransientTaintKey(key);
+  return isStarting && !taints.some((taint) => sameTaint(taint, value.taint));
 }
 
 /** See {@link UndeclaredTaint.openLabels}; undefined where the policy selects no node of the pool. */

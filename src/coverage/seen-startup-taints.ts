@@ -6,17 +6,12 @@ import {
   AUTOSCALER_STARTUP_PREFIX,
   howToDeclare,
   isEnforced,
+  isKnownToAutoscalers,
   NODE_POOL_LABEL,
   type NodePool,
   titleOf,
   type UndeclaredTaint,
 } from './node-pools.ts';
-
-/**
- * Startup taints that autoscalers know without being told: KnownEphemeralTaints of Karpenter (pkg/scheduling/taints.go), NodeConditionTaints of
- * Cluster Autoscaler (cluster-autoscaler/utils/taints/taints.go).
- */
-const KNOWN_TO_AUTOSCALERS = ['node.cloudprovider.kubernetes.io/uninitialized', 'karpenter.sh/unregistered'];
 
 /** A startup taint that a node carried. */
 export interface SeenStartupTaint {
@@ -44,8 +39,7 @@ export function seenStartupTaints(
   if (repelling.length === 0) return [];
   const ours = new Set(policies.flatMap(({ untilReady }) => untilReady.map(({ value }) => identity(value.taint))));
   return repelling
-    .filter((taint) => ours.has(identity(taint)) || isStartupTaintKey(taint.key))
-    .filter(({ key }) => !KNOWN_TO_AUTOSCALERS.includes(key))
+    .filter((taint) => (ours.has(identity(taint)) || isStartupTaintKey(taint.key)) && !isKnownToAutoscalers(taint.key))
     .map((taint) => ({ taint, node: name, nodePool: own(labels, NODE_POOL_LABEL) }));
 }
 

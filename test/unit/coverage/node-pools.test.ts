@@ -243,6 +243,34 @@ describe('a NodePool of Karpenter', () => {
   });
 });
 
+describe('a taint of ensure: AtRegistration that an agent removes, by its key', () => {
+  const CILIUM: Taint = { key: 'node.cilium.io/agent-not-ready', effect: 'NoExecute' };
+  const handing = (key = CILIUM.key, effect: TaintRule['effect'] = 'NoExecute') =>
+    spec(undefined, [{ key, effect, ensure: 'AtRegistration' }]);
+
+  it.each<{ what: string; template?: object; policy?: TaintPolicySpec; expected: string[] }>([
+    { what: 'nowhere', expected: ['node.cilium.io/agent-not-ready:NoExecute'] },
+    { what: 'in startupTaints', template: { startupTaints: [CILIUM] }, expected: [] },
+    { what: 'in taints, for nodes that keep it long', template: { taints: [CILIUM] }, expected: [] },
+    { what: 'nowhere, but it keeps no pod away', policy: handing(CILIUM.key, 'PreferNoSchedule'), expected: [] },
+    { what: 'nowhere, but Karpenter knows it', policy: handing('karpenter.sh/unregistered'), expected: [] },
+    { what: 'nowhere, but it is no startup taint', policy: handing('node.kubernetes.io/not-ready'), expected: [] },
+  ])('belongs into startupTaints of a NodePool, which has it $what', ({ template, policy = handing(), expected }) => {
+    expect(said(viewKarpenterPool(nodePool(template)), policy)).toEqual(expected);
+  });
+
+  it('is put into startupTaints by the command', () => {
+    const pool = viewKarpenterPool(nodePool()) as NodePool;
+    const found = undeclared(pool, handing());
+    expect(lackText(pool, found)).toContain('does not declare in startupTaints taint node.cilium.io/agent-not-ready');
+    expect(howToDeclare(pool, found)).toContain('/spec/template/spec/startupTaints');
+  });
+
+  it('is no matter of the annotations that Cluster Autoscaler reads', () => {
+    expect(said(viewMachines(machines()), handing())).toEqual([]);
+  });
+});
+
 describe('a taint that taintkeeper removes once DaemonSets are ready', () => {
   const NETWORK: Taint = { key: 'example.com/network', effect: 'NoSchedule' };
   const readyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'cilium' }] };
