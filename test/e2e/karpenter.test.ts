@@ -41,6 +41,50 @@ const NODE_POOL = {
     disruption: { consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' },
   },
 };
+
+/** Its nodes register with the taint of a CSI driver, by the configuration of their kubelet for example, and the NodePool does not know it. */
+const CSI = { key: 'ebs.csi.aws.com/agent-not-ready', effect: 'NoExecute' };
+const CSI_TEXT = `${CSI.key}:${CSI.effect}`;
+const CSI_POOL = {
+  ...NODE_POOL,
+  metadata: { name: 'csi' },
+  spec: {
+    ...NODE_POOL.spec,
+    template: { ...NODE_POOL.spec.template, metadata: { labels: { pool: 'csi' }, annotations: WITH_KUBELET } },
+  },
+};
+const CSI_DRIVER = [
+  {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'MutatingAdmissionPolicy',
+    metadata: { name: 'csi' },
+    spec: {
+      matchConstraints: {
+        resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['nodes'] }],
+      },
+      matchConditions: [
+        { name: 'pool', expression: "object.?metadata.?labels['pool'].orValue('') == 'csi'" },
+        { name: 'new', expression: `!object.spec.taints.exists(taint, taint.key == '${CSI.key}')` },
+      ],
+      failurePolicy: 'Fail',
+      reinvocationPolicy: 'Never',
+      mutations: [
+        {
+          patchType: 'JSONPatch',
+          jsonPatch: {
+            expression: `[JSONPatch{op: "add", path: "/spec/taints/-", value: Object.spec.taints{key: "${CSI.key}", effect: "${CSI.effect}"}}]`,
+          },
+        },
+      ],
+    },
+  },
+  {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'MutatingAdmissionPolicyBinding',
+    metadata: { name: 'csi' },
+    spec: { policyName: 'csi' },
+  },
+];
 const NODE_CLASS = { apiVersion: 'karpenter.kwok.sh/v1alpha1', kind: 'KWOKNodeClass', metadata: { name: 'default' } };
 
 const lackOf = ({ conditions = [] }: PolicyStatus) => conditions.find(({ type }) => type === 'PoolLacksTaint');
@@ -212,6 +256,57 @@ describe('Karpenter', skipFor(obstacleToKarpenter()), () => {
           '--output=jsonpath={.items[*].reason}',
         ]);
         expect(stdout).toContain('StartupTaintRemoved');
+      });
+
+      it('at registration only belongs into taints, and one that an agent removes into startupTaints', async () => {
+        await clear();
+        expect(await cp().kubectl(['delete', 'taintpolicy', 'gpu'])).toMatchObject({ code: 0 });
+        await apply(CSI_POOL);
+        const nodeSelector = { matchLabels: { pool: 'csi' } };
+        const preparing = { key: 'example.com/preparing', effect: 'NoSchedule', ensure: 'AtRegistration' };
+        const taints = [preparing, { ...CSI, ensure: 'AtRegistration' }];
+        await createTaintPolicy(cp(), 'new', { nodeSelector, taints });
+        const message = lackOf(await waitForStatus(cp(), 'new', (one) => lackOf(one) !== undefined))?.message;
+        expect(message).toContain('NodePool csi does not declare taint example.com/preparing:NoSchedule');
+        expect(message).toContain(`It does not declare in startupTaints taint ${CSI_TEXT}`);
+        expect(await cp().kubectl(['delete', 'taintpolicy', 'new'])).toMatchObject({ code: 0 });
+      });
+
+      it('at startup that no policy requires costs one machine after the other, and is told on the NodePool', async () => {
+        await apply(...CSI_DRIVER);
+        const probe = { metadata: { name: 'probe', labels: { pool: 'csi' } }, spec: { taints: [GPU] } };
+        await waitFor('set by the driver', async () => {
+          const path = '/api/v1/nodes?dryRun=All';
+          const { body } = await cp().request<{ spec: { taints: object[] } }>(admin, 'POST', path, { body: probe });
+          return body.spec.taints.length === 2;
+        });
+        await createPod('stateful', { nodeSelector: { pool: 'csi' } });
+        const event = await waitForEvent(cp(), 'csi', 'PoolLacksTaint');
+        expect(event.note).toContain(`NodePool csi does not declare in startupTaints taint ${CSI_TEXT}, which node `);
+        const { stdout } = await runTaintkeeper(cp(), ['doctor', '--output', 'json']);
+        const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string; remedy?: string }[] };
+        const [remedy] = checks.flatMap((one) =>
+          one.state === 'trouble' && one.remedy?.includes('nodepool csi') ? [one.remedy] : [],
+        );
+        expect(remedy).toBeDefined();
+        expect(event.note.endsWith(remedy ?? '?')).toBe(true);
+        await waitFor('a third machine', async () => (await nodeClaims()) >= 3);
+        expect(await phaseOf('stateful')).toBe('Pending');
+
+        await clear();
+        await pasteRemedy(cp(), event.note);
+      });
+
+      it('then costs one machine for a pod, which runs once the driver has removed the taint', async () => {
+        await createPod('stateful', { nodeSelector: { pool: 'csi' } });
+        await waitFor('a machine', async () => (await nodeClaims()) > 0);
+        await delay(WATCHED_MS);
+        expect(await nodeClaims()).toBe(1);
+        expect(await phaseOf('stateful')).toBe('Pending');
+        const removed = await cp().kubectl(['taint', 'nodes', '--selector=pool=csi', `${CSI_TEXT}-`]);
+        expect(removed).toMatchObject({ code: 0 });
+        await waitFor('running', async () => (await phaseOf('stateful')) === 'Running');
+        expect(await nodeClaims()).toBe(1);
       });
     },
   );
