@@ -10,20 +10,18 @@ import {
   type NodeHistory,
   newHistory,
 } from '../../judge/node-history.ts';
-import { MAX_KEPT_TAINTS, recordedTaints } from '../../judge/node-record.ts';
+import { recordedTaints } from '../../judge/node-record.ts';
 import { type KeptNode, type NodeStep, nodeStep } from '../../judge/node-step.ts';
 import type { DesiredNode } from '../../judge/node-view.ts';
-import { type RecordKeeping, recordOf, recordsTaints } from '../../judge/record-keeping.ts';
+import { type RecordKeeping, recordOf } from '../../judge/record-keeping.ts';
 import { UNKNOWN_MACHINE } from '../../kubernetes/machine.ts';
 import { identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
-import { atMost } from '../../kubernetes/text.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import { pause } from '../../runtime/pause.ts';
 import { tokenBucket } from '../../runtime/rate-limit.ts';
 import { startReconciler } from '../../runtime/work-queue.ts';
 import { type Controller, type LeaderContext, startControllerQueue } from '../context.ts';
 import { FIELD_MANAGER } from '../managed-objects.ts';
-import type { Trouble } from '../reports.ts';
 import { type ClusterNode, isNews } from '../sources.ts';
 import type { EvictionTurns } from './eviction-turns.ts';
 import { startEvictions, type Turn } from './evictions.ts';
@@ -46,9 +44,6 @@ const CONFLICT_PAUSE_MS = 500;
 const FORGET_MS = 3_600_000;
 /** The same where the node does not carry the taint. A command that replaces a policy must not make the leader forget a loss. */
 const FORGET_LOST_MS = 10_000;
-/** Nodes that a message names. */
-const MAX_NAMED = 5;
-
 type NodeEntry = Entry<ClusterNode>;
 
 export type NodeRepairContext = Pick<
@@ -71,10 +66,8 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   const histories = new Map<string, NodeHistory>();
   /** By the name of a node that another client had changed: the version that was known. It is of no use to write to that again. */
   const outdated = new Map<string, string>();
-  /** Nodes with more established taints than a record lists. */
-  const full = new Set<string>();
   let policiesSince = performance.now();
-  const problems = trackRepairProblems({ client, onChange: () => changed() });
+  const problems = trackRepairProblems({ client, policies: compiled, onChange: () => changed() });
   const nodeReports = trackNodeReports({ problems, record, metrics, log });
   const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
 
@@ -123,7 +116,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   });
   const sweep = startReconciler({ name: 'node-sweep', reconcile: checkAll, log, signal });
   const changed = reports.add({
-    troubles: () => [...problems.troubles(), ...evictions.troubles(), ...fullRecords()],
+    troubles: () => [...problems.troubles(), ...evictions.troubles()],
     conditions: ({ kind, name }) =>
       kind === 'TaintPolicy' ? reported('Evicting', evictions.stateOf(name).condition) : [],
     awaitingEviction: ({ kind, name }) => (kind === 'TaintPolicy' ? evictions.stateOf(name).nodes : 0),
@@ -198,11 +191,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     records.put(name, step.record);
     if (step.additions.length === 0) histories.set(name, step.checked);
     for (const event of eventsOfReturn(entry, step.returned)) record(event);
-    if (step.isRecordFull !== full.has(name)) {
-      if (step.isRecordFull) full.add(name);
-      else full.delete(name);
-      changed();
-    }
+    problems.recordIsFull(name, step.isRecordFull);
     if (step.record?.startup !== undefined || requiresStartup(entry)) startup.check(name);
     return step;
   }
@@ -216,18 +205,6 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     return compiled().some(
       ({ untilReady, mode, selectsNode }) => untilReady.length > 0 && mode !== 'Audit' && selectsNode(value.labels),
     );
-  }
-
-  function fullRecords(): Trouble[] {
-    if (full.size === 0) return [];
-    const names = atMost(MAX_NAMED, [...full]).join(', ');
-    const waiting = compiled().filter((policy) => recordsTaints(policy) && policy.establishes);
-    return waiting.map(({ kind, name: policy }) => ({
-      kind,
-      policy,
-      reason: 'NodeRecordFull',
-      message: `a key with "*" protects at most ${MAX_KEPT_TAINTS} taints of a node, and these carry more: ${names}`,
-    }));
   }
 
   /** A check is cheap, and does not wait for what there is to repair. */
@@ -280,7 +257,6 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     checkDeleted(name);
     histories.delete(name);
     outdated.delete(name);
-    if (full.delete(name)) changed();
     nodeReports.gone(name);
     problems.gone(name);
     evictions.gone(name);

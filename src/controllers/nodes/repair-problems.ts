@@ -1,11 +1,14 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { Loss } from '../../judge/node-drift.ts';
 import type { Conflict, NodeHistory } from '../../judge/node-history.ts';
+import { MAX_KEPT_TAINTS } from '../../judge/node-record.ts';
+import { recordsTaints } from '../../judge/record-keeping.ts';
 import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import type { Trouble } from '../reports.ts';
-import { otherWriterOf, troublesOf } from './other-writers.ts';
+import { type Concern, otherWriterOf, troublesOf } from './other-writers.ts';
 
-/** Why taints are not restored, by the name of the node, for the status of policies. */
+/** Why nodes are not kept as the policies declare them, by the name of the node, for the status of policies. */
 export interface RepairProblems {
   /**
    * Takes the conflicts of a node as they are now, and reads who removes the taints of new ones.
@@ -23,6 +26,9 @@ export interface RepairProblems {
   refusalOf(node: string): string | undefined;
   /** The node was written, needs nothing, or is deleted. */
   notRefused(node: string): void;
+  /** Whether more taints of the node are established than its record lists. */
+  recordIsFull(node: string, isFull: boolean): void;
+  /** Whether the taints of the node are in conflict, or its updates are refused. */
   has(node: string): boolean;
   gone(node: string): void;
   troubles(): readonly Trouble[];
@@ -32,19 +38,16 @@ interface KnownConflict extends Conflict {
   readonly rival: string | undefined;
 }
 
-interface Refusal {
-  readonly policies: ReadonlySet<string>;
-  readonly message: string;
-}
-
 export function trackRepairProblems(options: {
   readonly client: ApiClient;
+  readonly policies: () => readonly CompiledTaintPolicy[];
   readonly onChange: () => void;
 }): RepairProblems {
-  const { client, onChange } = options;
+  const { client, policies, onChange } = options;
   /** By the name of the node, and the identity of the taint. */
   const conflicts = new Map<string, ReadonlyMap<string, KnownConflict>>();
-  const refusals = new Map<string, Refusal>();
+  const refusals = new Map<string, Concern>();
+  const full = new Set<string>();
 
   return {
     async inConflict(node, found) {
@@ -62,15 +65,17 @@ export function trackRepairProblems(options: {
     },
     rivalOf: (node, taint) => conflicts.get(node)?.get(identity(taint))?.rival,
     refused(node, losses, message) {
-      const policies = new Set(losses.flatMap(({ policy, hindrance }) => (hindrance ? [] : [policy.name])));
-      refusals.set(node, { policies, message });
+      const concerned = losses.flatMap(({ policy, hindrance }) => (hindrance ? [] : [policy.name]));
+      refusals.set(node, { policies: new Set(concerned), text: message });
       onChange();
     },
-    refusalOf: (node) => refusals.get(node)?.message,
+    refusalOf: (node) => refusals.get(node)?.text,
     notRefused,
+    recordIsFull,
     has: (node) => refusals.has(node) || conflicts.has(node),
     gone(node) {
       notRefused(node);
+      recordIsFull(node, false);
       if (conflicts.delete(node)) onChange();
     },
     troubles: () => [
@@ -82,12 +87,29 @@ export function trackRepairProblems(options: {
         (texts) => `not restored for now, because they are removed each time: ${texts.join(', ')}`,
       ),
       ...troublesOf(
-        Array.from(refusals.values(), ({ policies, message }) => ({ policies, text: message })),
+        [...refusals.values()],
         'RepairRefused',
         (messages) => `the API server refuses the updates that restore taints: ${messages.join(', ')}`,
       ),
+      ...troublesOf(
+        Array.from(full, (node) => ({ policies: namesOfPatterns(), text: node })),
+        'NodeRecordFull',
+        (nodes) =>
+          `a key with "*" protects at most ${MAX_KEPT_TAINTS} taints of a node, and these carry more: ${nodes.join(', ')}`,
+      ),
     ],
   };
+
+  function namesOfPatterns(): string[] {
+    return policies().flatMap((policy) => (policy.establishes && recordsTaints(policy) ? [policy.name] : []));
+  }
+
+  function recordIsFull(node: string, isFull: boolean): void {
+    if (isFull === full.has(node)) return;
+    if (isFull) full.add(node);
+    else full.delete(node);
+    onChange();
+  }
 
   function notRefused(node: string): void {
     if (refusals.delete(node)) onChange();

@@ -19,7 +19,7 @@ function track(managers: readonly string[] = ['nodectl']) {
   const request = vi.fn(async (_method: string, _path: string) => ({ metadata: { managedFields } }));
   const onChange = vi.fn();
   const client = { request } as Pick<ApiClient, 'request'> as ApiClient;
-  return { problems: trackRepairProblems({ client, onChange }), request, onChange };
+  return { problems: trackRepairProblems({ client, policies: () => [], onChange }), request, onChange };
 }
 
 it('the other writer of a taint in conflict is read once, and named in every policy that misses it', async () => {
