@@ -57,7 +57,7 @@ it.each([
 });
 
 it('the rights that the page lists for each value of the chart are those of manifests/rights', () => {
-  const listed = rowsAfter('Only where you [say so]').map(([group = '', resources = '', verbs = '', value = '']) => ({
+  const listed = rowsAfter('A [value of the chart]').map(([group = '', resources = '', verbs = '', value = '']) => ({
     value,
     apiGroups: [group === 'core' ? '' : group],
     resources: resources.split(', '),
