@@ -42,9 +42,14 @@ export function countPairs({ nodeGroups, daemonSets }: CoverageReport): number {
   return daemonSets.flatMap(({ cells }) => cells).reduce((sum, { group }) => sum + (nodesOf.get(group) ?? 0), 0);
 }
 
-/** Runs a command that begins with `kubectl`, with its words as a shell reads them. */
-export async function follow(cp: ControlPlane, command: string): Promise<void> {
+/**
+ * Runs a command that begins with `kubectl`, with its words as a shell reads them.
+ *
+ * @returns what it prints
+ */
+export async function follow(cp: ControlPlane, command: string): Promise<string> {
   const words = execFileSync('sh', ['-c', `kubectl() { printf '%s\\0' "$@"; }; ${command}`], { encoding: 'utf8' });
-  const { code, stderr } = await cp.kubectl(words.split('\0').slice(0, -1));
+  const { code, stdout, stderr } = await cp.kubectl(words.split('\0').slice(0, -1));
   if (code !== 0) throw new Error(`${command}: ${stderr}`);
+  return stdout;
 }
