@@ -12,7 +12,7 @@ const INDEX = 'docs/README.md';
 /** Where the text of a link to a test is the title of that test: the whole page, or one section of it. */
 const TITLED: Readonly<Record<string, string>> = {
   'docs/good-practices.md': '# ',
-  'docs/reliability.md': '## Outages that others had\n',
+  'docs/reliability.md': '## Known outages of other products\n',
   'docs/security.md': '## Attacks and their tests\n',
 };
 
