@@ -17,16 +17,16 @@ export const TOLERATIONS: Variable = {
 const COMPARISON_COST = 70;
 const SECONDS_COST = 110;
 
-/** In place of a value: any. No toleration has it as its own. */
+/** In place of a value: any value. No toleration has it as its own value. */
 const ANY_VALUE = '*';
 
-/** Taints that are asked for, as a map in CEL. */
+/** Required tolerations as a map in CEL. */
 export function rangeLiteral({ key, value, effect }: TaintRange): string {
   return mapLiteral({ key: key ?? '', value: value ?? ANY_VALUE, effect });
 }
 
 /**
- * The NoExecute taints that a toleration asks for, and for how long, as a map in CEL. None where nothing can be shorter.
+ * The NoExecute taints that a toleration must tolerate, and for how long, as a map in CEL. None if no toleration can be shorter.
  * @param more fields
  */
 export function secondsLiteral(
@@ -47,9 +47,8 @@ function mapLiteral(fields: Readonly<Record<string, string>>): string {
 }
 
 /**
- * True when no one of the `tolerations` tolerates all taints of `want`, a map as {@link rangeLiteral} makes it: {@link covers}
- * in CEL.
- * @param dynamic whether the fields of `want` are of dynamic type; they are texts all the same
+ * True if none of the `tolerations` tolerates all taints of `want`, a map from {@link rangeLiteral}: {@link covers} in CEL.
+ * @param dynamic whether the fields of `want` have a dynamic type. They are texts in both cases
  */
 export function notTolerated({ dynamic }: { readonly dynamic: boolean }): Expression {
   const want = (field: string) => (dynamic ? `string(want.${field})` : `want.${field}`);
@@ -62,8 +61,7 @@ export function notTolerated({ dynamic }: { readonly dynamic: boolean }): Expres
 }
 
 /**
- * True when the first of the `tolerations` that counts for `want`, a map as {@link secondsLiteral} makes it, ends too early:
- * {@link cutShortBy} in CEL.
+ * True if the first of the `tolerations` that matches `want`, a map from {@link secondsLiteral}, ends too early: {@link cutShortBy} in CEL.
  */
 export const ENDS_TOO_EARLY: Expression = (() => {
   const short = cel(
@@ -84,11 +82,11 @@ export const ENDS_TOO_EARLY: Expression = (() => {
   ${short})].exists(found, size(found) > 0 && found[0])`;
 })();
 
-/** Fields in which tolerations may differ, with what stands for one that is left out. */
+/** Fields in which tolerations may differ, with the default of each. */
 const FIELDS = { key: '', operator: 'Equal', value: '', effect: '' } as const;
 const NORMALIZED_COST = 80;
 
-/** A toleration as a map of strings in CEL, spelled out: two that say the same ({@link equalToleration}) are equal. */
+/** A toleration as a map of strings in CEL, with defaults filled in: equal tolerations ({@link equalToleration}) are equal maps. */
 export function normalizedLiteral(toleration: Toleration): string {
   const fields = Object.entries(FIELDS).map(
     ([field, absent]) => `"${field}": ${literal(toleration[field as keyof typeof FIELDS] || absent)}`,
@@ -110,7 +108,7 @@ export function normalized(list: Variable): Expression {
 /** Fields of a template and of a pod's spec that may be set. */
 const MAX_FIELDS = 80;
 
-/** The tolerations of a DaemonSet before an update, as they stand there. None before a creation. */
+/** The tolerations of a DaemonSet before an update, as written. None before a creation. */
 const TOLERATIONS_AS_THEY_WERE: Variable = {
   name: 'oldTolerations',
   definition: cel(30)`request.operation == "UPDATE" && has(oldObject.spec.template.spec.tolerations)
@@ -118,13 +116,13 @@ const TOLERATIONS_AS_THEY_WERE: Variable = {
 : []`,
 };
 
-/** The same, and spelled out: {@link normalized}. */
+/** The same, {@link normalized}. */
 export const TOLERATIONS_BEFORE: readonly [asTheyStand: Variable, normalized: Variable] = [
   TOLERATIONS_AS_THEY_WERE,
   { name: 'before', definition: normalized(TOLERATIONS_AS_THEY_WERE) },
 ];
 
-/** True for an update that leaves the pod template as it was, its tolerations not considered. */
+/** True for an update that leaves the pod template unchanged, except for its tolerations. */
 export const SAME_TEMPLATE: Variable = {
   name: 'sameTemplate',
   definition: all([
@@ -142,7 +140,7 @@ function sameFields(part: string, apart: string) {
   ];
 }
 
-/** A name that is still to be generated is matched by its beginning. */
+/** A name that the API server still has to generate is matched by its prefix. */
 const NAME: Variable = {
   name: 'name',
   definition: cel(30)`has(object.metadata.name) && object.metadata.name != "" ? object.metadata.name :
@@ -155,7 +153,7 @@ const NAMESPACE_OPERAND: Operand = { value: cel(2)`request.namespace`, maxLength
 /** What {@link selectsDaemonSet} uses. */
 export const SELECTION_VARIABLES: readonly Variable[] = [LABELS, NAME];
 
-/** True when the DaemonSet is among those that a policy is for. */
+/** True if the policy selects the DaemonSet. */
 export const selectsDaemonSet = oncePer(
   ({ namespaces, names = ['*'], selector }: DaemonSetSelection): Expression =>
     all([

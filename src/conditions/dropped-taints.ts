@@ -32,7 +32,7 @@ import {
   TAINTS_CHANGE,
 } from './taints.ts';
 
-/** Items that count where the condition is true. */
+/** Items that count if the condition is true. */
 export interface ConditionalItems {
   readonly condition: Expression;
   /** CEL map literals. */
@@ -40,8 +40,7 @@ export interface ConditionalItems {
 }
 
 /**
- * True when the condition on one item, which goes by the name `want`, is true for an item that counts. The condition
- * stands in the text once, however many groups there are.
+ * True if the condition on one item, named `want`, is true for an item that counts. The text contains the condition once, for any number of groups.
  */
 export function existsAmong(groups: readonly ConditionalItems[], condition: Expression): Expression {
   const counting = groups.filter(({ condition: when, items }) => when !== FALSE && items.length > 0);
@@ -63,7 +62,7 @@ function listed(items: readonly string[]) {
   return { items: cel(LIST_COST)`${listOf(items)}`, size: items.length };
 }
 
-/** True when the new node, with its `taints`, lacks a required or a startup taint of a policy that is for its `labels`. */
+/** True if the new node, with its `taints`, lacks a required or a startup taint of a policy that selects its labels. */
 export function lacksPresentTaint(policies: readonly CompiledTaintPolicy[]): Expression {
   const groups = Map.groupBy(policies, (policy) => conditionsOf(policy).nodes);
   const wanted = [...groups.values()].map((alike) => ({
@@ -75,10 +74,10 @@ export function lacksPresentTaint(policies: readonly CompiledTaintPolicy[]): Exp
   return existsAmong(wanted, LACKS_WANTED);
 }
 
-/** Of a comprehension that keeps items: for each one. */
+/** Cost of a comprehension that keeps items, for each item. */
 const FILTER_ITEM_COST = 20;
 
-/** The keys that rules protect or guard. It takes time to write the condition: once for all sizes of lists. */
+/** The keys of protected and restricted taints. The condition is expensive to write, so it is written once for all sizes of lists. */
 export interface ProtectedKeys {
   readonly rules: readonly CompiledTaintRule[];
   /** See {@link keyCondition}. */
@@ -89,23 +88,22 @@ export function protectedKeys(rules: readonly CompiledTaintRule[]): ProtectedKey
   return { rules, condition: keyCondition(rules) };
 }
 
-/** A question about the taints that an update drops or adds. */
+/** A question about the taints that an update removes or adds. */
 interface Question {
   /**
-   * In terms of `dropped`, `added` and `additions`, and for keys with a wildcard of `lastingDropped`, `lastingAdded` and `lastingAdditions`.
+   * In terms of `dropped`, `added` and `additions`, and for patterns of `lastingDropped`, `lastingAdded` and `lastingAdditions`.
    */
   readonly exact: Expression;
-  /** What `additions` is: see {@link additionVariables}. */
+  /** The definition of `additions`: see {@link additionVariables}. */
   readonly additions?: readonly Variable[];
   readonly protectedKeys: ProtectedKeys;
-  /** How many taints a node may have for the exact question to be asked. */
+  /** The number of taints on a node up to which the exact question is asked. */
   readonly size: number;
 }
 
 /**
- * True when the update changes taints and the exact question is true of that. On a node with more taints than that, the taints
- * are not compared with each other: it is true when those with a protected key are not the same ones, in the same order;
- * and where even that would cost too much, when any taint has changed.
+ * True if the update changes taints and the exact question is true. On a node with more taints, they are not compared with each other. The condition
+ * is then true if the taints with a protected key differ, or their order does. If even that costs too much, it is true if any taint has changed.
  */
 export function whenTaintsChange(question: Question): Expression {
   const {
@@ -132,6 +130,6 @@ export function whenTaintsChange(question: Question): Expression {
     ...additions,
     lasting(ADDITIONS, rules),
   ];
-  // Most updates of a node leave its taints alone, and are done with here.
+  // Most updates of a node do not change its taints, and end here.
   return all([TAINTS_CHANGE, choose(long, changed, bind(variables, exact))]);
 }

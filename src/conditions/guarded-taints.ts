@@ -11,11 +11,11 @@ import { ADDED, EXACT_NAME, IDENTITY, notAmong } from './taints.ts';
 /** `key:Effect` of the taints before an update. */
 const IDS_BEFORE: Variable = { name: 'beforeIds', definition: each('before', IDENTITY) };
 
-/** The taints that an update adds and that are not wanted on the node: those that policies may guard. */
+/** The taints that an update adds and that no policy requires on the node: policies may restrict their addition. */
 export const ADDITIONS = 'additions';
 
 /**
- * True for an added taint `t` that may have been removed with permission, where the policy that requires it gives some user permission.
+ * True for an added taint `t` that may have been removed with permission, if the policy that requires it permits some user.
  */
 export interface Removed {
   /** It is required with its value. */
@@ -27,10 +27,10 @@ export interface Removed {
 const NOT_REMOVED: Removed = { withValue: FALSE, withAnyValue: FALSE };
 
 /**
- * The variable {@link ADDITIONS}, with those that it uses before it: as {@link additionRulings} has it, but for what the record of the node
- * says, which no expression can read.
- * @param policies all that there are: a required taint is wanted whoever declares it
- * @param guards the rules that are asked about
+ * The variable {@link ADDITIONS}, with the variables that it uses. It equals {@link additionRulings}, except for the record of the node, which no
+ * expression can read.
+ * @param policies all policies: a required taint counts whichever policy requires it
+ * @param guards the rules to check
  */
 export function additionVariables(
   policies: readonly CompiledTaintPolicy[],
@@ -55,7 +55,7 @@ export function additionVariables(
   return [IDS_BEFORE, { name: ADDITIONS, definition: those(ADDED.name, not(wanted)) }];
 }
 
-/** True for an added taint `t` that is one of these, where the node lacked it. */
+/** True for an added taint `t` that is one of these, if the node lacked it. */
 function isLacking(present: readonly RequiredTaint[], removed: Removed): Expression {
   const namesOf = (anyValue: boolean, write: (taint: Taint) => string) =>
     [...new Set(present.filter((one) => one.anyValue === anyValue).map(({ taint }) => write(taint)))].sort();

@@ -6,15 +6,15 @@ import { oncePer } from '../runtime/once-per.ts';
 import { hasProtected } from './protected-taints.ts';
 import { isAmong, LABELS, LABELS_BEFORE, selectsIn } from './selection.ts';
 
-/** What of a policy is asked again and again. */
+/** The conditions of a policy that many expressions use. */
 interface PolicyConditions {
-  /** The same for policies that are for the same nodes. */
+  /** Equal for policies that select the same nodes. */
   readonly nodes: string;
-  /** The same for policies that exempt the same requesters. */
+  /** Equal for policies that exempt the same requesters. */
   readonly exempt: string;
-  /** True when the policy is for a node with these labels: before an update, after it, and in a list of both the item `l`. */
+  /** True if the policy selects a node with these labels: before an update, after it, and for the item `l` of a list of both. */
   readonly selects: Readonly<Record<'before' | 'after' | 'item', Expression>>;
-  /** True when it does not exempt the requester. */
+  /** True if it does not exempt the requester. */
   readonly notExempt: Expression;
 }
 
@@ -36,7 +36,7 @@ function selection(selector: CompiledTaintPolicy['nodeSelector']): PolicyConditi
   return { before: before ?? TRUE, after: after ?? TRUE, item };
 }
 
-/** By the labels before or after the update: a node cannot leave a policy in the same update that drops the taint. */
+/** By the labels before or after the update: a node cannot leave a policy in the update that removes the taint. */
 export function selectsBeforeOrAfter(policy: CompiledTaintPolicy): Expression {
   const { item } = conditionsOf(policy).selects;
   if (item === TRUE || item === FALSE) return item;
@@ -44,13 +44,13 @@ export function selectsBeforeOrAfter(policy: CompiledTaintPolicy): Expression {
 }
 
 interface Asked {
-  /** Also of a requester whom the policy exempts. */
+  /** Also for a requester whom the policy exempts. */
   readonly whoever?: boolean;
-  /** The rules that are asked about: by default those that keep taints. */
+  /** The rules to check: by default those that protect taints. */
   readonly rules?: (policies: readonly CompiledTaintPolicy[]) => CompiledTaintRule[];
 }
 
-/** True for one of the policies; those with the same nodes, and by default the same exemptions, are asked about together. */
+/** True for one of the policies. Policies with the same nodes, and by default the same exemptions, share one condition. */
 export function anyPolicy(
   policies: readonly CompiledTaintPolicy[],
   condition: (policy: CompiledTaintPolicy, rules: readonly CompiledTaintRule[]) => Expression,
@@ -65,26 +65,26 @@ export function anyPolicy(
 
 type Condition = Parameters<typeof anyPolicy>[1];
 
-/** True when one of the dropped taints is protected by a policy, whoever drops it. */
+/** True if a policy protects one of the removed taints, whichever user removes it. */
 export function dropsProtected(policies: readonly CompiledTaintPolicy[]): Expression {
   const condition: Condition = (policy, rules) => all([hasProtected('dropped', rules), selectsBeforeOrAfter(policy)]);
   return anyPolicy(policies, condition, { whoever: true });
 }
 
-/** The same, where a policy does not count that exempts the requester. */
+/** The same, without policies that exempt the requester. */
 export function dropsProtectedUnlessExempt(policies: readonly CompiledTaintPolicy[]): Expression {
   return anyPolicy(policies, (policy, rules) =>
     all([hasProtected('dropped', rules), selectsBeforeOrAfter(policy), conditionsOf(policy).notExempt]),
   );
 }
 
-/** True when one of the `additions` is guarded by a policy, whoever adds it. */
+/** True if a policy restricts one of the `additions`, whichever user adds it. */
 export function addsRestricted(policies: readonly CompiledTaintPolicy[]): Expression {
   const condition: Condition = (policy, rules) => all([hasProtected('additions', rules), selectsBeforeOrAfter(policy)]);
   return anyPolicy(policies, condition, { whoever: true, rules: additionRulesOf });
 }
 
-/** The same, where a policy does not count that exempts the requester. */
+/** The same, without policies that exempt the requester. */
 export function addsRestrictedUnlessExempt(policies: readonly CompiledTaintPolicy[]): Expression {
   const condition: Condition = (policy, rules) =>
     all([hasProtected('additions', rules), selectsBeforeOrAfter(policy), conditionsOf(policy).notExempt]);
@@ -92,8 +92,7 @@ export function addsRestrictedUnlessExempt(policies: readonly CompiledTaintPolic
 }
 
 /**
- * True when a policy that gives nodes back what they carried is for the node that registers. Whether it was there before, no expression
- * can know.
+ * True if a policy with `deletedNodeRetentionSeconds` selects the node that registers. No expression can know whether the node existed before.
  */
 export function mayReturn(policies: readonly CompiledTaintPolicy[]): Expression {
   const surviving = policies.filter(({ deletedNodeRetentionMs }) => deletedNodeRetentionMs !== undefined);

@@ -28,10 +28,10 @@ function annotationOf(object: 'object' | 'oldObject', name: string): Expression 
   return cel(20)`has(${annotations}) && ${key} in ${annotations}\n  ? ${annotations}[${key}] : ""`;
 }
 
-/** The annotations of an object have 256 KiB together. */
+/** The API server limits all annotations of an object to 256 KiB. */
 const COMPARISON_COST = 26_300;
 
-/** The allow-removal annotation of the node before an update, and after it; empty without one. */
+/** The allow-removal annotation of the node before an update and after it. Empty if absent. */
 export const ALLOW_REMOVAL_BEFORE: Variable = {
   name: 'oldAllowRemoval',
   definition: annotationOf('oldObject', ALLOW_REMOVAL_ANNOTATION),
@@ -41,10 +41,10 @@ export const ALLOW_REMOVAL_AFTER: Variable = {
   definition: annotationOf('object', ALLOW_REMOVAL_ANNOTATION),
 };
 
-/** True when the update adds taints to a node on which removals are announced or noted: an entry may be for one of them. */
+/** True if the update adds taints to a node with announced removals or notices: an entry may name one of them. */
 export const ADDS_TO_ANNOUNCED: Expression = all([cel(4)`${ALLOW_REMOVAL_BEFORE} != ""`, cel(4)`size(${ADDED}) > 0`]);
 
-/** A longer annotation is not searched for entries: it is taken to have some. */
+/** A longer annotation is not parsed: it counts as having entries. */
 const MAX_ALLOW_REMOVAL_LENGTH = 1_024;
 
 /** True when the update changes the allow-removal annotation. */
@@ -56,8 +56,8 @@ export const ALLOW_REMOVAL_CHANGES: Expression = cel(
 export const LABELS_CHANGE: Expression = cel(100)`${LABELS} != ${LABELS_BEFORE}`;
 
 /**
- * True when the allow-removal annotation is new, says something, and the node is held by a policy that the requester is not exempt
- * from. An annotation of white space other than a blank or a line break is taken to say something.
+ * True if the allow-removal annotation is new and has an entry, and a policy that does not exempt the requester protects a taint of the node. An
+ * annotation of white space other than blanks and line breaks counts as having an entry.
  */
 function announcesRemoval(binding: readonly CompiledTaintPolicy[]): Expression {
   return all([
@@ -73,8 +73,8 @@ function announcesRemoval(binding: readonly CompiledTaintPolicy[]): Expression {
 }
 
 /**
- * True when a user whom the policy does not exempt changes the labels of a node so that the policy no longer selects it, while the
- * node carries a taint of one of the rules. With more than `size` taints on it, any change of labels counts.
+ * True if a user whom the policy does not exempt changes the labels of a node so that the policy no longer selects it, while the node carries a taint
+ * of one of the rules. With more than `size` taints, every change of labels counts.
  */
 function unselection(rulesIn: (policies: readonly CompiledTaintPolicy[]) => CompiledTaintRule[]) {
   const withTaint = oncePer((policies: readonly CompiledTaintPolicy[]): Expression => {
@@ -106,25 +106,25 @@ const VARIABLES: readonly Variable[] = [
   ...REQUESTER_VARIABLES,
 ];
 
-/** The questions about an update that take as much text as there are policies. */
+/** The questions about an update whose text grows with the number of policies. */
 export interface Questions {
-  /** A dropped taint is protected: see {@link dropsProtected}. */
+  /** A removed taint is protected: see {@link dropsProtected}. */
   byAnyone(policies: readonly CompiledTaintPolicy[]): Expression;
-  /** The same, by somebody whom the policy does not exempt. */
+  /** The same, without policies that exempt the requester. */
   unlessExempt(policies: readonly CompiledTaintPolicy[]): Expression;
-  /** An added taint is guarded: see {@link addsRestricted}. */
+  /** The addition of a taint is restricted: see {@link addsRestricted}. */
   guardedFromAnyone(policies: readonly CompiledTaintPolicy[]): Expression;
-  /** The same, by somebody whom the policy does not exempt. */
+  /** The same, without policies that exempt the requester. */
   guarded(policies: readonly CompiledTaintPolicy[]): Expression;
-  /** See {@link unselection}: with a taint whose removal or unselection is restricted. */
+  /** See {@link unselection}: the node carries a taint whose removal or unselection is restricted. */
   leaves(policies: readonly CompiledTaintPolicy[], size: number): Expression;
-  /** See {@link unselection}: with a taint whose unselection is restricted. */
+  /** See {@link unselection}: the node carries a taint whose unselection is restricted. */
   unselects(policies: readonly CompiledTaintPolicy[], size: number): Expression;
   /** See {@link announcesRemoval}. */
   announces(binding: readonly CompiledTaintPolicy[]): Expression;
 }
 
-/** Each is asked for lists of several sizes, and by several webhooks: it is written once for the same policies. */
+/** Several webhooks use each of them, for lists of several sizes. It is written once for the same policies. */
 const EXACT: Questions = {
   byAnyone: oncePer(dropsProtected),
   unlessExempt: oncePer(dropsProtectedUnlessExempt),
@@ -135,7 +135,7 @@ const EXACT: Questions = {
   announces: oncePer(announcesRemoval),
 };
 
-/** True when a label changes that one of the policies selects nodes by: what a hundred policies ask for are a few labels. */
+/** True if a label changes by which one of the policies selects nodes. A hundred policies use only a few labels. */
 function selectingLabelsChange(policies: readonly CompiledTaintPolicy[]): Expression {
   const keys = new Set(policies.flatMap(({ nodeSelector }) => requirementsOf(nodeSelector).map(({ key }) => key)));
   const possible = [...keys].filter((key) => key.isWellFormed()).sort();
@@ -184,7 +184,7 @@ const CANDIDATES: readonly { readonly questions: Questions; readonly widened?: s
   },
 ];
 
-/** A condition on an update, made of the narrowest questions that the API server can evaluate. */
+/** A condition on an update, from the narrowest questions that the API server can evaluate. */
 export function onUpdate(build: (questions: Questions, size: number) => Expression): Chosen {
   return narrowest(
     CANDIDATES.map(({ questions, ...candidate }) => ({

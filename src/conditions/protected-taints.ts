@@ -12,8 +12,8 @@ const EFFECT: Operand = { value: cel(1)`t.effect`, maxLength: 16 };
 const TAINT_VALUE: Operand = { value: cel(3)`${VALUE}`, maxLength: 63 };
 
 /**
- * True when the list of taints has one that a rule protects, once it is established. Which taints are, no expression can know: the records
- * say it. For keys with a wildcard see {@link lasting}.
+ * True if the list of taints contains one that a rule protects, or would protect once it is established. Expressions cannot read the records. For
+ * patterns see {@link lasting}.
  */
 export function hasProtected(taints: string, rules: readonly CompiledTaintRule[]): Expression {
   const { names, patterns } = sorted(rules);
@@ -25,10 +25,10 @@ function sorted(rules: readonly CompiledTaintRule[]): Record<'names' | 'patterns
 }
 
 /**
- * True for a taint `t` that a rule protects, or guards.
+ * True for a taint `t` that a rule protects, or whose addition it restricts.
  *
- * @param rules none that waits until a taint is established
- * @param transient true for one that a wildcard never means; for any taint, unless more is known of it
+ * @param rules without rules that wait until a taint is established
+ * @param transient true for a taint that a pattern never matches; by default true for every such taint
  */
 export function isProtected(rules: readonly CompiledTaintRule[], transient?: Expression): Expression {
   const { names, patterns } = sorted(rules);
@@ -36,13 +36,13 @@ export function isProtected(rules: readonly CompiledTaintRule[], transient?: Exp
   return any([meets(names), all([meets(patterns), not(isExcluded)])]);
 }
 
-/** True for a taint `t` that a wildcard never means, but one of the rules, each of which means it by its name. */
+/** True for a taint `t` that a pattern never matches, unless one of the rules names it by an exact key. */
 export function isTransientByName(rules: readonly TaintRule[]): Expression {
   const keys = rules.map(({ key }) => key).filter((key) => !isPattern(key) && isTransientTaintKey(key));
   return isOneOf(KEY, [...new Set(keys)].sort());
 }
 
-/** The taints of the list without those that a wildcard never means. Only those are told apart that the keys could mean. */
+/** The taints of the list without those that a pattern never matches. Only taints that the keys could match are distinguished. */
 export function lasting(taints: string, rules: readonly TaintRule[]): Variable {
   const condition = not(isTransient(rules.map(({ key }) => key).filter(isPattern)));
   return { name: lastingName(taints), definition: those(taints, condition) };
@@ -56,7 +56,7 @@ function capitalized(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
-/** True for a taint `t` whose key a pattern must not mean, though one of these matches it. */
+/** True for a taint `t` whose key a pattern must not match, though one of these matches it. */
 function isTransient(patterns: readonly string[]): Expression {
   return matchesAny(
     KEY,
@@ -64,7 +64,7 @@ function isTransient(patterns: readonly string[]): Expression {
   );
 }
 
-/** True for a taint `t` that a rule means; rules of one effect and value, and with the same exceptions, are asked about together. */
+/** True for a taint `t` that a rule matches. Rules with the same effect, value and exceptions share one condition. */
 function meets(rules: readonly TaintRule[]): Expression {
   const shapes = Map.groupBy(rules, ({ value, effect, except }) => JSON.stringify([value, effect, except]));
   return any(
@@ -80,13 +80,13 @@ function meets(rules: readonly TaintRule[]): Expression {
   );
 }
 
-/** A condition on keys that is looked at for every taint of a long list must stay below this. */
+/** Limit for a condition on keys that is evaluated for every taint of a long list. */
 const MAX_KEY_COST = 200;
 const MAX_KEY_LENGTH = 8_000;
 
 /**
- * True for every taint `t` that a rule protects, and never for one that comes and goes by itself unless a rule names it: a
- * node must get rid of its `not-ready` taint while nobody can be asked.
+ * True for every taint `t` that a rule protects, and never for one that Kubernetes, autoscalers or operators set and remove, unless a rule names it:
+ * Kubernetes must be able to remove `not-ready` while the webhook is unavailable.
  */
 export function keyCondition(rules: readonly TaintRule[]): Expression {
   const keys = [...new Set(rules.map(({ key }) => key))].sort();
@@ -99,7 +99,7 @@ export function keyCondition(rules: readonly TaintRule[]): Expression {
   return isLastingOrLikeOneOf(keys);
 }
 
-/** True for a taint `t` whose key one of the rules means, whatever its value and effect. */
+/** True for a taint `t` whose key one of the rules matches, with any value and effect. */
 function hasKeyOf(rules: readonly TaintRule[]): Expression {
   const patterns = rules.filter(({ key }) => isPattern(key));
   const names = rules.map(({ key }) => key).filter((key) => !isPattern(key));
@@ -112,7 +112,7 @@ function hasKeyOf(rules: readonly TaintRule[]): Expression {
   ]);
 }
 
-/** True for every taint `t` but those that come and go by themselves and that no key names exactly. */
+/** True for every taint `t` except those that Kubernetes, autoscalers or operators set and remove and that no key names exactly. */
 function isLastingOrOneOf(keys: readonly string[]): Expression {
   return any([
     isOneOf(
@@ -123,7 +123,7 @@ function isLastingOrOneOf(keys: readonly string[]): Expression {
   ]);
 }
 
-/** The same, with whole families of taints that come and go where a key names one of the family. */
+/** The same. If a key names one taint of a family of such taints, the whole family counts. */
 function isLastingOrLikeOneOf(keys: readonly string[]): Expression {
   const names = keys.filter((key) => !isPattern(key));
   const families = TRANSIENT_TAINT_KEYS.filter((family) => !names.some((name) => matchesPattern(family, name)));

@@ -16,7 +16,7 @@ import { isOneOf, matchesAny, type Operand } from '../cel/pattern.ts';
 import type { LabelSelector, LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 
-/** A requester with more groups than this, or a longer name, is left to the webhook: patterns cost time. */
+/** Requesters with more groups, or a longer name, go to the webhook: patterns cost time. */
 const MAX_GROUPS = 64;
 const MAX_NAME_LENGTH = 256;
 
@@ -24,13 +24,13 @@ const USER: Operand = { value: reference('user'), maxLength: MAX_NAME_LENGTH };
 const GROUPS = reference('groups');
 const GROUP: Operand = { value: cel(1)`group`, maxLength: MAX_NAME_LENGTH };
 
-/** Who makes the request. */
+/** The requester. */
 export const REQUESTER_VARIABLES: readonly Variable[] = [
   { name: 'user', definition: cel(4)`has(request.userInfo.username) ? request.userInfo.username : ""` },
   { name: 'groups', definition: cel(4 + 12)`has(request.userInfo.groups) ? request.userInfo.groups : []` },
 ];
 
-/** True when the requester is one of these users, or in one of these groups; `*` is a wildcard. */
+/** True if the requester is one of these users, or in one of these groups. `*` stands for any characters. */
 export function isAmong(names: {
   readonly users?: readonly string[];
   readonly groups?: readonly string[];
@@ -65,7 +65,7 @@ function ofBoundedLength(name: Operand, patterns: readonly string[]): Expression
 const KEY_COST = 3;
 const VALUE_COST = 10;
 
-/** True when the labels, a map in CEL, satisfy the whole selector: {@link selects} in CEL. */
+/** True if the labels, a map in CEL, satisfy the whole selector: {@link selects} in CEL. */
 export function selectsIn(labels: Expression, selector: LabelSelector | undefined): Expression {
   const { matchLabels = {}, matchExpressions = [] } = selector ?? {};
   return all([
@@ -77,7 +77,7 @@ export function selectsIn(labels: Expression, selector: LabelSelector | undefine
 }
 
 function requirement(labels: Expression, { key, operator, values = [] }: LabelSelectorRequirement): Expression {
-  // Neither in a key of a selector nor in one of an object: nothing can carry such a label.
+  // Such a key is valid neither in a selector nor in an object, so no object has such a label.
   const exists = key.isWellFormed() ? cel(KEY_COST)`${literal(key)} in ${labels}` : any([]);
   switch (operator) {
     case 'In':
@@ -101,14 +101,14 @@ function valueIn(labels: Expression, key: string, values: readonly string[]): Ex
 
 /** The labels of the node before an update. */
 export const LABELS_BEFORE: Variable = { name: 'oldLabels', definition: labelsOf('oldObject') };
-/** The labels of the object as it will be. */
+/** The labels of the object after the request. */
 export const LABELS: Variable = { name: 'labels', definition: labelsOf('object') };
 
 function labelsOf(object: 'object' | 'oldObject'): Expression {
   return cel(40)`has(${object}.metadata.labels) ? ${object}.metadata.labels : {}`;
 }
 
-/** True when the labels meet all requirements, before an update or after it: as the API server has it with an `objectSelector`. */
+/** True if the labels meet all requirements before or after an update, as the API server evaluates an `objectSelector`. */
 export function meetsBeforeOrAfter(requirements: readonly LabelSelectorRequirement[]): Expression {
   const item = selectsIn(cel(0)`l`, { matchExpressions: requirements });
   if (item === TRUE) return TRUE;

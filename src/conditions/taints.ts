@@ -6,13 +6,13 @@ import type { RequiredTaint } from '../policy/policy-set.ts';
 export const TAINTS_BEFORE: Variable = { name: 'before', definition: taintsOf('oldObject') };
 export const TAINTS_AFTER: Variable = { name: 'after', definition: taintsOf('object') };
 
-/** The value of the taint `t`; absent and empty mean the same. */
+/** The value of the taint `t`. Absent and empty are the same. */
 export const VALUE = '(has(t.value) ? t.value : "")';
 
-/** `key:Effect`, what makes a taint `t` the one it is on a node; as an entry of an annotation, the taint with any value. */
+/** `key:Effect`, the identity of a taint `t` on a node. As an entry of an annotation, it names the taint with any value. */
 export const IDENTITY: Expression = cel(80)`t.key + ":" + t.effect`;
 
-/** `key=value:Effect`, with the `=` also where there is no value. */
+/** `key=value:Effect`, with the `=` also if there is no value. */
 export const EXACT_NAME: Expression = cel(175)`t.key + "=" + ${VALUE} + ":" + t.effect`;
 
 /** `key=value:Effect` or `key:Effect`, as kubectl writes a taint `t`: {@link formatTaint} in CEL. */
@@ -20,38 +20,38 @@ export const FORMATTED: Expression = cel(
   180,
 )`t.key + (has(t.value) && t.value != "" ? "=" + t.value : "") + ":" + t.effect`;
 
-/** The exact names of the taints before an update, and after it: to compare the taints costs the API server many times as much. */
+/** The exact names of the taints before an update and after it. Comparing the taints themselves costs the API server many times as much. */
 export const NAMES_BEFORE: Variable = { name: 'beforeNames', definition: each('before', EXACT_NAME) };
 export const NAMES_AFTER: Variable = { name: 'afterNames', definition: each('after', EXACT_NAME) };
 
 const IS_DROPPED = notAmong(EXACT_NAME, NAMES_AFTER.name);
 const IS_ADDED = notAmong(EXACT_NAME, NAMES_BEFORE.name);
 
-/** The taints that an update drops, {@link droppedTaints} in CEL: their `timeAdded` does not count. */
+/** The taints that an update removes, {@link droppedTaints} in CEL. Their `timeAdded` does not count. */
 export const DROPPED: Variable = { name: 'dropped', definition: those('before', IS_DROPPED) };
-/** The same the other way round. */
+/** The taints that an update adds. */
 export const ADDED: Variable = { name: 'added', definition: those('after', IS_ADDED) };
 
-/** True when an update changes the list of taints, be it their order alone. */
+/** True if an update changes the list of taints, or only its order. */
 export const TAINTS_CHANGE: Expression = cel((size) => size / 10 + 3)`${TAINTS_BEFORE} != ${TAINTS_AFTER}`;
 
-/** True when the update drops a taint, protected or not. */
+/** True if the update removes a taint, protected or not. */
 export const DROPS_TAINTS: Expression = all([TAINTS_CHANGE, bind([NAMES_AFTER], exists('before', 't', IS_DROPPED))]);
 
-/** True when the update adds a taint, guarded or not; a changed value is one. */
+/** True if the update adds a taint, restricted or not. A changed value is an addition. */
 export const ADDS_TAINTS: Expression = all([TAINTS_CHANGE, bind([NAMES_BEFORE], exists('after', 't', IS_ADDED))]);
 
-/** True when the name of the taint `t` is not in the list, a variable. */
+/** True if the name of the taint `t` is not in the list, a variable. */
 export function notAmong(name: Expression, list: string): Expression {
   return cel((size) => name.cost(size) + size + 3)`!(${name} in ${reference(list)})`;
 }
 
-/** The taints of a node, a variable of the API server's. */
+/** The taints of a node, a variable of the API server. */
 export function taintsOf(node: 'object' | 'oldObject'): Expression {
   return cel(20)`has(${node}.spec) && has(${node}.spec.taints) ? ${node}.spec.taints : []`;
 }
 
-/** A required taint as a map in CEL: without a value where any will do. */
+/** A required taint as a map in CEL: without a value if any value is accepted. */
 export function presentLiteral({ taint: { key, value, effect }, anyValue }: RequiredTaint): string {
   const fields = { key, ...(anyValue ? {} : { value: value ?? '' }), effect };
   return `{${Object.entries(fields)
@@ -59,10 +59,10 @@ export function presentLiteral({ taint: { key, value, effect }, anyValue }: Requ
     .join(', ')}}`;
 }
 
-/** Of two maps, the comparison of keys of the greatest length. */
+/** Cost of comparing the keys of two maps, at their greatest length. */
 const COMPARISON_COST = 50;
 
-/** True when the node, with its `taints`, lacks the required taint that goes by the name `want`, as {@link presentLiteral} makes it. */
+/** True if the node, with its `taints`, lacks the required taint named `want`, a map from {@link presentLiteral}. */
 export const LACKS_WANTED: Expression = cel((size) => 5 + size * COMPARISON_COST)`!${reference('taints')}.exists(t,
   t.key == want.key && t.effect == want.effect &&
   (!has(want.value) || want.value == ${VALUE}))`;

@@ -11,15 +11,15 @@ export interface Bookkeeping {
   readonly operations: Expression;
 }
 
-/** Where it stands in an object, as a literal in CEL. */
+/** The path of the annotation in an object, as a literal in CEL. */
 const PATH = literal(jsonPointer('metadata', 'annotations', ALLOW_REMOVAL_ANNOTATION));
 
-/** As entries name the taints of a list. */
+/** The taints of the list as entries name them. */
 function namesOf(list: string): Expression {
   return together([each(list, IDENTITY), each(list, EXACT_NAME)]);
 }
 
-/** To look for entries among so many names. */
+/** Cost of searching for entries among so many names. */
 const comparison = (size: number) => MAX_ALLOWED_REMOVALS * (2 * size + 40);
 
 const GONE_NAMES: Variable = { name: 'goneNames', definition: namesOf('gone') };
@@ -29,7 +29,7 @@ const UNSPENT: Variable = {
 };
 const NONE_SPENT: Expression = cel(comparison)`!${ENTRIES}.exists(e, e in ${GONE_NAMES})`;
 
-/** Without taintkeeper in the cluster: the announcements of taints that are `gone` are deleted, so that they do not serve again. */
+/** Without taintkeeper in the cluster: deletes the announcements of taints that are `gone`, so that they work once. */
 export const SPENDING: Bookkeeping = {
   variables: [GONE_NAMES, UNSPENT],
   operations: choose(NONE_SPENT, EMPTY, written(UNSPENT)),
@@ -45,7 +45,7 @@ const ALL_ENTRIES: Variable = {
   definition: cel((size) => size + 70)`${UNSPENT} + ${NEW_NOTICES}`,
 };
 
-/** With taintkeeper in the cluster, as its mutation does it: there is a notice besides, by which the leader records the removal. */
+/** With taintkeeper in the cluster: as the webhook's mutation, also writes a notice, by which the leader records the removal. */
 export const NOTING: Bookkeeping = {
   variables: [GONE_NAMES, UNSPENT, NOTICES, NEW_NOTICES, ALL_ENTRIES],
   operations: choose(

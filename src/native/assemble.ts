@@ -21,10 +21,10 @@ import {
 const CONDITIONS_BUDGET = 2_250_000;
 const POLICY_BUDGET = 9_000_000;
 
-/** Items of a list: more is no node's and no DaemonSet's. */
+/** Items of a list. No node and no DaemonSet has more. */
 const SIZES = [1024, 512, 256, 192, 128, 96, 64];
 
-/** How many items a list may have for the API server to evaluate a policy on it; undefined where not even the least. */
+/** How many items a list may have for the API server to evaluate a policy on it. Undefined if not even the least number. */
 function sizeWithin(conditions: readonly Expression[], others: readonly Expression[]): number | undefined {
   const all = [...conditions, ...others];
   if (all.some(({ text }) => text.length > LENGTH_LIMIT)) return undefined;
@@ -40,12 +40,12 @@ function total(expressions: readonly Expression[], size: number): number {
   return expressions.reduce((sum, { cost }) => sum + cost(size), 0);
 }
 
-/** The text of an expression in a policy, which has its variables as fields: `variables.dropped`. */
+/** The text of an expression in a policy, whose variables are fields: `variables.dropped`. */
 export function written(expression: Expression): string {
   return expression.written((name) => `variables.${name}`);
 }
 
-/** Those of the variables that the expressions use, and that the used ones use; in the order given, which must be that of use. */
+/** The variables that the expressions use, directly or indirectly, in the given order, which must be the order of use. */
 export function usedVariables(variables: readonly Variable[], expressions: readonly Expression[]): NativeVariable[] {
   const used = new Set(expressions.flatMap(({ uses }) => [...uses]));
   const kept = variables.toReversed().filter(({ name, definition }) => {
@@ -56,10 +56,10 @@ export function usedVariables(variables: readonly Variable[], expressions: reado
   return kept.toReversed().map(({ name, definition }) => ({ name, expression: written(definition) }));
 }
 
-/** A policy of the API server's own, and how large the objects may be that it is evaluated on. */
+/** A native policy, and the size of objects up to which the API server evaluates it. */
 export interface Assembled {
   readonly policy: NativePolicy;
-  /** How many items a list of the object may have, for the API server to evaluate the policy; undefined where not even 64. */
+  /** How many items a list of the object may have for the API server to evaluate the policy. Undefined if not even 64. */
   readonly size: number | undefined;
 }
 
@@ -68,12 +68,12 @@ interface Parts {
   readonly name: string;
   readonly failurePolicy: FailurePolicy;
   readonly resourceRules: readonly ResourceRule[];
-  /** To look at labels costs the API server nothing; for CEL it makes a copy of the object, for each policy. */
+  /** A selector costs the API server nothing. For CEL it copies the object, for each policy. */
   readonly objectSelector?: LabelSelector | undefined;
   readonly namespaceSelector?: LabelSelector | undefined;
   /** By name. The variables that they use are bound in them. */
   readonly conditions: Readonly<Record<string, Expression>>;
-  /** In the order of use. Those that nothing uses are left out. */
+  /** In the order of use. Unused ones are left out. */
   readonly variables: readonly Variable[];
 }
 
@@ -132,7 +132,7 @@ export function mutating(parts: MutatingParts): Assembled[] {
   }));
 }
 
-/** How often the variables are evaluated against one budget: for the validations, their messages and the annotations apart. */
+/** How many times the variables are evaluated within one budget: for validations, messages and annotations. */
 const VALIDATING_ROUNDS = 3;
 /** Each mutation has a budget of its own. */
 const MUTATING_ROUNDS = 1;
@@ -170,7 +170,7 @@ function assembled(
   ];
 }
 
-/** From this size on, nobody needs to know the limit. */
+/** From this size on, a limit is not worth mentioning. */
 const LARGE = 256;
 
 interface Words {
@@ -185,7 +185,7 @@ const WORDS: Readonly<Record<NativelyExpressible['kind'], Words>> = {
   TolerationRestriction: { items: 'tolerations', field: 'spec.taints', object: 'a pod' },
 };
 
-/** The translation that consists of these objects, or the refusal if the API server would not take or not evaluate one of them. */
+/** The translation with these objects, or the refusal if the API server would not accept or not evaluate one of them. */
 export function conclude(
   { kind, name }: Pick<NativelyExpressible, 'kind' | 'name'>,
   assembled: readonly Assembled[],

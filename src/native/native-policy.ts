@@ -3,22 +3,22 @@ import type { Policy } from '../policy/policy.ts';
 import type { FailurePolicy } from '../policy/taint-policy.ts';
 
 export interface TranslationOptions extends Target {
-  /** All policies that are in force, by whatever means: one may have to give way to another. */
+  /** All policies that are in force, in any way: some of them take precedence over others. */
   readonly among: readonly Policy[];
 }
 
 /** What a policy is translated for. */
 export interface Target {
-  /** Whether the API server has MutatingAdmissionPolicy, of whatever version. */
+  /** Whether the API server has MutatingAdmissionPolicy, in any version. */
   readonly mutates: boolean;
   /**
-   * What it is for. Alone: the API server is all there is, and tells requesters with warnings. Backstop: it stands under the webhook, which
-   * says all that can be said.
+   * Its purpose. Alone: without taintkeeper in the cluster, with warnings to requesters. Backstop: in addition to the webhook, which reports
+   * everything that can be reported.
    */
   readonly purpose: 'Alone' | 'Backstop';
 }
 
-/** A name for a value; expressions after it, in any field but `matchConditions`, use it as `variables.NAME`. */
+/** A name for a value. Later expressions, in any field except `matchConditions`, use it as `variables.NAME`. */
 export interface NativeVariable {
   readonly name: string;
   readonly expression: string;
@@ -29,7 +29,7 @@ export interface NativeMatchCondition {
   readonly expression: string;
 }
 
-/** What decides about requests without a webhook, as far as policies say it (admissionregistration.k8s.io). */
+/** Decides about requests without a webhook, as far as policies say it (admissionregistration.k8s.io). */
 interface NativeSpec {
   readonly failurePolicy: FailurePolicy;
   readonly matchConstraints: {
@@ -39,7 +39,7 @@ interface NativeSpec {
     /** Tried against the labels of the object's namespace; not for nodes. Absent: every namespace. */
     readonly namespaceSelector?: LabelSelector;
   };
-  /** All must hold. They know no variables. */
+  /** All must be true. They cannot use variables. */
   readonly matchConditions: readonly NativeMatchCondition[];
   readonly variables: readonly NativeVariable[];
 }
@@ -56,13 +56,13 @@ export interface ValidatingSpec extends NativeSpec {
   readonly validations: readonly {
     readonly expression: string;
     readonly messageExpression: string;
-    /** With which status a request is refused. */
+    /** The status with which a request is refused. */
     readonly reason: 'Forbidden';
   }[];
   readonly auditAnnotations: readonly { readonly key: string; readonly valueExpression: string }[];
 }
 
-/** `spec` of a MutatingAdmissionPolicy. Each mutation sees what those before it made of the object. */
+/** `spec` of a MutatingAdmissionPolicy. Each mutation sees the result of those before it. */
 export interface MutatingSpec extends NativeSpec {
   readonly reinvocationPolicy: 'Never' | 'IfNeeded';
   readonly mutations: readonly {
@@ -74,11 +74,11 @@ export interface MutatingSpec extends NativeSpec {
 /** What the API server does with a request that does not pass a ValidatingAdmissionPolicy. */
 export type ValidationAction = 'Deny' | 'Warn' | 'Audit';
 
-/** A policy of the API server's own, with the one binding that puts it in force everywhere. */
+/** A native policy, with the one binding that puts it in force for all objects. */
 export type NativePolicy =
   | {
       readonly kind: 'ValidatingAdmissionPolicy';
-      /** Of both objects: `POLICY.protect.taintkeeper.dev`, as the webhooks are named. */
+      /** The name of both objects: `POLICY.protect.taintkeeper.dev`, as for the webhooks. */
       readonly name: string;
       readonly spec: ValidatingSpec;
       readonly validationActions: readonly ValidationAction[];

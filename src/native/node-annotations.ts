@@ -7,7 +7,7 @@ import type { NativeManifest, ResourceRule } from './native-policy.ts';
 /** Name of the ValidatingAdmissionPolicy and of its binding. Not below taintkeeper.dev, like those that the leader writes. */
 export const NODE_ANNOTATIONS_POLICY = 'taintkeeper-node-annotations';
 
-/** The field is absent where the request is for the Node itself: to read it then would be an error. */
+/** The field is absent if the request is for the Node itself, and reading it then would be an error. */
 const BY_STATUS: Expression = all([cel(2)`has(request.subResource)`, cel(3)`request.subResource == "status"`]);
 
 const RULES: readonly (ResourceRule & { readonly scope: '*' })[] = [
@@ -15,9 +15,8 @@ const RULES: readonly (ResourceRule & { readonly scope: '*' })[] = [
 ];
 
 /**
- * The policy of the API server, and its binding, that keeps the annotation `allow-removal` from users who may write no more of a Node than its
- * status, and from kubelets. taintkeeper itself never writes `nodes/status`, and never patches what a kubelet writes, so whatever
- * changes there is the requester's own.
+ * The ValidatingAdmissionPolicy and its binding that deny changes of the annotation `allow-removal` by kubelets and through `nodes/status`.
+ * taintkeeper itself never writes `nodes/status`, and never patches an update by a kubelet, so each such change is the requester's own.
  *
  * Its failure policy is Ignore: with Fail, an expression that some API server could not evaluate would stop every heartbeat. The conditions
  * are total, so a requester cannot make them fail.
@@ -26,8 +25,8 @@ export function nodeAnnotationsManifests(): NativeManifest[] {
   const metadata = { name: NODE_ANNOTATIONS_POLICY };
   const spec = {
     failurePolicy: 'Ignore',
-    // With the API server's defaults spelled out: the constraints are one atomic field. A manager that applied less would own another value,
-    // and the next one that applies the same manifest would end with a conflict.
+    // With the API server's defaults written out, because the constraints are one atomic field. A manager that applied less would own another value,
+    // and the next one that applies the same manifest would get a conflict.
     matchConstraints: { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {}, resourceRules: RULES },
     matchConditions: [
       {
@@ -39,7 +38,7 @@ export function nodeAnnotationsManifests(): NativeManifest[] {
         expression: bind([ALLOW_REMOVAL_BEFORE, ALLOW_REMOVAL_AFTER], ALLOW_REMOVAL_CHANGES).text,
       },
     ],
-    // Only what meets both conditions comes here.
+    // The API server evaluates this only if both conditions are true.
     validations: [
       {
         expression: 'false',

@@ -21,20 +21,20 @@ import {
   updateVariables,
 } from './node-variables.ts';
 
-/** A policy, and those that decide with it which added taints are refused or taken out, and which dropped ones go. */
+/** A policy, and the policies that decide with it which added taints are refused or removed, and which taints may be removed. */
 export interface Guarding {
   readonly policy: CompiledTaintPolicy;
-  /** All that there are, in whatever mode: what one of them requires is no intruder. */
+  /** All policies, in any mode: a taint that one of them requires is no restricted addition. */
   readonly among: readonly CompiledTaintPolicy[];
-  /** In mode Deny, with an addition rule for a taint that one of the policy's addition rules means. */
+  /** In mode Deny, with an addition rule for a taint that one of the policy's addition rules matches. */
   readonly denying: readonly CompiledTaintPolicy[];
-  /** Not in mode Audit, protecting a taint of the same key and effect as one of its addition rules; perhaps the policy itself. */
+  /** Not in mode Audit, and protects a taint of the same key and effect as one of its addition rules. Perhaps the policy itself. */
   readonly keeping: readonly CompiledTaintPolicy[];
-  /** In mode Restore, with an addition rule for the key and effect of one of its rules; perhaps the policy itself. */
+  /** In mode Restore, with an addition rule for the key and effect of one of its rules. Perhaps the policy itself. */
   readonly reverting: readonly CompiledTaintPolicy[];
 }
 
-/** @param mayMean whether some taint may be meant by a rule of both lists */
+/** @param mayMean whether a rule of both lists may match one taint */
 export function guardingOf(
   policy: CompiledTaintPolicy,
   among: readonly CompiledTaintPolicy[],
@@ -57,14 +57,14 @@ export function guardingOf(
   };
 }
 
-/** True for an update that may be against the policy: it drops a taint, or adds one that is guarded. */
+/** True for an update that may violate the policy: it removes a taint, or adds one whose addition is restricted. */
 export function changesTaints({ additionRules }: CompiledTaintPolicy): Readonly<Record<string, Expression>> {
   return additionRules.length === 0
     ? { 'drops-taints': DROPS_TAINTS }
     : { 'changes-taints': any([DROPS_TAINTS, ADDS_TAINTS]) };
 }
 
-/** The added taints that the policy guards: of them all, `guarded`; of somebody whom it does not exempt, `intruding`. */
+/** The added taints whose addition the policy restricts: `guarded` has all of them, and `intruding` those of a user whom it does not exempt. */
 export function intruders(
   { policy, among }: Pick<Guarding, 'policy' | 'among'>,
   more: readonly CompiledTaintRule[] = [],
@@ -82,12 +82,12 @@ export function intruders(
   ];
 }
 
-/** What {@link restoration} has to do about additions. */
+/** The additions that {@link restoration} has to revert. */
 export interface Reverting {
   readonly variables: readonly Variable[];
-  /** The intruders that the policy takes out, the list `reverted`; EMPTY for none. */
+  /** The taints that the policy removes again, the list `reverted`. EMPTY if there are none. */
   readonly reverted: Expression;
-  /** True for a taint `t` whose value changes back, so that it does not go. */
+  /** True for a taint `t` whose value changes back, so that it is not removed. */
   readonly stays: Expression;
 }
 
@@ -95,8 +95,8 @@ const KEPT_IDS = 'keptIds';
 const REVERTED_IDS = 'allRevertedIds';
 
 /**
- * What was dropped is decided first: a value that is kept, or whose drop is refused, is none that was added. And what another
- * policy refuses to have added is not mended either.
+ * Removals are decided first: a value that is kept, or whose removal is refused, is not an addition. An addition that another policy
+ * refuses is not reverted either.
  */
 export function reversion(guarding: Guarding): Reverting {
   const { policy, denying, keeping, reverting } = guarding;
@@ -126,7 +126,7 @@ export function reversion(guarding: Guarding): Reverting {
   };
 }
 
-/** The list of taints in which to put back what was dropped, `mended`, and what is to be in it, `put`. */
+/** The list of taints to which removed taints are added again, `mended`, and the taints that it must contain, `put`. */
 export const MENDING: readonly Variable[] = [
   { name: 'revertedIds', definition: each('reverted', IDENTITY) },
   { name: 'back', definition: those('before', not(notAmong(IDENTITY, 'revertedIds'))) },
@@ -137,7 +137,7 @@ export const MENDING: readonly Variable[] = [
   { name: 'put', definition: together([reference('restored'), reference('back')]) },
 ];
 
-/** The validation of an update that changes labels: who is not exempt must not take a node with such a taint out of the policy. */
+/** The validation of an update that changes labels: a user who is not exempt must not take a node with such a taint out of the policy. */
 export function unselection(policy: CompiledTaintPolicy, { purpose }: Target): Assembled[] {
   const { name, mode, failurePolicy, removableByAnnotation, unselectionRules, nodeSelector } = policy;
   if (unselectionRules.length === 0) return [];

@@ -17,7 +17,7 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { ResourceRule, Target, ValidationAction } from './native-policy.ts';
 import { ANNOUNCED, isNamedIn, MAX_ALLOWED_REMOVALS } from './node-variables.ts';
 
-/** Under the webhook, that is what warns the requester. */
+/** With the webhook, the webhook warns the requester. */
 export function reportActions(purpose: Target['purpose']): ValidationAction[] {
   return purpose === 'Alone' ? ['Audit', 'Warn'] : ['Audit'];
 }
@@ -26,20 +26,20 @@ export const NODE_UPDATES: readonly ResourceRule[] = [
   { apiGroups: [''], apiVersions: ['v1'], resources: ['nodes'], operations: ['UPDATE'] },
 ];
 
-/** Somebody reads this in a terminal, and the API server takes no message of more than 5 KiB. */
+/** A user reads this in a terminal, and the API server accepts no message of more than 5 KiB. */
 const MAX_TAINTS = 8;
 const INDICES = Array.from({ length: MAX_TAINTS }, (_, index) => index).join(', ');
 
-/** To put a text together, of taints in any number. */
+/** Cost of composing a text from any number of taints. */
 const textCost = (size: number) => 200 * size + 2_000;
 
-/** What messages and records say of the taints of a list, a variable. */
+/** How messages and records show the taints of a list, a variable. */
 export interface Texts {
-  /** What the others use. */
+  /** The variables that the others use. */
   readonly variables: readonly Variable[];
   /** The taints as kubectl writes them, a list. */
   readonly each: Expression;
-  /** Not too many of those. */
+  /** At most {@link MAX_TAINTS} of those. */
   readonly shown: Expression;
   /** `taint a:NoSchedule`, or `taints …`. */
   readonly taints: Expression;
@@ -47,7 +47,7 @@ export interface Texts {
   readonly all: Expression;
 }
 
-/** @param names of its variables */
+/** @param names the names of its variables */
 export function textsOf(
   list: string,
   names: readonly [texts: string, shown: string] = [`${list}Texts`, `${list}Shown`],
@@ -70,7 +70,7 @@ export function textsOf(
   };
 }
 
-/** Of what was dropped or is missing. */
+/** For removed or missing taints. */
 export const LOST: Texts = textsOf('lost', ['losses', 'shown']);
 
 /** The text of all the taints, for the audit log. */
@@ -78,18 +78,18 @@ export function writtenOut(list: string): Expression {
   return cel((size) => size * (FORMATTED.cost(size) + 70))`${each(list, FORMATTED)}.join(", ")`;
 }
 
-/** What an Audit policy says. */
+/** The message of an Audit policy. */
 export function auditMessage({ name }: CompiledTaintPolicy): Expression {
   return text([literal(`TaintPolicy ${name}, Audit: the node lost `), LOST.taints]);
 }
 
-/** What an Audit policy, or one whose required taints were not set, says of a new node. */
+/** The message about a new node of an Audit policy, or of one whose required taints were not set. */
 export function lackingMessage({ name, mode }: CompiledTaintPolicy): Expression {
   const audit = mode === 'Audit' ? ', Audit' : '';
   return text([literal(`TaintPolicy ${name}${audit}: the node lacks `), LOST.taints]);
 }
 
-/** Why an addition is refused, or what an Audit policy says of it. */
+/** Why an addition is refused, or the message of an Audit policy about it. */
 export function additionMessage(policy: CompiledTaintPolicy, { taints }: Texts, mutates: boolean): Expression {
   const { name, mode, additionRules, exemptsAnybody } = policy;
   if (mode === 'Audit') return text([literal(`TaintPolicy ${name}, Audit: a user added guarded `), taints]);
@@ -110,7 +110,7 @@ export function additionMessage(policy: CompiledTaintPolicy, { taints }: Texts, 
   ]);
 }
 
-/** Why a node may not leave the policy, or what an Audit policy says of it. */
+/** Why a node may not leave the policy, or the message of an Audit policy about it. */
 export function leavingMessage(policy: CompiledTaintPolicy, { taints, shown }: Texts): Expression {
   const { name, mode, removableByAnnotation, nodeSelector } = policy;
   if (mode === 'Audit') return text([literal(`TaintPolicy ${name}, Audit: the node left the policy with `), taints]);
@@ -137,7 +137,7 @@ export function refusalMessage(policy: CompiledTaintPolicy, { mutates, purpose }
   const advice = removableByAnnotation
     ? ''
     : ' The policy does not allow removal by annotation: change the policy first.';
-  // A removal that was allowed by annotation passes here, and then the webhook is asked.
+  // A removal that was allowed by annotation passes here. The API server calls the webhook afterwards.
   const needsUs = removableByAnnotation && purpose === 'Backstop' && failurePolicy === 'Fail';
   const alone = needsUs
     ? ' While no replica of taintkeeper runs, failurePolicy: Fail also refuses removals that were allowed by annotation.'
@@ -157,7 +157,7 @@ function restoreAdvice(policy: string, mutates: boolean): string {
     : ' It is not restored: that needs a MutatingAdmissionPolicy that works, and this API server has none.';
 }
 
-/** An entry that the command below repeats: somebody will put it into a shell. */
+/** An entry that the command below repeats. It must be harmless in a shell. */
 const HARMLESS = /^[-A-Za-z0-9_./]+(=[-A-Za-z0-9_.]*)?:[A-Z][A-Za-z]+$/;
 const MAX_ENTRY_LENGTH = 400;
 const MATCH_COST = 1_000;
@@ -168,7 +168,7 @@ function removalAdvice(policy: string, { mutates, purpose }: Target): Expression
   const spend = mutates
     ? ` Annotation ${ALLOW_REMOVAL_ANNOTATION} is still there: MutatingAdmissionPolicy ${policy}.restore.taintkeeper.dev should have removed it. Is it in force?`
     : ` Annotation ${ALLOW_REMOVAL_ANNOTATION} is still there: the request that removes the taint must take the entry out as well.`;
-  // What was announced before stays announced: to overwrite it would only move the refusal to another taint.
+  // Earlier announcements stay: without them, the refusal would only move to another taint.
   const announced = cel(0)`${ANNOUNCED}.filter(e, !(e in ${LOST.each}) && size(e) <= ${MAX_ENTRY_LENGTH} &&
     e.matches(${literal(HARMLESS.source.replaceAll('\\/', '/'))}) )`;
   const spendsItself = purpose === 'Alone' && !mutates;
@@ -179,11 +179,11 @@ function removalAdvice(policy: string, { mutates, purpose }: Target): Expression
 " ${ALLOW_REMOVAL_ANNOTATION}=" +
 (${announced} + ${LOST.shown})
   .join(",")${then}`;
-  // Under the webhook, its mutation turns the announcement into a notice.
+  // With the webhook, its mutation turns the announcement into a notice.
   return purpose === 'Alone' ? choose(still, cel(0)`${literal(spend)}`, announce) : announce;
 }
 
-/** The parts, expressions or literals, one after the other. */
+/** The parts, expressions or literals, concatenated. */
 function text(parts: readonly (Expression | string)[]): Expression {
   const expressions = parts.map((part) => (typeof part === 'string' ? cel(0)`${part}` : part));
   const cost = (size: number) => textCost(size) + expressions.reduce((sum, part) => sum + part.cost(size), 0);

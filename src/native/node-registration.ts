@@ -11,8 +11,8 @@ import type { ResourceRule, Target } from './native-policy.ts';
 import { LOST, lackingMessage, reportActions } from './node-messages.ts';
 
 /**
- * The item `t` of `spec.taints` as a map, with empty texts and null for what is absent: the API server leaves them out again. An item itself
- * must not be in a patch: in Kubernetes 1.37, CEL reads objects through Go's reflection, and what is read so has no JSON form
+ * The item `t` of `spec.taints` as a map, with empty texts and null for absent fields, which the API server leaves out again. An item itself must not
+ * be in a patch: in Kubernetes 1.37, CEL reads objects through Go's reflection, and such values have no JSON form
  * (https://github.com/kubernetes/kubernetes/pull/140164, seen with 1.37.2).
  */
 const WRITTEN_TAINT = cel(80)`{
@@ -21,8 +21,8 @@ const WRITTEN_TAINT = cel(80)`{
   }`;
 
 /**
- * JSONPatch operations, in CEL, that give a node's `taints` every one of those that are `put`, both variables: in place of the
- * taint of the same key and effect, or at the end; {@link withTaints} in CEL. The variables have to stand before what uses it.
+ * JSONPatch operations, in CEL, that add every taint of `put` to a node's `taints`, both variables: in place of the taint of the same key and effect,
+ * or at the end. {@link withTaints} in CEL. Other expressions must not use the variables earlier.
  */
 export function puttingTaints(taints: string, put: string): { variables: Variable[]; operation: Expression } {
   const [list, added] = [reference(taints), reference(put)];
@@ -44,14 +44,14 @@ export function puttingTaints(taints: string, put: string): { variables: Variabl
   };
 }
 
-/** The taints of a policy for new nodes. One that it declares with a value and with any, it declares with that value. */
+/** The taints of a policy for new nodes. If it declares one with a value and with any value, the value counts. */
 function registrationTaintsOf({ atRegistration }: CompiledTaintPolicy): RequiredTaint[] {
   const taints = atRegistration.map(({ value }) => value);
   const withValue = new Map(taints.filter(({ anyValue }) => !anyValue).map((one) => [identity(one.taint), one]));
   return [...new Map(taints.map((one) => [identity(one.taint), withValue.get(identity(one.taint)) ?? one])).values()];
 }
 
-/** Those of the others that are stronger, could be for the same node, and declare required taints. */
+/** The stronger ones of the other policies that may select the same node and declare required taints. */
 function rivalsOf(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
   const own = requirementsOf(policy.nodeSelector);
   return others
@@ -59,7 +59,7 @@ function rivalsOf(policy: CompiledTaintPolicy, others: readonly CompiledTaintPol
     .filter(({ nodeSelector }) => satisfiable([...own, ...requirementsOf(nodeSelector)]));
 }
 
-/** The required taints of a policy, but those that a stronger one of the others declares on the node with another value. */
+/** The required taints of a policy, except those that a stronger policy declares on the node with another value. */
 function presentUnlessContested(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): Expression {
   const rivals = rivalsOf(policy, others);
   const groups = Map.groupBy(
@@ -75,7 +75,7 @@ function presentUnlessContested(policy: CompiledTaintPolicy, others: readonly Co
   return lists.length === 0 ? EMPTY : together(lists);
 }
 
-/** True for a node that gets another value of the taint from a stronger policy. */
+/** True for a node to which a stronger policy gives another value of the taint. */
 function isContested({ taint, anyValue }: RequiredTaint, rivals: readonly CompiledTaintPolicy[]): Expression {
   if (anyValue) return FALSE;
   const contests = (one: RequiredTaint) =>
@@ -96,7 +96,7 @@ const NODE_CREATIONS: readonly ResourceRule[] = [
 ];
 
 /**
- * A node that registers gets the policy's required taints, unless a stronger policy names another value for one of them.
+ * A node that registers gets the policy's required taints, unless a stronger policy requires another value.
  *
  * @param others the other policies that are in force
  */
@@ -116,7 +116,7 @@ export function registration(policy: CompiledTaintPolicy, others: readonly Compi
   });
 }
 
-/** Says which required taints a node lacks all the same once it registers: an Audit policy sets none. */
+/** Reports which required taints a node still lacks when it registers. An Audit policy sets none. */
 export function registrationReport(policy: CompiledTaintPolicy, { purpose }: Target): Assembled[] {
   const required = registrationTaintsOf(policy);
   if (required.length === 0) return [];

@@ -11,11 +11,11 @@ import { puttingTaints } from './node-registration.ts';
 import { ANNOUNCED, exemptedBy, holdersOf, isHeldBackBy, isNamedIn, updateVariables } from './node-variables.ts';
 
 /**
- * The mutation of an update: what a Restore policy protects is put back, and what it guards is taken out, unless a Deny policy objects, so
- * that the update is refused and not mended; and the annotation `allow-removal` is kept for taints that this policy lets go, and that no other
- * holds back. What a node itself writes is not touched: the API server would refuse all of it.
+ * The mutation of an update. It restores taints that a Restore policy protects, and removes taints whose addition it restricts, unless a Deny policy
+ * refuses the update. It also updates the annotation `allow-removal` for taints that this policy lets users remove and that no other policy keeps. It
+ * does not patch a node's own update, because the API server would then refuse all of it.
  *
- * @param others the other policies that may hold a taint of this one
+ * @param others the other policies that may protect a taint of this one
  */
 export function restoration(
   guarding: Guarding,

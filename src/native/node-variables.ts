@@ -28,13 +28,13 @@ import {
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 
-/** So many entries of the allow-removal annotation are looked at: to look at all that it could have would cost too much. */
+/** The number of entries of the allow-removal annotation that are read. Reading all possible entries would cost too much. */
 export const MAX_ALLOWED_REMOVALS = 64;
 
-/** To split an annotation, which can have 256 KiB, and to trim its parts. */
+/** Cost of splitting an annotation, which can have 256 KiB, and of trimming its parts. */
 export const SPLIT_COST = 110_000;
 
-/** The first entries of the annotation. What comes after them is one more entry. */
+/** The first entries of the annotation. The rest is one more entry. */
 function entriesOf(annotation: Variable): Expression {
   return cel(
     SPLIT_COST + MAX_ALLOWED_REMOVALS * 30,
@@ -51,14 +51,14 @@ export const ENTRIES: Variable = { name: 'entries', definition: entriesOf(ALLOW_
 /** The notice that a taint `t` with this value was removed with permission: see {@link ALLOW_REMOVAL_ANNOTATION}. */
 export const NOTICE: Expression = cel(EXACT_NAME.cost(0) + 5)`${EXACT_NAME} + "-"`;
 
-/** `key:Effect` of what is announced, or was removed, with whatever value. */
+/** `key:Effect` of announced or removed taints, with any value. */
 export const ANNOUNCED_IDS: Variable = {
   name: 'announcedIds',
   definition: cel(4 * SPLIT_COST + MAX_ALLOWED_REMOVALS * 300)`${ANNOUNCED}.filter(e, e.contains(":"))
   .map(e, e.split(":")[0].split("=")[0] + e.substring(e.lastIndexOf(":")).replace("-", ""))`,
 };
 
-/** What is known of every update. */
+/** Variables for every update. */
 const UPDATE_VARIABLES: readonly Variable[] = [
   TAINTS_BEFORE,
   TAINTS_AFTER,
@@ -85,8 +85,8 @@ function exemption(policy: CompiledTaintPolicy): NamedCondition {
 }
 
 /**
- * What the policies for an update use, {@link exemptedBy} too; and `protected`: the dropped taints that the policy protects on a node that
- * it is for, whoever drops them.
+ * What the policies for an update use, also {@link exemptedBy}, and `protected`: the removed taints that the policy protects on a node that it
+ * selects, whichever user removes them.
  */
 export function updateVariables(policy: CompiledTaintPolicy): Variable[] {
   const isProtectedByIt: Variable = {
@@ -96,7 +96,7 @@ export function updateVariables(policy: CompiledTaintPolicy): Variable[] {
   return [...UPDATE_VARIABLES, ...exemption(policy).variables, isProtectedByIt];
 }
 
-/** True for a taint `t` that an entry of the list names: with its value or without. */
+/** True for a taint `t` that an entry of the list names, with its value or without. */
 export function isNamedIn(list: Variable): Expression {
   const names = [IDENTITY, EXACT_NAME];
   const cost = (size: number) =>
@@ -104,10 +104,10 @@ export function isNamedIn(list: Variable): Expression {
   return cel(cost)`[${IDENTITY}, ${EXACT_NAME}]\n  .exists(name, name in ${list})`;
 }
 
-/** A condition under a name, and the variable of that name. */
+/** A condition with a name, and the variable of that name. */
 interface NamedCondition {
   readonly condition: Expression;
-  /** None where the condition is known without one. */
+  /** Empty if the condition needs no variable. */
   readonly variables: readonly Variable[];
 }
 
@@ -116,16 +116,16 @@ function named(name: string, definition: Expression): NamedCondition {
   return { condition: reference(name), variables: [{ name, definition }] };
 }
 
-/** Policies of one mode that are for the same nodes, exempt the same requesters, and release alike. */
+/** Policies of one mode that select the same nodes, exempt the same requesters, and have the same removalByAnnotation. */
 export interface Holder {
   readonly mode: CompiledTaintPolicy['mode'];
   readonly removableByAnnotation: boolean;
-  /** True for an update of a node that they are for, by somebody whom they do not exempt. */
+  /** True for an update of a node that they select, by a user whom they do not exempt. */
   readonly binds: NamedCondition;
   readonly rules: readonly CompiledTaintRule[];
 }
 
-/** Which of their rules, and how the variables are called. */
+/** Which of their rules count, and the names of the variables. */
 interface Held {
   readonly rules?: (policies: readonly CompiledTaintPolicy[]) => CompiledTaintRule[];
   readonly prefix?: string;
@@ -143,7 +143,7 @@ export function holdersOf(
     const [first] = alike;
     if (!first) return [];
     const binds = all([selectsBeforeOrAfter(first), conditionsOf(first).notExempt]);
-    // Asked once, and not for each taint. The name is for the reader; the number tells apart what becomes the same.
+    // Evaluated once, and not for each taint. The name is for the reader, and the number distinguishes equal names.
     const name = `${prefix}${index + 1}_${first.name.replace(/[^a-z0-9]/g, '_')}`;
     return {
       mode: first.mode,
@@ -155,10 +155,10 @@ export function holdersOf(
 }
 
 /**
- * True for a taint `t` that one of them holds back: it does not exempt the requester, and does not let the taint go.
+ * True for a taint `t` that one of them keeps: it does not exempt the requester, and does not allow the removal.
  *
- * @param isRemovalAllowed true for a taint that was announced to go
- * @param transient true for one that a wildcard never means; for any taint, unless more is known of it
+ * @param isRemovalAllowed true for a taint whose removal was announced
+ * @param transient true for a taint that a pattern never matches; by default true for every such taint
  */
 export function isHeldBy(holders: readonly Holder[], isRemovalAllowed: Expression, transient?: Expression): Expression {
   return any(
@@ -168,8 +168,8 @@ export function isHeldBy(holders: readonly Holder[], isRemovalAllowed: Expressio
   );
 }
 
-/** The same of those that a policy with these rules protects. The list `allowedByAnnotation` has those that were announced. */
+/** The same for taints that a policy with these rules protects. The list `allowedByAnnotation` has the announced ones. */
 export function isHeldBackBy(holders: readonly Holder[], protecting: readonly CompiledTaintRule[]): Expression {
-  // What the policy protects by a wildcard does not come and go.
+  // A taint that the policy protects by a pattern is none that Kubernetes, autoscalers or operators set and remove.
   return isHeldBy(holders, isIn('allowedByAnnotation'), isTransientByName(protecting));
 }

@@ -25,23 +25,23 @@ import {
 import { givenEffects } from '../kubernetes/toleration.ts';
 
 /*
- * What is asked of a pod, or of the template of pods, in CEL: the same as askedKeys of ../coverage/authorization.ts.
+ * Which pods, or templates of pods, need authorization, in CEL: the same as askedKeys of ../coverage/authorization.ts.
  */
 
-/** Where the specs of pods are in an object: in itself, or in the template of a workload. */
+/** The place of the pod spec in an object: in the object itself, or in the template of a workload. */
 export interface PodPlace {
   readonly what: 'pod' | 'template';
-  /** The spec of the pod, as it is to be and, at an update, as it was. */
+  /** The spec of the pod after the request and, at an update, before it. */
   readonly pod: Variable;
   readonly podBefore: Variable;
 }
 
 const IS_UPDATE = cel(4)`request.operation == "UPDATE"`;
 
-/** Before a creation, which has no old object, the same as after it. */
+/** A creation has no old object: the new one counts. */
 const BEFORE = '(request.operation == "UPDATE" ? oldObject : object)';
 
-/** At two places, and so of no type: the API server checks the expressions against the types of all kinds. */
+/** At two places, and so without a type: the API server checks the expressions against the types of all kinds. */
 const templateIn = (object: string) => cel(40)`(request.kind.kind == "CronJob"
   ? dyn(${object}).spec.jobTemplate.spec.template.spec
   : dyn(${object}).spec.template.spec)`;
@@ -57,7 +57,7 @@ export const IN_TEMPLATE: PodPlace = {
   podBefore: { name: 'podBefore', definition: templateIn(BEFORE) },
 };
 
-/** The names under which the expressions find what is asked about. */
+/** The names of the variables. */
 const EVERY = 'every';
 const BEFORE_IT = 'before';
 const TOLERATIONS = 'tolerations';
@@ -65,7 +65,7 @@ const NAMES_NODE = 'namesNode';
 const SERVICE_ACCOUNT = 'serviceAccount';
 const IS_PERSON = 'isPerson';
 
-/** The API server stops evaluating a policy that costs too much. A pod with more owner references counts as one of a controller. */
+/** Limits the cost. A pod with more owner references counts as one of a controller. */
 const MAX_OWNERS = 16;
 
 /** `isPerson` of ../coverage/authorization.ts. The API server evaluates it once, and only if the service account is not authorized. */
@@ -95,12 +95,12 @@ const nodeNameOf = ({ name }: Variable) => {
   return cel(12)`(has(${nodeName}) ? ${nodeName} : "")`;
 };
 
-/** To compare one toleration with another. */
+/** Cost of comparing one toleration with another. */
 const COMPARISON_COST = 10;
 
 /**
- * What the expressions below use. `tolerations` are those that are asked about: at an update of a pod, which may add some, the new
- * ones, as its node has been found; of a template all, as its next pods are new ones.
+ * Variables of the expressions below. `tolerations` are those that need authorization: the new ones at an update of a pod, whose node is already
+ * chosen, and all of a template, because its next pods are new ones.
  */
 export function podVariables({ what, pod, podBefore }: PodPlace): Variable[] {
   const isNew = cel((size) => size * COMPARISON_COST + 3)`!(t in ${reference(BEFORE_IT)})`;
@@ -118,7 +118,7 @@ export function podVariables({ what, pod, podBefore }: PodPlace): Variable[] {
   ];
 }
 
-/** True when the object may be about one of the keys: a cheap question, which ends it for most pods. */
+/** True if the object may need authorization for one of the keys: a cheap condition, which is false for most pods. */
 export function mayBeAsked({ pod }: PodPlace, keys: readonly RestrictedKey[]): Expression {
   const names = literals(['', ...keys.map(({ key }) => key)]);
   const asksOfNodeName = keys.some((key) => key.asksOfNodeName);
@@ -128,7 +128,7 @@ export function mayBeAsked({ pod }: PodPlace, keys: readonly RestrictedKey[]): E
   ]);
 }
 
-/** True unless an update leaves alone what is asked about; of a pod, it can change nothing but the tolerations. */
+/** True unless an update changes nothing that needs authorization. An update of a pod can only change its tolerations. */
 export function isChanged({ what, pod, podBefore }: PodPlace): Expression {
   const differ = (of: (pod: Variable) => Expression) => cel(80)`${of(pod)} != ${of(podBefore)}`;
   return any([
@@ -138,7 +138,7 @@ export function isChanged({ what, pod, podBefore }: PodPlace): Expression {
   ]);
 }
 
-/** Static pods are there before anybody is asked; what a node creates of them is there to be seen. NodeRestriction lets it create no other. */
+/** A kubelet starts static pods without a request, and creates mirror pods only to show them. NodeRestriction lets it create no other pods. */
 export const IS_NO_MIRROR_POD: Expression = not(
   all([
     IS_NODE,
@@ -151,7 +151,7 @@ export function isInNoneOf(patterns: readonly string[]): Expression {
   return not(matchesAny({ value: cel(2)`request.namespace`, maxLength: 63 }, patterns));
 }
 
-/** `asked1`: of the `tolerations`, those by which the pod is asked about the key. */
+/** `asked1`: those of the `tolerations` that need authorization for the key. */
 export function askedVariable({ key, taints }: RestrictedKey, number: number): Variable {
   const given = givenEffects(key);
   return {
@@ -178,7 +178,7 @@ export function askedVariable({ key, taints }: RestrictedKey, number: number): V
   };
 }
 
-/** Each takes the API server as much as everything else together. */
+/** Each costs the API server as much as everything else together. */
 const CHECK_COST = 350_010;
 
 const checked = (authorizer: Expression, key: string) =>
@@ -186,8 +186,8 @@ const checked = (authorizer: Expression, key: string) =>
   .name(${literal(key)}).check(${literal(TOLERATE.verb)}).allowed()`;
 
 /**
- * True when the pod may have the key: it is not asked about it, or its service account is authorized, or the person who creates it is.
- * A controller creates the pods of a template.
+ * True if the pod needs no authorization for the key, or its service account is authorized, or the person who creates it is. Controllers create the
+ * pods of a template.
  */
 export function isAuthorized({ what }: PodPlace, { key, asksOfNodeName }: RestrictedKey, asked: string): Expression {
   const notAsked = asksOfNodeName ? all([isEmpty(asked), not(reference(NAMES_NODE))]) : isEmpty(asked);
@@ -198,14 +198,14 @@ export function isAuthorized({ what }: PodPlace, { key, asksOfNodeName }: Restri
   ]);
 }
 
-/** A toleration `t` as it is written in one word: {@link formatToleration} in CEL, without its operator. */
+/** A toleration `t` in one word: {@link formatToleration} in CEL, without its operator. */
 const shown = (t: string) =>
   `(has(${t}.key) && ${t}.key != "" ? ${t}.key : "*") + (has(${t}.value) && ${t}.value != "" ? "=" + ${t}.value : "") +
   (has(${t}.effect) && ${t}.effect != "" ? ":" + ${t}.effect : "")`;
 
 const TEXT_COST = 600;
 
-/** By what the pod is asked about the key: `tolerates * and 2 more`, or `has a nodeName, which passes the scheduler by`. */
+/** Why the pod needs authorization: `tolerates * and 2 more`, or `has a nodeName, which passes the scheduler by`. */
 export function reasonOf(asked: string): Expression {
   const list = reference(asked);
   return cel((size) => TEXT_COST + size * 80)`(size(${list}) == 0
@@ -219,7 +219,7 @@ export const SHOWN_SERVICE_ACCOUNT: Expression = cel(
   40,
 )`"service account " + request.namespace + "/" + ${reference(SERVICE_ACCOUNT)}`;
 
-/** Who is not authorized to create a pod: `service account team/default may not`, or `neither service account team/default nor me may`. */
+/** Which user may not create a pod: `service account team/default may not`, or `neither service account team/default nor me may`. */
 export const SHOWN_REFUSED: Expression = choose(
   reference(IS_PERSON),
   cel(120)`"neither " + ${SHOWN_SERVICE_ACCOUNT} + " nor " + request.userInfo.username + " may"`,

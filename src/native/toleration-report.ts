@@ -33,14 +33,14 @@ import {
   type WeighedItem,
 } from './tolerations.ts';
 
-/** A messageExpression may come to 5 KiB, and a key has up to 317 characters. */
+/** A messageExpression may return at most 5 KiB, and a key has up to 317 characters. */
 const SHOWN = 8;
 const TEXT_LENGTH = 400;
 
-/** To look at seconds costs the API server more than to look at taints. */
+/** Comparing seconds costs the API server more than comparing taints. */
 const SECONDS_WEIGHT = 3;
 
-/** True when the DaemonSet does not tolerate a taint that the policy means. */
+/** True if the DaemonSet does not tolerate a taint that the policy requires it to tolerate. */
 export function lacksAny({ tolerations }: CompiledTolerationPolicy): Expression {
   const ranges = tolerations.flatMap(({ value }) => rangesOf(value));
   const anyOf = (found: readonly string[]): Expression => {
@@ -54,8 +54,8 @@ export function lacksAny({ tolerations }: CompiledTolerationPolicy): Expression 
 }
 
 /**
- * What a ValidatingAdmissionPolicy says of a DaemonSet that lacks tolerations which the policy asks for. Nothing where other
- * policies ask for all of them, and have reported that, or where every pod tolerates them anyway.
+ * The report of a ValidatingAdmissionPolicy about a DaemonSet that lacks required tolerations. Undefined if other policies require all of them and
+ * report that, or if every pod tolerates them anyway.
  */
 export function lackedOf(
   { name, mode }: CompiledTolerationPolicy,
@@ -93,7 +93,7 @@ export function lackedOf(
   };
 }
 
-/** With when it will be mended. What ends too early is not mended by an addition. */
+/** With the time at which it will be repaired. An addition does not repair a toleration that ends too early. */
 function withPromise(message: Expression, shown: Expression, { names }: NamedLists): Expression {
   const promise = literal('; added with the next change of the pod template');
   if (names.length === 0) return cel(shown.cost)`${message} + ${promise}`;
@@ -101,7 +101,7 @@ function withPromise(message: Expression, shown: Expression, { names }: NamedLis
   return cel((size) => shown.cost(size) + 10 * names.length)`${message} + (${early} == 0 ? ${promise} : "")`;
 }
 
-/** What may be tolerated for a shorter time than is asked for. */
+/** Tolerations that may end earlier than required. */
 function earlyItems(needs: readonly ConditionalNeed[]): WeighedItem[] {
   return needs.flatMap(({ want, ranges }) =>
     ranges.flatMap(({ range, unless }) => {
@@ -112,7 +112,7 @@ function earlyItems(needs: readonly ConditionalNeed[]): WeighedItem[] {
   );
 }
 
-/** `early`: what is. */
+/** `early`: those that do. */
 function earlyLists(items: readonly WeighedItem[]): NamedLists {
   return dividedLists('early', items, (some) => {
     const list = conditionalList(some);
@@ -121,7 +121,7 @@ function earlyLists(items: readonly WeighedItem[]): NamedLists {
   });
 }
 
-/** The first of the texts of `missing`, and how many more there are. */
+/** The first texts of `missing`, and the number of the others. */
 function shownOf(count: number): Expression {
   const cost = count * (TEXT_LENGTH / 10 + 10 + count);
   const missing = reference('missing');

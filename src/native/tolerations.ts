@@ -19,21 +19,21 @@ import { alwaysTolerated, type TaintRange } from '../kubernetes/toleration.ts';
 import type { DaemonSetSelection } from '../policy/daemon-set-selection.ts';
 import { byName, type CompiledTolerationPolicy } from '../policy/policy-set.ts';
 
-/** A toleration that a policy asks for, for the DaemonSets that meet the condition. */
+/** A toleration that a policy requires, for the DaemonSets that meet the condition. */
 export interface ConditionalToleration extends WantedToleration {
   readonly policy: string;
   readonly condition: Expression;
 }
 
-/** What is asked for of the DaemonSets that a policy is for. */
+/** The required tolerations of the DaemonSets that a policy selects. */
 export interface WantedTolerations {
-  /** What the conditions use. */
+  /** The variables of the conditions. */
   readonly variables: readonly Variable[];
-  /** In the order in which {@link judgeDaemonSet} goes by them. */
+  /** In the order of {@link judgeDaemonSet}. */
   readonly wanted: readonly ConditionalToleration[];
 }
 
-/** Asked for by that policy, and by those of `among` that may be for the same DaemonSet. */
+/** Required by that policy, and by those of `among` that may select the same DaemonSet. */
 export function wantedWith(
   policy: CompiledTolerationPolicy,
   among: readonly CompiledTolerationPolicy[],
@@ -56,7 +56,7 @@ export function wantedWith(
   return { variables: [...conditions.values()], wanted: inOrder(wanted) };
 }
 
-/** True when some DaemonSet may be among both. */
+/** True if both may select one DaemonSet. */
 function meet(a: DaemonSetSelection, b: DaemonSetSelection): boolean {
   const overlapping = (some: readonly string[], others: readonly string[]) =>
     some.some((one) => others.some((other) => overlap(one, other)));
@@ -67,20 +67,20 @@ function meet(a: DaemonSetSelection, b: DaemonSetSelection): boolean {
   );
 }
 
-/** Taints that a policy asks for, unless a condition is true: then somebody before it asks for them. */
+/** Taints that a policy requires to be tolerated, unless a condition is true: then an earlier policy requires that. */
 export interface NeededRange {
   readonly range: TaintRange;
   readonly unless: Expression;
 }
 
-/** A wanted toleration that has to be asked for: {@link needsOf}, before it is known which policies are for a DaemonSet. */
+/** A required toleration: {@link needsOf}, before it is known which policies select a DaemonSet. */
 export interface ConditionalNeed {
   readonly want: ConditionalToleration;
   /** At least one. */
   readonly ranges: readonly NeededRange[];
 }
 
-/** What is left to ask for in the order given, by those of whom `asks` is true. */
+/** The remaining requirements in the given order, of the policies for which `asks` is true. */
 export function needsAmong(
   wanted: readonly ConditionalToleration[],
   asks: (want: ConditionalToleration) => boolean = () => true,
@@ -97,14 +97,14 @@ export function needsAmong(
     });
 }
 
-/** How a toleration is written in a list, and what is made of it once it goes by the name `need`. */
+/** How a toleration is written in a list, and how it is read with the name `need`. */
 export interface ItemForm {
   readonly write: (need: ConditionalNeed) => string;
-  /** Of `need.wanted`, which is of dynamic type. */
+  /** The value of `need.wanted`, which has a dynamic type. */
   readonly read: string;
 }
 
-/** `lacking`: of the tolerations that are needed, those that the DaemonSet lacks. */
+/** `lacking`: the needed tolerations that the DaemonSet lacks. */
 export function lackingLists(needs: readonly ConditionalNeed[], { write, read }: ItemForm): NamedLists {
   const items = needs.flatMap((need) => {
     const ranges = need.ranges.filter(({ range }) => alwaysTolerated(range) !== 'in every pod');
@@ -134,7 +134,7 @@ export interface ConditionalItem {
   readonly item: Expression;
 }
 
-/** The items as a list in CEL, those next to each other with the same condition together; none of these twice. */
+/** The items as a list in CEL. Neighbours with the same condition are joined, and no item occurs twice. */
 export function conditionalList(items: readonly ConditionalItem[]): Expression {
   const parts: { condition: Expression; items: Expression[] }[] = [];
   for (const { condition, item } of items) {
@@ -162,23 +162,23 @@ function listWhere(condition: Expression, items: readonly Expression[]): Express
       );
 }
 
-/** How many taints one list may be for, and how long its text may get: more would cost the API server too much at once. */
+/** The number of taints for one list, and the maximum length of its text: more would exceed the API server's cost limit. */
 const RANGES_AT_ONCE = 96;
 const LENGTH_AT_ONCE = 30_000;
 
-/** Lists in CEL, each under a name. */
+/** Lists in CEL, each with a name. */
 export interface NamedLists {
   readonly variables: readonly Variable[];
   readonly names: readonly string[];
 }
 
-/** An item of a list that is divided where it gets too long. */
+/** An item of a list that is divided if it is too long. */
 export interface WeighedItem extends ConditionalItem {
-  /** For how many ranges it is. */
+  /** The number of ranges. */
   readonly ranges: number;
 }
 
-/** `PREFIX`, or several of that name with a number: what `write` makes of as many items as the API server can look at at once. */
+/** `PREFIX`, or several of that name with a number: the result of `write` for as many items as the API server can evaluate at once. */
 export function dividedLists<T extends WeighedItem>(
   prefix: string,
   items: readonly T[],

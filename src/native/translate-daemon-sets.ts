@@ -33,8 +33,8 @@ const DAEMON_SETS: readonly ResourceRule[] = [
 const NOT_LEFT_ALONE = all([NOT_DELETED, NOT_IGNORED]);
 
 /**
- * A TolerationPolicy in the API server's own language. The additions of all policies that are for the same DaemonSet make one
- * list, in one order: so each adds for the others as well, and whichever comes first leaves nothing to do to the next one.
+ * A TolerationPolicy as native policies. The additions of all policies for the same DaemonSet form one list in one order. So each policy also adds
+ * for the others, and the ones after the first add nothing.
  */
 export function translateDaemonSets(
   policy: CompiledTolerationPolicy,
@@ -77,7 +77,7 @@ export function translateDaemonSets(
             variables: [...SELECTION_VARIABLES, ...lacked.variables],
             validations: [lacked.validation],
             auditAnnotations: lacked.auditAnnotations,
-            // With the action Audit, the API server keeps the words of one policy only, and logs that it lost those of the others.
+            // With the action Audit, the API server keeps the message of one policy only, and logs that it lost those of the others.
             actions: target.purpose === 'Alone' ? ['Warn'] : ['Audit'],
           })
         : []),
@@ -106,7 +106,7 @@ const PATH = '/spec/template/spec/tolerations';
 
 const ADDED = reference('added');
 
-/** Item by item: what stands there is not written anew. */
+/** Item by item: existing items are not replaced. */
 const PATCH: Expression = choose(
   cel(6)`size(${ADDED}) == 0 || has(object.spec.template.spec.tolerations)`,
   cel((size) => 10 + size * 40)`${ADDED}.map(t, JSONPatch{op: "add", path: "${PATH}/-", value: t})`,
@@ -116,18 +116,18 @@ const PATCH: Expression = choose(
 const NOW: Variable = { name: 'now', definition: normalized(TOLERATIONS) };
 const [OLD_TOLERATIONS, BEFORE] = TOLERATIONS_BEFORE;
 
-/** Whether a DaemonSet runs as before once it gets back what an update takes out of it. */
+/** Whether the pods of a DaemonSet do not restart once it gets back what an update removes. */
 const AS_BEFORE: Variable = {
   name: 'asBefore',
   definition: all([
     reference(SAME_TEMPLATE.name),
     cel(4)`size(${BEFORE}) >= size(${NOW})`,
-    // Either costs as much as the fields that are compared; of `wanted`, which has its own cost, few are.
+    // Each costs as much as the compared fields. `wanted` has its own cost.
     cel((size) => size * 80)`${BEFORE}.all(i, t, i < size(${NOW}) ? t == ${NOW}[i] : t in ${reference('wanted')})`,
   ]),
 };
 
-/** What that is: written anew, because an item itself must not be in a patch, for the reason in `puttingTaints`. */
+/** The removed tolerations as new maps, because an item itself must not be in a patch, for the reason in `puttingTaints`. */
 const TAKEN_OUT: Variable = {
   name: 'takenOut',
   definition: cel((size) => 10 + size * 110)`${OLD_TOLERATIONS}.transformList(i, t, i >= size(${NOW}), {
@@ -137,7 +137,7 @@ const TAKEN_OUT: Variable = {
 })`,
 };
 
-/** What a DaemonSet gets that is asked for these tolerations: what {@link judgeDaemonSet} adds, as a JSON patch in CEL. */
+/** The additions for a DaemonSet with these required tolerations: those of {@link judgeDaemonSet}, as a JSON patch in CEL. */
 function additionsOf({ variables, wanted }: WantedTolerations): { variables: readonly Variable[]; patch: Expression } {
   const lacking = lackingLists(needsAmong(wanted), {
     write: ({ want }) => patchLiteral(want.toleration),
@@ -170,9 +170,9 @@ function additionsOf({ variables, wanted }: WantedTolerations): { variables: rea
   };
 }
 
-/** The toleration as a map in CEL. What is empty there is absent in the object. */
+/** The toleration as a map in CEL. Empty fields are absent in the object. */
 function patchLiteral({ key, operator, value, effect, tolerationSeconds }: Toleration): string {
-  // Values of a map have one type: with a number among them, all are dynamic.
+  // Values of a map have one type. If one of them is a number, all are dynamic.
   const dynamic = tolerationSeconds != null;
   const written = (text: string) => (dynamic ? `dyn(${text})` : text);
   const fields = Object.entries({ key, operator, value, effect }).map(

@@ -24,8 +24,8 @@ import { restoration } from './node-restoration.ts';
 import { ANNOUNCED, ENTRIES, exemptedBy, isNamedIn, MAX_ALLOWED_REMOVALS, updateVariables } from './node-variables.ts';
 
 /**
- * The validation of an update: what a Deny policy protects stays, and what it guards does not come; what a Restore policy protects was put
- * back, and what it guards was taken out; an Audit policy says what was lost or added.
+ * The validation of an update. A Deny policy refuses removals of protected taints and restricted additions. A Restore policy checks that the mutation
+ * restored or removed them. An Audit policy reports them.
  */
 function protection(guarding: Guarding, target: Target): Assembled[] {
   const { policy } = guarding;
@@ -33,7 +33,7 @@ function protection(guarding: Guarding, target: Target): Assembled[] {
   const { name, mode, failurePolicy, removableByAnnotation, rules, additionRules } = policy;
   const exempt = exemptedBy(policy);
   const audit = mode === 'Audit';
-  // With taintkeeper in the cluster, mutation turns the announcement into a notice. Without it, mutation or the request itself deletes it.
+  // With taintkeeper in the cluster, mutation turns the announcement into a notice. Otherwise, mutation or the request itself deletes it.
   const isSpent = purpose === 'Alone' ? not(isNamedIn(ENTRIES)) : TRUE;
   const allowedByAnnotation = removableByAnnotation ? those('protected', all([isNamedIn(ANNOUNCED), isSpent])) : EMPTY;
   const lost = those('protected', all([not(exempt), removableByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE]));
@@ -74,16 +74,16 @@ function protection(guarding: Guarding, target: Target): Assembled[] {
 }
 
 /**
- * A TaintPolicy in the API server's own language.
+ * A TaintPolicy as native policies.
  *
- * @param among all that are in force, whether it is among them or not
+ * @param among all policies in force, with or without this one
  */
 export function translateNodes(
   declared: CompiledTaintPolicy,
   among: readonly CompiledTaintPolicy[],
   target: Target,
 ): NativeTranslation {
-  // The policy is about pods alone.
+  // The policy applies to pods only.
   if (
     declared.rules.length +
       declared.additionRules.length +
@@ -94,7 +94,7 @@ export function translateNodes(
     return { policies: [], limits: [] };
   const policy = withoutWaiting(declared);
   const { rules, additionRules } = policy;
-  // One that restricts unselection alone says nothing of changes of taints.
+  // A policy that only restricts unselection does not check changes of taints.
   const concernsTaints = rules.length + additionRules.length > 0;
   const others = among.filter(({ name }) => name !== policy.name).map(withoutWaiting);
   const holding = others
@@ -115,8 +115,7 @@ export function translateNodes(
 }
 
 /**
- * The policy as far as native policies can tell what it protects: which taints a key with "*" protects, only records say, and no expression
- * can read those.
+ * The policy as native policies can enforce it. Only the records say which taints a key with "*" protects, and expressions cannot read those.
  */
 const withoutWaiting = oncePer(
   (policy: CompiledTaintPolicy): CompiledTaintPolicy => ({
@@ -125,7 +124,7 @@ const withoutWaiting = oncePer(
   }),
 );
 
-/** True unless no taint can be meant by a rule of both lists. */
+/** True unless no taint can match a rule of both lists. */
 export function rulesOverlap(some: readonly TaintRule[], others: readonly TaintRule[]): boolean {
   return some.some((a) =>
     others.some(
@@ -143,13 +142,13 @@ function mayBeEqual(a: string | undefined, b: string | undefined): boolean {
   return a === undefined || b === undefined || a === b;
 }
 
-/** A key that comes and goes is meant only by its name, and one that is excepted, not at all. */
+/** A pattern matches neither taints that Kubernetes, autoscalers or operators set and remove, nor excepted ones. */
 function isBeyondPattern({ key }: TaintRule, { key: pattern, except = [] }: TaintRule): boolean {
   const isExcepted = () => except.some((one) => matchesPattern(one, key));
   return isPattern(pattern) && !isPattern(key) && (isTransientTaintKey(key) || isExcepted());
 }
 
-/** What a TaintPolicy says, or the program does for it, and the API server does not. */
+/** Everything that the TaintPolicy declares, or the program does for it, and the API server does not do. */
 function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): NativeLimit[] {
   const { mode, removableByAnnotation, exemptsAnybody, nodeSelector, additionRules } = policy;
   const audit = mode === 'Audit';

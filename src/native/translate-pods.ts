@@ -25,7 +25,7 @@ const PODS: readonly ResourceRule[] = [
   { apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE', 'UPDATE'] },
 ];
 
-/** What people write. A ReplicaSet is made of a Deployment, which has warned already. */
+/** The kinds that users write. A ReplicaSet belongs to a Deployment, for which there was a warning already. */
 const WORKLOADS: readonly ResourceRule[] = [
   {
     apiGroups: ['apps'],
@@ -40,8 +40,8 @@ const PODS_SUFFIX = 'authorize-pods.taintkeeper.dev';
 const WORKLOADS_SUFFIX = 'warn-workloads.taintkeeper.dev';
 
 /**
- * A TolerationRestriction as native policies. They ask about the same pods as {@link askedKeys}. Pods that are not authorized are
- * refused or reported. The author of a workload whose pods would not be authorized gets a warning.
+ * A TolerationRestriction as native policies. They apply to the same pods as {@link askedKeys}: they refuse or report pods that are not authorized.
+ * The author of a workload whose pods would not be authorized gets a warning.
  */
 export function translatePods(restriction: CompiledTolerationRestriction): NativeTranslation {
   return conclude(restriction, [...asked(restriction, IN_POD), ...asked(restriction, IN_TEMPLATE)], []);
@@ -56,7 +56,7 @@ function asked(restriction: CompiledTolerationRestriction, place: PodPlace): Ass
   const variables = [...podVariables(place), ...numbered.map(({ variable }) => variable)];
   return validating({
     name: `${name}.${isPod ? PODS_SUFFIX : WORKLOADS_SUFFIX}`,
-    // What cannot be evaluated must not pass where somebody made it so; a warning is worth no request.
+    // A pod that cannot be evaluated must not pass, because a user could cause that. A warning must not block a request.
     failurePolicy: isPod && mode === 'Deny' ? 'Fail' : 'Ignore',
     resourceRules: isPod ? PODS : WORKLOADS,
     ...(names.length > 0
@@ -103,7 +103,7 @@ function templateMessage(policy: string, mode: RestrictionMode, { key, fields }:
   ]);
 }
 
-/** The file is one that its author has at hand: a pod that was refused is nowhere else. Who was refused may seldom grant rights. */
+/** The command takes a file of the author, because a refused pod does not exist. A refused user can rarely grant rights. */
 function remedy(end: string, key: string) {
   return [
     literal(`${end}. To permit it, an administrator runs: taintkeeper coverage tolerations --taint ${key} -n `),
@@ -114,7 +114,7 @@ function remedy(end: string, key: string) {
   ];
 }
 
-/** The parts, expressions or literals, one after the other. */
+/** The parts, expressions or literals, concatenated. */
 function sentence(parts: readonly (Expression | string)[]): Expression {
   const expressions = parts.map((part) => (typeof part === 'string' ? cel(200)`${part}` : part));
   const cost = (size: number) => expressions.reduce((sum, part) => sum + part.cost(size) + 500, 0);

@@ -14,12 +14,12 @@ import { translateDaemonSets } from './translate-daemon-sets.ts';
 import { translateNodes } from './translate-nodes.ts';
 import { translatePods } from './translate-pods.ts';
 
-/** Each of many policies is translated among the same ones. */
+/** All policies are translated with the same list of others. */
 const compiled = oncePer((policies: readonly Policy[]) => compilePolicies(policies));
 
 /**
- * What a policy says, in the API server's own language: the same verdicts and the same patches as {@link judgeNode} and
- * {@link judgeDaemonSet} give. What cannot be said is in `limits`.
+ * A policy as native policies: the same decisions and patches as {@link judgeNode} and {@link judgeDaemonSet}. `limits` lists what cannot be
+ * expressed.
  */
 export function translate(policy: NativelyExpressible, { among, ...target }: TranslationOptions): NativeTranslation {
   const { taintPolicies, tolerationPolicies } = compiled(among);
@@ -33,13 +33,13 @@ export function translate(policy: NativelyExpressible, { among, ...target }: Tra
   }
 }
 
-/** What an API server has of admission policies. */
+/** The admission policies that an API server has. */
 export interface NativeCapabilities {
   /** For example `1.36`. */
   readonly version: string;
-  /** Undefined where there is no MutatingAdmissionPolicy. */
+  /** Undefined if there is no MutatingAdmissionPolicy. */
   readonly mutating: MutatingVersion | undefined;
-  /** Whether its MutatingAdmissionPolicy has to be switched on. */
+  /** Whether its MutatingAdmissionPolicy is off by default. */
   readonly gated: boolean;
   /** Whether it can read policies from files (the gate ManifestBasedAdmissionControlConfig). */
   readonly readsManifests: boolean;
@@ -68,7 +68,7 @@ export function parseMinor(text: string): number | undefined {
   return minor === undefined ? undefined : Number(minor);
 }
 
-/** What one of the policies becomes for an API server that is all there is. */
+/** The translation of one policy for an API server without taintkeeper. */
 export interface ExportedPolicy {
   readonly source: Policy;
   readonly policies: readonly NativePolicy[];
@@ -80,7 +80,7 @@ export type NativeExport =
   | { readonly ok: true; readonly exported: readonly ExportedPolicy[] }
   | { readonly ok: false; readonly refusals: readonly string[] };
 
-/** Translates the policies for an API server that has these. */
+/** Translates the policies for an API server with these features. */
 export function exportPolicies(
   policies: readonly Policy[],
   { mutating }: Pick<NativeCapabilities, 'mutating'>,

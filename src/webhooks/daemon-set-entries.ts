@@ -77,7 +77,7 @@ function lacking(name: string, phase: Phase, policies: readonly CompiledTolerati
   });
 }
 
-/** What the policies ask for, as maps in CEL. */
+/** The required tolerations of the policies, as maps in CEL. */
 function wantedBy(policies: readonly CompiledTolerationPolicy[]) {
   const asked = policies
     .flatMap(({ tolerations }) => tolerations)

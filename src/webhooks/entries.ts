@@ -5,23 +5,22 @@ import type { WebhookEntry } from './entry.ts';
 import { nodeEntries } from './node-entries.ts';
 
 /**
- * The webhooks that the policies need, none for none. Their selectors and conditions let through exactly the requests of which
- * {@link judgeNode} and {@link judgeDaemonSet} have something to say, in that phase or in the other one, and no request
- * twice in one phase. More are let through, and never fewer, where the exact condition would cost the API server too much:
+ * The webhooks that the policies need. Their selectors and conditions match exactly the requests about which {@link judgeNode} and {@link
+ * judgeDaemonSet} decide or report something, in this phase or in the other one. No request matches twice in one phase. They match more, and never
+ * fewer, if the exact condition would cost the API server too much:
  *
- * - updates of nodes with more taints than the expression names, 384 or 512 for few policies: those that change a taint with a protected
- *   key, or the order of such taints; from some thousands of taints on, those that change any taint;
- * - new nodes for which a policy with `deletedNodeRetentionSeconds` is, in both phases: what nodes carried before is not in their objects;
- * - new nodes with more than 512 taints, and DaemonSets with more than 512 tolerations, or fewer where the expression says so;
- * - requesters with more than 64 groups, or names of more than 256 characters: no wildcard exempts them;
- * - in mutation, updates that add taints to a node with an allow-removal annotation, whatever its entries name;
- * - updates that add a guarded taint which a policy requires and some user may remove: only records say whether it was removed;
- * - updates by nodes themselves that drop or add a taint, which NodeRestriction refuses before;
- * - allow-removal annotations of more than 1,024 characters, or of nothing but white space that is no blank and no line break;
- * - what `widened` says of an entry.
+ * - updates of nodes with more taints than the expression allows (384 or 512 for few policies): those that change a taint with a protected key, or
+ * the order of such taints. From some thousands of taints on, those that change any taint;
+ * - new nodes that a policy with `deletedNodeRetentionSeconds` selects, in both phases: their objects do not say what they carried before;
+ * - new nodes with more than 512 taints, and DaemonSets with more than 512 tolerations, or fewer if the expression says so;
+ * - requesters with more than 64 groups, or names of more than 256 characters: no pattern exempts them;
+ * - in mutation, updates that add taints to a node with an allow-removal annotation, with any entries;
+ * - updates that add a restricted taint which a policy requires and some user may remove: only records say whether it was removed;
+ * - updates by nodes themselves that remove or add a taint, which NodeRestriction refuses before;
+ * - allow-removal annotations of more than 1,024 characters, or of white space other than blanks and line breaks;
+ * - the requests that `widened` of an entry names.
  *
- * The same policies give the same entries, in whatever order they come. With `audit`, every policy is taken to be in mode
- * Audit.
+ * The same policies give the same entries, in any order of the policies. With `audit`, every policy counts as mode Audit.
  */
 export function webhookEntries(policies: readonly Policy[], { audit = false } = {}): WebhookEntry[] {
   const { taintPolicies, tolerationPolicies } = compilePolicies(policies, { audit });

@@ -6,7 +6,7 @@ import type { FailurePolicy } from '../policy/taint-policy.ts';
 
 export type WebhookOperation = 'CREATE' | 'UPDATE';
 
-/** One webhook of a configuration (admissionregistration.k8s.io/v1), as far as the policies decide about it. */
+/** One webhook of a configuration (admissionregistration.k8s.io/v1), with the fields that depend on the policies. */
 export interface WebhookEntry {
   /** For example `protect.taintkeeper.dev`. */
   readonly name: string;
@@ -15,17 +15,17 @@ export interface WebhookEntry {
   readonly operations: readonly WebhookOperation[];
   readonly failurePolicy: FailurePolicy;
   /**
-   * What the labels of the object must meet, before the update or after it, for the webhook to be called; nothing when absent.
+   * The requirements that the labels of the object must meet, before or after the update, for the API server to call the webhook. Absent: none.
    * Cheaper than a condition: for each webhook with conditions, the API server converts the whole object, and the old one.
    */
   readonly objectSelector?: readonly LabelSelectorRequirement[];
   /** What the labels of its namespace must meet. */
   readonly namespaceSelector?: readonly LabelSelectorRequirement[];
-  /** All must hold for the webhook to be called. */
+  /** All must be true for the API server to call the webhook. */
   readonly matchConditions: readonly { readonly name: string; readonly expression: string }[];
-  /** For mutation: whether to ask again when another webhook has changed the object since; `Never` when absent. */
+  /** For mutation: whether the API server calls again if another webhook has changed the object since. `Never` if absent. */
   readonly reinvocationPolicy?: 'IfNeeded';
-  /** Why more requests than necessary are let through to the webhook; absent when none are. */
+  /** Why more requests than necessary match the webhook. Absent if none do. */
   readonly widened?: string;
 }
 

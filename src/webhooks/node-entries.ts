@@ -16,7 +16,7 @@ import { entry, type WebhookEntry } from './entry.ts';
 const TAINTS: Variable = { name: 'taints', definition: taintsOf('object') };
 const CREATE_VARIABLES: readonly Variable[] = [TAINTS, LABELS];
 
-/** An update of a node that one of the policies is for, by its labels before or after. */
+/** An update of a node that one of the policies selects, by its labels before or after. */
 function onUpdateOf(policies: readonly CompiledTaintPolicy[]) {
   const objectSelector = requirementsOfAny(policies.map(({ nodeSelector }) => nodeSelector));
   return { resource: 'nodes', operations: ['UPDATE'], objectSelector } as const;
@@ -35,7 +35,7 @@ export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEn
   const [failing, others] = [true, false].map((fails) =>
     policies.filter(({ failurePolicy }) => (failurePolicy === 'Fail') === fails),
   ) as [CompiledTaintPolicy[], CompiledTaintPolicy[]];
-  // Whoever guards a taint, it is wanted by whoever declares it.
+  // A required taint counts whichever policy requires it.
   const removed = { withValue: TRUE, withAnyValue: TRUE };
   const additions = additionVariables(policies, additionRulesOf(policies), removed);
   const protects = protection(failing, additions);
@@ -55,7 +55,7 @@ export function nodeEntries(policies: readonly CompiledTaintPolicy[]): WebhookEn
   ];
 }
 
-/** A node registers that lacks a required taint, announces removals itself, or may have been there before. */
+/** A node registers that lacks a required taint, announces removals itself, or may have existed before. */
 function registration(binding: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   const concerns = onCreation(
     any([binding.some(readsAllowRemoval) ? ANNOUNCES_ITSELF : FALSE, lacksPresentTaint(binding), mayReturn(binding)]),
@@ -68,7 +68,7 @@ function registration(binding: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   });
 }
 
-/** A node registers that still lacks a required taint, or perhaps one that it carried before. */
+/** A node registers that still lacks a required taint, or perhaps a taint that it carried before. */
 function registrationReport(policies: readonly CompiledTaintPolicy[]): WebhookEntry[] {
   const lacks = onCreation(any([lacksPresentTaint(policies), mayReturn(policies)]));
   return entry(lacks, {
@@ -79,7 +79,7 @@ function registrationReport(policies: readonly CompiledTaintPolicy[]): WebhookEn
   });
 }
 
-/** A condition on the creation of a node. One with more taints than can be looked at meets it. */
+/** A condition on the creation of a node. It is true for a node with more taints than the expression can evaluate. */
 function onCreation(condition: Expression): Chosen {
   return narrowest([
     {
@@ -93,12 +93,12 @@ function onCreation(condition: Expression): Chosen {
 }
 
 /**
- * Mutation of an update: a taint has to be put back or taken out, the allow-removal annotation to say which taints are removed with permission,
- * and no more which are added; or a policy that could stop the update lets it pass, which is to be reported.
+ * Mutation of an update: it must restore or remove a taint, or update the allow-removal annotation. It also reports that a policy which could refuse
+ * the update lets it pass.
  */
 function restoration(binding: readonly CompiledTaintPolicy[], additions: readonly Variable[]): WebhookEntry[] {
   const keys = protectedKeys([...rulesOf(binding), ...additionRulesOf(binding)]);
-  // Of what Deny policies refuse to whoever asks, validation alone has something to say.
+  // For Deny policies that exempt no user, only validation decides.
   const admitting = binding.filter(({ mode, exemptsAnybody }) => mode === 'Restore' || exemptsAnybody);
   const isPermitting = binding.some((policy) => policy.rules.length > 0 && mayBePermitted(policy));
   const concerns = onUpdate((questions, size) =>
@@ -106,7 +106,7 @@ function restoration(binding: readonly CompiledTaintPolicy[], additions: readonl
       whenTaintsChange({
         exact: any([
           questions.byAnyone(binding),
-          // What a node itself writes is never patched.
+          // A node's own updates are never patched.
           isPermitting ? all([not(IS_NODE), ADDS_TO_ANNOUNCED]) : FALSE,
           questions.guardedFromAnyone(admitting),
         ]),
@@ -128,7 +128,7 @@ function restoration(binding: readonly CompiledTaintPolicy[], additions: readonl
   });
 }
 
-/** Somebody whom the policy does not exempt drops a protected taint, adds one that is guarded, or takes the node out of it. */
+/** A user whom the policy does not exempt removes a protected taint, adds a restricted one, or takes the node out of the policy. */
 function protection(failing: readonly CompiledTaintPolicy[], additions: readonly Variable[]): Chosen {
   const keys = protectedKeys([...rulesOf(failing), ...additionRulesOf(failing)]);
   return onUpdate((questions, size) => {
@@ -137,13 +137,13 @@ function protection(failing: readonly CompiledTaintPolicy[], additions: readonly
   });
 }
 
-/** What the webhook that fails closed is called for. */
+/** The requests for which the webhook that fails closed is called. */
 interface Protects {
   readonly condition: Expression;
   readonly selector: readonly LabelSelectorRequirement[];
 }
 
-/** What is against a policy that fails open, or seen by one in mode Audit: no request is to be judged twice. */
+/** Violations of policies that fail open, and changes that policies in mode Audit report. No request is judged twice. */
 function report(
   policies: readonly CompiledTaintPolicy[],
   additions: readonly Variable[],
@@ -166,7 +166,7 @@ function report(
     ]);
   });
   const updates = onUpdateOf(policies);
-  // A condition that is wider than the policies may be true for nodes that the selector keeps away from the other webhook.
+  // A condition that is wider than the policies may be true for nodes that the selector excludes from the other webhook.
   const isSame = JSON.stringify(selector) === JSON.stringify(updates.objectSelector);
   return entry(concerns, {
     name: 'report.taintkeeper.dev',
