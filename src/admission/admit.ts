@@ -12,20 +12,20 @@ import { asNode, machineOf, patchNode, viewNode } from '../objects/node-object.t
 import type { PolicySet } from '../policy/policy-set.ts';
 import { type AdmissionRequest, requesterOf } from './review.ts';
 
-/** What an admission request came to. */
+/** The decision about an admission request. */
 export interface Judgement {
-  /** What the request is about, or undefined for a request that no policy can be about. */
+  /** The object of the request. Undefined for a request to which no policy can apply. */
   readonly kind: 'Node' | 'DaemonSet' | undefined;
   readonly decision: Decision<unknown>;
-  /** JSON patch (RFC 6902) for the request's object; empty unless the verdict is `patch`. */
+  /** JSON patch (RFC 6902) for the request's object. Empty unless the decision is `patch`. */
   readonly patch: readonly Operation[];
 }
 
 /** The NodeTaintRecords. */
 export interface Records {
-  /** The record of the node of that name, whether the node is still there or not. */
+  /** The record of the node of that name, also of a deleted node. */
   recordOf(name: string): NodeRecord | undefined;
-  /** In milliseconds since the epoch, by the clock of the API server, whose times the records have. */
+  /** In milliseconds since the epoch, by the clock of the API server, which the times of the records use. */
   now(): number;
 }
 
@@ -34,10 +34,10 @@ const NO_RECORDS: Records = { recordOf: () => undefined, now: () => 0 };
 const UNTOUCHED: Judgement = { kind: undefined, decision: allow(), patch: [] };
 
 /**
- * Judges one request. Only CREATE and UPDATE of nodes and of apps' daemonsets, subresources left out, are looked at.
+ * Judges one request. Only CREATE and UPDATE of nodes and of apps' daemonsets count, without subresources.
  *
- * @param records none by default: then keys with a wildcard protect nothing
- * @throws MalformedObjectError when the object is not what its resource says
+ * @param records none by default: patterns then protect nothing
+ * @throws MalformedObjectError if the object is not of the kind that its resource names
  */
 export function judge(
   request: AdmissionRequest,
@@ -83,7 +83,7 @@ function judgeDaemonSetRequest(request: AdmissionRequest, phase: Phase, policies
   const object = asDaemonSet(request.object, ['request', 'object']);
   const daemonSet = viewDaemonSet(object, request.namespace ?? '', request.name ?? '');
   const old = request.operation === 'UPDATE' ? asDaemonSet(request.oldObject, ['request', 'oldObject']) : undefined;
-  // The comparison is deep, and validation has no use for it.
+  // The comparison is deep, and validation does not need it.
   const running =
     old && phase === 'mutate'
       ? { tolerations: old.spec.template.spec.tolerations ?? [], sameTemplate: sameTemplate(old, object) }
@@ -93,7 +93,7 @@ function judgeDaemonSetRequest(request: AdmissionRequest, phase: Phase, policies
   return { kind: 'DaemonSet', decision, patch };
 }
 
-/** What both phases of admission come to, one after the other. */
+/** The decision of both phases of admission, in order. */
 export interface Admission {
   readonly verdict: 'allowed' | 'patched' | 'denied';
   /** Why it is denied. */
@@ -101,13 +101,12 @@ export interface Admission {
   readonly violations: readonly Violation[];
   readonly warnings: readonly string[];
   readonly patch: readonly Operation[];
-  /** The request's object, patched. */
+  /** The request's object with the patch. */
   readonly object: unknown;
 }
 
 /**
- * Judges a request as the API server would have it judged: mutation first, then validation of what came out. The request
- * is left as it is.
+ * Judges a request as the API server calls the webhooks: mutation first, then validation of the result. The request does not change.
  * @throws MalformedObjectError
  */
 export function admit(request: AdmissionRequest, policies: PolicySet, records: Records = NO_RECORDS): Admission {

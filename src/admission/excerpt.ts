@@ -7,22 +7,22 @@ import { oncePer } from '../runtime/once-per.ts';
 import { MAX_GROUPS } from './review.ts';
 
 /**
- * What of a JSON value is kept:
- * - `scalar`: a string, number, boolean or null, or the SHA-256 of a long one. A list or map in its place is kept empty.
- * - `digest`: its SHA-256, in place of what is longer than that. The API server writes equal values as equal bytes.
- * - a list of something;
- * - a map of strings with names of the user's choice, such as labels;
- * - a map with the fields that Kubernetes gives it, of which some are kept, and the others left out or digested.
+ * Which parts of a JSON value are kept:
+ * - `scalar`: a string, number, boolean or null, or the SHA-256 of a long one. An empty list or map stands for one in its place.
+ * - `digest`: the SHA-256 of a value that is longer than a SHA-256. The API server writes equal values as equal bytes.
+ * - a list of such values;
+ * - a map of strings with names that users choose, such as labels;
+ * - a map with fields that Kubernetes defines. Some are kept, and the others are left out or digested.
  */
 type Part = 'scalar' | 'digest' | ListPart | StringsPart | FieldsPart;
 
 interface ListPart {
   readonly items: Part;
-  /** The least that etcd takes of an item, without its text. */
+  /** The minimum that etcd needs for an item, without its text. */
   readonly bytes: number;
   /** Items beyond these are left out. */
   readonly most?: number;
-  /** Of the second such list, what it begins and ends with like the first is left out, and put back when the rest has been parsed. */
+  /** If this is the second such list, what it has in common with the first at the beginning and the end is left out, and added after parsing. */
   readonly isCompared?: boolean;
 }
 
@@ -49,7 +49,7 @@ const scalars = (...names: readonly string[]) => Object.fromEntries(names.map((n
 
 const ANNOTATIONS = new Set([ALLOW_REMOVAL_ANNOTATION, IGNORE_ANNOTATION, ADDED_ANNOTATION, ADDED_BY_ANNOTATION]);
 
-/** Nodes and DaemonSets: all that anything in this program reads of one in a review. */
+/** Nodes and DaemonSets: everything that the program reads of an object in a review. */
 const objectWith = (labels: ReadonlySet<string>) =>
   fields({
     ...scalars('apiVersion', 'kind'),
@@ -60,9 +60,9 @@ const objectWith = (labels: ReadonlySet<string>) =>
     }),
     spec: fields({
       ...scalars('providerID'),
-      // With a key of three characters and the effect NoExecute, one takes 20 bytes.
+      // With a key of three characters and the effect NoExecute, a toleration has 20 bytes.
       taints: { items: fields(scalars('key', 'value', 'effect', 'timeAdded')), bytes: 16, isCompared: true },
-      // Of the template it is read whether it has changed.
+      // The program only checks whether the template has changed.
       template: fields(
         {
           spec: fields(
@@ -71,7 +71,7 @@ const objectWith = (labels: ReadonlySet<string>) =>
               tolerations: {
                 items: fields(scalars('key', 'operator', 'value', 'effect', 'tolerationSeconds')),
                 bytes: 10,
-                // Of more of them it is read that they are more.
+                // If there are more, the program only reads that there are more.
                 most: MAX_TOLERATIONS + 1,
               },
             },
@@ -100,24 +100,24 @@ const reviewWith = oncePer((labels: ReadonlySet<string>) => {
 });
 
 /**
- * What etcd would take of all that is kept, at least: two objects of 1.5 MiB, and what stands around them. It bounds the time and the memory
+ * The minimum that etcd would need for what is kept: two objects of 1.5 MiB, and the rest of the review. It bounds the time and the memory
  * that the excerpt takes: 24 bytes of V8's heap for each, measured with Node.js 24.
  */
 const MAX_STORED_BYTES = 2 * 1.5 * 1024 * 1024 + 170 * 1024;
 
-/** The API server writes a byte of text as six at most: `<` as `\u003c`. */
+/** The API server writes a byte of text as at most six: `<` as `\u003c`. */
 const JSON_BYTES_PER_BYTE = 6;
 
-/** A longer text is no name, key or value that anything accepts. A `providerID` may have 1.5 MiB: its digest tells it from others. */
+/** A longer text is no valid name, key or value. A `providerID` may have 1.5 MiB: its digest identifies it. */
 const LONGEST_SCALAR_BYTES = 4_096 * JSON_BYTES_PER_BYTE;
 
-/** An entry of a map of strings, without its text. */
+/** The size of an entry of a map of strings, without its text. */
 const ENTRY_BYTES = 8;
 
-/** Fields that are not kept, of all maps together: Kubernetes has fewer than 200 where they are counted. */
+/** The number of fields that are not kept, in all maps. Kubernetes defines fewer than 200 where they are counted. */
 const MAX_OTHER_FIELDS = 256;
 
-/** The body holds more than two objects have that etcd accepts. */
+/** The body has more than two objects that etcd accepts. */
 export class ExcerptTooLargeError extends Error {
   override name = 'ExcerptTooLargeError';
 }
@@ -137,11 +137,11 @@ const isSpace = (byte: number | undefined) => byte === 0x20 || byte === 0x09 || 
 
 const DIGEST_BYTES = 46;
 
-/** Where a list is written. */
+/** The position of a list in the body. */
 interface WrittenList {
-  /** Of each item. */
+  /** The positions of the items. */
   readonly starts: readonly number[];
-  /** Of the bracket that closes it. */
+  /** The position of the closing bracket. */
   readonly end: number;
 }
 
@@ -149,29 +149,29 @@ interface WrittenList {
 interface Comparison {
   readonly begins: number;
   readonly ends: number;
-  /** How many either has besides, where they are too many to be compared. */
+  /** How many others each list has, if they are too many to be compared. */
   readonly uncompared: readonly [first: number, second: number] | undefined;
 }
 
-/** Taints that stand for as many as are not compared: all that is read of those is that they differ, and how many they are. */
+/** Placeholders for taints that are not compared: only their number and that they differ count. */
 const UNCOMPARED = [
   { key: 'a', effect: '' },
   { key: 'b', effect: '' },
 ] as const;
 
 /**
- * An AdmissionReview of a Node or DaemonSet with those fields alone that this program reads. It takes time linear in the body, and
- * little memory besides: an object may have hundreds of thousands of values that nobody reads, in its status, its labels or its pod template.
+ * An AdmissionReview of a Node or DaemonSet with only the fields that this program reads. The time is linear in the body, and the memory is small: an
+ * object may have hundreds of thousands of values that no code reads, in its status, its labels or its pod template.
  *
- * What is left out is not checked, except that strings and brackets end. A name with an escape in it is not one of those that are kept.
+ * What is left out is not checked, except for the ends of strings and brackets. A name with an escape does not count as a kept one.
  *
  * @param body is overwritten
- * @param labels the names of those that are read
- * @throws SyntaxError for what is no JSON or has a field twice, ExcerptTooLargeError
+ * @param labels the names of the labels that policies read
+ * @throws SyntaxError for invalid JSON or a field that occurs twice, ExcerptTooLargeError
  */
 export function excerptOf(body: Buffer, labels: ReadonlySet<string>): unknown {
   let at = 0;
-  /** How much of the body is overwritten with the excerpt, which is never longer than what it is of. */
+  /** How much of the body is overwritten with the excerpt, which is never longer than its source. */
   let written = 0;
   let stored = 0;
   let otherFields = 0;
@@ -188,7 +188,7 @@ export function excerptOf(body: Buffer, labels: ReadonlySet<string>): unknown {
     const { begins, ends, uncompared } = comparison;
     const [until, from] = uncompared ? [first.starts[0] ?? first.end, first.end] : [0, 0];
     const review = JSON.parse(body.toString('utf8', 0, until) + body.toString('utf8', from, written));
-    // In the order of the body, where both have such a list.
+    // In the order of the body, if both have such a list.
     const [one, other] = Object.keys(review.request).flatMap((name) =>
       name === 'object' || name === 'oldObject' ? [review.request[name].spec] : [],
     );
@@ -267,7 +267,7 @@ export function excerptOf(body: Buffer, labels: ReadonlySet<string>): unknown {
       const name = body.toString('latin1', start + 1, end - 1);
       const isString = body[value] === QUOTE;
       const isNull = body[value] === LETTER_N;
-      // Of what may not stand there, as much is kept as tells it.
+      // An unexpected value is kept so far that it can be recognized.
       if (names.has(name) || (!isString && !isNull && kept.size <= names.size)) {
         if (kept.has(name)) throw new SyntaxError('a label or annotation stands there twice');
         kept.add(name);
@@ -283,7 +283,7 @@ export function excerptOf(body: Buffer, labels: ReadonlySet<string>): unknown {
     at++;
     const compared = isCompared ? first : undefined;
     let begins = 0;
-    /** Where the items are written that are kept. */
+    /** The positions of the kept items. */
     const starts: number[] = [];
     for (let more = !closes(CLOSING_BRACKET); more; more = goesOn(CLOSING_BRACKET)) {
       if (starts.length === most) {
@@ -305,7 +305,7 @@ export function excerptOf(body: Buffer, labels: ReadonlySet<string>): unknown {
     write(']');
   }
 
-  /** Notes what the second list has in common with the first, which it has begun with like that. Returns where what is left of it ends. */
+  /** Records what the second list has in common with the first one, which begins in the same way. Returns the end of what is left of it. */
   function withoutEqualEnd(one: WrittenList, begins: number, { starts, end }: WrittenList): number {
     const most = Math.min(starts.length, one.starts.length - begins);
     let ends = 0;
@@ -322,7 +322,7 @@ export function excerptOf(body: Buffer, labels: ReadonlySet<string>): unknown {
     return isTooLong ? (starts[0] ?? end) : until;
   }
 
-  /** Whether this item of the list, which may have none there, is written like the one that stands here. */
+  /** Whether this item of the list, if there is one, has the same bytes as the given one. */
   function isCopy({ starts, end }: WrittenList, place: number, start: number, until: number): boolean {
     const from = starts[place];
     if (from === undefined || (starts[place + 1] ?? end + 1) - 1 - from !== until - start) return false;
@@ -342,7 +342,7 @@ export function excerptOf(body: Buffer, labels: ReadonlySet<string>): unknown {
     else write(`"${createHash('sha256').update(body.subarray(start, at)).digest('base64')}"`);
   }
 
-  /** Passes over a name and the colon after it. Returns where the name ends. */
+  /** Skips a name and the colon after it. Returns the end of the name. */
   function passName(): number {
     if (body[at] !== QUOTE) throw unexpected(body, at);
     const end = endOfString(body, at);
@@ -375,7 +375,7 @@ export function excerptOf(body: Buffer, labels: ReadonlySet<string>): unknown {
   }
 
   function copy(start: number, end: number): void {
-    // Of a few bytes, the call would take longer than they do.
+    // For a few bytes, the call would take longer than the loop.
     if (end - start > 64) {
       body.copyWithin(written, start, end);
       written += end - start;
@@ -391,7 +391,7 @@ export function excerptOf(body: Buffer, labels: ReadonlySet<string>): unknown {
     if (stored > MAX_STORED_BYTES) throw new ExcerptTooLargeError();
   }
 
-  /** By the bytes of the name: a string for each of millions of names would take too long. */
+  /** Compares bytes of the name, because creating a string for each of millions of names would take too long. */
   function placeOf(known: FieldsPart['fields'], start: number, end: number): number {
     for (let place = 0; place < known.length; place++) {
       const name = known[place]?.[0] ?? '';
@@ -409,8 +409,8 @@ export function excerptOf(body: Buffer, labels: ReadonlySet<string>): unknown {
 }
 
 /**
- * Where the value ends that begins here.
- * @param depth of so many lists and maps that began before, the value is the outermost
+ * The end of the value that begins here.
+ * @param depth the number of enclosing lists and maps of which the value is the outermost
  */
 function endOfValue(body: Buffer, start: number, depth = 0): number {
   let open = depth;
@@ -441,7 +441,7 @@ function endOfString(body: Buffer, start: number): number {
   return at + 1;
 }
 
-/** Of a number, `true`, `false` or `null`. */
+/** The end of a number, `true`, `false` or `null`. */
 function endOfWord(body: Buffer, start: number): number {
   let at = start;
   while (at < body.length && !isDelimiter(body[at])) at++;

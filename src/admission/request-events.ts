@@ -6,14 +6,14 @@ import { POLICY_API_VERSION } from '../policy/policy.ts';
 import type { Judgement } from './admit.ts';
 import { type AdmissionRequest, shownUser } from './review.ts';
 
-/** How an outcome is shown: what is to be looked at is a Warning. */
+/** How an outcome is shown: one that needs attention is a Warning. */
 interface Wording {
   readonly type: RecordedEvent['type'];
   readonly reason: RecordedEvent['reason'];
   readonly action: string;
-  /** What happened to the taints or tolerations, which follow. */
+  /** What happened to the taints or tolerations that follow. */
   readonly said: string;
-  /** Whether a user did it. Each request finds a state again, so a state must count as one Event. */
+  /** Whether a user caused it. A state appears again in each request, and must count as one Event. */
   readonly byUser: boolean;
 }
 
@@ -21,7 +21,7 @@ interface Wording {
  * The Events of a judged request: one on the object and one on the policy for each policy and outcome. Dry runs have none. Equal
  * requests of one user have equal Events, which are counted as one.
  *
- * All of them depend on the object that the review names. There is none for an object whose name the API server has still to generate:
+ * All of them depend on the object that the review names. There is none for an object whose name the API server still has to generate, because
  * nothing could confirm it.
  */
 export function eventsOf(request: AdmissionRequest, { kind, decision }: Judgement): RecordedEvent[] {
@@ -80,13 +80,13 @@ function actionOf(result: Result, what: 'Taint' | 'Toleration'): string {
   }
 }
 
-/** What the request is about; undefined where nothing tells one object from all others. */
+/** The object of the request. Undefined if the object cannot be identified. */
 function objectOf(request: AdmissionRequest, kind: 'Node' | 'DaemonSet'): ReviewedObject | undefined {
   const { operation } = request;
-  // Whatever a review says, a node has none.
+  // A node has no namespace, whatever the review says.
   const namespace = kind === 'Node' ? '' : request.namespace;
   const name = request.name || text(metadataOf(request.object).name);
-  // The API server makes up the uid of a new object, and takes none from a requester.
+  // The API server generates the uid of a new object, and accepts none from a requester.
   const uid = operation === 'UPDATE' ? text(metadataOf(request.oldObject).uid) : '';
   const isKnown = name && (namespace || kind === 'Node') && (uid || operation === 'CREATE');
   if (!isKnown) return undefined;

@@ -25,7 +25,7 @@ export interface AdmissionAnswer {
   };
 }
 
-/** The answer that carries a judgement. */
+/** The answer with a decision. */
 export function answer(uid: string, { decision, patch }: Judgement): AdmissionAnswer {
   const { warnings, auditAnnotations } = decision;
   return envelope({
@@ -40,12 +40,12 @@ export function answer(uid: string, { decision, patch }: Judgement): AdmissionAn
   });
 }
 
-/** The answer to a review that is allowed whatever it is about, with advice. */
+/** The answer that allows a review of any object, with warnings. */
 export function warned(uid: string, warnings: readonly string[]): AdmissionAnswer {
   return envelope({ uid, allowed: true, ...(warnings.length > 0 ? { warnings } : {}) });
 }
 
-/** The answer to a review that has a uid but cannot be judged: the sender must mend it. */
+/** The answer to a review that has a uid but cannot be judged: the sender must correct it. */
 export function badRequest(uid: string, message: string): AdmissionAnswer {
   return envelope({ uid, allowed: false, status: failure(400, 'BadRequest', message) });
 }

@@ -10,7 +10,7 @@ export const ADMISSION_API_VERSION = 'admission.k8s.io/v1';
 const GroupVersionResource = Type.Object({ group: Type.String(), version: Type.String(), resource: Type.String() });
 
 /**
- * The part of an AdmissionRequest (k8s.io/api/admission/v1) that is read here. What is not listed is let through.
+ * The part of an AdmissionRequest (k8s.io/api/admission/v1) that is read here. Other fields pass unchecked.
  */
 const RequestSchema = Type.Object({
   uid: Bounded(DNS_SUBDOMAIN_LENGTH, 1),
@@ -31,12 +31,12 @@ const asRequest = reader(RequestSchema);
 
 export type AdmissionRequest = Static<typeof RequestSchema>;
 
-/** A review as it came in: readable, or not and why. The uid is there whenever an answer can carry one. */
+/** A received review: readable, or not, with the reason. The uid is present if an answer can have one. */
 export type DecodedReview =
   | { readonly ok: true; readonly request: AdmissionRequest }
   | { readonly ok: false; readonly uid: string | undefined; readonly message: string };
 
-/** Reads an AdmissionReview from parsed JSON. Nothing of it is changed or dropped. */
+/** Reads an AdmissionReview from parsed JSON, without changing or removing anything. */
 export function decodeReview(value: unknown): DecodedReview {
   const review = asMap(value);
   const uid = asMap(review?.request)?.uid;
@@ -66,11 +66,11 @@ function asMap(value: unknown): Record<string, unknown> | undefined {
     : undefined;
 }
 
-/** No object of Kubernetes is nested like that, and the stack ends at several times as many. */
+/** No object of Kubernetes is nested that deep, and the stack allows several times as much. */
 const MAX_DEPTH = 1_000;
 
 /**
- * What an error says when it comes from lists in lists in lists, until the stack ends. Any other RangeError is a fault of ours.
+ * The message for an error by nested lists that exhaust the stack. Any other RangeError is a bug.
  * @returns undefined for an error of another kind
  */
 export function nestedTooDeep(error: unknown, request: AdmissionRequest): MalformedObjectError | undefined {
@@ -88,16 +88,16 @@ function isDeeperThan(value: unknown, depth: number): boolean {
   return false;
 }
 
-/** What an identity provider calls users and groups is shorter; and a token of one has room for some hundreds of groups. */
+/** Names and groups of identity providers are shorter, and a token has room for some hundreds of groups. */
 const MAX_USER_LENGTH = 1_024;
 export const MAX_GROUPS = 1_024;
 
-/** The user's name as far as it is shown; as a whole it may have any length. */
+/** The user's name as it is shown. The name itself may have any length. */
 export function shownUser({ userInfo: { username = '' } }: AdmissionRequest): string {
   return printable(username.slice(0, MAX_USER_LENGTH));
 }
 
-/** Who makes the request, for the patterns of exempt users and groups: by a longer name, or by more groups, nobody is exempt. */
+/** The requester, for the patterns of exempt users and groups. With a longer name, or more groups, no user is exempt. */
 export function requesterOf({ userInfo }: AdmissionRequest): Requester {
   const { username = '' } = userInfo;
   const groups = (userInfo.groups ?? []).slice(0, MAX_GROUPS);

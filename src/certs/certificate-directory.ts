@@ -15,43 +15,42 @@ import {
 } from './inspect.ts';
 import { isIssuedByUs, issueCa, issueServing, type KeyPair } from './issue.ts';
 
-/** Names that reach a webhook on the same machine: every certificate of ours is for them, too. */
+/** Names of a webhook on the same machine: every certificate that taintkeeper issues has them. */
 const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];
 
-/** What a directory of certificates holds, fit to be served. */
+/** The certificates of a directory that can be served. */
 export interface ServableCertificates {
   readonly serving: KeyPair;
   /** The serving pair's certificate, parsed. */
   readonly certificate: X509Certificate;
-  /** Undefined where the files come from somebody else and no `ca.crt` says who issued the certificate. */
+  /** Undefined if the files come from another issuer and no `ca.crt` names it. */
   readonly ca: X509Certificate | undefined;
-  /** The CAs that whoever calls has to trust, PEM: what belongs into a `caBundle`. Undefined where none is known. */
+  /** The CAs that callers must trust, PEM: the content of a `caBundle`. Undefined if none is known. */
   readonly bundle: string | undefined;
-  /** What taintkeeper renews by itself: nothing of a pair that is somebody else's. */
+  /** What taintkeeper renews: nothing of a pair from another issuer. */
   readonly renews: 'nothing' | 'serving' | 'all';
-  /** Those of the names asked for that the certificate is not for; never any with a pair of our own. */
+  /** Requested names that the certificate does not have. Always empty for a pair that taintkeeper issued. */
   readonly uncovered: readonly string[];
-  /** What was issued just now, and why; empty if nothing was. */
+  /** What was issued just now, and why. Empty if nothing was. */
   readonly issued: readonly string[];
-  /** Why it was not renewed although that is due, where that failed; it can be served all the same. */
+  /** Why a due renewal failed. The pair can still be served. */
   readonly fault?: string;
 }
 
 /**
- * What may be issued. A new CA makes every `caBundle` wrong, so nobody gets one while the program runs; where the files are
- * somebody else's, it is nothing.
+ * What may be issued. A new CA makes every `caBundle` wrong, so none is issued while the program runs. Nothing is issued if the files come from
+ * another issuer.
  */
 export type Issuing = 'all' | 'serving' | 'nothing';
 
 /**
- * Opens the directory, and issues what is missing, unusable, expires soon, or is not for all the names. Many processes may do
- * so at the same time: one of them issues, the others use what it issued.
+ * Opens the directory. Issues what is missing, unusable, expires soon, or lacks a name. Many processes may do so at the same time: one of them
+ * issues, and the others use the result.
  *
- * A serving pair without `ca.key` beside it, or from another issuer, is somebody else's (cert-manager, or the operator): it
- * is used as it is, and nothing is written.
- * A pair of our own that is valid for a while is used also where it cannot be renewed: the disk is full, or read-only.
+ * A serving pair without `ca.key` beside it, or from another issuer (cert-manager, or the operator), is used as it is, and nothing is written.
+ * A pair of taintkeeper's own CA that is still valid is also used if it cannot be renewed, because the disk is full or read-only.
  * @param names DNS names and IP addresses, besides those of the machine itself
- * @throws CertificateDirectoryError also when something is amiss that must not be issued
+ * @throws CertificateDirectoryError also if there is a problem that issuing must not hide
  */
 export async function openCertificates(
   directory: string,
@@ -86,9 +85,8 @@ export async function openCertificates(
 }
 
 /**
- * A pair is somebody else's if no CA of ours, nor the one beside it, has issued its certificate: whatever its key, which may be
- * about to be written. At the start also if there is no CA's key to have signed it: it was made elsewhere then. A key that
- * goes while the program runs was lost.
+ * A pair comes from another issuer if neither a CA of taintkeeper nor the CA beside it issued its certificate, whatever its key, which may be written
+ * next. At the start, the same holds if no CA key exists. A key that disappears while the program runs was lost.
  */
 function isForeign({ cert, key, caCert, caKey }: StoredFiles, issuing: Issuing): boolean {
   if (cert === undefined || key === undefined) return false;
@@ -109,7 +107,7 @@ function useForeign(
   const { certificate } = inspection;
   const uncovered = uncoveredNames(certificate, names);
   const ca = signerOf(certificate, caCert);
-  // Not only the signer: where tls.crt brings intermediates along, ca.crt holds the root.
+  // Not only the signer: if tls.crt has intermediates, ca.crt contains the root.
   const bundle = parseCertificates(caCert ?? '').length > 0 ? caCert : undefined;
   return { serving: { cert, key }, certificate, ca, bundle, renews: 'nothing', uncovered, issued: [] };
 }
@@ -139,7 +137,7 @@ async function renew(
     }
     const ca = await issueCa(now);
     issued.push(`CA (${caReason}): ${join(directory, FILES.caCert)} belongs in every caBundle`);
-    // The serving pair goes first: should this be interrupted, none is left that looks like somebody else's.
+    // The serving pair is deleted first: after an interruption, none is left that looks like one of another issuer.
     await keepOld(directory, [FILES.cert, FILES.key, FILES.caCert, FILES.caKey]);
     await store(directory, { [FILES.caCert]: ca.cert, [FILES.caKey]: ca.key });
     caCert = ca.cert;
@@ -148,7 +146,7 @@ async function renew(
 
   const reason = ownServingFault({ ...stored, caCert, caKey }, names, now);
   if (reason !== undefined) {
-    // The names it has are kept: two programs on one directory that ask for different ones come to rest.
+    // The existing names are kept, so that two programs on one directory with different names do not replace each other's certificates.
     const all = [...new Set([...LOCAL_NAMES, ...names, ...namesIn(stored)])];
     ({ cert, key } = await issueServing({ cert: caCert, key: caKey }, all, now));
     const stillWrong = ownServingFault({ caCert, caKey, cert, key }, names, now);

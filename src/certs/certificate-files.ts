@@ -2,7 +2,7 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf, unreadable } from '../files/text-files.ts';
 
-/** Names of the files in the directory: those of a Secret of type kubernetes.io/tls, as cert-manager writes it, and our CA's key. */
+/** Names of the files in the directory: those of a Secret of type kubernetes.io/tls, as cert-manager writes it, and the key of taintkeeper's CA. */
 export const FILES = { caCert: 'ca.crt', caKey: 'ca.key', cert: 'tls.crt', key: 'tls.key' } as const;
 
 /** The paths of all {@link FILES}. */
@@ -10,20 +10,20 @@ export function certificateFiles(directory: string): string[] {
   return Object.values(FILES).map((file) => join(directory, file));
 }
 
-/** Why a directory of certificates cannot be served from. The message names the file and never shows its contents. */
+/** Why a directory of certificates cannot be served. The message names the file and never shows its contents. */
 export class CertificateDirectoryError extends Error {
   override name = 'CertificateDirectoryError';
 }
 
-/** The contents of {@link FILES}, as far as they are there. */
+/** The contents of {@link FILES} that exist. */
 export type StoredFiles = Readonly<Record<keyof typeof FILES, string | undefined>>;
 
 /**
- * Reads what there is.
- * @throws CertificateDirectoryError for a file that cannot be read, or half a pair that is not ours to complete
+ * Reads the existing files.
+ * @throws CertificateDirectoryError for a file that cannot be read, or half a pair that taintkeeper may not complete
  */
 export async function readStored(directory: string): Promise<StoredFiles> {
-  // Written in the other order: who sees our serving pair also sees the CA's key.
+  // The files are written in the reverse order: a reader that sees the serving pair also sees the CA's key.
   const cert = await read(directory, FILES.cert);
   const key = await read(directory, FILES.key);
   const caCert = await read(directory, FILES.caCert);
@@ -47,8 +47,8 @@ async function read(directory: string, file: string): Promise<string | undefined
 }
 
 /**
- * Writes files, mode 0600. Each is replaced whole: a reader sees the old one or the new one. None is before there is room for
- * all of them, or a certificate would be left without its key.
+ * Writes files, mode 0600. Each is replaced atomically: a reader sees the old one or the new one. None is replaced before there is space for all of
+ * them. Otherwise a certificate could be left without its key.
  * @throws CertificateDirectoryError
  */
 export async function store(directory: string, files: Readonly<Record<string, string>>): Promise<void> {
@@ -73,7 +73,7 @@ export async function store(directory: string, files: Readonly<Record<string, st
 }
 
 /**
- * Keeps what is about to be replaced as `FILE.old`.
+ * Keeps the replaced file as `FILE.old`.
  * @throws CertificateDirectoryError
  */
 export async function keepOld(directory: string, files: readonly string[]): Promise<void> {

@@ -5,59 +5,59 @@ import { openCertificates, type ServableCertificates } from './certificate-direc
 import { certificateFiles } from './certificate-files.ts';
 import { invalidAt, joinBundles, parseCertificates } from './inspect.ts';
 
-/** How often the certificates are looked at even if no file changed: time alone makes them old. */
+/** How often the certificates are checked even if no file changed, because they expire. */
 const RENEWAL_CHECK_INTERVAL_MS = 3_600_000;
 
-/** A directory of certificates that is kept fit to be served from. */
+/** A directory of certificates that is renewed in time. */
 export interface CertificateKeeper {
   /** The last good certificates. */
   current(): ServableCertificates;
-  /** Why the directory's present state is not what {@link current} shows, or undefined while it is. */
+  /** Why the directory's current state is not {@link current}; undefined while it is. */
   fault(): string | undefined;
   stop(): void;
 }
 
 /** A keeper of files. */
 export interface FileKeeper extends CertificateKeeper {
-  /** What the callers trust may have changed. */
+  /** The callers' trust may have changed. */
   recheck(): void;
 }
 
 export interface CertificateKeeperOptions {
   readonly directory: string;
-  /** DNS names and IP addresses that the serving certificate has to be for. */
+  /** DNS names and IP addresses that the serving certificate must have. */
   readonly names: readonly string[];
-  /** Who calls, where that is known: a pair of a CA that they do not trust yet waits. */
+  /** The callers, if they are known: a pair of a CA that they do not trust yet waits. */
   readonly callers?: Callers | undefined;
-  /** Called with the first certificates, and again whenever the serving pair or the bundle is another one. */
+  /** Called with the first certificates, and again after each change of the serving pair or the bundle. */
   readonly onServe: (certificates: ServableCertificates) => void;
   readonly onFault: (message: string) => void;
-  /** How often the files are looked at; see {@link watchFiles}. */
+  /** How often the files are checked; see {@link watchFiles}. */
   readonly pollIntervalMs?: number | undefined;
 }
 
 export interface Callers {
   readonly trust: Pick<CaTrust, 'waitMs'>;
-  /** Their clock. */
+  /** The callers' clock. */
   readonly now: () => Date;
   /** Called when a new pair begins to wait. */
   readonly onWait: () => void;
 }
 
-/** However the callers' trust changes, the pair that is served may end. */
+/** The served pair may expire, whatever the callers trust. */
 const WAIT_CHECK_INTERVAL_MS = 10_000;
 
 /**
- * Opens the directory and keeps looking after it: renews in time, takes over files that somebody else replaced, and keeps
- * the last good pair while they are broken. Where it is known who calls, a pair of another CA is served only once they trust
- * that CA, or the pair of before is no longer valid; until then the bundle has the CAs of both.
- * @throws CertificateDirectoryError when the directory cannot be opened the first time
+ * Opens the directory and maintains it: renews in time, loads files that another writer replaced, and keeps the last good pair while they are broken.
+ * If the callers are known, a pair of another CA is served only once they trust that CA, or the earlier pair is no longer valid. Until then the
+ * bundle has the CAs of both.
+ * @throws CertificateDirectoryError if the directory cannot be opened the first time
  */
 export async function keepCertificates(options: CertificateKeeperOptions): Promise<FileKeeper> {
   const { directory, names, callers, onServe, onFault, pollIntervalMs } = options;
-  /** What the directory holds, as far as it is good. */
+  /** The content of the directory, if it is usable. */
   let latestGood = await openCertificates(directory, names, new Date());
-  /** What of that, or of before, is served. */
+  /** The served pair: that one, or an earlier one. */
   let served = latestGood;
   let current = served;
   let fault = current.fault;
@@ -68,7 +68,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   let latest: Promise<void> = Promise.resolve();
   let stopped = false;
   const watch = await watchFiles(async () => certificateFiles(directory), refresh, pollIntervalMs);
-  // What changed after the reading and before the watch began.
+  // Changes between the read and the start of the watch.
   await refresh();
   const timer = setInterval(refresh, RENEWAL_CHECK_INTERVAL_MS).unref();
   settle();
@@ -85,7 +85,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
     },
   };
 
-  /** One after the other: what began earlier must not end later, and serve what it read before. */
+  /** One after the other: an earlier read must not end later, and serve what it read before. */
   function refresh(): Promise<void> {
     latest = latest.then(look);
     return latest;
@@ -94,7 +94,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   async function look(): Promise<void> {
     if (stopped) return;
     try {
-      // Somebody else's pair may be gone for a moment while it is being replaced.
+      // A pair from another issuer may be absent for a moment while it is replaced.
       const found = await openCertificates(
         directory,
         names,
@@ -111,7 +111,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
     }
   }
 
-  /** Serves what the directory holds as soon as that is safe. */
+  /** Serves the directory's pair as soon as that is safe. */
   function settle(): void {
     if (stopped) return;
     const wasWaiting = waiting !== undefined;
@@ -129,11 +129,11 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
     if (!isSamePair(current, before) || current.bundle !== before.bundle) onServe(current);
   }
 
-  /** How long the pair of the directory has to wait until it is served, in milliseconds; Infinity while nobody knows. */
+  /** How long the directory's pair must wait until it is served, in milliseconds. Infinity while that is not known. */
   function handOverMs(): number {
     if (callers === undefined || isSamePair(served, latestGood)) return 0;
     const cas = parseCertificates(latestGood.bundle ?? '');
-    // Without a CA beside it, it is trusted by those of the system, or by nobody whom we could tell.
+    // Without a CA beside it, the system's CAs decide about trust.
     if (cas.length === 0 || served.bundle === undefined) return 0;
     if (invalidAt(served.certificate, callers.now()) !== undefined) return 0;
     return Math.max(...cas.map((ca) => callers.trust.waitMs(ca)));

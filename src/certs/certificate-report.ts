@@ -3,14 +3,14 @@ import type { StoredFiles } from './certificate-files.ts';
 import { hasCa, namesOf, parseCertificates, SERVING_LOOKAHEAD_MS, servingFault } from './inspect.ts';
 import { unusable } from './rotation.ts';
 
-/** A `caBundle` as it is registered. */
+/** A registered `caBundle`. */
 export interface RegisteredBundle {
   readonly webhook: string;
   /** PEM; empty if there is none. */
   readonly bundle: string;
 }
 
-/** Which of the stored CAs a `caBundle` has: every one, that of the serving certificate, or not even that. */
+/** Which of the stored CAs a `caBundle` has: every one, that of the serving certificate, or none. */
 export type Trust = 'all' | 'the serving CA' | 'neither';
 
 export interface CertificateReport {
@@ -21,13 +21,13 @@ export interface CertificateReport {
     readonly expires: string;
   }[];
   readonly webhooks: readonly { readonly webhook: string; readonly trusts: Trust }[];
-  /** What is wrong, in words. */
+  /** The problem as text. */
   readonly problems: readonly string[];
-  /** What a rotation in progress waits for, in words; undefined when there is none. */
+  /** What a rotation in progress waits for, as text. Undefined if none is in progress. */
   readonly rotating: string | undefined;
 }
 
-/** What is to be said of stored certificates and of the bundles by which the API server trusts them. */
+/** A report about stored certificates and the bundles by which the API server trusts them. */
 export function reportCertificates(
   files: StoredFiles,
   bundles: readonly RegisteredBundle[],

@@ -7,23 +7,23 @@ import type { KnownClients } from '../server/tls.ts';
 
 /** The CAs whose clients may call the webhook: those of the API server. */
 export interface ClientAuthority {
-  /** PEM, as the file had it when it was last good. */
+  /** PEM, from the last good version of the file. */
   current(): string;
   stop(): void;
 }
 
 export interface ClientAuthorityOptions {
   readonly file: string;
-  /** Called with the PEM of another bundle. */
+  /** Called with the PEM of a changed bundle. */
   readonly onChange: (bundle: string) => void;
   readonly onFault: (message: string) => void;
-  /** How often the file is looked at; see {@link watchFiles}. */
+  /** How often the file is checked; see {@link watchFiles}. */
   readonly pollIntervalMs?: number | undefined;
 }
 
 /**
- * Reads a file of CA certificates, and follows it; while it is broken, the last good ones stay.
- * @throws InputError for a file that has none
+ * Reads a file of CA certificates, and follows it. While it is broken, the last good ones stay.
+ * @throws InputError for a file without CA certificates
  */
 async function followClientAuthority(options: ClientAuthorityOptions): Promise<ClientAuthority> {
   const { file, onChange, onFault, pollIntervalMs } = options;
@@ -64,20 +64,20 @@ function isAuthority(pem: string): boolean {
 }
 
 export interface FollowedClients {
-  /** Who may call, as the file was when it was last good. */
+  /** The CAs of the clients that may call, from the last good version of the file. */
   known(): KnownClients;
   stop(): void;
 }
 
 interface ClientFileOptions {
-  /** A file with the CAs of those who may call; undefined: everybody may. */
+  /** A file with the CAs of the clients that may call; undefined: every client may. */
   readonly clientCa: string | undefined;
   readonly pollIntervalMs?: number | undefined;
 }
 
 /**
- * Follows the file of those who may call, if there is one.
- * @param use is told of other CAs, PEM
+ * Follows the file with the CAs of the clients that may call, if there is one.
+ * @param use called with changed CAs, PEM
  * @throws InputError for a file without CA certificates
  */
 export async function followClients(

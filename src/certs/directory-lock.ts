@@ -5,10 +5,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { makeDirectory } from '../files/text-files.ts';
 
 const RETRY_MS = 20;
-/** Issuing takes a tenth of a second: a lock as old as this was left behind by a process that was killed. */
+/** Issuing takes a tenth of a second: a lock as old as this belongs to a process that was killed. */
 const STALE_MS = 10_000;
 
-/** The process that has the lock. */
+/** The process that holds the lock. */
 interface Holder {
   /** The name of the entry in the lock. */
   readonly name: string;
@@ -16,13 +16,13 @@ interface Holder {
 }
 
 /**
- * Does the work while no other caller, in this process or another, works under the lock of the same directory. Creates the
+ * Does the work while no other caller, in this process or another, holds the lock of the same directory. Creates the
  * directory if it does not exist.
  *
- * The lock is a subdirectory with one entry, named after its holder. Each step is one system call that succeeds for one process:
- * a directory with our entry is renamed to the lock, which fails while the lock has an entry (rename(2), ENOTEMPTY); the entry of
- * a holder that was killed is renamed to ours, which fails once another process has done so; at the end, our entry is removed.
- * @throws the errors of {@link makeDirectory}, such as EACCES, or what the work throws
+ * The lock is a subdirectory with one entry, named after its holder. Each step is one system call that succeeds for one process. A directory with an
+ * entry of this process is renamed to the lock, which fails while the lock has an entry (rename(2), ENOTEMPTY). The entry of a killed holder is
+ * renamed, which fails once another process has done so. At the end, the entry is removed.
+ * @throws the errors of {@link makeDirectory}, such as EACCES, or the work's own errors
  */
 export async function withDirectoryLock<T>(directory: string, work: () => Promise<T>): Promise<T> {
   await makeDirectory(directory);
@@ -42,12 +42,12 @@ export async function withDirectoryLock<T>(directory: string, work: () => Promis
   }
 }
 
-/** Undefined when there is no lock, or no entry in it. */
+/** Undefined if there is no lock, or no entry in it. */
 async function holderOf(lock: string): Promise<Holder | undefined> {
   const [name] = (await unless(['ENOENT'], readdir(lock))) ?? [];
   const stats = name === undefined ? undefined : await unless(['ENOENT'], lstat(lock));
   if (name === undefined || stats === undefined) return undefined;
-  // Also if it seems to be from the future: then a clock was corrected since.
+  // Also if it seems to be from the future: a clock was corrected since.
   return { name, isStale: Math.abs(Date.now() - stats.mtimeMs) > STALE_MS };
 }
 
@@ -65,7 +65,7 @@ async function take(lock: string, name: string): Promise<boolean> {
   }
 }
 
-/** The time of the lock is that of its last change: now. */
+/** Sets the time of the lock's last change to now. */
 async function takeOver(lock: string, holder: Holder, name: string): Promise<boolean> {
   return (
     (await unless(
@@ -75,7 +75,7 @@ async function takeOver(lock: string, holder: Holder, name: string): Promise<boo
   );
 }
 
-/** Undefined where the operation failed in one of these ways. */
+/** Undefined if the operation failed in one of these ways. */
 async function unless<T>(codes: readonly string[], operation: Promise<T>): Promise<T | undefined> {
   try {
     return await operation;

@@ -4,19 +4,19 @@ import { createSecureContext } from 'node:tls';
 import type { StoredFiles } from './certificate-files.ts';
 import type { KeyPair } from './issue.ts';
 
-/** A pair that can be read, or why it cannot be used. */
+/** A readable pair, or why it cannot be used. */
 export type PairInspection =
   | { readonly ok: true; readonly certificate: X509Certificate }
   | { readonly ok: false; readonly reason: string };
 
-/** Reads a pair, and makes sure that the key belongs to the (first) certificate and that TLS takes them. */
+/** Reads a pair, and checks that the key belongs to the (first) certificate and that TLS accepts them. */
 export function inspectPair({ cert, key }: KeyPair): PairInspection {
   try {
     const certificate = new X509Certificate(cert);
     if (!certificate.checkPrivateKey(createPrivateKey(key))) {
       return { ok: false, reason: 'the private key does not belong to the certificate' };
     }
-    // Refuses more than the parsers do: broken intermediates, keys that are too short.
+    // TLS refuses more than the parsers do: broken intermediates, keys that are too short.
     createSecureContext({ cert, key });
     return { ok: true, certificate };
   } catch (error) {
@@ -25,8 +25,7 @@ export function inspectPair({ cert, key }: KeyPair): PairInspection {
 }
 
 /**
- * Why the certificate is of no use at that time, or undefined if it is. Ask for now plus a lookahead, and "is it time to
- * renew" is the same question as "is it valid".
+ * Why the certificate is not valid at that time, or undefined if it is. With a time in the future, this says whether a renewal is due.
  */
 export function invalidAt(certificate: X509Certificate, time: Date): string | undefined {
   if (time < certificate.validFromDate) return `not valid before ${certificate.validFromDate.toISOString()}`;
@@ -34,24 +33,24 @@ export function invalidAt(certificate: X509Certificate, time: Date): string | un
   return undefined;
 }
 
-/** Those of the DNS names and IP addresses that the certificate is not for. */
+/** The DNS names and IP addresses that the certificate does not have. */
 export function uncoveredNames(certificate: X509Certificate, names: readonly string[]): string[] {
   return names.filter((name) => (isIP(name) ? !certificate.checkIP(name) : !certificate.checkHost(name)));
 }
 
-/** The DNS names and IP addresses that the certificate is for, the addresses as one writes them (`::1`). */
+/** The DNS names and IP addresses of the certificate, with addresses in their short form (`::1`). */
 export function namesOf({ subjectAltName = '' }: X509Certificate): string[] {
   return (
     subjectAltName
       .split(', ')
       .map((entry) => /^(?:DNS|IP Address):(.*)$/.exec(entry)?.[1])
       .filter((name) => name !== undefined)
-      // Printed there as 0:0:0:0:0:0:0:1.
+      // Node.js prints it as 0:0:0:0:0:0:0:1.
       .map((name) => (isIPv6(name) ? new SocketAddress({ address: name, family: 'ipv6' }).address : name))
   );
 }
 
-/** The certificates of a PEM text, one after the other; what cannot be read is left out. */
+/** The certificates of a PEM text, in order. Unreadable ones are left out. */
 export function parseCertificates(pem: string): X509Certificate[] {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   return blocks.flatMap((block) => {
@@ -73,7 +72,7 @@ export function hasCa(bundle: string, { fingerprint256 }: X509Certificate): bool
   return fingerprints(bundle).includes(fingerprint256);
 }
 
-/** One bundle of all the certificates of several PEM texts, each once; undefined if there is none. */
+/** One bundle of all the certificates of several PEM texts, each once. Undefined if there is none. */
 export function joinBundles(...bundles: readonly (string | undefined)[]): string | undefined {
   const [first, ...others] = bundles.filter((bundle) => bundle !== undefined);
   if (first === undefined) return undefined;
@@ -83,7 +82,7 @@ export function joinBundles(...bundles: readonly (string | undefined)[]): string
     known.add(fingerprint256);
     return isNew;
   });
-  // As it was given: nothing has to be written because it is written another way.
+  // In its given form, so that a change of form alone causes no write.
   return added.length === 0 ? first : [first.trimEnd(), ...added.map((ca) => ca.toString().trimEnd()), ''].join('\n');
 }
 
@@ -91,8 +90,8 @@ export function joinBundles(...bundles: readonly (string | undefined)[]): string
 export const SERVING_LOOKAHEAD_MS = 30 * 86_400_000;
 
 /**
- * Why there has to be a new CA, or undefined if the stored one serves. One that is not valid yet does: the clock is wrong, and
- * will be right again. One that expires soon does, too: with it, every `caBundle` has to change.
+ * Why a new CA is needed; undefined if the stored one can be used. A CA that is not valid yet can be used, because the clock is wrong for a time. So
+ * can one that expires soon, because with a new one every `caBundle` must change.
  */
 export function caFault({ caCert, caKey }: StoredFiles, now: Date): string | undefined {
   if (caCert === undefined || caKey === undefined) return 'not found';
@@ -101,7 +100,7 @@ export function caFault({ caCert, caKey }: StoredFiles, now: Date): string | und
   return now < inspection.certificate.validFromDate ? undefined : invalidAt(inspection.certificate, now);
 }
 
-/** Why there has to be a new serving certificate within `lookaheadMs`, or undefined if the stored one serves. */
+/** Why a new serving certificate is needed within `lookaheadMs`; undefined if the stored one can be used. */
 export function servingFault(
   { cert, key, caCert }: StoredFiles,
   names: readonly string[],
@@ -117,12 +116,12 @@ export function servingFault(
   if (ca === undefined) return 'not signed by the CA';
   const uncovered = uncoveredNames(certificate, names);
   if (uncovered.length > 0) return `not for ${uncovered.join(', ')}`;
-  // None outlives its CA: one that lasts as long as that need not be renewed.
+  // No certificate outlives its CA: one that is valid as long as its CA need not be renewed.
   const soon = new Date(Math.min(now.getTime() + lookaheadMs, ca.validToDate.getTime() - 1));
   return invalidAt(certificate, now) ?? invalidAt(certificate, soon);
 }
 
-/** Which of the certificates in a bundle has signed this one; cert-manager leaves `ca.crt` empty where it does not know. */
+/** The certificate in a bundle that signed this one. cert-manager leaves `ca.crt` empty if it does not know the CA. */
 export function signerOf(certificate: X509Certificate, bundle: string | undefined): X509Certificate | undefined {
   return parseCertificates(bundle ?? '').find((ca) => certificate.verify(ca.publicKey));
 }

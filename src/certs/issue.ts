@@ -12,13 +12,13 @@ const DAY_MS = 24 * HOUR_MS;
 
 const CA_LIFETIME_MS = 3650 * DAY_MS;
 const SERVING_LIFETIME_MS = 90 * DAY_MS;
-/** How far back a certificate starts to be valid, for clients whose clock is behind. */
+/** By how much certificates are backdated, for clients whose clock is behind. */
 export const BACKDATE_MS = HOUR_MS;
 
-/** What the subject of every CA of ours begins with. */
+/** The beginning of the subject of every CA of taintkeeper. */
 const CA_NAME = 'taintkeeper CA';
 
-/** A new CA (EC P-256, ten years). Each has a subject of its own: OpenSSL cannot tell two of one name apart. */
+/** A new CA (EC P-256, ten years). Each has a unique subject, because OpenSSL cannot distinguish two with the same one. */
 export async function issueCa(now: Date): Promise<KeyPair> {
   const commonName = `${CA_NAME} ${randomBytes(4).toString('hex')}`;
   const { cert, private: key } = await generate([{ name: 'commonName', value: commonName }], {
@@ -32,7 +32,7 @@ export async function issueCa(now: Date): Promise<KeyPair> {
   return { cert, key };
 }
 
-/** A serving certificate for the given DNS names and IP addresses (EC P-256, 90 days, not outliving the CA), signed by the CA. */
+/** A serving certificate for the given DNS names and IP addresses (EC P-256, 90 days, at most as long as the CA), signed by the CA. */
 export async function issueServing(ca: KeyPair, names: readonly string[], now: Date): Promise<KeyPair> {
   const lifetimeMs = Math.min(SERVING_LIFETIME_MS, new X509Certificate(ca.cert).validToDate.getTime() - now.getTime());
   const { cert, private: key } = await generate([{ name: 'commonName', value: 'taintkeeper' }], {
@@ -52,12 +52,12 @@ export async function issueServing(ca: KeyPair, names: readonly string[], now: D
   return { cert, key };
 }
 
-/** True for a certificate that one of our CAs, also an earlier one, has issued. */
+/** True for a certificate that a CA of taintkeeper, also an earlier one, has issued. */
 export function isIssuedByUs(certificate: X509Certificate): boolean {
   return certificate.issuer.startsWith(`CN=${CA_NAME} `);
 }
 
-/** selfsigned is loaded once something is to be issued: most starts find everything there, and it takes 12 MiB. */
+/** selfsigned is loaded on demand: most starts issue nothing, and it needs 12 MiB. */
 async function generate(...what: Parameters<typeof import('selfsigned')['generate']>) {
   const selfsigned = await import('selfsigned');
   return selfsigned.generate(...what);

@@ -3,40 +3,40 @@ import type { FILES, StoredFiles } from './certificate-files.ts';
 import { caFault, invalidAt, parseCertificates, SERVING_LOOKAHEAD_MS, servingFault } from './inspect.ts';
 import { BACKDATE_MS, issueCa, issueServing, type KeyPair } from './issue.ts';
 
-/** All four files; `caCert` is a bundle of every CA to be trusted, the one that issues (whose key `caKey` is) first. */
+/** All four files. `caCert` is a bundle of every trusted CA. The one that issues (with the key `caKey`) is first. */
 export type CompleteFiles = Readonly<Record<keyof typeof FILES, string>>;
 
-/** How long before a CA's end the next one is introduced. */
+/** How long before the end of a CA the next one is introduced. */
 const CA_LOOKAHEAD_MS = 365 * 86_400_000;
 
-/** An API server knows of a changed webhook configuration by a watch of its own, within a fraction of a second; there may be several. */
+/** API servers receive a changed webhook configuration by a watch, within a fraction of a second. There may be several. */
 export const PROPAGATION_MS = 10_000;
 
 export interface RotationState {
   readonly now: Date;
-  /** DNS names that the serving certificate has to be for. */
+  /** DNS names that the serving certificate must have. */
   readonly names: readonly string[];
-  /** True when all who call trust the CA that issues: it is in every `caBundle`, and was for long enough. */
+  /** True if all callers trust the CA that issues: every `caBundle` has had it for long enough. */
   readonly trusted: boolean;
-  /** How long an earlier CA stays trusted once no serving certificate of it is in force, in milliseconds. */
+  /** How long an earlier CA stays trusted after its last serving certificate was replaced, in milliseconds. */
   readonly overlapMs: number;
 }
 
-/** What has to be stored next, and what that does, in words. */
+/** What to store next, and its effect as text. */
 export interface RotationStep {
   readonly files: CompleteFiles;
   readonly what: string;
 }
 
 /**
- * The next step in the life of stored certificates that many replicas serve and many `caBundle`s trust. Each step can follow
- * only once the one before it has taken effect everywhere, so that at no time anybody serves what is not trusted:
+ * The next step of stored certificates that many replicas serve and many `caBundle`s trust. Each step waits until the step before it has taken effect
+ * everywhere, so that no replica ever serves an untrusted certificate:
  *
- * 1. a new CA joins the bundle, and the old serving certificate stays;
- * 2. once every `caBundle` has the new CA, a serving certificate is issued by it;
- * 3. after a time that is long enough for every replica to serve that one, the old CA leaves the bundle.
+ * 1. A new CA joins the bundle, and the old serving certificate stays.
+ * 2. Once every `caBundle` has the new CA, it issues a serving certificate.
+ * 3. Once every replica certainly serves that one, the old CA is removed from the bundle.
  *
- * Where nothing stored can be served, all is issued at once. Undefined when there is nothing to do at present.
+ * If nothing stored can be served, everything is issued at once. Undefined if nothing is due.
  */
 export async function nextStep(stored: StoredFiles, state: RotationState): Promise<RotationStep | undefined> {
   const { now, names, trusted, overlapMs } = state;
@@ -48,7 +48,7 @@ export async function nextStep(stored: StoredFiles, state: RotationState): Promi
       : await issueAll(stored, names, now, caReason);
   }
 
-  // From here on the CA is there, and can issue.
+  // From here on the CA exists, and can issue.
   const files = stored as CompleteFiles;
   if (unservable !== undefined) return reissue(files, names, now, unservable);
   const certificate = new X509Certificate(files.cert);
@@ -56,7 +56,7 @@ export async function nextStep(stored: StoredFiles, state: RotationState): Promi
   const byIssuer = issuer !== undefined && certificate.verify(issuer.publicKey);
   const due = byIssuer ? servingFault(files, names, now, SERVING_LOOKAHEAD_MS) : 'of an earlier CA';
   if (due !== undefined) {
-    // A CA made by a clock that is ahead is not yet accepted by anybody.
+    // No client accepts a CA yet that was created with a clock that is ahead.
     const usable = issuer !== undefined && now >= issuer.validFromDate;
     return trusted && usable ? reissue(files, names, now, due) : undefined;
   }
@@ -67,7 +67,7 @@ export async function nextStep(stored: StoredFiles, state: RotationState): Promi
   return { files: { ...files, caCert: pem([issuer]) }, what: 'the earlier CA left the bundle' };
 }
 
-/** A new CA beside the present one. The serving certificate stays, until the new CA is trusted. */
+/** A new CA beside the current one. The serving certificate stays, until the new CA is trusted. */
 export async function introduceCa(files: CompleteFiles, now: Date, reason: string): Promise<RotationStep> {
   const ca = await issueCa(now);
   return {
@@ -88,13 +88,13 @@ export async function reissue(
   return { files: { ...files, cert, key }, what: `serving certificate (${reason})` };
 }
 
-/** True while an earlier step waits for its effect: the serving certificate is not yet of the CA that issues. */
+/** True while an earlier step has not taken effect: the serving certificate is not yet from the CA that issues. */
 export function isRotating({ cert, caCert }: CompleteFiles): boolean {
   const [issuer] = parseCertificates(caCert);
   return issuer !== undefined && !new X509Certificate(cert).verify(issuer.publicKey);
 }
 
-/** Why the files are of no use right now, or undefined if they can be served, and renewed. */
+/** Why the files cannot be used now; undefined if they can be served and renewed. */
 export function unusable(stored: StoredFiles, names: readonly string[], now: Date): string | undefined {
   return caFault(stored, now) ?? servingFault(stored, names, now, 0);
 }
@@ -119,7 +119,7 @@ function caEndsSoon({ caCert }: StoredFiles, now: Date): string | undefined {
   return ca && now >= ca.validFromDate ? invalidAt(ca, soon) : undefined;
 }
 
-/** The new CA first, and the earlier ones that are still valid: replicas may serve a certificate of theirs for a while. */
+/** The new CA first, then the earlier ones that are still valid: replicas may serve a certificate of theirs for a while. */
 function bundleOf(ca: KeyPair, earlier: string | undefined, now: Date): string {
   const valid = parseCertificates(earlier ?? '').filter((one) => invalidAt(one, now) === undefined);
   return `${ca.cert.trimEnd()}\n${pem(valid)}`;

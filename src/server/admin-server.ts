@@ -4,7 +4,7 @@ import Fastify, { type FastifyPluginAsync } from 'fastify';
 /** The state of one part of the program, as `/readyz` shows it. */
 export interface Check {
   readonly name: string;
-  /** `degraded`: something is wrong and somebody should look, but requests are answered rightly. */
+  /** `degraded`: a check needs attention, but requests are answered correctly. */
   readonly state: 'ok' | 'degraded' | 'failed';
   readonly detail: string;
 }
@@ -12,14 +12,14 @@ export interface Check {
 export interface AdminServerOptions {
   readonly checks: () => readonly Check[];
   readonly registry: Registry;
-  /** What people look at; undefined for none. */
+  /** The page; undefined for none. */
   readonly page?: FastifyPluginAsync | undefined;
   readonly requestTimeoutMs?: number;
 }
 
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** Node.js looks every 30 s by default: three times as long as a request may take. */
+/** Node.js checks every 30 s by default: three times as long as a request may take. */
 const CHECK_INTERVAL_MS = 1_000;
 
 const SIGNS: Record<Check['state'], string> = { ok: '[+]', degraded: '[!]', failed: '[-]' };
@@ -31,7 +31,7 @@ export function createAdminServer({
   page,
   requestTimeoutMs: requestTimeout = REQUEST_TIMEOUT_MS,
 }: AdminServerOptions) {
-  // Nothing here is worth waiting for when it closes, and a connection that never sent a request would be waited for forever.
+  // No request is worth waiting for at shutdown. A connection without a request would otherwise never end.
   const app = Fastify({
     requestTimeout,
     http: { headersTimeout: requestTimeout, connectionsCheckingInterval: Math.min(requestTimeout, CHECK_INTERVAL_MS) },
@@ -50,7 +50,7 @@ export function createAdminServer({
       .send(`${[...lines, ready ? 'ready' : 'not ready'].join('\n')}\n`);
   });
 
-  // For programs, at a path of its own: proxies make an error text of an answer that is no success.
+  // For programs, at a path of its own, because proxies replace answers with an error status.
   app.get('/checks', () => checks());
 
   app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()));

@@ -19,46 +19,46 @@ import { identifyClients, type KnownClients, secureContext, type TlsPair } from 
 import { logViolations } from './violation-log.ts';
 
 /**
- * What all bodies together may take while they arrive. They are outside of V8's heap; to join the pieces of one takes its length once more. Of
- * the container's 320 MiB half is for the heap, and the program takes some 50.
+ * The limit for all unfinished bodies. They are outside of V8's heap, and joining the pieces of one needs its length once more. Half of the
+ * container's 320 MiB is for the heap, and the program uses some 50.
  */
 export const RECEIVED_LIMIT_BYTES = 2 * BODY_LIMIT_BYTES;
 
-/** For so many addresses, and what is wrong with their certificates, it is kept when it was logged that a client was refused. */
+/** How many combinations of address and certificate problem are recorded, to limit the log of refused clients. */
 const MAX_REFUSALS = 256;
 
 export interface AdmissionServerOptions {
   readonly tls: TlsPair;
-  /** Undefined: everybody may call. */
+  /** Undefined: every client may call. */
   readonly clients?: KnownClients | undefined;
-  /** The policies in force. Where it throws, the review is answered with an error, so that the webhook's failurePolicy decides. */
+  /** The policies in force. If it throws, the answer is an error, so that the webhook's failurePolicy decides. */
   readonly policies: () => PolicySet;
-  /** The NodeTaintRecords; undefined where there are none. */
+  /** The NodeTaintRecords; undefined if there are none. */
   readonly records?: Records | undefined;
   readonly metrics: AdmissionMetrics;
   readonly log: Logger;
   /** While true, the connection ends after its next answer. */
   readonly draining?: (connection: Socket) => boolean;
-  /** Called with every request that was judged, dry runs among them. It must not throw. */
+  /** Called with every judged request, also dry runs. It must not throw. */
   readonly onJudged?: (judged: JudgedRequest) => void;
   readonly timeouts?: ClientTimeouts;
 }
 
-/** A request, and what was said of it. */
+/** A request and its decision. */
 export interface JudgedRequest {
   readonly phase: Phase;
   readonly request: AdmissionRequest;
   readonly judgement: Judgement;
-  /** Where it came from, which its sender cannot forge: see {@link identifyClients}. Everybody may have sent it, and all of `request`. */
+  /** The sender, which cannot be forged: see {@link identifyClients}. Any client may have sent it, with any content of `request`. */
   readonly origin: string;
 }
 
 /**
  * The HTTPS server that answers AdmissionReviews on `POST /validate` and `POST /mutate`. It does not listen yet.
  *
- * A review with a uid always gets an AdmissionReview back. When it cannot be judged the HTTP status is no success (400, or
- * 500 for a fault of ours), so that the API server applies the webhook's failurePolicy. What cannot be read as a review gets
- * a JSON body `{ error }`; so does, with 401, everything from whoever is not among the known clients.
+ * A review with a uid always gets an AdmissionReview. If it cannot be judged, the HTTP status is an error (400, or 500 for an internal error), so
+ * that the API server applies the webhook's failurePolicy. Other bodies get a JSON body `{ error }`, and so do, with 401, all requests of unknown
+ * clients.
  */
 export function createAdmissionServer({
   tls,
@@ -74,7 +74,7 @@ export function createAdmissionServer({
   const app = Fastify({
     https: {
       ...secureContext(tls, clients?.ca),
-      // Whoever has none is told so, in HTTP.
+      // A client without a certificate gets an HTTP answer.
       ...(clients ? { requestCert: true, rejectUnauthorized: false } : {}),
       handshakeTimeout: timeouts.handshake,
       headersTimeout: timeouts.headers,
@@ -83,11 +83,11 @@ export function createAdmissionServer({
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: timeouts.headers + timeouts.body,
     keepAliveTimeout: timeouts.keepAlive,
-    // Answers while it stops: a request that is refused then is a node update that fails.
+    // Answers during shutdown: a refused request would be a failed update of a node.
     return503OnClosing: false,
   });
 
-  // Otherwise a connection that was busy when the server began to close would be kept alive, and waited for.
+  // Otherwise a connection that was busy when the server began to close would stay open, and the shutdown would wait for it.
   let closing = false;
   app.addHook('preClose', (done) => {
     closing = true;
@@ -119,7 +119,7 @@ export function createAdmissionServer({
   app.addHook('onClose', async () => arrivals.stop());
 
   const clientOf = identifyClients(clients !== undefined);
-  // The leader and `doctor` have no certificate that is accepted: one diagnosis would be a line for each of its connections.
+  // The leader and `doctor` have no accepted certificate. Without the limit, each of their connections would be a line in the log.
   const refusals = createFairMap<() => void>(MAX_REFUSALS);
   const logRefusal = (address: string, objection: string) => {
     const key = `${address} ${objection}`;
@@ -134,7 +134,7 @@ export function createAdmissionServer({
       if (objection === undefined) return done();
       logRefusal(ip, objection);
       const refuse = () => reply.code(401).header('connection', 'close').send({ error: objection });
-      // A connection that is closed with something unread is reset, and the answer may be lost.
+      // A connection that is closed with unread data is reset, and the answer may be lost.
       if (Number(raw.headers['content-length']) <= BODY_LIMIT_BYTES) raw.once('end', refuse).resume();
       else refuse();
     });
@@ -149,8 +149,8 @@ export function createAdmissionServer({
     log.debug({ err: error }, 'TLS handshake failed');
   });
 
-  // Bodies are parsed by the policies that judge them. Fastify's own parser refuses one with a `__proto__` key, too; such a
-  // review is answered like any other: fields are read by name and never merged.
+  // The policies parse the bodies that they judge. Fastify's own parser refuses a `__proto__` key. Such a review is answered like any other, because
+  // fields are read by name and never merged.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.setErrorHandler<FastifyError & Partial<Refusal>>(async (error, request, reply) => {
@@ -162,7 +162,7 @@ export function createAdmissionServer({
     const path = printable(request.url.split('?')[0] ?? '');
     const message = ADVICE[error.code] ?? error.message;
     const subject = error.subject ?? (status === 413 ? await subjectOfUnread(request.raw) : {});
-    // A client that went away has nobody to tell.
+    // A client that closed the connection gets no answer.
     if (error.code !== 'ECONNRESET')
       log.warn(
         { path, status, origin: printable(clientOf(request.raw.socket).origin), ...subject },
@@ -183,7 +183,7 @@ export function createAdmissionServer({
   }
   return app;
 
-  /** None while the policies cannot be had: the review is answered nevertheless, and says that it could not be judged. */
+  /** Undefined while the policies are unavailable: the answer then says that the review could not be judged. */
   function labelsRead(): ReadonlySet<string> {
     try {
       return selectorLabels(policies());
@@ -243,7 +243,7 @@ export function createAdmissionServer({
   }
 }
 
-/** What the review is about that is too long to be read: by its first bytes, where nothing has been read of it yet. */
+/** The object of a review that is too long to read, from its first bytes, if nothing of it has been read yet. */
 function subjectOfUnread(message: IncomingMessage): Promise<ReviewSubject> {
   if (!(Number(message.headers['content-length']) > BODY_LIMIT_BYTES)) return Promise.resolve({});
   return new Promise((resolve) => {
@@ -256,7 +256,7 @@ interface Reviewed {
   readonly body: object;
 }
 
-/** What tells one request from others in the log. */
+/** Identifies a request in the log. */
 function context({ uid, resource, namespace, name, userInfo }: AdmissionRequest, phase: Phase): object {
   const told = { uid, resource: resource.resource, namespace, name, user: userInfo.username };
   return {
@@ -265,7 +265,7 @@ function context({ uid, resource, namespace, name, userInfo }: AdmissionRequest,
   };
 }
 
-/** What to tell the sender instead of Fastify's own message, by its error codes. */
+/** The message for the sender instead of Fastify's own, by its error codes. */
 const ADVICE: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported content type: send application/json',
   FST_ERR_CTP_BODY_TOO_LARGE: `the body is larger than ${BODY_LIMIT_BYTES} bytes`,

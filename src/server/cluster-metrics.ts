@@ -1,31 +1,31 @@
 import { Counter, Gauge, type Registry } from '@prometheus-io/client';
 import type { PolicyKind, SelectingKind } from '../policy/policy.ts';
 
-/** What is counted in a cluster: what the leader finds and does and, of each replica, what it follows. */
+/** The metrics of a cluster: what the leader finds and does, and what each replica watches. */
 export interface ClusterMetrics {
-  /** In a cluster: how many policies there are of a kind that cannot be used. */
+  /** In a cluster: how many policies of a kind cannot be used. */
   policiesInvalid(counts: Record<PolicyKind, number>): void;
   leading(leads: boolean): void;
   reconciled(controller: string, result: 'ok' | 'error'): void;
   watchState(resource: string, connected: boolean): void;
-  /** The resource is watched no more, for now. */
+  /** The resource is currently not watched. */
   watchEnded(resource: string): void;
-  /** Of all policies, how many objects are not as they want them: nodes, DaemonSets, or pods that are stuck. */
+  /** For each policy, how many objects violate it: nodes, DaemonSets, or stuck pods. */
   violating(findings: readonly { kind: SelectingKind; policy: string; count: number }[]): void;
-  /** Of all policies, how many of those nodes are waiting for a taint that evicts pods; none where there are none. */
+  /** For each policy, how many of those nodes wait for a taint that evicts pods. None if there are none. */
   awaitingEviction(findings: readonly { policy: string; count: number }[]): void;
-  /** A taint was put back, or a toleration appended, outside of any request. */
+  /** A taint was restored, or a toleration added, outside of any request. */
   repaired(kind: 'Node' | 'DaemonSet', policy: string): void;
   recovered(policy: string): void;
-  /** What keeps controllers from doing what policies say, all of it. */
+  /** All reasons that prevent controllers from enforcing policies. */
   stalled(troubles: readonly { kind: PolicyKind; policy: string; reason: string }[]): void;
-  /** `depth` is asked whenever the metrics are; undefined: the queue is there no more. */
+  /** `depth` is called whenever the metrics are read. Undefined: the queue no longer exists. */
   watchQueue(controller: string, depth: (() => number) | undefined): void;
-  /** A controller has looked at everything that it looks after. `at` in milliseconds since the epoch. */
+  /** A controller has checked all of its objects. `at` in milliseconds since the epoch. */
   swept(controller: string, at: number): void;
-  /** This process leads no more: what only a leader knows is not shown any more. */
+  /** This process no longer leads: metrics that only a leader has are removed. */
   leadershipEnded(): void;
-  /** `dropped` is asked whenever the metrics are. */
+  /** `dropped` is called whenever the metrics are read. */
   countDroppedEvents(dropped: () => number): void;
 }
 

@@ -2,55 +2,54 @@ import type { IncomingMessage } from 'node:http';
 import type { Server, Socket } from 'node:net';
 import { createFairMap, type FairMap } from '../runtime/fair-map.ts';
 
-/** How long a client may take, in milliseconds. */
+/** Limits for clients, in milliseconds. */
 export interface ClientTimeouts {
   readonly keepAlive: number;
-  /** From the opening of a connection, or from the first byte of a further request, to the end of the headers. */
+  /** From the start of a connection, or from the first byte of a further request, to the end of the headers. */
   readonly headers: number;
   /** From there to the end of the request. */
   readonly body: number;
   readonly handshake: number;
-  /** How often requests are looked for that are over their limits: they may take so much longer. */
+  /** How often requests over their limits are searched: they may take this much longer. */
   readonly checkInterval: number;
 }
 
 export const CLIENT_TIMEOUTS: ClientTimeouts = {
-  // The API server keeps idle connections for 90 s. If this end closes first, the request that is just then on its way is
-  // lost, and the API server does not send it again.
+  // The API server keeps idle connections for 90 s. If this end closes first, a request that is being sent at that moment is lost, and the API server
+  // does not send it again.
   keepAlive: 120_000,
-  // Neither does it use every connection at once: some it opens in reserve, and a call may come just when one is closed.
+  // The API server opens some connections in reserve, and a call may arrive when one is closed.
   headers: 100_000,
-  // A webhook's timeout is 30 s at most and 10 s by default: whoever takes longer is no API server.
+  // A webhook's timeout is 30 s at most and 10 s by default: a slower client is no API server.
   body: 10_000,
   handshake: 5_000,
   checkInterval: 1_000,
 };
 
 export interface ArrivalLimits {
-  /** Of all bodies together, as long as they arrive. */
+  /** For all unfinished bodies together. */
   readonly bytes: number;
-  /** Of each request, in milliseconds, from the end of its headers to its own end. */
+  /** For each request, in milliseconds, from the end of its headers to its end. */
   readonly time: number;
-  /** How often the time is looked at, in milliseconds. */
+  /** How often the time is checked, in milliseconds. */
   readonly checkInterval: number;
-  /** A connection was closed, because all requests together have sent too much. */
+  /** A connection was closed, because all unfinished requests together exceed the limit. */
   readonly onDropped: () => void;
 }
 
 export interface Arrivals {
-  /** The request's headers are there; `refuse` is called if the rest takes too long. */
+  /** The headers of the request are complete. `refuse` is called if the rest takes too long. */
   begin(message: IncomingMessage, refuse: () => void): void;
-  /** Its body is about to be read, and to be kept in memory. */
+  /** Its body will be read, and kept in memory. */
   reads(message: IncomingMessage): void;
   stop(): void;
 }
 
 /**
- * Bounds what requests take while they arrive. When they hold too much together, the one that has been arriving for the longest
- * time goes: an API server's takes milliseconds, and whoever sends slowly makes room for it.
+ * Bounds the memory of unfinished requests. If they exceed the limit, the oldest one is closed: a request of an API server takes milliseconds.
  */
 export function followArrivals({ bytes, time, checkInterval, onDropped }: ArrivalLimits): Arrivals {
-  /** The oldest first. What was refused for its age is there until its connection ends. */
+  /** The oldest first. A request that was refused for its age stays until its connection ends. */
   const arriving = new Map<
     IncomingMessage,
     { readonly since: number; bytes: number; refuse?: (() => void) | undefined }
@@ -62,7 +61,7 @@ export function followArrivals({ bytes, time, checkInterval, onDropped }: Arriva
     arriving.delete(message);
   }
 
-  // One for all: a timer for each request costs more than to judge it.
+  // One timer for all: a timer for each request costs more than judging it.
   const check = setInterval(() => {
     const tooOld = performance.now() - time;
     for (const arrival of arriving.values()) {
@@ -99,21 +98,21 @@ export function followArrivals({ bytes, time, checkInterval, onDropped }: Arriva
 }
 
 export interface ConnectionLimits {
-  /** How many may be open over which nothing was asked yet, and how many others. */
+  /** How many connections may be open without a request, and how many others. */
   readonly max: number;
   readonly onDropped: () => void;
 }
 
 /**
- * Follows the connections of an HTTP server. Each takes memory, 60 KiB with TLS, so they are bounded: when there are too many, one of the
- * address that has the most is closed, the one that was quiet for the longest time. Those over which nothing was asked yet are counted
- * apart: a client that opens thousands does not get in the way of those that ask.
+ * Follows the connections of an HTTP server. Each needs memory, 60 KiB with TLS, so they are bounded. If there are too many, it closes one of the
+ * address that has the most: the one that was idle for the longest time. Connections without a request are counted separately, so that a client that
+ * opens thousands does not affect those that send requests.
  *
- * It also bounds a stop. `server.close()` alone waits for every connection, also for one of TLS that never sent a request. Call
+ * It also bounds a shutdown. `server.close()` alone waits for every connection, also for a TLS connection without a request. Call
  * it before the server listens.
  */
 export function followConnections(server: Server, { max, onDropped }: ConnectionLimits): { destroyAll(): void } {
-  /** By their clients' addresses, because a request knows only the TLS socket; the one that was quiet for the longest time first. */
+  /** By the clients' addresses, because a request knows only the TLS socket. The one that was idle for the longest time is first. */
   const silent = createFairMap<Socket>(max);
   const used = createFairMap<Socket>(max);
 

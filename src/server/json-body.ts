@@ -8,22 +8,22 @@ import { printable } from '../kubernetes/text.ts';
 export const BODY_LIMIT_BYTES = 2 * 6 * 1.5 * 1024 * 1024 + 1024 * 1024;
 
 /**
- * A longer body is not parsed whole: text says little of what it takes. Of `{"33":0},` V8 makes 352 bytes, and so 20 MiB of this much. The
- * review of a node with 50 images, 100 labels and 30 annotations has 100 KB.
+ * A longer body is not parsed whole, because its length says little about the memory that it needs. For `{"33":0},` V8 uses 352 bytes, and 20 MiB
+ * could consist of this. The review of a node with 50 images, 100 labels and 30 annotations has 100 KB.
  */
 export const WHOLE_BYTES = 512 * 1024;
 
 const NONE = (): ReadonlySet<string> => new Set();
 
 /**
- * What the body of a request says.
- * @param body undefined where there was none
- * @param labels gives the names of those that are read: of a long body, others are left out
- * @throws Error with the `statusCode` of the answer, for what is not JSON or too much of it
+ * The parsed body of a request.
+ * @param body undefined if there was none
+ * @param labels returns the names of the labels that policies read: others are left out of a long body
+ * @throws Error with the `statusCode` of the answer, for invalid JSON or a body that is too large
  */
 export function parseJson(body: unknown, labels: () => ReadonlySet<string> = NONE): unknown {
   if (!Buffer.isBuffer(body)) return undefined;
-  // The excerpt is written over it.
+  // The excerpt overwrites it.
   const subject = body.length > WHOLE_BYTES ? subjectOf(body) : {};
   try {
     return body.length > WHOLE_BYTES ? excerptOf(body, labels()) : JSON.parse(body.toString());
@@ -35,7 +35,7 @@ export function parseJson(body: unknown, labels: () => ReadonlySet<string> = NON
   }
 }
 
-/** An error with the status of the answer, and what the log says besides. */
+/** An error with the status of the answer, and further fields for the log. */
 export interface Refusal extends Error {
   readonly statusCode: number;
   readonly subject?: ReviewSubject;
@@ -45,7 +45,7 @@ function refusal(statusCode: number, message: string, subject?: ReviewSubject): 
   return Object.assign(new Error(message), { statusCode, ...(subject ? { subject } : {}) });
 }
 
-/** What a review is about, as far as it could be told. Printable. */
+/** The object of a review, if it could be read. Printable. */
 export interface ReviewSubject {
   readonly uid?: string;
   readonly kind?: string;
@@ -61,7 +61,7 @@ const SUBJECT = {
   name: /[,{]"name":"([^"\\]{1,253})"/,
 };
 
-/** What the review is about whose text begins like this; nothing where another program has written it in another order. */
+/** The object of a review whose text begins like this. Empty if another program has written it in another order. */
 export function subjectOf(body: Buffer): ReviewSubject {
   const beginning = body.toString('utf8', 0, BEGINNING_BYTES);
   return Object.fromEntries(

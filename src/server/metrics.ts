@@ -3,17 +3,17 @@ import type { Phase, Violation } from '../judge/decision.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { type ClusterMetrics, clusterMetrics } from './cluster-metrics.ts';
 
-/** What became of a request as a whole. */
+/** The result of a request as a whole. */
 export type RequestResult = 'allowed' | 'denied' | 'patched' | 'malformed' | 'error';
 
-/** What admission counts: requests, and what they are judged by and served with. */
+/** The metrics of admission: requests, policies and certificates. */
 export interface AdmissionMetrics {
   requestStarted(): void;
   requestEnded(): void;
   handshakeFailed(): void;
   requestAnswered(phase: Phase, result: RequestResult, seconds: number): void;
   dryRunAnswered(phase: Phase): void;
-  /** @param count how many there are that differ in what they are about alone; 1 by default */
+  /** @param count the number of requests that differ only in their object; 1 by default */
   violationFound(kind: 'Node' | 'DaemonSet', violation: Violation, count?: number): void;
   /** `at` is when the files were read, in milliseconds since the epoch. */
   policiesLoaded(counts: Record<PolicyKind, number>, at: number): void;
@@ -21,7 +21,7 @@ export interface AdmissionMetrics {
   certificateServed(certificate: 'ca' | 'serving', notAfter: Date): void;
 }
 
-/** What a leader counts: of nodes, what native policies did without a request, too. */
+/** The metrics of a leader. */
 export type LeaderMetrics = ClusterMetrics & Pick<AdmissionMetrics, 'violationFound'>;
 
 /** Everything that `/metrics` shows, in a registry of its own so that two servers in one process do not mix. */
@@ -29,7 +29,7 @@ export interface Metrics extends AdmissionMetrics, ClusterMetrics {
   readonly registry: Registry;
 }
 
-/** How often how busy the event loop is goes into a histogram and a summary. The library's 100 ms are for those who look for peaks. */
+/** How often the event loop is sampled for a histogram and a summary. The library's 100 ms are meant to find peaks. */
 const UTILIZATION_INTERVAL_MS = 1000;
 
 export function createMetrics(version: string): Metrics {

@@ -17,33 +17,33 @@ export function secureContext(tls: TlsPair, clientCa?: string) {
     cert: tls.cert,
     key: tls.key,
     minVersion: MIN_TLS_VERSION,
-    // A client of TLS 1.2 could have the costly half of a handshake done again and again on one connection.
-    // A ticket would carry a client's certificate over a change of the CA.
+    // A client of TLS 1.2 could repeat the expensive half of a handshake on one connection.
+    // With a ticket, a client's certificate would stay valid after a change of the CA.
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION | (clientCa === undefined ? 0 : constants.SSL_OP_NO_TICKET),
     ...(clientCa === undefined ? {} : { ca: clientCa }),
   } as const;
 }
 
-/** Who may call: clients with a certificate of these CAs. */
+/** Which clients may call: those with a certificate of these CAs. */
 export interface KnownClients {
   /** PEM. */
   readonly ca: string;
 }
 
-/** What is known of a client by its connection, and cannot be forged. */
+/** What the connection says about a client, which the client cannot forge. */
 export interface ConnectedClient {
   /** Why it may not call; undefined if it may. */
   readonly objection: string | undefined;
-  /** Its address, and the common name of its certificate where one is asked for. */
+  /** Its address, and the common name of its certificate if one is required. */
   readonly origin: string;
 }
 
 /**
- * Identifies the client of a connection whose handshake has been done.
- * @param asked whether a certificate is asked for; otherwise everybody may call
+ * Identifies the client of a connection after its handshake.
+ * @param asked whether a certificate is required; otherwise every client may call
  */
 export function identifyClients(asked: boolean): (socket: Socket) => ConnectedClient {
-  // To take a certificate apart costs as much as to judge a request, and a connection never shows another one.
+  // Parsing a certificate costs as much as judging a request, and a connection never shows another one.
   const known = new WeakMap<Socket, ConnectedClient>();
   return (socket) => {
     const found = known.get(socket) ?? identify(socket, asked);

@@ -13,12 +13,12 @@ export interface FoundViolations {
   readonly origin: string;
 }
 
-/** Of hundreds of taints under hundreds of policies, each with a line of its own, a line lists as many as an entry of the audit log does. */
+/** With hundreds of taints and hundreds of policies, a line lists as many as an entry of the audit log does. */
 const MAX_LISTED = 32;
 
 /**
  * One line for each policy and outcome. The message lists some of the subjects, and the fields list more: `subjectsLeftOut` counts the others.
- * Dry runs leave no trace but at level debug.
+ * Dry runs are logged only at level debug.
  */
 export function logViolations(log: Logger, { request, kind, groups, origin }: FoundViolations): void {
   const uid = printable(request.uid);
