@@ -2,20 +2,20 @@ import type { EventReason } from './event-reasons.ts';
 import { isDnsSubdomain } from './label-selector.ts';
 import { printable } from './text.ts';
 
-/** What an Event is about. */
+/** The object of an Event. */
 export interface ObjectReference {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;
-  /** Absent for what is cluster-scoped. */
+  /** Absent for a cluster-scoped object. */
   readonly namespace?: string;
-  /** kubectl finds the Events of an object by it; looked up when it is absent. */
+  /** kubectl finds the Events of an object by it. Looked up if absent. */
   readonly uid?: string;
 }
 
 /**
- * The object of an AdmissionReview. Every pod that reaches the webhook can make one up, so nothing is written about it before the API
- * server has confirmed that it exists with this uid. Without a uid, it was being created, and must not be older than the review.
+ * The object of an AdmissionReview. Every pod that reaches the webhook can invent one, so no Event is written before the API server has confirmed
+ * that it exists with this uid. An object without a uid was being created, and must not be older than the review.
  */
 export type ReviewedObject = ObjectReference;
 
@@ -23,29 +23,29 @@ export type ReviewedObject = ObjectReference;
 export interface RecordedEvent {
   readonly regarding: ObjectReference;
   readonly type: 'Normal' | 'Warning';
-  /** Why, in CamelCase: what people filter by. */
+  /** Why, in CamelCase: users filter by it. */
   readonly reason: EventReason;
   /** What was done, in CamelCase. */
   readonly action: string;
-  /** For people. What differs from one time to the next (ids, times) must not be in it: equal Events are counted as one. */
+  /** For users. It must not contain values that change each time (ids, times): equal Events are counted as one. */
   readonly note: string;
-  /** Undefined for what a controller has read from the API server. */
+  /** Undefined for an object that a controller has read from the API server. */
   readonly reviewed?: ReviewedObject;
 }
 
-/** The Event's namespace: that of what it is about, `default` for what is cluster-scoped (as client-go's event recorder). */
+/** The Event's namespace: that of its object, `default` for a cluster-scoped one (as client-go's event recorder). */
 export function namespaceOf({ namespace }: ObjectReference): string {
   return namespace || 'default';
 }
 
-// The bounds of ValidateEventCreate (k8s.io/kubernetes/pkg/apis/core/validation/events.go), which counts bytes.
+// The limits of ValidateEventCreate (k8s.io/kubernetes/pkg/apis/core/validation/events.go), which counts bytes.
 const NOTE_MAX_BYTES = 1_024;
 /** UIDs of Kubernetes have 36 characters. */
 const UID_MAX_LENGTH = 253;
 
 /**
  * The event with a note that fits into an Event, on one line of printable characters.
- * @returns undefined if it is about an object that cannot exist
+ * @returns undefined if its object cannot exist
  */
 export function boundedEvent(event: RecordedEvent): RecordedEvent | undefined {
   for (const { name, namespace, uid = '' } of [event.regarding, ...(event.reviewed ? [event.reviewed] : [])]) {
@@ -55,13 +55,13 @@ export function boundedEvent(event: RecordedEvent): RecordedEvent | undefined {
   return { ...event, note: printableWithin(event.note, NOTE_MAX_BYTES) };
 }
 
-/** The text on one line of printable characters, or its beginning with dots, in at most so many bytes of UTF-8. */
+/** The text on one line of printable characters, shortened with dots to at most so many bytes of UTF-8. */
 export function printableWithin(text: string, bytes: number): string {
-  // A character takes a byte or more: what is longer need not be looked at.
+  // A character needs at least a byte: longer texts need not be read to the end.
   const shown = printable(text.slice(0, bytes + 1));
   if (Buffer.byteLength(shown) <= bytes) return shown;
   const kept = Buffer.alloc(bytes - 3);
   const { written } = new TextEncoder().encodeInto(shown, kept);
-  // By way of the bytes: a slice would keep the whole text in memory.
+  // By way of the bytes, because a slice would keep the whole text in memory.
   return `${kept.toString('utf8', 0, written)}...`;
 }

@@ -1,6 +1,5 @@
 /**
- * Labels or annotations of an object; null is Go's empty string. Read them with {@link own}: their keys come from
- * outside.
+ * Labels or annotations of an object; null is Go's empty string. Read them with {@link own}, because users choose their keys.
  */
 export type StringMap = Readonly<Record<string, string | null>>;
 
@@ -17,12 +16,12 @@ export interface LabelSelectorRequirement {
   readonly values?: readonly string[];
 }
 
-/** The value of `key` if the map itself has it: never one inherited, such as `constructor`. */
+/** The value of `key` if the map itself has it, never an inherited one such as `constructor`. */
 export function own(map: StringMap, key: string): string | undefined {
   return Object.hasOwn(map, key) ? (map[key] ?? '') : undefined;
 }
 
-/** `a=b,c=d`: labels as people read them, and as a query's `labelSelector` and kubectl's `-l` take them; empty for none. */
+/** `a=b,c=d`: labels as text, and in the form of a query's `labelSelector` and kubectl's `-l`. Empty for none. */
 export function formatLabels(labels: StringMap): string {
   return Object.entries(labels)
     .map(([key, value]) => `${key}=${value ?? ''}`)
@@ -54,7 +53,7 @@ function satisfies({ key, operator, values = [] }: LabelSelectorRequirement, lab
   }
 }
 
-// The bounds are those of Kubernetes' own validation (k8s.io/apimachinery/pkg/util/validation).
+// The limits are those of Kubernetes' own validation (k8s.io/apimachinery/pkg/util/validation).
 
 export const LABEL_VALUE = '^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$';
 
@@ -69,7 +68,7 @@ export const DNS_SUBDOMAIN = '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9
 
 const DNS_SUBDOMAIN_ALONE = new RegExp(`^${DNS_SUBDOMAIN}$`);
 
-/** Whether a text can be the name of an object such as a node (RFC 1123, subdomain). */
+/** Whether a text is a valid name of an object such as a node (RFC 1123, subdomain). */
 export function isDnsSubdomain(text: string): boolean {
   return text.length <= DNS_SUBDOMAIN_LENGTH && DNS_SUBDOMAIN_ALONE.test(text);
 }
@@ -77,12 +76,12 @@ export function isDnsSubdomain(text: string): boolean {
 /** A label or taint key: an optional DNS subdomain as prefix, and a name. */
 export const QUALIFIED_NAME = `^(${DNS_SUBDOMAIN}/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$`;
 
-/** True for a label or taint key. */
+/** True for a valid label or taint key. */
 export function isQualifiedName(text: string): boolean {
   return new RegExp(QUALIFIED_NAME).test(text) && text.indexOf('/') <= DNS_SUBDOMAIN_LENGTH;
 }
 
-/** True for a label's value. */
+/** True for a valid label value. */
 export function isLabelValue(text: string): boolean {
   return text.length <= LABEL_VALUE_LENGTH && new RegExp(LABEL_VALUE).test(text);
 }

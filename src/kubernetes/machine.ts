@@ -1,8 +1,8 @@
-/** What a Node says of the machine that it is; each '' where it does not. */
+/** What a Node says about its machine. Each is '' if absent. */
 export interface Machine {
-  /** `status.nodeInfo.systemUUID`: a kubelet sends it with the registration, where the machine has one. */
+  /** `status.nodeInfo.systemUUID`: a kubelet sends it with the registration if the machine has one. */
   readonly systemUUID: string;
-  /** `spec.providerID`: a kubelet sends it where it was told; otherwise a cloud controller adds it later. */
+  /** `spec.providerID`: a kubelet sends it if it is configured; otherwise a cloud controller adds it later. */
   readonly providerID: string;
 }
 
@@ -12,11 +12,10 @@ export const UNKNOWN_MACHINE: Machine = { systemUUID: '', providerID: '' };
 export const MACHINE_ID_LENGTH = 512;
 
 /**
- * Whether nothing says that these are two machines: what both know of is the same. Where they have nothing in common that is known,
- * they count as one.
+ * Whether these can be one machine: all values that both have are equal. If they have no value in common, they count as one.
  */
 export function sameMachine(a: Machine, b: Machine): boolean {
-  // Tools write the hexadecimal digits of one and the same machine in either case.
+  // Tools write the hexadecimal digits of one machine in either case.
   return isSame(a.systemUUID.toLowerCase(), b.systemUUID.toLowerCase()) && isSame(a.providerID, b.providerID);
 }
 

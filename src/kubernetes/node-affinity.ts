@@ -27,7 +27,7 @@ export interface TermMismatch {
 export interface UnmetRequirement extends NodeSelectorRequirement {
   /** The node's value, if it has one. */
   readonly found: string | undefined;
-  /** True for a requirement that no node can meet, because Kubernetes cannot make sense of it. */
+  /** True for a requirement that no node can meet, because Kubernetes considers it malformed. */
   readonly malformed: boolean;
 }
 
@@ -39,7 +39,7 @@ interface AffinityNode {
 /**
  * Prepares the terms of a required node affinity, one of which must match. The result says why none does, or `undefined`
  * when one does; without terms no node matches. The rules are those of `LazyErrorNodeSelector` in
- * k8s.io/component-helpers/scheduling/corev1/nodeaffinity: a malformed requirement spoils its own term only.
+ * k8s.io/component-helpers/scheduling/corev1/nodeaffinity: a malformed requirement affects only its own term.
  */
 export function compileNodeAffinity(
   terms: readonly NodeSelectorTerm[],
@@ -115,7 +115,7 @@ function comparison(values: readonly string[], holds: (value: bigint, bound: big
   };
 }
 
-/** As Go's `strconv.ParseInt(text, 10, 64)`, with undefined for its errors. */
+/** As Go's `strconv.ParseInt(text, 10, 64)`, with undefined in place of an error. */
 function int64(text = ''): bigint | undefined {
   if (!/^[+-]?\d+$/.test(text)) return undefined;
   const value = BigInt(text);

@@ -1,17 +1,17 @@
-/** True when `text` holds the only wildcard there is, `*`. */
+/** True if `text` contains `*`, the only wildcard. */
 export function isPattern(text: string): boolean {
   return text.includes('*');
 }
 
 /**
- * True when `text` matches `pattern`, in which `*` stands for any run of characters, the empty one included; everything
- * else stands for itself. Takes time linear in `text` for each part of the pattern, whatever an author writes.
+ * True if `text` matches `pattern`, in which `*` stands for any characters, also none, and everything else for itself. The time is linear in `text`
+ * for each part of the pattern, for every pattern.
  */
 export function matchesPattern(pattern: string, text: string): boolean {
   return compilePattern(pattern)(text);
 }
 
-/** {@link matchesPattern} for a pattern that many texts are tried against: it is taken apart once. */
+/** {@link matchesPattern} for a pattern that is compared with many texts: it is split once. */
 export function compilePattern(pattern: string): (text: string) => boolean {
   const [head = '', ...rest] = pattern.split('*');
   const tail = rest.pop();
@@ -30,11 +30,11 @@ export function compilePattern(pattern: string): (text: string) => boolean {
   };
 }
 
-/** True when some text matches both patterns, in which `*` stands for any run of characters. */
+/** True if some text matches both patterns, in which `*` stands for any characters. */
 export function overlap(a: string, b: string): boolean {
   if (!isPattern(a)) return matchesPattern(b, a);
   if (!isPattern(b)) return matchesPattern(a, b);
-  // What stands between the first and the last star can follow each other in one text: only its ends can be at odds.
+  // The parts between the first and the last star can follow each other in one text: only the ends can contradict each other.
   const [headA, headB] = [head(a), head(b)];
   const [tailA, tailB] = [tail(a), tail(b)];
   return (headA.startsWith(headB) || headB.startsWith(headA)) && (tailA.endsWith(tailB) || tailB.endsWith(tailA));

@@ -1,8 +1,8 @@
 import { type LabelSelector, type LabelSelectorRequirement, own } from './label-selector.ts';
 
 /**
- * All that a selector asks for, one label at a time; nothing for a selector that selects everything. Without empty lists, which the API
- * server drops from what it keeps.
+ * All requirements of a selector, one label at a time. Empty for a selector that selects everything. Without empty lists, which the API server does
+ * not store.
  */
 export function requirementsOf(selector: LabelSelector = {}): LabelSelectorRequirement[] {
   const { matchLabels = {}, matchExpressions = [] } = selector;
@@ -16,13 +16,13 @@ export function requirementsOf(selector: LabelSelector = {}): LabelSelectorRequi
   ];
 }
 
-/** True when some labels meet all requirements. Exact: labels have no bounds that a list of values could use up. */
+/** True if some labels meet all requirements. Exact, because there are always more values than a list excludes. */
 export function satisfiable(requirements: readonly LabelSelectorRequirement[]): boolean {
   const byKey = Map.groupBy(requirements, ({ key }) => key);
   return [...byKey.values()].every((ofKey) => absentIsFine(ofKey) || someValueIsFine(ofKey));
 }
 
-/** True when whatever meets `requirements` meets `others` as well. */
+/** True if all labels that meet `requirements` also meet `others`. */
 export function implies(
   requirements: readonly LabelSelectorRequirement[],
   others: readonly LabelSelectorRequirement[],
@@ -30,18 +30,17 @@ export function implies(
   return others.every((other) => !satisfiable([...requirements, negated(other)]));
 }
 
-/** What a webhook's selector has at most: hundreds of policies may have thousands of values, and etcd takes 1.5 MB. */
+/** The size limit of a webhook's selector: hundreds of policies may have thousands of values, and etcd accepts 1.5 MB. */
 const MAX_SHARED_REQUIREMENTS = 16;
 const MAX_SHARED_VALUES = 64;
 
 /**
- * What all labels meet that one of the selectors selects or several do, as far as it can be said of one label at a time: that it is
- * there, or has one of all the values that are asked for; nothing where one of them selects everything. Of very large selectors,
- * less.
+ * Requirements that all labels meet that at least one of the selectors selects, as far as they concern one label at a time: that it exists, or has
+ * one of the required values. Empty if one of the selectors selects everything. Less for very large selectors.
  */
 export function requirementsOfAny(selectors: readonly (LabelSelector | undefined)[]): LabelSelectorRequirement[] {
   const byKey = selectors.map((selector) => Map.groupBy(requirementsOf(selector), ({ key }) => key));
-  // What all of them ask for, the first one does: there is no need to look at other labels than its own.
+  // A requirement of all selectors is one of the first: no other labels need to be checked.
   const shared = [...(byKey[0]?.keys() ?? [])].flatMap((key) =>
     sharedOf(
       key,
@@ -51,7 +50,7 @@ export function requirementsOfAny(selectors: readonly (LabelSelector | undefined
   return shared.slice(0, MAX_SHARED_REQUIREMENTS);
 }
 
-/** @param each what each selector asks of the label `key` */
+/** @param each the requirements of each selector for the label `key` */
 function sharedOf(key: string, each: readonly LabelSelectorRequirement[][]): LabelSelectorRequirement[] {
   const [first = []] = each;
   const same = first.filter((one) => each.every((ofKey) => implies(ofKey, [one])));
@@ -91,7 +90,7 @@ function someValueIsFine(requirements: readonly LabelSelectorRequirement[]): boo
   const lists = (operator: 'In' | 'NotIn') =>
     requirements.filter((requirement) => requirement.operator === operator).map(({ values = [] }) => new Set(values));
   const [first, ...others] = lists('In');
-  // Without a list to choose from, there is always one more value.
+  // Without a list of values, there is always one more value.
   if (first === undefined) return true;
   const excluded = lists('NotIn');
   return [...first].some(

@@ -1,26 +1,26 @@
-/** A taint as it stands in a Node's `spec.taints` (core/v1). Unknown fields are carried along untouched. */
+/** A taint in a Node's `spec.taints` (core/v1). Unknown fields are kept unchanged. */
 export interface Taint {
   readonly key: string;
-  /** Absent, null and empty mean the same: a taint without a value. */
+  /** Absent, null and empty are the same: a taint without a value. */
   readonly value?: string | null | undefined;
   /** Any string: a newer API server may know effects that this program does not. */
   readonly effect: string;
-  /** When it was put there (RFC 3339), if whoever did says so. It makes no difference to what a policy protects. */
+  /** When it was added (RFC 3339), if the writer says so. Policies ignore it. */
   readonly timeAdded?: string | null | undefined;
 }
 
 /** The effects of core/v1. */
 export const TAINT_EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 
-/** The effects that keep pods of DaemonSets off nodes; PreferNoSchedule is for the scheduler to weigh. */
+/** The effects that keep pods of DaemonSets off nodes. The scheduler only weighs PreferNoSchedule. */
 export const REPELLING_EFFECTS = ['NoSchedule', 'NoExecute'] as const;
 
-/** True when both are the same taint: the API server allows one of each key and effect on a node (ValidateNodeUpdate). */
+/** True if both are the same taint: the API server allows one of each key and effect on a node (ValidateNodeUpdate). */
 export function sameTaint(a: Taint, b: Taint): boolean {
   return a.key === b.key && a.effect === b.effect;
 }
 
-/** The taints of `before` that `after` no longer carries; a changed value counts as dropped. */
+/** The taints of `before` that `after` no longer has. A changed value counts as removed. */
 export function droppedTaints(before: readonly Taint[], after: readonly Taint[]): Taint[] {
   if (before.length === 0) return [];
   const [left, right] = before.length > MANY ? withoutEqualEnds(before, after) : [before, after];
@@ -28,12 +28,12 @@ export function droppedTaints(before: readonly Taint[], after: readonly Taint[])
   return left.filter((taint) => kept.get(identity(taint)) !== (taint.value ?? ''));
 }
 
-/** To compare the taints of longer lists one by one takes less time than to compare all with all. */
+/** For longer lists, sorting by identity takes less time than comparing all with all. */
 const MANY = 256;
 
 /**
- * The lists without what they begin and end with alike. Where they are longer than {@link MANY}, it makes no difference to what is dropped unless a taint is
- * listed twice, which the API server refuses.
+ * The lists without their common beginning and end. If they are longer than {@link MANY}, the removed taints are the same, unless a taint is listed
+ * twice, which the API server refuses.
  */
 export function withoutEqualEnds(
   before: readonly Taint[],
@@ -47,20 +47,20 @@ export function withoutEqualEnds(
   return [before.slice(start, before.length - end), after.slice(start, after.length - end)];
 }
 
-/** Whether they are written alike. */
+/** Whether both have the same bytes. */
 function isCopy(a: Taint | undefined, b: Taint | undefined): boolean {
   if (a === b) return true;
   if (a === undefined || b === undefined) return false;
   return a.key === b.key && a.effect === b.effect && a.value === b.value && a.timeAdded === b.timeAdded;
 }
 
-/** The values of taints by their {@link identity}; the empty text for a taint without one. */
+/** The values of taints by their {@link identity}. Empty for a taint without one. */
 export function valuesOf(taints: readonly Taint[]): ReadonlyMap<string, string> {
   return new Map(taints.map((taint) => [identity(taint), taint.value ?? '']));
 }
 
 /**
- * `taints` with every one of `wanted` in it: put in place of the taint of the same key and effect, otherwise appended.
+ * `taints` with every one of `wanted`: in place of the taint of the same key and effect, otherwise at the end.
  * The order of `taints` is kept.
  */
 export function withTaints(taints: readonly Taint[], wanted: readonly Taint[]): Taint[] {
@@ -77,8 +77,8 @@ export function withTaints(taints: readonly Taint[], wanted: readonly Taint[]): 
 }
 
 /**
- * What makes a taint the one it is on a node. A node can carry tens of thousands of taints: maps keep that cheap. Effects
- * have no colon, so that no two taints share an identity, whatever stands in a key that nobody has validated yet.
+ * What identifies a taint on a node. A node can have tens of thousands of taints, so maps use it. Effects have no colon, so no two taints share an
+ * identity, also if a key is not validated yet.
  */
 export function identity({ key, effect }: Pick<Taint, 'key' | 'effect'>): string {
   return `${effect}:${key}`;
@@ -86,7 +86,7 @@ export function identity({ key, effect }: Pick<Taint, 'key' | 'effect'>): string
 
 const TAINT = new RegExp(`^([^\\s=:]+)(?:=([^\\s=:]*))?:(${TAINT_EFFECTS.join('|')})$`);
 
-/** Reads what {@link formatTaint} writes: one of the known effects; `value` is undefined where there is no `=`. */
+/** Reads the result of {@link formatTaint}: one of the known effects. `value` is undefined if there is no `=`. */
 export function parseTaint(
   text: string,
 ): { readonly key: string; readonly value: string | undefined; readonly effect: string } | undefined {

@@ -1,9 +1,9 @@
-/** The time as Kubernetes' MicroTime (meta/v1) is written: always six digits, of which ours has three. */
+/** The time in the form of Kubernetes' MicroTime (meta/v1): always six digits, of which three are used. */
 export function microTime(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000Z');
 }
 
-/** The time as Kubernetes' Time (meta/v1) is written: RFC 3339, without fractions of a second. */
+/** The time in the form of Kubernetes' Time (meta/v1): RFC 3339, without fractions of a second. */
 export function rfc3339(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, -5)}Z`;
 }
@@ -11,18 +11,18 @@ export function rfc3339(ms: number): string {
 /** Longest warning, in characters: kubectl and the API server cut off longer ones (admission/v1, `warnings`). */
 export const WARNING_MAX_LENGTH = 120;
 
-/** More than this many in one answer are summed up in a last one: together they share a 4 KiB header budget. */
+/** If an answer has more, the last one counts the rest: together they share a 4 KiB header budget. */
 export const MAX_WARNINGS = 16;
 
 /**
- * Warnings fit for an answer: each on one line of printable characters within the bound, not too many, none twice.
- * The text may hold names that nobody has validated yet: mutation runs before the API server's own checks.
+ * Warnings for an answer: each on one line of printable characters within the limit, a limited number, and none twice.
+ * The text may contain names that are not validated yet: mutation runs before the API server's own checks.
  */
 export function presentableWarnings(texts: readonly string[]): string[] {
   return atMost(MAX_WARNINGS, [...new Set(texts.map(printable))]).map((text) => shorten(text, WARNING_MAX_LENGTH));
 }
 
-/** The texts, or as many of them as leave room for one that says how many are left out. */
+/** The texts, or as many as leave room for one that counts the others. */
 export function atMost(count: number, texts: readonly string[]): string[] {
   if (texts.length <= count) return [...texts];
   return [...texts.slice(0, count - 1), `and ${texts.length - count + 1} more`];
@@ -33,27 +33,27 @@ export function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
-/** The text with control, format and surrogate characters spelled out as `\u{…}`: harmless in headers and terminals. */
+/** The text with control, format and surrogate characters escaped as `\u{…}`: harmless in headers and terminals. */
 export function printable(text: string): string {
-  // Nearly every text; to look for what is not takes a tenth of a replacement's time.
+  // Nearly every text needs no replacement, and the check takes a tenth of the time of a replacement.
   if (/^[ -~]*$/.test(text)) return text;
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (c) => `\\u{${c.codePointAt(0)?.toString(16)}}`);
 }
 
-/** A word of a shell command that means nothing but itself: names come from objects. Only what needs quotes has them. */
+/** A word of a shell command without special meaning, because names come from objects. Quoted only if necessary. */
 export function shellWord(text: string): string {
   return /^[\w.:/=,@-]+$/.test(text) ? text : `'${printable(text).replaceAll("'", "'\\''")}'`;
 }
 
-/** The text, or as much of it as fits in `length` characters with dots at the end: ASCII, for HTTP headers. */
+/** The text, or its beginning with dots, within `length` ASCII characters, for HTTP headers. */
 export function shorten(text: string, length: number): string {
-  // As many UTF-16 units, or fewer characters.
+  // Counts UTF-16 units, of which a character has one or two.
   if (text.length <= length) return text;
   const characters = [...text];
   return characters.length <= length ? text : `${characters.slice(0, length - 3).join('')}...`;
 }
 
-/** How many characters {@link isSlip} compares: two texts differ by one at most. */
+/** How many characters {@link isSlip} compares: the lengths of two texts differ by at most one. */
 export function lettersIn(text: string): number {
   return withoutSeparators(text).length;
 }
@@ -63,8 +63,8 @@ function withoutSeparators(text: string): string {
 }
 
 /**
- * Whether one text is the other but for case and separators, or one letter too many, one too few, or two swapped. Another letter
- * or digit in its place is no slip: `pool-a` and `pool-b` are two things.
+ * Whether the texts differ only in case, separators, one letter too many or too few, or two swapped letters. Another letter or digit is no typing
+ * error: `pool-a` and `pool-b` are different names.
  */
 export function isSlip(one: string, other: string): boolean {
   const [a, b] = [one, other].map(withoutSeparators).sort((x, y) => x.length - y.length);
@@ -82,8 +82,8 @@ export function isSlip(one: string, other: string): boolean {
 }
 
 /**
- * Eight letters and digits in place of a text, '' for an empty one. Two texts that are not made to have the same mark have another one,
- * but for one pair in 10^12.
+ * Eight letters and digits that identify a text; '' for an empty one. Two different texts have the same mark only once in 10^12 pairs, unless they
+ * are constructed.
  */
 export function mark(text: string): string {
   if (text === '') return '';
@@ -97,7 +97,7 @@ export function mark(text: string): string {
   return mixed.map((half) => ((half >>> 0) & 0xfffff).toString(32).padStart(4, '0')).join('');
 }
 
-/** The last step of MurmurHash3: every bit comes to depend on all. */
+/** The last step of MurmurHash3: every bit depends on all others. */
 function mix(half: number): number {
   const once = Math.imul(half ^ (half >>> 16), 0x85ebca6b);
   const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);

@@ -1,7 +1,7 @@
 import { NEW_ROLE, OLD_ROLE } from './roles.ts';
 import { REPELLING_EFFECTS, type Taint } from './taint.ts';
 
-/** A toleration as it stands in a pod template (core/v1). Unknown fields are carried along untouched. */
+/** A toleration in a pod template (core/v1). Unknown fields are kept unchanged. */
 export interface Toleration {
   readonly key?: string | null | undefined;
   /** `Equal` when absent. */
@@ -25,7 +25,7 @@ export function tolerates(toleration: Toleration, taint: Taint): boolean {
   switch (toleration.operator ?? '') {
     case '':
     case 'Equal':
-      // An empty key is valid with Exists only; the API server lets no other stand.
+      // An empty key is valid only with Exists. The API server refuses others.
       return Boolean(toleration.key) && (toleration.value ?? '') === (taint.value ?? '');
     case 'Exists':
       return true;
@@ -34,17 +34,17 @@ export function tolerates(toleration: Toleration, taint: Taint): boolean {
   }
 }
 
-/** True when the operator is one that {@link tolerates} does not know, so that its answer errs towards "no". */
+/** True if {@link tolerates} does not know the operator, and answers "no". */
 export function hasUnknownOperator({ operator }: Toleration): boolean {
   return !['', 'Equal', 'Exists'].includes(operator ?? '');
 }
 
-/** As {@link tolerates}, erring towards "yes": an operator that is not known may tolerate any value. */
+/** As {@link tolerates}, but an unknown operator counts as tolerating every value. */
 export function mayTolerate(toleration: Toleration, taint: Taint): boolean {
   return tolerates(hasUnknownOperator(toleration) ? { ...toleration, operator: 'Exists' } : toleration, taint);
 }
 
-/** True when both say the same, also where one leaves out what the other spells out. */
+/** True if both have the same meaning, also if one leaves out a default. */
 export function equalToleration(a: Toleration, b: Toleration): boolean {
   return (
     (a.key ?? '') === (b.key ?? '') &&
@@ -68,7 +68,7 @@ export function formatSeconds(toleration: Toleration): string {
   return tolerationSeconds == null ? `${text} without tolerationSeconds` : `${text} for ${tolerationSeconds} s`;
 }
 
-/** Taints of one effect, such as a toleration is written for. */
+/** Taints of one effect that a toleration can match. */
 export interface TaintRange {
   /** Undefined: every key. */
   readonly key: string | undefined;
@@ -77,10 +77,10 @@ export interface TaintRange {
   readonly effect: (typeof REPELLING_EFFECTS)[number];
 }
 
-/** By convention, these taints have no value: `Exists` stands for the taint as it is, and so does `Equal` without a value. */
+/** By convention, these taints have no value, so `Exists` matches them, and so does `Equal` without a value. */
 const WITHOUT_VALUE: readonly string[] = [OLD_ROLE, NEW_ROLE];
 
-/** The taints that a toleration is written for and that can keep a daemon off a node: none for PreferNoSchedule. */
+/** The taints that a toleration matches and that can keep a daemon off a node: none for PreferNoSchedule. */
 export function rangesOf({ key, operator, value, effect }: Toleration): TaintRange[] {
   const any = operator === 'Exists' && !(key && WITHOUT_VALUE.includes(key));
   return REPELLING_EFFECTS.filter((one) => !effect || one === effect).map((one) => ({
@@ -99,8 +99,8 @@ export function contains(range: TaintRange, other: TaintRange): boolean {
 }
 
 /**
- * True when a toleration tolerates every taint of the range, for however long. Several together tolerate no more of one range
- * than each by itself: all values, and all keys, are more than can be named.
+ * True if a toleration tolerates every taint of the range, for any time. Several tolerations together tolerate no more of one range than each alone,
+ * because the sets of all keys and values are infinite.
  */
 export function covers(toleration: Toleration, range: TaintRange): boolean {
   return (
@@ -110,7 +110,7 @@ export function covers(toleration: Toleration, range: TaintRange): boolean {
   );
 }
 
-/** True when the toleration tolerates some taint of the range: {@link tolerates} for many. */
+/** True if the toleration tolerates some taint of the range: {@link tolerates} for many. */
 export function reaches({ key, operator, value, effect }: Toleration, range: TaintRange): boolean {
   if (effect && effect !== range.effect) return false;
   if (key && range.key !== undefined && key !== range.key) return false;
@@ -133,24 +133,24 @@ const EVERY_DAEMON: readonly Toleration[] = [
 const HOST_NETWORK = tolerating('node.kubernetes.io/network-unavailable', 'NoSchedule');
 
 /**
- * The tolerations that a DaemonSet's pods have: those of its template, and those that the DaemonSet controller gives to
- * each of its pods (`AddOrUpdateDaemonPodTolerations` in k8s.io/kubernetes/pkg/controller/daemon/util).
+ * The tolerations of a DaemonSet's pods: those of its template, and those that the DaemonSet controller adds to each of its pods
+ * (`AddOrUpdateDaemonPodTolerations` in k8s.io/kubernetes/pkg/controller/daemon/util).
  *
- * A node that is not ready carries `not-ready` with NoSchedule as well, which is not among them.
+ * A node that is not ready also carries `not-ready` with NoSchedule, which the controller does not add.
  */
 export function daemonTolerations(tolerations: readonly Toleration[], hostNetwork: boolean): Toleration[] {
   return [...tolerations, ...EVERY_DAEMON, ...(hostNetwork ? [HOST_NETWORK] : [])];
 }
 
 /**
- * The effects with which Kubernetes itself lets pods tolerate a key, whoever creates them: the DaemonSet controller, and for
- * tolerationSeconds the admission plugin DefaultTolerationSeconds, which has two of the same keys.
+ * The effects with which Kubernetes itself adds a toleration of a key to pods, for every creator: the DaemonSet controller, and for tolerationSeconds
+ * the admission plugin DefaultTolerationSeconds, which has two of the same keys.
  */
 export function givenEffects(key: string): string[] {
   return [...EVERY_DAEMON, HOST_NETWORK].flatMap((given) => (given.key === key && given.effect ? [given.effect] : []));
 }
 
-/** With `Exists` and NoExecute, the DaemonSet controller puts its own toleration in place of one of these, which has no seconds. */
+/** With `Exists` and NoExecute, the DaemonSet controller replaces one of these by its own toleration without seconds. */
 export const OUTLASTING_KEYS: readonly string[] = EVERY_DAEMON.filter(({ effect }) => effect === 'NoExecute').map(
   ({ key }) => key ?? '',
 );
@@ -160,7 +160,7 @@ export function outlastsItsSeconds({ key, operator }: Toleration): boolean {
   return operator === 'Exists' && OUTLASTING_KEYS.includes(key ?? '');
 }
 
-/** Which pods of DaemonSets tolerate all taints of the range, whatever their template says. */
+/** Which pods of DaemonSets tolerate all taints of the range, with any template. */
 export function alwaysTolerated(range: TaintRange): 'in every pod' | 'with the host network' | 'nowhere' {
   if (EVERY_DAEMON.some((toleration) => covers(toleration, range))) return 'in every pod';
   return covers(HOST_NETWORK, range) ? 'with the host network' : 'nowhere';

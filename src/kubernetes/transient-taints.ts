@@ -1,7 +1,7 @@
 import { compilePattern, matchesPattern } from './pattern.ts';
 import type { Taint } from './taint.ts';
 
-/** Taints of a node that is about to go, or that somebody repairs by making it start anew. A part of the transient ones. */
+/** Taints of a node that will be deleted or restarted. A part of the transient ones. */
 const DEPARTURE_TAINT_KEYS: readonly string[] = [
   'node.kubernetes.io/out-of-service',
   'node.cloudprovider.kubernetes.io/shutdown',
@@ -14,14 +14,14 @@ const DEPARTURE_TAINT_KEYS: readonly string[] = [
   'remediator.kubernetes.azure.com/*',
 ];
 
-/** True when the taints say that the node will soon be gone, deleted or restarted. */
+/** True if the taints say that the node will soon be deleted or restarted. */
 export function isDeparting(taints: readonly Taint[]): boolean {
   return taints.some(({ key }) => DEPARTURE_TAINT_KEYS.some((pattern) => matchesPattern(pattern, key)));
 }
 
 /**
- * Startup taints: set before a node takes pods, and removed by an agent or a controller once the node is ready for them. A part of the
- * transient ones; each stands with where it is documented.
+ * Startup taints: set before a node accepts pods, and removed by an agent or a controller once the node is ready for them. A part of the transient
+ * ones. Each has its source beside it.
  */
 const STARTUP_TAINT_KEYS: readonly string[] = [
   'startup-taint.cluster-autoscaler.kubernetes.io/*',
@@ -43,15 +43,15 @@ const STARTUP_TAINT_KEYS: readonly string[] = [
 ];
 
 /**
- * Taints that come and go by themselves. A policy protects one of them only if it names the key exactly: restoring
- * them through a wildcard makes nodes useless (kubernetes-sigs/karpenter#1772). Each stands with where it is documented; the list can
- * never be complete, which is why a wildcard has `except`, and holds only what has stayed.
+ * Taints that Kubernetes, autoscalers or operators set and remove. A policy protects one of them only if it names the key exactly: if a pattern
+ * restored them, nodes would be unusable (kubernetes-sigs/karpenter#1772). Each has its source beside it. The list is never complete, so patterns
+ * have `except`, and protect only established taints.
  */
 export const TRANSIENT_TAINT_KEYS: readonly string[] = [
   // Set and removed by Kubernetes itself: node life cycle, cloud controller managers, kubelet shutdown.
   'node.kubernetes.io/*',
   'node.cloudprovider.kubernetes.io/*',
-  // Set by autoscalers on nodes that come or go (kubernetes/autoscaler: cluster-autoscaler/utils/taints/taints.go).
+  // Set by autoscalers on nodes that start or end (kubernetes/autoscaler: cluster-autoscaler/utils/taints/taints.go).
   'ToBeDeletedByClusterAutoscaler',
   'DeletionCandidateOfClusterAutoscaler',
   'status-taint.cluster-autoscaler.kubernetes.io/*',
@@ -60,7 +60,7 @@ export const TRANSIENT_TAINT_KEYS: readonly string[] = [
   'cloud.google.com/impending-node-termination',
   'aws-node-termination-handler/*',
   'NodeWithImpairedVolumes', // AWS: an EBS volume is stuck while it is attached (the same file)
-  // Cluster API, and operators that drain, update or remediate nodes: set for a while, removed by whoever set them.
+  // Cluster API, and operators that drain, update or remediate nodes: set and removed by the same program.
   'node.cluster.x-k8s.io/*',
   'medik8s.io/remediation',
   'remediator.kubernetes.azure.com/*',
@@ -73,8 +73,8 @@ export const TRANSIENT_TAINT_KEYS: readonly string[] = [
 ];
 
 /**
- * Taints that say what state a node is in (k8s.io/api/core/v1/well_known_taints.go, k8s.io/cloud-provider/api/well_known_taints.go).
- * Kubernetes sets and removes them, but for out-of-service, which an administrator does: Kubernetes then deletes the pods by force.
+ * Taints that describe the state of a node (k8s.io/api/core/v1/well_known_taints.go, k8s.io/cloud-provider/api/well_known_taints.go). Kubernetes sets
+ * and removes them, except out-of-service, which an administrator sets: Kubernetes then deletes the pods by force.
  */
 export const NODE_STATE_TAINT_KEYS: readonly string[] = [
   'node.kubernetes.io/not-ready',
@@ -92,13 +92,13 @@ export const NODE_STATE_TAINT_KEYS: readonly string[] = [
 const MATCHERS = TRANSIENT_TAINT_KEYS.map(compilePattern);
 const STARTUP_MATCHERS = [
   ...STARTUP_TAINT_KEYS,
-  // The families above cover these.
+  // The families above contain these.
   'node.cloudprovider.kubernetes.io/uninitialized',
   'node.cluster.x-k8s.io/uninitialized',
   'karpenter.sh/unregistered',
 ].map(compilePattern);
 
-/** True for a taint key that controllers or agents are known to add and remove in the normal life of a node. */
+/** True for a taint key that controllers or agents are known to add and remove during the normal life of a node. */
 export function isTransientTaintKey(key: string): boolean {
   return MATCHERS.some((matches) => matches(key));
 }

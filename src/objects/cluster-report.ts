@@ -8,18 +8,18 @@ import { MANAGED_LABELS } from './object-meta.ts';
 /** The API of OpenReports: https://github.com/openreports/reports-api */
 export const REPORT_API_VERSION = 'openreports.io/v1alpha1';
 
-/** How many results a report lists: some 50 KB, however large the cluster is. Its summary counts all of them. */
+/** How many results a report lists: some 50 KB, for any size of the cluster. Its summary counts all of them. */
 export const MAX_RESULTS = 100;
 
-/** The label that says of which policy a report is: one that is deleted and created anew is another one. */
+/** The label with the uid of the policy, because a policy that is deleted and created again is another one. */
 const POLICY_LABEL = 'taintkeeper.dev/policy-uid';
 /** How many results the report counts and does not list. */
 const OMITTED_ANNOTATION = 'taintkeeper.dev/omitted-results';
 
-/** What an object may be called (RFC 1123, subdomain). */
+/** A valid name of an object (RFC 1123, subdomain). */
 const NAME_MAX_LENGTH = 253;
 
-/** A reference to what a result is about (v1.ObjectReference). */
+/** A reference to the object of a result (v1.ObjectReference). */
 export interface Subject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -31,7 +31,7 @@ export interface Subject {
 /** An object that a policy selects. */
 export interface Checked {
   readonly subject: Subject;
-  /** Says how it differs from the policy; undefined where it does not. */
+  /** How it differs from the policy. Undefined if it does not. */
   readonly fault: (() => string) | undefined;
 }
 
@@ -56,7 +56,7 @@ interface TimedResult extends Result {
   readonly timestamp: { readonly seconds: number; readonly nanos: number };
 }
 
-/** A ClusterReport, as far as it is ours. */
+/** The fields of a ClusterReport that taintkeeper writes. */
 export interface ClusterReport<R extends Result = Result> {
   readonly apiVersion: typeof REPORT_API_VERSION;
   readonly kind: 'ClusterReport';
@@ -73,9 +73,9 @@ export interface ClusterReport<R extends Result = Result> {
 
 export interface ReportInput {
   readonly policy: { readonly kind: PolicyKind; readonly name: string; readonly uid: string };
-  /** As it is written on the policy. */
+  /** As written in the policy. */
   readonly status: PolicyStatus;
-  /** What the policy selects; undefined where nothing of it is in force. */
+  /** The objects that the policy selects. Undefined if nothing of it is in force. */
   readonly checked: readonly Checked[] | undefined;
 }
 
@@ -87,9 +87,9 @@ const KINDS: Readonly<Record<PolicyKind, { readonly rule: string; readonly categ
 };
 
 /**
- * The report of a policy, with what is wrong first. By the definitions of OpenReports: `fail` is an object that differs from the policy,
- * in every mode, since a mode says what is done about it; `warn` is what nobody is scored by, here that the policy itself is not
- * followed in all; `error`, that it cannot be used; `skip`, that it selects nothing.
+ * The report of a policy, with violations first. The results follow the definitions of OpenReports. `fail` is an object that differs from the policy,
+ * in every mode, because a mode says what is done about it. `warn` does not count in scores: the policy itself is not fully enforced. `error` means
+ * that it cannot be used, and `skip` that it selects nothing.
  */
 export function clusterReport({ policy, status, checked }: ReportInput): ClusterReport {
   const { rule, category, of } = KINDS[policy.kind];
@@ -149,7 +149,7 @@ export function clusterReport({ policy, status, checked }: ReportInput): Cluster
   };
 }
 
-/** As many as a report has room for; by name, so that they stay in their places. */
+/** As many as fit into a report, by name, so that they keep their places. */
 function first<T extends Pick<Checked, 'subject'>>(all: readonly T[]): T[] {
   return all.slice(0, MAX_RESULTS).sort((a, b) => (placeOf(a.subject) < placeOf(b.subject) ? -1 : 1));
 }
@@ -158,13 +158,13 @@ function placeOf({ namespace = '', name }: Subject): string {
   return `${namespace}/${name}`;
 }
 
-/** What differs although the policy is enforced is more urgent than what is only watched. */
+/** A violation of an enforced policy is more urgent than one of a policy that only audits. */
 function severityOf(result: Outcome, mode: string | undefined): Result['severity'] {
   if (result === 'pass' || result === 'skip') return 'info';
   return result === 'error' || (result === 'fail' && mode !== 'Audit') ? 'high' : 'medium';
 }
 
-/** `taintkeeper-taintpolicy-NAME`; the end of a name that is too long gives way to its mark. */
+/** `taintkeeper-taintpolicy-NAME`. A name that is too long is shortened, with a mark at its end. */
 export function reportName({ kind, name }: Pick<ReportInput['policy'], 'kind' | 'name'>): string {
   const whole = `taintkeeper-${kind.toLowerCase()}-${name}`;
   if (whole.length <= NAME_MAX_LENGTH) return whole;
@@ -172,12 +172,12 @@ export function reportName({ kind, name }: Pick<ReportInput['policy'], 'kind' | 
   return whole.slice(0, NAME_MAX_LENGTH - end.length).replace(/[.-]+$/, '') + end;
 }
 
-/** Selects the reports that somebody else has made. */
+/** Selects the reports of other writers. */
 export const NOT_OURS = Object.entries(MANAGED_LABELS)
   .map(([key, value]) => `${key}!=${value}`)
   .join();
 
-/** What to say, and to do, where a report of that name is {@link NOT_OURS}. */
+/** The message, and the remedy, for a report of that name that is {@link NOT_OURS}. */
 export function nameTaken(policy: Pick<ReportInput['policy'], 'kind' | 'name'>): { evidence: string; remedy: string } {
   const name = reportName(policy);
   return {
@@ -196,12 +196,12 @@ export class NameTakenError extends Error {
   }
 }
 
-/** The uid of the policy that a report is of. */
+/** The uid of the policy of a report. */
 export function reportedPolicy({ metadata }: Pick<ClusterReport, 'metadata'>): string | undefined {
   return metadata.labels?.[POLICY_LABEL];
 }
 
-/** The report with the time of each result: when it was found, and so the one that it has already where nothing else is new. */
+/** The report with the time of each result: when it was found. A result that has not changed keeps its time. */
 export function timed(report: ClusterReport, before: ClusterReport<TimedResult> | undefined, now: Date) {
   const known = new Map(before?.results?.map((result) => [identityOf(result), result.timestamp]));
   const found = { seconds: Math.floor(now.getTime() / 1_000), nanos: 0 };

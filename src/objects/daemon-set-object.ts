@@ -31,14 +31,14 @@ const DaemonSetSchema = Type.Object({
 
 export type DaemonSetObject = Static<typeof DaemonSetSchema>;
 
-/** Takes parsed JSON for a DaemonSet: see {@link reader}. */
+/** Reads parsed JSON as a DaemonSet: see {@link reader}. */
 export const asDaemonSet = reader(DaemonSetSchema);
 
-/** What the policies look at; `namespace` is that of the request, `name` stands in while the object has none. */
+/** The fields that policies read. `namespace` is that of the request, and `name` is used while the object has none. */
 export function viewDaemonSet({ metadata, spec }: DaemonSetObject, namespace: string, name: string): DaemonSetView {
   return {
     namespace,
-    // A name that is still to be generated is matched by its beginning.
+    // A name that the API server still has to generate is matched by its prefix.
     name: metadata.name || name || (metadata.generateName ?? ''),
     labels: metadata.labels ?? {},
     annotations: metadata.annotations ?? {},
@@ -48,7 +48,7 @@ export function viewDaemonSet({ metadata, spec }: DaemonSetObject, namespace: st
   };
 }
 
-/** True when the pod templates are the same but for their tolerations. */
+/** True if the pod templates are equal except for their tolerations. */
 export function sameTemplate(before: DaemonSetObject, after: DaemonSetObject): boolean {
   return isDeepStrictEqual(withoutTolerations(before), withoutTolerations(after));
 }
@@ -58,7 +58,7 @@ function withoutTolerations({ spec: { template } }: DaemonSetObject): object {
   return { ...template, spec: podSpec };
 }
 
-/** The JSON patch (RFC 6902) that makes the DaemonSet look as desired. */
+/** The JSON patch (RFC 6902) that changes the DaemonSet to the desired state. */
 export function patchDaemonSet({ spec }: DaemonSetObject, { tolerations }: DesiredDaemonSet): Operation[] {
   return listPatch('/spec/template/spec/tolerations', spec.template.spec.tolerations, tolerations);
 }

@@ -1,4 +1,4 @@
-/** As much of an entry of `metadata.managedFields` (meta/v1, ManagedFieldsEntry) as is read here. */
+/** The fields of an entry of `metadata.managedFields` (meta/v1, ManagedFieldsEntry) that are read here. */
 export interface ManagedFields {
   readonly manager?: string;
   /** `Apply` or `Update`. */
@@ -10,7 +10,7 @@ export interface ManagedFields {
 }
 
 /**
- * Who wrote a field last, as far as it is there. Writes through a subresource such as `status` do not count.
+ * Which manager wrote a field last, if it is recorded. Writes through a subresource such as `status` do not count.
  * @param path for example `['spec', 'template']`
  */
 export function lastWriter(entries: readonly ManagedFields[], path: readonly string[]): ManagedFields | undefined {

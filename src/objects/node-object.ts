@@ -30,10 +30,10 @@ const NodeSchema = Type.Object({
 
 export type NodeObject = Static<typeof NodeSchema>;
 
-/** Takes parsed JSON for a Node: see {@link reader}. */
+/** Reads parsed JSON as a Node: see {@link reader}. */
 export const asNode = reader(NodeSchema);
 
-/** What the policies look at. `name` stands in while the object has none of its own. */
+/** The fields that policies read. `name` is used while the object has none of its own. */
 export function viewNode({ metadata, spec }: NodeObject, name: string): NodeView {
   return {
     name: metadata.name || name,
@@ -43,7 +43,7 @@ export function viewNode({ metadata, spec }: NodeObject, name: string): NodeView
   };
 }
 
-/** What tells its machine from others. Anything but a text of a bounded length tells nothing. */
+/** What identifies its machine. Only a text of limited length counts. */
 export function machineOf(node: NodeObject): Machine {
   const { spec, status } = node as {
     readonly spec?: { readonly providerID?: unknown } | null;
@@ -54,8 +54,8 @@ export function machineOf(node: NodeObject): Machine {
 }
 
 /**
- * When the allow-removal annotation was last written, in milliseconds, by the clock of the API server. Undefined without the annotation, and
- * where that is not known. Whoever may write the node can write another time: a later one than now counts for nothing.
+ * When the allow-removal annotation was last written, in milliseconds, by the clock of the API server. Undefined without the annotation, and if that
+ * is not known. A user who may write the node can write another time: a time in the future does not count.
  */
 export function announcedAt({ metadata }: NodeObject): number | undefined {
   const { annotations, managedFields } = metadata as typeof metadata & { readonly managedFields?: unknown };
@@ -66,8 +66,8 @@ export function announcedAt({ metadata }: NodeObject): number | undefined {
 }
 
 /**
- * Since when a Ready node has had its taints: the later of when it became Ready and when its taints were last written, in milliseconds, by the
- * clock of the API server. Undefined for a node without taints, one that is not Ready, and one of which the times are not known.
+ * Since when a Ready node has had its taints, in milliseconds, by the clock of the API server: when it became Ready or when its taints were last
+ * written, whichever is later. Undefined for a node without taints, one that is not Ready, and one without these times.
  */
 export function taintedSince(node: NodeObject): number | undefined {
   if ((node.spec?.taints ?? []).length === 0) return undefined;
@@ -84,7 +84,7 @@ export function taintedSince(node: NodeObject): number | undefined {
   return Number.isNaN(since) ? undefined : since;
 }
 
-/** The JSON patch (RFC 6902) that makes the Node look as desired. */
+/** The JSON patch (RFC 6902) that changes the Node to the desired state. */
 export function patchNode({ metadata, spec }: NodeObject, desired: DesiredNode): Operation[] {
   return [...patchTaints(spec, desired.taints), ...patchAllowRemoval(metadata, desired.allowRemoval)];
 }
@@ -95,7 +95,7 @@ function patchTaints(spec: NodeObject['spec'], taints: readonly Taint[]): Operat
   return listPatch('/spec/taints', spec.taints, taints);
 }
 
-/** Where there is no map of annotations yet, one must be added before anything can be put into it. */
+/** Without a map of annotations, one must be added before anything can be added to it. */
 function patchAllowRemoval({ annotations }: NodeObject['metadata'], value: string | undefined): Operation[] {
   const before = own(annotations ?? {}, ALLOW_REMOVAL_ANNOTATION);
   if (value === before) return [];

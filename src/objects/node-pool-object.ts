@@ -13,11 +13,11 @@ interface Metadata {
   readonly ownerReferences?: readonly { readonly controller?: boolean }[] | null;
 }
 
-/** A NodePool of karpenter.sh/v1, as far as it is read here. */
+/** The fields of a NodePool of karpenter.sh/v1 that are read here. */
 interface NodePoolObject {
   readonly metadata: Metadata;
   readonly spec?: {
-    /** Nodes that it keeps whatever pods there are (static capacity). */
+    /** Nodes that it keeps without pods (static capacity). */
     readonly replicas?: number | null;
     readonly template?: {
       readonly metadata?: { readonly labels?: StringMap | null };
@@ -38,7 +38,7 @@ interface Requirement {
 }
 
 /**
- * What Karpenter reckons with (NewNodeClaimTemplate in pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go).
+ * What Karpenter plans with (NewNodeClaimTemplate in pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go).
  * @returns undefined for one that starts no nodes for pods
  */
 export function viewKarpenterPool(object: unknown): NodePool | undefined {
@@ -64,7 +64,7 @@ export function viewKarpenterPool(object: unknown): NodePool | undefined {
   };
 }
 
-/** Of numbers that are compared, only that there is one. */
+/** For numbers that are compared, only that there is one. */
 function viewRequirement({ key, operator, values }: Requirement): LabelSelectorRequirement {
   switch (operator) {
     case 'In':
@@ -81,24 +81,24 @@ const MIN_SIZE = 'cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size';
 const MAX_SIZE = 'cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size';
 const CAPACITY_LABELS = 'capacity.cluster-autoscaler.kubernetes.io/labels';
 
-/** A MachineDeployment or MachineSet of cluster.x-k8s.io, as far as it is read here. */
+/** The fields of a MachineDeployment or MachineSet of cluster.x-k8s.io that are read here. */
 interface MachinesObject {
   readonly metadata: Metadata;
   readonly spec?: {
     readonly clusterName?: string;
     readonly template?: {
       readonly metadata?: { readonly labels?: StringMap | null };
-      /** `taints` are there from v1beta2 on. */
+      /** `taints` exist from v1beta2 on. */
       readonly spec?: { readonly taints?: readonly Taint[] | null };
     };
   };
 }
 
 /**
- * What Cluster Autoscaler reckons with where there is no node to go by: a pool that it may scale down to none (Labels and Taints in
- * cluster-autoscaler/cloudprovider/clusterapi/clusterapi_unstructured.go). What the bootstrap configuration says, it does not read.
- * @param clusters NAMESPACE/NAME of the clusters whose nodes these may be: a management cluster has the machines of others
- * @returns undefined for one that is no such pool, or another cluster's
+ * What Cluster Autoscaler plans with if there is no node as a model: a pool that it may scale to zero (Labels and Taints in
+ * cluster-autoscaler/cloudprovider/clusterapi/clusterapi_unstructured.go). It does not read the bootstrap configuration.
+ * @param clusters NAMESPACE/NAME of the clusters of these nodes: a management cluster also has machines of others
+ * @returns undefined for an object that is no such pool, or belongs to another cluster
  */
 export function viewMachinePool(
   kind: 'MachineDeployment' | 'MachineSet',
@@ -123,7 +123,7 @@ export function viewMachinePool(
         return value === undefined ? [] : [labelRequirement(key.trim(), value.trim())];
       }),
     ],
-    // The bootstrap configuration has more of them.
+    // The bootstrap configuration may contain more.
     isComplete: false,
     taints: (own(annotations, CAPACITY_TAINTS_ANNOTATION) ?? '').split(',').flatMap((text) => {
       const taint = parseTaint(text.trim());

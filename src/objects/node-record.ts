@@ -75,7 +75,7 @@ const StartupTaintSchema = Type.Object({
   lastChangeTime: Type.String({ description: 'When the state became what it is.', format: 'date-time' }),
 });
 
-/** The fields of a NodeTaintRecord: the definition and the check of what is read come from here. */
+/** The fields of a NodeTaintRecord: the source of the definition and of the check of read objects. */
 export const NODE_RECORD_PROPERTIES = {
   node: Type.Object(
     {
@@ -117,7 +117,7 @@ export const NODE_RECORD_PROPERTIES = {
 
 const asRecord = reader(Type.Object(NODE_RECORD_PROPERTIES));
 
-/** @param absent what stands in fields without a value: null in a merge patch, which removes them */
+/** @param absent the value of absent fields: null in a merge patch, which removes them */
 export function recordFields({ uid, machine, taints, deletedAt, startup }: NodeRecord, absent: null | undefined) {
   return {
     node: { uid, providerID: machine.providerID || absent, systemUUID: machine.systemUUID || absent },
@@ -138,7 +138,7 @@ export function recordFields({ uid, machine, taints, deletedAt, startup }: NodeR
 
 /**
  * Reads the object.
- * @throws MalformedObjectError; Error for a text that is no time
+ * @throws MalformedObjectError; Error for an invalid time
  */
 export function viewRecord(object: unknown): NodeRecord {
   const { node, nodeDeletionTime, taints, startupTaints } = asRecord(object, []);

@@ -6,15 +6,15 @@ import { DNS_SUBDOMAIN_LENGTH } from '../kubernetes/label-selector.ts';
 import { formatPath, type Path } from '../policy/problem.ts';
 import { schemaProblems } from '../policy/schema.ts';
 
-/** On every object that taintkeeper itself creates; not on what `taintkeeper export` prints. */
+/** On every object that taintkeeper creates, but not in the output of `taintkeeper export`. */
 export const MANAGED_LABELS = { 'app.kubernetes.io/managed-by': 'taintkeeper' };
 
-/** The object of a request is not what its resource says it is. */
+/** The object of a request does not match its resource. */
 export class MalformedObjectError extends Error {
   override name = 'MalformedObjectError';
   /** The field, from the top of the review: `request`, `object`, … */
   readonly path: Path;
-  /** What is expected there, and what stands there instead. */
+  /** The expected and the actual value. */
   readonly problem: string;
 
   constructor(path: Path, problem: string) {
@@ -24,13 +24,13 @@ export class MalformedObjectError extends Error {
   }
 }
 
-/** More changes of one list are one operation: what is taken out of its beginning moves all that follows. */
+/** More changes of one list are one operation, because a removal at its beginning moves all later items. */
 const MAX_OPERATIONS = 256;
 
 /**
- * The operations of a JSON patch (RFC 6902) that make of the list at `path`, which may be absent or null, another one. Items are
- * kept when they are the same objects, and otherwise replaced or added whole: a path never has a name in it that a requester
- * chose, such as `__proto__`, and how deep an item is does not matter.
+ * The operations of a JSON patch (RFC 6902) that change the list at `path`, which may be absent or null, into another one. Items that are the same
+ * objects stay. Others are replaced or added whole, so a path never contains a name that a requester chose, such as `__proto__`, and the depth of an
+ * item has no effect.
  */
 export function listPatch(
   path: string,
@@ -51,8 +51,7 @@ export function listPatch(
 }
 
 /**
- * What takes parsed JSON for what the schema says; `path` is where in the review it stands. Its check is compiled when it is first needed,
- * in milliseconds that no start has to wait for.
+ * Reads parsed JSON as what the schema describes. `path` is its place in the review. The check is compiled on demand, which takes milliseconds.
  * @throws MalformedObjectError
  */
 export function reader<Schema extends TSchema>(schema: Schema): (value: unknown, path: Path) => Static<Schema> {
@@ -64,24 +63,23 @@ export function reader<Schema extends TSchema>(schema: Schema): (value: unknown,
   };
 }
 
-/** The error for a value at `path` that its schema refuses, with the first thing wrong with it. */
+/** The error for a value at `path` that does not match its schema, with the first problem. */
 function malformed(schema: TSchema, value: unknown, path: Path): MalformedObjectError {
   const [problem] = schemaProblems(schema, value);
   return new MalformedObjectError([...path, ...(problem?.path ?? [])], problem?.message ?? 'not valid');
 }
 
 /**
- * A string where the API server lets no longer one stand: what a forger writes there is not judged, logged or reported hundreds of times at
- * a length of his choice.
+ * A string with a maximum length, if the API server has one: a forged value of any length must not be judged, logged or reported hundreds of times.
  */
 export const Bounded = (maxLength: number, minLength = 0) => Type.String({ minLength, maxLength });
 
-/** Absent or null, which Go's JSON takes for the same. */
+/** Absent or null, which Go's JSON treats alike. */
 export const Nullish = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]));
 
 /**
- * Labels, annotations or a selector of labels; null is Go's empty string. A large node has hundreds of them, and the check of a
- * Record, which tries a pattern on every key, takes a tenth of the time of a review: it is left to say what is wrong.
+ * Labels, annotations or a selector of labels; null is Go's empty string. A large node has hundreds of them. The check of a Record, which tries a
+ * pattern on every key, takes a tenth of the time of a review, so it only runs to report a problem.
  */
 export const StringMap = Type.Union([
   Type.Refine(Type.Unsafe<Record<string, string | null>>({}), isStringMap),

@@ -1,7 +1,7 @@
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
 
-/** A Pod of core/v1, as the API server gives it: what is read of it here. It may have any field that the API server allows. */
+/** The fields of a Pod of core/v1 that are read here. It may have any field that the API server allows. */
 export interface PodObject {
   readonly metadata: {
     readonly namespace?: string;
@@ -71,7 +71,7 @@ interface PodCondition {
   readonly lastTransitionTime?: string;
 }
 
-/** Who makes another pod in place of this one. */
+/** The controller that creates another pod in place of this one. */
 export function controllerOf({ metadata }: Pick<PodObject, 'metadata'>): PodOwner | undefined {
   return metadata.ownerReferences?.find(({ controller }) => controller);
 }
@@ -89,12 +89,12 @@ export function isReady(pod: Pick<PodObject, 'status'>): boolean {
   return conditionOf(pod, 'Ready', 'True') !== undefined;
 }
 
-/** Its containers have ended, and no other ones will start in it. */
+/** Its containers have ended, and no others will start in it. */
 export function isFinished({ status }: Pick<PodObject, 'status'>): boolean {
   return status?.phase === 'Succeeded' || status?.phase === 'Failed';
 }
 
-/** It is about to end. */
+/** It is being deleted. */
 export function isTerminating({ metadata }: Pick<PodObject, 'metadata'>): boolean {
   return metadata.deletionTimestamp !== undefined;
 }

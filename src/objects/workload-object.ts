@@ -18,7 +18,7 @@ const Requirements = Type.Array(
   }),
 );
 
-/** What of a pod's spec says where it runs; what is null counts as absent, as in Go. */
+/** The fields of a pod's spec that decide where it runs; null counts as absent, as in Go. */
 const PodSpecSchema = Type.Object({
   serviceAccountName: Nullish(Type.String()),
   nodeName: Nullish(Type.String()),
@@ -44,7 +44,7 @@ const PodSpecSchema = Type.Object({
   hostNetwork: Nullish(Type.Boolean()),
 });
 
-/** The part of a DaemonSet that says where its pods run. */
+/** The fields of a DaemonSet that decide where its pods run. */
 const SchedulingSchema = Type.Object({
   metadata: Type.Object({ namespace: Nullish(Type.String()), name: Nullish(Type.String()) }),
   spec: Type.Object({ template: Type.Object({ spec: PodSpecSchema }) }),
@@ -54,8 +54,7 @@ const asTemplate = reader(Type.Object({ spec: Type.Object({ template: Type.Objec
 const asPod = reader(Type.Object({ spec: PodSpecSchema }));
 
 /**
- * What decides where the pods of a DaemonSet, taken from parsed JSON, run; `path` is where in its document it stands, and
- * `namespace` stands in while it names none.
+ * Where the pods of a DaemonSet, from parsed JSON, run. `path` is its place in its document, and `namespace` is used if it names none.
  * @throws MalformedObjectError
  */
 export function viewScheduling(value: unknown, path: Path, namespace = 'default'): SchedulingView {
@@ -71,7 +70,7 @@ export function viewScheduling(value: unknown, path: Path, namespace = 'default'
 }
 
 /**
- * What decides where a single pod may run.
+ * Where a single pod may run.
  * @throws MalformedObjectError
  */
 export function viewPodScheduling(
@@ -174,7 +173,7 @@ const CronJobSchema = Type.Object({
 const asCronJob = reader(CronJobSchema);
 
 /**
- * The object that an object belongs to, and whose controller looks after it.
+ * The object that owns an object, and whose controller manages it.
  * @throws MalformedObjectError
  */
 export function controllerOf(value: unknown, path: Path): { kind: string; name: string } | undefined {
@@ -194,8 +193,7 @@ export const WORKLOAD_API_VERSIONS: Readonly<Record<WorkloadKind, string>> = {
 const MANAGED_BY = 'app.kubernetes.io/managed-by';
 
 /**
- * What of a workload, taken from parsed JSON, decides where its pods run; `path` is where in its document it stands, and
- * `namespace` stands in while it names none.
+ * Where the pods of a workload, from parsed JSON, run. `path` is its place in its document, and `namespace` is used if it names none.
  * @throws MalformedObjectError
  */
 export function viewWorkload(kind: WorkloadKind, value: unknown, path: Path, namespace = 'default'): Workload {
@@ -216,8 +214,8 @@ export const TOLERATOR_API_VERSIONS: Readonly<Record<ToleratorKind, string>> = {
 };
 
 /**
- * What is asked about a pod, or about the pods of a workload, taken from parsed JSON; `path` is where in its document it stands, and
- * `namespace` stands in while it names none.
+ * The fields of a pod, or of the pods of a workload, from parsed JSON, that decide about its authorization. `path` is its place in its document, and
+ * `namespace` is used if it names none.
  * @throws MalformedObjectError
  */
 export function viewTolerator(kind: ToleratorKind, value: unknown, path: Path, namespace = 'default'): Tolerator {
@@ -240,11 +238,11 @@ export function viewTolerator(kind: ToleratorKind, value: unknown, path: Path, n
   };
 }
 
-/** Set by kubelets on what stands for a static pod (k8s.io/api/core/v1, MirrorPodAnnotationKey). */
+/** Kubelets set it on the mirror of a static pod (k8s.io/api/core/v1, MirrorPodAnnotationKey). */
 export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 
 /**
- * Whether a pod stands for a static pod of a node.
+ * Whether a pod is the mirror of a static pod.
  * @throws MalformedObjectError
  */
 export function isMirrorPod(value: unknown, path: Path): boolean {

@@ -2,7 +2,7 @@ import { asksForNatives, NATIVE_ASKED_BY } from './backstop.ts';
 import type { Policy } from './policy.ts';
 import { compileRecoveryPolicy } from './recovery-policy.ts';
 
-/** What taintkeeper is not permitted unless somebody says so: the default policies need none of it. */
+/** Rights that are off by default: the default policies need none of them. */
 export type OptionalRight =
   | 'nativePolicies'
   | 'patchDaemonSets'
@@ -15,13 +15,13 @@ export type OptionalRight =
 
 export interface AskedRight {
   readonly right: OptionalRight;
-  /** What in the policy asks for it, such as `existing: Patch`. */
+  /** The part of the policy that needs it, such as `existing: Patch`. */
   readonly by: string;
 }
 
 /**
- * The rights without which a policy is not done as it says.
- * @param audit every policy is taken to be in mode Audit
+ * The rights without which a policy is not fully enforced.
+ * @param audit every policy counts as mode Audit
  */
 export function askedRights(policy: Policy, audit: boolean): AskedRight[] {
   const asked: AskedRight[] = [];

@@ -3,7 +3,7 @@ import type { Policy, RecoveryPolicy } from './policy.ts';
 /** A policy that native policies can express, in part or in whole. */
 export type NativelyExpressible = Exclude<Policy, RecoveryPolicy>;
 
-/** What asks for native policies, by kind. Those of a TolerationRestriction are its only effect. */
+/** What needs native policies, by kind. Those of a TolerationRestriction are its only effect. */
 export const NATIVE_ASKED_BY: Readonly<Record<NativelyExpressible['kind'], string>> = {
   TaintPolicy: 'backstop: Native',
   TolerationPolicy: 'backstop: Native',
@@ -23,7 +23,7 @@ export function asksForNatives(policy: Policy): policy is NativelyExpressible {
   }
 }
 
-/** The policy as it is where every policy is taken to be in mode Audit. What an Audit policy must not say is left out. */
+/** The policy with every policy in mode Audit. Fields that are invalid in an Audit policy are left out. */
 export function inAudit(policy: NativelyExpressible): NativelyExpressible {
   switch (policy.kind) {
     case 'TaintPolicy': {

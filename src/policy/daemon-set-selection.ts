@@ -26,7 +26,7 @@ export const DaemonSetSelectionSchema = Type.Object(
 
 export type DaemonSetSelection = Static<typeof DaemonSetSelectionSchema>;
 
-/** What a namespace can be called (RFC 1123). */
+/** A valid name of a namespace (RFC 1123). */
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
 export function isNamespaceName(name: string): boolean {
@@ -36,8 +36,8 @@ export function isNamespaceName(name: string): boolean {
 const MAX_NAMED = 256;
 
 /**
- * What the labels of the namespaces meet, by the label that the API server gives to each. Nothing where they are not all named: a
- * pattern is more than a selector can say, and what no namespace is called, it must not say. Nor where they are too many for one.
+ * The requirements that the labels of the namespaces meet, by the label that the API server gives to each. Empty if not all of them are named: a
+ * selector cannot express a pattern, and must not contain an invalid name. Also empty if they are too many for one selector.
  */
 export function namespaceRequirements(namespaces: readonly string[]): LabelSelectorRequirement[] {
   const values = [...new Set(namespaces)].sort();
@@ -45,7 +45,7 @@ export function namespaceRequirements(namespaces: readonly string[]): LabelSelec
   return [{ key: 'kubernetes.io/metadata.name', operator: 'In', values }];
 }
 
-/** What a selection looks at in a DaemonSet. */
+/** The fields of a DaemonSet that a selection reads. */
 export interface SelectableDaemonSet {
   readonly namespace: string;
   readonly name: string;

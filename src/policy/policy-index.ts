@@ -4,18 +4,18 @@ import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import type { CompiledTaintPolicy, PolicySet } from './policy-set.ts';
 
-// Of hundreds of policies a node meets few, and a taint is meant by few: what is looked at again and again finds them by an index, which
-// is made once for each list of policies. Lists do not change.
+// Of hundreds of policies, few concern one node, and few match one taint. Frequent lookups use an index, which is built once for each list of
+// policies. Lists do not change.
 
 type Policies = readonly CompiledTaintPolicy[];
 
-/** So many are asked sooner than they are found. */
+/** So few policies are asked faster than they are found. */
 const FEW = 8;
 
-/** Lists that are known at a time: as many as there are kinds of nodes. Whoever may label a node could make up more. */
+/** The number of cached lists: one for each kind of node. A user who may label nodes could cause more. */
 const MAX_LISTS = 1_000;
 
-/** The policies that select a node with these labels, in their order: the very same list for the same policies. */
+/** The policies that select a node with these labels, in their order. The same policies give the same list object. */
 export function selectingPolicies(policies: Policies, labels: StringMap): Policies {
   return selectionFrom(policies)(labels);
 }
@@ -49,7 +49,7 @@ const selectionFrom = oncePer((policies: Policies) => {
   };
 });
 
-/** Of the policies, those with a rule that may mean taints of the key, in their order. Which taints it means, a policy says itself. */
+/** The policies with a rule that may match taints of the key, in their order. The policy itself decides which taints it matches. */
 export function policiesFor(policies: Policies, key: string): Policies {
   return policies.length <= FEW ? policies : meaningAmong(policies)(key);
 }
@@ -77,10 +77,10 @@ const meaningAmong = oncePer((policies: Policies) => {
 
 const NONE: Policies = [];
 
-/** No label has it. */
+/** A value that no label has. */
 const NO_VALUE = '\0';
 
-/** A label that a node must have with one of the values to be selected; undefined where the selector requires none. */
+/** A label that a selected node must have with one of the values. Undefined if the selector requires none. */
 function requiredLabel({ matchLabels = {}, matchExpressions = [] }: LabelSelector = {}) {
   const [label] = Object.entries(matchLabels);
   if (label) return { key: label[0], values: [label[1] ?? ''] };
@@ -88,7 +88,7 @@ function requiredLabel({ matchLabels = {}, matchExpressions = [] }: LabelSelecto
   return among && { key: among.key, values: [...new Set(among.values)] };
 }
 
-/** The labels that policies ask for, of nodes and of DaemonSets: whatever others there are, nothing is decided by them. */
+/** The labels of nodes and of DaemonSets that policies read. Other labels have no effect. */
 export const selectorLabels = oncePer(({ taintPolicies, tolerationPolicies }: PolicySet): ReadonlySet<string> => {
   const selectors = [
     ...taintPolicies.map(({ nodeSelector }) => nodeSelector),
@@ -97,7 +97,7 @@ export const selectorLabels = oncePer(({ taintPolicies, tolerationPolicies }: Po
   return new Set(selectors.flatMap(requirementsOf).map(({ key }) => key));
 });
 
-/** What stands before the slash of a key, or of the beginning of a pattern that has one. */
+/** The part before the slash of a key, or of the beginning of a pattern that has one. */
 function domainOf(key: string): string | undefined {
   const slash = key.indexOf('/');
   return slash === -1 ? undefined : key.slice(0, slash);

@@ -28,76 +28,76 @@ import {
 import { TOLERATION_MODES, type TolerationMode, tolerationsOf } from './toleration-policy.ts';
 import { type CompiledTolerationRestriction, compileTolerationRestriction } from './toleration-restriction.ts';
 
-/** Who makes a request: `userInfo` of an AdmissionReview. */
+/** The requester: `userInfo` of an AdmissionReview. */
 export interface Requester {
   readonly username: string;
   readonly groups: readonly string[];
 }
 
-/** A part of a policy, with the field that states it. */
+/** A part of a policy, with its field. */
 export interface Stated<T> {
   readonly value: T;
   /** For example `spec.taints[0]`. */
   readonly field: string;
 }
 
-/** A TaintPolicy as it is in force: what its spec leaves out is filled in. */
+/** A TaintPolicy as it is enforced, with all defaults. */
 export interface CompiledTaintPolicy {
   readonly kind: 'TaintPolicy';
   readonly name: string;
   readonly mode: TaintMode;
-  /** The mode that it declares: {@link mode} is Audit besides where `audit` makes it so. */
+  /** The declared mode. {@link mode} is also Audit if `audit` is set. */
   readonly declared: TaintMode;
   /** 0 for the strongest mode. */
   readonly rank: number;
   readonly failurePolicy: FailurePolicy;
   /**
-   * What the policy would do by a field of it, where only `audit` makes its mode Audit; Audit where it would do nothing, and where
-   * that cannot be told: a key with a wildcard waits, and with `audit` nobody measures how long.
+   * The mode without `audit`. Audit if the policy would do nothing, and if that is not known: a pattern waits, and with `audit` no leader measures
+   * how long.
    */
   trial(field: string): TaintMode;
-  /** Those that restrict removal. */
+  /** The rules that restrict removal. */
   readonly rules: readonly CompiledTaintRule[];
-  /** Those that restrict addition; none of them waits. */
+  /** The rules that restrict addition. None of them waits. */
   readonly additionRules: readonly CompiledTaintRule[];
-  /** Those that restrict unselection; none of them waits. */
+  /** The rules that restrict unselection. None of them waits. */
   readonly unselectionRules: readonly CompiledTaintRule[];
   /** Absent: every node. */
   readonly nodeSelector: LabelSelector | undefined;
   readonly exempt: { readonly users: readonly string[]; readonly groups: readonly string[] };
-  /** Whether the allow-removal annotation lets taints go. Never with Audit, which lets everything go and changes nothing. */
+  /** Whether the allow-removal annotation allows removals. Never with Audit, which allows all of them and changes nothing. */
   readonly removableByAnnotation: boolean;
-  /** Whether it would let them go, where only `audit` makes its mode Audit. */
+  /** Whether it would allow them without `audit`. */
   readonly wouldAllowByAnnotation: boolean;
-  /** The required taints, as they are set on a node where they are missing. */
+  /** The required taints, in the form in which they are set. */
   readonly required: readonly Stated<RequiredTaint>[];
   /** The taints that a node gets when it registers: the required ones, and startup taints. */
   readonly atRegistration: readonly Stated<RequiredTaint>[];
-  /** Those among them that the leader removes when DaemonSets are ready. */
+  /** Those that the leader removes when DaemonSets are ready. */
   readonly untilReady: readonly Stated<StartupTaint>[];
   selectsNode(labels: StringMap): boolean;
   exempts(requester: Requester): boolean;
-  /** Whether there is anybody whom it exempts. */
+  /** Whether it exempts any user. */
   readonly exemptsAnybody: boolean;
-  /** Whether it has taints established by a key with a wildcard, also with --audit. */
+  /** Whether patterns protect established taints of its nodes, also with --audit. */
   readonly establishes: boolean;
-  /** The field that protects the taint, or undefined where none does; one with a wildcard, once the taint is established. */
+  /** The field that protects the taint, or undefined. A pattern counts only if the taint is established. */
   protectedBy(taint: Taint): string | undefined;
   /** The same on a node on which these taints are established. */
   heldBy(taint: Taint, isSettled: (taint: Taint) => boolean): string | undefined;
-  /** The field that restricts the addition of the taint, or undefined where none does. Here no key waits to settle. */
+  /** The field that restricts the addition of the taint, or undefined. Patterns do not wait here. */
   additionRestrictedBy(taint: Taint): string | undefined;
   /** The field that restricts the unselection of a node with the taint, or undefined where none does. */
   unselectionRestrictedBy(taint: Taint): string | undefined;
-  /** For how long after its deletion a node that registers again gets its taints back; undefined where it does not. */
+  /** For how long after its deletion a node that registers again gets its taints back. Undefined: it does not. */
   readonly deletedNodeRetentionMs: number | undefined;
 }
 
 export interface RequiredTaint {
   readonly taint: Taint;
-  /** True when the policy names no value, so that a node's own value is left alone. */
+  /** True if the policy names no value, so that a node keeps its own value. */
   readonly anyValue: boolean;
-  /** Whether a node that runs gets it though that evicts pods. */
+  /** Whether a running node gets it although that evicts pods. */
   readonly mayEvict: boolean;
 }
 
@@ -108,7 +108,7 @@ export interface StartupTaint {
   readonly progressDeadlineMs: number;
 }
 
-/** A TolerationPolicy as it is in force. */
+/** A TolerationPolicy as it is enforced. */
 export interface CompiledTolerationPolicy {
   readonly kind: 'TolerationPolicy';
   readonly name: string;
@@ -117,14 +117,14 @@ export interface CompiledTolerationPolicy {
   readonly rank: number;
   readonly daemonSets: DaemonSetSelection;
   readonly tolerations: readonly Stated<Toleration>[];
-  /** Whether DaemonSets that already run are changed. Never with Audit. */
+  /** Whether the leader changes DaemonSets that already run. Never with Audit. */
   readonly patchesExisting: boolean;
-  /** Whether only `audit` makes its mode Audit. */
+  /** Whether its mode is Audit only because of `audit`. */
   readonly isTrial: boolean;
   selectsDaemonSet(daemonSet: SelectableDaemonSet): boolean;
 }
 
-/** An immutable snapshot of all policies, ready to judge with; the strongest mode first, then by name. */
+/** An immutable snapshot of all policies, ready to judge with. The strongest mode first, then by name. */
 export interface PolicySet {
   readonly taintPolicies: readonly CompiledTaintPolicy[];
   readonly tolerationPolicies: readonly CompiledTolerationPolicy[];
@@ -133,8 +133,8 @@ export interface PolicySet {
 }
 
 /**
- * Compiles valid policies into a snapshot. With `audit`, every policy is taken to be in mode Audit.
- * The names of policies of one kind must differ: that is for the reader of the policies to see to.
+ * Compiles valid policies into a snapshot. With `audit`, every policy counts as mode Audit.
+ * The names of policies of one kind must differ. The caller checks that.
  */
 export function compilePolicies(policies: readonly Policy[], { audit = false } = {}): PolicySet {
   const modeOf = <Mode extends string>(mode: Mode): Mode | 'Audit' => (audit ? 'Audit' : mode);
@@ -159,14 +159,14 @@ export function compilePolicies(policies: readonly Policy[], { audit = false } =
   };
 }
 
-/** The keys of the startup taints of all policies: users and agents remove them, so no pattern covers them. */
+/** The keys of the startup taints of all policies. Users and agents remove them, so no pattern matches them. */
 export function startupKeysOf(policies: readonly Policy[]): string[] {
   const rules = policies.flatMap((policy) => (policy.kind === 'TaintPolicy' ? policy.spec.taints : []));
   return [...new Set(rules.flatMap(({ key, ensure }) => (isStartup(ensure) ? key : [])))].sort();
 }
 
 interface Compilation {
-  /** The mode in force. */
+  /** The effective mode. */
   readonly mode?: TaintMode;
   /** See {@link startupKeysOf}; by default those of the policy alone. */
   readonly startupKeys?: readonly string[];
@@ -248,7 +248,7 @@ function ensured(rules: readonly CompiledTaintRule[]): Stated<RequiredTaint>[] {
   });
 }
 
-/** @param mode the one in force */
+/** @param mode the effective mode */
 export function compileTolerationPolicy(
   { kind, name, spec }: TolerationPolicy,
   mode: TolerationMode = spec.mode,

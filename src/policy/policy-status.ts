@@ -5,16 +5,16 @@ import type { PolicyKind } from './policy.ts';
 import { formatPath, formatProblem, type Path, type Problem } from './problem.ts';
 import { CONDITIONS, type ConditionType, type ReportedCondition, type StateOf } from './status-conditions.ts';
 
-/** How many violators a status names: enough to go and look, little enough to stay small however large the cluster is. */
+/** How many violators a status names: enough for diagnosis, and few enough to keep the object small. */
 export const MAX_VIOLATORS = 10;
 
-/** How many patched DaemonSets a status keeps: more than clusters have, and few enough for one object. */
+/** How many patched DaemonSets a status lists: more than clusters have, and few enough for one object. */
 export const MAX_PATCHED = 256;
 
 /** In the order in which a status lists them. */
 const CONDITION_TYPES = Object.keys(CONDITIONS);
 
-/** More than this many in one message are for nobody to read. */
+/** The number of items in one message. */
 const MAX_PROBLEMS = 16;
 
 const INT32_MAX = 2 ** 31 - 1;
@@ -64,10 +64,10 @@ const PatchedDaemonSetSchema = Type.Object({
   ),
 });
 
-/** A DaemonSet to which the leader has added tolerations while it ran. */
+/** A DaemonSet to which the leader added tolerations while it ran. */
 export type PatchedDaemonSet = Static<typeof PatchedDaemonSetSchema>;
 
-/** `status` of all kinds. It holds no time of its own, so that it changes only when something did. */
+/** `status` of all kinds. It contains no time of its own, so that it changes only when something changed. */
 export const PolicyStatusSchema = Type.Object(
   {
     observedGeneration: Type.Optional(Generation('The metadata.generation that the status was found for.')),
@@ -114,7 +114,7 @@ export const PolicyStatusSchema = Type.Object(
   { description: 'The observed state of the policy. Written by taintkeeper.' },
 );
 
-/** When a status has each condition, in words. */
+/** When a status has each condition, as text. */
 function presence(): string {
   const { Ready: _, ...others } = CONDITIONS;
   return Object.entries(others)
@@ -130,14 +130,14 @@ export function conditionOf(status: unknown, type: ConditionType): PolicyConditi
   return (status as PolicyStatus | undefined)?.conditions?.find((condition) => condition.type === type);
 }
 
-/** What a condition says. */
+/** The content of a condition. */
 export type ConditionState = Pick<PolicyCondition, 'status' | 'reason' | 'message'>;
 
-/** How the objects that are there stand to one policy. */
+/** How the existing objects comply with one policy. */
 export interface Findings {
   /** How many the policy selects. */
   readonly matched: number;
-  /** What is not as the policy says, by name (`NAMESPACE/NAME` for DaemonSets, and for pods that are stuck), the latest first. */
+  /** The violators by name (`NAMESPACE/NAME` for DaemonSets and stuck pods), the latest first. */
   readonly violators: readonly string[];
 }
 
@@ -148,20 +148,20 @@ interface InForce {
 
 export interface StatusInput {
   readonly kind: PolicyKind;
-  /** The status as it stands, if there is one. */
+  /** The current status, if any. */
   readonly before: PolicyStatus | undefined;
   readonly generation: number;
-  /** What is wrong with the policy. */
+  /** The problems of the policy. */
   readonly problems: readonly Problem[];
-  /** What is in force of it, if anything is; `ignored` are fields that this version does not know. */
+  /** The part that is in force, if any. `ignored` are fields that this version does not know. */
   readonly inForce: InForce | undefined;
-  /** The mode in force, if anything is. */
+  /** The effective mode, if anything is in force. */
   readonly mode?: string | undefined;
-  /** True where every policy is taken to be in mode Audit. */
+  /** True if every policy counts as mode Audit. */
   readonly audit: boolean;
-  /** What its author should know of a policy that is in force. */
+  /** Warnings about a policy that is in force. */
   readonly notes?: readonly string[];
-  /** What the controllers report. Several of one type become one condition with the messages of all. */
+  /** The reports of the controllers. Several of one type become one condition with all messages. */
   readonly reported: readonly ReportedCondition[];
   /** The DaemonSets that it has patched. */
   readonly patched?: readonly PatchedDaemonSet[];
@@ -170,7 +170,7 @@ export interface StatusInput {
   readonly now: Date;
 }
 
-/** The status as it should be. It equals `before` where nothing changed but the time. */
+/** The desired status. It equals `before` if only the time changed. */
 export function nextPolicyStatus(input: StatusInput): PolicyStatus {
   const { kind, before, generation, mode, audit, patched = [], findings, now } = input;
   const condition = (type: string, state: ConditionState): PolicyCondition => {

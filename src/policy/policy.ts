@@ -44,17 +44,17 @@ export type PolicyKind = Policy['kind'];
 /** The kinds that select objects, and count those that differ from the policy. */
 export type SelectingKind = Exclude<PolicyKind, 'TolerationRestriction'>;
 
-/** Whether the policy is for DaemonSets, which it selects by `spec.daemonSets`. */
+/** Whether the policy selects DaemonSets by `spec.daemonSets`. */
 export function isForDaemonSets(policy: Policy): policy is TolerationPolicy | RecoveryPolicy {
   return policy.kind === 'TolerationPolicy' || policy.kind === 'RecoveryPolicy';
 }
 
-/** The policy's mode, also where it leaves it out. */
+/** The policy's mode, or its default. */
 export function modeOf({ spec }: Policy): string {
   return spec.mode ?? RECOVERY_DEFAULTS.mode;
 }
 
-/** The whole object, as it stands in a file or comes from the API server. */
+/** The whole object, from a file or from the API server. */
 const manifestSchema = <Spec extends TSchema>(kind: PolicyKind, spec: Spec) =>
   Type.Object(
     {
@@ -79,12 +79,12 @@ const SCHEMAS: Readonly<Record<PolicyKind, TSchema>> = {
   RecoveryPolicy: RecoveryPolicySchema,
 };
 
-/** How a value became a policy, or why it did not. */
+/** The policy of a value, or its problems. */
 export type PolicyResult =
   | { readonly ok: true; readonly policy: Policy }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** Reads one policy from parsed YAML or JSON. Every problem is reported, not only the first. */
+/** Reads one policy from parsed YAML or JSON. Reports every problem, not only the first. */
 export function parsePolicy(value: unknown): PolicyResult {
   const kind = kindOf(value);
   switch (kind) {
@@ -145,16 +145,16 @@ function checked<Schema extends TSchema>(
   return problems.length === 0 ? { ok: true, policy } : { ok: false, problems };
 }
 
-/** What became of a policy that the API server holds. */
+/** The result of reading a policy of the API server. */
 export interface StoredPolicy {
   readonly result: PolicyResult;
-  /** Fields that this version does not know. The result is as if they were not there. */
+  /** Fields that this version does not know. They are ignored. */
   readonly ignored: readonly Path[];
 }
 
 /**
- * Reads a policy as the API server holds it. Its definition may be newer than this program, or older: a field that is not known
- * takes no policy out of force. In files it is an error, because there it is a slip of the pen (see {@link parsePolicy}).
+ * Reads a policy of the API server. Its definition may belong to another version of the program, so an unknown field does not make a policy invalid.
+ * In files it is an error, because it is probably a typing error (see {@link parsePolicy}).
  */
 export function parseStoredPolicy(value: unknown): StoredPolicy {
   const ignored = unknownFields(value);

@@ -1,13 +1,13 @@
-/** Where in a document: property names and list indexes, from the top. */
+/** A place in a document: property names and list indexes, from the top. */
 export type Path = readonly (string | number)[];
 
-/** Something wrong with a policy: where, and what to do about it. */
+/** A problem of a policy: its place, and what to do. */
 export interface Problem {
   readonly path: Path;
   readonly message: string;
 }
 
-/** `spec.taints[0].key`; keys that are no plain identifiers are put in brackets and quotes. */
+/** `spec.taints[0].key`. Keys that are no plain identifiers are in brackets and quotes. */
 export function formatPath(path: Path): string {
   return path
     .map((part, index) => {

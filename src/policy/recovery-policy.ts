@@ -9,7 +9,7 @@ import {
 const RECOVERY_MODES = ['Recover', 'Audit'] as const;
 export type RecoveryMode = (typeof RECOVERY_MODES)[number];
 
-/** What counts where a policy leaves it out. */
+/** Defaults of omitted fields. */
 export const RECOVERY_DEFAULTS = {
   mode: 'Recover',
   stuckSeconds: 10,
@@ -20,7 +20,7 @@ export const RECOVERY_DEFAULTS = {
 const Whole = (description: string, value: number, minimum: number, maximum: number) =>
   Type.Optional(Type.Integer({ description, format: 'int32', default: value, minimum, maximum }));
 
-/** `spec` of a RecoveryPolicy: the TypeScript type, the validation and the CRD all come from here. */
+/** `spec` of a RecoveryPolicy: the source of the TypeScript type, the validation and the CRD. */
 export const RecoveryPolicySpecSchema = Type.Object(
   {
     mode: Type.Optional(
@@ -63,7 +63,7 @@ export const RecoveryPolicySpecSchema = Type.Object(
 
 export type RecoveryPolicySpec = Static<typeof RecoveryPolicySpecSchema>;
 
-/** A RecoveryPolicy as it is in force: what its spec leaves out is filled in. */
+/** A RecoveryPolicy as it is enforced, with all defaults. */
 export interface CompiledRecoveryPolicy {
   readonly kind: 'RecoveryPolicy';
   readonly name: string;
@@ -71,12 +71,12 @@ export interface CompiledRecoveryPolicy {
   /** 0 for the strongest mode. */
   readonly rank: number;
   readonly stuckMs: number;
-  /** How often a pod is freed within the window. */
+  /** How many times the leader deletes a pod within the window. */
   readonly budget: { readonly limit: number; readonly windowMs: number };
   selectsDaemonSet(daemonSet: SelectableDaemonSet): boolean;
 }
 
-/** @param audit it is taken to be in mode Audit */
+/** @param audit it counts as mode Audit */
 export function compileRecoveryPolicy(name: string, spec: RecoveryPolicySpec, audit: boolean): CompiledRecoveryPolicy {
   const { stuckSeconds, perNode, windowSeconds, mode: declared } = { ...RECOVERY_DEFAULTS, ...spec, ...spec.budget };
   const mode = audit ? 'Audit' : declared;

@@ -14,7 +14,7 @@ import {
 import { TAINT_EFFECTS } from '../kubernetes/taint.ts';
 import type { Path, Problem } from './problem.ts';
 
-/** `spec.backstop`: what stands under the webhook. */
+/** `spec.backstop`: what enforces the policy in addition to the webhook. */
 export const BackstopSchema = Type.Enum(['None', 'Native'], {
   default: 'None',
   description:
@@ -24,22 +24,22 @@ export const BackstopSchema = Type.Enum(['None', 'Native'], {
     'None: only failurePolicy applies.',
 });
 
-/** A rule of a CRD, which the API server holds. */
+/** A rule of a CRD, which the API server checks. */
 export interface CelRule {
   /** In CEL, where `self` is the value. */
   readonly cel: string;
-  /** What is expected. */
+  /** The expectation, as text. */
   readonly message: string;
-  /** The field of the value that is at fault; without it, the value as a whole. */
+  /** The invalid field of the value. Absent: the value as a whole. */
   readonly field?: string;
 }
 
-/** What a JSON Schema cannot say of a value, said twice: in CEL for the API server, and for this program. */
+/** A constraint that JSON Schema cannot express, in two forms: in CEL for the API server, and for this program. */
 export interface Constraint<Value> extends CelRule {
   readonly holds: (value: Value) => boolean;
 }
 
-/** The rules as a schema carries them: a keyword that a CRD knows and that TypeBox leaves alone. */
+/** The rules in a schema: a keyword that a CRD knows and TypeBox ignores. */
 export function celValidations(rules: readonly CelRule[]) {
   return {
     'x-kubernetes-validations': rules.map(({ cel, message, field }) => ({
@@ -64,8 +64,8 @@ export function brokenConstraints<Value>(
     }));
 }
 
-// Parts that the policies' schemas share. The bounds are those of Kubernetes' own validation
-// (k8s.io/apimachinery/pkg/util/validation), or, where it has none, generous ones that keep a policy readable.
+// Parts that several schemas of policies use. The limits are those of Kubernetes' own validation (k8s.io/apimachinery/pkg/util/validation). If it has
+// none, they are large, and keep a policy readable.
 
 /** {@link isQualifiedName} in CEL. */
 export const celIsQualifiedName = (text: string) =>
@@ -79,7 +79,7 @@ const DOMAIN_LENGTH: Constraint<string> = {
   message: `expected at most ${DNS_SUBDOMAIN_LENGTH} characters before the slash`,
 };
 
-/** What the pattern of a {@link QualifiedName} cannot say. */
+/** The constraint that the pattern of a {@link QualifiedName} cannot express. */
 export const QUALIFIED_NAME_CONSTRAINTS = [DOMAIN_LENGTH];
 
 /** The name of a cluster-scoped object. */
@@ -93,7 +93,7 @@ export const QualifiedName = (description: string) =>
     ...celValidations(QUALIFIED_NAME_CONSTRAINTS),
   });
 
-/** A qualified name in which `*` may stand for any run of characters. */
+/** A qualified name in which `*` may stand for any characters. */
 export const QualifiedNamePattern = (description: string, constraints: readonly Constraint<string>[]) =>
   Type.String({
     description,
@@ -111,10 +111,10 @@ export const EffectSchema = (description: string) => Type.Enum([...TAINT_EFFECTS
 export const NamePatterns = (description: string, options: { default?: string[] } = {}) =>
   Type.Array(Type.String({ minLength: 1, maxLength: 253 }), { description, maxItems: 64, ...options });
 
-// The default is 8, and some of TypeBox's errors are echoes of others.
+// The default is 8, and some of TypeBox's errors repeat others.
 Settings.Set({ maxErrors: 100 });
 
-/** What a schema finds wrong with a value, in words that say what was expected and what stands there instead. */
+/** The problems of a value by a schema, with the expected and the actual value. */
 export function schemaProblems(schema: TSchema, value: unknown): Problem[] {
   return Value.Errors(schema, value).flatMap((error): Problem[] => {
     const path = fromPointer(error.instancePath, value);
@@ -160,7 +160,7 @@ export function unknownFieldsIn(schema: TSchema, value: unknown, path: Path = []
   });
 }
 
-/** A JSON pointer (RFC 6901) as a path; list indexes become numbers where the value has a list there. */
+/** A JSON pointer (RFC 6901) as a path. List indexes become numbers if the value has a list there. */
 function fromPointer(pointer: string, root: unknown): Path {
   const path: (string | number)[] = [];
   let at = root;
@@ -198,7 +198,7 @@ function article(type: string): string {
 
 const SHOWN_CHARACTERS = 60;
 
-/** A value as an error message shows it: short, and on one line. */
+/** A value in an error message: short, and on one line. */
 export function show(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'a list';

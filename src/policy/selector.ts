@@ -13,7 +13,7 @@ import {
   QualifiedName,
 } from './schema.ts';
 
-// What a LabelSelector's schema cannot say is ValidateLabelSelector of k8s.io/apimachinery/pkg/apis/meta/v1/validation.
+// The constraints beyond a LabelSelector's schema are those of ValidateLabelSelector (k8s.io/apimachinery/pkg/apis/meta/v1/validation).
 
 const LABEL_KEY: Constraint<string> = {
   holds: isQualifiedName,
@@ -80,14 +80,14 @@ export const LabelSelectorSchema = (description: string) =>
         Type.Array(RequirementSchema, { description: 'Requirements that must all hold.', maxItems: 64 }),
       ),
     },
-    // Two appliers never share a selector: half of one is another one. As in meta/v1.
+    // Two appliers never share a selector, because half of one is another selector. As in meta/v1.
     { description, additionalProperties: false, 'x-kubernetes-map-type': 'atomic' },
   );
 
-/** A selector as it stands in a policy. */
+/** A selector in a policy. */
 export type PolicySelector = Static<ReturnType<typeof LabelSelectorSchema>>;
 
-/** What is wrong with a LabelSelector that its schema cannot say. `path` leads to it. */
+/** The problems of a LabelSelector that its schema cannot express. `path` leads to it. */
 export function checkSelector(path: Path, { matchLabels = {}, matchExpressions = [] }: LabelSelector = {}): Problem[] {
   return [
     ...Object.keys(matchLabels).flatMap((key) => brokenConstraints([LABEL_KEY], key, [...path, 'matchLabels', key])),
@@ -101,14 +101,14 @@ export function checkSelector(path: Path, { matchLabels = {}, matchExpressions =
   ];
 }
 
-/** What a text says as a selector, or why it says nothing. */
+/** The selector of a text, or why it is none. */
 export type SelectorResult =
   | { readonly ok: true; readonly selector: PolicySelector }
   | { readonly ok: false; readonly problem: string };
 
 type MatchExpression = NonNullable<PolicySelector['matchExpressions']>[number];
 
-/** A term, and the comma after it: those within brackets belong to the term. */
+/** A term, and the comma after it. Commas within brackets belong to the term. */
 const TERM = /((?:[^,()]|\([^()]*\))+)(,|$)/y;
 const EQUALS = /^([^\s=!]+)\s*==?\s*([^\s=!]*)$/;
 const DIFFERS = /^([^\s=!]+)\s*!=\s*([^\s=!]*)$/;

@@ -1,17 +1,17 @@
 /**
- * What a condition asks of a person.
+ * The level of a condition:
  * - `failed`: the policy is not in force.
- * - `problem`: something that the policy declares is not done, and does not end by itself.
- * - `attention`: the cluster is not as the policy declares; the policy itself is followed.
- * - `quiet`: nothing is to be done.
+ * - `problem`: taintkeeper does not do something that the policy declares, and the state does not end by itself.
+ * - `attention`: the cluster differs from what the policy declares, and the policy itself is enforced.
+ * - `quiet`: no action is needed.
  */
 export type ConditionLevel = 'failed' | 'problem' | 'attention' | 'quiet';
 
 interface Reason {
   readonly meaning: string;
-  /** What to do, as one sentence without its end; absent where nothing is to be done. */
+  /** What to do, as one sentence without its end. Absent if no action is needed. */
   readonly next?: string;
-  /** Where they differ from those of the condition. */
+  /** If they differ from those of the condition. */
   readonly level?: ConditionLevel;
   readonly word?: string;
   /** The check of doctor that reports it with more detail than the condition has. */
@@ -20,13 +20,13 @@ interface Reason {
 
 interface ConditionEntry {
   readonly meaning: string;
-  /** When the status has it. */
+  /** When the status has the condition. */
   readonly present: string;
-  /** The status with which nothing is to be done. */
+  /** The status that needs no action. */
   readonly healthy: 'True' | 'False';
   /** The level of each other status. */
   readonly level: ConditionLevel;
-  /** What the policy is then, in a few words. */
+  /** The state of the policy, in a few words. */
   readonly word: string;
   readonly reasons: Readonly<Record<string, Reason>>;
 }
@@ -99,7 +99,7 @@ const HOLDS = {
   },
 } satisfies Record<string, Reason>;
 
-/** Every condition of a policy, with all its reasons. doctor, explain, the page and docs/reference/conditions.md are made from it. */
+/** Every condition of a policy, with all its reasons. doctor, explain, the page and docs/reference/conditions.md use it. */
 export const CONDITIONS = {
   Ready: {
     meaning: 'The policy is valid and in force.',
@@ -125,7 +125,7 @@ export const CONDITIONS = {
         word: 'in force as it was',
       },
       NotRegistered: { meaning: 'The API server does not call the webhook for the policy yet.', next: READ_MESSAGE },
-      // Of a TolerationRestriction, which has no effect without its native policies.
+      // For a TolerationRestriction, which has no effect without its native policies.
       ...NATIVE_REASONS,
     },
   },
@@ -133,7 +133,7 @@ export const CONDITIONS = {
     meaning: 'The webhook is registered, and the leader could not call it over its Service.',
     present: 'while it is True',
     healthy: 'False',
-    // It is the same for every policy, and no fault where a pod cannot reach its own Service.
+    // It is the same for every policy, and no problem if a pod cannot reach its own Service.
     level: 'quiet',
     word: 'in force, not verified',
     reasons: {
@@ -259,7 +259,7 @@ export const CONDITIONS = {
     meaning: 'Nodes wait for a required taint that evicts pods.',
     present: 'while it is True',
     healthy: 'False',
-    // The turn of each node comes. What holds it up for longer than a minute is in Stalled.
+    // Each node gets its turn. What blocks it for longer than a minute is in Stalled.
     level: 'quiet',
     word: 'in force, nodes waiting',
     reasons: {
@@ -322,7 +322,7 @@ export function reported<T extends ConditionType>(type: T, state: StateOf<T> | u
   return state ? [{ type, ...state } as unknown as ReportedCondition] : [];
 }
 
-/** Whether the condition says that the spec of the policy cannot be used. */
+/** Whether the condition says that the spec of the policy is unusable. */
 export function saysUnusable({
   type,
   status,
@@ -331,17 +331,17 @@ export function saysUnusable({
   return type === 'Ready' && status === 'False' && (reason === 'Invalid' || reason === 'EarlierInForce');
 }
 
-/** What a condition means for a person. */
+/** The meaning of a condition for users. */
 export interface Assessment {
   readonly level: ConditionLevel;
-  /** What the policy is, such as `stalled`. */
+  /** The state of the policy, such as `stalled`. */
   readonly word: string;
   readonly next: string | undefined;
   /** The check of doctor that reports it with more detail. */
   readonly check: Reason['check'];
 }
 
-/** What the condition asks for. One of a type that this version does not know is quiet. */
+/** The level of the condition. One of a type that this version does not know is quiet. */
 export function assessCondition({
   type,
   status,

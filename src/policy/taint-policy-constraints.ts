@@ -34,7 +34,7 @@ export const SPEC_CONSTRAINTS: readonly Constraint<ConstrainedSpec>[] = [
   },
 ];
 
-/** For the API server alone; the program says the same by `checkContradiction` of taint-policy.ts, with the other rule. */
+/** For the API server only. `checkContradiction` of taint-policy.ts checks the same, with the other rule. */
 export const NO_CONTRADICTION: CelRule = {
   cel:
     'self.taints.all(a, !has(a.ensure) || !has(a.value) || ' +

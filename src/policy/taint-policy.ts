@@ -7,34 +7,34 @@ import { LabelSelectorSchema } from './selector.ts';
 import { NO_CONTRADICTION, SPEC_CONSTRAINTS } from './taint-policy-constraints.ts';
 import { checkRule, type TaintRule, TaintRuleSchema } from './taint-rule.ts';
 
-/** What the API server does with a request when it cannot ask the webhook (admissionregistration.k8s.io/v1). */
+/** What the API server does with a request if it cannot call the webhook (admissionregistration.k8s.io). */
 export type FailurePolicy = 'Fail' | 'Ignore';
 
 /**
- * What becomes of an update that drops a taint of the policy while the program cannot be asked. `mode` is the one in force:
- * Audit refuses nothing, whatever the policy says.
+ * What happens to an update that removes a taint of the policy while the webhook is unavailable. `mode` is the effective one: Audit refuses nothing,
+ * whatever the policy says.
  */
 export function failurePolicyOf(spec: TaintPolicySpec, mode: TaintMode): FailurePolicy {
   if (mode === 'Audit') return 'Ignore';
   return spec.failurePolicy ?? (mode === 'Deny' ? 'Fail' : 'Ignore');
 }
 
-/** How long a Ready node has to carry a taint before a key with a wildcard protects it: what comes and goes while a node starts has gone by then. */
+/** How long a Ready node must carry a taint before a pattern protects it. Taints that are set while a node starts are removed by then. */
 export const ESTABLISHED_AFTER_SECONDS = 600;
 
 /**
- * Whether a taint that a rule means is protected only once it is established: one with a wildcard. Mode Audit does not wait, and reports every
+ * Whether a taint that the rule matches is protected only once it is established: true for a pattern. Mode Audit does not wait, and reports every
  * taint.
  */
 export function waitsForEstablishment({ key }: Pick<TaintRule, 'key'>, mode: TaintMode): boolean {
   return isPattern(key) && mode !== 'Audit';
 }
 
-/** What a dropped taint leads to, the strongest first. */
+/** The effect of removing a taint, the strongest first. */
 export const TAINT_MODES = ['Deny', 'Restore', 'Audit'] as const;
 export type TaintMode = (typeof TAINT_MODES)[number];
 
-/** `spec` of a TaintPolicy: the TypeScript type, the validation and the CRD all come from here. */
+/** `spec` of a TaintPolicy: the source of the TypeScript type, the validation and the CRD. */
 export const TaintPolicySpecSchema = Type.Object(
   {
     mode: Type.Enum([...TAINT_MODES], {
@@ -110,7 +110,7 @@ export const TaintPolicySpecSchema = Type.Object(
 
 export type TaintPolicySpec = Static<typeof TaintPolicySpecSchema>;
 
-/** What is wrong with a TaintPolicy that a schema cannot say. Paths start at `spec`. */
+/** The problems of a TaintPolicy that a schema cannot express. Paths start at `spec`. */
 export function checkTaintPolicy(spec: TaintPolicySpec): Problem[] {
   return [
     ...brokenConstraints(SPEC_CONSTRAINTS, spec, ['spec']),
@@ -121,7 +121,7 @@ export function checkTaintPolicy(spec: TaintPolicySpec): Problem[] {
   ];
 }
 
-/** Two required taints of one key and effect with different values, of which a node can have only one. */
+/** Two required taints of one key and effect with different values. A node can have only one of them. */
 function checkContradiction(rules: readonly TaintRule[], index: number): Problem[] {
   const rule = rules[index];
   if (rule?.ensure === undefined || rule.value === undefined) return [];

@@ -44,7 +44,7 @@ export type RestrictedChange = (typeof RESTRICTED_CHANGES)[number];
 /** When taintkeeper sets a taint. AtRegistration and UntilReady: in the request that creates the Node. */
 const ENSURED = ['Always', 'AtRegistration', 'UntilReady'] as const;
 
-/** A startup taint is set once, and free to be removed. */
+/** A startup taint is set once, and every user may remove it. */
 export function isStartup(ensure: TaintRule['ensure']): boolean {
   return ensure === 'AtRegistration' || ensure === 'UntilReady';
 }
@@ -119,7 +119,7 @@ const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
     field: 'except',
   },
   {
-    // Not all that would: the API server cannot afford to compare a pattern with a pattern.
+    // Not all contradictions: comparing patterns with patterns exceeds the API server's cost limit.
     holds: ({ key, except = [] }) =>
       except.every((one) => one !== key && !(one.endsWith('*') && key.startsWith(one.slice(0, -1)))),
     cel:
@@ -135,7 +135,7 @@ const TRANSIENT = matchesAny(
   TRANSIENT_TAINT_KEYS.filter(isPattern),
 ).text;
 
-/** For the API server alone; the program says the same by {@link checkRule}, with the key. */
+/** For the API server only. {@link checkRule} checks the same, with the key. */
 const NOT_IDLE: CelRule = {
   cel: `!self.key.contains('*') || !(${TRANSIENT})`,
   message:
@@ -143,7 +143,7 @@ const NOT_IDLE: CelRule = {
   field: 'key',
 };
 
-/** What a rule excepts at most: the API server's CEL looks at each of them. */
+/** The maximum number of exceptions of a rule: the API server's CEL evaluates each of them. */
 const MAX_EXCEPT = 32;
 
 /** The leader checks all of them on each node that waits. */
@@ -263,7 +263,7 @@ export const TaintRuleSchema = Type.Object(
 
 export type TaintRule = Static<typeof TaintRuleSchema>;
 
-/** What is wrong with a rule that its schema cannot say. */
+/** The problems of a rule that its schema cannot express. */
 export function checkRule(rule: TaintRule, path: Path): Problem[] {
   return [
     ...brokenConstraints(KEY_CONSTRAINTS, rule.key, [...path, 'key']),
@@ -275,9 +275,9 @@ export function checkRule(rule: TaintRule, path: Path): Problem[] {
   ];
 }
 
-/** A pattern for nothing but taints that come and go by themselves, which no pattern ever covers. */
+/** A pattern that only matches taints which Kubernetes, autoscalers or operators set and remove. No pattern ever covers those. */
 function checkPattern({ key }: TaintRule, path: Path): Problem[] {
-  // The pattern itself, taken for a key: if that comes and goes by itself, so does all that it could match.
+  // The pattern itself, taken as a key: if that is such a taint, so is everything that it could match.
   if (!isPattern(key) || !isTransientTaintKey(key)) return [];
   return [{ path, message: `"${key}" ${NOT_IDLE.message}` }];
 }
@@ -289,7 +289,7 @@ export interface CompiledTaintRule extends TaintRule {
   readonly waits: boolean;
 }
 
-/** Finds the first rule that means a taint: by the taint's key, and by a pattern of keys. */
+/** Finds the first rule that matches a taint: by the taint's key, and by a pattern of keys. */
 export function compileRules<Rule extends TaintRule>(rules: readonly Rule[]) {
   const patterns = rules.filter(({ key }) => isPattern(key)).map((rule) => ({ rule, matches: compileKey(rule) }));
   const exact = Map.groupBy(
@@ -303,7 +303,7 @@ export function compileRules<Rule extends TaintRule>(rules: readonly Rule[]) {
   };
 }
 
-/** A pattern never means a key that comes and goes by itself, nor one that its rule excepts. */
+/** A pattern never matches a key of the transient taints, nor one that its rule excepts. */
 function compileKey({ key: pattern, except = [] }: TaintRule): (key: string) => boolean {
   const matches = compilePattern(pattern);
   const isExcepted = matcherOfAny(except);

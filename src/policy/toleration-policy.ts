@@ -62,7 +62,7 @@ const PolicyTolerationSchema = Type.Object(
           'For NoExecute: how many seconds, at least, the taint is tolerated. Without it, forever. Who tolerates it for a ' +
           'shorter time is reported and not changed: the first toleration that matches decides, and additions come last.',
         format: 'int64',
-        // Beyond these, JavaScript would not read the number that stands there.
+        // Beyond these limits, JavaScript would read another number.
         minimum: Number.MIN_SAFE_INTEGER,
         maximum: Number.MAX_SAFE_INTEGER,
       }),
@@ -73,7 +73,7 @@ const PolicyTolerationSchema = Type.Object(
 
 export type PolicyToleration = Static<typeof PolicyTolerationSchema>;
 
-/** What a TolerationPolicy that lists none asks for: both names of the control plane's taint. */
+/** The required tolerations of a TolerationPolicy that lists none: both names of the control plane's taint. */
 export const DEFAULT_TOLERATIONS: readonly PolicyToleration[] = [
   { key: 'node-role.kubernetes.io/master', operator: 'Exists', effect: 'NoSchedule' },
   { key: 'node-role.kubernetes.io/control-plane', operator: 'Exists', effect: 'NoSchedule' },
@@ -88,7 +88,7 @@ const SPEC_CONSTRAINTS: readonly Constraint<{ mode: string; existing?: string }>
   },
 ];
 
-/** `spec` of a TolerationPolicy: the TypeScript type, the validation and the CRD all come from here. */
+/** `spec` of a TolerationPolicy: the source of the TypeScript type, the validation and the CRD. */
 export const TolerationPolicySpecSchema = Type.Object(
   {
     mode: Type.Enum([...TOLERATION_MODES], {
@@ -128,14 +128,14 @@ export const TolerationPolicySpecSchema = Type.Object(
 
 export type TolerationPolicySpec = Static<typeof TolerationPolicySpecSchema>;
 
-/** What the policy asks for. */
+/** The required tolerations of the policy. */
 export function tolerationsOf({
   tolerations = [...DEFAULT_TOLERATIONS],
 }: TolerationPolicySpec): readonly PolicyToleration[] {
   return tolerations;
 }
 
-/** What is wrong with a TolerationPolicy that a schema cannot say. Paths start at `spec`. */
+/** The problems of a TolerationPolicy that a schema cannot express. Paths start at `spec`. */
 export function checkTolerationPolicy(spec: TolerationPolicySpec): Problem[] {
   return [
     ...brokenConstraints(SPEC_CONSTRAINTS, spec, ['spec']),

@@ -42,7 +42,7 @@ const RestrictedTaintSchema = Type.Object(
 /** An item of `spec.taints` of a TolerationRestriction. */
 export type RestrictedTaint = Static<typeof RestrictedTaintSchema>;
 
-/** `spec` of a TolerationRestriction: the TypeScript type, the validation and the CRD all come from here. */
+/** `spec` of a TolerationRestriction: the source of the TypeScript type, the validation and the CRD. */
 export const TolerationRestrictionSpecSchema = Type.Object(
   {
     mode: Type.Enum([...RESTRICTION_MODES], {
@@ -78,14 +78,14 @@ export const TolerationRestrictionSpecSchema = Type.Object(
 
 export type TolerationRestrictionSpec = Static<typeof TolerationRestrictionSpecSchema>;
 
-/** What is wrong with a TolerationRestriction that a schema cannot say. Paths start at `spec`. */
+/** The problems of a TolerationRestriction that a schema cannot express. Paths start at `spec`. */
 export function checkTolerationRestriction({ taints }: TolerationRestrictionSpec): Problem[] {
   return taints.flatMap(({ key }, index) =>
     brokenConstraints(QUALIFIED_NAME_CONSTRAINTS, key, ['spec', 'taints', index, 'key']),
   );
 }
 
-/** A TolerationRestriction as it is in force: what its spec leaves out is filled in. */
+/** A TolerationRestriction as it is enforced, with all defaults. */
 export interface CompiledTolerationRestriction {
   readonly kind: 'TolerationRestriction';
   readonly name: string;
@@ -98,7 +98,7 @@ export interface CompiledTolerationRestriction {
   readonly exceptNamespaces: readonly string[];
 }
 
-/** @param mode the one in force */
+/** @param mode the effective mode */
 export function compileTolerationRestriction(
   { name, spec }: { readonly name: string; readonly spec: TolerationRestrictionSpec },
   mode: RestrictionMode = spec.mode,

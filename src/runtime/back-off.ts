@@ -1,12 +1,12 @@
 /** Growing pauses between attempts. */
 export interface BackOff {
-  /** How long to wait before the next attempt, in milliseconds: `atLeastMs`, if somebody has said that. */
+  /** How long to wait before the next attempt, in milliseconds: at least `atLeastMs`, if the server named a time. */
   next(atLeastMs?: number): number;
-  /** There was progress: the next pause is the shortest again. */
+  /** There was progress: the next pause is the shortest one again. */
   reset(): void;
 }
 
-/** Pauses that double from `minMs` to `maxMs`, each shortened by chance to as little as its half, so that replicas part. */
+/** Pauses that double from `minMs` to `maxMs`, each shortened at random to at least its half, so that replicas do not act at the same time. */
 export function createBackOff({ minMs, maxMs }: { minMs: number; maxMs: number }): BackOff {
   let step = minMs;
   return {
@@ -21,7 +21,7 @@ export function createBackOff({ minMs, maxMs }: { minMs: number; maxMs: number }
   };
 }
 
-/** How long whoever was asked said to wait, in milliseconds, where that is what an error says; otherwise 0. */
+/** How long the server said to wait, in milliseconds, if the error contains it; otherwise 0. */
 export function toldToWaitMs(error: unknown): number {
   const told = error instanceof Error && 'retryAfterMs' in error ? error.retryAfterMs : undefined;
   return typeof told === 'number' ? told : 0;

@@ -1,27 +1,27 @@
-/** Who an entry counts for. */
+/** The source that an entry counts for. */
 export interface EntrySource {
-  /** What a sender cannot forge, such as the address of its connection. */
+  /** A value that a sender cannot forge, such as the address of its connection. */
   readonly origin: string;
-  /** What a sender may have made up, such as an object's name. It decides only among the entries of one origin. */
+  /** A value that a sender can invent, such as an object's name. It decides only among the entries of one origin. */
   readonly part: string;
 }
 
 /**
- * A bounded map whose entries come from several sources, none of which can push out the entries of a quieter one: when the map is full, it
- * drops the oldest entry of the origin that has the most, and within that origin of the part that has the most.
+ * A bounded map with entries of several sources, none of which can push out the entries of one with fewer. If the map is full, it removes the oldest
+ * entry of the origin that has the most, and within that origin of the part that has the most.
  */
 export interface FairMap<Value> {
   readonly size: number;
   get(key: string): Value | undefined;
   /**
-   * Adds an entry, or replaces its value. An entry that two sources have set counts for the quieter origin: the other one cannot push it
+   * Adds an entry, or replaces its value. An entry that two sources have set counts for the origin with fewer entries: the other one cannot push it
    * out.
-   * @param at what the age is told by; by default, entries that are added later are younger
-   * @returns the value that was dropped to make room, which may be the new one
+   * @param at determines the age; by default, entries that are added later are younger
+   * @returns the value that was removed to make room, which may be the new one
    */
   set(key: string, value: Value, source: EntrySource, at?: number): Value | undefined;
   delete(key: string): boolean;
-  /** In the order in which they were added. */
+  /** In the order of addition. */
   values(): Value[];
 }
 
@@ -100,7 +100,7 @@ export function createFairMap<Value>(capacity: number): FairMap<Value> {
   };
 }
 
-/** Whether the entry is dropped before the other one. */
+/** Whether the entry is removed before the other one. */
 function isBefore<Value>(entry: Entry<Value>, other: Entry<Value>): boolean {
   const order = entry.origin.size - other.origin.size || entry.part.size - other.part.size || other.at - entry.at;
   return order > 0;

@@ -1,8 +1,8 @@
 /** A point in time, by both clocks of the machine, in milliseconds. */
 export interface Moment {
-  /** The clock that is never set, but may stand still while the machine is suspended. */
+  /** The monotonic clock, which may stop while the machine is suspended. */
   readonly monotonic: number;
-  /** The clock that is set, also backwards. */
+  /** The wall clock, which can be set back. */
   readonly wall: number;
 }
 
@@ -10,7 +10,7 @@ export function thisMoment(): Moment {
   return { monotonic: performance.now(), wall: Date.now() };
 }
 
-/** Milliseconds since then, by the clock that says more: for what must not be taken for younger than it is. */
+/** Milliseconds since then, by the clock that shows more, so that nothing counts as younger than it is. */
 export function longestSince({ monotonic, wall }: Moment): number {
   return Math.max(performance.now() - monotonic, Date.now() - wall);
 }

@@ -1,4 +1,4 @@
-/** The function, which makes its result once for each key, and forgets it with the key. Keys are immutable. */
+/** Calls the function once for each key, and keeps the result as long as the key exists. Keys are immutable. */
 export function oncePer<Key extends object, Result>(make: (key: Key) => Result): (key: Key) => Result {
   const made = new WeakMap<Key, Result>();
   return (key) => {

@@ -1,19 +1,19 @@
 import { startTimer } from './timer.ts';
 
-/** The end of one piece of work: by time, or because somebody else gave it up. */
+/** The end of one piece of work: by a timeout, or because the caller ended it. */
 export interface Deadline {
   /** Aborted with an Error that says why. */
   readonly signal: AbortSignal;
-  /** Until the time runs out, in milliseconds. */
+  /** The remaining time, in milliseconds. */
   leftMs(): number;
-  /** Sets the time anew, from now. */
+  /** Restarts the timeout. */
   extend(ms: number, what: string): void;
-  /** Forgets timer and listener. Has to be called, or a long-lived outer signal collects listeners. */
+  /** Removes the timer and the listener. Must be called, or a long-lived outer signal collects listeners. */
   clear(): void;
 }
 
 /**
- * @param what the message of the error that the time running out leads to
+ * @param what the message of the timeout error
  * @param outer ends the work as well, with its own reason
  */
 export function startDeadline(ms: number, what: string, outer?: AbortSignal): Deadline {
@@ -42,12 +42,12 @@ export function startDeadline(ms: number, what: string, outer?: AbortSignal): De
   };
 }
 
-/** A time ran out. */
+/** A timeout. */
 export class TimeoutError extends Error {
   override name = 'TimeoutError';
 }
 
-/** What the promise becomes, unless the signal aborts first: then its reason is thrown. */
+/** The result of the promise, unless the signal aborts first: then throws the signal's reason. */
 export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   let abort: (() => void) | undefined;
@@ -62,7 +62,7 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Pr
   }
 }
 
-/** Waits; ends early, without an error, when the signal aborts. The timer keeps the process alive. */
+/** Waits. Ends early, without an error, if the signal aborts. The timer keeps the process alive. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();

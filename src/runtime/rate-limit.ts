@@ -1,8 +1,8 @@
 const EVERY_MS = 10_000;
 
 /**
- * For what may happen thousands of times: calls `say` the first time, and then at most every ten seconds.
- * @param say is told how often it happened since it was last called
+ * Calls `say` the first time, and then at most every ten seconds, for messages that could occur thousands of times.
+ * @param say called with the number of occurrences since its last call
  */
 export function throttle(say: (times: number) => void): () => void {
   let saidAt = Number.NEGATIVE_INFINITY;
@@ -16,11 +16,11 @@ export function throttle(say: (times: number) => void): () => void {
   };
 }
 
-/** Lets a burst pass, and then one each time that some time has gone by. */
+/** Allows a burst, and then one at each interval. */
 export interface TokenBucket {
-  /** Takes one if there is one. */
+  /** Takes one, if available. */
   take(): boolean;
-  /** Milliseconds until there is one; 0 when there is. */
+  /** Milliseconds until one is available; 0 if it is. */
   waitMs(): number;
 }
 
@@ -36,7 +36,7 @@ export function tokenBucket(burst: number, refillMs: number): TokenBucket {
 
   const waitMs = () => {
     count();
-    // Whole milliseconds, as timers have them: a fraction would be waited for again and again.
+    // Whole milliseconds, as in timers: a fraction would cause repeated waits.
     return tokens >= 1 ? 0 : Math.ceil((1 - tokens) * refillMs);
   };
   return {

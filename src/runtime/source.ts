@@ -1,12 +1,12 @@
-/** Something that changes, to which whoever needs it subscribes; what it is now, its owner says. */
+/** Notifies its subscribers of changes. The owner has the current value. */
 export interface Source<E = void> {
-  /** Calls the listener on every change, after those who came before it, until the signal aborts. */
+  /** Calls the listener on every change, in the order of subscription, until the signal aborts. */
   subscribe(listener: (event: E) => void, signal?: AbortSignal): void;
 }
 
-/** A source, seen from whoever tells of its changes. */
+/** A source, from the side of the owner. */
 export interface Subject<E = void> extends Source<E> {
-  /** Calls every listener, and then throws what one of them threw: an AggregateError where several did. */
+  /** Calls every listener, and then throws what one of them threw, or an AggregateError for several. */
   next(event: E): void;
 }
 
@@ -15,7 +15,7 @@ export function createSubject<E = void>(): Subject<E> {
   return {
     subscribe(listener, signal) {
       if (signal?.aborted) return;
-      // The same one may listen twice, each time for as long as another signal says.
+      // The same listener may subscribe twice, each time with another signal.
       const own = (event: E) => listener(event);
       listeners.add(own);
       signal?.addEventListener('abort', () => listeners.delete(own), { once: true });

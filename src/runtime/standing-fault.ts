@@ -8,14 +8,14 @@ export interface FaultLog {
   info(message: string): void;
 }
 
-/** A fault that lasts over many attempts, and is logged when it begins, changes and ends. */
+/** A fault that lasts over several attempts. It is logged when it begins, changes and ends. */
 export interface StandingFault {
-  /** `kind` says what counts as the same fault: messages may differ in numbers and addresses. */
+  /** `kind` identifies the fault: messages may differ in numbers and addresses. */
   is(kind: string, message: string): void;
   isOver(): void;
 }
 
-/** @param over what is logged when the fault has ended */
+/** @param over the log message when the fault has ended */
 export function followFault(log: FaultLog, over: string): StandingFault {
   let standing: string | undefined;
   return {
@@ -34,9 +34,8 @@ const RETRY_MIN_MS = 200;
 const RETRY_MAX_MS = 10_000;
 
 /**
- * Does the work again and again until it succeeds: the API server may be away, or its administrator not be done yet. The same
- * failure is logged once.
- * @param name what the work is for, in the log
+ * Repeats the work until it succeeds: the API server may be unavailable, or its setup incomplete. The same failure is logged once.
+ * @param name the name of the work in the log
  */
 export async function retry<T>(name: string, log: Logger, work: () => Promise<T>): Promise<T> {
   const backOff = createBackOff({ minMs: RETRY_MIN_MS, maxMs: RETRY_MAX_MS });

@@ -3,21 +3,21 @@ import { type BackOff, createBackOff, toldToWaitMs } from './back-off.ts';
 import { followFault } from './standing-fault.ts';
 import { startTimer } from './timer.ts';
 
-/** Looks at one thing after the other, each by its key; never at one thing twice at a time. */
+/** A deduplicating work queue: one worker for each key at a time. */
 export interface WorkQueue {
   /**
-   * Asks for a look, at once or in so many milliseconds. However often it is asked while one waits, there is one: the earliest,
-   * or that after the last failure's pause.
+   * Adds the key, to be processed at once or in so many milliseconds. A waiting key is processed once: at the earliest requested time, or after the
+   * pause of its last failure.
    */
   add(key: string, inMs?: number): void;
   /**
-   * The same, where what the work is made from has changed: the pause after failures begins again at its shortest. A pause that the
-   * error itself has asked for is kept.
+   * The same, after the input of the work has changed: the pause after failures starts again at its shortest. A pause that the error itself requested
+   * stays.
    */
   restart(key: string, inMs?: number): void;
-  /** How many keys are due or being worked on; those that wait for their time are not counted. */
+  /** How many keys are due or being processed. Keys that wait for their time do not count. */
   depth(): number;
-  /** Ends for good, once the work in progress has. */
+  /** Stops for good, after the work in progress. */
   stop(): Promise<void>;
 }
 
@@ -26,50 +26,50 @@ interface QueueOptions {
   readonly name: string;
   readonly log: Logger;
   readonly onResult?: (result: 'ok' | 'error') => void;
-  /** Nothing begins any more once it is aborted, and what fails then is no failure. */
+  /** Once it is aborted, no work starts, and errors are ignored. */
   readonly signal?: AbortSignal;
 }
 
 export interface WorkQueueOptions extends QueueOptions {
-  /** One look, from the present state alone. It says in how many milliseconds to look again; undefined: when asked. */
+  /** Processes a key from the current state. Returns in how many milliseconds to process it again; undefined: on request. */
   readonly work: (key: string) => Promise<number | undefined>;
   /** How many keys are worked on at the same time. */
   readonly concurrency: number;
 }
 
-/** Work that fails is repeated, for that key, after a time that doubles, with jitter. The log tells when it begins and when it is over. */
+/** Failed work is repeated for that key after a time that doubles, with jitter. The log shows when the failures begin and end. */
 export function startWorkQueue({ log, ...options }: WorkQueueOptions): WorkQueue {
   const { name } = options;
   const fault = followFault({ warn: (text) => log.error(text), info: (text) => log.info(text) }, recovered(name));
   return startQueue({
     ...options,
     pauseMs: 0,
-    // Where one fails, a thousand others may, for the same reason.
+    // If one key fails, a thousand others may fail for the same reason.
     onFailure: (key, message) => fault.is('it fails', `${name}: ${key}: ${message}`),
     onRecovered: fault.isOver,
   });
 }
 
-/** Brings something into its desired state, again and again. */
+/** Reconciles a state repeatedly. */
 export interface Reconciler {
-  /** Asks for a run, at once or in so many milliseconds. However often it is asked while one waits, there is one. */
+  /** Requests a run, at once or in so many milliseconds. Requests while one waits are merged. */
   trigger(inMs?: number): void;
-  /** The same, where what a run is made from has changed; see {@link WorkQueue.restart}. */
+  /** The same, after the input of a run has changed; see {@link WorkQueue.restart}. */
   restart(inMs?: number): void;
-  /** Ends for good, once the run in progress has. */
+  /** Stops for good, after the run in progress. */
   stop(): Promise<void>;
 }
 
 export interface ReconcilerOptions extends QueueOptions {
-  /** One run, from the present state alone. It says in how many milliseconds to run again if nobody asks before; undefined: never. */
+  /** One run, from the current state. Returns in how many milliseconds to run again without a request; undefined: never. */
   readonly reconcile: () => Promise<number | undefined>;
-  /** Least time from the end of one run to the beginning of the next, in milliseconds. */
+  /** Minimum time from the end of one run to the start of the next, in milliseconds. */
   readonly pauseMs?: number;
 }
 
 /**
- * A queue with one key: runs once at the beginning and whenever asked, never two at a time. A run that fails is repeated after a
- * time that doubles, with jitter; the same failure is logged once.
+ * A queue with one key: runs once at the start and on request, one run at a time. A failed run is repeated after a time that doubles, with jitter.
+ * The same failure is logged once.
  */
 export function startReconciler({ reconcile, log, pauseMs = 0, ...options }: ReconcilerOptions): Reconciler {
   const { name } = options;
@@ -82,7 +82,7 @@ export function startReconciler({ reconcile, log, pauseMs = 0, ...options }: Rec
     onFailure: (_key, message) => fault.is(message, `${name}: ${message}`),
     onRecovered: fault.isOver,
   });
-  // By a timer, also at once: what asks in the same moment asks for the same run.
+  // By a timer, also at once: requests of the same moment are one run.
   const trigger = (inMs = 0) => queue.add('', inMs);
   trigger();
   return { trigger, restart: (inMs = 0) => queue.restart('', inMs), stop: queue.stop };
@@ -96,13 +96,13 @@ const LONGEST_RETRY_MS = 30_000;
 const AT_ONCE = Number.NEGATIVE_INFINITY;
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** What is known of a key. Times are of performance.now(). */
+/** The state of a key. Times are of performance.now(). */
 interface Item {
-  /** When the next look is due, or {@link NEVER}: when somebody asks. */
+  /** When the key is due, or {@link NEVER}: on request. */
   due: number;
-  /** Looks keep their distance, however often somebody asks. */
+  /** The earliest time of the next run, whatever is requested. */
   notBefore: number;
-  /** After a failure: the same for work that {@link WorkQueue.restart} asks for. */
+  /** After a failure: also for work that {@link WorkQueue.restart} requests. */
   notRestartedBefore: number;
   timer: NodeJS.Timeout | undefined;
   /** While it fails. */
@@ -114,17 +114,17 @@ function newItem(): Item {
 }
 
 interface StartOptions extends Omit<WorkQueueOptions, 'log'> {
-  /** Least time from the end of a look to the beginning of the next at the same key, in milliseconds. */
+  /** Minimum time from the end of one run to the start of the next for the same key, in milliseconds. */
   readonly pauseMs: number;
   readonly onFailure: (key: string, message: string) => void;
-  /** Nothing fails any more. */
+  /** No key fails any more. */
   readonly onRecovered: () => void;
 }
 
 function startQueue(options: StartOptions): WorkQueue {
   const { work, concurrency, pauseMs, signal, onResult, onFailure, onRecovered } = options;
   const items = new Map<string, Item>();
-  /** What is due, in the order in which it came. */
+  /** The due keys, in the order in which they became due. */
   const ready = new Set<string>();
   const running = new Map<string, Promise<void>>();
   let failing = 0;
@@ -155,14 +155,14 @@ function startQueue(options: StartOptions): WorkQueue {
     const due = inMs === undefined ? AT_ONCE : performance.now() + inMs;
     if (due >= item.due) return;
     item.due = due;
-    // Asked for while it is worked on: afterwards.
+    // Requested while it is processed: runs afterwards.
     if (!running.has(key)) arm(key, item);
   }
 
   function restart(key: string, inMs = 0): void {
     const item = items.get(key);
     item?.backOff?.reset();
-    // Never later than before: calls that follow each other closely would put the work off without end.
+    // Never later than before: frequent requests would otherwise postpone the work forever.
     if (item?.backOff && !running.has(key) && !ready.has(key)) {
       item.notBefore = Math.min(item.notBefore, Math.max(item.notRestartedBefore, performance.now() + inMs));
       arm(key, item);
@@ -175,7 +175,7 @@ function startQueue(options: StartOptions): WorkQueue {
     if (stopped) return;
     const at = Math.max(item.due, item.notBefore);
     if (at === AT_ONCE) makeReady(key);
-    // A look too early does no harm: it says when to look again.
+    // An early run is harmless: it says when to run again.
     else item.timer = startTimer(() => makeReady(key), at - performance.now());
   }
 
@@ -190,7 +190,7 @@ function startQueue(options: StartOptions): WorkQueue {
       ready.delete(key);
       const item = items.get(key) as Item;
       item.due = NEVER;
-      // Not at once: the work may ask for its own key.
+      // Not at once: the work may request its own key.
       const done = Promise.resolve()
         .then(() => look(key, item))
         .finally(() => {
@@ -212,13 +212,13 @@ function startQueue(options: StartOptions): WorkQueue {
       onResult?.('ok');
       if (againInMs !== undefined) add(key, againInMs);
     } catch (error) {
-      // What was broken off is no failure.
+      // Aborted work is no failure.
       if (stopped) return;
       if (!item.backOff) failing++;
       item.backOff ??= createBackOff({ minMs: FIRST_RETRY_MS, maxMs: LONGEST_RETRY_MS });
       onFailure(key, (error as Error).message);
       onResult?.('error');
-      // Also not before because it was asked for meanwhile.
+      // Also not earlier because of a request meanwhile.
       const toldMs = toldToWaitMs(error);
       item.notBefore = performance.now() + item.backOff.next(toldMs);
       item.notRestartedBefore = performance.now() + Math.max(FIRST_RETRY_MS, toldMs);
