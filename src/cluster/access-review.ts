@@ -1,15 +1,15 @@
 import type { ApiClient } from './client/api-client.ts';
 
-/** Who the API server takes the caller for. */
+/** The caller's identity for the API server. */
 export interface Caller {
   readonly username: string;
-  /** For a service account, another one after each installation; users with client certificates have none. */
+  /** A service account has another one after each installation. Users with client certificates have none. */
   readonly uid: string | undefined;
   readonly groups: readonly string[];
 }
 
 /**
- * Who we are. Every user may ask, unless a cluster has taken that away.
+ * The identity of this process. Every user may ask, unless a cluster has removed that right.
  * @throws ApiError and others, as the client does
  */
 export async function whoAmI(client: ApiClient): Promise<Caller> {
@@ -20,16 +20,16 @@ export async function whoAmI(client: ApiClient): Promise<Caller> {
   return { username, uid: uid || undefined, groups };
 }
 
-/** What a user may be allowed. */
+/** A right. */
 export interface Access {
   readonly verb: string;
   /** '' for the core group. */
   readonly group: string;
   /** With the subresource: `pods/eviction`. */
   readonly resource: string;
-  /** Undefined for all of them. */
+  /** Undefined for all objects. */
   readonly name?: string | undefined;
-  /** Undefined for what is in no namespace, or in all. */
+  /** Undefined for cluster-scoped objects, or all namespaces. */
   readonly namespace?: string | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface Subject {
 const AUTHORIZATION = 'authorization.k8s.io/v1';
 
 /**
- * Asks the API server whether the subject is allowed something; without a subject, whether we are.
+ * Asks the API server whether the subject has a right; without a subject, whether this process has it.
  * @throws ApiError and others, as the client does
  */
 export async function isAllowed(client: ApiClient, access: Access, subject?: Subject): Promise<boolean> {

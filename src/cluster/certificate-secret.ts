@@ -5,7 +5,7 @@ import type { ApiClient } from './client/api-client.ts';
 import { isConflict, isOutdated } from './client/api-error.ts';
 import { findObject } from './client/find-object.ts';
 
-/** What a Secret holds of certificates, and the version to be replaced; without a version there is no Secret. */
+/** The certificates of a Secret, and the version to replace. Without a version, there is no Secret. */
 export interface SecretState {
   readonly files: StoredFiles;
   readonly resourceVersion: string | undefined;
@@ -27,12 +27,12 @@ interface SecretObject {
   readonly data?: Readonly<Record<string, string>> | null;
 }
 
-/** The path of the collection that the Secret is in. */
+/** The path of the Secret's collection. */
 export function secretsPath({ namespace }: SecretRef): string {
   return `/api/v1/namespaces/${namespace}/secrets`;
 }
 
-/** Takes a Secret of core/v1 for what it holds of certificates; what else is in it is left alone. */
+/** Reads the certificates of a Secret of core/v1. Its other fields are ignored. */
 export function viewSecret(secret: unknown): SecretState {
   const { metadata, data } = secret as SecretObject;
   const text = (key: string) => {
@@ -52,8 +52,8 @@ export async function readSecret(client: ApiClient, ref: SecretRef): Promise<Sec
 }
 
 /**
- * Creates the Secret, or replaces what it holds if it is still the one that `before` shows.
- * @returns what is stored now, or undefined when somebody else was first: read it again
+ * Creates the Secret, or replaces its content if it is still the version of `before`.
+ * @returns the stored content, or undefined if another writer was first: read it again
  * @throws ApiError
  */
 export async function writeSecret(

@@ -5,7 +5,7 @@ import { conditionOf, controllerOf, isFinished, isTerminating, type PodObject } 
 import type { ApiClient } from './client/api-client.ts';
 import { listObjects } from './watch/list-pages.ts';
 
-/** What says which pods are those of a DaemonSet. */
+/** What identifies the pods of a DaemonSet. */
 export interface DaemonPodOwner {
   readonly namespace: string;
   readonly uid: string;
@@ -24,14 +24,14 @@ export async function listDaemonPods(client: ApiClient, owner: DaemonPodOwner): 
   return placementOf(pods.filter((pod) => pod !== undefined));
 }
 
-/** Undefined for what another controller owns. */
+/** Undefined for a pod of another controller. */
 function projectDaemonPod(object: unknown, ownerUid: string): PlacedPod | undefined {
   const pod = object as PodObject;
   const node = targetNode(pod);
   return controllerOf(pod)?.uid === ownerUid && node ? { node, state: stateOf(pod) } : undefined;
 }
 
-/** What there is of a pod, and the node that it is bound to, or made for. */
+/** The state of a pod, and the node that it is bound to or intended for. */
 export function podStateOf(object: unknown): {
   node: string | undefined;
   state: PodState['state'];
@@ -42,7 +42,7 @@ export function podStateOf(object: unknown): {
   return { node: targetNode(pod), state: found.state, why: found.state === 'scheduled' ? undefined : found.why };
 }
 
-/** `GetTargetNodeName` of k8s.io/kubernetes/pkg/controller/daemon/util: the node that the pod is bound to, or made for. */
+/** `GetTargetNodeName` of k8s.io/kubernetes/pkg/controller/daemon/util: the node that the pod is bound to or intended for. */
 function targetNode({ spec = {} }: PodObject): string | undefined {
   if (spec.nodeName) return spec.nodeName;
   const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];

@@ -5,23 +5,23 @@ import { findObject } from './client/find-object.ts';
 
 const MAX_ATTEMPTS = 5;
 
-/** A write of an object that may change meanwhile. */
+/** A write of an object that may change at the same time. */
 export interface GuardedPatch<T> {
   readonly path: string;
   /** The object as it was last read. */
   readonly first: T;
   /** @throws MalformedObjectError */
   readonly read: (object: unknown) => T;
-  /** The JSON patch (RFC 6902), whose `test` operations fail where the object is no longer what was read. An empty one ends it. */
+  /** The JSON patch (RFC 6902), whose `test` operations fail if the object has changed since it was read. An empty one ends it. */
   readonly patch: (current: T) => readonly Operation[];
   readonly fieldManager: string;
-  /** Has the API server try it without keeping it. */
+  /** A dry run. */
   readonly dryRun: boolean;
 }
 
 /**
- * Patches an object, and reads it again where it has changed.
- * @returns the object after the patch; undefined where there was nothing to do, or the object does not exist any more
+ * Patches an object, and reads it again if it has changed.
+ * @returns the object after the patch; undefined if no patch was needed, or the object no longer exists
  * @throws ApiError
  */
 export async function patchGuarded<T>(client: ApiClient, options: GuardedPatch<T>): Promise<T | undefined> {

@@ -7,7 +7,7 @@ import { listObjects } from './watch/list-pages.ts';
 
 const GROUP = '/apis/admissionregistration.k8s.io';
 
-/** The API server's own kinds of policies, each with its bindings. */
+/** The kinds of native policies, each with its bindings. */
 export const NATIVE_RESOURCES = {
   MutatingAdmissionPolicy: 'mutatingadmissionpolicies',
   MutatingAdmissionPolicyBinding: 'mutatingadmissionpolicybindings',
@@ -17,13 +17,13 @@ export const NATIVE_RESOURCES = {
 export type NativeKind = keyof typeof NATIVE_RESOURCES;
 const NATIVE_KINDS = Object.keys(NATIVE_RESOURCES) as NativeKind[];
 
-/** In which version the API server has them; undefined where it has none, or only older ones than taintkeeper writes. */
+/** The version in which the API server has them. Undefined if it has none, or only older ones than taintkeeper writes. */
 export interface NativeVersions {
   readonly validating: 'v1' | undefined;
   readonly mutating: MutatingVersion | undefined;
 }
 
-/** A native policy or binding as it stands in the cluster, as far as it is read here. */
+/** The fields of a native policy or binding that are read here. */
 export interface NativeObject {
   readonly kind: NativeKind;
   readonly metadata: {
@@ -34,7 +34,7 @@ export interface NativeObject {
     readonly labels?: Readonly<Record<string, string>>;
     readonly ownerReferences?: readonly { readonly kind: string; readonly uid: string }[];
   };
-  /** Of a ValidatingAdmissionPolicy, by the controller manager. */
+  /** For a ValidatingAdmissionPolicy, from the controller manager. */
   readonly status?: {
     readonly observedGeneration?: number;
     readonly typeChecking?: {
@@ -60,18 +60,18 @@ async function resourcesOf(client: ApiClient, version: string): Promise<string[]
   return found?.resources?.map(({ name }) => name) ?? [];
 }
 
-/** Where objects of the kind are; undefined where the API server has none. */
+/** The path of the kind's objects. Undefined if the API server has none. */
 export function nativePath(kind: NativeKind, { validating, mutating }: NativeVersions): string | undefined {
   const version = kind.startsWith('Validating') ? validating : mutating;
   return version && `${GROUP}/${version}/${NATIVE_RESOURCES[kind]}`;
 }
 
-/** The names of all of them end so, those of exported ones too. */
+/** All their names end like this, also those of exported ones. */
 const NATIVE_SUFFIX = '.taintkeeper.dev';
 const OWNER_KINDS = ['TaintPolicy', 'TolerationPolicy', 'TolerationRestriction', 'ClusterRole'];
 
 /**
- * All that have a name of ours and the labels, of every kind that is served.
+ * All objects with such a name and the labels, of every served kind.
  * @throws ApiError
  */
 export async function listNative(
@@ -81,14 +81,14 @@ export async function listNative(
 ): Promise<NativeObject[]> {
   const lists = NATIVE_KINDS.map(async (kind) => {
     const path = nativePath(kind, versions);
-    // Items of a list come without their kind.
+    // Items of a list have no kind.
     const read = (object: unknown) => ({ ...(object as NativeObject), kind });
     return path === undefined ? [] : listObjects(client, path, read, { labelSelector: formatLabels(labels) });
   });
   return (await Promise.all(lists)).flat().filter(({ metadata }) => metadata.name.endsWith(NATIVE_SUFFIX));
 }
 
-/** Whether a leader has written it: a label can be put on anything. */
+/** Whether a leader has written it: users can add a label to any object. */
 export function isWrittenByLeader({ metadata: { labels, ownerReferences } }: NativeObject): boolean {
   const isLabelled = Object.entries(MANAGED_LABELS).every(([key, value]) => labels?.[key] === value);
   return isLabelled && (ownerReferences ?? []).some(({ kind }) => OWNER_KINDS.includes(kind));

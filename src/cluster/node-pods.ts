@@ -14,20 +14,20 @@ import { MIRROR_ANNOTATION } from '../objects/workload-object.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { listPages } from './watch/list-pages.ts';
 
-/** A pod has 5 to 10 KB, and a node 110 pods unless its kubelet is told otherwise. */
+/** A pod has 5 to 10 KB, and a node has at most 110 pods by default. */
 const PAGE_SIZE = 250;
 
 /**
  * The pods that are bound to a node.
- * @throws ApiError, with status 403 where pods may not be listed; Error for what cannot be the name of a node: a comma or an equals sign
- * in it would be another field selector
+ * @throws ApiError, with status 403 if pods may not be listed; Error for an invalid name of a node, because a comma or an equals sign would change
+ * the field selector
  */
 export function listNodePods(client: ApiClient, node: string, signal: AbortSignal): Promise<NodePod[]> {
   return listPodsOn(client, node, viewNodePod, signal);
 }
 
 /**
- * The same pods, as far as they say which DaemonSets are ready there.
+ * The same pods, as far as they show which DaemonSets are ready there.
  * @throws as {@link listNodePods}
  */
 export function listDaemonPodsOn(client: ApiClient, node: string, signal: AbortSignal): Promise<DaemonPodOnNode[]> {
@@ -76,7 +76,7 @@ export function viewDaemonPod(object: unknown): DaemonPodOnNode {
   };
 }
 
-/** Another scheduler may not heed taints. */
+/** Another scheduler may ignore taints. */
 const DEFAULT_SCHEDULER = 'default-scheduler';
 
 /** Binding leaves no entry in `managedFields`; who creates a pod with a `nodeName` owns that field. */
@@ -88,11 +88,11 @@ function isScheduled(
   return schedulerName === DEFAULT_SCHEDULER && managedFields.length > 0 && !namesNode;
 }
 
-/** More than this many are not read: of so many, most have no place to run either. */
+/** The maximum number to read: of more pods, most have no node either. */
 const MAX_UNBOUND = 2_000;
 
 /**
- * The pods that are Pending and bound to no node; undefined for more than {@link MAX_UNBOUND}.
+ * The pods that are Pending and bound to no node. Undefined for more than {@link MAX_UNBOUND}.
  * @throws ApiError, with status 403 where pods may not be listed
  */
 export async function listUnboundPods(client: ApiClient, signal: AbortSignal): Promise<UnboundPod[] | undefined> {

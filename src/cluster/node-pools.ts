@@ -6,14 +6,14 @@ import { findObject } from './client/find-object.ts';
 import { howToPermit, OPTIONAL_RIGHTS } from './rights.ts';
 import type { ListObjects } from './watch/list-pages.ts';
 
-/** An API whose objects are pools of nodes, in the version in which it is read. */
+/** An API whose objects are node pools, in the version that is read. */
 export interface PoolApi {
-  /** What listing them takes; the group and the resources are there. */
+  /** The rights to list them. The group and the resources are the API's. */
   readonly right: Extract<OptionalRight, 'listNodePools' | 'listMachineDeployments'>;
   readonly version: string;
 }
 
-/** The versions that can be read, the best first: v1beta2 of Cluster API has taints. */
+/** The readable versions, the best first: v1beta2 of Cluster API has taints. */
 const READ_VERSIONS = {
   listNodePools: ['v1'],
   listMachineDeployments: ['v1beta2', 'v1beta1'],
@@ -23,8 +23,8 @@ const RIGHTS = Object.keys(READ_VERSIONS) as PoolApi['right'][];
 const PRODUCTS = { listNodePools: 'Karpenter', listMachineDeployments: 'Cluster API' } as const;
 
 /**
- * Which of these APIs the API server serves. It is asked first, as everybody may: for who may not list them, it refuses to list what it
- * does not have, too.
+ * Which of these APIs the API server serves. Every user may ask that. A list would be refused to a user without the right even if the resource does
+ * not exist.
  * @throws ApiError, Error
  */
 export async function servedPoolApis(client: ApiClient): Promise<PoolApi[]> {
@@ -44,8 +44,8 @@ async function servedVersions(client: ApiClient, group: string): Promise<string[
 }
 
 /**
- * The pools of the API that an autoscaler starts nodes of in this cluster.
- * @param clusters NAMESPACE/NAME of the Clusters of Cluster API whose nodes are here
+ * The pools of the API whose nodes an autoscaler starts in this cluster.
+ * @param clusters NAMESPACE/NAME of the Clusters of Cluster API whose nodes are in this cluster
  * @throws ApiError, Error
  */
 export async function listPools(
@@ -64,7 +64,7 @@ export async function listPools(
   return (await Promise.all(found)).flat().filter((pool) => pool !== undefined);
 }
 
-/** Whether the API can have pools of this cluster at all: machines of others are no matter of it. */
+/** Whether the API can have pools of this cluster. Machines of other clusters do not count. */
 export function concernsUs({ right }: PoolApi, clusters: ReadonlySet<string>): boolean {
   return right === 'listNodePools' || clusters.size > 0;
 }

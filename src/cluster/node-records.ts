@@ -16,11 +16,11 @@ export const NODE_RECORDS = 'nodetaintrecords';
 
 const PATH = `${POLICY_GROUP}/${NODE_RECORDS}`;
 
-/** A record as the API server has it. */
+/** A record of the API server. */
 export interface StoredRecord {
   readonly uid: string;
   readonly resourceVersion: string;
-  /** Undefined where the object cannot be read. */
+  /** Undefined if the object is invalid. */
   readonly record: NodeRecord | undefined;
 }
 
@@ -29,25 +29,25 @@ export type RecordsState = 'not watched' | 'unread' | 'read' | { readonly proble
 
 /** Reads for every replica, and writes for the leader. */
 export interface NodeRecords {
-  /** Starts the watch. Until then, nothing is requested. */
+  /** Starts the watch. It sends no request before. */
   follow(): void;
   state(): RecordsState;
-  /** The record of the node of that name, by the watch; undefined if there is none, or if it cannot be read. */
+  /** The record of the node of that name, from the watch. Undefined if there is none, or if it is invalid. */
   recordOf(name: string): NodeRecord | undefined;
-  /** The resourceVersion of that object, by the watch. */
+  /** The resourceVersion of that object, from the watch. */
   versionOf(name: string): string | undefined;
-  /** Gives the names of records that the watch saw change. */
+  /** Emits the names of changed records. */
   readonly changes: Source<string>;
   /**
-   * All of them as they are now: a quorum read.
+   * The current records: a quorum read.
    * @throws ApiError
    */
   list(client: ApiClient): Promise<Map<string, StoredRecord>>;
   /** @throws ApiError */
   get(client: ApiClient, name: string): Promise<StoredRecord | undefined>;
   /**
-   * @param before what the API server is expected to have; undefined for no object
-   * @returns undefined if it has something else
+   * @param before the expected version at the API server; undefined for no object
+   * @returns undefined if the API server has another version
    * @throws ApiError
    */
   write(
@@ -88,7 +88,7 @@ function pathOf(name: string): string {
 }
 
 /**
- * The record of a node as it is now; undefined if there is none.
+ * The current record of a node. Undefined if there is none.
  * @throws ApiError
  */
 export async function getRecord(client: ApiClient, name: string): Promise<StoredRecord | undefined> {
@@ -97,7 +97,7 @@ export async function getRecord(client: ApiClient, name: string): Promise<Stored
 }
 
 /**
- * All records as they are now, by the names of nodes: a quorum read.
+ * All current records, by the names of nodes: a quorum read.
  * @throws ApiError
  */
 export async function listRecords(client: ApiClient): Promise<Map<string, StoredRecord>> {

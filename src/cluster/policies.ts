@@ -29,7 +29,7 @@ export const POLICY_GROUP = '/apis/taintkeeper.dev/v1alpha1';
 export const POLICY_KINDS = Object.keys(POLICY_RESOURCES) as PolicyKind[];
 
 /**
- * The policies of these kinds, as they stand now.
+ * The current policies of these kinds.
  * @throws ApiError (404 where the kind is not installed), Error
  */
 export async function listPolicies(
@@ -43,20 +43,20 @@ export async function listPolicies(
   return (await Promise.all(lists)).flat();
 }
 
-/** A watch shows every 30 s that all is as it was, and one that is dead is noticed after 35: see WATCH_TIMINGS. */
+/** A watch confirms the state every 30 s, and a dead one is noticed after 35 s: see WATCH_TIMINGS. */
 const STALE_AFTER_MS = 60_000;
 
 /** The policies in force at one time. */
 export interface PolicySnapshot {
   readonly policies: readonly Policy[];
   readonly compiled: PolicySet;
-  /** The {@link versionInForce} of each of the objects that they came from. */
+  /** The {@link versionInForce} of each of their objects. */
   readonly versions: ReadonlySet<string>;
 }
 
 /**
- * The cluster's policies, watched. If the spec of an object cannot be used, the last usable one that this process has seen stays in
- * force. It is kept in memory only: a process that starts later does not know it.
+ * The cluster's policies, watched. If the spec of an object cannot be used, the last usable one that this process has seen stays in force. It is in
+ * memory only: a process that starts later does not know it.
  */
 export interface ClusterPolicies {
   /** Resolves once all policies have been read. */
@@ -64,13 +64,13 @@ export interface ClusterPolicies {
   isSynced(): boolean;
   /** Whether the kind is watched, and a usable spec of each policy of the kind is known. */
   isComplete(kind: PolicyKind): boolean;
-  /** When they were last known to be current, once that is too long ago; undefined while they are followed. */
+  /** When they were last certainly current, if that is too long ago. Undefined while they are watched. */
   staleSince(): Date | undefined;
-  /** What to judge by; another one whenever it differs. */
+  /** The policies to judge by. A new object after each change. */
   snapshot(): PolicySnapshot;
-  /** Tells after the snapshot has changed: once of many changes that arrive together. */
+  /** Emits after the snapshot has changed: once for several changes at the same time. */
   readonly changes: Source;
-  /** Tells after the status of a policy was changed, by whomever. */
+  /** Emits after a change of a policy's status, by any writer. */
   readonly statusChanges: Source;
   objects(): readonly PolicyObject[];
   stop(): Promise<unknown>;
@@ -78,7 +78,7 @@ export interface ClusterPolicies {
 
 export interface ClusterPoliciesOptions {
   readonly client: ApiClient;
-  /** Take every policy to be in mode Audit. */
+  /** Every policy counts as mode Audit. */
   readonly audit: boolean;
   readonly onState: (kind: PolicyKind, connected: boolean) => void;
   readonly log: Logger;
@@ -91,10 +91,10 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
   let pending = false;
   let snapshot: PolicySnapshot = { policies: [], compiled: compilePolicies([]), versions: new Set() };
 
-  /** Of objects that are there, by uid: one that is deleted and created anew is another one. */
+  /** Existing objects, by uid: one that is deleted and created again is another one. */
   const inForce = new Map<string, PolicyInForce>();
   const watched = new Set<PolicyKind>();
-  /** Kinds that have a policy of which nothing is in force, as of the snapshot. */
+  /** Kinds with a policy of which nothing is in force, in the snapshot. */
   let incomplete: ReadonlySet<PolicyKind> = new Set();
 
   const caches = POLICY_KINDS.map((kind) =>
@@ -120,7 +120,7 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
     isSynced = true;
     compile();
   });
-  // Rejected when stopped before; whoever waits for it has a reference of their own.
+  // Rejected if stopped before. Callers that wait have a reference of their own.
   synced.catch(() => {});
   const objects = () => caches.flatMap((cache) => [...cache.entries()].map(({ value }: Entry<PolicyObject>) => value));
 
@@ -146,7 +146,7 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
       statusChanges.next();
       return;
     }
-    // Half of the policies are not a snapshot.
+    // Half of the policies are no snapshot.
     if (pending || !isSynced) return;
     pending = true;
     setImmediate(compile);
@@ -163,7 +163,7 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
   }
 }
 
-/** Whether nothing but the metadata and the status differs. */
+/** Whether only the metadata and the status differ. */
 function isSame(a: PolicyObject, b: PolicyObject): boolean {
   return versionOf(a) === versionOf(b);
 }

@@ -9,41 +9,41 @@ import { conditionOf, type PolicyStatus, unusableText } from '../policy/policy-s
 import type { Path } from '../policy/problem.ts';
 import { saysUnusable } from '../policy/status-conditions.ts';
 
-/** A policy as it is in force. */
+/** A policy as it is enforced. */
 export interface PolicyInForce {
-  /** The `metadata.generation` of the object that it comes from. */
+  /** The `metadata.generation` of its object. */
   readonly generation: number;
   readonly policy: Policy;
   /** Fields of it that this version does not know. */
   readonly ignored: readonly Path[];
 }
 
-/** A policy object as it stands in the cluster, whether or not it can be used. */
+/** A policy object of the cluster, whether or not it can be used. */
 export interface PolicyObject {
   readonly kind: PolicyKind;
   readonly name: string;
   readonly uid: string;
   readonly generation: number;
   readonly resourceVersion: string;
-  /** What it says now. */
+  /** Its current spec. */
   readonly result: PolicyResult;
-  /** That, or the last usable spec that this process has seen; undefined where it has seen none. */
+  /** The current spec, or the last usable one that this process has seen. Undefined if it has seen none. */
   readonly inForce: PolicyInForce | undefined;
-  /** As last written, for comparison. */
+  /** The last written status, for comparison. */
   readonly status: unknown;
 }
 
-/** What tells one spec of one object from all others. */
+/** Identifies one spec of one object. */
 export function versionOf({ uid, generation }: Pick<PolicyObject, 'uid' | 'generation'>): string {
   return `${uid}@${generation}`;
 }
 
-/** {@link versionOf} what is in force of it, if anything is. */
+/** {@link versionOf} the spec in force, if any. */
 export function versionInForce({ uid, inForce }: Pick<PolicyObject, 'uid' | 'inForce'>): string | undefined {
   return inForce && versionOf({ uid, generation: inForce.generation });
 }
 
-/** The policies as they are enforced: of one that is not valid any more, the last generation that was. */
+/** The policies as they are enforced: for one that is no longer valid, its last valid generation. */
 export function policiesInForce(objects: readonly Pick<PolicyObject, 'inForce'>[]): Policy[] {
   return objects.flatMap(({ inForce }) => inForce?.policy ?? []);
 }
@@ -64,13 +64,13 @@ interface StoredObject {
 }
 
 /**
- * What is kept of an object as the API server gives it.
- * @param known what was in force of the same object before, if that was seen
+ * The kept fields of an object of the API server.
+ * @param known the earlier spec in force of the same object, if it was seen
  */
 export function viewPolicy(kind: PolicyKind, object: unknown, known?: PolicyInForce): PolicyObject {
   const { metadata, status } = object as StoredObject;
   const generation = metadata.generation ?? 0;
-  // Items of a list come without kind and apiVersion.
+  // Items of a list have no kind and apiVersion.
   const { result, ignored } = parseStoredPolicy({ ...(object as object), kind, apiVersion: POLICY_API_VERSION });
   return {
     kind,
@@ -85,8 +85,8 @@ export function viewPolicy(kind: PolicyKind, object: unknown, known?: PolicyInFo
 }
 
 /**
- * Why the spec of a policy cannot be used; undefined for one that can. Only the replicas know whether an earlier generation is in force:
- * the leader writes it to the condition Ready.
+ * Why the spec of a policy cannot be used. Undefined for one that can. Only the replicas know whether an earlier generation is in force, and the
+ * leader writes it to the condition Ready.
  */
 export function whyUnusable({ result, generation, status }: PolicyObject): string | undefined {
   if (result.ok) return undefined;

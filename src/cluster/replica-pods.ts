@@ -20,8 +20,8 @@ export function viewReplica(object: unknown): ReplicaPod {
 }
 
 /**
- * The pods of a Service. None where it has no selector, because another writer keeps its endpoints then; and none where it does not exist,
- * as outside of a cluster.
+ * The pods of a Service. None if it has no selector, because another writer then manages its endpoints. None if it does not exist, as outside of a
+ * cluster.
  * @throws ApiError, Error
  */
 export async function listReplicas(
@@ -38,14 +38,14 @@ export async function listReplicas(
   return listObjects(client, `${core}/pods`, viewReplica, { labelSelector }, signal);
 }
 
-/** What came of an eviction. A server that is busy, or has yet to see the budget as it is now, says when to ask again. */
+/** The result of an eviction. A server that is busy, or does not have the current budget yet, names a time to try again. */
 export type Eviction =
   | { readonly outcome: 'evicted' | 'refused' | 'gone' }
   | { readonly outcome: 'undecided'; readonly retryAfterMs: number };
 
 /**
- * Evicts a replica, as far as the PodDisruptionBudgets allow it.
- * @param options.dryRun only asks whether they do
+ * Evicts a replica, if the PodDisruptionBudgets allow it.
+ * @param options.dryRun only checks whether they do
  * @throws ApiError, Error
  */
 export async function evictReplica(
@@ -63,7 +63,7 @@ export async function evictReplica(
   } catch (error) {
     if (isNotFound(error)) return { outcome: 'gone' };
     if (!(error instanceof ApiError && error.status === 429)) throw error;
-    // A budget that allows no eviction gives no time (checkAndDecrement of k8s.io/kubernetes/pkg/registry/core/pod/storage/eviction.go).
+    // A budget that allows no eviction names no time (checkAndDecrement of k8s.io/kubernetes/pkg/registry/core/pod/storage/eviction.go).
     const { retryAfterMs } = error;
     return retryAfterMs === undefined ? { outcome: 'refused' } : { outcome: 'undecided', retryAfterMs };
   }

@@ -18,7 +18,7 @@ export interface Rule {
   readonly why: string;
 }
 
-/** What an installation gives names to. Undefined: it has none of that. */
+/** The names of an installation. Undefined: the installation has no such object. */
 export interface NamedObjects {
   readonly namespace: string;
   readonly service: string;
@@ -29,11 +29,11 @@ export interface NamedObjects {
   readonly ownerClusterRole: string | undefined;
 }
 
-/** A rule that every installation has, but for one that has no object of the kind. */
+/** A rule of every installation, except for one without an object of the kind. */
 export interface NeededRule extends Rule {
   /** Only for the object of this name. */
   readonly named?: keyof NamedObjects | 'configurations';
-  /** Only where the installation has such an object. */
+  /** Only if the installation has such an object. */
   readonly only?: keyof NamedObjects;
 }
 
@@ -41,7 +41,7 @@ const POLICIES = Object.values(POLICY_RESOURCES);
 const WEBHOOKS = Object.values(CONFIGURATIONS).map(({ resource }) => resource);
 const NATIVES = Object.values(NATIVE_RESOURCES);
 
-/** What the service account is allowed whatever the policies are: the source of the chart's roles, of docs/security.md and of what doctor asks. */
+/** The rights of the service account for any policies: the source of the chart's roles, of docs/security.md and of doctor's check. */
 export const NEEDED_RULES: Readonly<Record<'cluster' | 'namespace', readonly NeededRule[]>> = {
   cluster: [
     {
@@ -186,7 +186,7 @@ export const NEEDED_RULES: Readonly<Record<'cluster' | 'namespace', readonly Nee
   ],
 };
 
-/** What only some policies ask for: a value of the chart, and a file of manifests/rights, each. In Markdown, with links from docs/. */
+/** Rights that only some policies need. Each is a value of the chart and a file of manifests/rights. In Markdown, with links from docs/. */
 export const GRANTS = {
   nativePolicies: {
     file: 'native-policies.yaml',
@@ -216,7 +216,7 @@ export const GRANTS = {
 export interface OptionalRule extends Rule {
   /** Of {@link GRANTS}. */
   readonly value: keyof typeof GRANTS;
-  /** In words, after "permission to". */
+  /** As text, after "permission to". */
   readonly to: string;
 }
 
@@ -290,7 +290,7 @@ export const OPTIONAL_RIGHTS: Readonly<Record<OptionalRight, OptionalRule>> = {
 };
 export const OPTIONAL_RIGHT_NAMES = Object.keys(OPTIONAL_RIGHTS) as OptionalRight[];
 
-/** What is missing and who grants it, in one sentence; `by` is what asks for it, such as `existing: Patch`. */
+/** The missing right and who grants it, in one sentence. `by` is what needs it, such as `existing: Patch`. */
 export function notPermitted(right: OptionalRight, by: string): string {
   return `${by} needs permission to ${OPTIONAL_RIGHTS[right].to}, which taintkeeper does not have: ${howToPermit(right)}`;
 }
@@ -300,8 +300,8 @@ export function howToPermit(right: OptionalRight): string {
 }
 
 /**
- * Our uid: for a service account, another one after each installation.
- * @returns undefined for users that have none, and where nobody may ask
+ * The uid of this process' user: a service account has another one after each installation.
+ * @returns undefined for users without one, and if the API server refuses the question
  * @throws ApiError and others, as the client does
  */
 export async function ownUid(client: ApiClient): Promise<string | undefined> {
@@ -314,7 +314,7 @@ export async function ownUid(client: ApiClient): Promise<string | undefined> {
 }
 
 /**
- * Whether we have the right, with all its verbs and resources. Where the API server does not say: true, so that it is tried.
+ * Whether this process has the right, with all its verbs and resources. True if the API server does not say, so that it is tried.
  * @throws ApiError, Error
  */
 export async function isPermitted(client: ApiClient, right: OptionalRight): Promise<boolean> {
@@ -327,7 +327,7 @@ export async function isPermitted(client: ApiClient, right: OptionalRight): Prom
   }
 }
 
-/** A rule as what there is to ask for. */
+/** The access reviews of a rule. */
 export function accessesOf({ group, resources, verbs }: Rule): Access[] {
   return resources.flatMap((resource) => verbs.map((verb) => ({ verb, group, resource })));
 }

@@ -19,47 +19,46 @@ import {
 import type { ApiClient } from './client/api-client.ts';
 import { watchResource } from './watch/watch-cache.ts';
 
-/** How long a replica that starts leaves the repair of a broken Secret to those that still know the last good one. */
+/** How long a starting replica leaves the repair of a broken Secret to replicas that still have the last good one. */
 const RESCUE_MS = 3_000;
 const RESCUE_POLL_MS = 200;
-/** Time alone makes the served certificate useless, and CAs of before needless. */
+/** The served certificate expires, and earlier CAs become unnecessary, without a change of the Secret. */
 const LOOK_AGAIN_MS = 60_000;
 
-/** The certificates of a Secret that many replicas serve. Only reads, but for the first: the leader renews. */
+/** The certificates of a Secret that many replicas serve. It only reads, except for the first creation: the leader renews. */
 export interface SecretKeeper extends CertificateKeeper {
-  /** The Secret as it was last seen, usable or not. */
+  /** The last seen Secret, usable or not. */
   stored(): SecretState;
-  /** The last usable contents of the Secret, the CA's key included. They need not be served yet. */
+  /** The last usable contents of the Secret, the CA's key included. They may not be served yet. */
   lastGood(): CompleteFiles;
-  /** What the callers trust may have changed. */
+  /** The callers' trust may have changed. */
   recheck(): void;
 }
 
 export interface SecretKeeperOptions {
   readonly client: ApiClient;
   readonly ref: SecretRef;
-  /** DNS names that the serving certificate has to be for. */
+  /** DNS names that the serving certificate must have. */
   readonly names: readonly string[];
-  /** Whether another replica may be there to put back what is broken. */
+  /** Whether another replica may exist that can restore a broken Secret. */
   readonly hasRescuer: () => Promise<boolean>;
-  /** Of the callers. */
+  /** The callers' trust. */
   readonly trust: Pick<CaTrust, 'waitMs'>;
-  /** How long a CA stays in the bundle after the last certificate of it was served here, in milliseconds. */
+  /** How long a CA stays in the bundle after this replica last served a certificate of it, in milliseconds. */
   readonly overlapMs: number;
-  /** Called with the first certificates, and again whenever they or their bundle are others. */
+  /** Called with the first certificates, and again after each change of them or their bundle. */
   readonly onServe: (certificates: ServableCertificates) => void;
   readonly onFault: (message: string) => void;
-  /** Called whenever the Secret was seen to change. */
+  /** Called after each change of the Secret. */
   readonly onChange: () => void;
   readonly log: Logger;
 }
 
 /**
- * Reads the Secret, and creates or mends it first where that is needed: of many replicas that do so at the same time one is
- * the first, and the others take what it wrote. From then on the Secret is watched. What is served changes only to what is
- * trusted: a certificate of a CA that came out of nowhere (a Secret that was lost, or restored from a backup) waits until it
- * is, and meanwhile the bundle has both CAs. The last good certificates are kept while the Secret is broken. What is valid is
- * asked by the API server's clock: it is the API server that has to accept them.
+ * Reads the Secret, and creates or repairs it first if needed: of several replicas that do so at the same time, the first one writes, and the others
+ * read the result. Then it watches the Secret. It serves only trusted certificates: one of an unexpected CA (after the Secret was lost, or restored
+ * from a backup) waits until it is trusted, and meanwhile the bundle has both CAs. It keeps the last good certificates while the Secret is broken.
+ * The API server's clock decides about validity, because the API server must accept the certificates.
  * @throws ApiError, or the error of a connection that fails
  */
 export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKeeper> {
@@ -67,9 +66,9 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   const first = await openSecret(options);
   let stored = first.state;
   let lastGood = stored.files as CompleteFiles;
-  /** What of {@link lastGood}, or of before, is served. */
+  /** The served pair: {@link lastGood}, or an earlier one. */
   let served = lastGood;
-  /** CAs that the stored bundle is without although they were in use here, and until when they are trusted all the same. */
+  /** CAs that this replica used and the stored bundle lacks, and until when they stay trusted. */
   let former: { readonly ca: X509Certificate; readonly until: number }[] = [];
   let current = servable(served, bundle(), first.issued);
   let fault: string | undefined;
@@ -86,7 +85,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
     onChange: (change) => take(change.type === 'deleted' ? NO_SECRET : change.entry.value),
     log,
   });
-  // One that was deleted before the watch began is no change for the watch.
+  // A Secret that was deleted before the watch began is no change for the watch.
   cache.synced.then(
     () => cache.size === 0 && take(NO_SECRET),
     () => {},
@@ -119,7 +118,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
     onChange();
   }
 
-  /** Serves the last good certificates as soon as that is safe, and keeps the bundle right until then and after. */
+  /** Serves the last good certificates as soon as that is safe, and maintains the bundle before and after that. */
   function settle(): void {
     former = former.filter(({ until }) => performance.now() < until);
     const waitMs = handOverMs();
@@ -134,7 +133,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
     onServe(current);
   }
 
-  /** How long the last good certificates have to wait until they are served, in milliseconds; Infinity while nobody trusts them. */
+  /** How long the last good certificates must wait until they are served, in milliseconds. Infinity while no caller trusts them. */
   function handOverMs(): number {
     if (served.cert === lastGood.cert) return 0;
     const inUse = new X509Certificate(served.cert);
@@ -181,7 +180,7 @@ async function openSecret({
   }
 }
 
-/** @param bundle of all CAs to be trusted: more than those of the files while they change */
+/** @param bundle of all trusted CAs: more than those of the files while they change */
 function servable(files: CompleteFiles, bundle: string, issued: readonly string[]): ServableCertificates {
   const certificate = new X509Certificate(files.cert);
   return {

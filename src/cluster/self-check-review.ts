@@ -1,7 +1,7 @@
-/** A dry-run AdmissionReview that no policy is about: it changes nothing, and whoever answers it is a webhook that works. */
+/** A dry-run AdmissionReview to which no policy applies. It changes nothing, and an answer shows that a webhook works. */
 export interface SelfCheckReview {
   readonly body: string;
-  /** Why the answer to it is none, or undefined if it is one. */
+  /** Why the answer is invalid, or undefined if it is valid. */
   refusal(status: number | undefined, answer: unknown): string | undefined;
 }
 
@@ -20,7 +20,7 @@ export function selfCheckReview(): SelfCheckReview {
       },
     }),
     refusal(status, answer) {
-      // It takes calls from known clients only, which we are not.
+      // It accepts calls only from known clients, and this client is none.
       if (status === 401) return undefined;
       const answered = (answer as { response?: { uid?: string } } | undefined)?.response?.uid;
       return status === 200 && answered === uid ? undefined : `it answered ${status}`;

@@ -5,7 +5,7 @@ import { json } from 'node:stream/consumers';
 import { type ApiClient, messageOf } from './client/api-client.ts';
 import { selfCheckReview } from './self-check-review.ts';
 
-/** The Service by which the API server reaches the webhook. */
+/** The Service by which the API server calls the webhook. */
 export interface ServiceRef {
   readonly namespace: string;
   readonly name: string;
@@ -16,25 +16,25 @@ interface ServiceObject {
   readonly spec?: { readonly type?: string; readonly externalName?: string; readonly clusterIP?: string };
 }
 
-/** What a webhook call of the API server may take at most here, in milliseconds. */
+/** The timeout of a webhook call here, in milliseconds. */
 const CALL_TIMEOUT_MS = 3_000;
 
-/** Nobody could be connected with at the Service's address: that may be the way from here, and no fault of the Service. */
+/** The Service's address accepted no connection. The cause may be the network of this process, and not the Service. */
 export class ServiceUnreachableError extends Error {
   override name = 'ServiceUnreachableError';
 }
 
-/** The name that the API server asks for in the TLS handshake (k8s.io/apiserver/pkg/util/webhook, `clientConfigForService`). */
+/** The server name of the API server in the TLS handshake (k8s.io/apiserver/pkg/util/webhook, `clientConfigForService`). */
 export function serverName({ namespace, name }: Pick<ServiceRef, 'namespace' | 'name'>): string {
   return `${name}.${namespace}.svc`;
 }
 
 /**
  * Calls the webhook as the API server does: at the Service's address (`ResolveCluster` of
- * k8s.io/kube-aggregator/pkg/apiserver/resolvers.go), over TLS, with a dry-run review that no policy is about.
+ * k8s.io/kube-aggregator/pkg/apiserver/resolvers.go), over TLS, with a dry-run review to which no policy applies.
  * @param bundle the CAs to trust, PEM; undefined: those of the system
- * @param signal breaks it off
- * @throws Error that says what did not work; ServiceUnreachableError where there was no connection
+ * @param signal aborts it
+ * @throws Error with the cause; ServiceUnreachableError without a connection
  */
 export async function callOverService(
   client: ApiClient,

@@ -4,7 +4,7 @@ import type { ListObjects } from './watch/list-pages.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 
-/** All that RBAC grants in the whole cluster, and to whom. */
+/** All cluster-wide grants of RBAC, with their subjects. */
 export interface ClusterGrants {
   readonly roles: readonly RoleView[];
   readonly bindings: readonly BindingView[];

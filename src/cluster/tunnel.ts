@@ -9,16 +9,16 @@ const PORT_BYTES = 2;
 
 /**
  * A connection to a port of a pod, by the `portforward` subresource over a WebSocket: `v4.channel.k8s.io`, where the first byte of
- * each message names the channel (k8s.io/cri-streaming/pkg/streaming/portforward). It takes the rights to `get` and, from
- * Kubernetes 1.35 on, to `create` pods/portforward.
- * @throws Error that says what did not work
+ * each message names the channel (k8s.io/cri-streaming/pkg/streaming/portforward). It needs the rights to `get` and, from Kubernetes 1.35 on, to
+ * `create` pods/portforward.
+ * @throws Error with the cause
  */
 export async function openTunnel(
   handler: Pick<WebSocketHandler, 'connect'>,
   { namespace, pod, port }: { readonly namespace: string; readonly pod: string; readonly port: number },
 ): Promise<Duplex> {
   const [near, far] = duplexPair();
-  // It may fail before whoever asked for it listens, and that must not end the program.
+  // It may fail before its caller listens for errors, which must not end the program.
   near.on('error', () => {});
   const begun = new Set<number>();
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/portforward?ports=${port}`;

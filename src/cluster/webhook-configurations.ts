@@ -18,12 +18,12 @@ export type ConfigurationPhase = keyof typeof CONFIGURATIONS;
 
 export const ADMISSION_REGISTRATION = '/apis/admissionregistration.k8s.io/v1';
 
-/** A webhook as it stands in a configuration (admissionregistration.k8s.io/v1), as far as it is read here. */
+/** The fields of a webhook in a configuration (admissionregistration.k8s.io/v1) that are read here. */
 export interface Webhook {
   readonly name: string;
   readonly clientConfig: {
     readonly caBundle?: string;
-    /** The API server takes 443 where there is no port. */
+    /** The API server uses 443 if there is no port. */
     readonly service?: {
       readonly namespace: string;
       readonly name: string;
@@ -46,11 +46,11 @@ export interface WebhookConfiguration {
   readonly [field: string]: unknown;
 }
 
-/** Both configurations as they stand in the cluster, watched. */
+/** Both configurations in the cluster, watched. */
 export interface RegisteredWebhooks {
   readonly synced: Promise<unknown>;
   isSynced(): boolean;
-  /** Tells when one of them has changed. */
+  /** Emits when one of them has changed. */
   readonly changes: Source;
   get(phase: ConfigurationPhase): WebhookConfiguration | undefined;
   /** The `caBundle` of every webhook, PEM; empty where a webhook has none. */
@@ -81,7 +81,7 @@ export function watchWebhookConfigurations({ client, log }: RegisteredWebhooksOp
     });
   const caches = { mutate: watch('mutate'), validate: watch('validate') };
   const synced = Promise.all([caches.mutate.synced, caches.validate.synced]);
-  // Rejected when stopped before; whoever waits for it has a reference of their own.
+  // Rejected if stopped before. Callers that wait have a reference of their own.
   synced.then(observe, () => {});
   const get = (phase: ConfigurationPhase) => caches[phase].get(CONFIGURATION_NAME)?.value;
 
@@ -98,14 +98,14 @@ export function watchWebhookConfigurations({ client, log }: RegisteredWebhooksOp
     stop: () => Promise.all([caches.mutate.stop(), caches.validate.stop()]),
   };
 
-  /** Half of what is registered says nothing. */
+  /** Half of the configurations is no result. */
   function observe(): void {
     if (isSynced()) trust.observe(caBundles());
   }
 }
 
 /**
- * Both configurations as they are now: their webhooks, one after the other.
+ * Both current configurations: their webhooks, in order.
  * @throws ApiError, Error
  */
 export async function readWebhooks(client: Pick<ApiClient, 'request'>, options?: RequestOptions): Promise<Webhook[]> {

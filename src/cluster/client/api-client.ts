@@ -6,13 +6,13 @@ import { type ClusterChoice, findConfig, loadConfig, podNamespace } from './kube
 import { streamsInDoubt } from './streams-in-doubt.ts';
 import { createTransport, jsonLines, type Transport } from './transport.ts';
 
-/** The time by the clock of a server, as far as it is known. */
+/** The time by the clock of a server, if it is known. */
 export interface ServerClock {
-  /** The time by the server's clock; by our own until it has told. A `Date` header counts whole seconds. */
+  /** The time by the server's clock, or by the local clock before its first answer. A `Date` header has whole seconds. */
   now(): Date;
-  /** Takes the `Date` header of an answer (RFC 9110, 6.6.1); anything else changes nothing. */
+  /** Reads the `Date` header of an answer (RFC 9110, 6.6.1). Other values change nothing. */
   heard(date: string | undefined): void;
-  /** By how much the servers behind one address disagreed in the last hour or two, in milliseconds; 0 where they agree. */
+  /** By how much the servers behind one address disagreed in the last hour or two, in milliseconds. 0 if they agree. */
   disagreementMs(): number;
 }
 
@@ -20,10 +20,10 @@ export interface ServerClock {
 const DATE_UNIT_MS = 1_000;
 const HOUR_MS = 3_600_000;
 
-/** Goes on from the last time heard by a clock that nobody sets: a jump of our own changes nothing. */
+/** Continues from the last received time by a monotonic clock: a change of the local clock has no effect. */
 export function serverClock(): ServerClock {
   let heard: { readonly time: number; readonly at: number } | undefined;
-  /** The current hour and the one before it, the current one last. Offsets are those of the server's clock to a clock that nobody sets. */
+  /** The current hour and the one before it, the current one last. Offsets are between the server's clock and a monotonic clock. */
   let hours: { readonly began: number; readonly offsets: readonly [least: number, most: number] }[] = [];
   return {
     now: () => new Date(heard ? heard.time + performance.now() - heard.at : Date.now()),
@@ -55,7 +55,7 @@ const UNAUTHORIZED = 401;
 const TOO_MANY_REQUESTS = 429;
 const JSON_TYPE = 'application/json';
 
-/** Entries that are undefined are left out. */
+/** Undefined entries are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface RequestOptions {
@@ -64,32 +64,30 @@ export interface RequestOptions {
   body?: unknown;
   /** Default `application/json`; patches name theirs. */
   contentType?: string;
-  /** What to ask for. Default `application/json`; any other answer is given as it came, as text. */
+  /** The accepted content type. Default `application/json`; any other answer is returned as text. */
   accept?: string;
   signal?: AbortSignal | undefined;
   /** From the call to the last byte of the answer, credentials included. */
   timeoutMs?: number;
-  /** Told of the headers of the answer, whatever its status. */
+  /** Called with the headers of the answer, with any status. */
   onHeaders?: (headers: IncomingHttpHeaders) => void;
 }
 
 export interface LinesOptions {
   query?: Query | undefined;
   signal?: AbortSignal | undefined;
-  /** This long without a byte ends the stream with an error. */
+  /** A stream without a byte for this long ends with an error. */
   idleMs: number;
   /** Called once the server has accepted the request. */
   onOpen?: () => void;
 }
 
-/** Raw JSON to and from the API server. Typed models are not used: they lose the fields that they do not know. */
+/** Raw JSON to and from the API server, without typed models, which lose unknown fields. */
 export interface ApiClient {
   /**
-   * One request. While the API server is busy and says when to come back (429 with Retry-After), it is sent again then, as
-   * long as its time lasts.
+   * One request. If the API server is busy and names a time (429 with Retry-After), the request is sent again then, within its timeout.
    * @param path without the query
-   * @throws ApiError for any status from 300 on; Error for a connection that fails or a time that runs out, with method and
-   * path in its message, and nothing secret
+   * @throws ApiError for any status from 300 on; Error for a failed connection or a timeout, with method and path in its message, and without secrets
    */
   request<T = unknown>(
     method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
@@ -98,32 +96,32 @@ export interface ApiClient {
   ): Promise<T>;
   /**
    * The lines of an answer, each parsed as JSON (a watch). Ends when the server ends it.
-   * @throws as {@link request}, and Error when no byte came for `idleMs`, or the API server was out of reach meanwhile
+   * @throws as {@link request}, and Error if no byte came for `idleMs`, or the API server was unreachable meanwhile
    */
   lines(path: string, options: LinesOptions): AsyncIterable<unknown>;
   /** The namespace of the pod whose service account it uses; undefined with a kubeconfig. */
   readonly namespace: string | undefined;
   /** The API server's URL. */
   readonly server: string;
-  /** The time by the API server's clock, as of its last answer; by our own until there is one. */
+  /** The time by the API server's clock, from its last answer, or by the local clock before the first one. */
   now(): Date;
   /** See {@link ServerClock.disagreementMs}. */
   clockDisagreementMs(): number;
-  /** Closes all connections; what is in flight fails. */
+  /** Closes all connections. Requests in flight fail. */
   close(): void;
 }
 
 /**
- * A client for the cluster that the configuration names: the file, else KUBECONFIG, else the pod's service account, else
- * `~/.kube/config`. Nothing is sent yet.
- * @throws InputError with advice when there is no configuration, or none that can be used
+ * A client for the cluster of the configuration: the file, else KUBECONFIG, else the pod's service account, else
+ * `~/.kube/config`. It sends nothing yet.
+ * @throws InputError with a remedy if there is no usable configuration
  */
 export async function connect({
   userAgent,
   ...choice
 }: ClusterChoice & { readonly userAgent: string }): Promise<ApiClient> {
   const source = findConfig(choice);
-  // Not the package's main module: that one loads every API's models, 84 MB.
+  // Not the package's main module, which loads every API's models, 84 MB.
   const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
   const load = () => loadConfig(source, KubeConfig);
   const config = load();
@@ -165,7 +163,7 @@ function createApiClient(
       const { statusCode = 0 } = response;
       if (statusCode >= 200 && statusCode < 300) return response;
       if (statusCode === UNAUTHORIZED) transport.reload();
-      // Then the API server has not begun with it, whatever the method. Any other answer may have left something behind.
+      // The API server has not begun to process it, whatever the method. Any other answer may have had an effect.
       const told =
         statusCode === TOO_MANY_REQUESTS ? parseRetryAfter(response.headers['retry-after'], clock.now()) : undefined;
       const error = toApiError(method, path, statusCode, await text(response), told);
@@ -175,7 +173,7 @@ function createApiClient(
     }
   }
 
-  /** What went wrong on the way, said with method and path. */
+  /** The failure, with method and path. */
   function explain(error: unknown, method: string, path: string, signal: AbortSignal): unknown {
     const cause = signal.aborted ? signal.reason : error;
     if (cause instanceof TimeoutError) transport.dropFree();
@@ -217,7 +215,7 @@ function createApiClient(
         throw explain(error, 'GET', path, deadline.signal);
       } finally {
         deadline.clear();
-        // A stream that was read to its end has given its connection back; any other is of no use any more.
+        // A stream that was read to its end has returned its connection to the pool. Any other is unusable.
         response?.destroy();
         if (response) streams.delete(response);
       }
@@ -232,7 +230,7 @@ function queryText(query: Query = {}): string {
   return parameters.size === 0 ? '' : `?${parameters}`;
 }
 
-/** The same chunks; `onChunk` is called for each as it comes. */
+/** The same chunks. Calls `onChunk` for each. */
 async function* each(chunks: AsyncIterable<Buffer>, onChunk: () => void): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {
     onChunk();
@@ -240,18 +238,18 @@ async function* each(chunks: AsyncIterable<Buffer>, onChunk: () => void): AsyncG
   }
 }
 
-/** Nobody answered, neither the API server nor, by a refusal, its machine. */
+/** There was no answer, neither from the API server nor, as a refusal, from its machine. */
 function isSilence(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return error instanceof TimeoutError || ['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'].includes(code ?? '');
 }
 
-/** What went wrong, in words. */
+/** The failure as text. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { message, code, name } = error as NodeJS.ErrnoException;
-  // Node.js calls it "aborted" when the other side closes the connection within an answer.
+  // Node.js reports "aborted" if the other side closes the connection within an answer.
   if (code === 'ECONNRESET') return 'the connection was closed';
-  // A failed connection to a name with several addresses has no message of its own.
+  // A failed connection to a name with several addresses has no message.
   return message || code || name;
 }

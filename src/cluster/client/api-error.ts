@@ -3,7 +3,7 @@ import { printable } from '../../kubernetes/text.ts';
 /** Longest part of a server's message that an error repeats, in characters. */
 const MESSAGE_MAX_LENGTH = 1_000;
 
-/** The API server's answer was no success. */
+/** The API server's answer had an error status. */
 export class ApiError extends Error {
   override name = 'ApiError';
   /** The HTTP status, or the `code` of a Status object in a watch. */
@@ -22,17 +22,17 @@ export class ApiError extends Error {
   }
 }
 
-/** There is no such object, or no such path. */
+/** The object or the path does not exist. */
 export function isNotFound(error: unknown): error is ApiError {
   return hasStatus(error, 404);
 }
 
-/** The object has changed since it was read; or, of one to be created, there is one of that name. */
+/** The object has changed since it was read, or one with the name of the new object exists. */
 export function isConflict(error: unknown): error is ApiError {
   return hasStatus(error, 409);
 }
 
-/** What was to be written has changed, or is gone, since it was read. */
+/** The object has changed or was deleted since it was read. */
 export function isOutdated(error: unknown): error is ApiError {
   return isNotFound(error) || isConflict(error);
 }
@@ -42,7 +42,7 @@ export function isForbidden(error: unknown): error is ApiError {
   return hasStatus(error, 403);
 }
 
-/** Whether asking again is of no use. Credentials that are not taken may be about to be renewed. */
+/** Whether a repetition cannot help. Refused credentials may be renewed soon. */
 export function isFinal(error: unknown): error is ApiError {
   return (
     error instanceof ApiError && error.status >= 400 && error.status < 500 && ![401, 408, 429].includes(error.status)
@@ -54,8 +54,8 @@ function hasStatus(error: unknown, status: number): boolean {
 }
 
 /**
- * The error for an answer that was no success.
- * @param body as it came: a metav1.Status in most cases, but proxies and API servers that start up answer with plain text
+ * The error for an answer with an error status.
+ * @param body as received: usually a metav1.Status, but proxies and API servers that start up answer with plain text
  */
 export function toApiError(
   method: string,
@@ -68,7 +68,7 @@ export function toApiError(
   return new ApiError(method, path, status, reason ?? '', message ?? body, retryAfterMs);
 }
 
-/** The parts of a metav1.Status that errors are made from, whatever was sent in its place. */
+/** The fields of a metav1.Status that errors use, from any received value. */
 export function readStatus(value: unknown): { code?: number; reason?: string; message?: string } {
   if (typeof value !== 'object' || value === null) return {};
   const { code, reason, message } = value as Record<string, unknown>;
@@ -87,13 +87,13 @@ function parse(text: string): unknown {
   }
 }
 
-/** Nobody waits for longer because a proxy says so. */
+/** No wait is longer, whatever a proxy says. */
 const LONGEST_MS = 60_000;
-/** An API server that is busy says 1 s, or more. */
+/** A busy API server says 1 s, or more. */
 const SHORTEST_MS = 1_000;
 
 /**
- * How long a `Retry-After` header says to wait, in milliseconds, within bounds; undefined where it says nothing.
+ * How long a `Retry-After` header says to wait, in milliseconds, within limits. Undefined without a valid value.
  * @param header seconds, or a date (RFC 9110, 10.2.3)
  * @param now by the server's clock
  */

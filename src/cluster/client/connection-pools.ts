@@ -4,7 +4,7 @@ import type { AgentOptions } from 'node:https';
 
 /**
  * Sends a request, and waits for the head of its answer.
- * @param onEnd called when all of the answer has come, or none will any more
+ * @param onEnd called when the whole answer was received, or the connection failed
  */
 export function exchange(
   outgoing: ClientRequest,
@@ -22,7 +22,7 @@ export function exchange(
   });
 }
 
-/** The server closed a kept connection in the moment that we used it again; RFC 9110, 9.2.2 lets us repeat what only reads. */
+/** The server closed a kept connection at the moment of its next use. RFC 9110, 9.2.2 allows to repeat a request that only reads. */
 export class ClosedWhileUnused extends Error {
   readonly code = 'ECONNRESET';
 
@@ -38,13 +38,13 @@ export interface Pool {
 
 /** The connections of one client. When the certificates change, new requests get a new pool. */
 export interface ConnectionPools {
-  /** The pool for these certificates, which must be given back by {@link release}. */
+  /** The pool for these certificates. The caller must return it by {@link release}. */
   take(tls: AgentOptions): Pool;
-  /** A request has ended, or was never sent. A pool that is no longer current is closed with its last request. */
+  /** A request has ended, or was never sent. A pool that is no longer current closes with its last request. */
   release(pool: Pool): void;
-  /** Closes connections that nobody uses. */
+  /** Closes unused connections. */
   dropFree(): void;
-  /** Closes all, and what is in flight fails. */
+  /** Closes all. Requests in flight fail. */
   close(): void;
 }
 
@@ -53,7 +53,7 @@ interface CountedPool extends Pool {
   taken: number;
 }
 
-/** @param makeAgent an agent that keeps its connections; if that fails, the next {@link ConnectionPools.take} tries again */
+/** @param makeAgent creates an agent that keeps its connections; if it fails, the next {@link ConnectionPools.take} tries again */
 export function createConnectionPools(makeAgent: (tls: AgentOptions) => Promise<Agent>): ConnectionPools {
   const pools = new Set<CountedPool>();
   let current: CountedPool | undefined;
@@ -99,7 +99,7 @@ export function createConnectionPools(makeAgent: (tls: AgentOptions) => Promise<
   };
 }
 
-/** Does nothing with an agent that could not be made: whoever asked for it was told. */
+/** Does nothing with an agent that could not be created: the caller got the error. */
 function useAgent(pool: Pool, use: (agent: Agent) => void): void {
   pool.agent.then(use, () => {});
 }

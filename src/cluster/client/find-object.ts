@@ -2,7 +2,7 @@ import type { ApiClient, RequestOptions } from './api-client.ts';
 import { isNotFound } from './api-error.ts';
 
 /**
- * An object as it is now; undefined if there is none, or if the API server does not serve the resource.
+ * The current object. Undefined if it does not exist, or if the API server does not serve the resource.
  * @throws ApiError, Error
  */
 export async function findObject<T>(

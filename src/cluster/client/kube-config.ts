@@ -6,14 +6,14 @@ import { InputError, unreadable } from '../../files/text-files.ts';
 
 const SERVICE_ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** Where it is written how to reach the API server, and as whom. */
+/** Where the address of the API server and the credentials come from. */
 export type ConfigSource =
-  /** The service account of the pod; `root` is put before the paths of its files. */
+  /** The service account of the pod. `root` is a prefix of the paths of its files. */
   | { readonly kind: 'pod'; readonly root: string }
-  /** Kubeconfig files; what several say is merged as kubectl does. Without a context, the current one counts. */
+  /** Kubeconfig files, merged as kubectl does. Without a context, the current one counts. */
   | { readonly kind: 'files'; readonly files: readonly string[]; readonly context?: string };
 
-/** What somebody says of the cluster that is meant. */
+/** The user's options that name the cluster. */
 export interface ClusterChoice {
   /** A kubeconfig file. */
   readonly kubeconfig?: string | undefined;
@@ -24,14 +24,13 @@ export interface ClusterChoice {
 export interface ConfigSurroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly home: string;
-  /** Put before the paths of the service account's files. */
+  /** Prefix of the paths of the service account's files. */
   readonly root: string;
 }
 
 /**
- * Finds the configuration as client-go does: the file that was asked for, else KUBECONFIG, else the pod's service account,
- * else `~/.kube/config`.
- * @throws InputError when there is none, or none that has contexts and one is asked for
+ * Finds the configuration as client-go does: the named file, else KUBECONFIG, else the pod's service account, else `~/.kube/config`.
+ * @throws InputError if there is none, or none with contexts although one is named
  */
 export function findConfig(
   { kubeconfig, context }: ClusterChoice,
@@ -63,7 +62,7 @@ export function findConfig(
 /**
  * Reads the configuration.
  * @param Config the class; it is loaded on demand, because it costs memory that programs without a cluster do not need
- * @throws InputError with advice when it cannot be used
+ * @throws InputError with a remedy if it cannot be used
  */
 export function loadConfig(source: ConfigSource, Config: typeof KubeConfig): KubeConfig {
   const config = source.kind === 'pod' ? loadPod(source.root, Config) : loadFiles(source.files, Config);
@@ -73,7 +72,7 @@ export function loadConfig(source: ConfigSource, Config: typeof KubeConfig): Kub
   if (!context) throw new InputError([`${where}: has no current-context; choose one with --context`]);
   const cluster = config.getCurrentCluster();
   if (!cluster) throw new InputError([`${where}: context ${context} names no cluster that is in the file`]);
-  // Without a user, KubeConfig leaves out the cluster's CA as well.
+  // Without a user, KubeConfig also leaves out the cluster's CA.
   if (!config.getCurrentUser())
     throw new InputError([`${where}: context ${context} names no user that is in the file`]);
   if (!/^https?:\/\//.test(cluster.server) || !URL.canParse(cluster.server)) {
@@ -87,7 +86,7 @@ export function loadConfig(source: ConfigSource, Config: typeof KubeConfig): Kub
   return config;
 }
 
-/** The namespace of the pod whose service account it is; undefined for kubeconfig files. */
+/** The namespace of the pod whose service account it is. Undefined for kubeconfig files. */
 export function podNamespace(source: ConfigSource, config: KubeConfig): string | undefined {
   if (source.kind !== 'pod') return undefined;
   return config.getContextObject(config.getCurrentContext())?.namespace?.trim() || undefined;
@@ -108,7 +107,7 @@ function loadFiles(files: readonly string[], Config: typeof KubeConfig): KubeCon
       config.loadFromFile(file);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== undefined) throw new InputError([unreadable(file, error)]);
-      // The first line only: a YAML parser quotes the text around the fault, which may be a token.
+      // Only the first line: a YAML parser quotes the text around the error, which may be a token.
       const [reason] = (error as Error).message.split('\n');
       throw new InputError([`${file}: cannot be read as a kubeconfig: ${reason}`]);
     }

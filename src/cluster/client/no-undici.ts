@@ -1,6 +1,6 @@
 /**
- * Stands in for undici in the bundle (see rolldown.config.ts). The official client makes one of these only for requests of its own,
- * and ours go through node:https; undici itself is a quarter of the bundle, to be read at every start.
+ * Replaces undici in the bundle (see rolldown.config.ts). The official client uses it only for its own requests, and taintkeeper's requests use
+ * node:https. undici itself is a quarter of the bundle, which each start would read.
  */
 export class Agent {
   constructor() {

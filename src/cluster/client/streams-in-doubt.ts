@@ -1,16 +1,16 @@
 import type { Readable } from 'node:stream';
 
 /**
- * Streams that nothing may come on for long, and of which therefore nobody sees that they are dead. After a time in which the API
- * server could not be reached, each of them may be: what the API server sent meanwhile is sent again only after about as long
- * a time again, or, where it has given the connection up, never. So they are given up as soon as it answers anything.
+ * Streams on which nothing may arrive for long, so that a dead one cannot be recognized. After a time in which the API server was unreachable, each
+ * of them may be dead: data that the API server sent meanwhile is sent again only after about the same time again, or never. So they are closed as
+ * soon as it answers anything.
  */
 export interface StreamsInDoubt {
   add(stream: Readable): void;
   delete(stream: Readable): void;
-  /** A request had no answer. */
+  /** A request got no answer. */
   silent(): void;
-  /** One had. */
+  /** A request got an answer. */
   answered(): void;
 }
 

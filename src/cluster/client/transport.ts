@@ -7,11 +7,11 @@ import { ClosedWhileUnused, createConnectionPools, exchange } from './connection
 const NEWLINE = 0x0a;
 
 /**
- * The values of a stream with one JSON text a line. Empty lines do not count.
+ * The values of a stream with one JSON text on each line, without empty lines.
  * @throws SyntaxError for a line that is not JSON; Error when the stream ends within a line
  */
 export async function* jsonLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<unknown> {
-  // Joined once the line is whole: one of 1 MB comes in 60 pieces, and a character may be cut between two.
+  // Joined when the line is complete: one of 1 MB arrives in 60 pieces, and a character may be split between two.
   let parts: Buffer[] = [];
   for await (const chunk of chunks) {
     let start = 0;
@@ -27,12 +27,12 @@ export async function* jsonLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<
   if (parts.length > 0) throw new Error('the answer ended in the middle of a line');
 }
 
-/** An unused connection is closed after this long: well before the API server does (90 s), so that none closes as we write. */
+/** An unused connection is closed after this long: well before the API server closes it (90 s), so that it does not close during a write. */
 const FREE_CONNECTION_MS = 30_000;
 /** The first TCP probe of a silent connection, as in client-go. */
 const TCP_KEEP_ALIVE_MS = 30_000;
 const KEPT = { keepAlive: true, keepAliveMsecs: TCP_KEEP_ALIVE_MS, timeout: FREE_CONNECTION_MS };
-/** A configuration is read anew no more often than this, however many requests are refused. */
+/** The minimum time between two reads of the configuration, whatever the number of refused requests. */
 const RELOAD_INTERVAL_MS = 10_000;
 
 export interface WireRequest {
@@ -43,29 +43,29 @@ export interface WireRequest {
   readonly body: string | undefined;
 }
 
-/** Sends requests to the API server as who the configuration says, over connections that are kept. */
+/** Sends requests to the API server with the credentials of the configuration, over kept connections. */
 export interface Transport {
   /**
-   * The head of the answer; the signal ends the body, too.
+   * The head of the answer. The signal also ends the body.
    * @throws Error from the credentials, the connection, or the signal's reason
    */
   send(request: WireRequest, signal: AbortSignal): Promise<IncomingMessage>;
-  /** Reads the configuration anew for the next request: the API server no longer knows who we are. */
+  /** Reads the configuration again for the next request: the API server no longer accepts the credentials. */
   reload(): void;
-  /** Closes connections that nobody uses: one of them was found dead, and the others share its way. */
+  /** Closes unused connections: one of them was dead, and the others use the same path. */
   dropFree(): void;
   close(): void;
 }
 
 /**
- * Credentials are asked for before each request: that is what follows rotated tokens and certificates and runs exec plugins,
- * and KubeConfig caches what is worth caching (a service account's token for 60 s, as client-go does). The connections are
- * ours, because KubeConfig's agents keep neither connections alive nor certificates fresh.
+ * Credentials are requested before each request. KubeConfig then follows rotated tokens and certificates, runs exec plugins, and caches what can be
+ * cached (a service account's token for 60 s, as client-go does). The connections are managed here, because KubeConfig's agents neither keep
+ * connections nor update certificates.
  *
- * A proxy is used where the kubeconfig has a `proxy-url`. HTTPS_PROXY is not: Node.js does not know address ranges
- * (10.96.0.0/12) in NO_PROXY, and would send cluster-internal traffic to the proxy.
+ * A proxy is used if the kubeconfig has a `proxy-url`. HTTPS_PROXY is ignored: Node.js does not support address ranges (10.96.0.0/12) in NO_PROXY,
+ * and would send cluster-internal traffic to the proxy.
  *
- * @param load reads the configuration; an error keeps the one there is
+ * @param load reads the configuration; after an error, the current one stays
  */
 export function createTransport(first: KubeConfig, load: () => KubeConfig): Transport {
   let config = first;
@@ -79,7 +79,7 @@ export function createTransport(first: KubeConfig, load: () => KubeConfig): Tran
   async function makeAgent(tls: AgentOptions): Promise<HttpAgent> {
     const cluster = config.getCurrentCluster();
     if (!cluster?.proxyUrl) return isTls ? new Agent({ ...tls, ...KEPT }) : new HttpAgent(KEPT);
-    // KubeConfig knows the proxies, but never replaces an agent that it made: one of its own for each agent.
+    // KubeConfig knows the proxies, but never replaces an agent that it made, so each agent gets a KubeConfig of its own.
     const single = load();
     single.loadFromClusterAndUser(cluster, {
       name: '',
@@ -146,7 +146,7 @@ export function createTransport(first: KubeConfig, load: () => KubeConfig): Tran
       try {
         config = load();
       } catch {
-        // Being written, or gone for good: the one in use is no worse.
+        // It is being written, or was deleted. The current one is no worse.
       }
     },
     dropFree: () => pools.dropFree(),
@@ -162,7 +162,7 @@ function trimmed(headers: Readonly<Record<string, string>> = {}): Record<string,
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.trim()]));
 }
 
-/** What KubeConfig takes in place of a file. */
+/** The form in which KubeConfig accepts the content of a file. */
 function base64(name: 'certData' | 'keyData', pem: unknown): { certData?: string; keyData?: string } {
   return pem ? { [name]: Buffer.from(String(pem)).toString('base64') } : {};
 }

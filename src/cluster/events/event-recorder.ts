@@ -14,30 +14,29 @@ const WRITE_TIMEOUT_MS = 5_000;
 const MAX_ATTEMPTS = 12;
 const RETRY_MS = 10_000;
 const RETRY_JITTER = 0.25;
-/** An object whose creation was reviewed may be stored later than its review is settled: other webhooks take their time. */
+/** An object may be stored after the Event of its creation is due, because other webhooks take time. */
 const CONFIRMATION_ATTEMPTS = 2;
 
-/** The origin of what this process' own controllers found. */
+/** The origin of Events of this process' own controllers. */
 const OWN = 'own';
 
 export interface EventRecorder {
   /**
-   * Never throws, never waits. Nobody must rely on it: an Event may be dropped.
-   * @param origin of a review: what its sender cannot forge, see {@link EventSeriesStore}
+   * Never throws, never waits. An Event may be discarded, so callers must not rely on it.
+   * @param origin a property of a review that its sender cannot forge, see {@link EventSeriesStore}
    */
   record(event: RecordedEvent, origin?: string): void;
-  /** How many events were not, or will not be, shown in any Event. Those about objects that the API server does not have are not counted. */
+  /** How many events no Event shows. Events about objects that do not exist are not counted. */
   dropped(): number;
-  /** Writes what is still to be written, within the rate limit and for a bounded time. */
+  /** Writes the waiting Events, within the rate limit and for a limited time. */
   stop(): Promise<void>;
 }
 
 /**
- * Writes Events (events.k8s.io/v1, which every API server since 1.19 has), so that they help people and never harm the
- * cluster: equal ones become one Event that is counted up, more than ten different notes on one object for one reason are
- * combined, all writes of the process share one rate limit, and what finds no room is dropped and counted. Before an Event of a review is
- * created, the API server has to confirm the object of the review; that is limited with the writes. It needs create and patch of `events`
- * in the API group `events.k8s.io`, and get of what the Events are about.
+ * Writes Events (events.k8s.io/v1, which every API server since 1.19 has) with limits. Equal ones become one Event with a count. More than ten
+ * different notes on one object for one reason are combined. All writes of the process share one rate limit, and Events beyond the limit are
+ * discarded and counted. Before it creates an Event of a review, it asks the API server for the object of the review, within the same rate limit. It
+ * needs create and patch of `events` in the API group `events.k8s.io`, and get of the objects of the Events.
  *
  * @param options.identity who reports, at most 128 bytes
  */
@@ -65,7 +64,7 @@ export function createEventRecorder(options: {
   /** When the next one is written, by the monotonic clock. */
   let plannedFor = Number.POSITIVE_INFINITY;
   let stopped = false;
-  /** The write that is under way. */
+  /** The write in progress. */
   let writing: Promise<void> | undefined;
 
   function plan(): void {
@@ -79,7 +78,7 @@ export function createEventRecorder(options: {
     plannedFor = now + waitMs;
     timer = startTimer(() => {
       plannedFor = Number.POSITIVE_INFINITY;
-      // Meanwhile, it may have become the turn of another one.
+      // Meanwhile, another one may be due.
       writing = writeOne(store.next() ?? next).then(() => {
         writing = undefined;
         plan();
@@ -87,7 +86,7 @@ export function createEventRecorder(options: {
     }, waitMs).unref();
   }
 
-  /** Whether something is written no later than an event of now would be: to look through all series takes longer than to judge a request. */
+  /** Whether a waiting Event is due no later than a new one would be. Searching all series takes longer than judging a request. */
   function isPlanned(): boolean {
     const earliestMs = Math.max(timings.settleMs, bucket.waitMs());
     return writing !== undefined || plannedFor <= performance.now() + earliestMs;
@@ -129,7 +128,7 @@ export function createEventRecorder(options: {
     dropped += store.postpone(series, performance.now() + RETRY_MS * (1 + Math.random() * RETRY_JITTER));
   }
 
-  /** A namespace that is gone or going takes its Events along: that is nobody's fault. */
+  /** The Events of a deleted namespace are deleted, too. That is no failure. */
   function explain({ status, message }: ApiError): void {
     if (status === 404 || message.includes('is being terminated')) {
       log.debug(`an Event was not written: ${message}`);

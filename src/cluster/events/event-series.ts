@@ -4,16 +4,16 @@ import { isDnsSubdomain } from '../../kubernetes/label-selector.ts';
 import { createFairMap, type EntrySource } from '../../runtime/fair-map.ts';
 
 export interface EventTimings {
-  /** How long a new Event waits: for more of its kind, and for its object, which is being created. */
+  /** How long a new Event waits: for equal ones, and for its object, which is being created. */
   readonly settleMs: number;
   /** How often the count of one Event is written while it grows. */
   readonly patchIntervalMs: number;
-  /** How long after its last write an Event goes on being counted up, instead of a new one being made. */
+  /** How long after its last write an Event is still counted up. After that, a new one is created. */
   readonly windowMs: number;
-  /** How many writes may follow one another at once, and how long it takes until one more may. */
+  /** How many writes may follow one another at once, and the time until one more is allowed. */
   readonly burst: number;
   readonly refillMs: number;
-  /** How long a stop waits for what is still to be written. */
+  /** How long a shutdown waits for the waiting Events. */
   readonly flushMs: number;
 }
 
@@ -27,7 +27,7 @@ export const EVENT_TIMINGS: EventTimings = {
   flushMs: 2_000,
 };
 
-/** A name that nobody else takes; it begins with the object's, as people expect of Events, where that is possible. */
+/** A unique name. It begins with the object's name if possible, as usual for Events. */
 export function eventName(object: string): string {
   const suffix = randomBytes(8).toString('hex');
   const name = `${object}.${suffix}`;
@@ -35,10 +35,10 @@ export function eventName(object: string): string {
 }
 
 /**
- * Notes that one origin may have at a time on one object with the same reason; the ones beyond share an Event. As client-go's correlator.
+ * The number of notes of one origin on one object with the same reason. Further ones share an Event. As client-go's correlator.
  */
 const MAX_SIMILAR = 10;
-/** Events that wait to be written: at one every two seconds, about four minutes' worth. */
+/** Events that wait: at one every two seconds, about four minutes. */
 const MAX_PENDING = 128;
 
 /** Equal Events, which become one object at the API server. */
@@ -53,44 +53,44 @@ export interface EventSeries {
   count: number;
   /** The count that the API server knows. */
   written: number;
-  /** Of the object, which exists at the API server if `created`. A create is repeated with the same name. */
+  /** The name of the object, which exists at the API server if `created`. A create is repeated with the same name. */
   name: string;
   created: boolean;
-  /** When it is to be written, by the monotonic clock. */
+  /** When it is due, by the monotonic clock. */
   dueAt: number;
   attempts: number;
 }
 
 /**
- * All series that are to be written, which are bounded, and those that were written lately, which are as bounded as the rate of writes.
- * Neither the bound nor the order lets one origin take the place of another: see {@link createFairMap}.
+ * All waiting series, whose number is limited, and those that were written lately, which the rate of writes limits. Neither the limit nor the order
+ * allows one origin to take the place of another: see {@link createFairMap}.
  */
 export interface EventSeriesStore {
   /**
-   * Counts the event in.
-   * @param origin whoever made it happen, such as the address that a review came from
-   * @returns how many events were dropped to make room
+   * Counts the event.
+   * @param origin the source of the event, such as the sender's address of a review
+   * @returns how many events were discarded to make room
    */
   add(event: RecordedEvent, origin: string): number;
-  /** The one to be written next. It is not dropped before it was written. Origins with series that are due take turns. */
+  /** The next series to write. It is not discarded before it was written. Origins with due series take turns. */
   next(): EventSeries | undefined;
-  /** The API server knows this count now. @returns how many events were dropped to make room */
+  /** The API server has this count now. @returns how many events were discarded to make room */
   wrote(series: EventSeries, count: number): number;
-  /** It is to be written later. @returns how many events were dropped to make room */
+  /** It is written later. @returns how many events were discarded to make room */
   postpone(series: EventSeries, dueAt: number): number;
-  /** Forgets a series. @returns how many of its events nobody will see */
+  /** Removes a series. @returns how many of its events no Event shows */
   forget(series: EventSeries): number;
   pending(): EventSeries[];
 }
 
-/** By which a series is found, and counted among similar ones. */
+/** The keys of a series: its own, and that of similar ones. */
 interface Keys {
   readonly key: string;
   readonly similar: string | undefined;
 }
 
 export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventTimings): EventSeriesStore {
-  /** Each series is in one of these places; `quiet` has the one that was written first at its head. */
+  /** Each series is in one of these places. `quiet` has the one that was written first at its head. */
   const pending = createFairMap<EventSeries>(MAX_PENDING - 1);
   const quiet = new Map<string, EventSeries & { expiresAt?: number }>();
   /** The one that waits for its turn, or is being written. */
@@ -101,14 +101,14 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
   const turns = new Map<string, number>();
   let turn = 0;
 
-  /** @returns how many events were dropped to make room */
+  /** @returns how many events were discarded to make room */
   function wait(series: EventSeries, source: EntrySource): number {
     const { key = '' } = keys.get(series) ?? {};
     const dropped = pending.set(key, series, source);
     return dropped ? forget(dropped) : 0;
   }
 
-  /** Counts up one that is known already. @returns undefined where there is none, else as {@link wait} */
+  /** Counts up an existing series. @returns undefined if there is none, else as {@link wait} */
   function grow(key: string, source: EntrySource): number | undefined {
     const isChosen = chosen !== undefined && keys.get(chosen)?.key === key;
     const known = isChosen ? chosen : (pending.get(key) ?? quiet.get(key));
@@ -227,7 +227,7 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
   };
 }
 
-/** What Events have in common that differ in their notes alone. */
+/** The common fields of Events that differ only in their notes. */
 function groupOf({ regarding, type, reason, action }: RecordedEvent): unknown[] {
   return [...identityOf(regarding), type, reason, action];
 }

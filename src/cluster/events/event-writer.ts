@@ -6,21 +6,21 @@ import { type EventSeries, eventName } from './event-series.ts';
 import type { ExistingObject, ExistingObjects } from './existing-objects.ts';
 
 /**
- * How much older than the review of its creation an object may seem: creation times are whole seconds, by the clock of one of several API
+ * By how much an object may seem older than the review of its creation: creation times have whole seconds, by the clock of one of several API
  * servers.
  */
 const CREATION_TOLERANCE_MS = 5_000;
 
-/** How the write of one Event ended. */
+/** The result of writing one Event. */
 export type EventWrite =
-  /** The API server knows this count now. */
+  /** The API server has this count now. */
   | { readonly outcome: 'written'; readonly count: number }
-  /** It is to be tried again, at once or when the API server is better. */
+  /** Try again, at once or later. */
   | { readonly outcome: 'again' }
   | { readonly outcome: 'failed'; readonly error: unknown }
-  /** The API server has no object that the review can have been about, or does not have it yet. */
+  /** The API server has no object that can be the object of the review, or not yet. */
   | { readonly outcome: 'unconfirmed' }
-  /** Trying again is of no use. */
+  /** A repetition cannot help. */
   | { readonly outcome: 'refused'; readonly error: ApiError };
 
 export interface EventWriterContext {
@@ -29,7 +29,7 @@ export interface EventWriterContext {
   readonly identity: string;
 }
 
-/** Creates the series' Event, or writes its new count. What is known of it is kept in the series. */
+/** Creates the series' Event, or writes its new count. The series keeps the state of the Event. */
 export async function writeEvent(
   { client, objects, identity }: EventWriterContext,
   series: EventSeries,
@@ -49,7 +49,7 @@ export async function writeEvent(
       await client.request('POST', collectionOf(series), { ...options, body: eventObject(series, uid, identity) });
     } catch (error) {
       if (!isConflict(error)) throw error;
-      // Created before, without the answer arriving. It shows a count that may be lower.
+      // An earlier request created it, and its answer was lost. It may show a lower count.
       series.created = true;
       return count > 1 ? { outcome: 'again' } : { outcome: 'written', count };
     }
@@ -71,8 +71,8 @@ export async function writeEvent(
   }
 
   /**
-   * The uid by which `kubectl describe` looks for an object's Events (searchEvents of k8s.io/kubectl). Of a node that cannot be read it is
-   * the name, as kubelets have it: kubectl looks for both.
+   * The uid by which `kubectl describe` finds an object's Events (searchEvents of k8s.io/kubectl). For a node that cannot be read it is the name, as
+   * in kubelets: kubectl searches for both.
    */
   async function findUid(): Promise<string | undefined> {
     const { regarding } = series.event;
@@ -94,7 +94,7 @@ export async function writeEvent(
       await client.request('PATCH', path, request);
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      // Events do not live long, and may be deleted: begin a new one.
+      // Events expire, and may be deleted: create a new one.
       series.created = false;
       series.name = eventName(series.event.regarding.name);
       return { outcome: 'again' };
@@ -112,7 +112,7 @@ const REPORTING_CONTROLLER = 'taintkeeper.dev/taintkeeper';
 /** ReportingInstanceLengthLimit of k8s.io/kubernetes/pkg/apis/core/validation/events.go. */
 const INSTANCE_MAX_BYTES = 128;
 
-/** An Event (events.k8s.io/v1) that shows the series as it stands. */
+/** An Event (events.k8s.io/v1) with the current state of the series. */
 function eventObject(series: EventSeries, uid: string | undefined, identity: string): object {
   const { event, firstAt, count, name } = series;
   const { regarding, type, reason, action, note } = event;
@@ -132,7 +132,7 @@ function eventObject(series: EventSeries, uid: string | undefined, identity: str
   };
 }
 
-/** The part that changes: from the second time on an Event has a series. */
+/** The fields that change: from the second occurrence on, an Event has a series. */
 function seriesOf({ count, lastAt }: EventSeries): object {
   return { series: { count, lastObservedTime: microTime(lastAt) } };
 }

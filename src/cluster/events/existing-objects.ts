@@ -2,7 +2,7 @@ import { namespaceOf, type ObjectReference } from '../../kubernetes/event.ts';
 import type { ApiClient, RequestOptions } from '../client/api-client.ts';
 import { findObject } from '../client/find-object.ts';
 
-/** Where the API server has the objects that our Events are about. */
+/** The paths of objects that Events are about. */
 const COLLECTIONS: Readonly<Record<string, (namespace: string) => string>> = {
   Node: () => '/api/v1/nodes',
   DaemonSet: (namespace) => `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/daemonsets`,
@@ -12,7 +12,7 @@ const COLLECTIONS: Readonly<Record<string, (namespace: string) => string>> = {
   RecoveryPolicy: () => '/apis/taintkeeper.dev/v1alpha1/recoverypolicies',
 };
 
-/** The API server leaves out all but the metadata: a Node has 30 to 60 KB. */
+/** The API server returns only the metadata: a Node has 30 to 60 KB. */
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 /** Events on an object and on its policies are written one after the other. */
@@ -25,11 +25,11 @@ export interface ExistingObject {
   readonly createdAt: number;
 }
 
-/** Reads objects by name, from the API server or from what was read before. */
+/** Reads objects by name, from the API server or from an earlier read. */
 export interface ExistingObjects {
   /**
-   * @param notBefore how old an answer may be, by the monotonic clock
-   * @returns undefined when there is no such object
+   * @param notBefore the minimum time of the answer, by the monotonic clock
+   * @returns undefined if the object does not exist
    * @throws ApiError, Error
    */
   find(object: ObjectReference, notBefore: number, options: RequestOptions): Promise<ExistingObject | undefined>;

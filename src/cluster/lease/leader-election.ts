@@ -8,7 +8,7 @@ import { beginTerm, type Leadership, LeadershipLostError, type Term } from './le
 import { candidatePause, type LeaderTimings, leaderTimings } from './lease.ts';
 import { type Acquired, leaseContender, leaseFault } from './lease-contender.ts';
 
-/** Whether some process holds the Lease, or held it when it ended without giving it up. */
+/** Whether a process holds the Lease, or held it when it ended without releasing it. */
 export async function isLed(client: ApiClient, namespace: string, lease: string): Promise<boolean> {
   const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${lease}`;
   const found = await findObject<{ spec?: { holderIdentity?: string } }>(client, path);
@@ -17,34 +17,34 @@ export async function isLed(client: ApiClient, namespace: string, lease: string)
 
 export interface LeaderElectionOptions {
   readonly client: ApiClient;
-  /** Namespace and name of the Lease; it is created when it is not there. */
+  /** Namespace and name of the Lease. It is created if it does not exist. */
   readonly namespace: string;
   readonly name: string;
-  /** Who this is: another one for each start of a process, or a restart would take itself for the one before. */
+  /** The identity: unique for each start of a process, because a restarted process must not take itself for the one before. */
   readonly identity: string;
   readonly log: Logger;
   /**
-   * Called each time this process becomes the leader. It runs until `leadership.signal` aborts and must end then: the next
-   * term starts only after it has. If it ends by itself, by an error or not, the lease is given up for others to try.
+   * Called each time this process becomes the leader. It runs until `leadership.signal` aborts and must end then: the next term starts only after it
+   * has ended. If it ends by itself, with an error or not, the process releases the lease for others.
    */
   readonly lead: (leadership: Leadership) => Promise<void>;
-  /** Another leader was seen, or none. */
+  /** The leader has changed. */
   readonly onChange?: (leader: string | undefined) => void;
   readonly timings?: Partial<LeaderTimings>;
 }
 
 export interface LeaderElection {
   isLeader(): boolean;
-  /** Who leads, as far as this process has seen. */
+  /** The leader, as far as this process has seen. */
   leader(): string | undefined;
-  /** Ends the run, waits for it (no longer than the lease lasts) and gives the lease up, so that the next one need not wait. */
+  /** Ends the run, waits for it (at most as long as the lease lasts) and releases the lease, so that the next leader need not wait. */
   stop(): Promise<void>;
 }
 
 /**
- * Takes part in the election of one leader among processes, by a Lease (coordination.k8s.io/v1) and the rules of client-go's
- * tools/leaderelection. It needs get, create and update of that Lease. Faults are logged, and tried again.
- * @throws RangeError for timings that could make two lead
+ * Takes part in the election of one leader among processes, by a Lease (coordination.k8s.io/v1) and the rules of client-go's tools/leaderelection. It
+ * needs get, create and update of that Lease. It logs failures, and tries again.
+ * @throws RangeError for timings with which two processes could lead
  */
 export function electLeader(options: LeaderElectionOptions): LeaderElection {
   const { identity, log, lead, onChange } = options;
@@ -76,7 +76,7 @@ export function electLeader(options: LeaderElectionOptions): LeaderElection {
     }
   }
 
-  /** What the API server's answer led to, or undefined when there was none. */
+  /** The result of the API server's answer, or undefined if there was none. */
   async function attempt<T>(ask: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
     try {
       const answer = await ask(signal);
@@ -88,7 +88,7 @@ export function electLeader(options: LeaderElectionOptions): LeaderElection {
     }
   }
 
-  /** It says nothing of the API server when it works: there may have been nothing to release. */
+  /** A success does not show that the API server works: there may have been nothing to release. */
   async function release(signal: AbortSignal): Promise<void> {
     try {
       await contender.release();
@@ -104,14 +104,14 @@ export function electLeader(options: LeaderElectionOptions): LeaderElection {
       announce();
       await pause(candidatePause(timings), stopping.signal);
     }
-    // Not while the run goes on: whoever leads next must be the only one.
+    // Not while the run continues, because the next leader must be the only one.
     if (!running) await release(new AbortController().signal);
     announce();
   }
 
   async function serve({ asked, predecessorAt }: Acquired): Promise<void> {
     const own = beginTerm(timings, asked, predecessorAt);
-    // Stopped for too long between the request and its answer.
+    // The process was stopped for too long between the request and its answer.
     if (!own.held()) return;
     term = own;
     announce();
@@ -135,12 +135,12 @@ export function electLeader(options: LeaderElectionOptions): LeaderElection {
       if (!stopping.signal.aborted) await Promise.race([run, once(stopping.signal, 'abort')]);
     } else if (own.signal.reason instanceof RunEnded && !stopping.signal.aborted) {
       await release(stopping.signal);
-      // The others first: they may fare better.
+      // The others first: they may succeed.
       await pause(timings.leaseDurationMs, stopping.signal);
     }
   }
 
-  /** Ends the term when the run ends before it. */
+  /** Ends the term if the run ends before it. */
   async function runOnce(own: Term): Promise<void> {
     running = true;
     try {

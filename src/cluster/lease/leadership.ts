@@ -6,8 +6,8 @@ import { ApiError } from '../client/api-error.ts';
 import type { LeaderTimings } from './lease.ts';
 
 /**
- * Who a process is in the election: a restarted container keeps its pod's name, and must not take the lease of the process
- * before it for its own.
+ * The identity of a process in the election: a restarted container keeps its pod's name, and must not take the lease of the process before it for its
+ * own.
  */
 export function newIdentity(replica: string): string {
   return `${replica}_${randomUUID()}`;
@@ -18,39 +18,39 @@ export function replicaOf(identity: string): string {
   return identity.replace(/_[^_]*$/, '');
 }
 
-/** Proof of being the leader, given to what must be done once. */
+/** Proof of being the leader, for work that must be done once. */
 export interface Leadership {
-  /** Aborted, with a {@link LeadershipLostError}, as soon as the lease is lost, given up, or can no longer be renewed in time. */
+  /** Aborted, with a {@link LeadershipLostError}, as soon as the lease is lost, released, or can no longer be renewed in time. */
   readonly signal: AbortSignal;
   /**
-   * True while the lease is held by this process with time to spare. To be asked right before each write: no timer fires
-   * while a process is stopped, and after it goes on others may be served first. A pause shows in the clocks at once:
-   * whichever of the two says that more time has passed is believed, because a suspended machine stops one of them.
+   * True while this process holds the lease with time to spare. Check it right before each write: no timer fires while a process is stopped, and
+   * other callbacks may run first afterwards. The clocks show a pause at once. Of the two clocks, the one with more elapsed time counts, because a
+   * suspended machine stops one of them.
    */
   held(): boolean;
   /**
-   * When somebody led for the last time before, by the API server's clock: in milliseconds since the epoch, whole seconds. Undefined
-   * where nobody did, or it is not known.
+   * When a process led for the last time before, by the API server's clock: in milliseconds since the epoch, whole seconds. Undefined if there was
+   * none, or it is not known.
    */
   readonly predecessorAt: number | undefined;
-  /** Milliseconds until somebody else may take the lease, at the earliest; 0 once it is no longer held. */
+  /** Milliseconds until another process may take the lease, at the earliest. 0 once it is no longer held. */
   remainingMs(): number;
 }
 
-/** This process is no longer the leader; the message says why. What it was about to write is now for another one to do. */
+/** This process is no longer the leader. The message says why. The next leader repeats the write. */
 export class LeadershipLostError extends Error {
   override name = 'LeadershipLostError';
 }
 
-/** One time of being the leader, from the elector's side. */
+/** One term as the leader, from the elector's side. */
 export interface Term extends Leadership {
-  /** The lease was renewed. `asked` is when the request was sent: others cannot have seen its effect any earlier. */
+  /** The lease was renewed. `asked` is when the request was sent: others cannot have seen its effect earlier. */
   renewed(asked: Moment): void;
-  /** Ends the term, if it has not ended yet; the error becomes the signal's reason. */
+  /** Ends the term, if it has not ended yet. The error becomes the signal's reason. */
   end(why: LeadershipLostError): void;
 }
 
-/** @param asked when the request was sent that made this process the leader */
+/** @param asked when the request that made this process the leader was sent */
 export function beginTerm(
   { leaseDurationMs, renewDeadlineMs }: LeaderTimings,
   asked: Moment,
@@ -73,7 +73,7 @@ export function beginTerm(
   };
   const watchDeadline = () => {
     clearTimeout(deadline);
-    // Timers may fire a little early, by the clock that is asked.
+    // Timers may fire a little early, by the clock that is read here.
     deadline = startTimer(() => held() && watchDeadline(), Math.max(1, renewDeadlineMs - longestSince(renewedAt)));
   };
 
@@ -93,15 +93,13 @@ export function beginTerm(
 }
 
 /**
- * The same client for what only the leader does. A write is sent only while the lease is held, is given up when the lease
- * is lost, and never waits for an answer longer than the lease lasts. A read ends with the lease as well: a stop does not wait
- * for its answer. Watches are left as they are.
+ * The client for the leader's work. It sends a write only while the lease is held, aborts it when the lease is lost, and never waits for an answer
+ * longer than the lease lasts. A read also ends with the lease, so that a shutdown does not wait for its answer. Watches continue.
  *
- * What this cannot exclude: the process may be stopped after the lease was looked at and before the bytes are sent, or the
- * network or the API server may hold back a request that is on its way, until somebody else leads. No client can, and the
- * API server knows nothing of the lease. So each write of a leader has to say what it was made from, by
- * `metadata.resourceVersion` or a JSON patch's `test`: whatever the next leader has written since, the late write is then
- * refused with a conflict instead of undoing it.
+ * This does not exclude that the process is stopped between the check of the lease and the write, or that the network or the API server delays a
+ * request until another process leads. No client can exclude that, and the API server does not know the lease. So each write of a leader must say
+ * what it was made from, by `metadata.resourceVersion` or a JSON patch's `test`. The API server then refuses a late write with a conflict, and the
+ * next leader's writes stay.
  *
  * Its requests fail with LeadershipLostError besides what the client's own fail with.
  */
@@ -123,7 +121,7 @@ export function leaderClient(client: ApiClient, leadership: Leadership): ApiClie
           signal: options.signal ? AbortSignal.any([signal, options.signal]) : signal,
         });
       } catch (error) {
-        // What the API server answered counts, however late it is.
+        // The API server's answer counts, however late it is.
         if (!(error instanceof ApiError) && !leadership.held()) throw lost(signal, error);
         throw error;
       }

@@ -13,7 +13,7 @@ import {
   writtenAt,
 } from './lease.ts';
 
-/** What to log of a request for the Lease that failed: what counts as the same fault, and the message with advice. */
+/** The log fields of a failed request for the Lease: the kind of the failure, and the message with a remedy. */
 export function leaseFault(
   error: unknown,
   { namespace, name }: { namespace: string; name: string },
@@ -25,15 +25,15 @@ export function leaseFault(
     const advice = `allow get, create and update of leases.coordination.k8s.io in namespace ${namespace} by a Role`;
     return ['forbidden', `leader election with Lease ${namespace}/${name} is not allowed: ${advice} (${message})`];
   }
-  // Reading a Lease that is not there is no fault; what is missing is the place to create it in.
+  // A missing Lease is no failure, but a missing namespace is.
   if (status === 404) return ['no namespace', `leader election: create namespace ${namespace} (${message})`];
   return [String(status), `leader election: ${message}`];
 }
 
-/** All requests of a release together: nobody waits longer for a process that ends. */
+/** For all requests of a release together, so that a shutdown does not take longer. */
 const RELEASE_TIMEOUT_MS = 2_000;
 const RELEASE_ATTEMPTS = 3;
-/** A process that we take to have ended is waited for this long all the same, lest two of one name take the lease from each other. */
+/** How long to wait for a process that has probably ended, so that two processes of one name do not take the lease from each other. */
 const MISSED_RENEWALS = 2;
 
 /** How a renewal ended, when the API server answered. */
@@ -46,22 +46,22 @@ export interface Acquired {
 }
 
 /**
- * One candidate's dealings with the Lease, by the rules of client-go's tools/leaderelection: the times in the Lease are never
- * compared with a clock; a lease has expired when it has not been seen to change for as long as it says it lasts. One rule is our own:
- * that of the process before us in the same container is over sooner.
+ * One candidate's access to the Lease, by the rules of client-go's tools/leaderelection. The times in the Lease are never compared with a clock: a
+ * lease has expired if it was not seen to change for its own duration. One rule is taintkeeper's own: the lease of the previous process in the same
+ * container expires earlier.
  */
 export interface LeaseContender {
   /**
    * Takes the lease if it is free, expired or already ours.
-   * @returns when it asked for what it got, or undefined if the lease is somebody else's
+   * @returns when the successful request was sent, or undefined if another process holds the lease
    * @throws ApiError, Error
    */
   acquire(signal: AbortSignal): Promise<Acquired | undefined>;
-  /** Renews a lease that is ours. @throws ApiError, Error: it may still be ours */
+  /** Renews a lease of this process. @throws ApiError, Error: it may still be held */
   renew(signal: AbortSignal): Promise<Renewal>;
-  /** Gives the lease up if it is, or may be, ours. @throws ApiError, Error */
+  /** Releases the lease if this process holds it, or may hold it. @throws ApiError, Error */
   release(): Promise<void>;
-  /** Who holds it, as far as was last seen. */
+  /** The holder, as last seen. */
   holder(): string | undefined;
 }
 
@@ -75,14 +75,14 @@ export function leaseContender(options: {
   const { identity, timings } = options;
   const store = leaseStore(options.client, options.namespace, options.name);
   let seen: { lease: Lease; spec: string; changedAt: number } | undefined;
-  /** Whether a write of ours may have made us the holder, answered or not. */
+  /** Whether a write may have made this process the holder, answered or not. */
   let claimed = false;
 
   // One attempt may fail and leave time for another one before the deadline.
   const bounds = (signal: AbortSignal): Bounds => ({ timeoutMs: timings.renewDeadlineMs / 2, signal });
 
   function see(lease: Lease | undefined): void {
-    // Only the content counts, as in client-go: a label that somebody sets does not show that the holder lives.
+    // Only the content counts, as in client-go: a changed label does not show that the holder lives.
     const spec = JSON.stringify(lease?.spec);
     if (lease === undefined) seen = undefined;
     else seen = { lease, spec, changedAt: seen?.spec === spec ? seen.changedAt : performance.now() };
@@ -93,13 +93,13 @@ export function leaseContender(options: {
     if (!seen) return true;
     const { lease, changedAt } = seen;
     const lastsMs = (lease.spec?.leaseDurationSeconds ?? 0) * 1_000;
-    // Of a replica, one process runs at a time: the one before us has ended, and could not give its lease up.
+    // A replica has one running process: the previous one has ended, and could not release its lease.
     const isPredecessors = replicaOf(holderOf(lease) ?? '') === replicaOf(identity);
     const endsMs = isPredecessors ? Math.min(lastsMs, MISSED_RENEWALS * timings.retryPeriodMs) : lastsMs;
     return performance.now() - changedAt >= endsMs;
   }
 
-  /** Writes us in as the holder. @throws as the store, 409 too */
+  /** Writes this process as the holder. @throws as the store, 409 too */
   async function claim(lease: Lease | undefined, signal: AbortSignal): Promise<Moment> {
     const spec = heldBy(identity, timings.leaseDurationMs, lease?.spec);
     const asked = thisMoment();
@@ -118,7 +118,7 @@ export function leaseContender(options: {
         return { asked: await claim(seen?.lease, signal), predecessorAt };
       } catch (error) {
         if (!isConflict(error)) throw error;
-        // Somebody was faster: see who.
+        // Another process was faster: read who.
         see(await store.read(bounds(signal)));
         return undefined;
       }
@@ -129,7 +129,7 @@ export function leaseContender(options: {
       } catch (error) {
         if (!isOutdated(error)) throw error;
       }
-      // Changed by somebody, or by a renewal of ours that was not answered.
+      // Changed by another process, or by an unanswered renewal of this one.
       see(await store.read(bounds(signal)));
       if (!seen) return { ok: false, why: 'the Lease was deleted' };
       const holder = holderOf(seen.lease);
@@ -140,7 +140,7 @@ export function leaseContender(options: {
     async release() {
       const within = { signal: AbortSignal.timeout(RELEASE_TIMEOUT_MS), timeoutMs: RELEASE_TIMEOUT_MS };
       for (let attempt = 1; claimed; attempt++) {
-        // Read anew, because a renewal may have been given up without an answer.
+        // Read again, because a renewal may have been aborted without an answer.
         see(await store.read(within));
         if (!claimed || !seen) return;
         try {

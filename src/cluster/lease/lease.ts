@@ -3,29 +3,29 @@ import type { ApiClient, RequestOptions } from '../client/api-client.ts';
 import { findObject } from '../client/find-object.ts';
 
 export interface LeaderTimings {
-  /** How long others wait, after they have seen the Lease change for the last time, until they take it. Whole seconds. */
+  /** How long others wait after the last seen change of the Lease until they take it. Whole seconds. */
   readonly leaseDurationMs: number;
-  /** How long the leader goes on without a renewal that succeeded. */
+  /** How long the leader continues without a successful renewal. */
   readonly renewDeadlineMs: number;
-  /** How often the leader renews. Others look twice as often, so that a lease that was given up is taken within about a second. */
+  /** How often the leader renews. Others check twice as often, so that a released lease is taken within about a second. */
   readonly retryPeriodMs: number;
 }
 
-/** Those of Kubernetes' own components (RecommendedDefaultLeaderElectionConfiguration of k8s.io/component-base). */
+/** The timings of Kubernetes' own components (RecommendedDefaultLeaderElectionConfiguration of k8s.io/component-base). */
 export const LEADER_TIMINGS: LeaderTimings = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
 
-/** Spreads candidates, so that they do not all ask at once. */
+/** Spreads candidates, so that they do not all send requests at once. */
 const JITTER = 0.2;
 
 /**
  * The timings with defaults filled in.
- * @throws RangeError unless lease > deadline > period: otherwise two could lead, or one would give up too soon
+ * @throws RangeError unless lease > deadline > period: otherwise two could lead, or one would release too early
  */
 export function leaderTimings(given: Partial<LeaderTimings> = {}): LeaderTimings {
   const timings = { ...LEADER_TIMINGS, ...given };
   const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = timings;
   const ordered = leaseDurationMs > renewDeadlineMs && renewDeadlineMs > retryPeriodMs && retryPeriodMs > 0;
-  // A Lease counts in whole seconds, and one that said less than we take it for would be taken from us.
+  // A Lease has whole seconds. If it contained fewer than this process assumes, another one would take it.
   if (!ordered || leaseDurationMs % 1_000 !== 0) {
     throw new RangeError(
       `leader election: expected lease (whole seconds) > deadline > period, got ${JSON.stringify(timings)}`,
@@ -34,16 +34,16 @@ export function leaderTimings(given: Partial<LeaderTimings> = {}): LeaderTimings
   return timings;
 }
 
-/** How long a candidate waits until it looks again. */
+/** How long a candidate waits until it checks again. */
 export function candidatePause({ retryPeriodMs }: LeaderTimings): number {
   return (retryPeriodMs / 2) * (1 + Math.random() * JITTER);
 }
 
-/** The part of a Lease (coordination.k8s.io/v1) that leader election is about. The rest is kept as it is. */
+/** The fields of a Lease (coordination.k8s.io/v1) that leader election uses. The others stay as they are. */
 export interface Lease {
   readonly metadata: {
     readonly resourceVersion: string;
-    /** Of each writer, when it last changed something: RFC 3339, by the API server's clock. */
+    /** For each writer, when it last changed something: RFC 3339, by the API server's clock. */
     readonly managedFields?: readonly { readonly time?: string }[];
   };
   readonly spec?: LeaseSpec;
@@ -60,13 +60,13 @@ export interface LeaseSpec {
 /** Limits of one request. */
 export type Bounds = Required<Pick<RequestOptions, 'timeoutMs' | 'signal'>>;
 
-/** One Lease at the API server. Each write carries the resourceVersion of what it replaces, so that it never undoes another. */
+/** One Lease at the API server. Each write has the resourceVersion that it replaces, so that it never reverts another one. */
 export interface LeaseStore {
-  /** @throws ApiError, but for a Lease that is not there; Error */
+  /** @throws ApiError, except for a missing Lease; Error */
   read(bounds: Bounds): Promise<Lease | undefined>;
-  /** @throws ApiError (409 when somebody else was first); Error */
+  /** @throws ApiError (409 if another process was first); Error */
   create(spec: LeaseSpec, bounds: Bounds): Promise<Lease>;
-  /** @throws ApiError (409 when it has changed, 404 when it is gone); Error */
+  /** @throws ApiError (409 if it has changed, 404 if it was deleted); Error */
   update(lease: Lease, spec: LeaseSpec, bounds: Bounds): Promise<Lease>;
 }
 
@@ -81,12 +81,12 @@ export function leaseStore(client: ApiClient, namespace: string, name: string): 
   };
 }
 
-/** Who holds the lease, or undefined for one that was given up. */
+/** The holder of the lease, or undefined for a released one. */
 export function holderOf({ spec }: Lease): string | undefined {
   return spec?.holderIdentity || undefined;
 }
 
-/** When it was last written, in milliseconds since the epoch and whole seconds; undefined where the API server does not say. */
+/** When it was last written, in milliseconds since the epoch and whole seconds. Undefined if the API server does not say. */
 export function writtenAt({ metadata }: Lease): number | undefined {
   const times = (metadata.managedFields ?? [])
     .map(({ time }) => Date.parse(time ?? ''))
@@ -94,7 +94,7 @@ export function writtenAt({ metadata }: Lease): number | undefined {
   return times.length === 0 ? undefined : Math.max(...times);
 }
 
-/** What a holder writes, following on what was there. Times are for people: nobody compares them. */
+/** The new content of the Lease by its holder. The times are for users, and are not compared. */
 export function heldBy(identity: string, durationMs: number, before?: LeaseSpec): LeaseSpec {
   const now = microTime(Date.now());
   const same = before?.holderIdentity === identity;
@@ -107,7 +107,7 @@ export function heldBy(identity: string, durationMs: number, before?: LeaseSpec)
   };
 }
 
-/** What the holder leaves behind: nobody's, and over in a second even for those who only look at the time (as client-go). */
+/** The released Lease: without a holder, and expired in a second also for clients that only compare times (as client-go). */
 export function givenUp({ leaseTransitions = 0 }: LeaseSpec = {}): LeaseSpec {
   const now = microTime(Date.now());
   return { holderIdentity: '', leaseDurationSeconds: 1, acquireTime: now, renewTime: now, leaseTransitions };

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 
 /**
  * Negative when the first resourceVersion is the older one, positive when it is the newer one, 0 when they are the same.
- * They are decimal numbers without leading zeros that may outgrow a double (KEP-5504); for anything else the order is not
- * known, and `undefined` is returned.
+ * They are decimal numbers without leading zeros that may exceed a double (KEP-5504). The order of other values is not known, and the result is
+ * `undefined`.
  */
 export function compareResourceVersions(one: string, other: string): number | undefined {
   if (one === other) return 0;
@@ -14,9 +14,9 @@ export function compareResourceVersions(one: string, other: string): number | un
 
 const NUMBER = /^(0|[1-9]\d*)$/;
 
-/** What is kept of an object of the API server. */
+/** The kept fields of an object of the API server. */
 export interface Entry<T> {
-  /** '' for what is cluster-scoped. */
+  /** '' for a cluster-scoped object. */
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
@@ -24,39 +24,39 @@ export interface Entry<T> {
   readonly value: T;
 }
 
-/** Where all that is kept is as it was, a modified entry has the very value of the previous one. */
+/** If all kept fields are unchanged, a modified entry has the same value object as the previous one. */
 export type Change<T> =
   | { readonly type: 'added'; readonly entry: Entry<T> }
   | {
       readonly type: 'modified';
       readonly entry: Entry<T>;
       readonly previous: Entry<T>;
-      /** Set where a list showed the change: there may have been other versions in between. */
+      /** True if a list showed the change: other versions may exist in between. */
       readonly isListed?: true;
     }
   | { readonly type: 'deleted'; readonly entry: Entry<T> };
 
-/** The kept parts of a set of objects, which says how it changes. */
+/** The kept parts of a set of objects, which emits their changes. */
 export interface CachedObjects<T> {
   get(name: string, namespace: string): Entry<T> | undefined;
   values(): IterableIterator<Entry<T>>;
   readonly size: number;
-  /** How many objects' latest version could not be read. */
+  /** How many objects have an invalid latest version. */
   readonly unreadable: number;
-  /** Takes the object as a list shows it: as it is now. Returns its key for {@link retain}, if it has one. */
+  /** Adds an object of a list: its current version. Returns its key for {@link retain}, if it has one. */
   listed(object: unknown): string | undefined;
-  /** Takes the object of an `ADDED` or `MODIFIED` event. One that is not newer than what is known changes nothing. */
+  /** Adds the object of an `ADDED` or `MODIFIED` event. One that is not newer than the known version changes nothing. */
   observed(object: unknown): void;
-  /** Takes the object of a `DELETED` event. */
+  /** Removes the object of a `DELETED` event. */
   removed(object: unknown): void;
-  /** Drops what is not among the keys. */
+  /** Removes objects that are not among the keys. */
   retain(keys: ReadonlySet<string>): void;
 }
 
 export interface CachedObjectsOptions<T> {
   readonly project: (object: unknown) => T;
   readonly onChange: (change: Change<T>) => void;
-  /** An object that cannot be taken: `project` failed, for the first time in a row, or it has no name or resourceVersion. */
+  /** An invalid object: `project` failed, for the first time in a row, or it has no name or resourceVersion. */
   readonly onUnreadable: (what: string, error: unknown) => void;
 }
 
@@ -70,8 +70,8 @@ interface Identity {
 }
 
 /**
- * Of an object whose `project` fails, the last version that could be read stays, as the last good policies stay in force:
- * dropping it would tell that it was deleted. A new object that cannot be read is not there.
+ * If `project` fails for an object, its last valid version stays, as the last good policies stay in force. Removing it would report a deletion. A new
+ * invalid object is not added.
  */
 export function createCachedObjects<T>(options: CachedObjectsOptions<T>): CachedObjects<T> {
   const { project, onChange, onUnreadable } = options;
@@ -96,7 +96,7 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
     const key = keyOf(identity.name, identity.namespace);
     const known = entries.get(key);
     if (known && !isNews(identity, known)) return key;
-    // Another object of the same name: the one we knew is gone, whatever we can read of this one.
+    // Another object of the same name: the known one was deleted, whether or not this one is valid.
     const replaced = known && known.uid !== identity.uid ? known : undefined;
     if (replaced) drop(key, replaced);
     let value: T;
@@ -145,7 +145,7 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
   };
 }
 
-/** Versions that have no order count as newer: an event is news unless it is known not to be. */
+/** Versions without an order count as newer: an event counts unless it is known to be old. */
 function isNewer(found: Identity, known: Identity): boolean {
   return (compareResourceVersions(found.resourceVersion, known.resourceVersion) ?? 1) > 0;
 }

@@ -1,24 +1,24 @@
 import type { ApiClient, Query } from '../client/api-client.ts';
 import { ApiError } from '../client/api-error.ts';
 
-/** A page of large objects may take an API server that has just started longer than most requests do. */
+/** A page of large objects may take an API server that has just started longer than most requests. */
 const PAGE_TIMEOUT_MS = 20_000;
 
 /** A part of a list. */
 export interface Page {
   readonly items: readonly unknown[];
-  /** Of the whole list: all pages show the state at the same moment. */
+  /** Of the whole list: all pages show the same state. */
   readonly resourceVersion: string;
 }
 
 /**
- * Lists page by page, so that never more than a page is in memory.
+ * Lists page by page, so that only one page is in memory at a time.
  *
- * No `resourceVersion` is asked for, which means: nothing older than now. `resourceVersion=0` would spare the API server a
- * question to etcd, but it may answer with a state older than one that we have seen from another API server, and it
- * ignores `limit`: a list of 5,000 nodes comes as one text of 200 MB.
+ * It requests no `resourceVersion`, so the result is not older than now. `resourceVersion=0` would spare the API server a request to etcd. But the
+ * result may be older than a state that this process has seen from another API server, and `limit` is ignored: a list of 5,000 nodes is one text of
+ * 200 MB.
  *
- * @throws ApiError, with status 410 when the rest of the list is no longer to be had; Error for an answer that is no list
+ * @throws ApiError, with status 410 if the rest of the list is no longer available; Error for an answer that is no list
  */
 export async function* listPages(
   client: ApiClient,
@@ -41,7 +41,7 @@ export async function* listPages(
 function readPage(answer: unknown, path: string): { page: Page; rest: string | undefined } {
   const { metadata, items } = (answer ?? {}) as { metadata?: Record<string, unknown>; items?: unknown };
   const { resourceVersion, continue: rest } = metadata ?? {};
-  // A list without items has `items: []`, but null where a conversion made it.
+  // A list without items has `items: []`, or null after a conversion.
   if (typeof resourceVersion !== 'string' || !(Array.isArray(items) || items === null)) {
     throw new Error(`GET ${path}: the answer is not a list`);
   }
@@ -49,8 +49,8 @@ function readPage(answer: unknown, path: string): { page: Page; rest: string | u
 }
 
 /**
- * The same once, in a bounded time.
- * @returns undefined for more than `most` objects, or where reading them takes too long
+ * The same once, in a limited time.
+ * @returns undefined for more than `most` objects, or if the time is over
  * @throws ApiError, and whatever `project` throws
  */
 export async function listFew<T>(
@@ -73,7 +73,7 @@ export async function listFew<T>(
   }
 }
 
-/** Lists page by page what `project` makes of the objects, as {@link listObjects} does. */
+/** Lists page by page the results of `project`, as {@link listObjects} does. */
 export type ListObjects = <T>(
   client: ApiClient,
   path: string,
@@ -87,7 +87,7 @@ const EXPIRED = 410;
 const MAX_ATTEMPTS = 3;
 
 /**
- * Lists once, page by page, and keeps of each object only what `project` makes of it.
+ * Lists once, page by page, and keeps only the result of `project` for each object.
  * @throws ApiError, and whatever `project` throws
  */
 export async function listObjects<T>(
@@ -104,7 +104,7 @@ export async function listObjects<T>(
       for await (const { items } of listPages(client, path, options)) found.push(...items.map(project));
       return found;
     } catch (error) {
-      // The rest of a list that took too long is no longer to be had.
+      // The rest of a list that took too long is no longer available.
       if (!(error instanceof ApiError) || error.status !== EXPIRED || attempt === MAX_ATTEMPTS) throw error;
     }
   }

@@ -12,23 +12,23 @@ export type { Change, Entry } from './cached-objects.ts';
 export type { WatchCache, WatchOptions, WatchState, WatchTimings } from './watch-options.ts';
 
 /**
- * Not the 500 of kubectl and client-go: of nodes of 40 KB, that is a text of 20 MB at a time, for which a heap of 96 MB does
- * not suffice, and which stops the event loop for 80 ms (34 ms with 100). All 5,000 take the same 1.8 s either way.
+ * Not the 500 of kubectl and client-go: for nodes of 40 KB, that is a text of 20 MB at a time, which exceeds a heap of 96 MB and stops the event loop
+ * for 80 ms (34 ms with 100). All 5,000 take the same 1.8 s in both cases.
  */
 const PAGE_SIZE = 100;
-/** A watch that lasted this long, or brought something, is progress. */
+/** A watch that lasted this long, or received an event, is progress. */
 const PROGRESS_MS = 1_000;
-/** From here on it is not the connection that is at fault: what the watch brings cannot be read. */
+/** From here on the cause is not the connection: the events of the watch are invalid. */
 const MAX_FRUITLESS_WATCHES = 2;
-/** A list that failed while there is no need for one is tried again after this long. */
+/** A failed list that is not needed yet is repeated after this long. */
 const RELIST_RETRY_MS = 60_000;
 
 /**
- * Lists and watches a path until stopped, whatever happens to the connection and the API server:
- * - What was known stays while the API server cannot be reached, does not know the path, or refuses.
- * - A list compares with what is known; nothing is ever emptied. It is made at first, about once an hour, when events are
- *   no longer to be had (410), and when etcd was set back to an earlier state.
- * - A connection that died silently is noticed within 35 s, see {@link WATCH_TIMINGS}.
+ * Lists and watches a path until stopped, in every state of the connection and the API server:
+ * - Known objects stay while the API server is unreachable, does not know the path, or refuses.
+ * - A list is compared with the known objects, so they are never removed all at once. It is requested at the start, about once an hour, when events
+ * are no longer available (410), and when etcd was set back to an earlier state.
+ * - A dead connection is noticed within 35 s, see {@link WATCH_TIMINGS}.
  */
 export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
   const { client, path, log, pageSize = PAGE_SIZE } = options;
@@ -47,12 +47,12 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     onUnreadable: (what, err) => log.error({ err }, `cannot read ${what} of ${path}; what was last read of it stays`),
   });
 
-  /** Where the next watch goes on; undefined when a list is due. */
+  /** The resourceVersion of the next watch. Undefined if a list is due. */
   let version: string | undefined;
   let relistAt = 0;
   let current: { readonly at: number; readonly tick: number } | undefined;
   let state: WatchState | undefined;
-  /** Whether something failed since the state of the API server was last looked at. */
+  /** Whether something failed since the state of the API server was last checked. */
   let inDoubt = false;
   let fruitless = 0;
 
@@ -112,8 +112,8 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
   }
 
   /**
-   * After etcd was set back to an earlier state (a restored backup), a watch from our resourceVersion waits in silence for
-   * the store to get there again. Nobody sets etcd back while the API server is up: asked after failures only.
+   * After etcd was set back to an earlier state (a restored backup), a watch from a later resourceVersion waits silently until the store reaches it.
+   * etcd is set back only while the API server is down, so this is checked only after failures.
    */
   async function checkHistory(): Promise<void> {
     const head = listPages(client, path, { query, pageSize: 1, signal });
@@ -163,7 +163,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
 
   async function recover(error: unknown): Promise<void> {
     inDoubt = true;
-    // One that was due, but not needed: meanwhile, events can still be had.
+    // A list that was due, but not needed: events are still available.
     relistAt = Math.max(relistAt, performance.now() + Math.min(RELIST_RETRY_MS, timings.relistMs));
     if (isExpired(error)) {
       log.debug(`listing ${path} anew: ${(error as Error).message}`);

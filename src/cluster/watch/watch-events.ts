@@ -1,7 +1,7 @@
 import { ApiError, readStatus } from '../client/api-error.ts';
 import type { CachedObjects } from './cached-objects.ts';
 
-/** What to log of a list or watch that failed: what counts as the same fault, and the message with advice. */
+/** The log fields of a failed list or watch: the kind of the failure, and the message with a remedy. */
 export function watchFault(error: unknown, path: string): [kind: string, message: string] {
   const message = error instanceof Error ? error.message : String(error);
   const kept = 'what was known stays in use';
@@ -19,7 +19,7 @@ export function watchFault(error: unknown, path: string): [kind: string, message
   return [String(status), `cannot watch ${path}, ${kept}: ${message}`];
 }
 
-/** The RBAC rule without which a path cannot be listed and watched. */
+/** The RBAC rule that listing and watching a path needs. */
 function ruleFor(path: string): string {
   const parts = path.split('/').filter((part) => part !== '');
   // /api/v1/… and /apis/<group>/<version>/…
@@ -33,9 +33,9 @@ function ruleFor(path: string): string {
 const GONE = 410;
 
 /**
- * Takes one event of a watch into the objects.
- * @returns the resourceVersion from which a later watch has to go on
- * @throws ApiError for an `ERROR` event; Error for what is no event
+ * Adds one event of a watch to the objects.
+ * @returns the resourceVersion from which a later watch must continue
+ * @throws ApiError for an `ERROR` event; Error for an invalid event
  */
 export function takeEvent(event: unknown, path: string, objects: CachedObjects<unknown>): string {
   const { type, object } = (event ?? {}) as { type?: unknown; object?: { metadata?: { resourceVersion?: unknown } } };
@@ -63,7 +63,7 @@ export function takeEvent(event: unknown, path: string, objects: CachedObjects<u
   return resourceVersion;
 }
 
-/** The events after our resourceVersion, or the rest of our list, are no longer to be had. */
+/** The events after this resourceVersion, or the rest of this list, are no longer available. */
 export function isExpired(error: unknown): boolean {
   return error instanceof ApiError && (error.status === GONE || error.reason === 'Expired' || error.reason === 'Gone');
 }
