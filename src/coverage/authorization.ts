@@ -10,7 +10,7 @@ import type {
 /** The right that a pod's service account, or the person who creates the pod, must have. The resource name is the key of the taint. */
 export const TOLERATE = { apiGroup: 'taintkeeper.dev', resource: 'taints', verb: 'tolerate' } as const;
 
-/** Every pod has one; where its spec names none, this. */
+/** The service account of a pod whose spec names none. */
 export const DEFAULT_SERVICE_ACCOUNT = 'default';
 
 /** The user as which a service account makes requests. */
@@ -18,13 +18,13 @@ export function serviceAccountUser(namespace: string, name: string): string {
   return `system:serviceaccount:${namespace}:${name}`;
 }
 
-/** Names that start like this belong to service accounts, to nodes, and to parts of the control plane. */
+/** Prefix of the names of service accounts, nodes, and parts of the control plane. */
 export const SYSTEM_PREFIX = 'system:';
 
 /** The administrator's name in the kubeconfig of k3s, RKE2 and OpenShift. */
 export const SYSTEM_ADMIN = 'system:admin';
 
-/** Who makes a request, and for what pod. */
+/** The requester, and the pod. */
 export interface Requester {
   readonly user: string;
   /** Whether the pod has an owner reference with `controller: true`, which every workload controller sets. */
@@ -44,7 +44,7 @@ export function isPerson({ user, hasController }: Requester): boolean {
 export interface RestrictedKey {
   readonly key: string;
   readonly taints: readonly RestrictedTaint[];
-  /** Of the taints, for example `spec.taints[0]`. */
+  /** The fields of the taints, for example `spec.taints[0]`. */
   readonly fields: readonly string[];
   /** Whether a pod with a `nodeName` of its own needs authorization: the scheduler, which enforces all effects but NoExecute, never sees it. */
   readonly asksOfNodeName: boolean;
@@ -70,7 +70,7 @@ export function allRestrictedKeys(policies: readonly Policy[]): string[] {
 
 /**
  * True when the toleration tolerates the restricted taint. Tolerations that Kubernetes itself adds to pods do not count. An operator
- * other than `Exists` and `Equal` (`Gt` and `Lt` of KEP-5471) is taken to tolerate every value.
+ * other than `Exists` and `Equal` (`Gt` and `Lt` of KEP-5471) counts as tolerating every value.
  */
 function isAskedAbout({ key, operator, value, effect }: Toleration, taint: RestrictedTaint): boolean {
   if (key && key !== taint.key) return false;
@@ -79,12 +79,12 @@ function isAskedAbout({ key, operator, value, effect }: Toleration, taint: Restr
   return taint.value === undefined || !['', 'Equal'].includes(operator ?? '') || (value ?? '') === taint.value;
 }
 
-/** What of a pod, or of the template of pods, says which keys it is asked about. */
+/** The fields of a pod, or of a template of pods, that decide which keys need authorization. */
 export interface PodView {
   readonly namespace: string;
   /** Empty: {@link DEFAULT_SERVICE_ACCOUNT}. */
   readonly serviceAccount: string;
-  /** As it is when the pod is created: the scheduler names a node later. */
+  /** At the creation of the pod. The scheduler sets it later. */
   readonly nodeName: string;
   readonly tolerations: readonly Toleration[];
 }
@@ -95,11 +95,11 @@ export interface AskedKey {
   readonly mode: RestrictionMode;
   readonly key: string;
   readonly fields: readonly string[];
-  /** Those of the pod's by which it is asked about. None: by its nodeName alone. */
+  /** The tolerations of the pod that need authorization. None: only its nodeName does. */
   readonly tolerations: readonly Toleration[];
 }
 
-/** What the API server asks about a pod that is created, by the native policies of the TolerationRestrictions. */
+/** The authorizations that the native policies of the TolerationRestrictions require for a new pod. */
 export function askedKeys(
   { namespace, nodeName, tolerations }: PodView,
   restrictions: readonly CompiledTolerationRestriction[],

@@ -1,6 +1,6 @@
 import { SYSTEM_ADMIN, SYSTEM_PREFIX, TOLERATE } from './authorization.ts';
 
-/** A ClusterRole, as far as it says who may tolerate a key. */
+/** The fields of a ClusterRole that grant `tolerate`. */
 export interface RoleView {
   readonly name: string;
   readonly rules: readonly {
@@ -11,20 +11,20 @@ export interface RoleView {
   }[];
 }
 
-/** A ClusterRoleBinding. A RoleBinding grants no right on taints, which are in no namespace. */
+/** A ClusterRoleBinding. A RoleBinding grants no right on taints, which are cluster-scoped. */
 export interface BindingView {
   readonly name: string;
   readonly role: string;
   readonly subjects: readonly { readonly kind: string; readonly name: string; readonly namespace?: string }[];
 }
 
-/** A binding that authorizes more, or less, than its author may think. */
+/** A binding that authorizes more, or less, than its author may expect. */
 export interface BroadGrant {
   readonly binding: string;
   /** `Group system:serviceaccounts` */
   readonly subject: string;
   readonly keys: readonly string[];
-  /** Who may tolerate the keys by it; for a controller nobody. */
+  /** The subjects that it lets tolerate the keys. None for a controller. */
   readonly reaches: 'every pod' | { readonly namespace: string } | 'a controller';
 }
 
@@ -81,7 +81,7 @@ function titleOf({ kind, name, namespace }: BindingView['subjects'][number]): st
   return kind === 'ServiceAccount' ? `ServiceAccount ${namespace}/${name}` : `${kind} ${name}`;
 }
 
-/** What the binding does, and what to do about it. */
+/** The effect of the binding, and what to do. */
 export function explainGrant({ binding, subject, keys, reaches }: BroadGrant): { effect: string; remedy: string } {
   const head = `ClusterRoleBinding ${binding} lets ${subject} tolerate ${keys.join(', ')}`;
   if (reaches === 'a controller') {

@@ -21,38 +21,38 @@ import {
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 
-/** What decides where a DaemonSet's pods run; all but the names is that of the pod template's spec. */
+/** The fields that decide where a DaemonSet's pods run. All except the names are those of the pod template's spec. */
 export interface SchedulingView {
   readonly namespace: string;
   readonly name: string;
-  /** The only node for the pods; any, when empty. */
+  /** The only node for the pods; any if empty. */
   readonly nodeName: string;
   readonly nodeSelector: StringMap;
-  /** The terms of the *required* node affinity; undefined when there is none, which is not the same as no terms. */
+  /** The terms of the *required* node affinity. Undefined if there is none, which differs from an empty list. */
   readonly nodeAffinity: readonly NodeSelectorTerm[] | undefined;
   readonly tolerations: readonly Toleration[];
   readonly hostNetwork: boolean;
 }
 
-/** What of a node decides which DaemonSets run there. */
+/** The fields of a node that decide which DaemonSets run there. */
 export type SchedulingNode = Pick<NodeView, 'name' | 'labels' | 'taints'>;
 
 /** Whether a DaemonSet runs a pod on a node. */
 export type Coverage =
   | {
       readonly runs: true;
-      /** The taints that evict its pods again all the same; absent where none does. */
+      /** The taints that evict its pods again. Absent if there are none. */
       readonly evictions?: readonly Eviction[];
     }
   | {
       readonly runs: false;
-      /** True when a pod that is already there stays: only taints that evict nobody are in its way. */
+      /** True if an existing pod stays: only taints that evict no pod block it. */
       readonly staysIfThere: boolean;
-      /** All that keeps a pod off, at least one. */
+      /** Everything that keeps a pod off: at least one obstacle. */
       readonly obstacles: readonly Obstacle[];
     };
 
-/** A taint that evicts a pod which tolerates it with `tolerationSeconds`. The controller then makes another one. */
+/** A taint that evicts a pod which tolerates it with `tolerationSeconds`. The controller then creates another one. */
 export interface Eviction {
   readonly taint: Taint;
   readonly seconds: number;
@@ -68,18 +68,18 @@ export interface CoverageRow<DaemonSet extends SchedulingView, Node extends Sche
 const RUNS: Coverage = { runs: true };
 
 /**
- * Prepares a DaemonSet for the question whether it runs a pod on a node. The answer is that of the DaemonSet controller,
- * `NodeShouldRunDaemonPod` of k8s.io/kubernetes/pkg/controller/daemon, which looks neither at the node's conditions nor
- * at its free resources; but where the controller stops at the first obstacle, this names them all.
+ * Prepares a DaemonSet for the question whether it runs a pod on a node. The answer is that of the DaemonSet controller (`NodeShouldRunDaemonPod` of
+ * k8s.io/kubernetes/pkg/controller/daemon), which reads neither the node's conditions nor its free resources. The controller stops at the first
+ * obstacle, and this function returns all of them.
  *
- * Tolerations are read as {@link tolerates} reads them: without `Gt` and `Lt`, which Kubernetes 1.36 has off by default. Where one of
- * those could tolerate a taint, the obstacle is `unknown`.
+ * Tolerations are read as in {@link tolerates}: without `Gt` and `Lt`, which Kubernetes 1.36 has off by default. If one of those could tolerate a
+ * taint, the obstacle is `unknown`.
  */
 export function compileCoverage(daemonSet: SchedulingView): (node: SchedulingNode) => Coverage {
   return compile({ ...daemonSet, tolerations: daemonTolerations(daemonSet.tolerations, daemonSet.hostNetwork) });
 }
 
-/** The same for one pod, whose spec has all of its tolerations; being bound to a node keeps it off no other. */
+/** The same for one pod, whose spec has all of its tolerations. A pod that is bound to a node may still run on every node. */
 export function compilePodCoverage(pod: SchedulingView): (node: SchedulingNode) => Coverage {
   return compile({ ...pod, nodeName: '' });
 }
@@ -107,11 +107,11 @@ function compile({
     for (const taint of node.taints) {
       if (!REPELLING_EFFECTS.some((effect) => effect === taint.effect)) continue;
       if (tolerations.some((toleration) => tolerates(toleration, taint))) continue;
-      // A taint that passes by itself is no gap, whatever tolerates it.
+      // A transient taint is no gap, even if no toleration matches it.
       const by = unknown.find((one) => mayTolerate(one, taint) && !isTransientTaintKey(taint.key));
       obstacles.push(by ? { kind: 'unknown', taint, by } : { kind: 'taint', taint });
     }
-    // The DaemonSet controller does not know virtual nodes: where nothing is in the way, it makes a pod.
+    // The DaemonSet controller does not know virtual nodes: without another obstacle, it creates a pod.
     const virtual = obstacles.length > 0 ? virtualNodeLabel(node) : undefined;
     if (virtual) obstacles.push({ kind: 'virtualNode', label: virtual });
     if (obstacles.length > 0) return { runs: false, staysIfThere: obstacles.every(evictsNobody), obstacles };
@@ -145,15 +145,15 @@ export function* coverageMatrix<DaemonSet extends SchedulingView, Node extends S
   }
 }
 
-/** Something that keeps a DaemonSet's pods off a node. */
+/** An obstacle that keeps a DaemonSet's pods off a node. */
 export type Obstacle =
   /** One for each taint that is not tolerated. */
   | { readonly kind: 'taint'; readonly taint: Taint }
-  /** One for each taint that a toleration with the operator `Gt` or `Lt` may tolerate: it depends on the cluster's feature gates. */
+  /** One for each taint that a toleration with the operator `Gt` or `Lt` may tolerate, depending on the cluster's feature gates. */
   | { readonly kind: 'unknown'; readonly taint: Taint; readonly by: Toleration }
-  /** The node stands for a service that runs no DaemonSets; it is never the only obstacle. */
+  /** The node represents a service that runs no DaemonSets. It is never the only obstacle. */
   | { readonly kind: 'virtualNode'; readonly label: readonly [key: string, value: string] }
-  /** One for each label of the template's `nodeSelector` that the node does not have like that. */
+  /** One for each label of the template's `nodeSelector` that the node does not have with that value. */
   | {
       readonly kind: 'nodeSelector';
       readonly key: string;
@@ -161,12 +161,12 @@ export type Obstacle =
       /** The node's value, if it has the label. */
       readonly found: string | undefined;
     }
-  /** No term of the required node affinity matches; here is why, for each of them. */
+  /** No term of the required node affinity matches, with the reason for each of them. */
   | { readonly kind: 'nodeAffinity'; readonly terms: readonly TermMismatch[] }
-  /** The template's `nodeName` is that of another node. */
+  /** The template's `nodeName` names another node. */
   | { readonly kind: 'nodeName'; readonly wanted: string };
 
-/** The obstacle in one line. What stands in it comes from objects, and may need escaping for a terminal. */
+/** The obstacle in one line. It contains names of objects, and may need escaping for a terminal. */
 export function formatObstacle(obstacle: Obstacle): string {
   switch (obstacle.kind) {
     case 'taint':
@@ -184,8 +184,8 @@ export function formatObstacle(obstacle: Obstacle): string {
 }
 
 /**
- * What keeps pods off in a few words, without what the node has in its place: the same for all nodes on which the reason is
- * the same. What stands in it comes from objects, and may need escaping for a terminal.
+ * The obstacle in a few words, without the node's values: the same for all nodes with the same reason. It contains names of objects, and may need
+ * escaping for a terminal.
  */
 export function summarizeObstacle(obstacle: Obstacle): string {
   switch (obstacle.kind) {
@@ -204,7 +204,7 @@ export function summarizeObstacle(obstacle: Obstacle): string {
   }
 }
 
-/** The change that makes no pods for the virtual nodes with this label. */
+/** The change that prevents pods for the virtual nodes with this label. */
 export function excludingVirtualNodes([key, value]: readonly [key: string, value: string]): string {
   return `require by node affinity: ${key} NotIn [${value}]`;
 }

@@ -1,7 +1,7 @@
 import type { ReadyDaemonSet } from '../policy/taint-rule.ts';
 import { compileCoverage, formatObstacle, type SchedulingNode, type SchedulingView } from './coverage.ts';
 
-/** A pod on a node, as far as it says whether a DaemonSet is ready there. */
+/** The fields of a pod on a node that show whether a DaemonSet is ready there. */
 export interface DaemonPodOnNode {
   /** The uid of the object that controls it; undefined if there is none. */
   readonly owner: string | undefined;
@@ -11,7 +11,7 @@ export interface DaemonPodOnNode {
   readonly isTerminating: boolean;
 }
 
-/** A DaemonSet that exists. */
+/** An existing DaemonSet. */
 export interface KnownDaemonSet {
   readonly uid: string;
   readonly value: SchedulingView & { readonly deleting: boolean };
@@ -30,8 +30,8 @@ export interface WaitingNode extends SchedulingNode {
 const UNREGISTERED = 'karpenter.sh/unregistered';
 
 /**
- * What keeps a startup taint on a node, one text for each DaemonSet that is not ready. One is ready if it has a Ready pod there that is not
- * being deleted and was created after the Node, of any revision. Pods of an earlier Node of the same name do not count.
+ * The reasons for a startup taint on a node, one text for each DaemonSet that is not ready. A DaemonSet is ready if it has a Ready pod there that is
+ * not being deleted and was created after the Node, of any revision. Pods of an earlier Node of the same name do not count.
  */
 export function startupBlockers(
   wanted: readonly ReadyDaemonSet[],
@@ -55,7 +55,7 @@ function problemOf(
   if (daemonSet.value.deleting) return 'it is being deleted';
   const coverage = compileCoverage(daemonSet.value)(node);
   const obstacles = coverage.runs ? [] : coverage.obstacles;
-  // A pod that is there stays although a taint came later.
+  // An existing pod stays although a taint was added later.
   const unselected = obstacles.filter(({ kind }) => kind !== 'taint' && kind !== 'unknown');
   if (unselected.length > 0) return `it does not select the node: ${unselected.map(formatObstacle).join(', ')}`;
   const own = pods.filter(({ owner, createdAt }) => owner === daemonSet.uid && createdAt >= node.createdAt);

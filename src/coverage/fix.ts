@@ -10,10 +10,10 @@ import type { PolicyToleration, TolerationPolicySpec } from '../policy/toleratio
 import type { SchedulingNode, SchedulingView } from './coverage.ts';
 import type { Gap } from './groups.ts';
 
-/** A DaemonSet as it is looked at for gaps, and for what a policy can do about them. */
+/** A DaemonSet with the fields that decide about gaps and policies. */
 export type FixableDaemonSet = SchedulingView & Pick<DaemonSetView, 'annotations' | 'labels'>;
 
-/** A TolerationPolicy as it stands in a file. */
+/** A TolerationPolicy as written to a file. */
 export interface TolerationPolicyManifest {
   readonly apiVersion: string;
   readonly kind: 'TolerationPolicy';
@@ -21,15 +21,15 @@ export interface TolerationPolicyManifest {
   readonly spec: TolerationPolicySpec;
 }
 
-/** Why a gap is left as it is. */
+/** Why a gap is not closed. */
 export type LeftBecause =
-  /** Policies ask for all that is missing: it is there after the next rollout. */
+  /** Policies already require all missing tolerations: the next rollout adds them. */
   | { readonly kind: 'asked'; readonly by: readonly string[] }
-  /** A taint in the way is not among those that DaemonSets are to tolerate. */
+  /** A blocking taint is not among those to tolerate. */
   | { readonly kind: 'notAsked'; readonly keys: readonly string[] }
-  /** The DaemonSet is annotated as one that policies leave alone. */
+  /** The DaemonSet has the annotation that excludes it from policies. */
   | { readonly kind: 'optsOut' }
-  /** No policy can name the DaemonSet or the taint: the API server would not take it, either. */
+  /** No policy can name the DaemonSet or the taint, because the API server would not accept the name. */
   | { readonly kind: 'notValid' };
 
 export interface LeftGap<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode> {
@@ -38,17 +38,17 @@ export interface LeftGap<DaemonSet extends FixableDaemonSet, Node extends Schedu
 }
 
 export interface CoverageFix<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode> {
-  /** They give to each DaemonSet what it needs for its gaps, and nothing to any other. */
+  /** They add to each DaemonSet what its gaps need, and nothing to any other. */
   readonly policies: readonly TolerationPolicyManifest[];
   readonly closed: readonly Gap<DaemonSet, Node>[];
-  /** Those that pass by themselves are not among them. */
+  /** Without transient ones. */
   readonly left: readonly LeftGap<DaemonSet, Node>[];
 }
 
-/** The taints that keep workloads, and seldom daemons, off a control plane. */
+/** The taints that keep workloads, and rarely daemons, off a control plane. */
 export const ROLE_TAINT_KEYS = [OLD_ROLE, NEW_ROLE] as const;
 
-/** The command that prints what closes the gaps of a DaemonSet. @param taints those that are in the way */
+/** The command that prints what closes the gaps of a DaemonSet. @param taints the blocking taints */
 export function fixCommand(
   { namespace, name }: Pick<FixableDaemonSet, 'namespace' | 'name'>,
   taints: readonly Taint[],
@@ -58,20 +58,19 @@ export function fixCommand(
   return `taintkeeper coverage fix -n ${shellWord(namespace)} --daemonset ${shellWord(name)}${asked.join('')}`;
 }
 
-/** The command that has a DaemonSet get what policies ask for, whatever taintkeeper may do; it replaces the pods. */
+/** The command that adds the required tolerations to a DaemonSet, with any rights of taintkeeper. It replaces the pods. */
 export function rolloutCommand({ namespace, name }: Pick<FixableDaemonSet, 'namespace' | 'name'>): string {
   return `kubectl rollout restart -n ${shellWord(namespace)} daemonset ${shellWord(name)}`;
 }
 
-/** What the CRD allows in one policy. */
+/** The limits of the CRD for one policy. */
 const MAX_NAMES = 64;
 export const MAX_TOLERATIONS = 64;
 
 /**
- * The TolerationPolicies that close gaps. A gap is closed only if all of its taints may be tolerated: a toleration that wins no
- * node is not given.
- * @param keys of the taints that may be tolerated; `*` stands for any run of characters
- * @param inForce what these policies ask for is left to them
+ * The TolerationPolicies that close gaps. A gap is closed only if all of its taints may be tolerated. A toleration that gains no node is not added.
+ * @param keys of the taints that may be tolerated; `*` stands for any characters
+ * @param inForce policies whose requirements are left out
  */
 export function fixGaps<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode>(
   gaps: readonly Gap<DaemonSet, Node>[],
@@ -107,7 +106,7 @@ function leftBecause(
     : { kind: 'notValid' };
 }
 
-/** A DaemonSet, and the tolerations that it needs besides its own. */
+/** A DaemonSet, and the tolerations that it needs in addition to its own. */
 export interface Needed<DaemonSet> {
   readonly daemonSet: DaemonSet;
   readonly tolerations: readonly PolicyToleration[];
@@ -123,7 +122,7 @@ export function needsOf<DaemonSet extends SchedulingView>(
   }));
 }
 
-/** DaemonSets of one namespace that need the same share a policy; of several namespaces, a policy would select the product. */
+/** DaemonSets of one namespace with the same needs share a policy. For several namespaces, a policy would select every combination. */
 function policiesFor(gaps: readonly Gap<FixableDaemonSet, SchedulingNode>[]): TolerationPolicyManifest[] {
   return [...Map.groupBy(needsOf(gaps), ({ daemonSet }) => daemonSet.namespace)].flatMap(([namespace, inNamespace]) => {
     const alike = Map.groupBy(inNamespace, ({ tolerations }) => JSON.stringify(tolerations));
@@ -151,8 +150,8 @@ function tolerationPolicies(
 }
 
 /**
- * The same for the same gaps, and another one for others: what closes the gaps of today must not replace, when it is applied, what
- * closed those of yesterday. A namespace has no dot, so that no two of them share a name.
+ * The same name for the same gaps, and another one for others: a later policy must not replace an earlier one. A namespace has no dot, so no two of
+ * them share a name.
  */
 function policyName(namespace: string, names: readonly string[], tolerations: readonly PolicyToleration[]): string {
   return `coverage-${namespace}.${hash(JSON.stringify([names, tolerations]))}`;
@@ -170,8 +169,8 @@ function chunks<Item>(items: readonly Item[], size: number): Item[][] {
 }
 
 /**
- * The tolerations that cover the taints, each once, in an order of their own. A taint without a value is tolerated with any,
- * which is how role taints are tolerated everywhere; then one with a value needs no toleration besides.
+ * The tolerations that cover the taints, each once, in a fixed order. A taint without a value is tolerated with any value, as is usual for role
+ * taints. One with a value then needs no further toleration.
  */
 export function tolerationsFor(taints: readonly Taint[]): PolicyToleration[] {
   const bare = new Set(taints.filter(({ value }) => !value).map(({ key, effect }) => `${effect}:${key}`));

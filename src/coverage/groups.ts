@@ -10,29 +10,29 @@ import {
   summarizeObstacle,
 } from './coverage.ts';
 
-/** Nodes on which each DaemonSet fares the same, for the same reasons. */
+/** Nodes with the same results for each DaemonSet, for the same reasons. */
 export interface NodeGroup<Node extends SchedulingNode> {
-  /** At least one, in the order in which they were given. */
+  /** At least one, in the given order. */
   readonly nodes: readonly Node[];
-  /** One for each DaemonSet, in their order. What an obstacle says was found on a node is that of the first one. */
+  /** One for each DaemonSet, in order. The node's values in an obstacle are those of the first node. */
   readonly coverages: readonly Coverage[];
 }
 
 /** What the nodes of a group have in common. */
 export interface NodeTraits {
-  /** Of the labels `node-role.kubernetes.io/ROLE`. */
+  /** From the labels `node-role.kubernetes.io/ROLE`. */
   readonly roles: readonly string[];
   readonly taints: readonly Taint[];
-  /** Labels by which some DaemonSet chooses its nodes. */
+  /** Labels by which a DaemonSet selects its nodes. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
 const ROLE_PREFIX = 'node-role.kubernetes.io/';
 
 /**
- * Puts nodes that are alike into one group; the largest groups come first.
+ * Joins equal nodes into groups, with the largest groups first.
  *
- * What a node has in place of a label that a DaemonSet wants does not tell it apart from others: all lack what is wanted.
+ * The value of a node for a label that a DaemonSet requires does not distinguish it from others: none of them has the required value.
  */
 export function groupNodes<Node extends SchedulingNode>(
   daemonSets: readonly SchedulingView[],
@@ -43,7 +43,7 @@ export function groupNodes<Node extends SchedulingNode>(
   return grouping.groups();
 }
 
-/** The same, one node after the other, for whoever has something else to do in between. */
+/** The same, one node after the other, for callers with other work in between. */
 export function startGrouping<Node extends SchedulingNode>(daemonSets: readonly SchedulingView[]) {
   const coveragesOn = daemonSets.map(compileCoverage);
   const inputsOf = decidingInputs(daemonSets);
@@ -52,7 +52,7 @@ export function startGrouping<Node extends SchedulingNode>(daemonSets: readonly 
   const byInputs = new Map<string, { nodes: Node[] }>();
   const groupOf = (node: Node) => {
     const coverages = coveragesOn.map((coverageOn) => coverageOn(node));
-    // A virtual node is in no group with others, also where nothing keeps the pods off.
+    // A virtual node is in no group with others, also if nothing keeps the pods off.
     const likeness = JSON.stringify([virtualNodeLabel(node), ...coverages.map(reasons)]);
     const group = groups.get(likeness) ?? { nodes: [], coverages };
     groups.set(likeness, group);
@@ -69,7 +69,7 @@ export function startGrouping<Node extends SchedulingNode>(daemonSets: readonly 
   };
 }
 
-/** All of a node that decides where these DaemonSets run, as one text: it is equal for nodes on which each DaemonSet fares the same. */
+/** All fields of a node that decide where these DaemonSets run, as one text. It is equal for nodes with the same results for each DaemonSet. */
 function decidingInputs(daemonSets: readonly SchedulingView[]): (node: SchedulingNode) => string {
   const keys = [...labelKeysOf(daemonSets)];
   const names = new Set(
@@ -87,7 +87,7 @@ function decidingInputs(daemonSets: readonly SchedulingView[]): (node: Schedulin
     ]);
 }
 
-/** Each node as a group of its own, in the order in which they were given. */
+/** Each node as a group of its own, in the given order. */
 export function eachNode<Node extends SchedulingNode>(
   daemonSets: readonly SchedulingView[],
   nodes: readonly Node[],
@@ -101,7 +101,7 @@ function reasons(coverage: Coverage): readonly string[] {
   return (coverage.evictions ?? []).map(({ taint, seconds }) => `${formatTaint(taint)} ${seconds}`).sort();
 }
 
-/** What tells the nodes of a group from others, as far as it decides where these DaemonSets run. */
+/** What distinguishes the nodes of a group from others, as far as it decides where these DaemonSets run. */
 export function traitsOf(nodes: readonly SchedulingNode[], daemonSets: readonly SchedulingView[]): NodeTraits {
   const [first, ...others] = nodes;
   if (!first) return { roles: [], taints: [], labels: {} };
@@ -119,7 +119,7 @@ export function traitsOf(nodes: readonly SchedulingNode[], daemonSets: readonly 
   };
 }
 
-/** The keys of the labels by which DaemonSets choose their nodes. */
+/** The keys of the labels by which DaemonSets select their nodes. */
 function labelKeysOf(daemonSets: readonly SchedulingView[]): Set<string> {
   return new Set(
     daemonSets.flatMap(({ nodeSelector, nodeAffinity = [] }) => [
@@ -130,21 +130,20 @@ function labelKeysOf(daemonSets: readonly SchedulingView[]): Set<string> {
 }
 
 /**
- * A DaemonSet that taints, and nothing else, keep off nodes. There is no gap where a selector or an affinity keeps it off, because it
- * is not meant to run there, nor on a virtual node, nor where it is unknown whether a taint is tolerated.
+ * A DaemonSet that only taints keep off nodes. There is no gap if a selector or an affinity keeps it off, because it should not run there. There is
+ * none on a virtual node, nor if it is unknown whether a taint is tolerated.
  */
 export interface Gap<DaemonSet extends SchedulingView, Node extends SchedulingNode> {
   readonly daemonSet: DaemonSet;
-  /** Those that are not tolerated, and on all of the nodes the same. */
+  /** The untolerated taints, the same on all of the nodes. */
   readonly taints: readonly Taint[];
   readonly nodes: readonly Node[];
-  /** True where the taints come and go by themselves: nobody has to do anything about those. */
+  /** True if the taints are transient: no action is needed. */
   readonly passing: boolean;
 }
 
 /**
- * The gaps of each DaemonSet, in their order. Where taints that stay and taints that pass are in the way, only those that
- * stay are named.
+ * The gaps of each DaemonSet, in order. If both permanent and transient taints block it, only the permanent ones are named.
  * @param groups of these DaemonSets
  */
 export function findGaps<DaemonSet extends SchedulingView, Node extends SchedulingNode>(

@@ -8,7 +8,7 @@ import { type InstalledDaemonSet, managerOf } from './remedies.ts';
  */
 const PLUGIN_DIRECTORY = /\/cni\/(bin|net\.d)\/?$|\/kubelet\/(plugins|plugins_registry|device-plugins)(\/|$)/;
 
-/** Whether a daemon that writes to this directory of the node has other pods depend on it. */
+/** Whether other pods depend on a daemon that writes to this directory of the node. */
 export function isPluginDirectory(path: string): boolean {
   return PLUGIN_DIRECTORY.test(path);
 }
@@ -18,14 +18,14 @@ export interface PriorityFinding {
   readonly namespace: string;
   readonly name: string;
   readonly why: string;
-  /** Empty where it is about all of them. */
+  /** Empty if it applies to all of them. */
   readonly nodes: readonly string[];
   readonly change: string;
 }
 
 /**
- * The daemons on which other pods of their node depend, and that have no priority class: the kubelet evicts their pods among the first, and
- * they wait on a node that is full (Mellanox/network-operator#2960).
+ * The daemons on which other pods of their node depend, and that have no priority class. The kubelet evicts their pods among the first, and they stay
+ * Pending on a full node (Mellanox/network-operator#2960).
  */
 export function criticalWithoutPriority(daemonSets: readonly InstalledDaemonSet[]): PriorityFinding[] {
   return daemonSets
@@ -40,8 +40,8 @@ export function criticalWithoutPriority(daemonSets: readonly InstalledDaemonSet[
 }
 
 /**
- * The daemons whose pods find no room on their node. The scheduler makes room only at the cost of pods with a lower priority, so that they
- * wait for good behind pods of the same one (kubernetes/kubernetes#140984).
+ * The daemons whose pods do not fit on their node. The scheduler only preempts pods with a lower priority, so that they wait forever behind pods of
+ * the same one (kubernetes/kubernetes#140984).
  */
 export function pendingOnFullNodes(
   daemonSets: readonly InstalledDaemonSet[],
@@ -62,7 +62,7 @@ export function pendingOnFullNodes(
   });
 }
 
-/** What the scheduler's message says the node lacks (plugin NodeResourcesFit): `Insufficient cpu`, `Too many pods`. */
+/** What the node lacks, from the scheduler's message (plugin NodeResourcesFit): `Insufficient cpu`, `Too many pods`. */
 function lackedResources(message: string): string[] {
   const found = [...message.matchAll(/Insufficient ([\w./-]*\w)/g)].map(([, resource = '']) => resource);
   return [...new Set([...found, ...(message.includes('Too many pods') ? ['room for pods'] : [])])];

@@ -7,42 +7,41 @@ import { isStartupTaintKey, isTransientTaintKey } from '../kubernetes/transient-
 import type { CompiledTaintPolicy, RequiredTaint, Stated } from '../policy/policy-set.ts';
 import type { StateOf } from '../policy/status-conditions.ts';
 
-/** Where Cluster Autoscaler reads the taints of a node that it would be the first of its pool, as `key=value:Effect,…`. */
+/** Where Cluster Autoscaler reads the taints of a pool's first node, as `key=value:Effect,…`. */
 export const CAPACITY_TAINTS_ANNOTATION = 'capacity.cluster-autoscaler.kubernetes.io/taints';
 
 /** The label by which Karpenter names the NodePool of a node. */
 export const NODE_POOL_LABEL = 'karpenter.sh/nodepool';
 
-/** What an autoscaler reckons with before it starts a node of the pool. */
+/** What an autoscaler plans with before it starts a node of the pool. */
 export interface NodePool {
   /** NodePool is Karpenter's; the others are Cluster API's, which Cluster Autoscaler scales. */
   readonly kind: 'NodePool' | 'MachineDeployment' | 'MachineSet';
-  /** Undefined for what is cluster-scoped. */
+  /** Undefined for a cluster-scoped object. */
   readonly namespace: string | undefined;
   readonly name: string;
-  /** Absent where it does not matter. */
+  /** Absent if it has no effect. */
   readonly uid?: string;
-  /** What is known of the labels of its nodes: each of them meets all of these. */
+  /** The known requirements that the labels of its nodes meet. */
   readonly labels: readonly LabelSelectorRequirement[];
-  /** Whether no labels but those are given to them, but for what their machines are like. */
+  /** Whether its nodes get only the given labels, apart from those of their machines. */
   readonly isComplete: boolean;
-  /** Of a NodePool `spec.template.spec.taints`, undefined where there is no such list; of the others, those of the annotation. */
+  /** For a NodePool `spec.template.spec.taints`, undefined without such a list; for the others, the taints of the annotation. */
   readonly taints: readonly Taint[] | undefined;
   /** Taints that are declared elsewhere: they count, but are not changed there. */
   readonly inherited: readonly Taint[];
   /**
-   * `spec.template.spec.startupTaints`: Karpenter expects them to be removed, and pods need not tolerate them. Undefined where there is no
-   * such list.
+   * `spec.template.spec.startupTaints`: Karpenter expects their removal, and pods need not tolerate them. Undefined without such a list.
    */
   readonly startupTaints: readonly Taint[] | undefined;
 }
 
-/** Where a pool declares a taint: `startupTaints` for one that taintkeeper removes. Cluster Autoscaler goes by the prefix of the key instead. */
+/** Where a pool declares a taint: `startupTaints` for one that taintkeeper removes. Cluster Autoscaler reads the prefix of the key instead. */
 export type PoolList = 'taints' | 'startupTaints';
 
-/** A taint with which the nodes of a pool come, and its autoscaler does not reckon, or takes for one that stays. */
+/** A taint of a pool's nodes that its autoscaler does not know, or considers permanent. */
 export interface UndeclaredTaint {
-  /** Where it belongs. */
+  /** The list that should contain it. */
   readonly list: PoolList;
   readonly pool: NodePool;
   readonly policy: CompiledTaintPolicy;
@@ -50,17 +49,16 @@ export interface UndeclaredTaint {
   readonly field: string;
   readonly taint: Taint;
   /**
-   * Empty where the policy selects every node of the pool; else the labels of its selector that decide it, and that the template
-   * leaves open.
+   * Empty if the policy selects every node of the pool. Otherwise the labels of its selector that the template leaves open.
    */
   readonly openLabels: readonly string[];
 }
 
-/** Cluster Autoscaler leaves taints with such keys out when it plans nodes (cluster-autoscaler/utils/taints/taints.go). */
+/** Cluster Autoscaler ignores taints with such keys when it plans nodes (cluster-autoscaler/utils/taints/taints.go). */
 export const AUTOSCALER_STARTUP_PREFIX = 'startup-taint.cluster-autoscaler.kubernetes.io/';
 
 /**
- * Startup taints that autoscalers know without being told: KnownEphemeralTaints of Karpenter (pkg/scheduling/taints.go), NodeConditionTaints of
+ * Startup taints that autoscalers know without configuration: KnownEphemeralTaints of Karpenter (pkg/scheduling/taints.go), NodeConditionTaints of
  * Cluster Autoscaler (cluster-autoscaler/utils/taints/taints.go).
  */
 const KNOWN_TO_AUTOSCALERS = ['node.cloudprovider.kubernetes.io/uninitialized', 'karpenter.sh/unregistered'];
@@ -70,9 +68,9 @@ export function isKnownToAutoscalers(key: string): boolean {
 }
 
 /**
- * The taints that templates of pools do not declare, of policies in any mode. PreferNoSchedule keeps no pod away, and what comes and goes
- * by itself does not belong into the template, unless a policy sets it when the node registers. A label that neither the template
- * names nor the machine brings is taken to be absent: nothing is said of a policy that asks for it.
+ * The taints that templates of pools do not declare, for policies in any mode. PreferNoSchedule keeps no pod away. Transient taints do not belong
+ * into the template, unless a policy sets them when the node registers. A label that neither the template nor the machine has counts as absent:
+ * a policy that requires it is ignored.
  */
 export function undeclaredTaints(
   pools: readonly NodePool[],
@@ -89,15 +87,15 @@ export function undeclaredTaints(
   );
 }
 
-/** Whether every node of the pool comes with the taint. */
+/** Whether every node of the pool has the taint from the beginning. */
 export function isEnforced({ policy, openLabels }: UndeclaredTaint): boolean {
   return policy.mode !== 'Audit' && openLabels.length === 0;
 }
 
-/** A taint with which nodes come and that keeps pods away. */
+/** A taint that nodes have from the beginning and that keeps pods away, with the list that should contain it. */
 interface ComingTaint extends Stated<RequiredTaint> {
   readonly list: PoolList;
-  /** The key says that an agent removes the taint. Either list has it: a user may keep the taint on instead. */
+  /** An agent removes taints with this key. Either list may contain it, because a user may keep the taint. */
   readonly isOfAgent?: true;
 }
 
@@ -126,7 +124,7 @@ function isDeclared(
   return isStarting && !taints.some((taint) => sameTaint(taint, value.taint));
 }
 
-/** See {@link UndeclaredTaint.openLabels}; undefined where the policy selects no node of the pool. */
+/** See {@link UndeclaredTaint.openLabels}. Undefined if the policy selects no node of the pool. */
 function labelsLeftOpen(pool: NodePool, { nodeSelector }: CompiledTaintPolicy): string[] | undefined {
   const wanted = requirementsOf(nodeSelector);
   const named = new Set(pool.labels.map(({ key }) => key));
@@ -138,7 +136,7 @@ function labelsLeftOpen(pool: NodePool, { nodeSelector }: CompiledTaintPolicy): 
   return [...new Set(open.map(({ key }) => key))];
 }
 
-/** What kubelets, cloud providers and Karpenter say of the machine (WellKnownLabels of Karpenter, and those of its providers). */
+/** The labels of the machine by kubelets, cloud providers and Karpenter (WellKnownLabels of Karpenter, and those of its providers). */
 const MACHINE_LABELS = [
   'kubernetes.io/arch',
   'kubernetes.io/os',
@@ -147,17 +145,17 @@ const MACHINE_LABELS = [
   'node.kubernetes.io/windows-build',
 ];
 
-/** Labels that a node gets for what it is, whoever configures its pool. */
+/** Labels that a node gets by its machine, with any configuration of its pool. */
 function isOfMachine(key: string): boolean {
   return MACHINE_LABELS.includes(key) || /^(beta\.kubernetes\.io|failure-domain\.|topology\.|karpenter\.)/.test(key);
 }
 
-/** How the pool is called: `NodePool gpu`, `MachineDeployment NAMESPACE/NAME`. */
+/** The name of the pool: `NodePool gpu`, `MachineDeployment NAMESPACE/NAME`. */
 export function titleOf({ kind, namespace, name }: NodePool): string {
   return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
 }
 
-/** What comes of a taint that is not declared. */
+/** The effect of an undeclared taint. */
 function consequenceOf({ kind }: NodePool): string {
   return kind === 'NodePool'
     ? 'Karpenter starts nodes for pods that cannot run there, one after the other'
@@ -167,8 +165,8 @@ function consequenceOf({ kind }: NodePool): string {
 type Misplaced = Pick<UndeclaredTaint, 'taint' | 'list'>;
 
 /**
- * The command that has the pool declare the taints, and what follows. Karpenter replaces the nodes of a NodePool whose template has
- * changed; the annotation of the others changes no machine.
+ * The command by which the pool declares the taints, and its effect. Karpenter replaces the nodes of a NodePool whose template has changed. The
+ * annotation of the others changes no machine.
  */
 export function howToDeclare(pool: NodePool, undeclared: readonly Misplaced[]): string {
   const { kind, namespace, name } = pool;
@@ -195,8 +193,8 @@ export function howToDeclare(pool: NodePool, undeclared: readonly Misplaced[]): 
 }
 
 /**
- * A JSON patch (RFC 6902). What it creates, replaces or removes is tested first: somebody may have changed the list meanwhile. Where
- * there is no list, a test for null holds at the API server, and not once there is one, be it empty.
+ * A JSON patch (RFC 6902). It tests each value that it creates, replaces or removes, because another writer may have changed the list. Without a
+ * list, a test for null succeeds at the API server. With one, also an empty one, it fails.
  */
 function patchOf(pool: NodePool, staying: readonly Taint[], removed: readonly Taint[]): object[] {
   return [
@@ -224,7 +222,7 @@ function additions(list: PoolList, declared: readonly Taint[] | undefined, taint
 
 function removals(list: PoolList, declared: readonly Taint[] = [], taints: readonly Taint[]): object[] {
   const wrong = declared.flatMap((taint, index) => (taints.some((one) => sameTaint(one, taint)) ? [index] : []));
-  // From the end, so that the places of the others stay.
+  // From the end, so that the indexes of the others stay.
   return wrong.toReversed().flatMap((index) => [
     { op: 'test', path: `${TEMPLATE}/${list}/${index}/key`, value: declared[index]?.key },
     { op: 'remove', path: `${TEMPLATE}/${list}/${index}` },
@@ -240,13 +238,13 @@ function changeAt(path: string, before: Taint | undefined, after: Taint, index: 
   ];
 }
 
-/** Pools that a message names: each with a command. */
+/** Pools that a message names, each with a command. */
 const MAX_NAMED = 8;
 
 /**
- * The condition `PoolLacksTaint` of a policy; undefined where there is nothing to say. Of a policy that may select nodes of a pool, or
- * may not, and of one in mode Audit, nothing is said there.
- * @param hidden why some pools cannot be read; empty where all can
+ * The condition `PoolLacksTaint` of a policy. Undefined if there is nothing to report. It does not report a policy that may or may not select nodes
+ * of a pool, nor one in mode Audit.
+ * @param hidden why some pools cannot be read; empty if all can
  */
 export function poolCondition(
   policy: CompiledTaintPolicy,
@@ -264,8 +262,8 @@ export function poolCondition(
 }
 
 /**
- * In one sentence: which taints the template does not declare, and what comes of it.
- * @param where who wants the taint
+ * One sentence: the taints that the template does not declare, and the effect.
+ * @param where what requires the taint
  */
 export function lackText(
   pool: NodePool,

@@ -3,28 +3,27 @@ import { compileNodeAffinity } from '../kubernetes/node-affinity.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
 import { compileCoverage, type SchedulingNode, type SchedulingView } from './coverage.ts';
 
-/** One of several pods that do the same, and where it may run. */
+/** One of several equal pods, and where it may run. */
 export interface ReplicaPod extends Pick<SchedulingView, 'nodeSelector' | 'nodeAffinity' | 'tolerations'> {
   readonly name: string;
-  /** The node that it is bound to; empty while it is not. */
+  /** The node that it is bound to; empty if it is not. */
   readonly node: string;
-  /** Whether it serves, and is not about to end. */
+  /** Whether it serves, and is not being deleted. */
   readonly serves: boolean;
-  /** The image that it runs, as its spec names it. */
+  /** The image in its spec. */
   readonly image: string;
 }
 
-/** What of a node says whether a pod may be put there. */
+/** The fields of a node that decide whether a pod may run there. */
 export interface SpreadNode extends SchedulingNode {
   readonly ready: boolean;
 }
 
 /**
- * The replica to evict, so that it starts again on a node that has none, and the nodes that could take it: where two share a node, a
- * failure of that node takes both. The scheduler puts them on two nodes, but never moves one when a node comes back. While any of them
- * does not serve, nothing moves.
+ * The replica to evict, so that it starts again on a node without one, and the nodes that could take it. If two share a node, a failure of that node
+ * affects both. The scheduler puts them on two nodes, but never moves one when a node comes back. Nothing moves while one of them does not serve.
  *
- * @param staying the name of the one that is not to be evicted: whoever asks
+ * @param staying the name of the one that is not evicted: the caller
  */
 export function replicaToMove(
   replicas: readonly ReplicaPod[],
@@ -55,8 +54,7 @@ function movableReplica(
 }
 
 /**
- * The node that all replicas share, and the nodes that could take one of them; undefined where they do not share one, or no other node
- * could.
+ * The node that all replicas share, and the nodes that could take one of them. Undefined if they do not share one, or no other node could.
  */
 export function sharedNode(
   replicas: readonly PlacedReplica[],
@@ -75,8 +73,8 @@ export function isCordoned({ taints }: Pick<SpreadNode, 'taints'>): boolean {
 }
 
 /**
- * The node whose drain cannot end: it is cordoned, the last replica that serves runs on it, and no node could take those that were
- * evicted before. Their PodDisruptionBudget then protects the last one for as long as the node is cordoned.
+ * The node whose drain cannot end: it is cordoned, the last serving replica runs on it, and no node could take the evicted ones. Their
+ * PodDisruptionBudget then protects the last one as long as the node is cordoned.
  *
  * @param self the name of the last one
  */
@@ -99,7 +97,7 @@ export function heldUpDrain(
   return isStuck ? own?.name : undefined;
 }
 
-/** By labels and taints; what the node has left to give, the scheduler knows. */
+/** By labels and taints. Only the scheduler knows the free resources of the node. */
 function mayRunOn({ nodeSelector, nodeAffinity, tolerations }: PlacedReplica, node: SpreadNode): boolean {
   const repelling = node.taints.filter(({ effect }) => effect !== 'PreferNoSchedule');
   return (
@@ -110,17 +108,17 @@ function mayRunOn({ nodeSelector, nodeAffinity, tolerations }: PlacedReplica, no
   );
 }
 
-/** Whether no registry has an image of this name: a node runs it only if somebody has put it there. */
+/** Whether no registry can have an image of this name: a node runs it only if a user loaded it. */
 export function isNowhere(image: string): boolean {
   const [host = ''] = image.split('/');
   return /(^|\.)(invalid|localhost)(:\d+)?$/.test(host);
 }
 
-/** What there is of a DaemonSet's pod on a node. */
+/** The state of a DaemonSet's pod on a node. */
 export type PodState =
   /** Bound to the node, and neither ended nor being deleted. */
   | { readonly state: 'scheduled' }
-  /** Not yet there, or on its way out; `why` in the words of Kubernetes, which may need escaping for a terminal. */
+  /** Not created yet, or being deleted. `why` is Kubernetes' text, which may need escaping for a terminal. */
   | { readonly state: 'pending' | 'failed' | 'deleting'; readonly why: string };
 
 /** Where the pods of a DaemonSet are, by the names of the nodes. */
@@ -137,9 +135,9 @@ export interface DaemonSetCounts {
 }
 
 /**
- * Where the pods are by the status alone: on each node where the DaemonSet is to run, and available. Undefined where the
- * status does not add up to that, so that somebody has to look at the pods.
- * @param nodes all of the cluster
+ * Where the pods are, from the status alone: available on each node where the DaemonSet should run. Undefined if the status does not say that, so
+ * that the pods must be read.
+ * @param nodes all nodes of the cluster
  */
 export function placementByStatus(
   daemonSet: SchedulingView,
@@ -157,13 +155,13 @@ export function placementByStatus(
   return addsUp ? new Map(wanted.map(({ name }) => [name, { state: 'scheduled' }])) : undefined;
 }
 
-/** A pod of a DaemonSet, and the node that it is for. */
+/** A pod of a DaemonSet, and its intended node. */
 export interface PlacedPod {
   readonly node: string;
   readonly state: PodState;
 }
 
-/** Where pods are; of several for one node, the one that is scheduled counts. */
+/** Where pods are. If several are for one node, the scheduled one counts. */
 export function placementOf(pods: Iterable<PlacedPod>): Placement {
   const placement = new Map<string, PodState>();
   for (const { node, state } of pods) {

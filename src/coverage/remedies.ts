@@ -4,19 +4,19 @@ import type { Toleration } from '../kubernetes/toleration.ts';
 import type { FixableDaemonSet, Needed } from './fix.ts';
 import type { Operation } from './role-facts.ts';
 
-/** A DaemonSet, and what it says of where it comes from. */
+/** A DaemonSet, and the fields that show its source. */
 export interface InstalledDaemonSet extends FixableDaemonSet {
   /** The object whose controller would revert a change. */
   readonly controller: { readonly kind: string; readonly name: string } | undefined;
-  /** `priorityClassName` of the template; empty where it names none. */
+  /** `priorityClassName` of the template; empty if it names none. */
   readonly priorityClass: string;
-  /** The node's directories for plugins that the template mounts to write to. */
+  /** The plugin directories of the node that the template mounts to write to. */
   readonly pluginDirectories: readonly string[];
 }
 
 type Need = Needed<InstalledDaemonSet>;
 
-/** What closes gaps in one way, and the DaemonSets for which there is none in that way. */
+/** A remedy of one kind, and the DaemonSets without a remedy of that kind. */
 export interface Remedies<Remedy> {
   readonly remedies: readonly Remedy[];
   readonly left: readonly { readonly daemonSet: InstalledDaemonSet; readonly why: string }[];
@@ -25,17 +25,17 @@ export interface Remedies<Remedy> {
 /** Values for one release of a Helm chart. */
 export interface ReleaseValues {
   readonly chart: string;
-  /** Undefined where the DaemonSets do not say it: Helm has not installed them, or not yet. */
+  /** Undefined if the DaemonSets do not name it: Helm has not installed them, or not yet. */
   readonly release: string | undefined;
   readonly namespace: string;
   readonly values: object;
 }
 
-/** Where the values of a chart have the tolerations of a DaemonSet: a list, which takes the place of the chart's own. */
+/** Where the values of a chart have the tolerations of a DaemonSet: a list that replaces the chart's own. */
 interface ChartField {
   readonly chart: string;
   readonly daemonSet: string;
-  /** A label that this DaemonSet has in every version of the chart. */
+  /** A label of this DaemonSet in every version of the chart. */
   readonly label: readonly [key: string, value: string];
   readonly path: readonly string[];
 }
@@ -57,8 +57,8 @@ const CHART_FIELDS: readonly ChartField[] = [
 ];
 
 /**
- * The field of an Installation (operator.tigera.io/v1) for each of the operator's DaemonSets: what is there replaces the operator's own
- * tolerations. The values of the chart tigera-operator below `installation` are the spec of the Installation.
+ * The field of an Installation (operator.tigera.io/v1) for each of the operator's DaemonSets. Its value replaces the operator's own tolerations. The
+ * values of the chart tigera-operator below `installation` are the spec of the Installation.
  */
 const INSTALLATION_FIELDS: Readonly<Record<string, string>> = {
   'calico-node': 'calicoNodeDaemonSet',
@@ -91,7 +91,7 @@ export function helmValues(needs: readonly Need[]): Remedies<ReleaseValues> {
   };
 }
 
-/** @returns why it is not known, as text */
+/** @returns as text, why it is not known */
 function placeInValues(
   daemonSet: InstalledDaemonSet,
 ): (Omit<ReleaseValues, 'values'> & Pick<ChartField, 'path'>) | string {
@@ -125,7 +125,7 @@ function put(values: Record<string, unknown>, [key = '', ...rest]: readonly stri
   }
 }
 
-/** Its own tolerations and the needed ones: where a list takes the place of another, both have to be in it. */
+/** Its own tolerations and the needed ones, because the list replaces another one. */
 function allOf({ daemonSet, tolerations }: Need): Toleration[] {
   const written = daemonSet.tolerations.map(
     (toleration): Toleration => Object.fromEntries(Object.entries(toleration).filter(([, value]) => value !== null)),
@@ -137,13 +137,13 @@ function allOf({ daemonSet, tolerations }: Need): Toleration[] {
 export interface PatchCommand {
   readonly daemonSet: InstalledDaemonSet;
   readonly command: string;
-  /** Whose next change reverts this one; undefined where nobody is known. */
+  /** The writer whose next change reverts this one; undefined if none is known. */
   readonly revertedBy: string | undefined;
 }
 
 const TOLERATIONS = '/spec/template/spec/tolerations';
 
-/** Commands for those that run: of an operator's DaemonSet, for the object that the operator reads. */
+/** Commands for running DaemonSets. For an operator's DaemonSet, they change the object that the operator reads. */
 export function patchCommands(needs: readonly Need[]): Remedies<PatchCommand> {
   const found = needs.map((need) => ({ need, command: commandFor(need) }));
   return {
@@ -176,7 +176,7 @@ function commandFor(need: Need): string | undefined {
   return `kubectl patch -n ${shellWord(namespace)} daemonset ${shellWord(name)} --type=json -p ${patch}`;
 }
 
-/** What is there stays, also what came there since: items are added at the end, and a list is made only where there is none. */
+/** Existing tolerations stay, also later ones: items are added at the end, and a list is created only if there is none. */
 function operationsFor({ daemonSet, tolerations }: Need): Operation[] {
   if (daemonSet.tolerations.length > 0)
     return tolerations.map((value) => ({ op: 'add', path: `${TOLERATIONS}/-`, value }));
@@ -189,7 +189,7 @@ function operationsFor({ daemonSet, tolerations }: Need): Operation[] {
 /** https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/ */
 const MANAGED_BY = 'app.kubernetes.io/managed-by';
 
-/** Whose manifest an object comes from, where it says so: a change by hand lasts until that is applied again. */
+/** The manager of the object's manifest, if it is named: a manual change lasts until the manifest is applied again. */
 export function managerOf({
   labels,
   annotations,
@@ -206,16 +206,16 @@ export interface Component {
 }
 
 /**
- * A component that gives tolerations to the DaemonSets of whatever includes it. Each patch has the whole list: a manifest may have
- * other tolerations than the DaemonSet has by now, or none.
- * @param write a patch as text
+ * A component that adds tolerations to the DaemonSets of the including kustomization. Each patch has the whole list, because a manifest may have
+ * other tolerations than the DaemonSet, or none.
+ * @param write formats a patch
  */
 export function kustomizeComponent(needs: readonly Need[], write: (patch: object) => string): Remedies<Component> {
   const own = needs.filter(({ daemonSet }) => daemonSet.controller === undefined);
   const names = Map.groupBy(own, ({ daemonSet }) => daemonSet.name);
   const patches = own.map((need) => {
     const { namespace, name } = need.daemonSet;
-    // A manifest need not say its namespace, so that of the target must not be asked for without need.
+    // A manifest need not name its namespace, so the target names one only if needed.
     const inNamespace = (names.get(name)?.length ?? 0) > 1 ? { namespace: asPattern(namespace) } : {};
     const spec = { template: { spec: { tolerations: allOf(need) } } };
     return {
@@ -230,7 +230,7 @@ export function kustomizeComponent(needs: readonly Need[], write: (patch: object
   };
 }
 
-/** Kustomize takes names of targets for regular expressions. */
+/** Kustomize reads names of targets as regular expressions. */
 function asPattern(name: string): string {
   return name.replaceAll('.', '\\.');
 }

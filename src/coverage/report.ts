@@ -6,14 +6,14 @@ import { type FixableDaemonSet, fixGaps, ROLE_TAINT_KEYS } from './fix.ts';
 import { eachNode, findGaps, type Gap, groupNodes, type NodeGroup, traitsOf } from './groups.ts';
 import type { Placement, PodState } from './placement.ts';
 
-/** Where DaemonSets run, and why not elsewhere: what `taintkeeper coverage -o json` prints. */
+/** Where DaemonSets run, and why not elsewhere: the output of `taintkeeper coverage -o json`. */
 export interface CoverageReport {
   readonly nodeGroups: readonly ReportedGroup[];
   readonly daemonSets: readonly ReportedDaemonSet[];
   readonly gaps: readonly ReportedGap[];
   /** How many of the gaps a TolerationPolicy for the control plane's taints closes. */
   readonly closable: number;
-  /** Keys of other taints: with policies that tolerate them, too, more gaps are closed. */
+  /** Keys of other taints: policies that tolerate them as well would close more gaps. */
   readonly askable: readonly string[];
 }
 
@@ -25,14 +25,14 @@ export interface ReportedGroup {
   readonly roles: readonly string[];
   readonly taints: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
-  /** The label of virtual nodes, such as `type=virtual-kubelet`; absent for other nodes. */
+  /** The label of virtual nodes, such as `type=virtual-kubelet`. Absent for other nodes. */
   readonly virtual?: string;
 }
 
 export interface ReportedDaemonSet {
   readonly namespace: string;
   readonly name: string;
-  /** One for each group, in their order. */
+  /** One for each group, in order. */
   readonly cells: readonly ReportedCell[];
 }
 
@@ -40,28 +40,28 @@ export interface ReportedDaemonSet {
 export interface ReportedCell {
   readonly group: string;
   readonly runs: boolean;
-  /** Where it runs: the NoExecute taints that evict each pod again, and after how many seconds. */
+  /** If it runs: the NoExecute taints that evict each pod again, and after how many seconds. */
   readonly evictions?: readonly { readonly taint: string; readonly seconds: number }[];
-  /** Where it does not run, but a pod that is already there stays. */
+  /** If it does not run: whether an existing pod stays. */
   readonly staysIfThere?: boolean;
-  /** Where it does not run, and only because of taints that come and go by themselves. */
+  /** If it does not run: whether only transient taints block it. */
   readonly passing?: boolean;
-  /** All that keeps it off. */
+  /** Everything that keeps it off. */
   readonly obstacles?: readonly ReportedObstacle[];
-  /** Where it is known. */
+  /** If it is known. */
   readonly pods?: {
-    /** On how many of the nodes a pod is scheduled. */
+    /** The number of nodes with a scheduled pod. */
     readonly scheduled: number;
-    /** The nodes where it is to run, and no pod is scheduled. */
+    /** The nodes where it should run, without a scheduled pod. */
     readonly missing: readonly { readonly node: string; readonly why: string }[];
-    /** The nodes where it is not to run, and a pod is scheduled all the same. */
+    /** The nodes where it should not run, with a scheduled pod. */
     readonly staying: readonly string[];
   };
 }
 
 export interface ReportedObstacle {
   readonly kind: Obstacle['kind'];
-  /** In few words, such as `taint dedicated=gpu:NoSchedule`; where each node is by itself, with what the node has. */
+  /** In a few words, such as `taint dedicated=gpu:NoSchedule`. With separate nodes, also the node's values. */
   readonly what: string;
 }
 
@@ -76,11 +76,11 @@ export interface ReportedGap {
 export interface ReportOptions<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode> {
   readonly daemonSets: readonly DaemonSet[];
   readonly nodes: readonly Node[];
-  /** Where pods are; nothing for a DaemonSet of which it is not known. */
+  /** Where pods are. Undefined for a DaemonSet whose pods are unknown. */
   readonly placements: ReadonlyMap<DaemonSet, Placement>;
   /** False: each node is a group of its own. */
   readonly grouped: boolean;
-  /** Only the DaemonSets that have gaps which stay. */
+  /** Only DaemonSets with permanent gaps. */
   readonly onlyGaps: boolean;
 }
 

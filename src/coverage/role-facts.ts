@@ -8,7 +8,7 @@ import { compilePolicies } from '../policy/policy-set.ts';
 import type { PolicyToleration } from '../policy/toleration-policy.ts';
 import type { SchedulingNode, SchedulingView } from './coverage.ts';
 
-/** The names of the TaintPolicies for which a node is another one with other labels: those that it comes under, and those that it leaves. */
+/** The TaintPolicies whose effect on a node changes with its labels: those that begin to select it, and those that stop. */
 export function policiesChangedBy(
   policies: readonly Policy[],
   before: StringMap,
@@ -21,7 +21,7 @@ export function policiesChangedBy(
   return { entered: names(true), left: names(false) };
 }
 
-/** The taints that the controllers set on a node as soon as other labels bring it under policies that require them. */
+/** The taints that the controllers set on a node as soon as its labels match policies that require them. */
 function taintsSetBy(policies: readonly Policy[], { labels, taints }: SchedulingNode, after: StringMap): Taint[] {
   const wanted = compilePolicies(policies)
     .taintPolicies.filter(
@@ -39,14 +39,14 @@ function taintsSetBy(policies: readonly Policy[], { labels, taints }: Scheduling
 export const WORKLOAD_KINDS = ['DaemonSet', 'Deployment', 'StatefulSet', 'CronJob'] as const;
 export type WorkloadKind = (typeof WORKLOAD_KINDS)[number];
 
-/** What makes pods from a template. */
+/** A kind that creates pods from a template. */
 export interface Workload extends SchedulingView {
   readonly kind: WorkloadKind;
-  /** Whose manifest it comes from, where it says so: a change by hand lasts until that is applied again. */
+  /** The manager of its manifest, if it is named: a manual change lasts until the manifest is applied again. */
   readonly managedBy: string | undefined;
 }
 
-/** What the migration from the old role to the new one depends on. */
+/** The facts on which the migration from the old role to the new one depends. */
 export interface MigrationFacts {
   readonly nodes: readonly SchedulingNode[];
   readonly workloads: readonly Workload[];
@@ -60,11 +60,11 @@ export interface Operation {
   readonly value?: unknown;
 }
 
-/** One thing to change, by one command. */
+/** One change, by one command. */
 export type Change =
   /** The node gets the new label, with the value of the old one. */
   | { readonly kind: 'label'; readonly node: string; readonly value: string }
-  /** The pod template gets tolerations, and the old label's key becomes the new one's wherever it selects nodes. */
+  /** The pod template gets tolerations, and the new label's key replaces the old one in all its selectors. */
   | {
       readonly kind: 'template';
       readonly workload: Workload;
@@ -72,9 +72,9 @@ export type Change =
       readonly selects: boolean;
     }
   | { readonly kind: 'taint'; readonly node: string; readonly taint: Taint }
-  /** With `release`, some policy lets the taint go only when that is announced. */
+  /** With `release`, some policy allows the removal only if it is announced. */
   | { readonly kind: 'untaint'; readonly node: string; readonly taint: Taint; readonly release: boolean }
-  /** The policy becomes this one, by these operations. */
+  /** The policy changes to this one, by these operations. */
   | {
       readonly kind: 'policy';
       readonly policy: TaintPolicy | TolerationPolicy;
@@ -83,7 +83,7 @@ export type Change =
   /** The node loses the old label. */
   | { readonly kind: 'unlabel'; readonly node: string };
 
-/** The facts once the change is made. */
+/** The facts after the change. */
 export function withChange(facts: MigrationFacts, change: Change): MigrationFacts {
   switch (change.kind) {
     case 'label':
@@ -116,7 +116,7 @@ export function withChange(facts: MigrationFacts, change: Change): MigrationFact
   }
 }
 
-/** The node with other labels, and with what policies do to it then. */
+/** The node with other labels, and with the resulting effects of policies. */
 function relabelled({ policies }: MigrationFacts, node: SchedulingNode, labels: StringMap): SchedulingNode {
   return { ...node, labels, taints: [...node.taints, ...taintsSetBy(policies, node, labels)] };
 }
@@ -134,7 +134,7 @@ export function isSame(a: Workload, b: Workload): boolean {
   return a.kind === b.kind && a.namespace === b.namespace && a.name === b.name;
 }
 
-/** Whether the workload chooses nodes by the old label. */
+/** Whether the workload selects nodes by the old label. */
 export function selectsByOldRole({ nodeSelector, nodeAffinity = [] }: Workload): boolean {
   return (
     Object.hasOwn(nodeSelector, OLD_ROLE) ||
@@ -152,7 +152,7 @@ function selectingByNewRole(workload: Workload): Workload {
   });
   return {
     ...workload,
-    // What is selected by the new label already stays.
+    // Pods that the new label selects already stay.
     nodeSelector: value === undefined ? others : { [NEW_ROLE]: value, ...others },
     nodeAffinity: workload.nodeAffinity?.map(rename),
   };

@@ -20,18 +20,17 @@ import { MIGRATION_RULES } from './role-rules.ts';
 
 /** A step of the migration. Each depends on those before it. */
 export interface MigrationStep {
-  /** What holds when it is done. */
+  /** The state after the step. */
   readonly goal: string;
-  /** What is left to change; nothing, when it is done. */
+  /** The remaining changes. Empty if the step is done. */
   readonly changes: readonly Change[];
-  /** What somebody has to see to, because no single command is right. */
+  /** What a user must decide, because no single command is right. */
   readonly byHand: readonly string[];
 }
 
 /**
- * What is left to do for a cluster to go from the role `master` to `control-plane`, in an order in which no workload loses a
- * node on which it may run. Each change was tried on the facts as they are by then: one that would cost a workload a node is left
- * to a person.
+ * The remaining steps for a cluster from the role `master` to `control-plane`, in an order in which no workload loses a node on which it may run.
+ * Each change is tried on the resulting facts. A change by which a workload would lose a node is left to a user.
  */
 export function planMigration(facts: MigrationFacts): MigrationStep[] {
   let now: MigrationFacts = { ...facts, nodes: facts.nodes.map(atRest) };
@@ -49,21 +48,21 @@ export function planMigration(facts: MigrationFacts): MigrationStep[] {
   });
 }
 
-/** What of a change is sure to cost nobody a node. */
+/** The changes by which certainly no workload loses a node. */
 function harmlessPart(change: Change): Change | undefined {
   return change.kind === 'template' && change.tolerations.length > 0 ? { ...change, selects: false } : undefined;
 }
 
-/** Without the taints that come and go by themselves: who may run on the node once they are gone must not lose it, either. */
+/** Without transient taints: a workload that may run on the node without them must not lose it, either. */
 function atRest(node: SchedulingNode): SchedulingNode {
   return { ...node, taints: node.taints.filter(({ key }) => !isTransientTaintKey(key)) };
 }
 
-/** The workloads that may run on a node, and after the change may not: a line for each, with what it was to be. */
+/** The workloads that may run on a node before the change and not after it, one line each. */
 function lossesBetween(before: MigrationFacts, after: MigrationFacts, change: Change): string[] {
   switch (change.kind) {
     case 'template': {
-      // A toleration costs nobody a node.
+      // No workload loses a node by a toleration.
       if (!change.selects) return [];
       const workload = after.workloads.find((each) => isSame(each, change.workload));
       if (!workload) return [];
@@ -77,7 +76,7 @@ function lossesBetween(before: MigrationFacts, after: MigrationFacts, change: Ch
       ];
     }
     case 'policy':
-      // What it adds to is tolerated or kept already, on every node where that makes a difference.
+      // The added toleration is already present or implied on every node where it matters.
       return [];
     case 'label':
     case 'unlabel':
@@ -99,7 +98,7 @@ function lossesBetween(before: MigrationFacts, after: MigrationFacts, change: Ch
           return `${what} would cost ${nameOf(workload)} this node${advice}`;
         });
       if (change.kind !== 'unlabel') return lost;
-      // A policy is not to lose its nodes, nor to get others, because of a name.
+      // A policy must not lose or gain nodes by the change of a name.
       return [
         ...lost,
         ...left.map(
@@ -126,7 +125,7 @@ export function nameOf({ kind, namespace, name }: Workload): string {
 }
 
 /**
- * The kubectl commands for the changes, in their order: those for nodes of which the same is asked are one command.
+ * The kubectl commands for the changes, in order. Nodes with the same change share a command.
  */
 export function migrationCommands(changes: readonly Change[]): string[] {
   const commands = new Map<string, { nodes: string[]; write: (nodes: string) => string[] }>();
@@ -197,7 +196,7 @@ const POD_SPEC: Readonly<Record<WorkloadKind, string>> = {
   CronJob: '/spec/jobTemplate/spec/template/spec',
 };
 
-/** Each place is tested before it is changed: the workload may have changed since it was looked at. */
+/** Each place is tested before it is changed, because the workload may have changed since it was read. */
 function templatePatch({ workload, tolerations, selects }: Extract<Change, { kind: 'template' }>): Operation[] {
   const base = POD_SPEC[workload.kind];
   const added = tolerations.map((value): Operation => ({ op: 'add', path: `${base}/tolerations/-`, value }));

@@ -10,7 +10,7 @@ import { MAX_TOLERATIONS } from './fix.ts';
 import { type Change, type MigrationFacts, type Operation, selectsByOldRole } from './role-facts.ts';
 import { lackingTolerations, taintPairs } from './role-survey.ts';
 
-/** What is left to do for one step, by the facts as they are when the steps before it are done. */
+/** The remaining changes of one step, by the facts after the steps before it. */
 interface Finding {
   readonly changes: readonly Change[];
   readonly byHand: readonly string[];
@@ -22,8 +22,8 @@ interface MigrationRule {
 }
 
 /**
- * First what adds, then what takes away. The new label comes before the workloads that are to select it; the workloads that tolerate
- * both taints come before the second taint; and the policies come before the taint that some of them would put back.
+ * First additions, then removals. The new label comes before the workloads that will select it. The workloads that tolerate both taints come before
+ * the second taint. The policies come before the taint that some of them would restore.
  */
 export const MIGRATION_RULES: readonly MigrationRule[] = [
   { goal: 'Every node with the old label has the new one, too', find: labels },
@@ -124,7 +124,7 @@ function rewriting(policy: Policy, facts: MigrationFacts): Finding {
   }
 }
 
-/** RBAC rules name the keys too, so this is for the user to do. */
+/** RBAC rules also name the keys, so this is left to the user. */
 function restricting({ name, spec: { taints } }: TolerationRestriction): Finding {
   const keys = taints.map(({ key }) => key);
   if (!keys.includes(OLD_ROLE) || keys.includes(NEW_ROLE)) return NOTHING;
@@ -134,7 +134,7 @@ function restricting({ name, spec: { taints } }: TolerationRestriction): Finding
 
 const NOTHING: Finding = { changes: [], byHand: [] };
 
-/** A toleration of the old taint alone gets one of the new one beside it: also where `coverage fix` has written it. */
+/** A toleration of only the old taint gets one of the new taint beside it, also if `coverage fix` has written it. */
 function rewritingTolerations(policy: TolerationPolicy): Finding {
   const { name, spec } = policy;
   const given = tolerationsOf(spec);
@@ -151,8 +151,8 @@ function rewritingTolerations(policy: TolerationPolicy): Finding {
 }
 
 /**
- * What protects the old taint protects the new one, too. A policy that lets none go on purpose (`removalByAnnotation: Forbidden`) gives up the old one,
- * once each of its nodes carries the new one.
+ * A policy that protects the old taint also protects the new one. A policy that allows no removal by annotation (`removalByAnnotation: Forbidden`)
+ * stops protecting the old one once each of its nodes carries the new one.
  */
 function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Finding {
   const { name, spec } = policy;
@@ -174,7 +174,7 @@ function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Findin
   const coversNew = ({ value, effect = 'NoSchedule' }: TaintRule) =>
     compiled?.protectedBy({ key: NEW_ROLE, value, effect }) !== undefined;
   const edits = spec.taints.map((rule, index) => editOf(rule, index, givesUp, coversNew));
-  // From the end, so that what is removed moves nothing that is still to be found by its number.
+  // From the end, so that the indexes of the others stay.
   const operations = edits.toReversed().flatMap(({ operations = [] }) => operations);
   if (operations.length === 0) return NOTHING;
   const taints = [...edits.flatMap(({ kept }) => kept), ...edits.flatMap(({ added = [] }) => added)];
@@ -182,7 +182,7 @@ function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Findin
 }
 
 interface RuleEdit {
-  /** What becomes of the rule: none, or one. */
+  /** The new rule, or none. */
   readonly kept: readonly TaintRule[];
   readonly added?: readonly TaintRule[];
   readonly operations?: readonly Operation[];
@@ -212,7 +212,7 @@ function editOf(rule: TaintRule, index: number, givesUp: boolean, coversNew: (ru
   return { kept: [rule] };
 }
 
-/** Whether the policy chooses its nodes by the old label. */
+/** Whether the policy selects its nodes by the old label. */
 function selectsByOldLabel({ spec: { nodeSelector } }: TaintPolicy): boolean {
   const { matchLabels = {}, matchExpressions = [] } = nodeSelector ?? {};
   return Object.hasOwn(matchLabels, OLD_ROLE) || matchExpressions.some(({ key }) => key === OLD_ROLE);

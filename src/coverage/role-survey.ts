@@ -7,13 +7,13 @@ import { compileCoverage } from './coverage.ts';
 import { tolerationsFor } from './fix.ts';
 import { type MigrationFacts, selectsByOldRole, type Workload } from './role-facts.ts';
 
-/** A taint of the old role, and the same of the new one. */
+/** A taint of the old role, and the corresponding one of the new role. */
 export interface TaintPair {
   readonly old: Taint;
   readonly new: Taint;
 }
 
-/** The pairs of which one is on some node, and the one that kubeadm knows. */
+/** The pairs of which one is on some node, and kubeadm's pair. */
 export function taintPairs({ nodes }: Pick<MigrationFacts, 'nodes'>): TaintPair[] {
   const found = nodes.flatMap(({ taints }) => taints.filter(({ key }) => key === OLD_ROLE || key === NEW_ROLE));
   const pairs = [{ key: OLD_ROLE, effect: 'NoSchedule' }, ...found]
@@ -26,9 +26,9 @@ export function taintPairs({ nodes }: Pick<MigrationFacts, 'nodes'>): TaintPair[
 }
 
 /**
- * The tolerations that a workload lacks: of each pair it is to tolerate both, if it tolerates one.
+ * The missing tolerations of a workload: if it tolerates one taint of a pair, it should tolerate both.
  *
- * A toleration for any value may cover more than the taint that it is given for, and so ask for another one.
+ * A toleration for any value may cover more than its taint, and so require another one.
  */
 export function lackingTolerations(
   workload: Workload,
@@ -42,8 +42,8 @@ export function lackingTolerations(
 }
 
 /**
- * The taints that a workload does not tolerate, though it tolerates their counterpart. Nobody needs to tolerate an old taint that is
- * on no node where the workload would run.
+ * The taints that a workload does not tolerate, though it tolerates their counterpart. An old taint that is on no node where the workload would run
+ * needs no toleration.
  */
 function lackingTaints(workload: Workload, pairs: readonly TaintPair[], { nodes }: MigrationFacts): Taint[] {
   const isTolerated = (taint: Taint) => workload.tolerations.some((toleration) => tolerates(toleration, taint));
@@ -62,14 +62,14 @@ function lackingTaints(workload: Workload, pairs: readonly TaintPair[], { nodes 
   }
 }
 
-/** Which of the two roles something knows. */
+/** Which of the two roles an object uses. */
 export type RoleNames = 'old' | 'new' | 'both' | 'none';
 
-/** How far a cluster has come from the old role to the new one. */
+/** The progress of a cluster from the old role to the new one. */
 export interface RoleSurvey {
-  /** The nodes that have anything of either role. */
+  /** The nodes with a label or taint of either role. */
   readonly nodes: readonly { readonly name: string; readonly labels: RoleNames; readonly taints: RoleNames }[];
-  /** The workloads that tolerate one of the taints only, or choose nodes by the old label. */
+  /** The workloads that tolerate only one of the taints, or select nodes by the old label. */
   readonly workloads: readonly {
     readonly workload: Workload;
     readonly tolerates: RoleNames;

@@ -28,8 +28,8 @@ interface SeenNode {
 }
 
 /**
- * The startup taints on a node that keep pods away and that an autoscaler has to be told of: those with known keys, and those of
- * `ensure: UntilReady`. Somebody else may set them: then no policy says that the nodes of the pool come with them.
+ * The startup taints on a node that keep pods away and that an autoscaler must know: those with known keys, and those of `ensure: UntilReady`. If
+ * another writer sets them, no policy says that the nodes of the pool have them.
  */
 export function seenStartupTaints(
   { name, labels, taints }: SeenNode,
@@ -43,7 +43,7 @@ export function seenStartupTaints(
     .map((taint) => ({ taint, node: name, nodePool: own(labels, NODE_POOL_LABEL) }));
 }
 
-/** What the nodes of a NodePool carried and its template does not declare. */
+/** Taints that the nodes of a NodePool carried and its template does not declare. */
 export interface UnknownStartupTaints {
   readonly pool: NodePool;
   /** Each taint once. */
@@ -51,8 +51,8 @@ export interface UnknownStartupTaints {
 }
 
 /**
- * The startup taints that were seen on nodes of NodePools and that neither list of their templates has.
- * @param undeclared those of policies, which are reported already where they are enforced
+ * The startup taints that were seen on nodes of NodePools and that neither list of their templates contains.
+ * @param undeclared taints of policies, which are already reported if the policies are enforced
  */
 export function unknownStartupTaints(
   pools: readonly NodePool[],
@@ -80,7 +80,7 @@ export function unknownText({ pool, seen }: UnknownStartupTaints): string {
   return `${titleOf(pool)} does not declare in startupTaints taint ${taints}: Karpenter takes it for a taint that stays`;
 }
 
-/** The command that has the pool declare them. */
+/** The command by which the pool declares them. */
 export function howToDeclareSeen({ pool, seen }: UnknownStartupTaints): string {
   return howToDeclare(
     pool,
@@ -88,7 +88,7 @@ export function howToDeclareSeen({ pool, seen }: UnknownStartupTaints): string {
   );
 }
 
-/** The keys that Cluster Autoscaler has to be told of, each with the first node that carried it. NodePools of Karpenter are no matter of it. */
+/** The keys that Cluster Autoscaler must know, each with the first node that carried it. Without NodePools of Karpenter. */
 export function keysForClusterAutoscaler(seen: readonly SeenStartupTaint[]): ReadonlyMap<string, string> {
   const foreign = seen.filter(
     ({ nodePool, taint: { key } }) => nodePool === undefined && !key.startsWith(AUTOSCALER_STARTUP_PREFIX),

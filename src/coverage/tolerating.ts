@@ -6,43 +6,43 @@ import { askedKeys, DEFAULT_SERVICE_ACCOUNT, type PodView, TOLERATE } from './au
 export const TOLERATOR_KINDS = ['Pod', 'DaemonSet', 'Deployment', 'StatefulSet', 'Job', 'CronJob'] as const;
 export type ToleratorKind = (typeof TOLERATOR_KINDS)[number];
 
-/** A pod, or what makes pods. */
+/** A pod, or a workload that creates pods. */
 export interface Tolerator {
   readonly kind: ToleratorKind;
   readonly name: string;
   readonly pod: PodView;
-  /** The controller that made it, and creates such pods. */
+  /** The controller that created it, and creates such pods. */
   readonly owner: { readonly kind: string; readonly name: string } | undefined;
-  /** Of a pod of a Deployment: the label `pod-template-hash`. Empty for others. */
+  /** The label `pod-template-hash` for a pod of a Deployment. Empty for others. */
   readonly templateHash: string;
-  /** Whose manifest it comes from, where it says so. */
+  /** The manager of its manifest, if it is named. */
   readonly managedBy: string | undefined;
 }
 
-/** A service account that has to be authorized for a key, and why. */
+/** A service account that needs authorization for a key, and why. */
 export interface Claim {
   readonly namespace: string;
   readonly serviceAccount: string;
   readonly key: string;
   /** `POLICY (spec.taints[0], Deny)`. */
   readonly rules: readonly string[];
-  /** What the pods have that is asked about: tolerations, or `nodeName`. */
+  /** The fields of the pods that need authorization: tolerations, or `nodeName`. */
   readonly by: readonly string[];
-  /** `Deployment/web`: what makes such pods, and pods that nothing has made. */
+  /** `Deployment/web`: the workloads that create such pods, and pods without an owner. */
   readonly workloads: readonly string[];
-  /** How many pods there are that something has made. */
+  /** The number of pods with an owner. */
   readonly pods: number;
-  /** Nothing but pods that nothing has made: a person who creates those may be authorized as well. */
+  /** Only pods without an owner: a person who creates them may also be authorized. */
   readonly isBare: boolean;
 }
 
-/** Who has to be authorized for which key, by namespace, service account and key. */
+/** Which service accounts need authorization for which key, by namespace, service account and key. */
 export function authorizationsNeeded(
   tolerators: readonly Tolerator[],
   restrictions: readonly CompiledTolerationRestriction[],
 ): Claim[] {
   const all = tolerators
-    // What made a Job is asked about itself.
+    // The owner of a Job is in the list itself.
     .filter(({ kind, owner }) => kind === 'Pod' || !owner)
     .flatMap((tolerator) => askedKeys(tolerator.pod, restrictions).map((asked) => ({ ...tolerator, asked })));
   const groups = Map.groupBy(all, ({ pod: { namespace, serviceAccount }, asked: { key } }) =>
@@ -79,7 +79,7 @@ const RBAC = { group: 'rbac.authorization.k8s.io', apiVersion: 'rbac.authorizati
 export function grantsFor(claims: readonly Pick<Claim, 'namespace' | 'serviceAccount' | 'key'>[]): object[] {
   const { apiGroup, resource, verb } = TOLERATE;
   return [...Map.groupBy(claims, ({ key }) => key)].flatMap(([key, some]) => {
-    // A slash in its name no RBAC object can have.
+    // No RBAC object can have a slash in its name.
     const role = `tolerate:${key.replaceAll('/', ':')}`;
     return [
       {

@@ -22,10 +22,10 @@ const DEAD: readonly Taint[] = [
   { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' },
 ];
 
-/** A toleration of a workload's pods that brings them back to drained nodes, or keeps them on dead ones. */
+/** A toleration by which a workload's pods return to drained nodes, or stay on dead ones. */
 export interface WideToleration {
   readonly namespace: string;
-  /** What makes the pods, or a pod that nothing has made. */
+  /** The workload that creates the pods, or a pod without an owner. */
   readonly kind: string;
   readonly name: string;
   /** As kubectl writes it. */
@@ -38,8 +38,8 @@ export interface WideToleration {
 }
 
 /**
- * What tolerates drained or dead nodes, except for DaemonSets and static pods. Pods count for what made them. Examples:
- * projectcalico/calico#8371, rancher/rke2#10438, cilium/tetragon#3484.
+ * Workloads that tolerate drained or dead nodes, except DaemonSets and static pods. Pods count for their owner. Examples: projectcalico/calico#8371,
+ * rancher/rke2#10438, cilium/tetragon#3484.
  */
 export function wideTolerations(tolerators: readonly Tolerator[]): WideToleration[] {
   const cronJobs = new Map(
@@ -48,7 +48,7 @@ export function wideTolerations(tolerators: readonly Tolerator[]): WideToleratio
     ),
   );
   const all = tolerators
-    // Such a Job has the template of its CronJob as it was once. Its pods, while it has some, count for the CronJob.
+    // Such a Job has an earlier template of its CronJob. Its pods count for the CronJob as long as they exist.
     .filter(({ kind, owner }) => kind !== 'Job' || owner?.kind !== 'CronJob')
     .map((tolerator) => ({ tolerator, workload: workloadOf(tolerator, cronJobs) }))
     .filter(({ workload: { kind } }) => kind !== 'DaemonSet' && kind !== 'Node');
@@ -90,7 +90,7 @@ function workloadOf(
   cronJobs: ReadonlyMap<string, { readonly kind: string; readonly name: string }>,
 ): Workload {
   if (kind !== 'Pod' || !owner) return { namespace, kind, name };
-  // The Deployment controller names its ReplicaSets so, and labels their pods.
+  // The Deployment controller uses it in the names of its ReplicaSets and the labels of their pods.
   const suffix = `-${templateHash}`;
   if (owner.kind === 'ReplicaSet' && templateHash !== '' && owner.name.endsWith(suffix)) {
     return { namespace, kind: 'Deployment', name: owner.name.slice(0, -suffix.length) };
@@ -107,7 +107,7 @@ interface Wide {
 }
 
 function wideIn(tolerations: readonly Toleration[]): Wide[] {
-  // The first toleration that matches a NoExecute taint decides for how long it is tolerated.
+  // The first toleration that matches a NoExecute taint decides about the time.
   const forever = DEAD.filter((taint) => {
     const first = tolerations.find((toleration) => tolerates(toleration, taint));
     return first !== undefined && first.tolerationSeconds == null;
@@ -129,7 +129,7 @@ function isFirst({ given }: Wide, index: number, all: readonly Wide[]): boolean 
 const NOT_IN_TEMPLATE =
   'the template does not have it: an admission webhook adds it, or the pod is of an earlier rollout';
 
-/** A Job's template is immutable, and tolerations can only be added to a pod. */
+/** A Job's template is immutable, and a pod only accepts additional tolerations. */
 const UNCHANGEABLE: readonly string[] = ['Pod', 'Job'];
 
 function changeOf(wide: Wide, { kind, name }: Workload, template: Tolerator | undefined): string {

@@ -7,20 +7,20 @@ import type { StateOf } from '../policy/status-conditions.ts';
 /** Pods or zones that a message names. */
 const MAX_NAMED = 3;
 
-/** Why no node gets a taint that evicts pods for now, in all zones or in one. */
+/** Why no node gets a taint that evicts pods now, in all zones or in one. */
 export type Hold =
-  /** `names` is empty where there are too many to be looked at. */
+  /** `names` is empty if there are too many to be read. */
   | { readonly reason: 'PodsWithoutNode'; readonly names: readonly string[] }
   | { readonly reason: 'ZoneNotReady'; readonly zone: string; readonly nodes: number; readonly notReady: number }
   | { readonly reason: 'RateIsZero' };
 
-/** The condition `Evicting` of a policy: how many nodes wait, and for what. */
+/** The condition `Evicting` of a policy: how many nodes wait, and why. */
 export interface Waiting {
   readonly nodes: number;
   /** Nodes a second in each zone. */
   readonly rate: number;
   readonly holds: readonly Hold[];
-  /** Why pods cannot be looked at; undefined where they can. */
+  /** Why pods cannot be read. Undefined if they can. */
   readonly podsHidden: string | undefined;
 }
 
@@ -31,7 +31,7 @@ export function evictionState({ nodes, rate, holds, podsHidden }: Waiting): Stat
   return { status: 'True', reason: first?.reason ?? 'Paced', message: parts.filter(Boolean).join('; ') };
 }
 
-/** What keeps nodes from getting the taint, in words; the empty text for nothing. */
+/** What blocks the taint, as text. Empty for nothing. */
 export function holdText(holds: readonly Hold[]): string {
   return holds.length === 0 ? '' : `waiting: ${atMost(MAX_NAMED, holds.map(textOf)).join(', ')}`;
 }
@@ -64,8 +64,8 @@ function rounded(value: number): string {
 }
 
 /**
- * How many nodes a second get a taint that evicts pods, in each zone: as many as Kubernetes takes the pods away from where
- * nodes fail (`--node-eviction-rate` of kube-controller-manager).
+ * How many nodes a second get a taint that evicts pods, in each zone: the rate at which Kubernetes evicts pods from failing nodes
+ * (`--node-eviction-rate` of kube-controller-manager).
  */
 export const DEFAULT_EVICTION_RATE = 0.1;
 /** Nodes a second. */
@@ -76,22 +76,22 @@ const UNHEALTHY_SHARE = 0.55;
 const LARGE_ZONE = 50;
 const LARGE_UNHEALTHY_FACTOR = 0.1;
 
-/** The default toleration of a pod ends after five minutes, and ending takes a pod some time: its replacement comes no later. */
+/** The default toleration of a pod ends after five minutes, and its shutdown takes some time: its replacement is created by then. */
 const REPLACED_WITHIN_MS = 600_000;
 /** `timeAdded` counts whole seconds. */
 const SECOND_MS = 1_000;
-/** Clocks differ by less than that, or are not to be trusted. */
+/** Clocks that differ by more than that do not count. */
 const CLOCK_SKEW_MS = 60_000;
 
 /** What the nodes of a zone have in common. */
 export interface Zone {
   readonly nodes: number;
   readonly notReady: number;
-  /** When the last of them got a taint that evicts pods, in milliseconds since the epoch; undefined: none of them shows that. */
+  /** When the last of them got a taint that evicts pods, in milliseconds since the epoch. Undefined: no node shows that. */
   readonly lastAt: number | undefined;
 }
 
-/** A node as {@link zonesOf} looks at it. */
+/** The fields of a node that {@link zonesOf} reads. */
 interface ZonedNode {
   readonly labels: StringMap;
   readonly taints: readonly Taint[];
@@ -107,7 +107,7 @@ export function zoneOf(labels: StringMap): string {
 
 /**
  * The zones of all nodes, by name.
- * @param now in milliseconds since the epoch: times that are yet to come are nobody's writes
+ * @param now in milliseconds since the epoch: times in the future do not count
  */
 export function zonesOf(nodes: Iterable<ZonedNode>, now: number): ReadonlyMap<string, Zone> {
   const zones = new Map<string, Zone>();
@@ -124,7 +124,7 @@ export function zonesOf(nodes: Iterable<ZonedNode>, now: number): ReadonlyMap<st
   return zones;
 }
 
-/** When taints that evict pods were put on a node, as far as they say so: taints that come and go by themselves left out. */
+/** When taints that evict pods were added to a node, if they have a time. Without taints that Kubernetes, autoscalers or operators set and remove. */
 export function evictionTimes(taints: readonly Taint[]): number[] {
   return taints.flatMap(({ key, effect, timeAdded }) => {
     if (effect !== 'NoExecute' || !timeAdded || isTransientTaintKey(key)) return [];
@@ -133,12 +133,12 @@ export function evictionTimes(taints: readonly Taint[]): number[] {
   });
 }
 
-/** The taints of a node as it is to be that evict pods from it, as it is. */
+/** The taints of a desired node that evict pods from the current one. */
 export function evictingTaints(before: readonly Taint[], after: readonly Taint[]): Taint[] {
   return droppedTaints(after, before).filter(({ effect }) => effect === 'NoExecute');
 }
 
-/** `after` with the time at each taint that evicts pods. The node says by it, to every leader, when it was that far. */
+/** `after` with the time at each taint that evicts pods. By that time, every leader knows when the node got it. */
 export function withTimeAdded(before: readonly Taint[], after: readonly Taint[], now: Date): readonly Taint[] {
   const evicting = new Set(evictingTaints(before, after));
   if (evicting.size === 0) return after;
@@ -147,9 +147,9 @@ export function withTimeAdded(before: readonly Taint[], after: readonly Taint[],
 }
 
 /**
- * How many nodes a second get the taint in a zone like this, of those `rate` that may. As Kubernetes: a tenth of them where
- * 55 % of the nodes or more are not ready, and none in a zone of no more than 50 nodes. Unlike Kubernetes, none either where no
- * node is ready at all, and two nodes can be too many: nothing is lost by waiting here.
+ * How many nodes a second get the taint in such a zone, of the `rate`. As in Kubernetes, a tenth if 55 % of the nodes or more are not ready, and none
+ * then in a zone of at most 50 nodes. Unlike in Kubernetes, none if no node is ready at all, and two nodes can be too many: waiting loses nothing
+ * here.
  */
 export function rateIn({ nodes, notReady }: Pick<Zone, 'nodes' | 'notReady'>, rate: number): number {
   if (notReady === nodes) return 0;
@@ -158,7 +158,7 @@ export function rateIn({ nodes, notReady }: Pick<Zone, 'nodes' | 'notReady'>, ra
 }
 
 /**
- * How long a zone has to wait for the next node, in milliseconds: Infinity while it has no turn at all.
+ * How long a zone must wait for the next node, in milliseconds. Infinity while it has no turn at all.
  * @param lastAt by the same clock as `now`, in milliseconds
  */
 export function waitInZone(rate: number, lastAt: number | undefined, now: number): number {
@@ -173,15 +173,15 @@ export interface UnboundPod {
   readonly name: string;
   /** In milliseconds since the epoch. */
   readonly createdAt: number;
-  /** Kind of what controls it; undefined for a pod that nothing makes anew. */
+  /** Kind of its controller. Undefined for a pod that no controller creates again. */
   readonly controller: string | undefined;
   /** Whether it asks not to be scheduled yet (`spec.schedulingGates`). */
   readonly gated: boolean;
 }
 
 /**
- * The pods that may stand for evicted ones, and have no node to run on. It shows by the time: they were made within ten minutes
- * of one of the evictions. Pods of DaemonSets are not moved to other nodes.
+ * The pods that may replace evicted ones, and have no node to run on. They were created within ten minutes after one of the evictions. Pods of
+ * DaemonSets do not move to other nodes.
  */
 export function displacedPods(pods: readonly UnboundPod[], evictions: readonly number[]): string[] {
   const isReplacement = ({ controller, gated }: UnboundPod) => controller && controller !== 'DaemonSet' && !gated;

@@ -11,9 +11,9 @@ import type { NodePod } from './node-pods.ts';
 
 // All times here are in milliseconds since the epoch, by the clock of the API server.
 
-/** What is known of a taint that a node is to carry. */
+/** The state of a taint that a node should carry. */
 export interface Custody {
-  /** The node has had to carry it since then at the latest. */
+  /** Since when, at the latest, the node should carry it. */
   readonly since: number;
   /** When it was first seen missing; undefined while the node carries it. */
   readonly missingAt: number | undefined;
@@ -31,11 +31,11 @@ export interface ReturnedTaint extends Custody {
 }
 
 /**
- * Takes notice of a node. Only NoSchedule taints count: NoExecute evicts by itself, and PreferNoSchedule keeps no pod away. What was
- * removed with permission counts no more, and no pod is misplaced then.
+ * Updates the state with a node. Only NoSchedule taints count: NoExecute evicts by itself, and PreferNoSchedule keeps no pod away. A taint that was
+ * removed with permission no longer counts, so no pod is misplaced then.
  *
- * @param before what was known of it; undefined for a node that is seen for the first time
- * @param earlier of such a node: since when it has had to carry its taints, at the latest
+ * @param before the earlier state; undefined for a node that is seen for the first time
+ * @param earlier for such a node: since when it should carry its taints, at the latest
  */
 export function takeNotice(
   node: NodeView & { readonly recorded: readonly RecordedTaint[] },
@@ -62,7 +62,7 @@ export function takeNotice(
   return { after, returned };
 }
 
-/** The taints that a node is to carry: those of its record, and those that policies require with one value, which no record lists. */
+/** The taints that a node should carry: those of its record, and those that policies require with one value, which no record lists. */
 function taintsToCarry(
   { labels, recorded }: NodeView & { readonly recorded: readonly RecordedTaint[] },
   policies: readonly CompiledTaintPolicy[],
@@ -77,16 +77,16 @@ function taintsToCarry(
 }
 
 /**
- * By so much a pod has to be later to be later for certain: its time counts whole seconds, our own clock lags behind the API
- * server's by up to one (its answers tell whole seconds), and the scheduler hears of a taint a little later than we do.
+ * By how much a pod must be later to count as certainly later. Its time has whole seconds, this process' clock lags behind the API server's by up to
+ * one second, and the scheduler learns of a taint a little later.
  */
 export const CERTAIN_MS = 2_000;
 
 /**
- * Whether a pod landed while the taint was missing, and does not tolerate it, both for certain. The scheduler lets no pod onto a node
- * with a taint that it does not tolerate: whatever it put there since the node has had to carry the taint came in a gap, whenever that
- * was. A pod that names its node itself comes at any time: it has to have landed while the taint was seen missing.
- * @param disagreementMs by how much the clocks of API servers differ: one can have written the time of the pod, and another one told ours
+ * Whether a pod was certainly scheduled while the taint was missing, and certainly does not tolerate it. The scheduler puts no pod onto a node with a
+ * taint that it does not tolerate. So every pod that it put there since the node should carry the taint was scheduled in a gap. A pod that names its
+ * node itself is bound at any time: it counts if it was bound while the taint was seen missing.
+ * @param disagreementMs by how much the clocks of API servers differ: one may have written the time of the pod, and another one that of this process
  */
 export function isMisplaced(
   pod: NodePod,
@@ -110,7 +110,7 @@ export interface MisplacedOnNode {
   readonly pods: readonly string[];
 }
 
-/** The condition `MisplacedPods` of a policy; undefined while there are none. */
+/** The condition `MisplacedPods` of a policy. Undefined if there are none. */
 export function misplacedPodsState(found: readonly MisplacedOnNode[]): StateOf<'MisplacedPods'> | undefined {
   const nodes = found.filter(({ pods }) => pods.length > 0);
   const all = nodes.flatMap(({ node, pods }) => pods.map((pod) => `${pod} on ${node}`));

@@ -5,27 +5,27 @@ import type { CompiledRecoveryPolicy } from '../policy/recovery-policy.ts';
 
 // All times here are in milliseconds, by one monotonic clock of the process that asks.
 
-/** What is looked at before any policy is asked. */
+/** What is checked before any policy. */
 export interface RecoveryScene {
   readonly pod: {
     /** uid of the DaemonSet that controls it. */
     readonly ownerUid: string;
     readonly deleting: boolean;
   };
-  /** The DaemonSet of the owner's name, if there is one. */
+  /** The DaemonSet with the owner's name, if it exists. */
   readonly daemonSet: { readonly uid: string; readonly value: DaemonSetView } | undefined;
   /** The node that the pod is bound to, if there is one. */
   readonly node: { readonly ready: boolean; readonly taints: readonly Taint[] } | undefined;
 }
 
 /**
- * Whether taintkeeper may delete a Failed pod. False while the pod is being deleted, when its DaemonSet does not exist or has opted
- * out, and on a node where the next pod would fail as well. While it is false, no time is counted.
+ * Whether taintkeeper may delete a Failed pod. False while the pod is being deleted, if its DaemonSet does not exist or has opted out, and on a node
+ * where the next pod would fail as well. The time does not count while it is false.
  */
 export function isRecoverable({ pod, daemonSet, node }: RecoveryScene): boolean {
   if (pod.deleting || daemonSet?.uid !== pod.ownerUid) return false;
   if (daemonSet.value.deleting || optsOut(daemonSet.value)) return false;
-  // A kubelet that shuts down in good order sets Ready to False first.
+  // A kubelet that shuts down gracefully sets Ready to False first.
   return node?.ready === true && !isDeparting(node.taints) && !isUnderPressure(node.taints);
 }
 
@@ -40,38 +40,38 @@ function isUnderPressure(taints: readonly Taint[]): boolean {
   return taints.some(({ key }) => PRESSURE_TAINT_KEYS.includes(key));
 }
 
-/** One earlier time that a pod of the same DaemonSet on the same node was freed. */
+/** An earlier deletion of a pod of the same DaemonSet on the same node. */
 export interface RecoveryAttempt {
   readonly at: number;
-  /** Whether the pod after it was found to have failed at once. */
+  /** Whether the next pod failed at once. */
   readonly failedAgain: boolean;
 }
 
 export interface RecoveryCase {
-  /** When this process saw first that the pod is Failed. */
+  /** When this process first saw that the pod is Failed. */
   readonly failedAt: number;
-  /** Since when it has been so and recoverable, see {@link isRecoverable}. */
+  /** Since when it has been Failed and recoverable, see {@link isRecoverable}. */
   readonly since: number;
-  /** Whether the kubelet evicted it because its node ran out of something: then it did not fail by itself. */
+  /** Whether the kubelet evicted it because its node ran out of a resource: then the pod did not fail by itself. */
   readonly evicted: boolean;
   readonly attempts: readonly RecoveryAttempt[];
 }
 
-/** Why a pod that is stuck is left alone. */
+/** Why a stuck pod is not deleted. */
 export type LeftBecause =
   /** The policy only reports. */
   | 'Audit'
-  /** The pod before it was freed, and this one failed at once: the back-off exists for that. */
+  /** This one failed at once after the pod before it was deleted: the back-off exists for that. */
   | 'PodFailsAgain'
   | 'RecoveryBudgetSpent';
 
 export type RecoveryVerdict =
   | { readonly action: 'free' }
   | { readonly action: 'wait'; readonly forMs: number }
-  /** `forMs`: how long at least; undefined: until something changes. */
+  /** `forMs`: for at least that long; undefined: until something changes. */
   | { readonly action: 'leave'; readonly because: LeftBecause; readonly forMs?: number };
 
-/** What a policy says of a pod that is Failed and recoverable. */
+/** The decision of a policy about a pod that is Failed and recoverable. */
 export function judgeFailedPod(
   { mode, stuckMs, budget }: CompiledRecoveryPolicy,
   { failedAt, since, evicted, attempts }: RecoveryCase,
@@ -94,7 +94,7 @@ export function judgeFailedPod(
   return stuckForMs < delayMs ? waitFor(delayMs - stuckForMs) : { action: 'free' };
 }
 
-/** One that was Failed already when an earlier one was freed is not its successor. */
+/** A pod that was already Failed when an earlier one was deleted is not its successor. */
 export function failedAtOnce({ at, failedAgain }: RecoveryAttempt, failedAt: number, stuckMs: number): boolean {
   return failedAgain || (failedAt >= at && failedAt - at < stuckMs);
 }
@@ -110,20 +110,20 @@ function leave(because: LeftBecause, forMs?: number): RecoveryVerdict {
 /** How far the pods of a DaemonSet have got, by its own status. */
 export interface Rollout {
   readonly generation: number;
-  /** True when its pods are replaced only once somebody deletes them. */
+  /** True if its pods are replaced only when a user deletes them. */
   readonly onDelete: boolean;
   readonly status: {
     readonly observedGeneration: number;
     readonly desired: number;
-    /** Pods of the present template. */
+    /** Pods of the current template. */
     readonly updated: number;
     readonly unavailable: number;
   };
 }
 
 /**
- * Whether every pod is of the present template, but for as many as there are nodes that are not Ready, of those where it runs: one
- * that is dead must not hold up the others for ever. With OnDelete there is nothing to wait for.
+ * Whether every pod has the current template, except for as many as there are nodes that are not Ready, of those where it runs: a dead node must not
+ * block the others forever. With OnDelete there is nothing to wait for.
  */
 export function isRolledOut({ generation, onDelete, status }: Rollout, unreadyNodes: number): boolean {
   const { observedGeneration, desired, updated } = status;

@@ -16,17 +16,17 @@ import { formatPath, type Path } from '../policy/problem.ts';
 import { InputError, listFiles, readText, sourceName } from './text-files.ts';
 
 /**
- * Options of the package yaml for what others read. kubectl, like Talos, reads YAML 1.1, where `yes`, `on` and `1_000` are no texts
- * unless they are quoted: a taint's value or an object's name may be one of them.
+ * Options of the package yaml for files of other tools. kubectl and Talos read YAML 1.1, where `yes`, `on` and `1_000` are not texts unless they are
+ * quoted: a taint's value or an object's name may be one of them.
  */
 export const KUBECTL_YAML = { compat: 'yaml-1.1' } as const;
 
 /** One document of a YAML stream, or a JSON text. */
 export interface SourceDocument {
   readonly value: unknown;
-  /** `file:line:column` of what the path leads to, or of the nearest thing above it that is there. */
+  /** `file:line:column` of the path's target, or of the nearest existing parent. */
   locate(path: Path): string;
-  /** A number, boolean or text as it is written, without quotes: `1.10`, not 1.1. Undefined where that is not known. */
+  /** A number, boolean or text as written, without quotes: `1.10`, not 1.1. Undefined if that is not known. */
   scalar(path: Path): string | undefined;
 }
 
@@ -35,19 +35,19 @@ export function locateField(document: SourceDocument, path: Path): string {
   return [document.locate(path), formatPath(path)].filter(Boolean).join(': ');
 }
 
-/** YAML's parser keeps every token: above this, JSON is read by the engine's own parser, and positions are not known. */
+/** YAML's parser keeps every token. A larger JSON text is read by the engine's own parser, without positions. */
 const LARGE_JSON_CHARACTERS = 1_000_000;
 
-/** A text that is no YAML at all has an error in every line. */
+/** A text that is not YAML has an error in every line. */
 const MAX_FAULTS = 20;
 
-/** Bounds what aliases (`*name`) may multiply to. */
+/** Limits the number of values that aliases (`*name`) can expand to. */
 const MAX_ALIASES = 100;
 
 /**
  * Parses YAML, one or many documents, or JSON. Documents without content are left out.
  * @param source names the text in locations
- * @param secret the text may hold secrets: errors quote nothing of it
+ * @param secret the text may contain secrets: errors quote nothing of it
  * @throws InputError with the place of each syntax error
  */
 export function parseDocuments(contents: string, source: string, { secret = false } = {}): SourceDocument[] {
@@ -88,7 +88,7 @@ export function parseDocuments(contents: string, source: string, { secret = fals
 }
 
 /**
- * The documents of files and directories that somebody named, see {@link listFiles}.
+ * The documents of named files and directories, see {@link listFiles}.
  * @throws InputError
  */
 export async function readDocuments(paths: readonly string[]): Promise<SourceDocument[]> {
@@ -97,7 +97,7 @@ export async function readDocuments(paths: readonly string[]): Promise<SourceDoc
   return (await Promise.all(read)).flat();
 }
 
-/** The parser's code of a syntax error, in words: its messages quote the text. */
+/** A text for the parser's code of a syntax error, because its messages quote the document. */
 function withoutQuotes(code: string): string {
   return `this is no YAML (${code.toLowerCase().replaceAll('_', ' ')})`;
 }
@@ -107,7 +107,7 @@ const ALIAS_BOMB = 'too many aliases (*name), or aliases that cannot be followed
 /** Patterns begin with an asterisk, and so do YAML's aliases. */
 const QUOTE_ADVICE = 'a text that begins with "*" needs quotes';
 
-/** What the parser lets pass, and that is at fault all the same, in one pass over the document. */
+/** Errors that the parser accepts, in one pass over the document. */
 function contentFaults(document: Document.Parsed, secret: boolean): { offset: number; message: string }[] {
   const anchors = new Map<string, unknown>();
   const faults: { offset: number; message: string }[] = [];
@@ -120,20 +120,20 @@ function contentFaults(document: Document.Parsed, secret: boolean): { offset: nu
     Alias(_, alias, above) {
       const { source } = alias;
       const target = anchors.get(source);
-      // To ask the alias for its anchor takes half a minute where there are 20,000. One without a name is a syntax error.
+      // Resolving the alias takes half a minute if there are 20,000. An alias without a name is a syntax error.
       if (source !== '' && !target)
         report(alias, `${secret ? 'this alias' : `*${source}`} has no anchor: ${QUOTE_ADVICE}`);
-      // The value would have no end.
+      // The value would be infinite.
       if (above.some((node) => node === target)) report(alias, 'this alias leads into itself');
     },
   });
   return faults;
 
   function checkKeys({ items }: YAMLMap): void {
-    // The parser would compare each key with every other one, which takes minutes where there are 100,000.
+    // The parser would compare each key with every other one, which takes minutes for 100,000.
     const seen = new Set<unknown>();
     for (const { key } of items) {
-      // No object has a map, a list or bytes for a key; the parser would write them to stderr, whatever is in them.
+      // No object has a map, a list or bytes as a key, and the parser would write them to stderr with their content.
       if (!isTextKey(key)) report(key, 'expected a text for a key');
       if (!isScalar(key)) continue;
       if (seen.has(key.value)) report(key, 'Map keys must be unique');
@@ -188,7 +188,7 @@ function offsetOf(root: ParsedNode, path: Path): number {
 
 const indexes = new WeakMap<YAMLMap, ReadonlyMap<string, Pair>>();
 
-/** Each mapping is indexed once: one with a hundred thousand keys may be asked for all of them. */
+/** Each mapping is indexed once: one with a hundred thousand keys may be searched for all of them. */
 function pairOf(map: YAMLMap, key: string): Pair | undefined {
   const index = indexes.get(map) ?? new Map(map.items.filter(isPair).map((pair) => [keyOf(pair), pair]));
   indexes.set(map, index);

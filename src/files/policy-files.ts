@@ -51,20 +51,20 @@ export function parsePolicies(sources: readonly PolicySource[]): Policy[] {
       faults.push(...error.faults);
     }
   }
-  // More likely a mistake, or a file caught half-written, than somebody's wish.
+  // More likely a mistake, or a file that is being written, than intended.
   if (policies.length + faults.length === 0) faults.push('no policy found: nothing would be protected');
   if (faults.length > 0) throw new InputError(faults);
   return policies;
 }
 
-/** What is to be read for a policy, and where in the document it stands: the document itself, or the items of the list that it is. */
+/** The values to read as policies, with their places in the document: the document itself, or the items of a list. */
 function manifestsOf(document: SourceDocument): { value: unknown; path: Path }[] {
   const { value } = document;
   const isList = isMap(value) && typeof value.kind === 'string' && value.kind.endsWith('List');
   return isList ? objectsOf(document).map(({ object, path }) => ({ value: object, path })) : [{ value, path: [] }];
 }
 
-/** How the latest reading of the policies ended. */
+/** The result of the latest read of the policies. */
 export type PolicyLoad =
   | { readonly ok: true; readonly policies: readonly Policy[]; readonly at: Date }
   /** The last good policies stay in force. */
@@ -73,17 +73,17 @@ export type PolicyLoad =
 /** The policies in force, read from sources that may change. */
 export interface PolicyStore {
   policies(): PolicySet;
-  /** What those were compiled from. */
+  /** The sources of those. */
   inForce(): readonly Policy[];
   lastLoad(): PolicyLoad;
-  /** Reads the sources again. Broken ones leave the policies in force as they are; that is an outcome, not an error. */
+  /** Reads the sources again. If they are broken, the policies in force do not change, and no error is thrown. */
   reload(): Promise<PolicyLoad>;
 }
 
 /**
  * Reads the policies for the first time.
- * @param audit takes every policy to be in mode Audit
- * @throws InputError when the sources are broken, or empty: there are no earlier policies to keep
+ * @param audit every policy counts as mode Audit
+ * @throws InputError if the sources are broken or empty, because there are no earlier policies
  */
 export async function openPolicyStore(read: () => Promise<PolicySource[]>, audit: boolean): Promise<PolicyStore> {
   const load = async () => {

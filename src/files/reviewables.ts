@@ -7,33 +7,33 @@ import type { Path } from '../policy/problem.ts';
 import { locateField, type SourceDocument } from './documents.ts';
 import { InputError } from './text-files.ts';
 
-/** As much of any object as says what it is. */
+/** The fields that identify any object. */
 export interface KubernetesObject extends Record<string, unknown> {
   readonly apiVersion: string;
   readonly kind: string;
 }
 
-/** An object, and where in its document it stands. */
+/** An object, and its place in its document. */
 export interface FoundObject {
   readonly object: KubernetesObject;
   readonly path: Path;
 }
 
 /**
- * The object that a document is, or the items of the list that it is.
- * @throws InputError for what is no Kubernetes object
+ * The object of a document, or the items of a list.
+ * @throws InputError for a document that is no Kubernetes object
  */
 export function objectsOf(document: SourceDocument): FoundObject[] {
   const { value } = document;
   if (!isKubernetesObject(value)) {
     throw new InputError([`${document.locate([])}: expected a Kubernetes object with apiVersion and kind`]);
   }
-  // A kind may end in List without being one of Kubernetes' lists.
+  // A kind may end in List without being a list of Kubernetes.
   if (!value.kind.endsWith('List') || value.items === undefined) return [{ object: value, path: [] }];
-  // Go writes an empty list as null, too.
+  // Go also writes an empty list as null.
   if (value.items === null) return [];
   if (!Array.isArray(value.items)) throw new InputError([`${document.locate(['items'])}: expected a list of items`]);
-  // Items of a NodeList as the API server writes it name no apiVersion and kind of their own.
+  // Items of a NodeList from the API server have no apiVersion and kind.
   const inherited =
     value.kind === 'List' ? {} : { apiVersion: value.apiVersion, kind: value.kind.slice(0, -'List'.length) };
   return value.items.map((item, index) => {
@@ -55,7 +55,7 @@ export function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A request to judge, and where its parts stand in the input. */
+/** A request to judge, with the places of its parts in the input. */
 export interface Reviewable {
   readonly request: AdmissionRequest;
   /** `file:line:column` of the object. */
@@ -72,7 +72,7 @@ export interface Reviewables {
   readonly records: ReadonlyMap<string, NodeRecord>;
 }
 
-/** What the input alone does not say about requests made from manifests. */
+/** What the input does not say about requests made from manifests. */
 export interface RequestContext {
   readonly username: string;
   readonly groups: readonly string[];
@@ -80,12 +80,12 @@ export interface RequestContext {
   readonly namespace: string;
 }
 
-/** What stands for an object: it may be long. */
+/** A short text for an object, which may be large. */
 const NAME: Path = ['metadata', 'name'];
 
 /**
- * The requests that documents stand for: AdmissionReviews as they are; Nodes and DaemonSets, also within lists, as
- * being created. NodeTaintRecords are what is recorded of the nodes.
+ * The requests of documents: AdmissionReviews as they are, and Nodes and DaemonSets, also within lists, as creations. NodeTaintRecords are the
+ * records of the nodes.
  * @throws InputError for a document that is no Kubernetes object, or a review or record that cannot be read
  */
 export function reviewablesOf(documents: readonly SourceDocument[], context: RequestContext): Reviewables {
@@ -175,7 +175,7 @@ function byIdentity(reviewables: readonly Reviewable[]): Map<string, Reviewable>
   return found;
 }
 
-/** The versions that are judged: other API groups have a Node, too. */
+/** The judged versions: other API groups also have a Node. */
 const API_VERSIONS = { Node: 'v1', DaemonSet: 'apps/v1' } as const;
 
 const RESOURCES = {

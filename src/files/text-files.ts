@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
 /**
- * Makes the directory and those above it, unless they are there, as `mkdir -p` does. Node.js' own way to do that never ends where a
- * file system makes no directories and says that there is none, as /proc does.
+ * Creates the directory and its parents if they do not exist, as `mkdir -p` does. Node.js' own function never ends on a file system that creates no
+ * directories and reports that there is none, as /proc does.
  * @throws the errors of mkdir and stat, such as EACCES; EEXIST or ENOTDIR where a file is in the way
  */
 export async function makeDirectory(path: string): Promise<void> {
@@ -14,7 +14,7 @@ export async function makeDirectory(path: string): Promise<void> {
   try {
     await mkdir(path);
   } catch (error) {
-    // Somebody else may have been quicker.
+    // Another process may have created it.
     if (!(await isDirectory(path))) throw error;
   }
 }
@@ -29,8 +29,7 @@ async function isDirectory(path: string): Promise<boolean> {
 }
 
 /**
- * Input that cannot be used: one line for each thing wrong, each with the place (`file:line:column`) and what is expected
- * there.
+ * Unusable input: one line for each problem, with the place (`file:line:column`) and what is expected there.
  */
 export class InputError extends Error {
   override name = 'InputError';
@@ -42,13 +41,13 @@ export class InputError extends Error {
   }
 }
 
-/** What errors call a file that somebody named: `-` is standard input. */
+/** The name of a file in errors: `-` is standard input. */
 export function sourceName(file: string): string {
   return file === '-' ? 'standard input' : file;
 }
 
 /**
- * The contents of a file that somebody named; `-` is standard input.
+ * The contents of a named file; `-` is standard input.
  * @throws InputError if it cannot be read
  */
 export async function readText(file: string): Promise<string> {
@@ -64,7 +63,7 @@ export function unreadable(file: string, error: unknown): string {
   return `${sourceName(file)}: ${reasonOf(error)}`;
 }
 
-/** What the codes of the system say (strerror of POSIX). */
+/** Texts for the codes of the system (strerror of POSIX). */
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EISDIR: 'is a directory',
@@ -75,15 +74,15 @@ const REASONS: Readonly<Record<string, string>> = {
   EROFS: 'read-only file system',
 };
 
-/** Why a file cannot be read or written, in words: without the code, the system call and the path that Node.js puts around them. */
+/** Why a file cannot be read or written, as text: without the code, the system call and the path that Node.js adds. */
 export function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return REASONS[code ?? ''] ?? message;
 }
 
 /**
- * The same, when nobody knows what is in it: at most `maxBytes` are read.
- * @throws InputError if it cannot be read, is larger, or is no text
+ * The same for unknown content: reads at most `maxBytes`.
+ * @throws InputError if it cannot be read, is larger, or is not text
  */
 export async function readBoundedText(file: string, maxBytes: number): Promise<string> {
   const source = sourceName(file);
@@ -110,9 +109,9 @@ export async function readBoundedText(file: string, maxBytes: number): Promise<s
 }
 
 /**
- * The files that paths stand for: a file itself, and of a directory its `.yaml`, `.yml` and `.json` files (not those of its
- * subdirectories), by name, as with `kubectl apply -f`; `-` is standard input.
- * @throws InputError for paths that are not there
+ * The files of paths: a file itself, and of a directory its `.yaml`, `.yml` and `.json` files (without subdirectories), by name, as with `kubectl
+ * apply -f`. `-` is standard input.
+ * @throws InputError for paths that do not exist
  */
 export async function listFiles(paths: readonly string[]): Promise<string[]> {
   const faults: string[] = [];
@@ -124,7 +123,7 @@ export async function listFiles(paths: readonly string[]): Promise<string[]> {
         const names = await readdir(path);
         return (
           names
-            // Hidden files are editors' locks and file systems' shadows.
+            // Hidden files are locks of editors and copies of file systems.
             .filter((name) => /^[^.].*\.(ya?ml|json)$/.test(name))
             .sort()
             .map((name) => join(path, name))
@@ -135,7 +134,7 @@ export async function listFiles(paths: readonly string[]): Promise<string[]> {
       }
     }),
   );
-  // All of them: which one fails first is chance.
+  // All errors, because the order of failures is random.
   if (faults.length > 0) throw new InputError(faults.sort());
   return lists.flat();
 }

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 
-/** A second matters little for policies and certificates; a look costs a few system calls. */
+/** Policies and certificates may take effect a second late. A check costs a few system calls. */
 const POLL_INTERVAL_MS = 500;
 
 export interface FileWatch {
@@ -8,14 +8,14 @@ export interface FileWatch {
 }
 
 /**
- * Calls `onChange` after any of the files changed, came or went since this function was done. It looks at the files at an
- * interval and follows links: that also sees a mounted ConfigMap or Secret, whose files are replaced through a link, and
- * network file systems, both of which file system events miss. A change counts once two looks found the same: a file that
- * is being written may be empty, or whole up to the end of a document. A watch alone does not keep the process alive.
+ * Calls `onChange` after any of the files changed, appeared or disappeared since this call. It checks the files at an interval and follows links. So
+ * it also sees changes of a mounted ConfigMap or Secret, whose files are replaced through a link, and of network file systems. File system events
+ * miss both. A change counts once two checks found the same: a file that is being written may be empty, or end within a document. A watch alone does
+ * not keep the process alive.
  *
- * @param list names the files, anew each time, so that a directory's new files count; if it fails, that is a state, too
+ * @param list returns the names of the files each time, so that new files of a directory count. Its failure is a state, too
  * @param onChange is never called again before it has ended, and must not fail
- * @param since what {@link fingerprint} said before the files were read, so that no change falls in between
+ * @param since the result of {@link fingerprint} before the files were read, so that no change is missed
  */
 export async function watchFiles(
   list: () => Promise<readonly string[]>,
@@ -48,7 +48,7 @@ export async function watchFiles(
   };
 }
 
-/** The state of the files: another text whenever one of them changed, came or went. */
+/** The state of the files: a text that differs whenever one of them changed, appeared or disappeared. */
 export async function fingerprint(list: () => Promise<readonly string[]>): Promise<string> {
   try {
     const states = (await list()).map(async (file) => {

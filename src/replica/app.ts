@@ -23,19 +23,19 @@ import { type Listeners, startAdmin, startAdmission } from './servers.ts';
 export interface AppOptions extends Listeners {
   /** Files and directories with policies, or undefined for the built-in ones. */
   readonly policyPaths: readonly string[] | undefined;
-  /** Take every policy to be in mode Audit. */
+  /** Every policy counts as mode Audit. */
   readonly audit: boolean;
   readonly certDirectory: string;
   /** DNS names and IP addresses that the serving certificate is issued for. */
   readonly names: readonly string[];
-  /** A file with the CAs of those who may call the webhook; undefined: everybody may. */
+  /** A file with the CAs of the clients that may call the webhook; undefined: every client may. */
   readonly clientCa: string | undefined;
-  /** Whether the plain listener has a page for people. */
+  /** Whether the plain listener serves the page. */
   readonly page: boolean;
   readonly log: Logger;
   /** See {@link startAdmission}. */
   readonly stopGraceMs?: number;
-  /** How often policy and certificate files are looked at; see {@link watchFiles}. */
+  /** How often policy and certificate files are checked; see {@link watchFiles}. */
   readonly pollIntervalMs?: number | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface RunningApp {
   readonly url: string;
   /** Of the plain listener. */
   readonly adminUrl: string;
-  /** Finishes what is in flight, for at most `stopGraceMs`, and ends. */
+  /** Finishes requests in flight, for at most `stopGraceMs`, and ends. */
   stop(): Promise<void>;
 }
 
@@ -91,7 +91,7 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
   });
   starting.defer(() => certificates.stop());
 
-  // Ends after the server for admissions, and starts after it: nobody is told "ready" before, and somebody answers until then.
+  // Starts after the server for admissions and ends after it, so that it never reports ready without that server.
   const probes = starting.use(new AsyncDisposableStack());
   const tls = certificates.current().serving;
   const decisions = options.page ? createDecisionLog({ replica: hostname() }) : undefined;
@@ -108,7 +108,7 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
   starting.defer(admission.stop);
   served.subscribe(({ serving }) => admission.useCertificate(serving));
   clientCas.subscribe(admission.useClientCa);
-  // What was renewed while the server started.
+  // Renewals while the server started.
   admission.useCertificate(certificates.current().serving);
   if (clients) admission.useClientCa(clients.known().ca);
 

@@ -41,14 +41,14 @@ import { type Listeners, startAdmin, startAdmission } from './servers.ts';
 
 export interface ClusterAppOptions extends Listeners {
   readonly client: ApiClient;
-  /** Where taintkeeper runs: its Service, Secret and Lease are there. */
+  /** The namespace of its Service, Secret and Lease. */
   readonly namespace: string;
-  /** The Service by which the API server reaches it. The Lease that says which replica leads has the same name. */
+  /** The Service by which the API server calls it. The Lease for leader election has the same name. */
   readonly service: string;
   readonly servicePort: number;
   /** Name of the Secret with the certificates. */
   readonly secret: string;
-  /** What tells this replica from the others. */
+  /** Identifies this replica. */
   readonly identity: string;
   /** Serve certificates from here in place of the Secret's. */
   readonly certDirectory: string | undefined;
@@ -59,21 +59,21 @@ export interface ClusterAppOptions extends Listeners {
   readonly evictionRate: number;
   /** Whether the leader writes a ClusterReport of each policy. */
   readonly writeReports: boolean;
-  /** Take every policy to be in mode Audit. */
+  /** Every policy counts as mode Audit. */
   readonly audit: boolean;
-  /** How long requests are still answered after a stop was asked for, while others learn of it, in milliseconds. */
+  /** How long the replica answers requests after a shutdown was requested, while other components learn of it, in milliseconds. */
   readonly shutdownDelayMs: number;
   /** How long an earlier CA stays trusted after the certificates were replaced, in milliseconds. */
   readonly caOverlapMs: number;
-  /** A file with the CAs of those who may call the webhook; undefined: everybody may. */
+  /** A file with the CAs of the clients that may call the webhook; undefined: every client may. */
   readonly clientCa: string | undefined;
-  /** Whether the plain listener has a page for people. */
+  /** Whether the plain listener serves the page. */
   readonly page: boolean;
   readonly log: Logger;
 }
 
 /**
- * Starts one replica in a cluster: everything is wired here. What the API server cannot give yet is asked for again and again.
+ * Starts one replica in a cluster: everything is wired here. Requests that the API server cannot answer yet are repeated.
  * @throws InputError for addresses that cannot be listened on; CertificateDirectoryError
  */
 export async function startClusterApp(options: ClusterAppOptions): Promise<RunningApp> {
@@ -105,7 +105,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   });
   starting.defer(async () => void (await records.stop()));
 
-  // Before what the API server may keep us waiting for: a process that waits is alive.
+  // Before the API server is called, which may take long: a process that waits is alive.
   const present: Present = { stopping: false };
   const trusted = trustCheck(webhooks);
   const recordsCheck = nodeRecordsCheck(policies, records);
@@ -167,7 +167,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     tls: keeper.current().serving,
     clients: clients?.known(),
     policies() {
-      // With half of them, what is protected would pass: let failurePolicy decide.
+      // With half of them, requests would pass that policies restrict: failurePolicy decides instead.
       if (!policies.isSynced()) throw new Error('the policies have not been read yet');
       return policies.snapshot().compiled;
     },
@@ -191,7 +191,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   starting.defer(admission.stop);
   served.subscribe(({ serving }) => admission.useCertificate(serving));
   clientCas.subscribe(admission.useClientCa);
-  // What was renewed while the server started.
+  // Renewals while the server started.
   admission.useCertificate(keeper.current().serving);
   if (clients) admission.useClientCa(clients.known().ca);
 
@@ -213,7 +213,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     async stop() {
       present.stopping = true;
       admission.drain();
-      // Until the endpoints are without this replica, requests keep coming.
+      // Until the endpoints no longer contain this replica, requests arrive.
       await Promise.all([election.stop(), delay(options.shutdownDelayMs)]);
       await running.disposeAsync();
       client.close();
@@ -249,7 +249,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   }
 }
 
-/** What there is so far, for those who look at a replica. */
+/** The current state, for the readers of a replica. */
 interface Present {
   certificates?: CertificateKeeper;
   election?: LeaderElection;
@@ -260,7 +260,7 @@ interface Present {
   stopping: boolean;
 }
 
-/** Who leads, as far as this replica knows. */
+/** The leader, as far as this replica knows. */
 function leaderOf(election: LeaderElection | undefined): Leader {
   const identity = election?.leader();
   return { isThis: election?.isLeader() ?? false, ...(identity === undefined ? {} : { name: replicaOf(identity) }) };

@@ -24,8 +24,8 @@ export interface CertificateOptions {
 
 /**
  * The certificates of the Secret; or those of a directory, where there is one.
- * @param served is told of those to serve, the first ones too
- * @param changes is told whenever the Secret was seen to change
+ * @param served called with the certificates to serve, also the first ones
+ * @param changes called after each change of the Secret
  */
 export async function openCertificates(
   options: CertificateOptions,

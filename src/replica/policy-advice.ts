@@ -17,18 +17,18 @@ import { throttle, tokenBucket } from '../runtime/rate-limit.ts';
 import { parseJson } from '../server/json-body.ts';
 import { startupAdvice } from './startup-advice.ts';
 
-/** Gives warnings for whoever writes a policy. */
+/** Warnings for users who write a policy. */
 export type Advise = (request: AdmissionRequest) => Promise<readonly string[]>;
 
-/** Some 40 MB in all, which is read and thrown away page by page: in a larger cluster only the leader, which knows them, gives advice. */
+/** Some 40 MB in all, read page by page and not kept. In a larger cluster only the leader, which has the nodes in memory, warns. */
 const MOST_NODES = 1_000;
 const NODES_PER_PAGE = 50;
 /** The API server waits half a second longer. */
 const TIMEOUT_MS = 1_500;
 
 /**
- * Nodes are read for ten reviews that come at once, and then for one in five seconds, and so are the DaemonSets of startup taints. Every pod
- * can send reviews, and each would have the API server list all nodes; without advice, a policy is written as well.
+ * Nodes are read for ten reviews at once, and then for one in five seconds, and so are the DaemonSets of startup taints. Every pod can send reviews,
+ * and each would make the API server list all nodes. Without warnings, the policy is applied as well.
  */
 const READS_AT_ONCE = 10;
 const READ_EVERY_MS = 5_000;
@@ -47,8 +47,7 @@ export interface AdviceOptions {
 }
 
 /**
- * Warns of a TaintPolicy that is probably not meant as it is written. Without all nodes at hand it says nothing: what looks misspelt may
- * stand on one that is not known.
+ * Warns of a TaintPolicy that is probably misspelled. Without all nodes there is no warning, because a key may be on an unknown node.
  */
 export function policyAdvice({ client, service, survey, policies, recordOf, log }: AdviceOptions): Advise {
   const complain = throttle((missed) =>
@@ -56,7 +55,7 @@ export function policyAdvice({ client, service, survey, policies, recordOf, log 
   );
   const reads = tokenBucket(READS_AT_ONCE, READ_EVERY_MS);
   const startupReads = tokenBucket(READS_AT_ONCE, READ_EVERY_MS);
-  /** While one is under way: never two at a time, and none is used again, since nodes may have changed because of what it said. */
+  /** The read in progress: never two at a time. Its result is not used again, because nodes may change as a result of the warning. */
   let reading: Promise<readonly NodeView[] | undefined> | undefined;
 
   return async ({ object, oldObject }) => {
@@ -118,7 +117,7 @@ export function policyAdvice({ client, service, survey, policies, recordOf, log 
 /** A TaintPolicy that its schema allows has some 7,000 values at most, 4,200 of them in selectors: the API server refuses a larger one. */
 const MAX_VALUES = 10_000;
 
-/** Undefined for a policy of another kind, and for one that is not valid: what is wrong with it, the status says. */
+/** Undefined for a policy of another kind, and for an invalid one, whose status reports the problems. */
 function taintPolicyIn(object: unknown): CompiledTaintPolicy | undefined {
   if (hasMoreValues((object as { spec?: unknown } | null)?.spec, MAX_VALUES)) return undefined;
   const { result } = parseStoredPolicy(object);
@@ -138,7 +137,7 @@ function hasMoreValues(value: unknown, most: number): boolean {
   return false;
 }
 
-/** Answers the reviews of policies: every one is allowed. */
+/** Answers the reviews of policies. It allows every one. */
 export function adviceRoute(advise: Advise) {
   return async ({ body }: FastifyRequest, reply: FastifyReply) => {
     const decoded = decodeReview(parseJson(body));

@@ -13,7 +13,7 @@ import { formatPath, formatProblem } from '../policy/problem.ts';
 import type { Check } from '../server/admin-server.ts';
 import type { AdmissionMetrics, Metrics } from '../server/metrics.ts';
 
-/** What log and metrics say of the certificates that are served from now on. */
+/** Logs and counts the certificates that are served from now on. */
 export function announceCertificates(
   { certificate, ca }: ServableCertificates,
   metrics: AdmissionMetrics,
@@ -24,7 +24,7 @@ export function announceCertificates(
   log.info(`serving certificate expires ${certificate.validToDate.toISOString()}`);
 }
 
-/** What log and metrics say of the policies that are in force since `at`, in milliseconds since 1970. */
+/** Logs and counts the policies that are in force since `at`, in milliseconds since 1970. */
 export function announcePolicies(
   policies: readonly Policy[],
   { audit, at }: { audit: boolean; at: number },
@@ -36,7 +36,7 @@ export function announcePolicies(
   log.info({ policies: inForce }, audit ? 'policies in force, all as Audit' : 'policies in force');
 }
 
-/** What log and metrics say of the cluster's policies after a change; of a broken one once, however often the others change. */
+/** Logs and counts the cluster's policies after a change. A broken one is logged once, however often the others change. */
 export function announceChanges(policies: ClusterPolicies, audit: boolean, metrics: Metrics, log: Logger): () => void {
   let complaints = new Set<string>();
   return () => {
@@ -49,7 +49,7 @@ export function announceChanges(policies: ClusterPolicies, audit: boolean, metri
   };
 }
 
-/** What is wrong with policies of the cluster, a line for each thing. */
+/** The problems of policies of the cluster, one line each. */
 function complaintsOf(policies: readonly PolicyObject[]): string[] {
   return policies.flatMap(({ kind, name, generation, result, inForce }) => {
     const ignored = (inForce?.ignored ?? []).map(formatPath).join(', ');
@@ -63,26 +63,26 @@ function complaintsOf(policies: readonly PolicyObject[]): string[] {
   });
 }
 
-/** How many there are of each kind. */
+/** How many policies there are of each kind. */
 function countByKind(policies: readonly { readonly kind: PolicyKind }[]): Record<PolicyKind, number> {
   const counts = { TaintPolicy: 0, TolerationPolicy: 0, TolerationRestriction: 0, RecoveryPolicy: 0 };
   for (const { kind } of policies) counts[kind]++;
   return counts;
 }
 
-/** How long before a CA's end somebody should look after it. */
+/** How long before the end of a CA it needs attention. */
 const CA_CONCERN_MS = 365 * 86_400_000;
 
-/** How long before the end of a certificate that is not ours to renew somebody should look after it. */
+/** How long before the end of a certificate that taintkeeper cannot renew it needs attention. */
 const FOREIGN_CONCERN_MS = 14 * 86_400_000;
 
-/** How long an API server may take to know of a webhook configuration that is stored. */
+/** How long an API server may take to learn of a stored webhook configuration. */
 const TRUST_SETTLES_MS = 2_000;
 
-/** Of policies that cannot be used: a line has to stay readable. */
+/** For unusable policies: the line must stay readable. */
 const MAX_NAMED = 10;
 
-/** Degraded while the policy files are broken, and the last good policies in force. */
+/** Degraded while the policy files are broken, and the last good policies are in force. */
 export function policyCheck(store: PolicyStore, audit: boolean): Check {
   const load = store.lastLoad();
   const count = Object.values(store.policies()).reduce((sum, { length }) => sum + length, 0);
@@ -93,8 +93,8 @@ export function policyCheck(store: PolicyStore, audit: boolean): Check {
 }
 
 /**
- * Failed until the cluster's policies have been read; degraded while some of them cannot be used, or nothing has been heard of them
- * for long. Not failed: by old policies requests are judged better than by nobody, and all replicas lose the API server together.
+ * Failed until the cluster's policies have been read. Degraded while some of them cannot be used, or nothing was received about them for long. Not
+ * failed then, because old policies are better than no replica, and all replicas lose the API server at the same time.
  */
 export function clusterPoliciesCheck(policies: ClusterPolicies, audit: boolean): Check {
   const name = 'policies';
@@ -112,9 +112,9 @@ export function clusterPoliciesCheck(policies: ClusterPolicies, audit: boolean):
 }
 
 /**
- * Failed at start until the node records have been read, if a policy asks for them: keys with a wildcard protect only what they list, and a
- * node that registers meanwhile would get nothing back. A list that fails ends the wait, because other requests need the replica. A
- * replica that has been ready stays ready: all of them begin to read at the same moment when the first such policy is created.
+ * Failed at the start until the node records have been read, if a policy needs them: patterns protect only recorded taints, and a node that registers
+ * meanwhile would get nothing back. A failed list ends the wait, because other requests need the replica. A replica that was ready stays ready: all
+ * of them start to read at the same moment when the first such policy is created.
  */
 export function nodeRecordsCheck(
   policies: Pick<ClusterPolicies, 'isSynced'>,
@@ -141,8 +141,8 @@ function nameOf({ kind, name, inForce }: PolicyObject): string {
 }
 
 /**
- * Failed until the API server trusts what is served: a replica that comes with another CA gets no requests before the webhook
- * configurations know it. Once they have, it stays in service: without it nobody would be.
+ * Failed until the API server trusts the served certificate: a replica with another CA gets no requests before the webhook configurations contain it.
+ * It then stays in service, because otherwise no replica would be.
  */
 export function trustCheck(
   webhooks: Pick<RegisteredWebhooks, 'isSynced' | 'caBundles' | 'trust'>,
@@ -170,7 +170,7 @@ export function trustCheck(
   }
 }
 
-/** Failed when no client can accept the certificate now, by the clients' clock; degraded when somebody should look after it. */
+/** Failed if no client can accept the certificate now, by the clients' clock. Degraded if it needs attention. */
 export function certificateCheck(certificates: CertificateKeeper, now = new Date()): Check {
   const { certificate, ca, renews, uncovered } = certificates.current();
   const fault = certificates.fault();
@@ -197,12 +197,12 @@ function caInvalidAt(ca: X509Certificate, time: Date): string | undefined {
   return reason && `the CA is ${reason}`;
 }
 
-/** Failed: the PodDisruptionBudget lets the last replica of a node that is drained be evicted only if it is not ready. */
+/** Failed: the PodDisruptionBudget allows the eviction of the last replica of a drained node only if it is not ready. */
 export function drainCheck(node: string): Check {
   return { name: 'drain', state: 'failed', detail: `node ${node} is cordoned, and no other node takes a replica` };
 }
 
-/** Failed from the beginning of a stop on. */
+/** Failed from the start of a shutdown on. */
 export function stoppingCheck(stopping: boolean): Check {
   return stopping
     ? { name: 'shutdown', state: 'failed', detail: 'stopping' }

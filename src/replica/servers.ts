@@ -14,7 +14,7 @@ import type { AdmissionMetrics, Metrics } from '../server/metrics.ts';
 import { type KnownClients, secureContext, type TlsPair } from '../server/tls.ts';
 import { type Advise, adviceRoute } from './policy-advice.ts';
 
-/** Where both servers listen; port 0 takes a free one. */
+/** The addresses of both servers. Port 0 takes a free one. */
 export interface Listeners {
   /** Of the HTTPS listener. */
   readonly host: string;
@@ -52,17 +52,17 @@ export async function startAdmin({ listeners, checks, metrics, page, log }: Admi
 export interface AdmissionOptions {
   readonly listeners: Pick<Listeners, 'host' | 'port'>;
   readonly tls: TlsPair;
-  /** Who may call; undefined: everybody. */
+  /** The clients that may call; undefined: every client. */
   readonly clients?: KnownClients | undefined;
   readonly policies: () => PolicySet;
-  /** The NodeTaintRecords; undefined where there are none. */
+  /** The NodeTaintRecords; undefined if there are none. */
   readonly records?: Records | undefined;
   readonly onJudged?: (judged: JudgedRequest) => void;
-  /** What to warn of where a policy is written; undefined: nobody asks. */
+  /** Warnings for users who write a policy; undefined: none. */
   readonly advise?: Advise;
   readonly metrics: AdmissionMetrics;
   readonly log: Logger;
-  /** How long a stop waits for requests in flight and connections that do not end by themselves. */
+  /** How long a shutdown waits for requests in flight and connections that do not end by themselves. */
   readonly stopGraceMs?: number | undefined;
 }
 
@@ -70,17 +70,17 @@ export interface RunningAdmission {
   readonly url: string;
   /** Serves another certificate from now on. */
   useCertificate(tls: TlsPair): void;
-  /** From now on takes clients of other CAs, PEM. Connections that are open end after their next answer. */
+  /** From now on accepts clients of other CAs, PEM. Open connections end after their next answer. */
   useClientCa(bundle: string): void;
   /** From now on every connection ends after its next answer, so that clients look for another replica. */
   drain(): void;
-  /** Finishes what is in flight, for at most `stopGraceMs`, and ends. */
+  /** Finishes requests in flight, for at most `stopGraceMs`, and ends. */
   stop(): Promise<void>;
 }
 
 const STOP_GRACE_MS = 5_000;
 
-/** Of each listener: an API server keeps 25 when it is idle, and asks some hundred things at a time at most. */
+/** For each listener: an idle API server keeps 25, and sends at most some hundred requests at a time. */
 const MAX_CONNECTIONS = 500;
 
 /**
@@ -92,7 +92,7 @@ export async function startAdmission(options: AdmissionOptions): Promise<Running
   let { tls } = options;
   let clientCa = clients?.ca;
   let draining = false;
-  // Those whose clients the present CAs have been asked about.
+  // Connections whose clients were checked against the current CAs.
   let current = new WeakSet<Socket>();
   const admission = createAdmissionServer({
     tls,
@@ -119,7 +119,7 @@ export async function startAdmission(options: AdmissionOptions): Promise<Running
     useClientCa(bundle) {
       clientCa = bundle;
       server.setSecureContext(secureContext(tls, clientCa));
-      // Closed at once, a connection would take a request with it that is just then on its way.
+      // If a connection is closed at once, a request that is being sent is lost.
       current = new WeakSet();
     },
     drain() {
@@ -139,7 +139,7 @@ function connectionLimits(port: number, log: Logger): ConnectionLimits {
   return { max: MAX_CONNECTIONS, onDropped: throttle(tell) };
 }
 
-/** Listens on one address: for a name that has several, Fastify makes further servers, and gives access to the first only. */
+/** Listens on one address: for a name with several addresses, Fastify creates further servers, and gives access only to the first. */
 async function listen(app: Listener, host: string, port: number, option: string): Promise<void> {
   try {
     const { address } = await lookup(host);

@@ -13,9 +13,9 @@ import type { ReadyDaemonSet } from '../policy/taint-rule.ts';
 const MOST_DAEMON_SETS = 16;
 
 /**
- * Warnings of a policy whose startup taints would stay, or that would keep those of another.
+ * Warnings about a policy whose startup taints would remain, or that would keep those of another policy.
  *
- * @returns undefined if that cannot be read, or if it would take too many requests
+ * @returns undefined if that cannot be read, or if it would need too many requests
  */
 export async function startupAdvice(
   client: ApiClient,
