@@ -2,22 +2,22 @@ import type { SourceDocument } from '../files/documents.ts';
 import type { Path } from '../policy/problem.ts';
 import { booleanAt, isMapping, kindOf, textAt, valueAt } from './tree.ts';
 
-/** What is different in a configuration that is to take the place of another one, and what Talos makes of it. */
+/** The differences between a new configuration and the one that it replaces, and their effect in Talos. */
 export interface Change {
-  /** Of the document without a kind: `machine.type`, `cluster.etcd`, `machine.features.hostDNS`. */
+  /** Fields of the document without a kind: `machine.type`, `cluster.etcd`, `machine.features.hostDNS`. */
   readonly fields: readonly string[];
-  /** Kinds of documents of which one has come, gone or changed. */
+  /** Kinds of documents of which one was added, removed or changed. */
   readonly kinds: readonly string[];
   /** Fields for which Talos reboots: `--mode=no-reboot` and `--mode=try` are refused, `--mode=auto` reboots. */
   readonly rebooting: readonly string[];
-  /** Fields and kinds that are taken without a reboot, of which something may not take effect before the next one. */
+  /** Fields and kinds that are applied without a reboot, but may take effect only at the next one. */
   readonly late: readonly string[];
 }
 
-/** From this minor version on Talos applies everything at once, and refuses `--mode=reboot` (ApplyConfiguration of its machined). */
+/** From this minor version on, Talos applies everything at once, and refuses `--mode=reboot` (ApplyConfiguration of its machined). */
 export const NEVER_REBOOTS_SINCE = 14;
 
-/** What is applied without a reboot, and since which minor version (CanApplyImmediate of machined, at the tags v1.3.0 to v1.13.9). */
+/** Fields that are applied without a reboot, and since which minor version (CanApplyImmediate of machined, at the tags v1.3.0 to v1.13.9). */
 const WITHOUT_REBOOT: Readonly<Record<string, number>> = {
   debug: 3,
   cluster: 3,
@@ -46,7 +46,7 @@ const WITHOUT_REBOOT: Readonly<Record<string, number>> = {
   'machine.features.nodeAddressSortAlgorithm': 9,
 };
 
-/** What Talos' own pages name since 1.14 ("Changes which might need a reboot"); they do not take it for all there is. */
+/** The fields that Talos' own pages name since 1.14 ("Changes which might need a reboot"). The pages say that their list is incomplete. */
 const LATE: readonly string[] = [
   'cluster.etcd',
   'machine.env',
@@ -57,10 +57,10 @@ const LATE: readonly string[] = [
 ];
 
 /**
- * What a configuration would change in another one. Values are compared as Talos compares them, by what stands there: a default
- * that is written out is a change.
+ * The changes of a configuration in comparison with another one. Values are compared as written, as in Talos: a default that is written out is a
+ * change.
  * @param live the documents of the configuration in force
- * @param wanted those of a whole configuration, no patch
+ * @param wanted the documents of a whole configuration, no patch
  * @param version the minor version of Talos 1 on the node
  */
 export function changeOf(live: readonly SourceDocument[], wanted: readonly SourceDocument[], version: number): Change {
@@ -81,12 +81,12 @@ function isImmediate(field: string, version: number): boolean {
   return version >= (WITHOUT_REBOOT[field] ?? WITHOUT_REBOOT[section] ?? Number.POSITIVE_INFINITY);
 }
 
-/** Below these, each field is named by itself. */
+/** Each field below these is named separately. */
 const SECTIONS: readonly string[] = ['', 'machine', 'cluster', 'machine.features'];
 
 function changedFields(before: SourceDocument, after: SourceDocument, path: readonly string[] = []): string[] {
   const [one, other] = [valueAt(before.value, path), valueAt(after.value, path)];
-  // Of a section that only one of them has, Talos compares the whole.
+  // Talos compares a whole section if only one of them has it.
   if (SECTIONS.includes(path.join('.')) && isMapping(one) && isMapping(other)) {
     return [...new Set([...Object.keys(one), ...Object.keys(other)])].flatMap((name) =>
       changedFields(before, after, [...path, name]),
@@ -107,7 +107,7 @@ function changedKinds(live: readonly SourceDocument[], wanted: readonly SourceDo
 
 type Located = readonly [document: SourceDocument, path: Path];
 
-/** Whether Go reads the same: null is nothing at all, and where a text is wanted `1` is "1". */
+/** Whether Go reads the same value: null is absent, and for a text `1` is "1". */
 function isSame(one: Located, other: Located): boolean {
   const [a, b] = [valueAt(one[0].value, one[1]), valueAt(other[0].value, other[1])];
   if (a === null || a === undefined || b === null || b === undefined) return (a ?? undefined) === (b ?? undefined);

@@ -5,8 +5,8 @@ import type { MachineConfiguration } from './machine-configuration.ts';
 import { kindOf, textAt } from './tree.ts';
 
 /**
- * The names that the machine's node may have by its declared hostname, `machine.network.hostname` or that of the document
- * HostnameConfig: the host's name or, with registerWithFQDN, the whole. Empty where Talos finds a hostname by itself.
+ * The possible names of the machine's node by its declared hostname (`machine.network.hostname`, or that of the document HostnameConfig): the host's
+ * name or, with registerWithFQDN, the full name. Empty if Talos determines a hostname itself.
  */
 export function nodeNames({ documents }: MachineConfiguration): string[] {
   for (const document of documents) {
@@ -19,7 +19,7 @@ export function nodeNames({ documents }: MachineConfiguration): string[] {
   return [];
 }
 
-/** As Talos makes a node's name of a hostname (nodename.FromHostname of siderolabs/talos). */
+/** How Talos makes a node's name from a hostname (nodename.FromHostname of siderolabs/talos). */
 function nodeName(hostname: string): string {
   return hostname
     .toLowerCase()
@@ -28,7 +28,7 @@ function nodeName(hostname: string): string {
     .replace(/^[-.]+|(?<![-.])[-.]+$/g, '');
 }
 
-/** What says that a machine configuration is a node's: the surest first. */
+/** The evidence that a machine configuration belongs to a node, the most certain first. */
 export type MatchedBy = '--node' | 'hostname' | 'labels' | 'role';
 
 export interface Assignment {
@@ -41,15 +41,15 @@ type Found = Pick<Assignment, 'declaration' | 'by'>;
 
 export interface Assignments {
   readonly assigned: readonly Assignment[];
-  /** Nodes that none, or more than one, of the machine configurations may be for. */
+  /** Nodes for which there is none, or more than one, of the machine configurations. */
   readonly unassigned: readonly { readonly node: string; readonly why: string }[];
   /** Machine configurations without a node. */
   readonly unused: readonly Declaration[];
 }
 
 /**
- * Finds each node's machine configuration. One with a hostname is for the node of that name only; one with labels of its own
- * for nodes with these labels, if they are workers; one with neither for all nodes of its role.
+ * Finds each node's machine configuration. One with a hostname is for the node of that name only. One with labels of its own is for workers with
+ * these labels. One with neither is for all nodes of its role.
  * @param given machine configurations by the names of nodes
  */
 export function assign(
@@ -89,7 +89,7 @@ function byLabelsOrRole(node: LiveNode, shared: readonly Declaration[]): Found |
     .filter((each): each is { declaration: Declaration; count: number } => each.count !== undefined);
   const most = Math.max(...labelled.map(({ count }) => count));
   const best = labelled.filter(({ count }) => count === most).map(({ declaration }) => declaration);
-  // Workers come in pools; control planes are alike, as a rule, so that one without the labels is one that lacks them.
+  // Workers form pools. Control planes are usually alike, so one without the labels has lost them.
   const plain = fitting.filter(
     (declaration) =>
       declaration.configuration.role === role && (role === 'controlplane' || ownLabels(declaration).size === 0),
@@ -100,7 +100,7 @@ function byLabelsOrRole(node: LiveNode, shared: readonly Declaration[]): Found |
     : `no file is for a ${role === 'worker' ? 'worker' : 'control plane'} of that name, or with such labels`;
 }
 
-/** The candidate, if there is but one; else the question which it is. */
+/** The candidate, if there is only one; otherwise the ambiguity. */
 function only(candidates: readonly Declaration[], by: MatchedBy): Found | string {
   const [declaration, ...others] = candidates;
   if (declaration !== undefined && others.length === 0) return { declaration, by };
@@ -108,8 +108,8 @@ function only(candidates: readonly Declaration[], by: MatchedBy): Found | string
 }
 
 /**
- * How many of the configuration's own labels the node carries; undefined if there are none, or if the node is another's. A
- * label that Talos has set and that is gone does not make it another's: that is the drift to find.
+ * How many of the configuration's own labels the node has. Undefined if there are none, or if the node belongs to another configuration. A label that
+ * Talos has set and that is missing does not count: that is the drift to find.
  */
 function carried({ labels, ownedLabels }: LiveNode, declaration: Declaration): number | undefined {
   const declared = [...ownLabels(declaration)];

@@ -14,8 +14,8 @@ export const CONTROL_PLANE_TAINT: DeclaredTaint = {
 };
 
 /**
- * The taint that Talos adds by itself: to control-plane nodes that do not allow scheduling. Only the older shape implies it;
- * a KubeNodeConfig document says all there is (K8sNodeConfig of Talos' v1alpha1_k8s_bridge.go). A patch implies nothing.
+ * The taint that Talos adds itself: to control-plane nodes that do not allow scheduling. Only the older form implies it. A KubeNodeConfig document
+ * contains everything (K8sNodeConfig of Talos' v1alpha1_k8s_bridge.go). A patch implies nothing.
  */
 export function impliedTaint(configuration: MachineConfiguration): DeclaredTaint | undefined {
   const { role, isPatch, allowSchedulingOnControlPlanes, documents } = configuration;
@@ -23,21 +23,21 @@ export function impliedTaint(configuration: MachineConfiguration): DeclaredTaint
   return documents.some((document) => kindOf(document) === 'KubeNodeConfig') ? undefined : CONTROL_PLANE_TAINT;
 }
 
-/** The label by which Talos, like kubeadm, marks control planes; the taint that keeps workloads off them has the same key. */
+/** The label by which Talos and kubeadm mark control planes. The taint that keeps workloads off them has the same key. */
 export const CONTROL_PLANE_KEY = CONTROL_PLANE_TAINT.key;
 
-/** A taint, and `file:line:column` of where it is declared. */
+/** A taint, and `file:line:column` of its declaration. */
 export interface PlacedTaint extends Taint {
   readonly at: string;
 }
 
-/** A label's value, and where it is declared. */
+/** A label's value, and the place of its declaration. */
 export interface PlacedLabel {
   readonly value: string;
   readonly at: string;
 }
 
-/** What a machine configuration means for its nodes, whichever fields say it. */
+/** The content of a machine configuration for its nodes, in either form. */
 export interface Declaration {
   readonly configuration: MachineConfiguration;
   /** One of each key and effect. */
@@ -46,10 +46,10 @@ export interface Declaration {
 }
 
 /**
- * Brings together what the fields of a machine configuration say, and what Talos adds on its own: control planes have their
- * role's label and, unless `cluster.allowSchedulingOnControlPlanes` is set, their role's taint (NodeTaintSpecController of
- * siderolabs/talos). Where there is a document KubeNodeConfig, it says both itself, and nothing is added.
- * @throws InputError for one taint, or one label, declared with two values, with both places
+ * Combines the fields of a machine configuration with Talos' own additions: control planes have their role's label and, unless
+ * `cluster.allowSchedulingOnControlPlanes` is set, their role's taint (NodeTaintSpecController of siderolabs/talos). A document KubeNodeConfig
+ * contains both itself, and nothing is added.
+ * @throws InputError for one taint, or one label, with two values, with both places
  */
 export function declarationOf(configuration: MachineConfiguration): Declaration {
   const faults: string[] = [];
@@ -72,8 +72,8 @@ export function declarationOf(configuration: MachineConfiguration): Declaration 
   if (faults.length > 0) throw new InputError(faults);
 
   const implied = impliedTaint(configuration);
-  // A taint of this key in machine.nodeTaints takes the place of Talos' own, whatever its effect (NodeTaintSpecController; since
-  // 1.14 it is the other way round, and lint says so: what the author has written is taken for what the author wants).
+  // A taint of this key in machine.nodeTaints replaces Talos' own, with any effect (NodeTaintSpecController). Since 1.14 it is the reverse, and lint
+  // reports it: the author's declaration counts here.
   if (implied && ![...taints.values()].some(({ key }) => key === implied.key)) {
     taints.set(identity(implied), { ...implied, at: roleAt(configuration) });
   }
@@ -94,8 +94,8 @@ export function labelsOf({ labels }: Declaration): StringMap {
 }
 
 /**
- * The labels that can say what a node is for. Those of Kubernetes say what it is or where it stands, in which nodes of
- * different pools are alike, and most of them NodeRestriction does not let a kubelet set.
+ * The labels that can identify the purpose of a node. Those of Kubernetes describe the machine or its place, which nodes of different pools share,
+ * and NodeRestriction does not let a kubelet set most of them.
  */
 export function ownLabels({ labels }: Declaration): ReadonlyMap<string, string> {
   const own = [...labels].filter(([key]) => !/(^|\.)(kubernetes|k8s)\.io\//.test(key));

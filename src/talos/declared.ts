@@ -18,16 +18,16 @@ export interface Place {
   readonly path: Path;
 }
 
-/** A value, and where in the files it stands. */
+/** A value, and its place in the files. */
 export interface Declared<T> extends Place {
   readonly value: T;
 }
 
-/** A taint or a label that cannot be read. */
+/** An invalid taint or label. */
 export interface Malformed extends Place {
   readonly subject: 'taint' | 'label';
   readonly problem: string;
-  /** How it is written. */
+  /** The expected form. */
   readonly expected: string;
   /** Both, in one sentence. */
   readonly message: string;
@@ -43,15 +43,15 @@ function malformed(
 }
 
 /**
- * How a taint is declared: by Talos (`machine.nodeTaints` up to 1.13, the document KubeNodeConfig since 1.14), which keeps
- * applying it, or by the kubelet's flag or configuration, which say what a node has when it registers. The kubelet's two
- * stand in `machine.kubelet` (extraArgs, extraConfig) or, since 1.14, in the document KubeletConfig (extraArgs, config).
+ * How a taint is declared. Talos keeps applying its own declarations: `machine.nodeTaints` up to 1.13, and the document KubeNodeConfig since 1.14.
+ * The kubelet's flag or configuration only applies when a node registers: it is in `machine.kubelet` (extraArgs, extraConfig) or, since 1.14, in the
+ * document KubeletConfig (extraArgs, config).
  */
 export type TaintShape = 'nodeTaints' | 'KubeNodeConfig' | 'register-with-taints' | 'registerWithTaints';
 
 export type FoundTaint = Declared<DeclaredTaint> & { readonly shape: TaintShape };
 
-/** True when both say the same of their key. */
+/** True if both declare the same for their key. */
 export function sameDeclaration(a: FoundTaint, b: FoundTaint): boolean {
   return sameTaint(a.value, b.value) && a.value.value === b.value.value;
 }
@@ -61,7 +61,7 @@ interface Found {
   readonly malformed: Malformed[];
 }
 
-/** The taints of one document, and what should be some and cannot be read. */
+/** The taints of one document, and its invalid ones. */
 export function readTaints(document: SourceDocument): Found {
   const result: Found = { found: [], malformed: [] };
   const refuse = (path: Path, problem: string, expected: string): void => {
@@ -121,7 +121,7 @@ function readItem(document: SourceDocument, path: Path): ReadTaint {
   return checkTaint({ key: text('key'), value: text('value'), effect: text('effect') }, LIST_NOTATION);
 }
 
-/** Flags are a text or, since Talos 1.13, a list of texts, which makes the flag be given several times. */
+/** Flags are a text or, since Talos 1.13, a list of texts, which repeats the flag. */
 function flagTexts(document: SourceDocument, path: Path): [at: Path, text: string][] {
   const value = valueAt(document.value, path);
   const places = Array.isArray(value) ? [...value.keys()].map((index) => [...path, index]) : [path];
@@ -142,12 +142,12 @@ export interface DeclaredLabel {
   readonly value: string;
 }
 
-/** By Talos, or by the kubelet's flag `--node-labels`. As with taints. */
+/** By Talos, or by the kubelet's flag `--node-labels`, as for taints. */
 export type LabelShape = 'nodeLabels' | 'KubeNodeConfig' | 'node-labels';
 
 export type FoundLabel = Declared<DeclaredLabel> & { readonly shape: LabelShape };
 
-/** The node labels of one document, and what should be some and cannot be read. */
+/** The node labels of one document, and its invalid ones. */
 export function readLabels(document: SourceDocument): { found: FoundLabel[]; malformed: Malformed[] } {
   const found: FoundLabel[] = [];
   const refused: Malformed[] = [];
@@ -170,7 +170,7 @@ export function readLabels(document: SourceDocument): { found: FoundLabel[]; mal
   const byKubelet = (path: Path): void => {
     for (const [at, text] of flagTexts(document, [...path, 'extraArgs', 'node-labels'])) {
       for (const label of text.split(',').filter(Boolean)) {
-        // ConfigurationMap of k8s.io/component-base: spaces around either do not count.
+        // ConfigurationMap of k8s.io/component-base ignores spaces around both.
         const [key = '', ...value] = label.split('=');
         take('node-labels', at, key.trim(), value.join('=').trim());
       }

@@ -16,12 +16,12 @@ import {
 import type { MachineConfiguration } from './machine-configuration.ts';
 import { taintsKeepLabelsOff } from './refused-taints.ts';
 
-/** Short enough to be a label's value, too, and to leave room for a number. */
+/** Short enough for a label's value, with room for a number. */
 const MAX_LENGTH = 60;
 
 /**
- * A name for the policy of the selected nodes, by what selects them: the same one each time, as long as that stays.
- * @param taken names that other policies have; the new one is put in
+ * A name for the policy of the selected nodes, by its selector: the same as long as the selector stays.
+ * @param taken the names of other policies; the new one is added
  */
 function policyName(selector: PolicySelector, taken: Set<string>): string {
   const terms = [
@@ -50,12 +50,12 @@ type Requirement = NonNullable<PolicySelector['matchExpressions']>[number];
 
 const IS_CONTROL_PLANE: Requirement = { key: CONTROL_PLANE_KEY, operator: 'Exists' };
 
-/** As many values as an expression of a policy's selector may have. */
+/** The maximum number of values in an expression of a policy's selector. */
 const MAX_VALUES = 64;
 
 /**
- * The selectors that may stand for the nodes of these machine configurations, all control planes or none: the simplest first.
- * Which of them tells these nodes from others depends on the others.
+ * Possible selectors for the nodes of these machine configurations, all of them control planes or none: the simplest first. Which of them excludes
+ * other nodes depends on the other nodes.
  */
 function selectorsFor(group: readonly Declaration[]): PolicySelector[] {
   const labels = group.map(ownLabels);
@@ -76,7 +76,7 @@ function selectorsFor(group: readonly Declaration[]): PolicySelector[] {
   );
 }
 
-/** True when the nodes of the machine configuration, with the labels that it declares, are selected. */
+/** True if the nodes of the machine configuration, with its declared labels, are selected. */
 function isFor(selector: PolicySelector, declaration: Declaration): boolean {
   return selects(selector, labelsOf(declaration));
 }
@@ -88,30 +88,30 @@ function compact({ matchLabels = {}, matchExpressions = [] }: PolicySelector): P
   };
 }
 
-/** A policy that says for the cluster what machine configurations say for their machines. */
+/** A policy that declares for the cluster what machine configurations declare for their machines. */
 export interface DerivedPolicy {
   readonly policy: TaintPolicy;
-  /** The declared taints, in the order of the policy's. */
+  /** The declared taints, in the order of the policy. */
   readonly taints: readonly PlacedTaint[];
-  /** Declared taints that come and go by themselves: a policy would put back what their agents remove. */
+  /** Declared transient taints: a policy would restore what their agents remove. */
   readonly leftOut: readonly PlacedTaint[];
   /** The files. */
   readonly sources: readonly string[];
-  /** Those whose taints keep the nodes from getting the labels that select them: see {@link taintsKeepLabelsOff}. */
+  /** Files whose taints prevent the labels that select their nodes: see {@link taintsKeepLabelsOff}. */
   readonly deadlocked: readonly string[];
 }
 
 export interface DerivationOptions {
   readonly mode: TaintMode;
-  /** The nodes of all files; otherwise each file's labels tell. */
+  /** The nodes of all files. Absent: each file's labels identify them. */
   readonly nodeSelector?: PolicySelector | undefined;
-  /** Whether NoExecute taints are for nodes, too, that run already and never carried them. */
+  /** Whether NoExecute taints also apply to running nodes that never carried them. */
   readonly mayEvict: boolean;
 }
 
 /**
- * One policy for each set of taints that the files declare; none where they declare no taint to keep.
- * @throws InputError with the places, for files that contradict each other, or whose nodes nothing tells from the others
+ * One policy for each set of declared taints. None if no taint is to be kept.
+ * @throws InputError with the places, for files that contradict each other, or whose nodes cannot be distinguished from others
  */
 export function derivePolicies(declarations: readonly Declaration[], options: DerivationOptions): DerivedPolicy[] {
   const groups = [...Map.groupBy(declarations, groupKey).values()].filter((group) => lastingOf(group[0]).length > 0);
@@ -151,7 +151,7 @@ function ruleFor({ key, value, effect }: PlacedTaint, { mayEvict }: DerivationOp
   };
 }
 
-/** Control planes and workers never share a policy: their nodes are told apart in different ways. */
+/** Control planes and workers never share a policy, because their nodes are selected in different ways. */
 function groupKey(declaration: Declaration): string {
   const isControlPlane = declaration.configuration.role === 'controlplane';
   return [isControlPlane, ...lastingOf(declaration).map(formatTaint).sort()].join(' ');
@@ -161,7 +161,7 @@ function lastingOf(declaration: Declaration | undefined): PlacedTaint[] {
   return (declaration?.taints ?? []).filter(({ key }) => !isTransientTaintKey(key));
 }
 
-/** The first selector that takes in all nodes of the group, and none of a file that does not declare the group's taints. */
+/** The first selector that selects all nodes of the group, and none of a file that does not declare the group's taints. */
 function selectorOf(
   group: readonly Declaration[],
   all: readonly Declaration[],
@@ -180,7 +180,7 @@ function selectorOf(
   );
 }
 
-/** Why a policy for the nodes of the group must not be one for the nodes of the other file. */
+/** Why a policy for the nodes of the group must not select the nodes of the other file. */
 function clashOf(group: readonly Declaration[], other: Declaration, given: boolean): string | undefined {
   const declared = new Map(other.taints.map((taint) => [identity(taint), taint]));
   for (const taint of lastingOf(group[0])) {

@@ -8,25 +8,25 @@ import { type LiveNode, OWNED_LABELS, OWNED_TAINTS } from './live-node.ts';
 export interface Finding {
   readonly kind: 'taint' | 'label' | 'annotation';
   /**
-   * missing: declared, and not there. different: there, with another value or effect. orphaned: Talos has set it, and it is
-   * declared no more. unreadable: Talos does not know any more what it has set, and stops.
+   * missing: declared, and not on the node. different: on the node with another value or effect. orphaned: Talos has set it, and it is no longer
+   * declared. unreadable: Talos' record of what it has set is invalid, and Talos stops.
    */
   readonly problem: 'missing' | 'different' | 'orphaned' | 'unreadable';
-  /** As kubectl writes it, or the annotation's name. */
+  /** As kubectl writes it, or the name of the annotation. */
   readonly live?: string;
   readonly declared?: string;
   /** `file:line:column` of the declaration. */
   readonly at?: string;
-  /** The arguments of the kubectl command that brings the node in line. */
+  /** The arguments of the kubectl command that repairs the node. */
   readonly mend: readonly string[];
 }
 
-/** Labels that Talos sets for the system extensions of a machine: no machine configuration declares them. */
+/** Labels that Talos sets for system extensions. No machine configuration declares them. */
 const EXTENSION_LABELS = 'extensions.talos.dev/';
 
 /**
- * Everything in which the node differs. What the node carries besides is nobody's business here, unless Talos has set it; and
- * of a patch it is not known what else is declared, so that nothing is orphaned by it.
+ * All differences of the node. What other writers have added to the node does not count. A patch does not say what else is declared, so a patch makes
+ * nothing orphaned.
  */
 export function driftOf(node: LiveNode, declaration: Declaration): Finding[] {
   const orphans = declaration.configuration.isPatch
@@ -36,7 +36,7 @@ export function driftOf(node: LiveNode, declaration: Declaration): Finding[] {
 }
 
 function taintFindings({ name, taints: live }: LiveNode, { taints }: Declaration): Finding[] {
-  // What comes and goes by itself may be gone for good reasons.
+  // A transient taint may be missing for good reasons.
   const lasting = taints.filter(({ key }) => !isTransientTaintKey(key));
   return lasting.flatMap((taint): Finding[] => {
     const declared = formatTaint(taint);
@@ -46,7 +46,7 @@ function taintFindings({ name, taints: live }: LiveNode, { taints }: Declaration
       const mend = ['taint', 'node', name, declared, '--overwrite'];
       return [{ kind: 'taint', problem: 'different', live: formatTaint(found), declared, at: taint.at, mend }];
     }
-    // Talos goes by the key alone: one of another effect is the declared one, changed.
+    // Talos compares only the key: one with another effect is the declared one with a change.
     const changed = live.find(
       (other) => other.key === taint.key && !taints.some((declaredToo) => sameTaint(declaredToo, other)),
     );

@@ -4,25 +4,25 @@ import { CONFLICT_TABLE, CONTROL_PLANE_TABLE, FIELD_TABLE, NAMESAKE_TABLE } from
 export const FIRST_VERSION = 3;
 export const LAST_VERSION = 15;
 
-/** From which minor version of Talos on something holds, and up to which. */
+/** The first and the last version of Talos to which something applies. */
 export interface Versions {
   readonly since: number;
   readonly until: number;
 }
 
 /**
- * Whether it holds in that version; where nobody says which it is, in all of them.
- * @param from the first version that has what it is about
+ * Whether it applies to that version. Without a version: whether it applies to all of them.
+ * @param from the first version of the subject
  */
 export function holdsIn({ since, until }: Versions, version: number | undefined, from: number): boolean {
   return version === undefined ? since <= from && until === LAST_VERSION : version >= since && version <= until;
 }
 
-/** In which versions of Talos a field, or a kind of document, is there. */
+/** The versions of Talos that have a field, or a kind of document. */
 export interface FieldLife extends Versions {
-  /** The first version that has it only for old configurations' sake. */
+  /** The first version that supports it only for old configurations. */
   readonly deprecated: number | undefined;
-  /** The kind of document, or the field beside it, that took its place; null where nothing did, undefined where it is not known. */
+  /** The kind of document, or the field beside it, that replaced it. Null if nothing did, undefined if it is not known. */
   readonly successor: string | null | undefined;
 }
 
@@ -36,7 +36,7 @@ interface Entry {
 
 let tree: Entry | undefined;
 
-/** The table as a tree; it is read when it is first asked for. */
+/** The table as a tree, parsed on demand. */
 function fields(): Entry {
   if (tree) return tree;
   tree = { life: undefined, children: new Map() };
@@ -64,13 +64,13 @@ function lifeOf([range = '-', mark, successor]: readonly string[]): FieldLife {
   };
 }
 
-/** `9-13`; where a number is missing, from the first or to the last. */
+/** `9-13`. Without a number, from the first or to the last version. */
 function versionsOf(range: string): Versions {
   const [since, until] = range.split('-');
   return { since: since ? Number(since) : FIRST_VERSION, until: until ? Number(until) : LAST_VERSION };
 }
 
-/** What is known of a kind of document; of undefined, of the one without. Undefined for a kind that no version has. */
+/** The versions of a kind of document; undefined for the document without a kind. Undefined for an unknown kind. */
 export function documentLife(kind: string | undefined): FieldLife | undefined {
   if (kind === ROOT) return undefined;
   return fields().children.get(kind ?? ROOT)?.life;
@@ -81,13 +81,13 @@ export function documentKinds(): string[] {
   return [...fields().children.keys()].filter((kind) => kind !== ROOT);
 }
 
-/** What may stand in a mapping. */
+/** The allowed content of a mapping. */
 export type Section =
-  /** Fields by name, and where each leads. */
+  /** Fields by name, with their content. */
   | { readonly kind: 'fields'; readonly fields: ReadonlyMap<string, FieldSection> }
-  /** Any key, with values that are all alike. */
+  /** Any key, with values of one type. */
   | { readonly kind: 'items'; readonly item: Section }
-  /** Anything: the table says nothing about it. */
+  /** Any content: the table does not describe it. */
   | { readonly kind: 'free' };
 
 export interface FieldSection {
@@ -97,7 +97,7 @@ export interface FieldSection {
 
 const sections = new Map<string, Section>();
 
-/** The fields of a kind of document; of undefined, of the one without. Free for a kind that no version has. */
+/** The fields of a kind of document; undefined for the document without a kind. Free for an unknown kind. */
 export function documentSection(kind: string | undefined): Section {
   const name = kind ?? ROOT;
   const section = sections.get(name) ?? sectionOf(fields().children.get(name));
@@ -119,9 +119,9 @@ function sectionOf(entry: Entry | undefined): Section {
 export interface Conflict extends Versions {
   readonly kind: string;
   readonly path: readonly string[];
-  /** How much has to stand there: anything but null, something neither empty nor zero, or true. */
+  /** The required content: anything except null, something neither empty nor zero, or true. */
   readonly test: 'set' | 'full' | 'true';
-  /** Of the document: its name, or a field that has to say something. */
+  /** In the document: its name, or a field with content. */
   readonly when: readonly ({ readonly name: string } | { readonly field: string })[];
 }
 
@@ -141,7 +141,7 @@ export function allConflicts(): readonly Conflict[] {
 
 let namesakes: ReadonlyMap<string, Versions> | undefined;
 
-/** In which versions Talos refuses two documents of these kinds that have the same name; undefined where it never does. */
+/** The versions of Talos that refuse two documents of these kinds with the same name. Undefined if none does. */
 export function namesakeVersions(a: string, b: string): Versions | undefined {
   namesakes ??= new Map(rows(NAMESAKE_TABLE).map(({ versions, words }) => [words.join(' '), versions]));
   return namesakes.get([a, b].sort().join(' '));

@@ -2,13 +2,13 @@ import { parseDocuments, type SourceDocument } from '../files/documents.ts';
 import { InputError } from '../files/text-files.ts';
 import { isMapping, type Mapping, valueAt } from './tree.ts';
 
-/** What `talosctl get machineconfig -o yaml` prints: a resource, whose spec is the configuration as text. */
+/** The output of `talosctl get machineconfig -o yaml`: a resource, whose spec is the configuration as text. */
 const RESOURCE_TYPE = 'MachineConfigs.config.talos.dev';
-/** The configuration that is in force; beside it there is the one on disk (`persistent`), which may be staged. */
+/** The configuration in force. There is also the one on disk (`persistent`), which may be staged. */
 const ACTIVE = 'v1alpha1';
 
 /**
- * The documents of a text, those of a live machine's configuration without the resource around them. They keep their places in the text.
+ * The documents of a text. For a live machine's configuration, without the resource around them. They keep their places in the text.
  * @param documents of the text
  * @throws InputError where the text has the configurations of several machines
  */
@@ -32,7 +32,7 @@ function isResource({ value }: SourceDocument): boolean {
 
 function inside(resource: SourceDocument, text: string, source: string): SourceDocument[] {
   const { spec } = resource.value as Mapping;
-  // Earlier versions of Talos print it as it is.
+  // Earlier versions of Talos print it without a resource.
   if (typeof spec !== 'string') {
     return [
       {
@@ -56,12 +56,12 @@ function inside(resource: SourceDocument, text: string, source: string): SourceD
 
 const PLACE = /:(\d+):(\d+)(?=$|:)/;
 
-/** From `file:line:column` in the spec to that in the text around it. @param spec where the spec stands */
+/** From `file:line:column` in the spec to that in the text around it. @param spec the place of the spec */
 function placeInside(spec: string, text: string): (place: string) => string {
   const line = Number(PLACE.exec(spec)?.[1]);
   const [header = '', ...content] = text.split('\n').slice(line - 1);
   const indent = content.find((each) => each.trim() !== '')?.search(/\S/) ?? 0;
-  // Only of a literal block does each line stand where it stood.
+  // Only the lines of a literal block keep their columns.
   if (!/:\s*\|[-+\d]*\s*$/.test(header)) return (place) => place.replace(PLACE, PLACE.exec(spec)?.[0] ?? '');
   return (place) => place.replace(PLACE, (_, inner, column) => `:${line + Number(inner)}:${indent + Number(column)}`);
 }

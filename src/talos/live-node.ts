@@ -4,16 +4,16 @@ import { asNode } from '../objects/node-object.ts';
 import type { Path } from '../policy/problem.ts';
 
 /**
- * Where Talos writes down what it has put on a node, so that it takes it away when it is no longer declared: the keys, as a
- * JSON list (NodeApplyController of siderolabs/talos).
+ * Where Talos records what it has set on a node, so that it removes it when it is no longer declared: the keys, as a JSON list (NodeApplyController
+ * of siderolabs/talos).
  */
 export const OWNED_TAINTS = 'talos.dev/owned-taints';
 export const OWNED_LABELS = 'talos.dev/owned-labels';
 
-/** The keys in such an annotation; undefined for one that is no list of keys, at which Talos stops. */
+/** The keys of such an annotation. Undefined for an invalid list, at which Talos stops. */
 export type OwnedKeys = ReadonlySet<string> | undefined;
 
-/** What is compared with a machine configuration. */
+/** The fields that are compared with a machine configuration. */
 export interface LiveNode {
   readonly name: string;
   readonly labels: StringMap;
@@ -23,7 +23,7 @@ export interface LiveNode {
 }
 
 /**
- * Takes parsed JSON for a Node, and keeps little of it; `path` is where it stands.
+ * Reads the needed fields of parsed JSON for a Node. `path` is its place.
  * @throws MalformedObjectError
  */
 export function asLiveNode(value: unknown, path: Path): LiveNode {

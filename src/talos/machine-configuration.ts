@@ -18,22 +18,22 @@ import { booleanAt, isMapping, kindOf, valueAt } from './tree.ts';
 /** The fields of the document without a kind. */
 const ROOT_FIELDS = ['version', 'debug', 'persist', 'machine', 'cluster'] as const;
 
-/** A file that is none of Talos' machine configurations, nor a patch of one. */
+/** A file that is neither a machine configuration of Talos nor a patch of one. */
 export class ForeignFileError extends InputError {
   override name = 'ForeignFileError';
 }
 
-/** @throws ForeignFileError for a document that Talos would not take for one of its own */
+/** @throws ForeignFileError for a document that Talos does not know */
 function requireOwn(document: SourceDocument): void {
   const fault = foreignness(document.value);
   if (fault !== undefined) throw new ForeignFileError([`${document.locate([])}: ${fault}`]);
 }
 
-/** What there is one of, of what says something of nodes; of undefined, the machine configuration itself. */
+/** Kinds that occur at most once, of those that concern nodes. Undefined is the machine configuration itself. */
 const SINGLE: readonly unknown[] = [undefined, 'KubeNodeConfig', 'KubeletConfig', 'HostnameConfig'];
 
 /**
- * Talos refuses a second one (container.New of its machinery), and here the taints of one machine would be taken for another's.
+ * Talos refuses a second one (container.New of its machinery), and here the taints of one machine would count for another.
  * @throws InputError for two machine configurations in one file
  */
 function requireSingle(documents: readonly SourceDocument[]): void {
@@ -68,37 +68,36 @@ function foreignness(value: unknown): string | undefined {
     : 'this is no machine configuration of Talos, nor a patch of one: it has neither machine nor cluster';
 }
 
-/** Of `talosctl gen secrets`, which has a section `cluster`, too. */
+/** From `talosctl gen secrets`, which also has a section `cluster`. */
 const SECRETS_BUNDLE: readonly string[] = ['certs', 'secrets'];
 
-/** `init`, of a cluster's first machine in the days of old, counts as controlplane. */
+/** `init`, of a cluster's first machine in early versions, counts as controlplane. */
 export type MachineRole = 'controlplane' | 'worker';
 
 /**
- * What one file says about a machine: a whole machine configuration or a patch of one, in whichever shape of Talos 1.3 to
- * 1.15.
+ * The content of one file about a machine: a whole machine configuration or a patch of one, in each form of Talos 1.3 to 1.15.
  */
 export interface MachineConfiguration {
   /** The file. */
   readonly source: string;
-  /** Of `machine.type`; undefined in a patch that does not say. */
+  /** `machine.type`; undefined in a patch without it. */
   readonly role: MachineRole | undefined;
-  /** True for what Talos merges into something else: that something is absent there means nothing. */
+  /** True for a patch that Talos merges: an absent field then means nothing. */
   readonly isPatch: boolean;
   readonly taints: readonly (Declared<DeclaredTaint> & { readonly shape: TaintShape })[];
   readonly labels: readonly (Declared<DeclaredLabel> & { readonly shape: LabelShape })[];
-  /** Also of `allowSchedulingOnMasters`, its name before Talos 1.2. */
+  /** Also `allowSchedulingOnMasters`, its name before Talos 1.2. */
   readonly allowSchedulingOnControlPlanes: Declared<boolean> | undefined;
-  /** Taints and labels that cannot be read, in the order of the file. */
+  /** Invalid taints and labels, in the order of the file. */
   readonly malformed: readonly Malformed[];
-  /** What the file declares: of patches, without what they delete. */
+  /** The declarations of the file; for patches, without what they delete. */
   readonly documents: readonly SourceDocument[];
 }
 
 /**
  * Reads one file's documents.
  * @param source names the file
- * @throws InputError for a document that is no part of a machine configuration, nor of a patch, and for one too many
+ * @throws InputError for a document that belongs to no machine configuration or patch, and for a second one of a kind
  */
 export function readMachineConfiguration(documents: readonly SourceDocument[], source: string): MachineConfiguration {
   const declared = documents.flatMap(declaring);
@@ -123,11 +122,11 @@ const ROLES: Readonly<Record<string, MachineRole>> = {
   init: 'controlplane',
   controlplane: 'controlplane',
   worker: 'worker',
-  // What workers were called before Talos 0.13, and still may be.
+  // The name of workers before Talos 0.13, which Talos still accepts.
   join: 'worker',
 };
 
-/** @throws InputError for a type that Talos refuses (ParseType of its machinery): nothing could be said of such a machine */
+/** @throws InputError for a type that Talos refuses (ParseType of its machinery), because nothing can be checked for such a machine */
 function readRole(document: SourceDocument, path: Path): MachineRole | undefined {
   const text = String(valueAt(document.value, path) ?? '');
   if (text === '' || text === 'unknown') return undefined;
@@ -145,7 +144,7 @@ function readSchedulingOnControlPlanes(documents: readonly SourceDocument[]): De
   return undefined;
 }
 
-/** Of the documents without a kind, the first that says something there. */
+/** The first of the documents without a kind that has a value there. */
 function firstOf<T>(
   documents: readonly SourceDocument[],
   path: Path,
@@ -159,15 +158,14 @@ function firstOf<T>(
 }
 
 /**
- * Bytes of a file. Inline manifests make the largest configurations, some hundred kilobytes; YAML of this size takes about a
- * second to parse.
+ * The maximum size of a file in bytes. Inline manifests make the largest configurations, some hundred kilobytes. Parsing YAML of this size takes
+ * about a second.
  */
 const MAX_CONFIGURATION_BYTES = 2 * 1024 * 1024;
 
 /**
- * Reads machine configurations and patches, one of each file; `-` is standard input.
- * @throws InputError with one line for each file that cannot be used; nothing that stands in a file is quoted, for most of it
- * is secret
+ * Reads machine configurations and patches, one from each file; `-` is standard input.
+ * @throws InputError with one line for each unusable file. It quotes nothing of a file, because most of it is secret
  */
 export async function readMachineConfigurations(files: readonly string[]): Promise<MachineConfiguration[]> {
   const faults: string[] = [];
@@ -177,7 +175,7 @@ export async function readMachineConfigurations(files: readonly string[]): Promi
       found.push((await readMachineConfigurationText(file)).configuration);
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
-      // The first is the cause, and the others follow from it.
+      // The first error is the cause of the others.
       faults.push(...error.faults.slice(0, 1));
     }
   }
@@ -187,7 +185,7 @@ export async function readMachineConfigurations(files: readonly string[]): Promi
 
 /**
  * Reads one file, or standard input (`-`): a machine configuration, or what `talosctl get machineconfig -o yaml` prints.
- * @throws InputError for a file that cannot be used; ForeignFileError, which is one, for a file that is none of Talos'
+ * @throws InputError for an unusable file; its subclass ForeignFileError for a file that is not Talos'
  */
 export async function readMachineConfigurationText(
   file: string,

@@ -5,9 +5,9 @@ import type { Path } from '../policy/problem.ts';
 import { isMapping } from './tree.ts';
 
 /**
- * A document as what it declares: of a strategic-merge patch, what it does not delete (`$patch: delete`); of a JSON patch
- * (RFC 6902), one document for each value that it adds or replaces, which locates its parts in the patch.
- * @throws InputError for a JSON patch that cannot be read by itself
+ * The declarations of a document. For a strategic-merge patch, what it does not delete (`$patch: delete`). For a JSON patch (RFC 6902), one document
+ * for each value that it adds or replaces, with its places in the patch.
+ * @throws InputError for an invalid JSON patch
  */
 export function declaring(document: SourceDocument): SourceDocument[] {
   if (Array.isArray(document.value)) return document.value.flatMap((_, index) => operation(document, index));
@@ -25,7 +25,7 @@ function hasDirective(value: unknown): boolean {
   return isMapping(value) && (Object.hasOwn(value, '$patch') || Object.values(value).some(hasDirective));
 }
 
-/** The value without what `$patch: delete` takes away. Items of lists keep their index: their place is found by it. */
+/** The value without what `$patch: delete` removes. Items of lists keep their index, which locates them. */
 function withoutDeleted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map((item) => withoutDeleted(item) ?? null);
   if (!isMapping(value)) return value;
@@ -62,7 +62,7 @@ function operation(patch: SourceDocument, index: number): SourceDocument[] {
 
 function declaredBy(patch: SourceDocument, index: number, pointer: string, value: unknown): SourceDocument {
   const parts = pointerNames(pointer);
-  // An item that is put into a list, wherever there, stands alone in it: what else is in the list is not in the patch.
+  // An item that is added to a list is alone in the result, because the patch does not contain the rest of the list.
   const isItem = (part: string | number): boolean => /^(-|\d+)$/.test(String(part));
   const tree = parts.reduceRight<unknown>((below, part) => (isItem(part) ? [below] : { [part]: below }), value);
   const inPatch = (path: Path): Path => {

@@ -5,12 +5,12 @@ import { printable } from '../kubernetes/text.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
 import type { DerivedPolicy } from './derived-policies.ts';
 
-/** The policies as one YAML stream for `kubectl apply`, with comments that say where each line comes from. */
+/** The policies as one YAML stream for `kubectl apply`, with comments that name the source of each line. */
 export function formatPolicies(derived: readonly DerivedPolicy[]): string {
   return derived.map(formatOne).join('---\n');
 }
 
-/** The policies as one object for `kubectl apply`: a List, where there are several. */
+/** The policies as one object for `kubectl apply`: a List for several. */
 export function policiesAsObject(derived: readonly DerivedPolicy[]): object {
   const items = derived.map(manifestOf);
   const [only, ...others] = items;
@@ -37,7 +37,7 @@ function formatOne(derived: DerivedPolicy): string {
   return document.toString({ lineWidth: 0 });
 }
 
-/** What the reader has to know besides. */
+/** Further notes for the reader. */
 export function notesOn({ leftOut, deadlocked }: DerivedPolicy): string[] {
   return [
     ...leftOut.map((taint) => {

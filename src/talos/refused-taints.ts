@@ -7,13 +7,13 @@ import type { MachineConfiguration } from './machine-configuration.ts';
 // changes spec.taints. Since 1.14 what is declared is in the kubelet's registerWithTaints, too, whichever shape it is declared
 // in (K8sNodeConfig().Taints() in kubelet_config.go), unless extraArgs have register-with-taints (kubelet_spec.go).
 
-/** The version in which documents took the place of most of `machine` and `cluster`. */
+/** The version in which documents replaced most of `machine` and `cluster`. */
 export const MULTI_DOCUMENT_VERSION = 14;
 
 /**
- * The taints that Talos would have to set on a worker once it has registered, and cannot. With them, it loses the labels and
- * annotations of the same update (siderolabs/talos#8193). The role is for the caller to know.
- * @param version minor version of Talos 1; without one, taints of the older shape are taken to be read by an older Talos
+ * The taints that Talos would have to set on a registered worker, and cannot. The same update then loses the labels and annotations
+ * (siderolabs/talos#8193). The caller checks the role.
+ * @param version minor version of Talos 1; without one, taints of the older form count as read by an older Talos
  */
 export function refusedTaints({ taints }: MachineConfiguration, version?: number): FoundTaint[] {
   const byKubelet = taints.filter(isByKubelet);
@@ -22,25 +22,25 @@ export function refusedTaints({ taints }: MachineConfiguration, version?: number
   return taints.filter(
     (taint) =>
       !isByKubelet(taint) &&
-      // Equal, it is there already; different, Talos leaves it alone, for it is not its own.
+      // An equal one is set already. Talos does not change a different one, because it does not own it.
       !keys.has(taint.value.key) &&
       (hasFlag || !isHandedOver(taint, version)),
   );
 }
 
-/** Whether it is the kubelet that sets the taint, when it registers. */
+/** Whether the kubelet sets the taint when it registers. */
 export function isByKubelet({ shape }: FoundTaint): boolean {
   return shape === 'register-with-taints' || shape === 'registerWithTaints';
 }
 
-/** Whether this Talos hands a taint that is declared to it to the kubelet, to register with. */
+/** Whether this Talos passes a declared taint to the kubelet, to register with. */
 export function isHandedOver({ shape }: FoundTaint, version?: number): boolean {
   return version === undefined ? shape === 'KubeNodeConfig' : version >= MULTI_DOCUMENT_VERSION;
 }
 
 /**
- * True where the labels that select a worker never get there: Talos sets labels and taints in one request, as the kubelet,
- * and NodeRestriction refuses the whole of it because of the taints. What the kubelet registers with is there from the start.
+ * True if a worker never gets the labels that select it: Talos sets labels and taints in one request, as the kubelet, and NodeRestriction refuses the
+ * whole request because of the taints. The node has from the start what the kubelet registers with.
  */
 export function taintsKeepLabelsOff(
   configuration: MachineConfiguration,

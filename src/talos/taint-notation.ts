@@ -31,7 +31,7 @@ export function readKubeletTaint(text: string): ReadTaint {
 export const TALOS_NOTATION = 'value:Effect, or Effect alone';
 const KUBELET_NOTATION = 'key=value:Effect, or key:Effect';
 
-/** @param expected how a taint is written there */
+/** @param expected the expected form of a taint */
 export function checkTaint(taint: DeclaredTaint, expected: string): ReadTaint {
   const refuse = (problem: string): ReadTaint => ({ ok: false, problem, expected });
   if (!isQualifiedName(taint.key)) return refuse(`"${taint.key}" is no taint key (NAME or DOMAIN/NAME)`);

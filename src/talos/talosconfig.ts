@@ -3,28 +3,28 @@ import { parseDocuments } from '../files/documents.ts';
 import { InputError } from '../files/text-files.ts';
 import { isMapping } from './tree.ts';
 
-/** One context of a talosconfig, as far as it says how to reach a cluster (`Context` of Talos' client). */
+/** The fields of one context of a talosconfig that say how to reach a cluster (`Context` of Talos' client). */
 export interface TalosContext {
   readonly name: string;
   /** The other contexts of the file. */
   readonly others: readonly string[];
   readonly endpoints: readonly string[];
-  /** Whom talosctl asks where nobody names one. */
+  /** The nodes that talosctl calls by default. */
   readonly nodes: readonly string[];
-  /** PEM; undefined where the context has none, or what is no Base64. */
+  /** PEM. Undefined if the context has none, or invalid Base64. */
   readonly ca: string | undefined;
   readonly crt: string | undefined;
   readonly key: string | undefined;
-  /** How else it proves who it is: such a context needs no certificate. */
+  /** Another way of authentication: such a context needs no certificate. */
   readonly otherAuth: 'basic' | 'siderov1' | undefined;
-  /** Where talosctl goes through; undefined for nowhere. */
+  /** The proxy of talosctl; undefined for none. */
   readonly proxy: string | undefined;
 }
 
 /**
- * The context that is asked for, or the current one.
+ * The named context, or the current one.
  * @param source names the text
- * @throws InputError; nothing that stands in it is quoted but names of contexts, for the rest may be secret
+ * @throws InputError; it quotes only names of contexts, because the rest may be secret
  */
 export function readTalosContext(text: string, source: string, asked: string | undefined): TalosContext {
   const [value] = parseDocuments(text, source, { secret: true }).map((document) => document.value);
@@ -70,7 +70,7 @@ function decoded(value: unknown): string | undefined {
 /** Where apid listens (constants.ApidPort of Talos). */
 export const APID_PORT = 50_000;
 
-/** An address as talosctl takes it: `host`, `host:port`, `[::1]:port`, or a URL, whose port is that of https. */
+/** An address in the forms of talosctl: `host`, `host:port`, `[::1]:port`, or a URL, whose port is that of https. */
 export function parseEndpoint(text: string): { readonly host: string; readonly port: number } {
   const [, scheme, rest = ''] = /^(?:([a-z]+):\/\/)?([^/]*)/i.exec(text) ?? [];
   const standard = scheme?.toLowerCase() === 'https' ? 443 : APID_PORT;

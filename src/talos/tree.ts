@@ -8,7 +8,7 @@ export function isMapping(value: unknown): value is Mapping {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What the path leads to; undefined where it leads nowhere. */
+/** The value at the path. Undefined if there is none. */
 export function valueAt(value: unknown, path: Path): unknown {
   let found = value;
   for (const part of path) {
@@ -23,15 +23,15 @@ export function kindOf({ value }: SourceDocument): unknown {
   return valueAt(value, ['kind']);
 }
 
-/** The entries of the mapping that the path leads to; none where there is no mapping. */
+/** The entries of the mapping at the path. None if there is no mapping. */
 export function entriesAt({ value }: SourceDocument, path: Path): [key: string, value: unknown][] {
   const found = valueAt(value, path);
   return isMapping(found) ? Object.entries(found) : [];
 }
 
 /**
- * A scalar as the text that Talos takes it for: Go reads `true` and `1.10` as they are written where it expects a text.
- * Undefined for lists, mappings and what is not there.
+ * A scalar as the text that Talos reads: Go reads `true` and `1.10` as written where it expects a text. Undefined for lists, mappings and absent
+ * values.
  */
 export function textAt(document: SourceDocument, path: Path): string | undefined {
   const value = valueAt(document.value, path);

@@ -27,7 +27,7 @@ function wrongNames({ configuration: { documents, isPatch }, role }: LintSubject
     return [
       ...talos.flatMap((path) => ofKubernetes(document, path)),
       ...[...talos, ...(kubernetes ? [kubernetes] : [])].flatMap((path) => noNames(document, path)),
-      // Of the document, control-plane-document says that a worker may not have it at all.
+      // control-plane-document reports that a worker may not have the document at all.
       ...(kubernetes && kindOf(document) === undefined && role === 'worker' && !isPatch
         ? unserved(document, kubernetes)
         : []),

@@ -20,7 +20,7 @@ export const CHANGED_REGISTRATION: Rule = {
       list.some((other) => sameDeclaration(other, taint));
     return [
       ...after.filter((taint) => !isIn(before, taint)).map((taint) => added(taint, before)),
-      // A patch says nothing of what it leaves as it is.
+      // A patch does not contain unchanged fields.
       ...(configuration.isPatch
         ? []
         : before.filter((taint) => !after.some(({ value }) => value.key === taint.value.key))
@@ -29,7 +29,7 @@ export const CHANGED_REGISTRATION: Rule = {
   },
 };
 
-/** Talos itself changes the taints of control-plane nodes at any time; up to 1.13, those of workers are the business of worker-taint. */
+/** Talos can always change the taints of control-plane nodes. Up to 1.13, worker-taint reports those of workers. */
 function onlyAtRegistration(subject: LintSubject, found: FoundTaint): boolean {
   if (isByKubelet(found)) return true;
   return subject.role === 'worker' && isHandedOver(found, subject.version);

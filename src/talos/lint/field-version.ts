@@ -12,16 +12,15 @@ import {
 import { entriesAt, isMapping, kindOf, valueAt } from '../tree.ts';
 import type { Found, LintSubject, Rule } from './finding.ts';
 
-/** What there is to say of a field of a document. */
+/** The possible findings about a field of a document. */
 export type FieldFact = Place & { readonly name: string } & (
     | { readonly fact: 'unknown'; readonly beside: readonly string[] }
     | { readonly fact: 'too new' | 'gone' | 'deprecated'; readonly life: FieldLife }
   );
 
 /**
- * The fields of all documents that the version of Talos does not have, or has no longer in earnest; where nobody says which
- * version it is, those that no version has. Of what is deprecated, the parts are not said to be; below what Talos does not have,
- * nothing is said, nor of documents of a kind that is none.
+ * The fields of all documents that the version of Talos does not have, or only accepts without effect. Without a version: those that no version has.
+ * The parts of a deprecated field are not reported separately, nor is anything below an unknown field or in a document of an unknown kind.
  */
 export function fieldFacts({ configuration, version }: LintSubject): FieldFact[] {
   return configuration.documents.flatMap((document) => {
@@ -32,7 +31,7 @@ export function fieldFacts({ configuration, version }: LintSubject): FieldFact[]
   });
 }
 
-/** Where the version is outside of what is known of the field. */
+/** If the version is outside of the known versions of the field. */
 export function lifeFact(life: FieldLife, version: number | undefined): 'too new' | 'gone' | 'deprecated' | undefined {
   if (version === undefined) return undefined;
   if (version < life.since) return 'too new';
@@ -40,7 +39,7 @@ export function lifeFact(life: FieldLife, version: number | undefined): 'too new
   return life.deprecated !== undefined && version >= life.deprecated ? 'deprecated' : undefined;
 }
 
-/** Talos itself writes them into every configuration that it makes. */
+/** Talos itself writes them into every configuration that it generates. */
 const WRITTEN_BY_TALOS: readonly string[] = ['persist'];
 
 function* walk(
@@ -141,7 +140,7 @@ function explain(
   }
 }
 
-/** Where that version wants what a field of the older shape says: `what it says belongs into …`. Undefined where that is not known. */
+/** Where that version expects the content of a field of the older form: `what it says belongs into …`. Undefined if that is not known. */
 export function insteadOf(document: SourceDocument, path: Path, version: number | undefined): string | undefined {
   const places = new Set<string>();
   const orphans: string[] = [];
@@ -169,7 +168,7 @@ export function insteadOf(document: SourceDocument, path: Path, version: number 
 
 const ROLE = ' (where Talos adds neither label nor taint to a control plane by itself)';
 
-/** A kind of document, or the path of a field beside this one; of that, too, what took its place. */
+/** A kind of document, or the path of a field beside this one, with its own replacement. */
 function placeOf(successor: string, at: Path, version: number | undefined): string | undefined {
   if (/^[A-Z]/.test(successor)) {
     return version !== undefined && version < (documentLife(successor)?.since ?? 0) ? undefined : successor;
@@ -188,7 +187,7 @@ export function fieldAt(section: Section, path: Path): FieldSection | undefined 
   return !field || rest.length === 0 ? field : fieldAt(field.section, rest);
 }
 
-/** The known fields that stand in a value, those in the items of a list or mapping, too. */
+/** The known fields in a value, also in the items of a list or mapping. */
 function partsOf(section: Section, value: unknown, at: Path): { field: FieldSection; value: unknown; at: Path }[] {
   if (section.kind === 'items') {
     const items = isMapping(value) || Array.isArray(value) ? Object.entries(value) : [];

@@ -3,46 +3,46 @@ import type { Place } from '../declared.ts';
 import type { MachineConfiguration, MachineRole } from '../machine-configuration.ts';
 
 /**
- * What comes of it, the worst first: Talos, or a program that it starts, `refused` what is written; it is taken, and does not
- * do what its author thinks (`no-effect`); it does, and a later Talos will not have it (`deprecated`).
+ * The effect, the worst first. `refused`: Talos, or a program that it starts, refuses the configuration. `no-effect`: Talos accepts it, and it does
+ * not have the intended effect. `deprecated`: it has an effect, and a later Talos will refuse it.
  */
 export const SEVERITIES = ['refused', 'no-effect', 'deprecated'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** Whether the one is as bad as the other, or worse. */
+/** Whether the first is at least as bad as the second. */
 export function isAtLeast(severity: Severity, other: Severity): boolean {
   return SEVERITIES.indexOf(severity) <= SEVERITIES.indexOf(other);
 }
 
-/** Something in a configuration that will not do what its author thinks. */
+/** A part of a configuration that does not have the intended effect. */
 export interface Finding extends Place {
   readonly rule: string;
   readonly severity: Severity;
-  /** What will happen, and why. Names keys, taints and labels; never another value, which may be a secret. */
+  /** The effect and its cause. Names keys, taints and labels, never another value, which may be a secret. */
   readonly reason: string;
   /** What to write instead. */
   readonly fix: string;
 }
 
-/** What rules judge. */
+/** The input of the rules. */
 export interface LintSubject {
   readonly configuration: MachineConfiguration;
-  /** What the configuration says, or whoever asks; undefined for a patch that may be for either. */
+  /** From the configuration or the user. Undefined for a patch that may be for either. */
   readonly role: MachineRole | undefined;
-  /** The minor version of Talos 1 that reads it; undefined where nobody says: what every version agrees on is reported. */
+  /** The minor version of Talos 1 that reads it. Undefined if it is not known: then only findings for all versions are reported. */
   readonly version: number | undefined;
-  /** The configuration that the node registered with, where there is one to compare with. */
+  /** The configuration that the node registered with, for comparison. */
   readonly registered: MachineConfiguration | undefined;
 }
 
-/** What a rule has to say; its own severity goes without saying. */
+/** The finding of a rule. Without a severity, it has the rule's own. */
 export type Found = Omit<Finding, 'rule' | 'severity'> & { readonly severity?: Severity };
 
 /** One kind of finding. */
 export interface Rule {
-  /** Stable: for people who look it up, or filter by it. */
+  /** Stable, because users look it up and filter by it. */
   readonly id: string;
-  /** Of its findings, unless one says otherwise. */
+  /** The severity of its findings, unless one has its own. */
   readonly severity: Severity;
   /** One sentence for the reference page. */
   readonly about: string;

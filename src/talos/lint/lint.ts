@@ -32,19 +32,19 @@ export const RULES: readonly Rule[] = [
   DEPRECATED_FIELD,
 ];
 
-/** What whoever asks knows, and a configuration may not say. */
+/** What the user knows, and a configuration may not contain. */
 export interface LintOptions {
   /** Minor version of Talos 1. */
   readonly version?: number | undefined;
-  /** The role of patches that do not say theirs. */
+  /** The role of patches that do not name theirs. */
   readonly role?: MachineRole | undefined;
   /** The configuration that the nodes registered with. */
   readonly registered?: MachineConfiguration | undefined;
-  /** Rules that have nothing to say. */
+  /** Disabled rules. */
   readonly disabled?: readonly string[];
 }
 
-/** Everything in the configuration that will not do what its author thinks, in the order of the rules. Empty when all is well. */
+/** All parts of the configuration that do not have the intended effect, in the order of the rules. Empty if there are none. */
 export function lint(configuration: MachineConfiguration, options: LintOptions = {}): Finding[] {
   const installed = installedVersion(configuration);
   const version = options.version ?? installed;
@@ -60,7 +60,7 @@ export function lint(configuration: MachineConfiguration, options: LintOptions =
   ).flatMap((rule) => rule.check(subject).map((finding) => ({ rule: rule.id, severity: rule.severity, ...finding })));
 }
 
-/** What these take for a mistake may be new in a Talos that is newer than what is known of. */
+/** These rules may report fields of a Talos that is newer than the known versions. */
 const ABOUT_WHAT_THERE_IS: readonly string[] = [
   UNKNOWN_FIELD.id,
   MISPLACED_FIELD.id,
@@ -82,10 +82,10 @@ function installedVersion({ documents }: MachineConfiguration): number | undefin
 const COMMENT = /^[ \t]*#[ \t]*taintkeeper-lint-disable\b[ \t:]*(.*)$/;
 
 /**
- * The rules that a file switches off for itself, in lines of their own: `# taintkeeper-lint-disable worker-taint, two-shapes`.
- * What follows ` -- ` is for people.
+ * The rules that a file disables for itself, on lines of their own: `# taintkeeper-lint-disable worker-taint, two-shapes`.
+ * The text after ` -- ` is a comment.
  * @param source names the text in errors
- * @throws InputError for a rule that is none: it would go on being heard, and nobody would know why
+ * @throws InputError for an unknown rule: it would have no effect, and the user would not know why
  */
 export function disabledIn(text: string, source: string): string[] {
   const disabled: string[] = [];
@@ -111,5 +111,5 @@ export function isRule(name: string): boolean {
 
 export const RULE_NAMES: readonly string[] = RULES.map(({ id }) => id);
 
-/** The name is not quoted: whatever stands in a machine configuration may be secret. */
+/** The name is not quoted, because any text of a machine configuration may be secret. */
 const NO_RULE = `there is no such rule; the rules are ${RULE_NAMES.join(', ')}`;

@@ -2,7 +2,7 @@ import type { Path } from '../../policy/problem.ts';
 import { entriesAt, kindOf } from '../tree.ts';
 import type { Rule } from './finding.ts';
 
-// Only flags that one component has and the others do not, and that people look for in the wrong one.
+// Only flags that exactly one component has, and that users often set for the wrong one.
 
 export type Component = 'kubelet' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler';
 
@@ -49,7 +49,7 @@ const HOME: Record<Component, string> = {
   'kube-scheduler': 'cluster.scheduler.extraArgs (KubeSchedulerConfig since Talos 1.14)',
 };
 
-/** What is no field of KubeletConfiguration, and where it belongs. */
+/** Settings that are no fields of KubeletConfiguration, and where they belong. */
 const NOT_KUBELET_CONFIGURATION: ReadonlyMap<string, string> = new Map([
   ['nodeTaints', 'machine.nodeTaints, or registerWithTaints here'],
   ['nodeLabels', 'machine.nodeLabels'],

@@ -14,7 +14,7 @@ export const WORKER_TAINT: Rule = {
     'Taints that Talos sets on a worker after it registered: NodeRestriction refuses the whole update. Up to Talos 1.13 that is every taint in `machine.nodeTaints` that the kubelet does not register with; since 1.14 those that `register-with-taints` keeps out of its hands.',
   check(subject) {
     const { configuration, role, version } = subject;
-    // Before, there is no nodeTaints: field-version says so.
+    // Earlier versions have no nodeTaints: field-version reports that.
     if (role !== 'worker' || (version !== undefined && version < NODE_TAINTS_VERSION)) return [];
     return refusedTaints(configuration, version).map((taint) =>
       isHandedOver(taint, version) ? keptBack(taint) : refused(subject, taint),
@@ -61,13 +61,13 @@ export const CONTROL_PLANE_TAINTS: Rule = {
       if (shape !== 'nodeTaints' || value.key !== CONTROL_PLANE_TAINT.key) return [];
       const taint = formatTaint(value);
       if (allow?.value) {
-        // This one leaves room for ordinary pods.
+        // This configuration allows ordinary pods.
         if (value.effect === 'PreferNoSchedule') return [];
         const at = document.locate(path);
         const reason = `ordinary pods are not scheduled here: ${taint} is declared all the same (${at})`;
         return [{ document: allow.document, path: allow.path, reason, fix: 'take the taint out of nodeTaints' }];
       }
-      // Up to 1.13 it is the other way round (NodeTaintSpecController): the declared one takes the place of Talos' own.
+      // Up to 1.13 it is the reverse (NodeTaintSpecController): the declared taint replaces Talos' own.
       if (isPatch || taint === formatTaint(CONTROL_PLANE_TAINT)) return [];
       if (version === undefined || version < MULTI_DOCUMENT_VERSION) return [];
       const reason = `Talos 1.${version} puts ${formatTaint(CONTROL_PLANE_TAINT)} in place of ${taint}: allowSchedulingOnControlPlanes is not set`;
@@ -110,7 +110,7 @@ export const CONTRADICTING_TAINT: Rule = {
   check: ({ configuration: { taints } }) => [...overruledByKubelet(taints), ...replacedByFlag(taints)],
 };
 
-/** Of Talos, where the kubelet registers with another taint of that key. */
+/** Talos' taint, if the kubelet registers with another taint of that key. */
 function overruledByKubelet(taints: readonly FoundTaint[]): Found[] {
   const byKey = Map.groupBy(taints.filter(isByKubelet), ({ value }) => value.key);
   return taints.flatMap((taint) => {

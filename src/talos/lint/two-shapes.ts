@@ -28,10 +28,10 @@ export const TWO_SHAPES: Rule = {
   },
 };
 
-/** A document that is too new for this Talos is for field-version to report. */
+/** field-version reports a document that is too new for this Talos. */
 function isInForce(conflict: Conflict, version: number | undefined): boolean {
   const kindSince = documentLife(conflict.kind)?.since ?? conflict.since;
-  // A field of the document that came later says which versions are meant.
+  // The versions of a field that was added to the document later.
   const from = conflict.when.length > 0 ? conflict.since : kindSince;
   return holdsIn(conflict, version, from) && (version === undefined || version >= kindSince);
 }
@@ -43,7 +43,7 @@ function stands({ kind, when }: Conflict, document: SourceDocument): boolean {
   );
 }
 
-/** As Go reads it: null is nothing, and so is, for some fields, what is empty or zero. */
+/** As Go reads it: null is absent, and so is, for some fields, an empty or zero value. */
 function says(document: SourceDocument, path: Path, test: Conflict['test']): boolean {
   const value = valueAt(document.value, path);
   if (value === undefined || value === null) return false;

@@ -8,7 +8,7 @@ import { KUBELET_FLAGS } from './misplaced-flag.ts';
 
 let known: ReadonlyMap<string, readonly Path[]> | undefined;
 
-/** Where in `machine` and `cluster` there is a field of that name; nothing for names that are common, which tell nothing. */
+/** Where `machine` and `cluster` have a field of that name. Empty for common names, which identify nothing. */
 function placesOf(name: string): readonly Path[] {
   known ??= index();
   const places = known.get(name) ?? [];
@@ -17,13 +17,13 @@ function placesOf(name: string): readonly Path[] {
   return places.length <= MANY ? places : [];
 }
 
-/** The free section of the kubelet that a setting is for, by the names of the older shape and of KubeletConfig. */
+/** The free section of the kubelet that has a setting, by the names of the older form and of KubeletConfig. */
 function kubeletSection(name: string): { readonly older: string; readonly newer: string } | undefined {
   if (KUBELET_FLAGS.includes(name)) return { older: 'extraArgs', newer: 'extraArgs' };
   return KUBELET_SETTINGS.includes(name) ? { older: 'extraConfig', newer: 'config' } : undefined;
 }
 
-/** Of KubeletConfiguration: what people look for elsewhere, and what has no field of its own there. */
+/** Settings of KubeletConfiguration that users look for elsewhere. */
 const KUBELET_SETTINGS: readonly string[] = [
   'registerWithTaints',
   'registerNode',
@@ -35,7 +35,7 @@ const KUBELET_SETTINGS: readonly string[] = [
   'serverTLSBootstrap',
 ];
 
-/** More places than this, and the name alone does not say what is meant. */
+/** With more places than this, the name alone does not identify the field. */
 const MANY = 2;
 
 function index(): ReadonlyMap<string, readonly Path[]> {
@@ -52,7 +52,7 @@ function index(): ReadonlyMap<string, readonly Path[]> {
   return found;
 }
 
-/** The name that somebody probably meant: the nearest one, at most two typing errors away, or the same but for its case. */
+/** The name that the user probably intended: the nearest one, at most two typing errors away, or the same except for case. */
 function nearest(name: string, names: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.min(3, name.length - 1);
@@ -66,7 +66,7 @@ function nearest(name: string, names: Iterable<string>): string | undefined {
   return best;
 }
 
-/** Characters to add, drop or replace: Levenshtein's distance. Long names are far from everything. */
+/** Characters to add, remove or replace: Levenshtein's distance. Long names count as distant from everything. */
 function typingErrors(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > 2) return Infinity;
   let before = Array.from({ length: b.length + 1 }, (_, index) => index);
@@ -159,7 +159,7 @@ function misplaced({ document, path, name }: Unknown, { configuration, version }
   };
 }
 
-/** The kind of document that takes the place of a field of the older shape, in this version or beside these documents. */
+/** The kind of document that replaces a field of the older form, in this version or beside these documents. */
 function successorIn(place: Path, version: number | undefined, kinds: readonly unknown[]): string | undefined {
   const lives = place.flatMap((_, index) => fieldAt(documentSection(undefined), place.slice(0, index + 1))?.life ?? []);
   const life = lives.findLast(({ successor }) => typeof successor === 'string' && /^[A-Z]/.test(successor));
@@ -179,7 +179,7 @@ function unknownKind(document: SourceDocument): Found[] {
   const kind = kindOf(document);
   if (kind === undefined || (typeof kind === 'string' && documentLife(kind))) return [];
   const kinds = documentKinds();
-  // Talos' own schema leaves the end off two of them.
+  // Talos' own schema omits the end of two of them.
   const meant = kinds.find((each) => each === `${kind}Config`) ?? nearest(String(kind), kinds);
   return [
     {

@@ -16,7 +16,7 @@ const KUBELET_LABELS: readonly string[] = [
   'topology.kubernetes.io/zone',
 ];
 
-/** And those below (same file). */
+/** Prefixes of further ones (same file). */
 const KUBELET_NAMESPACES: readonly string[] = ['kubelet.kubernetes.io', 'node.kubernetes.io'];
 const KUBERNETES_NAMESPACES: readonly string[] = ['kubernetes.io', 'k8s.io'];
 
