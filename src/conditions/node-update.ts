@@ -180,7 +180,7 @@ const CANDIDATES: readonly { readonly questions: Questions; readonly widened?: s
       ...WIDE_CHANGES,
     },
     widened:
-      'too many policies for one expression: the keys of changed taints are looked at, not the node nor the user',
+      'too many policies for one expression: it reads the keys of changed taints, but neither the node nor the user',
   },
 ];
 

@@ -92,17 +92,17 @@ export function lackingMessage({ name, mode }: CompiledTaintPolicy): Expression 
 /** Why an addition is refused, or the message of an Audit policy about it. */
 export function additionMessage(policy: CompiledTaintPolicy, { taints }: Texts, mutates: boolean): Expression {
   const { name, mode, additionRules, exemptsAnybody } = policy;
-  if (mode === 'Audit') return text([literal(`TaintPolicy ${name}, Audit: a user added guarded `), taints]);
+  if (mode === 'Audit') return text([literal(`TaintPolicy ${name}, Audit: a user added restricted `), taints]);
   const field = additionRules.length === 1 ? `${additionRules[0]?.field}, ` : '';
   const advice = exemptsAnybody
-    ? ' Only those whom the policy exempts may add it (spec.exempt).'
+    ? ' Only users whom the policy exempts may add it (spec.exempt).'
     : ' The policy exempts nobody: to add it on purpose, change the policy first.';
   const revert =
     mode === 'Deny'
       ? ''
       : mutates
-        ? ` It was not taken out: is MutatingAdmissionPolicy ${name}.restore.taintkeeper.dev in force, or does a later one add the taint again?`
-        : ' It is not taken out: that needs a MutatingAdmissionPolicy that works, and this API server has none.';
+        ? ` It was not removed: is MutatingAdmissionPolicy ${name}.restore.taintkeeper.dev in force, or does a later one add the taint again?`
+        : ' It is not removed: that needs a MutatingAdmissionPolicy that works, and this API server has none.';
   return text([
     '"node " + object.metadata.name + " must not get "',
     taints,

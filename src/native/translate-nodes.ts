@@ -158,7 +158,8 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
     mode === 'Restore' &&
       !mutates && {
         field: 'spec.mode',
-        message: 'without MutatingAdmissionPolicy nothing is restored: an update that drops a taint is refused',
+        message:
+          'without MutatingAdmissionPolicy nothing is restored: an update that removes a protected taint is refused',
       },
     mode === 'Restore' &&
       mutates && {
@@ -187,7 +188,7 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
       },
     policy.deletedNodeRetentionMs !== undefined && {
       field: 'spec.deletedNodeRetentionSeconds',
-      message: 'a node that was deleted and registers anew gets nothing back: what it carried is not in its object',
+      message: 'a node that was deleted and registers again gets nothing back: its object does not say what it carried',
     },
     removableByAnnotation &&
       !mutates &&
@@ -197,14 +198,14 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
       },
     removableByAnnotation && {
       field: 'spec.removalByAnnotation',
-      message: `of ${ALLOW_REMOVAL_ANNOTATION}, the first ${MAX_ALLOWED_REMOVALS} entries are looked at, and its announcement is not recorded`,
+      message: `only the first ${MAX_ALLOWED_REMOVALS} entries of ${ALLOW_REMOVAL_ANNOTATION} are read, and an announcement is not recorded`,
     },
     mode === 'Restore' &&
       !mutates &&
       additionRules.length > 0 && {
         field: 'spec.taints',
         message:
-          'without MutatingAdmissionPolicy no addition is taken out: an update that adds a guarded taint is refused',
+          'without MutatingAdmissionPolicy no added taint is removed: an update that adds a restricted taint is refused',
       },
     nodeSelector !== undefined &&
       policy.rules.some((rule) => !restricts(rule, 'Unselection')) && {

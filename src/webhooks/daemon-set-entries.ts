@@ -58,7 +58,7 @@ function lacking(name: string, phase: Phase, policies: readonly CompiledTolerati
     { build: (size) => unlessIgnored(any([untolerated, early]), size) },
     {
       build: () => unlessIgnored(any(groups.map(({ condition }) => condition))),
-      widened: 'too many policies for one expression: it does not look at the tolerations',
+      widened: 'too many policies for one expression: it does not read the tolerations',
     },
     {
       build: () => unlessIgnored(TRUE),

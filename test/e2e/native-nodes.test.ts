@@ -160,7 +160,7 @@ describeWithControlPlane(
           403,
           expect.stringContaining(
             `node ${metadata.name} must not get taint dedicated=gpu:NoSchedule, whose addition is restricted by TaintPolicy "gpu" (spec.taints[0], mode Restore). ` +
-              'It is not taken out: that needs a MutatingAdmissionPolicy that works, and this API server has none. ' +
+              'It is not removed: that needs a MutatingAdmissionPolicy that works, and this API server has none. ' +
               'The policy exempts nobody: to add it on purpose, change the policy first.',
           ),
         ]);

@@ -194,7 +194,7 @@ describe('what it does not say', () => {
       {},
       [
         'spec.taints: what a node carries is not recorded: nothi',
-        'spec.removalByAnnotation: of taintkeeper.dev/allow-removal, the firs',
+        'spec.removalByAnnotation: only the first 64 entries of taintkeeper.d',
       ],
     ],
     [
@@ -224,7 +224,7 @@ describe('what it does not say', () => {
       'a node that comes back',
       { p: { mode: 'Audit', taints: [{ key: 'a', restrict: ['Removal'] }], deletedNodeRetentionSeconds: 3600 } },
       {},
-      ['spec.deletedNodeRetentionSeconds: a node that was deleted and registers anew'],
+      ['spec.deletedNodeRetentionSeconds: a node that was deleted and registers agai'],
     ],
     [
       'Restore without MutatingAdmissionPolicy',
@@ -236,7 +236,7 @@ describe('what it does not say', () => {
         'spec.taints: without MutatingAdmissionPolicy a node tha',
         'spec.taints: a node that runs gets no required taint th',
         'spec.removalByAnnotation: without MutatingAdmissionPolicy the reques',
-        'spec.removalByAnnotation: of taintkeeper.dev/allow-removal, the firs',
+        'spec.removalByAnnotation: only the first 64 entries of taintkeeper.d',
       ],
     ],
   ])('%s', (_what, specs, options, expected) => {
@@ -322,7 +322,7 @@ describe('additions', () => {
     expect(translated({ p: GUARD }, WITHOUT_MAP).limits).toContainEqual({
       field: 'spec.taints',
       message:
-        'without MutatingAdmissionPolicy no addition is taken out: an update that adds a guarded taint is refused',
+        'without MutatingAdmissionPolicy no added taint is removed: an update that adds a restricted taint is refused',
     });
   });
 });
