@@ -2,9 +2,8 @@
  * Checks the words of the pages and of the messages: some are never right, because they name no actor or because the glossary in
  * docs/concepts.md has another term. `npm run lint` runs it.
  *
- * It reads Markdown except code, and the string literals of the sources. It does not read comments, nor docs/decisions/, whose records are
- * as old as the decisions, nor the changelog, which names what was removed. Some words have another sense in messages: only pages are
- * checked for those.
+ * It reads Markdown except code, and the string literals of the sources. It does not read comments, nor the changelog, which names what was
+ * removed. Some words have another sense in messages: only pages are checked for those.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -59,7 +58,7 @@ const INSTEAD_IN_MESSAGES: typeof INSTEAD = [
 ];
 
 const faults = [
-  ...globSync(['*.md', 'docs/{,reference/,runbooks/}*.md'], { cwd: ROOT })
+  ...globSync(['*.md', 'docs/{,decisions/,reference/,runbooks/}*.md'], { cwd: ROOT })
     .filter((path) => path !== 'CHANGELOG.md')
     .flatMap((path) => faultsIn(path, proseOf(read(path)), [...INSTEAD, ...INSTEAD_ON_PAGES])),
   ...globSync(['src/**/*.ts', 'demo/*.ts', 'manifests/chart/templates/NOTES.txt'], { cwd: ROOT }).flatMap((path) =>
