@@ -39,7 +39,7 @@ function statusCommand(exit: (code: number) => void): Command {
         const [{ files }, bundles] = await withProgress('asking the API server', reading);
         const report = reportCertificates(files, bundles, names, client.now());
         process.stdout.write(formatAs(options.output, { data: () => report, table: (look) => table(report, look) }));
-        exit(report.problems.length > 0 ? EXIT.trouble : EXIT.ok);
+        exit(report.problems.length > 0 ? EXIT.problem : EXIT.ok);
       }),
     );
 }

@@ -82,7 +82,7 @@ Examples:
     .action(async (options: CleanupTaintsOptions) => {
       const cleaned = await cleanTaints(options);
       process.stdout.write(formatCleanedTaints(cleaned, options));
-      exit(cleaned.some(({ result }) => result === 'failed') ? EXIT.trouble : EXIT.ok);
+      exit(cleaned.some(({ result }) => result === 'failed') ? EXIT.problem : EXIT.ok);
     });
 }
 

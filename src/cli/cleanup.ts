@@ -78,7 +78,7 @@ Examples:
     .action(async (options: CleanupOptions) => {
       const cleaned = await cleanUp(options);
       process.stdout.write(formatCleanup(cleaned, options, options.output));
-      exit(cleaned.every(({ result }) => result === 'removed') ? EXIT.ok : EXIT.trouble);
+      exit(cleaned.every(({ result }) => result === 'removed') ? EXIT.ok : EXIT.problem);
     })
     .addCommand(cleanupTaintsCommand(exit));
 }

@@ -86,7 +86,7 @@ Examples:
     )
     .action(async (args: readonly string[], options: TolerationsOptions) => {
       const isFine = await showTolerations(filesOf(args, options), options);
-      exit(isFine ? EXIT.ok : EXIT.trouble);
+      exit(isFine ? EXIT.ok : EXIT.problem);
     });
 }
 

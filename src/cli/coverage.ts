@@ -60,7 +60,7 @@ Examples:
     )
     .action(async (args: readonly string[], options: CoverageOptions) => {
       const hasGaps = await cover(filesOf(args, options), options);
-      exit(hasGaps ? EXIT.trouble : EXIT.ok);
+      exit(hasGaps ? EXIT.problem : EXIT.ok);
     })
     .addCommand(fixCommand())
     .addCommand(migrateCommand(exit))

@@ -56,7 +56,7 @@ Examples:
         withProgress(`reading ${kind} ${name}`, EXPLAIN[kind](client, name, output)),
       );
       process.stdout.write(text);
-      exit(isWell ? EXIT.ok : EXIT.trouble);
+      exit(isWell ? EXIT.ok : EXIT.problem);
     });
 }
 

@@ -58,7 +58,7 @@ function data({ reviewed, others }: Review, patched: boolean): object {
   };
 }
 
-const VERDICT_LEVELS: Readonly<Record<Admission['verdict'], Level>> = {
+const RESULT_LEVELS: Readonly<Record<Admission['result'], Level>> = {
   allowed: 'ok',
   patched: 'attention',
   denied: 'failed',
@@ -72,8 +72,8 @@ function table({ reviewed, others }: Review, patched: boolean, look: Look): stri
     const found = admission.violations.map(({ policy, outcome, subject }) => [policy, `${outcome} ${subject}`]);
     const findings = found.length > 0 ? found : annotated(admission.patch).map((what) => ['', what]);
     const [first = ['', ''], ...rest] = findings;
-    const verdict = { text: admission.verdict, level: VERDICT_LEVELS[admission.verdict] };
-    return [[object, operation, verdict, ...first], ...rest.map((finding) => ['', '', '', ...finding])];
+    const result = { text: admission.result, level: RESULT_LEVELS[admission.result] };
+    return [[object, operation, result, ...first], ...rest.map((finding) => ['', '', '', ...finding])];
   });
   const messages = reviewed.flatMap(({ admission }) => (admission.message === undefined ? [] : [admission.message]));
   return [
@@ -110,19 +110,19 @@ function results({ place, admission, ...object }: ReviewedObject): CiResult[] {
   }));
 }
 
-function test({ place, admission: { verdict, message, violations }, operation, ...object }: ReviewedObject): CiTest {
+function test({ place, admission: { result, message, violations }, operation, ...object }: ReviewedObject): CiTest {
   return {
     ...placeIn(place),
     name: `${operation} ${nameOf(object)}`,
-    failure: verdict === 'denied' ? (message ?? verdict) : undefined,
+    failure: result === 'denied' ? (message ?? result) : undefined,
     notes: violations.map(
       ({ policyKind, policy, outcome, subject }) => `${policyKind} ${policy}: ${outcome} ${subject}`,
     ),
   };
 }
 
-function isAdmitted({ verdict }: Pick<Admission, 'verdict'>): boolean {
-  return verdict !== 'denied';
+function isAdmitted({ result }: Pick<Admission, 'result'>): boolean {
+  return result !== 'denied';
 }
 
 /** What a patch does to annotations: all that it may do where no policy finds fault. */

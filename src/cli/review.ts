@@ -75,7 +75,7 @@ Examples:
       for (const { request } of reviewables) for (const note of notesOf(request, policies, recorded)) tell(note);
       for (const note of authorizationNotes(documents, policies, options.namespace)) tell(note);
       process.stdout.write(formatReview({ reviewed, others }, options.output, options.patched));
-      exit(reviewed.some(({ admission }) => admission.verdict === 'denied') ? EXIT.denied : EXIT.ok);
+      exit(reviewed.some(({ admission }) => admission.result === 'denied') ? EXIT.denied : EXIT.ok);
     });
 }
 

@@ -73,7 +73,7 @@ Examples:
       }
       const compared = result.assigned.map((each) => ({ ...each, findings: driftOf(each.node, each.declaration) }));
       process.stdout.write(formatDrift({ ...result, compared }, options.output));
-      exit(compared.some(({ findings }) => findings.length > 0) ? EXIT.trouble : EXIT.ok);
+      exit(compared.some(({ findings }) => findings.length > 0) ? EXIT.problem : EXIT.ok);
     });
 }
 

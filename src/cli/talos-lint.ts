@@ -84,7 +84,7 @@ Examples:
       process.stdout.write(formatFindings(findings, output, failOn));
       for (const message of passedOver) process.stderr.write(`taintkeeper: passed over: ${message}\n`);
       if (faults.length > 0) throw new InputError(faults);
-      exit(findings.some((finding) => isFailure(finding, failOn)) ? EXIT.trouble : EXIT.ok);
+      exit(findings.some((finding) => isFailure(finding, failOn)) ? EXIT.problem : EXIT.ok);
     });
 }
 

@@ -11,7 +11,7 @@ export interface PodView extends PlacedReplica {
   readonly hostNetwork: boolean;
   readonly isReady: boolean;
   /** Why it is not ready, as far as its status says; '' if that says nothing. */
-  readonly trouble: string;
+  readonly problem: string;
   /** What keeps it from starting, where somebody has to do something about it. */
   readonly cannotStart: StartFailure | undefined;
   /** The ports that it says it listens on, by name. */
@@ -50,7 +50,7 @@ export function viewPod(object: PodObject): PodView {
     ip: status?.podIP,
     hostNetwork: spec?.hostNetwork ?? false,
     isReady: isReady(object),
-    trouble: troubleOf(object),
+    problem: problemOf(object),
     cannotStart: startFailureOf(object),
     ports: new Map(
       containers.flatMap(({ ports = [] }) =>
@@ -84,7 +84,7 @@ function startFailureOf(pod: PodObject): StartFailure | undefined {
   return failure ?? (conditionOf(pod, 'PodScheduled', 'False') ? 'unscheduled' : undefined);
 }
 
-function troubleOf(pod: PodObject): string {
+function problemOf(pod: PodObject): string {
   const states = pod.status?.containerStatuses ?? [];
   const reason = states.map(({ state }) => state?.waiting?.reason ?? state?.terminated?.reason).find(Boolean);
   const unscheduled = conditionOf(pod, 'PodScheduled', 'False');

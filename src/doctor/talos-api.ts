@@ -11,9 +11,9 @@ import {
   describeCa,
   firstConfiguration,
   nameIn,
+  problem,
   refusedClient,
   result,
-  trouble,
 } from './talosconfig-checks.ts';
 
 /** An address at which Talos' API was dialled. */
@@ -24,7 +24,7 @@ export interface DialledApi {
 }
 
 /**
- * What is wrong with the Talos API as it is reached with a talosconfig: causes are `trouble`, and what follows from them is `skipped`.
+ * Checks how Talos' API is reached with a talosconfig. Causes are problems, and what follows from them is skipped.
  * @param answers of nodes that were asked, some perhaps through an endpoint
  */
 export function checkTalosApi(
@@ -38,7 +38,7 @@ export function checkTalosApi(
   const greeted = dialled.filter(({ answer }) => answer.outcome === 'greeted');
   // Many nodes hardly have the same wrong time.
   const isOurs = greeted.length > 1 && expired.length === greeted.length;
-  const given = { now, clientIsWell: client.state !== 'trouble', isOurs };
+  const given = { now, clientIsValid: client.state !== 'problem', isOurs };
   return [
     ...checkContext(context, dialled.length > 0),
     client,
@@ -73,15 +73,15 @@ export interface CallableApi {
 
 /** Where requests can be sent. */
 export function callableApis(context: TalosContext, dialled: readonly DialledApi[], now: Date): CallableApi[] {
-  const clientIsWell = checkClient(context, now).state !== 'trouble' && context.crt !== undefined;
+  const clientIsValid = checkClient(context, now).state !== 'problem' && context.crt !== undefined;
   return dialled.map((api): CallableApi => {
-    const { state } = checkApi(api, context, { now, clientIsWell, isOurs: false, saysMaintenance: false });
+    const { state } = checkApi(api, context, { now, clientIsValid, isOurs: false, saysMaintenance: false });
     const mayBeInMaintenance = refusesNobody(api.answer, context);
     return {
       host: api.host,
       port: api.port,
       isReached: api.answer.outcome === 'greeted',
-      isCallable: mayBeInMaintenance || (state === 'ok' && clientIsWell && context.ca !== undefined),
+      isCallable: mayBeInMaintenance || (state === 'ok' && clientIsValid && context.ca !== undefined),
       mayBeInMaintenance,
     };
   });
@@ -142,7 +142,7 @@ const NETWORK: Readonly<Record<FaultKind, string>> = {
 
 interface Circumstances {
   readonly now: Date;
-  readonly clientIsWell: boolean;
+  readonly clientIsValid: boolean;
   /** Whether it is our clock that is wrong, where one is. */
   readonly isOurs: boolean;
   readonly saysMaintenance: boolean;
@@ -157,7 +157,7 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
       kind === 'refused' || kind === 'silent'
         ? 'see the console of the machine, and what lies between: port 50000 has to be open'
         : undefined;
-    return trouble('network', check, `port ${port} ${NETWORK[kind]} (${message})`, fix);
+    return problem('network', check, `port ${port} ${NETWORK[kind]} (${message})`, fix);
   }
   const { leaf, refusal } = answer;
   if (context.ca === undefined && context.otherAuth)
@@ -171,7 +171,7 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
     return result('certificate', check, 'skipped', 'there is no CA to compare its certificate with: see talosconfig');
   if (!signerOf(leaf, context.ca)) {
     if (given.saysMaintenance) {
-      return trouble(
+      return problem(
         'configuration',
         check,
         'it asks for no client certificate, its own is of another CA, and its API answers as Talos in maintenance mode does, without a configuration',
@@ -180,14 +180,14 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
     }
     const other = `its certificate is of another CA (issuer ${nameIn(leaf.issuer)}) than the talosconfig's (${describeCa(context.ca)})`;
     if (refusesNobody(answer, context)) {
-      return trouble(
+      return problem(
         'certificate',
         check,
         `${other}, and yet it does not refuse the client certificate: its CA is being replaced, or it is another service, or Talos without a configuration, which has not said so`,
         'see the console of the machine',
       );
     }
-    return trouble(
+    return problem(
       'certificate',
       check,
       `${other}: the talosconfig is of another cluster, or older than the machine`,
@@ -201,7 +201,7 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
     const whose = given.isOurs
       ? `this machine's clock is ${ours}: all of them say so`
       : `the node's clock is ${theirs}, or this machine's is ${ours}`;
-    return trouble(
+    return problem(
       'certificate',
       check,
       `clocks: its certificate is ${invalid}: ${whose}`,
@@ -209,7 +209,7 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
     );
   }
   if (uncoveredNames(leaf, [host]).length > 0) {
-    return trouble(
+    return problem(
       'configuration',
       check,
       `its certificate is not for ${host}, but for ${namesOf(leaf).join(', ')}`,

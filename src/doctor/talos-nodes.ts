@@ -7,7 +7,7 @@ import { APID_PORT, parseEndpoint, type TalosContext } from '../talos/talosconfi
 import type { AskedNode, CallFault, NodeAnswer } from './ask-apid.ts';
 import type { CheckResult } from './check.ts';
 import type { CallableApi } from './talos-api.ts';
-import { firstConfiguration, result, trouble } from './talosconfig-checks.ts';
+import { firstConfiguration, problem, result } from './talosconfig-checks.ts';
 
 /**
  * Who is asked for the version, and where: nodes that were named, else those of the talosconfig, else whoever was dialled. A node
@@ -65,7 +65,7 @@ export function checkTalosNodes(answers: readonly NodeAnswer[], wanted: Wanted |
       return [
         ...refusals,
         ...alike.map((answer) =>
-          refusals.some(({ state }) => state === 'trouble')
+          refusals.some(({ state }) => state === 'problem')
             ? result('configuration', `${source} on ${answer.name}`, 'skipped', `Talos refuses it: see ${source}`)
             : checkChange(wanted, minor, answer),
         ),
@@ -105,7 +105,7 @@ function checkVersion({ name, at, isForwarded, mayBeInMaintenance, version }: No
       );
     case 'silent':
     case 'unavailable':
-      return trouble(
+      return problem(
         'network',
         name,
         isForwarded
@@ -115,7 +115,7 @@ function checkVersion({ name, at, isForwarded, mayBeInMaintenance, version }: No
       );
     case 'unimplemented':
     case 'absent':
-      return trouble(
+      return problem(
         'configuration',
         name,
         `it does not know the call for its version (${message}): this is another service than apid, such as trustd`,
@@ -123,7 +123,7 @@ function checkVersion({ name, at, isForwarded, mayBeInMaintenance, version }: No
       );
     case 'too large':
     case 'garbled':
-      return trouble('network', name, `what it answers is no answer of Talos' API (${message})`);
+      return problem('network', name, `what it answers is no answer of Talos' API (${message})`);
   }
 }
 
@@ -164,7 +164,7 @@ function checkFile(
     const all = `taintkeeper talos lint ${shellWord(file)} --talos-version 1.${Math.min(minor, LAST_VERSION)}`;
     return refused.slice(0, MAX_REFUSALS).map(({ document, path, reason, fix }, index) => {
       const more = rest > 0 && index === MAX_REFUSALS - 1 ? `; for ${rest} more: ${all}` : '';
-      return trouble('configuration', document.locate(path), `${reason} (${runs})`, `${fix}${more}`);
+      return problem('configuration', document.locate(path), `${reason} (${runs})`, `${fix}${more}`);
     });
   }
   return minor > LAST_VERSION

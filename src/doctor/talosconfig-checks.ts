@@ -14,7 +14,7 @@ export function checkContext(
     ...(isDialled
       ? []
       : [
-          trouble(
+          problem(
             'configuration',
             'talosconfig',
             `context ${name} has no endpoints`,
@@ -33,9 +33,9 @@ export function checkContext(
         ]),
     ...(otherAuth !== undefined || (ca !== undefined && parseCertificates(ca).length > 0)
       ? []
-      : [trouble('certificate', 'talosconfig', `context ${name} has no CA that can be read`, ANEW)]),
+      : [problem('certificate', 'talosconfig', `context ${name} has no CA that can be read`, ANEW)]),
   ];
-  if (results.some(({ state }) => state === 'trouble')) return results;
+  if (results.some(({ state }) => state === 'problem')) return results;
   return [
     result('configuration', 'talosconfig', 'ok', `context ${name}, ${count(endpoints.length, 'endpoint')}`),
     ...results,
@@ -82,14 +82,14 @@ export function checkClient({ name, ca, crt, key, otherAuth }: TalosContext, now
   if (crt === undefined || key === undefined) {
     if (otherAuth)
       return result('certificate', check, 'skipped', `context ${name} uses ${otherAuth} and no certificate`);
-    return trouble('certificate', check, `context ${name} has no client certificate that can be read`, ANEW);
+    return problem('certificate', check, `context ${name} has no client certificate that can be read`, ANEW);
   }
   const inspection = inspectPair({ cert: crt, key });
-  if (!inspection.ok) return trouble('certificate', check, inspection.reason, ANEW);
+  if (!inspection.ok) return problem('certificate', check, inspection.reason, ANEW);
   const { certificate } = inspection;
   if (now < certificate.validFromDate) {
     const since = certificate.validFromDate.toISOString();
-    return trouble(
+    return problem(
       'certificate',
       check,
       `it is not valid before ${since}: this machine's clock is behind`,
@@ -97,9 +97,9 @@ export function checkClient({ name, ca, crt, key, otherAuth }: TalosContext, now
     );
   }
   const until = certificate.validToDate.toISOString();
-  if (now >= certificate.validToDate) return trouble('certificate', check, `it expired at ${until}`, ANEW);
+  if (now >= certificate.validToDate) return problem('certificate', check, `it expired at ${until}`, ANEW);
   if (ca !== undefined && !signerOf(certificate, ca)) {
-    return trouble(
+    return problem(
       'certificate',
       check,
       'it is not signed by the CA of its own context: parts of two talosconfigs are mixed',
@@ -124,9 +124,9 @@ export function refusedClient(
   check: string,
   said: string,
   { crt, otherAuth }: TalosContext,
-  { clientIsWell, now }: { readonly clientIsWell: boolean; readonly now: Date },
+  { clientIsValid, now }: { readonly clientIsValid: boolean; readonly now: Date },
 ): CheckResult {
-  if (!clientIsWell)
+  if (!clientIsValid)
     return result(
       'certificate',
       check,
@@ -143,7 +143,7 @@ export function refusedClient(
   const [certificate] = parseCertificates(crt);
   if (/expired/.test(said)) {
     const until = certificate?.validToDate.toISOString();
-    return trouble(
+    return problem(
       'certificate',
       check,
       `clocks: it takes the client certificate for expired, which is valid until ${until}: the node's clock is ahead`,
@@ -155,11 +155,11 @@ export function refusedClient(
     ageMs < 86_400_000
       ? ': its clock is behind, for the certificate is new, or its CA was replaced'
       : ': its CA was replaced since, or it accepts other CAs';
-  return trouble('certificate', check, `it refuses the client certificate (${said})${hint}`, ANEW);
+  return problem('certificate', check, `it refuses the client certificate (${said})${hint}`, ANEW);
 }
 
-export function trouble(area: Area, name: string, evidence: string, remedy?: string): CheckResult {
-  return result(area, name, 'trouble', evidence, remedy);
+export function problem(area: Area, name: string, evidence: string, remedy?: string): CheckResult {
+  return result(area, name, 'problem', evidence, remedy);
 }
 
 export function result(

@@ -31,14 +31,14 @@ import {
   managedFieldsOf,
   namedBy,
   notesOnUnusable,
-  type PolicyTrouble,
+  type PolicyProblem,
+  problemsOf,
   type Say,
   type Section,
   type StateCell,
   type Step,
   selectedText,
   selectingFirst,
-  troublesOf,
 } from './sections.ts';
 
 /** A DaemonSet or a pod, and what there is to say of it. */
@@ -55,7 +55,7 @@ export interface ExplainedDaemon extends DaemonExplanation, Omit<Facts, 'policie
   readonly writtenBy: ManagedFields | undefined;
   /** Where pods of a DaemonSet are to be, and are not scheduled. */
   readonly missingPods: readonly { readonly node: string; readonly why: string }[];
-  readonly troubles: readonly PolicyTrouble[];
+  readonly problems: readonly PolicyProblem[];
   /** For a pod: what TolerationRestrictions ask about it when it is created. */
   readonly restrictions?: readonly RestrictionOnPod[];
 }
@@ -108,7 +108,7 @@ export function explainedDaemonSet(
     owner: controller,
     writtenBy: lastOtherWriter(managedFieldsOf(object)),
     missingPods: missingPods(runsOn),
-    troubles: troublesFor(explained, policies),
+    problems: problemsFor(explained, policies),
     ...facts,
     notes: [...facts.notes, ...unusableFor(policies)],
   };
@@ -142,7 +142,7 @@ export function explainedPod(
     owner: controller,
     writtenBy: undefined,
     missingPods: [],
-    troubles: troublesFor(explained, policies),
+    problems: problemsFor(explained, policies),
     ...(restrictions.length === 0 ? {} : { restrictions }),
     ...facts,
     notes,
@@ -184,9 +184,9 @@ function unusableFor(policies: Facts['policies']): string[] {
   return notesOnUnusable(policies.filter(({ kind }) => kind !== 'TaintPolicy'));
 }
 
-function troublesFor({ policies: found }: DaemonExplanation, policies: Facts['policies']): PolicyTrouble[] {
+function problemsFor({ policies: found }: DaemonExplanation, policies: Facts['policies']): PolicyProblem[] {
   const selecting = found.filter(({ unmet }) => unmet.length === 0);
-  return troublesOf(policies, ({ kind, name }) => selecting.some((one) => one.kind === kind && one.policy === name));
+  return problemsOf(policies, ({ kind, name }) => selecting.some((one) => one.kind === kind && one.policy === name));
 }
 
 const LEVELS: Readonly<Record<TolerationOnDaemon['state'], Level>> = { missing: 'failed', asked: 'ok', own: 'quiet' };
@@ -279,7 +279,7 @@ function whyOf({ state, by }: TolerationOnDaemon): string {
 }
 
 function nextOfDaemonSet(explained: ExplainedDaemon): Step {
-  const { namespace, name, tolerations, policies, gaps, unasked, optsOut, missingPods, troubles } = explained;
+  const { namespace, name, tolerations, policies, gaps, unasked, optsOut, missingPods, problems } = explained;
   if (optsOut && gaps.length > 0) {
     return {
       command: `kubectl annotate -n ${shellWord(namespace)} daemonset ${shellWord(name)} ${IGNORE_ANNOTATION}-`,
@@ -297,7 +297,7 @@ function nextOfDaemonSet(explained: ExplainedDaemon): Step {
     return { command, ...alsoUnasked(explained, unasked) };
   }
   if (gaps.length > 0) return { command: fixCommand(explained, gaps) };
-  if (troubles.length > 0) return { command: 'taintkeeper doctor' };
+  if (problems.length > 0) return { command: 'taintkeeper doctor' };
   if (missingPods.length > 0) {
     return {
       command: `kubectl get events -n ${shellWord(namespace)} --field-selector involvedObject.kind=DaemonSet,involvedObject.name=${shellWord(name)}`,

@@ -26,11 +26,11 @@ import {
   managedFieldsOf,
   namedBy,
   notesOnUnusable,
-  type PolicyTrouble,
+  type PolicyProblem,
+  problemsOf,
   type Step,
   selectedText,
   selectingFirst,
-  troublesOf,
 } from './sections.ts';
 
 /** A node, and what there is to say of it. */
@@ -40,7 +40,7 @@ export interface ExplainedNode extends NodeExplanation, Omit<Facts, 'policies'> 
   readonly writtenBy: ManagedFields | undefined;
   /** When the allow-removal annotation was last written, in RFC 3339, where there is one and that is known. */
   readonly announcedAt?: string;
-  readonly troubles: readonly PolicyTrouble[];
+  readonly problems: readonly PolicyProblem[];
   /** Startup taints that have been on the Ready node for longer than {@link STARTUP_TAINT_LIMIT_MS}. */
   readonly remainingStartupTaints?: {
     readonly taints: readonly Taint[];
@@ -98,7 +98,7 @@ export function explainedNode(
     ...(remaining ? { remainingStartupTaints: remaining } : {}),
     ...(leader?.misplacedPods === undefined ? {} : { misplacedPods: leader.misplacedPods }),
     ...(leader?.startup === undefined ? {} : { startup: leader.startup }),
-    troubles: troublesOf(policies, ({ kind, name }) => kind === 'TaintPolicy' && selecting.has(name)),
+    problems: problemsOf(policies, ({ kind, name }) => kind === 'TaintPolicy' && selecting.has(name)),
     ...facts,
     notes: [...facts.notes, ...notesOnUnusable(policies.filter(({ kind }) => kind === 'TaintPolicy'))],
   };
@@ -244,7 +244,7 @@ function hindranceText({ hindrance, onlyAudit, kept }: TaintOnNode, { fromLeader
 const RESTORING = 'the leader is about to restore it';
 const WAITING = 'it evicts pods, and waits for its turn';
 
-function nextStep({ name, taints, troubles, fromLeader }: ExplainedNode): Step {
+function nextStep({ name, taints, problems, fromLeader }: ExplainedNode): Step {
   const missing = taints.filter(({ state }) => state === 'missing');
   const rivals = missing.find(({ contradiction }) => contradiction)?.contradiction;
   if (rivals) {
@@ -273,7 +273,7 @@ function nextStep({ name, taints, troubles, fromLeader }: ExplainedNode): Step {
     };
   }
   const [waiting] = missing;
-  if (troubles.length > 0 || (waiting && !fromLeader)) return { command: 'taintkeeper doctor' };
+  if (problems.length > 0 || (waiting && !fromLeader)) return { command: 'taintkeeper doctor' };
   if (waiting) return { note: `nothing: ${waiting.hindrance === 'paced' ? WAITING : RESTORING}` };
   const removed = taints.find(({ state }) => state === 'removed');
   if (removed) {

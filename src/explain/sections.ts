@@ -62,7 +62,7 @@ export interface ToldEvent {
 }
 
 /** A condition of a policy that is not as it should be. */
-export interface PolicyTrouble {
+export interface PolicyProblem {
   readonly kind: PolicyKind;
   readonly policy: string;
   readonly condition: string;
@@ -109,10 +109,10 @@ export function notesOnUnusable(policies: readonly PolicyObject[]): string[] {
 }
 
 /** What of the policies that select the object is not as it should be, by their own status. */
-export function troublesOf(
+export function problemsOf(
   policies: readonly PolicyObject[],
   isSelecting: (policy: PolicyObject) => boolean,
-): PolicyTrouble[] {
+): PolicyProblem[] {
   return policies.filter(isSelecting).flatMap(({ kind, name, status }) => {
     const { conditions = [] } = (status ?? {}) as PolicyStatus;
     return conditions
@@ -129,17 +129,17 @@ export function managedFieldsOf(object: unknown): readonly ManagedFields[] {
 /** What explanations of all kinds end with. */
 export function closing({
   audit,
-  troubles,
+  problems,
   events,
   notes,
-}: Omit<Facts, 'policies'> & { readonly troubles: readonly PolicyTrouble[] }): Section[] {
+}: Omit<Facts, 'policies'> & { readonly problems: readonly PolicyProblem[] }): Section[] {
   const told = [
     ...(audit ? ['taintkeeper runs with --audit: it reports, and changes and refuses nothing'] : []),
     ...notes,
   ];
   return [
     {
-      lines: troubles.map(
+      lines: problems.map(
         ({ kind, policy, condition, reason, message }) =>
           `${kind} ${policy}, condition ${condition} (${reason}): ${message}`,
       ),

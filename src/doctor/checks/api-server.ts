@@ -80,7 +80,7 @@ export function checkVersions({ version, nodes }: Pick<Facts, 'version' | 'nodes
 function apiServer(version: string, minor: number): Finding[] {
   if (minor >= Number(OLDEST_KUBERNETES.slice('1.'.length))) return [];
   const evidence = `API server ${version} is older than ${OLDEST_KUBERNETES}: it does not serve all that the installation has`;
-  return [finding('trouble', evidence, `upgrade Kubernetes to ${OLDEST_KUBERNETES} or newer`)];
+  return [finding('problem', evidence, `upgrade Kubernetes to ${OLDEST_KUBERNETES} or newer`)];
 }
 
 /** https://kubernetes.io/releases/version-skew-policy/ */

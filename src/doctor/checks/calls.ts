@@ -48,7 +48,7 @@ export function checkRoundTrip(facts: Facts): Finding {
           'skipped',
           `${told}; that is usual outside the cluster, and the API server could not be asked to call the pods (pods/proxy)`,
         )
-      : finding('trouble', told, REMEDIES[first.fault.kind](first.replica, facts));
+      : finding('problem', told, REMEDIES[first.fault.kind](first.replica, facts));
   return consequence(found, (cause) => `see ${cause}`);
 }
 
@@ -151,7 +151,7 @@ export function checkAdmission({ admission, webhooks, installation }: Facts): Fi
     case 'failed': {
       const told = `${trial.what} (a dry run) fails at ${trial.webhook}: ${FAULT_MEANINGS[trial.fault.kind]} (${trial.fault.message})`;
       if (!isOurs(trial.webhook)) return finding('skipped', `${told}; that one is not taintkeeper's`);
-      const found = finding('trouble', told, trial.fault.kind === 'stranger' ? SHOW_A_CERTIFICATE : UNREACHABLE);
+      const found = finding('problem', told, trial.fault.kind === 'stranger' ? SHOW_A_CERTIFICATE : UNREACHABLE);
       return consequence({ ...found, area: trial.fault.kind === 'certificate' ? 'certificate' : 'network' });
     }
   }

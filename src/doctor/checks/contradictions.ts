@@ -52,7 +52,7 @@ function checkPair(one: Side, other: Side, nodes: readonly DoctorNode[]): Findin
   const audited = [one, other].some(({ compiled }) => compiled.mode === 'Audit');
   const where = placeOf(meeting, one, other);
   return clashes.map(({ what, wins, serious }) => {
-    const state = serious && meeting.isCertain && !audited ? 'trouble' : 'note';
+    const state = serious && meeting.isCertain && !audited ? 'problem' : 'note';
     const outcome =
       wins && !audited ? `. A node with neither gets ${wins}: ${whyFirst(one.compiled, other.compiled)}` : '';
     const remedy = `choose one, or make its nodeSelector leave out what ${one.policy.name} selects: kubectl edit taintpolicy ${other.policy.name}`;
@@ -109,7 +109,7 @@ function checkHeld(policies: readonly CompiledTaintPolicy[], nodes: readonly Doc
       ).join(', ');
       const evidence = `TaintPolicy ${policy.name} requires ${formatTaint(taint)}, and ${holder.name} protects ${formatTaint(carried)}, which these nodes carry: ${names}`;
       return finding(
-        'trouble',
+        'problem',
         evidence,
         `let it leave out that taint, or those nodes: kubectl edit taintpolicy ${holder.name}`,
       );

@@ -21,7 +21,7 @@ export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'inst
       : `${name} was released, and no replica has taken it in ${watchedSeconds} s`;
   const remedy = `after a crash, a new leader takes up to 20 s; its log: kubectl logs --namespace ${installation.namespace} ${deploymentOf(installation)} --tail=200 | grep -i lead`;
   return consequence(
-    finding('trouble', `${evidence}: nothing is repaired, and webhooks are not kept up to date`, remedy),
+    finding('problem', `${evidence}: nothing is repaired, and webhooks are not kept up to date`, remedy),
     (cause) => `${evidence}; that may be because of the problem with ${cause}`,
   );
 }
@@ -34,7 +34,7 @@ export function checkRights({ rights, installation }: Pick<Facts, 'rights' | 'in
   }
   const { user, asked, lacking } = rights.value;
   if (lacking.length === 0) return finding('ok', `${user} has all ${asked} that it needs`);
-  return finding('trouble', `${user} may not ${formatAccesses(lacking)}`, reinstall(installation));
+  return finding('problem', `${user} may not ${formatAccesses(lacking)}`, reinstall(installation));
 }
 
 /** Whether it may do all that the policies ask for besides. */
@@ -56,7 +56,7 @@ function checkPolicy(
   return asked
     .filter(({ right }) => missing.includes(right))
     .map(({ right, by }) =>
-      finding('trouble', `${kind} ${name}: ${notPermitted(right, by)}`, howToGrant(right, installation)),
+      finding('problem', `${kind} ${name}: ${notPermitted(right, by)}`, howToGrant(right, installation)),
     );
 }
 
@@ -71,16 +71,16 @@ export function checkReports({
   return needs({ rights, foreignReports }, ({ rights: { notPermitted: missing }, foreignReports: foreign }) => {
     if (missing.includes('writeReports')) {
       const evidence = notPermitted('writeReports', '--write-reports');
-      return [finding('trouble', evidence, howToGrant('writeReports', installation))];
+      return [finding('problem', evidence, howToGrant('writeReports', installation))];
     }
     if (foreign === undefined) {
       const remedy = 'install the CustomResourceDefinitions of OpenReports, or take --write-reports away';
-      return [finding('trouble', `--write-reports: the API server does not serve ${REPORT_API_VERSION}`, remedy)];
+      return [finding('problem', `--write-reports: the API server does not serve ${REPORT_API_VERSION}`, remedy)];
     }
     return needs({ policies }, (known) => {
       const taken = known.policies.filter((policy) => foreign.includes(reportName(policy))).map(nameTaken);
       return taken.length > 0
-        ? taken.map(({ evidence, remedy }) => finding('trouble', evidence, remedy))
+        ? taken.map(({ evidence, remedy }) => finding('problem', evidence, remedy))
         : [finding('ok', `the API server has ClusterReports (${REPORT_API_VERSION})`)];
     });
   });
@@ -123,5 +123,5 @@ export function checkRegistration({
   const needed = webhookEntries(policiesInForce(policies.value), installation);
   if (needed.length === 0) return finding('ok', 'no webhook is registered, and no policy needs one');
   const remedy = `the leader registers them as soon as it is reached through the Service; its log says what prevents that: kubectl logs --namespace ${installation.namespace} ${deploymentOf(installation)}`;
-  return consequence(finding('trouble', 'no webhook is registered, though policies need one', remedy));
+  return consequence(finding('problem', 'no webhook is registered, though policies need one', remedy));
 }

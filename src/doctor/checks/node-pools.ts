@@ -51,7 +51,7 @@ function checkPools(
   const results = [...Map.groupBy(undeclared, ({ pool }) => pool).values()].flatMap(checkPool);
   const seen = nodes.flatMap((node) => seenStartupTaints(node, taintPolicies));
   const unknown = unknownStartupTaints(pools, seen, undeclared).map((one) =>
-    finding('trouble', unknownText(one), howToDeclareSeen(one)),
+    finding('problem', unknownText(one), howToDeclareSeen(one)),
   );
   const hasMachines = apis.some(({ right }) => right === 'listMachineDeployments');
   const forClusterAutoscaler = hasMachines ? [...keysForClusterAutoscaler(seen)].map(noteOfKey) : [];
@@ -71,7 +71,7 @@ function checkPool(undeclared: readonly UndeclaredTaint[]): Finding[] {
   const [first] = enforced;
   const notes = undeclared.filter((one) => !isEnforced(one)).map(noteOf);
   if (first === undefined) return notes;
-  return [finding('trouble', lackText(first.pool, enforced, sourceOf), howToDeclare(first.pool, enforced)), ...notes];
+  return [finding('problem', lackText(first.pool, enforced, sourceOf), howToDeclare(first.pool, enforced)), ...notes];
 }
 
 /** Its flags are not known here. */

@@ -61,7 +61,7 @@ function checkWebhook(configuration: RegisteredConfiguration, webhook: Registere
   if (!failsClosed || nodes.length === 0 || limits.length > 0) return [finding('note', evidence)];
   return [
     finding(
-      'trouble',
+      'problem',
       `${evidence}. While it does not answer, no node registers, and no taint is restored`,
       remedy(configuration, webhook, index),
     ),

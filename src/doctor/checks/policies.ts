@@ -31,7 +31,7 @@ export function checkPolicies({
   if (!policies.ok) {
     if (policies.status !== NOT_FOUND) return [finding('skipped', policies.why)];
     return [
-      finding('trouble', 'the CustomResourceDefinitions of the policies are not installed', reinstall(installation)),
+      finding('problem', 'the CustomResourceDefinitions of the policies are not installed', reinstall(installation)),
     ];
   }
   if (policies.value.length === 0) {
@@ -61,7 +61,7 @@ function checkPolicy(policy: PolicyObject): Finding[] {
   const unusable = whyUnusable(policy);
   if (unusable !== undefined) {
     const edit = `kubectl edit ${kind.toLowerCase()} ${name}`;
-    return [finding('trouble', `${nameOf(policy)} is not valid: ${unusable}`, edit)];
+    return [finding('problem', `${nameOf(policy)} is not valid: ${unusable}`, edit)];
   }
   const condition = conditionOf(status, 'Ready');
   if (condition === undefined || condition.observedGeneration !== generation) {
@@ -90,7 +90,7 @@ function checkCondition(policy: PolicyObject, condition: PolicyCondition, look: 
   const evidence = `${nameOf(policy)} is ${word} (${reason}): ${message}`;
   if (level === 'attention') return [finding('note', evidence, next)];
   // The others do not end when there is a leader.
-  if (type !== 'Ready' && type !== 'Stalled') return [finding('trouble', evidence, next)];
+  if (type !== 'Ready' && type !== 'Stalled') return [finding('problem', evidence, next)];
   const causes = reason.endsWith('NotPermitted') ? (['optional rights', ...LEADERSHIP] as const) : LEADERSHIP;
   return [unlessLeaderless(evidence, next, causes)];
 }
@@ -169,7 +169,7 @@ function announcedRemovals(nodes: readonly DoctorNode[]): Finding[] {
 /** What only the leader can bring about is no problem of its own where nobody can lead. */
 function unlessLeaderless(evidence: string, remedy: string, causes = LEADERSHIP): Finding {
   return consequence(
-    finding('trouble', evidence, remedy),
+    finding('problem', evidence, remedy),
     (cause) => `${evidence}; that may be because of the problem with ${cause}`,
     causes,
   );

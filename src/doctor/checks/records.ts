@@ -26,5 +26,5 @@ export function checkRecords({
   });
   if (wrong.length === 0) return finding('ok', `${NODE_ANNOTATIONS_POLICY} keeps them from writers of nodes/status`);
   const evidence = `${wrong.join('; ')}: users who may write nodes/status can forge what taintkeeper records on nodes`;
-  return finding('trouble', evidence, reinstall(installation));
+  return finding('problem', evidence, reinstall(installation));
 }

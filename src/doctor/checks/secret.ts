@@ -22,7 +22,7 @@ export function checkSecret(facts: Facts): Finding {
     if (source.kind === 'secret' && pods.ok && !pods.value.some(hasStarted)) {
       return finding('skipped', `${where} not found, because no replica has started: see replicas`);
     }
-    return finding('trouble', `${where} not found`, missing(facts));
+    return finding('problem', `${where} not found`, missing(facts));
   }
   const files = secret.value;
   const now = trustedTime(facts);
@@ -34,7 +34,7 @@ export function checkSecret(facts: Facts): Finding {
     (isForeign ? undefined : caFault(files, now)) ??
     (isServed || (isForeign && files.caCert === undefined) ? undefined : servingFault(files, [serverName], now, 0));
   if (fault !== undefined) {
-    return finding('trouble', `${where} cannot be served: ${said(fault)}`, renewal(facts));
+    return finding('problem', `${where} cannot be served: ${said(fault)}`, renewal(facts));
   }
   const [ca] = parseCertificates(files.caCert ?? '');
   if (ca && invalidAt(ca, new Date(now.getTime() + CA_SOON_MS)) !== undefined) {

@@ -36,7 +36,7 @@ function checkNodes(name: string, selector: LabelSelector | undefined, nodes: re
   const edit = `change spec.nodeSelector: kubectl edit taintpolicy ${name}`;
   const wanted = requirements.map(formatRequirement).join(', ');
   if (!satisfiable(requirements)) {
-    return [finding('trouble', `TaintPolicy ${name} can select no node: nothing is ${wanted}`, edit)];
+    return [finding('problem', `TaintPolicy ${name} can select no node: nothing is ${wanted}`, edit)];
   }
   if (selector === undefined || nodes.some(({ labels }) => selects(selector, labels))) return [];
   if (nodes.length === 0) return [finding('note', `TaintPolicy ${name}: there are no nodes yet`)];
@@ -67,11 +67,11 @@ function checkDaemonSets(
   }
   const edit = `change spec.daemonSets: kubectl edit ${kind.toLowerCase()} ${name}`;
   if (!satisfiable(requirementsOf(selection.selector))) {
-    return [finding('trouble', `${policy} can select no DaemonSet: spec.daemonSets.selector contradicts itself`, edit)];
+    return [finding('problem', `${policy} can select no DaemonSet: spec.daemonSets.selector contradicts itself`, edit)];
   }
   if (daemonSets.length === 0) return [finding('note', `${policy}: there are no DaemonSets yet`)];
   const evidence = `${policy} selects none of ${count(daemonSets.length, 'DaemonSet')}: ${narrowing(selection, daemonSets)}`;
-  return [finding('trouble', evidence, edit)];
+  return [finding('problem', evidence, edit)];
 }
 
 /** Which of the three parts leaves nothing. */

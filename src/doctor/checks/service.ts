@@ -18,7 +18,7 @@ export function checkInstallation({ search }: Pick<Facts, 'search'>): Finding {
     // Its webhooks, or who asks, have named a Service: whether that is there is the question then.
     if (chosen) return finding('skipped', 'neither a Deployment nor a Service of taintkeeper was found: see Service');
     return finding(
-      'trouble',
+      'problem',
       'taintkeeper is not installed in this cluster: there is no Deployment or Service of it, and no webhook',
       'with Helm: helm install taintkeeper CHART --namespace taintkeeper --create-namespace; without Helm: kubectl apply -f install.yaml',
     );
@@ -26,14 +26,14 @@ export function checkInstallation({ search }: Pick<Facts, 'search'>): Finding {
   const places = found.map(placeOf);
   if (chosen === undefined) {
     return finding(
-      'trouble',
+      'problem',
       `taintkeeper is not installed in namespace ${asked.namespace}: it is ${places.join(' and ')}`,
       `taintkeeper doctor --namespace ${first.namespace}`,
     );
   }
   if (others.length > 0) {
     return finding(
-      'trouble',
+      'problem',
       `taintkeeper is installed ${found.length} times: ${places.join(' and ')}. All of them write the same webhook configurations, each over what the others wrote; the first is looked into here`,
       `keep one, and take the others away: ${others.map(removal).join(' && ')}`,
     );
@@ -61,7 +61,7 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
   if (service.value === undefined) {
     const left = webhooks.ok && webhooks.value.length > 0;
     return finding(
-      'trouble',
+      'problem',
       `${where} not found${left ? ', and webhooks that call it are registered' : ''}`,
       `does it have another namespace or name (--namespace, --service)? If not, ${left ? `to be rid of what is left: ${TAKE_AWAY}; or ` : ''}put it back: ${reinstall(installation)}`,
     );
@@ -73,7 +73,7 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
   if (elsewhere) {
     const { namespace, name } = elsewhere.clientConfig.service ?? {};
     return finding(
-      'trouble',
+      'problem',
       `webhook ${elsewhere.name} calls Service ${namespace}/${name}, not ${where}`,
       `look there: taintkeeper doctor --namespace ${namespace} --service ${name}`,
     );
@@ -85,7 +85,7 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
   }
   if (!clusterIP || clusterIP === 'None') {
     return finding(
-      'trouble',
+      'problem',
       `${where} has no cluster IP: the API server cannot call a webhook through it`,
       `kubectl delete service --namespace ${installation.namespace} ${installation.service} && ${reinstall(installation)}`,
     );
@@ -93,7 +93,7 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
   if (!ports.some((one) => one.port === port)) {
     const there = ports.map((one) => one.port).join(', ') || 'none';
     return finding(
-      'trouble',
+      'problem',
       `the webhooks call port ${port} of ${where}, which has ${there}`,
       patchService(installation, [changedPort(ports, port)]),
     );
@@ -103,7 +103,7 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
   if (labels && selector && !selects({ matchLabels: selected }, labels)) {
     const compared = Object.entries(labels).filter(([key]) => key in selected || key in selector);
     return finding(
-      'trouble',
+      'problem',
       `${where} selects ${formatLabels(selected) || 'nothing'}, and the pods of Deployment ${installation.namespace}/${name} have ${formatLabels(Object.fromEntries(compared)) || 'nothing'}`,
       patchService(installation, [{ op: 'add', path: '/spec/selector', value: selector }]),
     );
@@ -148,7 +148,7 @@ function endpoints(facts: Facts): Finding {
     }
     const there = pods.ok ? `; ${pods.value.filter(({ isReady }) => isReady).length} of its pods are ready` : '';
     return finding(
-      'trouble',
+      'problem',
       `Service ${name} has no ready endpoint${there}`,
       `if the pods are ready and not listed, the controller manager does not work, or another controller writes the slices: kubectl get endpointslices --namespace ${installation.namespace} --selector kubernetes.io/service-name=${installation.service} --output yaml`,
     );
@@ -166,7 +166,7 @@ function endpoints(facts: Facts): Finding {
     );
     const ports = [...(astray.pod?.ports ?? [])].map(([port, number]) => `${number} (${port || 'unnamed'})`);
     return finding(
-      'trouble',
+      'problem',
       `Service ${name} leads to port ${astray.endpoint?.port} of ${astray.name}, which listens on ${ports.join(' and ')}`,
       patchService(installation, [
         { op: 'test', path: `/spec/ports/${index}/port`, value: port },

@@ -23,7 +23,7 @@ export function checkServing(facts: Facts): Finding {
       ({ reason }) => reason,
       (group) => `the certificate of ${group.map(({ replica }) => replica).join(', ')} is ${group[0].reason}`,
     );
-    const found = finding('trouble', `${told}; it is ${now.toISOString()} now`, renewal(facts));
+    const found = finding('problem', `${told}; it is ${now.toISOString()} now`, renewal(facts));
     const isValidHere = served.every(({ leaf }) => !invalidAt(leaf, facts.now));
     return isValidHere
       ? consequence(found, (cause) => `valid by this machine's clock, and not by the API server's: see ${cause}`)
@@ -50,7 +50,7 @@ export function checkNames(facts: Facts): Finding {
     (group) => `the certificate of ${group.map(({ replica }) => replica).join(', ')} is for ${namesIn(group[0])}`,
   );
   return finding(
-    'trouble',
+    'problem',
     `the API server asks for ${serverName}, and ${found}`,
     `is the Service called ${installation.service}, in namespace ${installation.namespace} (--service, --namespace)? If so, ${renewal(facts)}`,
   );
@@ -93,7 +93,7 @@ export function checkClocks({ apiServerAheadMs, replicas, now }: Facts): Finding
     .map(({ whose, aheadMs }) => `${whose} is ${difference(aheadMs - base)}`)
     .join(', that of ')}`;
   return finding(
-    'trouble',
+    'problem',
     evidence,
     `correct the clock there, and check that it is synchronised (chronyc tracking, timedatectl, talosctl time): certificates depend on it`,
   );

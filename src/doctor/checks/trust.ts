@@ -29,7 +29,7 @@ export function checkTrust(facts: Facts): Finding {
   );
   const remedy = `the leader repairs it within a minute; if it does not, see its log, and have it register them anew: kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME}`;
   return consequence(
-    finding('trouble', evidence, remedy),
+    finding('problem', evidence, remedy),
     (cause) =>
       cause === 'clocks'
         ? `trusted by this machine's clock, and not by the API server's: see ${cause}`
@@ -125,7 +125,7 @@ function agreement(facts: Facts): Finding {
     ? `delete pod --namespace ${installation.namespace} ${strays.join(' ')}`
     : `rollout restart --namespace ${installation.namespace} ${deploymentOf(installation)}`;
   return finding(
-    'trouble',
+    'problem',
     `${evidence}; the API server does not trust ${strays.join(', ')}${recently}`,
     `restart them, so that they serve what the others serve: kubectl ${again}`,
   );

@@ -76,7 +76,7 @@ describe('what answers at the address of a pod and shows a certificate that is n
 
     const said = `something else answers at 127.0.0.1:${port}: its certificate was issued by Example Proxy CA`;
     const checks = run([...CERTIFICATE_CHECKS, 'round trip'], facts);
-    expect(checks.filter(({ state }) => state === 'trouble')).toEqual([]);
+    expect(checks.filter(({ state }) => state === 'problem')).toEqual([]);
     expect(checks.find(({ name }) => name === 'serving certificate')).toMatchObject({
       state: 'skipped',
       evidence: expect.stringContaining(said),
