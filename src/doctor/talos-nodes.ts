@@ -10,8 +10,8 @@ import type { CallableApi } from './talos-api.ts';
 import { firstConfiguration, problem, result } from './talosconfig-checks.ts';
 
 /**
- * Who is asked for the version, and where: nodes that were named, else those of the talosconfig, else whoever was dialled. A node
- * that cannot be called directly is asked through an endpoint, as talosctl does. Whoever cannot be asked at all is left out.
+ * Selects the nodes to call, and the address of each: the nodes that were named, else those of the talosconfig, else all that were
+ * dialled. A node that cannot be called directly is called through an endpoint, as talosctl does. Other nodes are left out.
  * @param named on the command line
  */
 export function nodesToAsk(
@@ -28,7 +28,7 @@ export function nodesToAsk(
   return names.map(parseEndpoint).flatMap(({ host, port }) => {
     const api = callable.find((each) => each.host === host && each.port === port);
     if (api?.isCallable) return [direct(api)];
-    // Whoever answers wrongly is not asked behind his back; and what is passed on goes to apid's own port.
+    // A machine that answers wrongly is not called through another one. Endpoints pass calls on to apid's own port only.
     if (endpoint === undefined || api?.isReached || port !== APID_PORT) return [];
     return [
       {
@@ -41,16 +41,16 @@ export function nodesToAsk(
   });
 }
 
-/** A configuration that is to be applied. */
+/** A configuration to apply. */
 export interface Wanted {
-  /** What commands call it. */
+  /** The file, as commands name it. */
   readonly file: string;
   readonly configuration: MachineConfiguration;
   /** Rules of `talos lint` that the file switches off. */
   readonly disabled: readonly string[];
 }
 
-/** The version of each node, whether it takes the configuration, and what applying it would need. */
+/** Checks the version of each node, whether the node accepts the configuration, and what applying it needs. */
 export function checkTalosNodes(answers: readonly NodeAnswer[], wanted: Wanted | undefined): CheckResult[] {
   const results = [...answers.map(checkVersion), ...checkAgreement(answers)];
   if (wanted === undefined) return results;
@@ -78,7 +78,7 @@ function unseen(name: string, evidence: string, remedy?: string): CheckResult {
   return { ...result('configuration', name, 'skipped', evidence, remedy), essential: true };
 }
 
-/** The minor version of Talos 1; undefined where it is not known, or Talos is older than what is known of. */
+/** The minor version of Talos 1. Undefined if the node did not say, or is older than {@link FIRST_VERSION}. */
 function minorOf({ version }: NodeAnswer): number | undefined {
   const minor = version.ok ? /^v?1\.(\d+)\./.exec(version.value)?.[1] : undefined;
   return minor !== undefined && Number(minor) >= FIRST_VERSION ? Number(minor) : undefined;
@@ -146,7 +146,7 @@ function namesOf(answers: readonly NodeAnswer[]): string {
 
 const MAX_REFUSALS = 3;
 
-/** What nodes of one version would refuse in the file. */
+/** Checks what nodes of one version refuse in the file. */
 function checkFile(
   { configuration, file, disabled }: Wanted,
   minor: number,
@@ -189,7 +189,7 @@ const WHY: Readonly<Record<CallFault, string>> = {
   garbled: 'the answer cannot be read',
 };
 
-/** What applying the file to one node would need. */
+/** Checks what applying the file to one node needs. */
 function checkChange(
   { configuration: wanted, file }: Wanted,
   minor: number | undefined,

@@ -8,7 +8,7 @@ import { consequence, type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import { deploymentOf, type Installation, reinstall } from '../installation.ts';
 
-/** Whether some replica leads. Without replicas that work, or the right to the Lease, nobody can. */
+/** Checks that a replica leads. Without working replicas, or the right to write the Lease, none can. */
 export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'installation'>): Finding {
   if (!lease.ok) return finding('skipped', lease.why);
   const { holder, renewed, renewTime, watchedSeconds } = lease.value;
@@ -26,7 +26,7 @@ export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'inst
   );
 }
 
-/** Whether the service account may do all that it has to. */
+/** Checks the rights that the service account always needs. */
 export function checkRights({ rights, installation }: Pick<Facts, 'rights' | 'installation'>): Finding {
   if (!rights.ok) {
     const remedy = 'run doctor with permission to create subjectaccessreviews, as cluster-admin for example';
@@ -37,7 +37,7 @@ export function checkRights({ rights, installation }: Pick<Facts, 'rights' | 'in
   return finding('problem', `${user} may not ${formatAccesses(lacking)}`, reinstall(installation));
 }
 
-/** Whether it may do all that the policies ask for besides. */
+/** Checks the rights that the policies need in addition. */
 export function checkPermissions({
   rights,
   installation,
@@ -60,7 +60,7 @@ function checkPolicy(
     );
 }
 
-/** Whether reports can be written, where that is asked for. */
+/** Checks that taintkeeper can write ClusterReports, if it runs with `--write-reports`. */
 export function checkReports({
   rights,
   installation,
@@ -74,7 +74,7 @@ export function checkReports({
       return [finding('problem', evidence, howToGrant('writeReports', installation))];
     }
     if (foreign === undefined) {
-      const remedy = 'install the CustomResourceDefinitions of OpenReports, or take --write-reports away';
+      const remedy = 'install the CustomResourceDefinitions of OpenReports, or remove --write-reports';
       return [finding('problem', `--write-reports: the API server does not serve ${REPORT_API_VERSION}`, remedy)];
     }
     return needs({ policies }, (known) => {
@@ -100,7 +100,7 @@ export function howToGrant(right: OptionalRight, { namespace, account, helmRelea
   ].join(' && ');
 }
 
-/** `list, watch pods`, `get secrets taintkeeper-certs in taintkeeper`, one after the other. */
+/** Such as `list, watch pods; get secrets taintkeeper-certs in taintkeeper`. */
 function formatAccesses(accesses: readonly Access[]): string {
   const byObject = Map.groupBy(accesses, ({ resource, group, name, namespace }) => {
     const type = group === '' ? resource : `${resource}.${group}`;
@@ -109,7 +109,7 @@ function formatAccesses(accesses: readonly Access[]): string {
   return [...byObject].map(([object, all]) => `${all.map(({ verb }) => verb).join(', ')} ${object}`).join('; ');
 }
 
-/** Whether webhooks are registered where policies need them. Most causes that keep the leader from it are of other checks. */
+/** Checks that webhooks are registered if policies need them. Other checks report most causes. */
 export function checkRegistration({
   webhooks,
   policies,

@@ -9,7 +9,7 @@ import type { Readiness, ReplicaFacts } from '../replicas.ts';
 
 const MAX_NAMED = 5;
 
-/** Whether there are pods that run and are ready; one is enough to answer, and of the others it is told. */
+/** Checks that pods are ready. If one is ready, the others are a note. */
 export function checkReplicas(
   facts: Pick<Facts, 'pods' | 'service' | 'installation' | 'replicas' | 'rejectedPods' | 'search' | 'nodes'>,
 ): Finding {
@@ -41,8 +41,8 @@ export function checkReplicas(
     problem,
     failures: problem ? [] : failuresOf(replicas.find((replica) => replica.pod?.name === name)),
   }));
-  // A replica whose certificate is not valid is not ready, and that is not the network's doing.
-  const isBlamed = reasons.every(({ failures: [first] }) => TRUST_CHECKS.includes(first?.name ?? ''));
+  // A replica whose certificate is not valid is not ready. The cause is not the network.
+  const isAboutTrust = reasons.every(({ failures: [first] }) => TRUST_CHECKS.includes(first?.name ?? ''));
   const told = atMost(
     MAX_NAMED,
     reasons.map(({ name, problem, failures }) => {
@@ -59,10 +59,10 @@ export function checkReplicas(
       ? `kubectl uncordon ${drained.node}`
       : remedyFor(unready[0]?.cannotStart, `--namespace ${namespace} ${unready[0]?.name}`),
   );
-  return isBlamed ? consequence(found, (cause) => `${evidence} (${told}): see ${cause}`) : found;
+  return isAboutTrust ? consequence(found, (cause) => `${evidence} (${told}): see ${cause}`) : found;
 }
 
-/** All replicas on one node, although another one could take one of them. Without the right to list nodes, nothing is said. */
+/** A note if all replicas are on one node although another one could run one. None without the right to list nodes. */
 function crowded(
   evidence: string,
   { pods, nodes, installation }: Pick<Facts, 'pods' | 'nodes' | 'installation'>,
@@ -76,7 +76,7 @@ function crowded(
   const loaded = new Set(
     nodes.ok ? nodes.value.filter(({ loadedImages }) => loadedImages?.includes(image)).map(({ name }) => name) : [],
   );
-  // A node does not report all its images: one that does not report this one may have it all the same.
+  // A node does not report all its images, so it may have the image without reporting it.
   const unsure = isNowhere(image) ? shared.others.filter((name) => !loaded.has(name)) : [];
   const loading =
     unsure.length === 0

@@ -267,7 +267,7 @@ describe('the network', () => {
         networkPolicies: policy([]),
       }),
       found: { 'round trip': 'problem', NetworkPolicies: 'note' },
-      remedy: /^NetworkPolicy default-deny does not let everybody connect to port 8443/,
+      remedy: /^NetworkPolicy default-deny restricts connections to port 8443/,
     },
     {
       why: 'nobody answers anybody',
