@@ -16,7 +16,7 @@ import {
 } from '../../coverage/seen-startup-taints.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { identity } from '../../kubernetes/taint.ts';
-import { POLICY_API_VERSION } from '../../policy/policy.ts';
+import { policyReference } from '../../policy/policy-events.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { reported, type StateOf } from '../../policy/status-conditions.ts';
 import { type Controller, type LeaderContext, POLICIES_SETTLE_MS, type Rights, startController } from '../context.ts';
@@ -139,7 +139,7 @@ export function poolReview(options: PoolReviewOptions): PoolReview {
   }
 
   function tell(name: string, { message }: StateOf<'PoolLacksTaint'>): void {
-    const regarding = { apiVersion: POLICY_API_VERSION, kind: 'TaintPolicy', name };
+    const regarding = policyReference({ kind: 'TaintPolicy', name });
     record({ regarding, type: 'Warning', reason: 'PoolLacksTaint', action: 'ReviewNodePools', note: message });
   }
 }

@@ -18,6 +18,7 @@ import {
   type WaitingTaint,
   waitingText,
 } from '../../judge/startup-progress.ts';
+import { nodeReference } from '../../kubernetes/event.ts';
 import type { EventReason } from '../../kubernetes/event-reasons.ts';
 import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
 import { asNode } from '../../objects/node-object.ts';
@@ -279,11 +280,9 @@ export function startStartupProgress(
     }
   }
 
-  function report({ name, uid }: NodeEntry, type: 'Normal' | 'Warning', reason: EventReason, note: string): void {
-    const regarding = { apiVersion: 'v1', kind: 'Node', name, uid };
-    context.record({ regarding, type, reason, action: 'StartupTaint', note });
-    if (type === 'Warning') log.warn(`Node ${name}: ${note}`);
-    else log.info(`Node ${name}: ${note}`);
+  function report(node: NodeEntry, type: 'Normal' | 'Warning', reason: EventReason, note: string): void {
+    context.record({ regarding: nodeReference(node), type, reason, action: 'StartupTaint', note });
+    log[type === 'Warning' ? 'warn' : 'info'](`Node ${node.name}: ${note}`);
   }
 
   async function readReplicas(): Promise<number | undefined> {

@@ -1,8 +1,8 @@
 import type { Entry } from '../../cluster/watch/watch-cache.ts';
 import type { LeftBecause } from '../../evictions/recovery.ts';
-import type { RecordedEvent } from '../../kubernetes/event.ts';
+import { daemonSetReference, type RecordedEvent } from '../../kubernetes/event.ts';
 import { atMost } from '../../kubernetes/text.ts';
-import { POLICY_API_VERSION } from '../../policy/policy.ts';
+import { eventsOnBoth } from '../../policy/policy-events.ts';
 import type { Trouble } from '../reports.ts';
 
 /** How many places one message names. */
@@ -129,30 +129,17 @@ export interface RecoverySubject {
 
 /** What happened to a pod of the DaemonSet on the node: one Event on the DaemonSet and one on the policy. */
 export function recoveryEvents(news: RecoveryNews, subject: RecoverySubject): RecordedEvent[] {
-  const { type, reason, action } = WORDINGS[news];
-  const { policy, daemonSet } = subject;
-  const { namespace, name, uid } = daemonSet;
-  return [
-    {
-      regarding: { apiVersion: 'apps/v1', kind: 'DaemonSet', namespace, name, uid },
-      ...{ type, reason, action },
-      note: recoveryMessage(news, subject),
-    },
-    {
-      regarding: { apiVersion: POLICY_API_VERSION, kind: 'RecoveryPolicy', name: policy },
-      ...{ type, reason, action },
-      note: `DaemonSet ${namespace}/${name}: ${said(news, subject)}`,
-    },
-  ];
+  const policy = { kind: 'RecoveryPolicy', name: subject.policy } as const;
+  return eventsOnBoth(daemonSetReference(subject.daemonSet), policy, WORDINGS[news], noteOf(news, subject));
 }
 
 /** The same in one sentence. */
 export function recoveryMessage(news: RecoveryNews, subject: RecoverySubject): string {
-  return `RecoveryPolicy ${subject.policy} ${said(news, subject)}`;
+  return `RecoveryPolicy ${subject.policy} ${noteOf(news, subject)}`;
 }
 
 /** Without the pod's own name: each has another one, and what is done again and again is to be one Event. */
-function said(news: RecoveryNews, { node, reason }: RecoverySubject): string {
+function noteOf(news: RecoveryNews, { node, reason }: RecoverySubject): string {
   return WORDINGS[news].note(`the pod on node ${node}${reason && ` (${reason})`}`);
 }
 
