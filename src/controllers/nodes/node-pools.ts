@@ -162,6 +162,6 @@ export function startPoolReview(context: LeaderContext): Controller {
   nodes.changes.subscribe((change) => {
     if (change.type !== 'deleted' && isNews(change) && review.see(change.entry.value)) reconciler.trigger();
   }, signal);
-  for (const source of [policies.changes, rights.changes]) source.subscribe(() => reconciler.trigger(), signal);
+  for (const source of [policies.changes, rights.changes]) source.subscribe(() => reconciler.restart(), signal);
   return reconciler;
 }

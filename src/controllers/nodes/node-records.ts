@@ -147,7 +147,7 @@ export function startNodeRecords(
   policies.changes.subscribe(() => {
     policiesSince = performance.now();
     sweepAt = 0;
-    writing.trigger();
+    writing.restart();
   }, signal);
   store.changes.subscribe((name) => {
     if (!records || isAsSeen(name)) return;

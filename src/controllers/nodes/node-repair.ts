@@ -107,7 +107,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     if (isNews(change)) nodeReports.notice(change);
     queue.add(name);
   }, signal);
-  policies.changes.subscribe(() => sweep.trigger(), signal);
+  policies.changes.subscribe(() => sweep.restart(), signal);
 
   return {
     async stop() {

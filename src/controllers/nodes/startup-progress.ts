@@ -93,7 +93,7 @@ export function startStartupProgress(
     for (const name of node === undefined ? cases.keys() : [node]) if (cases.has(name)) queue.add(name);
   });
   policies.changes.subscribe(() => {
-    reading.trigger();
+    reading.restart();
     retainPods();
   }, signal);
   daemonSets.changes.subscribe((change) => {
@@ -110,7 +110,7 @@ export function startStartupProgress(
   }, signal);
   rights.changes.subscribe(() => {
     retainPods();
-    for (const name of cases.keys()) queue.add(name);
+    for (const name of cases.keys()) queue.restart(name);
   }, signal);
 
   return {

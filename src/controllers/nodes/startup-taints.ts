@@ -25,7 +25,7 @@ export function startStartupTaints(context: StartupTaintsContext): Controller {
     if (isNews(change)) queue.add(change.entry.name);
   }, signal);
   policies.changes.subscribe(() => {
-    for (const { name, value } of nodes.entries()) if (value.taintedSince !== undefined) queue.add(name);
+    for (const { name, value } of nodes.entries()) if (value.taintedSince !== undefined) queue.restart(name);
   }, signal);
 
   return { stop: queue.stop };

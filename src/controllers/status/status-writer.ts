@@ -91,8 +91,9 @@ export function startPolicyStatus(context: Context): Controller {
   });
   const known = () => orAborted(Promise.all([synced, reports.ready()]), signal);
   const reconciler = startController(context, 'policy-status', () => known().then(write), { pauseMs: PAUSE_MS });
-  // What changes of the policies themselves changes what is registered for them, and that is reported.
-  for (const source of [nodes.news, nodeRecords.changes, daemonSets.changes, reports.changes, policies.statusChanges]) {
+  // A new policy changes what is registered for it, which the controllers report.
+  reports.changes.subscribe(() => reconciler.restart(), signal);
+  for (const source of [nodes.news, nodeRecords.changes, daemonSets.changes, policies.statusChanges]) {
     source.subscribe(() => reconciler.trigger(), signal);
   }
   return { stop: async () => void (await Promise.all([reconciler.stop(), auditing?.stop()])) };
