@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { isConflict, isNotFound } from '../../cluster/client/api-error.ts';
+import { isConflict } from '../../cluster/client/api-error.ts';
+import { deleteObject } from '../../cluster/client/delete-object.ts';
 import { type NativeKind, type NativeObject, type NativeVersions, nativePath } from '../../cluster/native-policies.ts';
 import { covers, limitRepairs, type RepairLimit } from '../managed-objects.ts';
 import type { DesiredNative } from './desired-native-policies.ts';
@@ -44,15 +45,10 @@ export function nativeWriter(client: ApiClient, log: Logger): NativeWriter {
       return created ? { object: created, written: true } : update(path, desired, await readOurs(path, desired));
     },
     async remove(found, versions) {
-      const { name, uid, resourceVersion } = found.metadata;
-      const body = { preconditions: { uid, resourceVersion } };
-      try {
-        await client.request('DELETE', `${collection(found.kind, versions)}/${name}`, { body });
-        log.info(`${titleOf(found)} removed: no policy asks for it`);
-      } catch (error) {
-        if (isConflict(error)) return CONFLICT_PAUSE_MS;
-        if (!isNotFound(error)) throw error;
-      }
+      const path = `${collection(found.kind, versions)}/${found.metadata.name}`;
+      const outcome = await deleteObject(client, path, found.metadata);
+      if (outcome === 'changed') return CONFLICT_PAUSE_MS;
+      if (outcome === 'deleted') log.info(`${titleOf(found)} removed: no policy asks for it`);
       limits.delete(titleOf(found));
       return undefined;
     },

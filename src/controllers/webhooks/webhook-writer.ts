@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import { isConflict, isNotFound } from '../../cluster/client/api-error.ts';
+import { isConflict } from '../../cluster/client/api-error.ts';
+import { deleteObject } from '../../cluster/client/delete-object.ts';
 import {
   ADMISSION_REGISTRATION,
   CONFIGURATION_NAME,
@@ -180,15 +181,9 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
 
   /** Gives the time until the next look, in milliseconds. */
   async function remove(kind: string, path: string, found: WebhookConfiguration): Promise<number> {
-    const { uid, resourceVersion } = found.metadata;
-    try {
-      await client.request('DELETE', path, { body: { preconditions: { uid, resourceVersion } } });
-      log.info(`${kind} removed: no policy needs it`);
-    } catch (error) {
-      if (isConflict(error)) return CONFLICT_PAUSE_MS;
-      if (!isNotFound(error)) throw error;
-    }
-    return LOOK_AGAIN_MS;
+    const outcome = await deleteObject(client, path, found.metadata);
+    if (outcome === 'deleted') log.info(`${kind} removed: no policy needs it`);
+    return outcome === 'changed' ? CONFLICT_PAUSE_MS : LOOK_AGAIN_MS;
   }
 }
 
