@@ -1,6 +1,7 @@
+import { lettersIn, looksMisspelled } from '../kubernetes/misspelling.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import { droppedTaints, formatTaint } from '../kubernetes/taint.ts';
-import { count, isSlip, lettersIn } from '../kubernetes/text.ts';
+import { count } from '../kubernetes/text.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { Findings } from '../policy/policy-status.ts';
@@ -139,7 +140,7 @@ function doubt(
   const letters = lettersIn(one.key);
   const near = [letters - 1, letters, letters + 1]
     .flatMap((count) => knownByLetters.get(count) ?? [])
-    .filter((other) => isSlip(one.key, other))
+    .filter((other) => looksMisspelled(one.key, other))
     .sort();
   return near.slice(0, 1).map((meant) => ({ ...one, meant }));
 }

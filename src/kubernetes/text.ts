@@ -53,34 +53,6 @@ function shorten(text: string, length: number): string {
   return characters.length <= length ? text : `${characters.slice(0, length - 3).join('')}...`;
 }
 
-/** How many characters {@link isSlip} compares: two texts differ by one at most. */
-export function lettersIn(text: string): number {
-  return withoutSeparators(text).length;
-}
-
-function withoutSeparators(text: string): string {
-  return text.toLowerCase().replace(/[-_.]/g, '');
-}
-
-/**
- * Whether one text is the other but for case and separators, or one letter too many, one too few, or two swapped. Another letter
- * or digit in its place is no slip: `pool-a` and `pool-b` are two things.
- */
-export function isSlip(one: string, other: string): boolean {
-  const [a, b] = [one, other].map(withoutSeparators).sort((x, y) => x.length - y.length);
-  if (a === undefined || b === undefined) return false;
-  if (a === b) return true;
-  const at = [...a].findIndex((letter, index) => letter !== b[index]);
-  const from = at === -1 ? a.length : at;
-  if (b.length === a.length + 1) return /[a-z]/.test(b[from] ?? '') && a.slice(from) === b.slice(from + 1);
-  return (
-    a.length === b.length &&
-    a[from] === b[from + 1] &&
-    a[from + 1] === b[from] &&
-    a.slice(from + 2) === b.slice(from + 2)
-  );
-}
-
 /**
  * Eight letters and digits in place of a text, '' for an empty one. Two texts that are not made to have the same mark have another one,
  * but for one pair in 10^12.

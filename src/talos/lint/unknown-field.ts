@@ -52,7 +52,7 @@ function index(): ReadonlyMap<string, readonly Path[]> {
   return found;
 }
 
-/** The name that somebody probably meant: the nearest one, at most two typing errors away, or the same but for its case. */
+/** The nearest known name: it differs by two typing errors at most, or by case only. */
 function nearest(name: string, names: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.min(3, name.length - 1);
@@ -66,7 +66,7 @@ function nearest(name: string, names: Iterable<string>): string | undefined {
   return best;
 }
 
-/** Characters to add, drop or replace: Levenshtein's distance. Long names are far from everything. */
+/** Levenshtein's distance: how many characters to add, remove or replace. Infinity if the lengths differ by more than 2. */
 function typingErrors(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > 2) return Infinity;
   let before = Array.from({ length: b.length + 1 }, (_, index) => index);
