@@ -211,7 +211,7 @@ function standing(one: TaintOnNode, node: NodeExplanation): string {
     case 'removed':
       return `removed with permission, by a user whom ${policiesOf(one)} exempts or by annotation, as its NodeTaintRecord says`;
     case 'missing':
-      return [`required by ${named(one)}`, hindranceText(one, node), ...rivalText(one)].join('; ');
+      return [`required by ${named(one)}`, blockedText(one, node), ...rivalText(one)].join('; ');
   }
 }
 
@@ -219,9 +219,9 @@ function rivalText({ contradiction }: TaintOnNode): string[] {
   return contradiction ? [`a node that carries neither gets ${contradiction.winner}: ${contradiction.why}`] : [];
 }
 
-function hindranceText({ hindrance, onlyAudit, kept }: TaintOnNode, { fromLeader }: NodeExplanation): string {
+function blockedText({ blockedBy, onlyAudit, kept }: TaintOnNode, { fromLeader }: NodeExplanation): string {
   if (kept) return `the node carries ${formatTaint(kept.taint)}, which ${namedBy(kept.by)} protects as well`;
-  switch (hindrance) {
+  switch (blockedBy) {
     case undefined:
       return fromLeader
         ? RESTORING
@@ -256,9 +256,9 @@ function nextStep({ name, taints, problems, fromLeader }: ExplainedNode): Step {
   }
   const changed = missing.find(({ kept }) => kept);
   if (changed?.kept) return changeBack(name, changed, changed.kept);
-  const left = missing.find(({ hindrance }) => hindrance === 'mode');
+  const left = missing.find(({ blockedBy }) => blockedBy === 'mode');
   if (left) return { command: taintCommand(name, left), ...(evicts(left) ? { note: EVICTS } : {}) };
-  const evicting = missing.find(({ hindrance }) => hindrance === 'eviction');
+  const evicting = missing.find(({ blockedBy }) => blockedBy === 'eviction');
   const [by] = evicting?.by ?? [];
   if (by) {
     return {
@@ -266,7 +266,7 @@ function nextStep({ name, taints, problems, fromLeader }: ExplainedNode): Step {
       note: `ensure: Always with mayEvict: true in ${by.field} lets taintkeeper set it, at a pace`,
     };
   }
-  if (missing.some(({ hindrance }) => hindrance === 'contested')) {
+  if (missing.some(({ blockedBy }) => blockedBy === 'contested')) {
     return {
       command: 'kubectl get events --all-namespaces --field-selector reason=TaintContested',
       note: 'says who removes it',
@@ -274,7 +274,7 @@ function nextStep({ name, taints, problems, fromLeader }: ExplainedNode): Step {
   }
   const [waiting] = missing;
   if (problems.length > 0 || (waiting && !fromLeader)) return { command: 'taintkeeper doctor' };
-  if (waiting) return { note: `nothing: ${waiting.hindrance === 'paced' ? WAITING : RESTORING}` };
+  if (waiting) return { note: `nothing: ${waiting.blockedBy === 'paced' ? WAITING : RESTORING}` };
   const removed = taints.find(({ state }) => state === 'removed');
   if (removed) {
     return {

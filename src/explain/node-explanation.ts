@@ -49,7 +49,7 @@ export interface TaintOnNode {
   /** The policies that guard it against being added, where there are some. */
   readonly guards?: readonly Say[];
   /** For a missing one: why it is not restored; undefined where it is, unless the leader has a reason of its own and was not asked. */
-  readonly hindrance?: Hindrance | undefined;
+  readonly blockedBy?: Hindrance | undefined;
   /** For a missing one that a policy would restore if taintkeeper ran without --audit. */
   readonly onlyAudit?: true;
   /** For a missing one: the node carries the same key and effect with another value. */
@@ -176,7 +176,7 @@ function missing(losses: readonly Loss[], present: ReadonlyMap<string, string>):
     taint: first.taint,
     state: 'missing',
     by: losses.map(({ policy: { name, mode }, field }) => ({ policy: name, mode, field })),
-    hindrance: restored ? undefined : first.hindrance,
+    blockedBy: restored ? undefined : first.hindrance,
     ...(losses.some(isHeldUpByAudit) ? { onlyAudit: true } : {}),
     otherValue: present.has(identity(first.taint)),
   };

@@ -24,7 +24,7 @@ const MAX_CHARACTERS = 512;
 /** A refusal names up to eight taints. */
 const MAX_MESSAGE_CHARACTERS = 4_096;
 
-const VERDICTS = { allow: 'allowed', deny: 'denied', patch: 'patched' } as const;
+const RESULTS = { allow: 'allowed', deny: 'denied', patch: 'patched' } as const;
 
 function keepDecision(
   { request, judgement, phase, origin }: JudgedRequest,
@@ -47,7 +47,7 @@ function keepDecision(
     replica,
     phase,
     kind,
-    verdict: VERDICTS[verdict],
+    result: RESULTS[verdict],
     warnings,
     violations: shown,
     violationsLeftOut: violations.length - shown.length,

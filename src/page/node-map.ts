@@ -119,7 +119,7 @@ function noteOn({ taint, hindrance }: Loss, found: string | undefined): NodeNote
   return {
     taint: formatTaint(taint),
     ...(found === undefined ? {} : { carries: formatTaint({ ...taint, value: found }) }),
-    ...(hindrance === undefined ? {} : { hindrance }),
+    ...(hindrance === undefined ? {} : { blockedBy: hindrance }),
   };
 }
 

@@ -103,7 +103,7 @@ export interface ConditionState {
 
 /**
  * What became of a taint on a node, one letter each:
- * `k` kept, `m` missing (lost, or never set), `d` carried with another value, `c` contested: somebody takes it away again and again,
+ * `k` kept, `m` missing (lost, or never set), `d` carried with another value, `c` conflict: another writer removes it repeatedly,
  * `r` removed by a user whom the policy exempts, `a` absent, and nothing says that it should be there, or not protected yet by a key
  * with a wildcard, `-` the policy does not select the node.
  */
@@ -146,8 +146,8 @@ export interface NodeNote {
   readonly taint: string;
   /** What the node carries in its place: the same key and effect, another value. */
   readonly carries?: string;
-  /** Why it is not put back; absent where it is about to be. */
-  readonly hindrance?: Hindrance;
+  /** Why it is not restored. Absent if it is about to be. */
+  readonly blockedBy?: Hindrance;
 }
 
 export interface CoverageMatrix {
@@ -226,7 +226,7 @@ export interface PageDecision {
   readonly user: string;
   /** The address that the review came from. A pod can forge all of a review, but not this. */
   readonly origin: string;
-  readonly verdict: 'allowed' | 'patched' | 'denied';
+  readonly result: 'allowed' | 'patched' | 'denied';
   /** Why it was denied. */
   readonly message?: string;
   readonly warnings: readonly string[];

@@ -4,7 +4,7 @@ import { inaccessible, openPage } from './opened-page.ts';
 import { type PageServer, servePage } from './page-server.ts';
 import { SAMPLE_TIME, samplePage } from './sample-page.ts';
 
-const OBJECTS = ['nodes/gpu-b-0002?show=trouble', 'coverage/kube-flannel/kube-flannel-ds?q=kube'];
+const OBJECTS = ['nodes/gpu-b-0002?show=problem', 'coverage/kube-flannel/kube-flannel-ds?q=kube'];
 
 // A small cluster: axe looks at every cell, and one is like the other.
 describeWithChromium('the page of a leader', (browser) => {

@@ -27,7 +27,7 @@ describeWithControlPlane('the page of a real installation', {}, (cp) => {
       await row.getByText('missing').waitFor({ timeout: SEEN_WITHIN_MS });
       await page.getByRole('link', { name: /is missing on 1 node$/ }).waitFor();
       // The command that the page has for it.
-      const cause = page.locator('#troubles > li').filter({ hasText: 'is missing on 1 node' });
+      const cause = page.locator('#problems > li').filter({ hasText: 'is missing on 1 node' });
       const command = (await cause.locator('code').textContent()) ?? '';
       expect(command).toBe('kubectl taint node gpu-1 dedicated=gpu:NoSchedule');
       await cp().kubectl(command.split(' ').slice(1));

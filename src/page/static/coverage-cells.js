@@ -2,6 +2,7 @@
 /** @import { CoverageAnswer, CoverageMatrix, CoverageRow, NodeGroup } from '../state.ts' */
 /** @import { Filters } from './words.js' */
 import { breakable, h, spoken } from './dom.js';
+import { nodeLinks } from './panel-parts.js';
 import { ANSWERS, counted, hrefOf, lookOf, number } from './words.js';
 
 /** @type {CoverageAnswer} an index that leads nowhere */
@@ -100,11 +101,6 @@ export function groupOf({ label, count, examples, taints }, name) {
     ),
     h('td', { class: 'mono quiet' }, ...nodeLinks(examples), count > examples.length && ', …'),
   );
-}
-
-/** @param {readonly string[]} nodes */
-function nodeLinks(nodes) {
-  return nodes.flatMap((node, index) => [index > 0 && ', ', h('a', { href: hrefOf('nodes', node) }, node)]);
 }
 
 /**

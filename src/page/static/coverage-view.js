@@ -5,7 +5,7 @@ import { groupOf, headOf, rowOf, summaryOf } from './coverage-cells.js';
 import { byId, fill, h, putBefore } from './dom.js';
 import { asker, showDetails } from './explanation.js';
 import { absence, filters } from './panel-parts.js';
-import { ANSWERS, counted, groupNames, hrefOf, lookOf, number } from './words.js';
+import { ANSWERS, counted, countedOf, groupNames, hrefOf, lookOf, number } from './words.js';
 
 /** The largest groups come first, and a matrix that is wider than this is looked at with a purpose. */
 const FEW_GROUPS = 40;
@@ -104,9 +104,7 @@ export function coverageView(decisionsOn) {
       groups.slice(0, shown).map((group, index) => groupOf(group, names[index] ?? '')),
     );
     byId('coverage-count').textContent = [
-      rows.length === daemonSets.length
-        ? counted(rows.length, 'DaemonSet')
-        : `${number(rows.length)} of ${counted(daemonSets.length, 'DaemonSet')}`,
+      countedOf(rows.length, daemonSets.length, 'DaemonSet'),
       `${counted(groups.length + groupsLeftOut, 'group')} of alike nodes`,
       ...(groupsLeftOut > 0 ? [`${number(groupsLeftOut)} of them, the smallest, not shown`] : []),
     ].join(' · ');

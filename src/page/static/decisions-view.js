@@ -97,10 +97,10 @@ export function decisionsView() {
 
 /**
  * @param {PageDecision} decision
- * @param {string} wanted a verdict, or `trial`
+ * @param {string} wanted a result, or `trial`
  */
 function isWanted(decision, wanted) {
-  return wanted === '' || decision.verdict === wanted || (wanted === 'trial' && trialOf(decision) !== undefined);
+  return wanted === '' || decision.result === wanted || (wanted === 'trial' && trialOf(decision) !== undefined);
 }
 
 /** @param {PageDecision} decision @returns {string} all that a filter looks at */
@@ -129,7 +129,7 @@ function announcer(region) {
     timer = undefined;
     const [latest] = waiting;
     if (!latest) return;
-    const what = `${latest.verdict}: ${latest.operation} ${objectOf(latest)}, by ${latest.user}`;
+    const what = `${latest.result}: ${latest.operation} ${objectOf(latest)}, by ${latest.user}`;
     region.textContent = waiting.length === 1 ? what : `${counted(waiting.length, 'new decision')}, among them ${what}`;
     waiting = [];
     timer = setTimeout(speak, ANNOUNCE_EVERY_MS);

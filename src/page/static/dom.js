@@ -1,5 +1,5 @@
 // @ts-check
-/** @import { Level } from './troubles.js' */
+/** @import { Level } from './problems.js' */
 
 /** @typedef {Node | string | undefined | false} Child */
 /** @typedef {Record<string, string | number | boolean | undefined>} Attributes */

@@ -3,7 +3,7 @@
 /** @import { PageDecision } from '../state.ts' */
 import { breakable, byId, fill, h, signed } from './dom.js';
 import { explain } from './fixes.js';
-import { fixLine } from './panel-parts.js';
+import { fixLine, nodeLinks } from './panel-parts.js';
 import { hrefOf, localTime, number, outcomeWords } from './words.js';
 
 /**
@@ -158,10 +158,7 @@ const policyOf = ({ text, policy }) => [h('a', { href: hrefOf('policies', policy
 
 /** @param {{ readonly nodes: readonly string[]; readonly more: number }} cell */
 function nodesOf({ nodes, more }) {
-  return [
-    ...nodes.flatMap((node, index) => [index > 0 && ', ', h('a', { href: hrefOf('nodes', node) }, node)]),
-    more > 0 && ` and ${number(more)} more`,
-  ];
+  return [...nodeLinks(nodes), more > 0 && ` and ${number(more)} more`];
 }
 
 const MAX_SHOWN = 3;
@@ -175,13 +172,13 @@ function decisionsAbout(object, kind, decisions) {
   const shown = decisions.slice(0, MAX_SHOWN);
   if (shown.length === 0) return [h('p', { class: 'quiet' }, 'None of the latest decisions is about it.')];
   const all = hrefOf('decisions', '', { q: `${kind === 'node' ? 'Node' : 'DaemonSet'} ${object}` });
-  const rows = shown.map(({ time, verdict, user, replica, violations, message = '' }) => {
+  const rows = shown.map(({ time, result, user, replica, violations, message = '' }) => {
     const said = violations.map(({ policy, outcome, subject }) => `${outcomeWords(outcome)} ${subject} (${policy})`);
     const [day = '', clock = ''] = localTime(time).split(' ');
-    return [`${day} ${clock}`, verdict, user, `${said.join('; ') || message} · answered by ${replica}`];
+    return [`${day} ${clock}`, result, user, `${said.join('; ') || message} · answered by ${replica}`];
   });
   return [
-    sectionOf({ head: ['Decided', 'Verdict', 'For', 'What'], rows, rowsLeftOut: 0 }),
+    sectionOf({ head: ['Decided', 'Result', 'For', 'What'], rows, rowsLeftOut: 0 }),
     h('p', {}, h('a', { href: all }, `Latest decisions about it: ${number(decisions.length)}`)),
   ];
 }

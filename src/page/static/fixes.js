@@ -2,7 +2,7 @@
 /** @import { NodeColumn, NodeNote, PolicyState } from '../state.ts' */
 
 /**
- * What to do about a trouble.
+ * What to do about a problem.
  * @typedef {object} Fix
  * @property {string} command to be pasted into a shell
  * @property {string} note what one should know before; may be empty
@@ -25,11 +25,11 @@ function whyNotByMode(column) {
 
 /**
  * Why a taint is not put back.
- * @param {NodeNote['hindrance']} hindrance
+ * @param {NodeNote['blockedBy']} blockedBy
  * @param {Pick<NodeColumn, 'mode' | 'trial'> | undefined} column of the policy that wants it
  */
-export function whyNot(hindrance, column) {
-  switch (hindrance) {
+export function whyNot(blockedBy, column) {
+  switch (blockedBy) {
     case undefined:
       return 'about to be restored';
     case 'mode':
@@ -52,9 +52,9 @@ export function whyNot(hindrance, column) {
  * @param {NodeNote} note what they lack; `carries` where one of them has another value
  * @returns {Fix | undefined} undefined where taintkeeper is about to do it
  */
-export function taintFix(nodes, { taint, carries, hindrance }) {
+export function taintFix(nodes, { taint, carries, blockedBy }) {
   const [first = ''] = nodes;
-  switch (hindrance) {
+  switch (blockedBy) {
     case undefined:
     case 'paced':
       return undefined;

@@ -26,7 +26,7 @@ export function rowOf(map, row, { chosen, filters }) {
     state(cell),
     ' ',
     h('span', { class: 'mono' }, note.taint),
-    h('span', { class: 'quiet' }, ` · ${whyNot(note.hindrance, map.columns[column])}`),
+    h('span', { class: 'quiet' }, ` · ${whyNot(note.blockedBy, map.columns[column])}`),
   ]);
   const why = said.length > 0 ? said.flatMap((one, index) => (index === 0 ? one : ['; ', ...one])) : [rest(row)];
   const kept = taintsIn(map, row, 'k').join(', ');
@@ -63,7 +63,7 @@ function state(cell) {
 }
 
 /**
- * Of a node without trouble.
+ * The state of a node without a problem.
  * @param {NodeRow} row
  */
 function rest({ cells }) {

@@ -5,7 +5,7 @@ import { STATES, worst } from './node-rows.js';
 import { counted } from './words.js';
 
 /**
- * Every node that has a taint to keep as one mark, in the order of the names, so that a node keeps its place: trouble shows by form
+ * Every node that has a taint to keep as one mark, in the order of the names, so that a node keeps its place. Problems show by form
  * and colour. It is one path for each kind of mark, however many nodes there are.
  *
  * @param {Element} target

@@ -9,7 +9,7 @@ import { nodeMap } from './node-map.js';
 import { rowsOf } from './node-rows.js';
 import { absence, filters } from './panel-parts.js';
 import { virtualRows } from './virtual-rows.js';
-import { counted, hrefOf, number } from './words.js';
+import { counted, countedOf, hrefOf, number } from './words.js';
 
 /**
  * The panel of nodes and protected taints.
@@ -64,9 +64,7 @@ export function nodesView(decisionsOn) {
     const visible = rowsOf(found, filters);
     rows.show(visible);
     byId('nodes-count').textContent = [
-      visible.length === found.rows.length
-        ? counted(found.rows.length, 'node')
-        : `${number(visible.length)} of ${counted(found.rows.length, 'node')}`,
+      countedOf(visible.length, found.rows.length, 'node'),
       ...(found.unselected > 0 ? [`${number(found.unselected)} more that no policy selects`] : []),
       ...(found.columnsLeftOut > 0 ? [`${counted(found.columnsLeftOut, 'taint')} of policies left out`] : []),
     ].join(' · ');

@@ -1,7 +1,7 @@
 // @ts-check
 /** @import { PageState } from '../state.ts' */
 /** @import { Connection } from './live.js' */
-/** @import { Tab, Trouble } from './troubles.js' */
+/** @import { Tab, Problem } from './problems.js' */
 import { tabs } from './address.js';
 import { coverageView } from './coverage-view.js';
 import { decisionsView } from './decisions-view.js';
@@ -11,7 +11,7 @@ import { follow } from './live.js';
 import { nodesView } from './nodes-view.js';
 import { copyButtons, fixLine, slashFocusesFilter } from './panel-parts.js';
 import { policiesView } from './policies-view.js';
-import { troubles, verdict } from './troubles.js';
+import { headline, problems } from './problems.js';
 import { trustView } from './trust-view.js';
 import { number, span } from './words.js';
 
@@ -44,8 +44,8 @@ tabs(byId('tabs'), (name) => {
 });
 
 copyButtons();
-byId('troubles-all').addEventListener('click', () => {
-  const list = byId('troubles');
+byId('problems-all').addEventListener('click', () => {
+  const list = byId('problems');
   const folded = [...list.children].find((item) => item instanceof HTMLElement && item.offsetParent === null);
   list.classList.add('all');
   // The button is gone: whoever pressed it goes on reading where the list went on.
@@ -71,7 +71,7 @@ follow({
 });
 setInterval(() => {
   showGauges();
-  showVerdict();
+  showSummary();
   showConnection();
 }, TICK_MS);
 
@@ -82,7 +82,7 @@ function now() {
 
 function showAll() {
   showIdentity();
-  showVerdict();
+  showSummary();
   showGauges();
   showPanel();
 }
@@ -124,27 +124,27 @@ function showIdentity() {
   ]);
 }
 
-function showVerdict() {
+function showSummary() {
   if (!state) return;
-  const found = troubles(state, now());
+  const found = problems(state, now());
   const level = found[0]?.level ?? 'ok';
-  byId('verdict').className = `verdict-strip is-${level}`;
-  const words = verdict(found, state);
-  fill(byId('verdict-words'), [level, words], () => [drawn(`${SIGNS[level]} `), words]);
-  fill(byId('troubles'), found, () => found.map(troubleOf));
-  const all = byId('troubles-all');
+  byId('summary').className = `summary-strip is-${level}`;
+  const words = headline(found, state);
+  fill(byId('summary-words'), [level, words], () => [drawn(`${SIGNS[level]} `), words]);
+  fill(byId('problems'), found, () => found.map(problemOf));
+  const all = byId('problems-all');
   all.textContent = `Show all ${found.length}`;
-  byId('troubles').classList.toggle('many', found.length > MAX_ON_PHONE);
-  byId('troubles').classList.toggle('very-many', found.length > MAX_AT_ONCE);
+  byId('problems').classList.toggle('many', found.length > MAX_ON_PHONE);
+  byId('problems').classList.toggle('very-many', found.length > MAX_AT_ONCE);
   document.title = `${found.length > 0 ? `(${found.length}) ` : ''}taintkeeper`;
 }
 
 /**
- * @param {Trouble} trouble
+ * @param {Problem} problem
  * @param {number} index
  */
-function troubleOf({ level, text, href, names = [], more = 0, why, fix }, index) {
-  const id = `trouble-${index}`;
+function problemOf({ level, text, href, names = [], more = 0, why, fix }, index) {
+  const id = `problem-${index}`;
   return h(
     'li',
     { class: `is-${level}` },

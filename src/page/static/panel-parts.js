@@ -3,6 +3,7 @@
 /** @import { Fix } from './fixes.js' */
 import { amend, placeOf } from './address.js';
 import { byId, fill, h, spoken } from './dom.js';
+import { hrefOf } from './words.js';
 
 /**
  * Shows a panel's contents, or why there are none: nodes and DaemonSets are known to the leader of a cluster alone.
@@ -55,6 +56,11 @@ export function absence(panel, state, present) {
       h('p', {}, 'To see its page: ', h('code', {}, 'taintkeeper dashboard'), ', which always goes to the leader.'),
     ];
   });
+}
+
+/** @param {readonly string[]} nodes by name */
+export function nodeLinks(nodes) {
+  return nodes.flatMap((node, index) => [index > 0 && ', ', h('a', { href: hrefOf('nodes', node) }, node)]);
 }
 
 /**

@@ -3,8 +3,8 @@
 import { amend, placeOf } from './address.js';
 import { byId, drawn, fill, h, signed, spoken } from './dom.js';
 import { filters } from './panel-parts.js';
-import { noun, violatorHref } from './troubles.js';
-import { counted, hrefOf, localTime, number } from './words.js';
+import { noun, violatorHref } from './problems.js';
+import { counted, countedOf, hrefOf, localTime, number } from './words.js';
 
 /** The panel of policies. */
 export function policiesView() {
@@ -43,10 +43,7 @@ export function policiesView() {
         return open.has(id) ? [row, detailsOf(policy, id)] : [row];
       }),
     );
-    byId('policies-count').textContent =
-      visible.length === policies.length
-        ? counted(policies.length, 'policy', 'policies')
-        : `${number(visible.length)} of ${counted(policies.length, 'policy', 'policies')}`;
+    byId('policies-count').textContent = countedOf(visible.length, policies.length, 'policy', 'policies');
     byId('policies-none').hidden = visible.length > 0;
     byId('policies-none').textContent =
       policies.length === 0 ? 'There are no policies: nothing is protected.' : 'No policy is called that.';
@@ -147,7 +144,7 @@ function rowOf(policy, id, expanded) {
 function countOf(kind, name, violating) {
   const count = h('strong', { class: 'bad' }, number(violating));
   if (kind !== 'TaintPolicy') return count;
-  return h('a', { href: hrefOf('nodes', '', { show: 'trouble', policy: name }) }, count, spoken(': the list'));
+  return h('a', { href: hrefOf('nodes', '', { show: 'problem', policy: name }) }, count, spoken(': the list'));
 }
 
 function unknown() {

@@ -16,6 +16,17 @@ export function counted(count, one, many = `${one}s`) {
   return `${number(count)} ${count === 1 ? one : many}`;
 }
 
+/**
+ * How many of all are shown: `5 nodes`, `2 of 5 nodes`.
+ * @param {number} shown
+ * @param {number} all
+ * @param {string} one
+ * @param {string} [many]
+ */
+export function countedOf(shown, all, one, many) {
+  return shown === all ? counted(all, one, many) : `${number(shown)} of ${counted(all, one, many)}`;
+}
+
 /** @param {number} value */
 export const number = (value) => value.toLocaleString('en');
 
@@ -87,36 +98,6 @@ export function groupNames(groups) {
     taken.set(name, times);
     return times === 1 ? name : `${name} #${times}`;
   });
-}
-
-/** What people were told of these has more in it than the record. */
-const TOLD_BETTER = ['denied', 'announced', 'unselected', 'missing'];
-
-/**
- * What is said of a decision, each thing once: in the words that people were told, or else as it was recorded.
- * @param {Pick<PageDecision, 'message' | 'warnings' | 'violations'>} decision
- * @returns {{ readonly texts: readonly string[]; readonly violations: PageDecision['violations'] }}
- */
-export function saying({ message, warnings, violations }) {
-  const told = [...(message === undefined ? [] : [message]), ...warnings];
-  const names = (/** @type {string} */ text, /** @type {PageDecision['violations'][number]} */ { policy, subject }) =>
-    mentions(text, policy) && mentions(text, subject);
-  const better = violations.filter(({ outcome }) => TOLD_BETTER.includes(outcome));
-  const shorter = violations.filter((violation) => !better.includes(violation));
-  return {
-    texts: told.filter((text) => !shorter.some((violation) => names(text, violation))),
-    violations: violations.filter((one) => !better.includes(one) || !told.some((text) => names(text, one))),
-  };
-}
-
-/**
- * Whether the text has the name of a policy or of a taint in it, and not as a part of a longer name.
- * @param {string} text
- * @param {string} name
- */
-function mentions(text, name) {
-  const escaped = name.replace(/[^\w\s]/g, '\\$&');
-  return new RegExp(`(?<![\\w./=:-])${escaped}(?![\\w/=-]|[.:]\\w)`).test(text);
 }
 
 /** The strongest first. */

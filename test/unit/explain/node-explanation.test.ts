@@ -26,10 +26,10 @@ function explain(node: NodeView, specs: Record<string, TaintPolicySpec>, { recor
   return explainNode(withRecorded(node, recorded, removed), policies);
 }
 
-/** One line a taint: what it is, how it stands, the policies, and the hindrance in brackets. */
+/** One line a taint: what it is, how it stands, the policies, and in brackets what blocks its restoration. */
 const lines = (node: NodeView, specs: Record<string, TaintPolicySpec>, recorded?: Recorded) =>
-  explain(node, specs, recorded).taints.map(({ taint, state, by, hindrance }) =>
-    [formatTaint(taint), state, ...by.map(({ policy }) => policy), ...(hindrance ? [`(${hindrance})`] : [])].join(' '),
+  explain(node, specs, recorded).taints.map(({ taint, state, by, blockedBy }) =>
+    [formatTaint(taint), state, ...by.map(({ policy }) => policy), ...(blockedBy ? [`(${blockedBy})`] : [])].join(' '),
   );
 
 const nextFor = (node: NodeView, specs: Record<string, TaintPolicySpec>, recorded?: Recorded) =>
@@ -143,7 +143,7 @@ describe('each taint of a node', () => {
 it('is in mode Audit where taintkeeper runs with --audit, and nothing is restored', () => {
   const policies: TaintPolicy[] = [{ kind: 'TaintPolicy', name: 'a', spec: rule('Restore', PRESENT) }];
   const { audit, taints } = explainNode(withRecorded(nodeOf([]), undefined), policies, { audit: true });
-  expect({ audit, taints }).toMatchObject({ audit: true, taints: [{ by: [{ mode: 'Audit' }], hindrance: 'mode' }] });
+  expect({ audit, taints }).toMatchObject({ audit: true, taints: [{ by: [{ mode: 'Audit' }], blockedBy: 'mode' }] });
 });
 
 it('tells a missing taint from one that is there with another value', () => {

@@ -1,7 +1,7 @@
 // @ts-check
 /** @import { PageState } from '../state.ts' */
 /** @import { Fix } from './fixes.js' */
-import { coverageTroubles, nodeTroubles } from './cluster-troubles.js';
+import { coverageProblems, MAX_NAMED, nodeProblems } from './cluster-problems.js';
 import { doctor, editPolicy, explain, patchExisting } from './fixes.js';
 import { counted, DAY_MS, hrefOf, number } from './words.js';
 
@@ -10,7 +10,7 @@ import { counted, DAY_MS, hrefOf, number } from './words.js';
 
 /**
  * Something that is wrong, and where to read on.
- * @typedef {object} Trouble
+ * @typedef {object} Problem
  * @property {'attention' | 'failed'} level
  * @property {string} text
  * @property {Tab} tab
@@ -21,9 +21,6 @@ import { counted, DAY_MS, hrefOf, number } from './words.js';
  * @property {Fix | undefined} [fix]
  */
 
-/** As many are named as one takes in at a glance. */
-const MAX_NAMED = 3;
-
 /** From here on a certificate should have been renewed long ago: that happens when a third of its life is left. */
 const EXPIRY_CONCERN_MS = 14 * DAY_MS;
 
@@ -32,26 +29,26 @@ const EXPIRY_CONCERN_MS = 14 * DAY_MS;
  *
  * @param {PageState} state
  * @param {number} now milliseconds since the epoch
- * @returns {Trouble[]}
+ * @returns {Problem[]}
  */
-export function troubles(state, now) {
+export function problems(state, now) {
   const all = [
-    ...checkTroubles(state),
-    ...certificateTroubles(state, now),
-    ...policyTroubles(state),
-    ...nodeTroubles(state.nodes),
-    ...coverageTroubles(state.coverage),
+    ...checkProblems(state),
+    ...certificateProblems(state, now),
+    ...policyProblems(state),
+    ...nodeProblems(state.nodes),
+    ...coverageProblems(state.coverage),
     ...(state.mode === 'cluster' && state.leader.name === undefined && !state.leader.isThis ? [NOBODY_LEADS] : []),
   ];
   return [...all.filter(({ level }) => level === 'failed'), ...all.filter(({ level }) => level !== 'failed')];
 }
 
 /**
- * The troubles in one line.
- * @param {readonly Trouble[]} found
+ * The problems in one line.
+ * @param {readonly Problem[]} found
  * @param {Pick<PageState, 'mode'>} state
  */
-export function verdict(found, { mode }) {
+export function headline(found, { mode }) {
   const wrong = found.filter(({ level }) => level === 'failed').length;
   const others = found.length - wrong;
   const lookAt = `${wrong > 0 ? number(others) : counted(others, 'thing')} to look at`;
@@ -63,7 +60,7 @@ export function verdict(found, { mode }) {
   return others === 0 ? are : `${are}, ${lookAt}`;
 }
 
-/** @type {Trouble} */
+/** @type {Problem} */
 const NOBODY_LEADS = {
   level: 'attention',
   text: 'No replica leads: nothing is repaired outside of requests',
@@ -74,9 +71,9 @@ const NOBODY_LEADS = {
 
 /**
  * @param {PageState} state
- * @returns {Trouble[]}
+ * @returns {Problem[]}
  */
-function checkTroubles({ checks, policies, mode }) {
+function checkProblems({ checks, policies, mode }) {
   const named = policies.some(({ valid }) => !valid);
   return checks.flatMap(({ name, state, detail }) => {
     // Policies that are not in force are named one by one.
@@ -91,9 +88,9 @@ function checkTroubles({ checks, policies, mode }) {
 /**
  * @param {PageState} state
  * @param {number} now
- * @returns {Trouble[]}
+ * @returns {Problem[]}
  */
-function certificateTroubles({ certificate, checks, mode }, now) {
+function certificateProblems({ certificate, checks, mode }, now) {
   const told = checks.some(({ name, state }) => name === 'certificate' && state !== 'ok');
   if (certificate === undefined || told) return [];
   const left = Date.parse(certificate.notAfter) - now;
@@ -106,9 +103,9 @@ function certificateTroubles({ certificate, checks, mode }, now) {
 
 /**
  * @param {PageState} state
- * @returns {Trouble[]}
+ * @returns {Problem[]}
  */
-function policyTroubles({ policies, nodes, checks }) {
+function policyProblems({ policies, nodes, checks }) {
   const read = checks.every(({ name, state }) => name !== 'policies' || state === 'ok');
   if (policies.length === 0 && read) {
     const text = 'There are no policies: nothing is protected';
@@ -126,13 +123,13 @@ function policyTroubles({ policies, nodes, checks }) {
       violating = 0,
       matched = 0,
     } = policy;
-    /** @type {Trouble[]} */
+    /** @type {Problem[]} */
     const found = [];
     const href = hrefOf('policies', `${kind}/${name}`);
     const say = (
-      /** @type {Trouble['level']} */ level,
+      /** @type {Problem['level']} */ level,
       /** @type {string} */ what,
-      /** @type {Partial<Trouble>} */ more = {},
+      /** @type {Partial<Problem>} */ more = {},
     ) => found.push({ level, text: `${kind} ${name} ${what}`, tab: 'policies', href, ...more });
     const fix = editPolicy(policy);
     if (!valid && generationInForce !== undefined) {
