@@ -12,7 +12,7 @@ import { type NativeState, reported } from '../../policy/status-conditions.ts';
 import { createBackOff } from '../../runtime/back-off.ts';
 import { type Controller, type LeaderContext, POLICIES_SETTLE_MS, startController } from '../context.ts';
 import { ownedByClusterRole } from '../managed-objects.ts';
-import type { Trouble } from '../reports.ts';
+import type { ReportedProblem } from '../reports.ts';
 import { type BackstopState, nativeCondition, stateOfFault } from './backstop-condition.ts';
 import { type NamedPolicy, type NativeRun, nativesOf, settleNatives, type TranslatedPolicy } from './native-run.ts';
 import { nativeWriter } from './native-writer.ts';
@@ -47,20 +47,20 @@ export interface Backstop {
   /** What the policy's status says of them. Undefined: it asks for none. `pending`: not known until the next run. */
   condition(policy: PolicyObject): NativeState | 'pending' | undefined;
   /** The policies whose native ones are not in force. */
-  troubles(): readonly Trouble[];
+  problems(): readonly ReportedProblem[];
 }
 
 /** Keeps the native policies as the policies ask for them. */
 export function startBackstop(context: LeaderContext): Controller {
   const { policies, rights, reports, signal } = context;
-  const { reconcile, condition, troubles } = backstop({
+  const { reconcile, condition, problems } = backstop({
     ...context,
     objects: policies.objects,
     mayWrite: () => rights.permits('nativePolicies'),
     translate: translatePolicy,
   });
   const changed = reports.add({
-    troubles,
+    problems,
     conditions(policy) {
       const found = condition(policy);
       if (found === undefined || found === 'pending') return found ?? [];
@@ -123,17 +123,17 @@ export function backstop(options: BackstopOptions): Backstop {
       }
     },
     condition,
-    troubles: () =>
+    problems: () =>
       objects().flatMap((object) => {
         const { kind, name: policy } = object;
         const found = condition(object);
         if (found === undefined || found === 'pending' || found.status === 'True') return [];
         const { reason, message } = found;
-        const trouble: Trouble =
+        const problem: ReportedProblem =
           kind === 'TolerationRestriction'
             ? { kind, policy, reason, message }
             : { kind, policy, reason: `Backstop${reason}`, message: `backstop: ${message}` };
-        return [trouble];
+        return [problem];
       }),
   };
 

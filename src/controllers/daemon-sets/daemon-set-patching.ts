@@ -5,8 +5,8 @@ import { compareResourceVersions } from '../../cluster/watch/cached-objects.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { Controller, LeaderContext } from '../context.ts';
 import { startController } from '../context.ts';
-import type { Trouble } from '../reports.ts';
-import { daemonSetSurvey, daemonSetTroubles } from './daemon-set-survey.ts';
+import type { ReportedProblem } from '../reports.ts';
+import { daemonSetProblems, daemonSetSurvey } from './daemon-set-survey.ts';
 import {
   daemonSetEvents,
   daemonSetWriter,
@@ -16,7 +16,7 @@ import {
   titleOf,
   type Written,
 } from './daemon-set-writer.ts';
-import { earlierTroubles } from './earlier-troubles.ts';
+import { earlierProblems } from './earlier-problems.ts';
 
 const NAME = 'daemon-set-patching';
 /** Pods change all the time. */
@@ -51,8 +51,8 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
     stalledMs: STALLED_MS,
   });
   const writer = daemonSetWriter(client);
-  let troubles: readonly Trouble[] = [];
-  const earlier = earlierTroubles(policies.objects());
+  let problems: readonly ReportedProblem[] = [];
+  const earlier = earlierProblems(policies.objects());
   /** When the first run began. */
   let began: number | undefined;
   const attempted = Promise.withResolvers<void>();
@@ -71,7 +71,7 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
   const changed = reports.add({
     // A status written before would lose what the leader before has reported.
     ready: attempted.promise,
-    troubles: () => troubles,
+    problems: () => problems,
     patched: ({ kind, name }) => (kind === 'TolerationPolicy' ? survey.patchedBy(name) : undefined),
   });
   for (const source of [nodes.news, daemonSets.changes]) source.subscribe(() => reconciler.trigger(), signal);
@@ -157,7 +157,7 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
 
   /** @param mayRepeat whether a problem may be one that the leader before has reported */
   function report(found: readonly RunningDaemonSet[], mayRepeat: boolean): void {
-    const next = daemonSetTroubles({
+    const next = daemonSetProblems({
       daemonSets: found,
       stalledMs: STALLED_MS,
       refusal: ({ entry }) => refusals.get(entry.uid)?.message,
@@ -167,16 +167,16 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
           .tolerationPolicies.filter((policy) => policy.patchesExisting && policy.selectsDaemonSet(entry.value))
           .map(({ name }) => name),
     });
-    const before = new Set(troubles.map(textOf));
-    const after = next.map(({ kind, policy, reason, message }): Trouble => ({ kind, policy, reason, message }));
-    if (isDeepStrictEqual(troubles, after)) return;
-    troubles = after;
-    for (const trouble of next) {
-      if (before.has(textOf(trouble))) continue;
-      log.warn(textOf(trouble));
+    const before = new Set(problems.map(textOf));
+    const after = next.map(({ kind, policy, reason, message }): ReportedProblem => ({ kind, policy, reason, message }));
+    if (isDeepStrictEqual(problems, after)) return;
+    problems = after;
+    for (const problem of next) {
+      if (before.has(textOf(problem))) continue;
+      log.warn(textOf(problem));
       // The log begins anew with each process, but the Events are there.
-      if (mayRepeat && earlier.take(trouble)) continue;
-      const { daemonSet, policy, reason, note } = trouble;
+      if (mayRepeat && earlier.take(problem)) continue;
+      const { daemonSet, policy, reason, note } = problem;
       const wording = { type: 'Warning', reason, action: 'LeaveAlone' } as const;
       for (const event of daemonSetEvents(daemonSet, [policy], wording, () => note)) record(event);
     }
@@ -189,6 +189,6 @@ function lackingIn({ lacks }: RunningDaemonSet): string {
   return JSON.stringify(lacks.map(({ subject }) => subject));
 }
 
-function textOf({ kind, policy, message }: Trouble): string {
+function textOf({ kind, policy, message }: ReportedProblem): string {
   return `${kind} ${policy}: ${message}`;
 }

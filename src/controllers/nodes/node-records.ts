@@ -22,7 +22,7 @@ import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { pause } from '../../runtime/pause.ts';
 import { tokenBucket } from '../../runtime/rate-limit.ts';
 import { type LeaderContext, startController } from '../context.ts';
-import type { Trouble } from '../reports.ts';
+import type { ReportedProblem } from '../reports.ts';
 import { type ClusterNode, isNews } from '../sources.ts';
 import { eventsOfReturn } from './node-reports.ts';
 import { trackRemovalSteps } from './removal-steps.ts';
@@ -128,7 +128,7 @@ export function startNodeRecords(
   let isChecked = false;
 
   const changed = reports.add({
-    troubles: () => [...fullRecords(), ...(problem === undefined ? [] : unwrittenRecords(problem))],
+    problems: () => [...fullRecords(), ...(problem === undefined ? [] : unwrittenRecords(problem))],
   });
   const writing = startController(context, 'node-records', reconcile, { pauseMs: SETTLE_MS });
   nodes.changes.subscribe((change) => {
@@ -183,8 +183,8 @@ export function startNodeRecords(
     stop: writing.stop,
   };
 
-  function unwrittenRecords(why: string): Trouble[] {
-    const notWritten = ({ kind, name: policy }: CompiledTaintPolicy, effect: string): Trouble => ({
+  function unwrittenRecords(why: string): ReportedProblem[] {
+    const notWritten = ({ kind, name: policy }: CompiledTaintPolicy, effect: string): ReportedProblem => ({
       ...{ kind, policy, reason: 'NodeRecordsNotWritten', message: `${effect}: ${why}` },
     });
     return [
@@ -200,7 +200,7 @@ export function startNodeRecords(
     ];
   }
 
-  function fullRecords(): Trouble[] {
+  function fullRecords(): ReportedProblem[] {
     const names = atMost(MAX_NAMED, [...full]).join(', ');
     const waiting = full.size === 0 ? [] : recording().filter(({ establishes }) => establishes);
     return waiting.map(({ kind, name: policy }) => ({

@@ -91,7 +91,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   const startup = startStartupProgress(context, records);
   const sweep = startReconciler({ name: 'node-sweep', reconcile: lookAtAll, log, signal });
   const changed = reports.add({
-    troubles: () => [...contests.troubles(), ...refusals.troubles(), ...evictions.troubles()],
+    problems: () => [...contests.problems(), ...refusals.problems(), ...evictions.problems()],
     conditions: ({ kind, name }) =>
       kind === 'TaintPolicy' ? reported('Evicting', evictions.stateOf(name).condition) : [],
     awaitingEviction: ({ kind, name }) => (kind === 'TaintPolicy' ? evictions.stateOf(name).nodes : 0),

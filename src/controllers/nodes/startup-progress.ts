@@ -24,7 +24,7 @@ import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
 import { asNode } from '../../objects/node-object.ts';
 import { type LeaderContext, startController, startControllerQueue } from '../context.ts';
 import { FIELD_MANAGER } from '../managed-objects.ts';
-import type { Trouble } from '../reports.ts';
+import type { ReportedProblem } from '../reports.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../sources.ts';
 import type { RecordKeeper } from './node-records.ts';
 import { watchStartupPods } from './startup-pods.ts';
@@ -87,7 +87,7 @@ export function startStartupProgress(
   let replicas: readonly ReplicaPod[] = [];
 
   const queue = startControllerQueue(context, NAME, { work: check, concurrency: CONCURRENCY });
-  const changed = reports.add({ troubles, startupOn: (name) => textOf(cases.get(name)) });
+  const changed = reports.add({ problems, startupOn: (name) => textOf(cases.get(name)) });
   const reading = startController(context, 'startup-replicas', readReplicas);
   const pods = watchStartupPods(context, (node) => {
     for (const name of node === undefined ? cases.keys() : [node]) if (cases.has(name)) queue.add(name);
@@ -293,18 +293,18 @@ export function startStartupProgress(
     return REPLICAS_MS;
   }
 
-  function troubles(): readonly Trouble[] {
+  function problems(): readonly ReportedProblem[] {
     const all = compiled();
     const faults = all.flatMap((policy) =>
       startupFaults(policy, {
         others: all.filter((other) => other !== policy),
         daemonSetOf: ({ namespace, name }) => daemonSets.get(name, namespace)?.value,
         replicas,
-      }).map((fault): Trouble => ({ kind: policy.kind, policy: policy.name, ...fault })),
+      }).map((fault): ReportedProblem => ({ kind: policy.kind, policy: policy.name, ...fault })),
     );
     const writes = [...refused].flatMap(([node, { policies: names, message }]) =>
       [...new Set(names)].map(
-        (policy): Trouble => ({
+        (policy): ReportedProblem => ({
           kind: 'TaintPolicy',
           policy,
           reason: 'StartupTaintRefused',

@@ -3,9 +3,9 @@ import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { Loss } from '../../judge/node-drift.ts';
 import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
 import { createAttempts } from '../../runtime/back-off.ts';
-import type { Trouble } from '../reports.ts';
+import type { ReportedProblem } from '../reports.ts';
 import type { ClusterNode } from '../sources.ts';
-import { otherWriterOf, troublesOf } from './other-writers.ts';
+import { otherWriterOf, problemsOf } from './other-writers.ts';
 
 /** Nodes that the API server does not let be put right: for want of a right, or because another webhook objects. */
 export interface RefusedRepairs {
@@ -14,7 +14,7 @@ export interface RefusedRepairs {
   /** The node was written, needs nothing, or is gone. */
   over(node: string): void;
   has(node: string): boolean;
-  troubles(): readonly Trouble[];
+  problems(): readonly ReportedProblem[];
 }
 
 export function trackRefusedRepairs(onChange: () => void): RefusedRepairs {
@@ -30,8 +30,8 @@ export function trackRefusedRepairs(onChange: () => void): RefusedRepairs {
       if (refusals.delete(node)) onChange();
     },
     has: (node) => refusals.has(node),
-    troubles: () =>
-      troublesOf(
+    problems: () =>
+      problemsOf(
         Array.from(refusals.values(), ({ policies, message }) => ({ policies, text: message })),
         'RepairRefused',
         (messages) => `the API server refuses the updates that restore taints: ${messages.join(', ')}`,
@@ -55,7 +55,7 @@ export interface TaintContests {
   nextLookMs(node: Entry<ClusterNode>): number | undefined;
   /** Ends those in which nothing has happened for the length of the window. */
   closeOld(): void;
-  troubles(): readonly Trouble[];
+  problems(): readonly ReportedProblem[];
 }
 
 interface Contest {
@@ -110,8 +110,8 @@ export function trackTaintContests(options: { client: ApiClient; onChange: () =>
       repairs.forget(FIGHT.windowMs, performance.now());
       for (const key of contests.keys()) if (repairsOf(key).length === 0) close(key);
     },
-    troubles: () =>
-      troublesOf(
+    problems: () =>
+      problemsOf(
         Array.from(contests.values(), (contest) => ({ policies: contest.policies, text: textOf(contest) })),
         'TaintContested',
         (texts) => `not restored for now, because they are removed each time: ${texts.join(', ')}`,

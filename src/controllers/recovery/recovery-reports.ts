@@ -3,11 +3,11 @@ import type { LeftBecause } from '../../evictions/recovery.ts';
 import { daemonSetReference, type RecordedEvent } from '../../kubernetes/event.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import { eventsOnBoth } from '../../policy/policy-events.ts';
-import type { Trouble } from '../reports.ts';
+import type { ReportedProblem } from '../reports.ts';
 
 /** How many places one message names. */
 const MAX_PLACES = 5;
-/** A pod that fails again and again is gone for a moment each time: that is not the end of the trouble. */
+/** A pod that fails again and again is gone for a moment each time: that is not the end of the problem. */
 const LINGER_MS = 5_000;
 
 type Reason = Exclude<LeftBecause, 'Audit'> | 'RecoveryFailed';
@@ -26,24 +26,24 @@ interface Noted {
 }
 
 /** What keeps pods from being freed, by DaemonSet and node. */
-export interface RecoveryTroubles {
+export interface RecoveryProblems {
   /** `now` is that of the look, by performance.now(). */
-  note(trouble: Omit<Noted, 'at' | 'goneAt' | 'detail'> & { readonly detail?: string }, now: number): void;
+  note(problem: Omit<Noted, 'at' | 'goneAt' | 'detail'> & { readonly detail?: string }, now: number): void;
   /** The look is over: what it did not note ends soon. Says in how many milliseconds to look again. */
   settle(daemonSet: string, now: number): number | undefined;
   /** The DaemonSets with any. */
   daemonSets(): Iterable<string>;
   /** One for each policy and reason. */
-  current(): readonly Trouble[];
+  current(): readonly ReportedProblem[];
 }
 
-export function createRecoveryTroubles(): RecoveryTroubles {
+export function createRecoveryProblems(): RecoveryProblems {
   const byDaemonSet = new Map<string, Map<string, Noted>>();
   return {
-    note({ detail = '', ...trouble }, now) {
-      const places = byDaemonSet.get(trouble.daemonSet) ?? new Map<string, Noted>();
-      byDaemonSet.set(trouble.daemonSet, places);
-      places.set(trouble.node, { ...trouble, detail, at: now, goneAt: undefined });
+    note({ detail = '', ...problem }, now) {
+      const places = byDaemonSet.get(problem.daemonSet) ?? new Map<string, Noted>();
+      byDaemonSet.set(problem.daemonSet, places);
+      places.set(problem.node, { ...problem, detail, at: now, goneAt: undefined });
     },
     settle(daemonSet, now) {
       const places = byDaemonSet.get(daemonSet);
@@ -77,7 +77,7 @@ const SAID: Record<Reason, string> = {
   RecoveryFailed: 'pods cannot be freed',
 };
 
-function describe(noted: readonly [Noted, ...Noted[]]): Trouble {
+function describe(noted: readonly [Noted, ...Noted[]]): ReportedProblem {
   const [{ policy, reason, detail }] = noted;
   const places = atMost(MAX_PLACES, noted.map(placeOf));
   return {

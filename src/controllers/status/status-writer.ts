@@ -26,7 +26,7 @@ import { orAborted } from '../../runtime/pause.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { Controller, LeaderContext } from '../context.ts';
 import { startController } from '../context.ts';
-import { type Reports, stalledCondition, type Trouble } from '../reports.ts';
+import { type ReportedProblem, type Reports, stalledCondition } from '../reports.ts';
 import { type Evaluation, startClusterReports } from './cluster-reports.ts';
 
 export interface PolicyStatusOptions {
@@ -123,7 +123,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     const evaluated: Evaluation['policies'][number][] = [];
     const keys = keysOf(nodeViews);
     const stalled = [
-      ...reports.troubles(),
+      ...reports.problems(),
       ...taintPolicies.flatMap((policy) => misspelt(policy, keys)),
       ...contradictions(taintPolicies, nodeViews).flatMap(contradicting),
     ];
@@ -236,7 +236,7 @@ async function nodesByPolicy(
 }
 
 /** On both policies: neither of them is where the mistake is for certain. */
-function contradicting(contradiction: Contradiction): Trouble[] {
+function contradicting(contradiction: Contradiction): ReportedProblem[] {
   const message = contradictionText(contradiction);
   return [contradiction.winner, contradiction.loser].map(({ policy: { kind, name } }) => ({
     kind,
@@ -246,7 +246,7 @@ function contradicting(contradiction: Contradiction): Trouble[] {
   }));
 }
 
-function misspelt(policy: CompiledTaintPolicy, keys: NodeKeys): Trouble[] {
+function misspelt(policy: CompiledTaintPolicy, keys: NodeKeys): ReportedProblem[] {
   return misspeltKeys(policy, keys).map((message) => ({
     kind: policy.kind,
     policy: policy.name,

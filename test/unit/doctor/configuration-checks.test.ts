@@ -15,7 +15,7 @@ import {
 } from './facts.ts';
 
 const REFUSED = { kind: 'refused', message: 'connect ECONNREFUSED' } as const;
-/** Trouble of the network: no answer. */
+/** A problem of the network: no answer. */
 const ELSEWHERE: Partial<Facts> = {
   replicas: [
     replica('a', { outcome: 'failed', fault: REFUSED }, { reached: known({ outcome: 'failed', fault: REFUSED }) }),

@@ -83,7 +83,7 @@ it('who takes it away is asked once, and told for every policy that misses it', 
   const message =
     'not restored for now, because they are removed each time: ' +
     'taint dedicated=gpu:NoSchedule of node n1, by field manager "nodectl" (Update)';
-  expect(contests.troubles()).toEqual(
+  expect(contests.problems()).toEqual(
     ['a', 'b'].map((policy) => ({ kind: 'TaintPolicy', policy, reason: 'TaintContested', message })),
   );
 });
@@ -93,7 +93,7 @@ it('names only so many taints, and nobody where nobody shows', async () => {
   const keys = Array.from({ length: 20 }, (_, index) => `k${index}`);
   for (const loss of lossesOf(keys, 'p')) await contests.open(n1, loss);
   expect(contests.rivalOf(n1, { ...gpu, key: 'k0' })).toBeUndefined();
-  const [{ message = '' } = {}] = contests.troubles();
+  const [{ message = '' } = {}] = contests.problems();
   expect(message).toMatch(/: taint k0=gpu:NoSchedule of node n1, .*k3=gpu:NoSchedule of node n1, and 16 more$/);
 });
 
@@ -122,12 +122,12 @@ it('ends when nothing was put back for the length of the window', async () => {
 
   vi.advanceTimersByTime(FIGHT.windowMs - 1);
   contests.closeOld();
-  expect(contests.troubles()).toHaveLength(1);
+  expect(contests.problems()).toHaveLength(1);
   expect(onChange).not.toHaveBeenCalled();
 
   vi.advanceTimersByTime(1);
   contests.closeOld();
-  expect(contests.troubles()).toEqual([]);
+  expect(contests.problems()).toEqual([]);
   expect(contests.nextLookMs(n1)).toBeUndefined();
   expect(contests.rivalOf(n1, gpu)).toBeUndefined();
   expect(onChange).toHaveBeenCalledTimes(1);
