@@ -12,7 +12,7 @@ import {
 } from '../doctor/check.ts';
 import { CHECKS, IS_INSTALLED } from '../doctor/checks.ts';
 import { gatherFacts } from '../doctor/gather.ts';
-import type { Place } from '../doctor/installation.ts';
+import type { InstallationChoice } from '../doctor/installation.ts';
 import type { Level } from '../explain/sections.ts';
 import { count, printable } from '../kubernetes/text.ts';
 import { VERSION } from '../version.ts';
@@ -20,7 +20,7 @@ import { asInputError, CLUSTER_OPTIONS } from './cluster-options.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
 import { columns, formatAs, type Look, type TableCell, usesColors, withProgress } from './output.ts';
 
-interface DoctorOptions extends ClusterChoice, Place {
+interface DoctorOptions extends ClusterChoice, InstallationChoice {
   readonly output: OutputFormat;
   readonly all?: true;
 }

@@ -9,7 +9,12 @@ import { listObjects } from '../cluster/watch/list-pages.ts';
 import { projectDaemonSet, projectNode } from '../controllers/sources.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
 import { type KnownDaemonSet, startupBlockers } from '../coverage/daemon-readiness.ts';
-import { type ExplainedDaemon, explainedDaemonSet, explainedPod, type Place } from '../explain/explained-daemon.ts';
+import {
+  type ExplainedDaemon,
+  explainedDaemonSet,
+  explainedPod,
+  type NamespacedName,
+} from '../explain/explained-daemon.ts';
 import { type ExplainedNode, explainedNode } from '../explain/explained-node.ts';
 import type { Facts, ToldEvent } from '../explain/sections.ts';
 import { InputError } from '../files/text-files.ts';
@@ -96,7 +101,7 @@ async function readRecord(
   }
 }
 
-async function readDaemonSet(client: ApiClient, place: Place): Promise<KnownDaemonSet | undefined> {
+async function readDaemonSet(client: ApiClient, place: NamespacedName): Promise<KnownDaemonSet | undefined> {
   const object = await findObject<{ metadata: { uid: string } }>(client, pathOf('daemonset', place));
   return object && { uid: object.metadata.uid, value: projectDaemonSet(object) };
 }
@@ -104,7 +109,7 @@ async function readDaemonSet(client: ApiClient, place: Place): Promise<KnownDaem
 const OF_DAEMONS = ['TolerationPolicy', 'RecoveryPolicy'] as const;
 
 /** @throws InputError where there is no such DaemonSet, ApiError, MalformedObjectError */
-export async function readExplainedDaemonSet(client: ApiClient, place: Place): Promise<ExplainedDaemon> {
+export async function readExplainedDaemonSet(client: ApiClient, place: NamespacedName): Promise<ExplainedDaemon> {
   const object = await readObject(client, pathOf('daemonset', place), `daemonset ${place.namespace}/${place.name}`);
   const [nodes, facts, pods] = await Promise.all([
     listNodes(client),
@@ -116,7 +121,7 @@ export async function readExplainedDaemonSet(client: ApiClient, place: Place): P
 }
 
 /** @throws InputError where there is no such pod, ApiError, MalformedObjectError */
-export async function readExplainedPod(client: ApiClient, place: Place): Promise<ExplainedDaemon> {
+export async function readExplainedPod(client: ApiClient, place: NamespacedName): Promise<ExplainedDaemon> {
   const object = await readObject(client, pathOf('pod', place), `pod ${place.namespace}/${place.name}`);
   const [nodes, facts] = await Promise.all([
     listNodes(client),
@@ -136,7 +141,11 @@ export type Workload = keyof typeof WORKLOADS;
 const MAX_PODS = 5;
 
 /** Names what can be explained in place of a workload. @throws InputError always, ApiError */
-export async function refuseWorkload(client: ApiClient, kind: Workload, { namespace, name }: Place): Promise<never> {
+export async function refuseWorkload(
+  client: ApiClient,
+  kind: Workload,
+  { namespace, name }: NamespacedName,
+): Promise<never> {
   const place = `${kind} ${namespace}/${name}`;
   const path = `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/${WORKLOADS[kind]}/${encodeURIComponent(name)}`;
   const { spec } = (await readObject(client, path, place)) as { readonly spec: { readonly selector: LabelSelector } };
@@ -166,7 +175,7 @@ async function readFacts(client: ApiClient, kinds: readonly PolicyKind[], regard
   return { policies, audit: policies.some(runsInAudit), ...told };
 }
 
-interface Regarding extends Place {
+interface Regarding extends NamespacedName {
   readonly kind: string;
 }
 
@@ -214,7 +223,7 @@ async function readObject(client: ApiClient, path: string, what: string): Promis
 
 const RESOURCES = { daemonset: '/apis/apps/v1/namespaces', pod: '/api/v1/namespaces' } as const;
 
-function pathOf(kind: keyof typeof RESOURCES, { namespace, name }: Place): string {
+function pathOf(kind: keyof typeof RESOURCES, { namespace, name }: NamespacedName): string {
   return `${RESOURCES[kind]}/${encodeURIComponent(namespace)}/${kind}s/${encodeURIComponent(name)}`;
 }
 
@@ -223,13 +232,13 @@ function listNodes(client: ApiClient): Promise<SchedulingNode[]> {
 }
 
 /** Undefined where it is gone: then no policy is for its pods. */
-async function readOwner(client: ApiClient, place: Place): Promise<DaemonSetView | undefined> {
+async function readOwner(client: ApiClient, place: NamespacedName): Promise<DaemonSetView | undefined> {
   const object = await findObject(client, pathOf('daemonset', place));
   return object === undefined ? undefined : viewDaemonSet(asDaemonSet(object, []), place.namespace, place.name);
 }
 
 /** Where pods are to be and are not, by the nodes on which it is to run. */
-async function readMissingPods(client: ApiClient, { namespace }: Place, object: unknown) {
+async function readMissingPods(client: ApiClient, { namespace }: NamespacedName, object: unknown) {
   const { metadata, spec } = object as { metadata: { uid: string }; spec: { selector: LabelSelector } };
   try {
     const pods = await listDaemonPods(client, { namespace, uid: metadata.uid, selector: spec.selector });

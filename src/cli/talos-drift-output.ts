@@ -3,13 +3,13 @@ import { parseTaint } from '../kubernetes/taint.ts';
 import { printable, shellWord } from '../kubernetes/text.ts';
 import type { Assignment, Assignments } from '../talos/assignment.ts';
 import { ownLabels } from '../talos/declaration.ts';
-import type { Finding } from '../talos/drift.ts';
+import type { DriftFinding } from '../talos/drift.ts';
 import type { OutputFormat } from './options.ts';
 import { columns, formatAs, type Look, namesIn, type TableCell } from './output.ts';
 
 /** What became of each node. */
 export interface Drift extends Omit<Assignments, 'assigned'> {
-  readonly compared: readonly (Assignment & { readonly findings: readonly Finding[] })[];
+  readonly compared: readonly (Assignment & { readonly findings: readonly DriftFinding[] })[];
 }
 
 /** The result of `taintkeeper talos drift` as text. */
@@ -88,18 +88,18 @@ function takenByRole({ compared, unused }: Drift, look: Look): string[] {
   });
 }
 
-function problemCell({ problem }: Finding): TableCell {
+function problemCell({ problem }: DriftFinding): TableCell {
   return problem === 'missing' ? { text: problem, level: 'failed' } : problem;
 }
 
 /** `gpu.yaml:9:5`, with the value where the node has another one. */
-function declaredIn({ problem, declared, at }: Finding): string {
+function declaredIn({ problem, declared, at }: DriftFinding): string {
   if (at === undefined) return '-';
   return problem === 'different' ? `${declared} at ${at}` : at;
 }
 
 /** Whether the command sets a taint that evicts pods. */
-function evicts({ kind, declared }: Finding): boolean {
+function evicts({ kind, declared }: DriftFinding): boolean {
   return kind === 'taint' && declared !== undefined && parseTaint(declared)?.effect === 'NoExecute';
 }
 

@@ -1,6 +1,6 @@
 import { printable } from '../kubernetes/text.ts';
 import { formatPath } from '../policy/problem.ts';
-import { type Finding, isAtLeast, type Severity } from '../talos/lint/finding.ts';
+import { isAtLeast, type LintFinding, type Severity } from '../talos/lint/finding.ts';
 import { RULES } from '../talos/lint/lint.ts';
 import { asAnnotations, asSarif, type CiResult, placeIn, type SourcePlace } from './ci-output.ts';
 import { asJson, asYaml } from './output.ts';
@@ -15,7 +15,7 @@ export interface LocatedFinding extends SourcePlace {
 }
 
 /** The findings of one file, from its top to its end. */
-export function locateFindings(file: string, findings: readonly Finding[]): LocatedFinding[] {
+export function locateFindings(file: string, findings: readonly LintFinding[]): LocatedFinding[] {
   return findings
     .map(({ document, path, severity, rule, reason, fix }): LocatedFinding => {
       return { ...placeIn(document.locate(path)), file, severity, rule, field: formatPath(path), reason, fix };

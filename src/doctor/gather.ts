@@ -3,7 +3,7 @@ import { serverName } from '../cluster/service-endpoint.ts';
 import { gatherCluster } from './cluster-facts.ts';
 import { clockAhead, type Dialled, dial } from './dial.ts';
 import type { Facts } from './facts.ts';
-import { findInstallation, type Place, type Search } from './installation.ts';
+import { findInstallation, type InstallationChoice, type Search } from './installation.ts';
 import { recogniserFor } from './recognition.ts';
 import {
   ANSWER_TIMEOUT_MS,
@@ -33,7 +33,11 @@ export type NoInstallation = { readonly search: Search; readonly installation: u
  * Finds the installation, and reads all facts that the checks need. A failed read is part of the result.
  * @throws Error if the API server cannot be reached, or does not authenticate the user
  */
-export async function gatherFacts(client: ApiClient, sockets: Sockets, asked: Place): Promise<Facts | NoInstallation> {
+export async function gatherFacts(
+  client: ApiClient,
+  sockets: Sockets,
+  asked: InstallationChoice,
+): Promise<Facts | NoInstallation> {
   // First and alone, so that the Date of its answer is exact.
   const apiServerAheadMs = await apiServerClock(client);
   const search = await findInstallation(client, asked);

@@ -4,7 +4,7 @@ import type { StringMap } from '../kubernetes/label-selector.ts';
 import { known, list, look, READ_TIMEOUT_MS, type Reading, read } from './reading.ts';
 
 /** What the user said about the installation, by options. */
-export interface Place {
+export interface InstallationChoice {
   readonly namespace?: string | undefined;
   /** The Service by which the API server calls it. */
   readonly service?: string | undefined;
@@ -47,7 +47,7 @@ export interface Workload {
 
 /** The result of the search for taintkeeper in the cluster. */
 export interface Search {
-  readonly asked: Place;
+  readonly asked: InstallationChoice;
   /** All installations, {@link Search.chosen} first. */
   readonly found: readonly Installation[];
   /** The installation to check. Undefined if there is none. */
@@ -90,7 +90,7 @@ interface Named {
  * Finds taintkeeper by the label of its Deployments and Services, and by the Service that the registered webhooks call. Searches all
  * namespaces or, without the right to list those, the ones where taintkeeper may be. Nothing is thrown.
  */
-export async function findInstallation(client: ApiClient, asked: Place): Promise<Search> {
+export async function findInstallation(client: ApiClient, asked: InstallationChoice): Promise<Search> {
   const called = await read(() => calledService(client));
   const call = called.ok ? called.value : undefined;
   const likely = [asked.namespace, call?.namespace, client.namespace, NAME].filter((one) => one !== undefined);
@@ -171,7 +171,10 @@ async function calledService(client: ApiClient): Promise<{ namespace: string; na
   return webhooks.map(({ clientConfig }) => clientConfig.service).find((service) => service !== undefined);
 }
 
-function viewInstallation({ metadata, spec }: Deployment, { secret = OWN_SECRET, ...asked }: Place): Installation {
+function viewInstallation(
+  { metadata, spec }: Deployment,
+  { secret = OWN_SECRET, ...asked }: InstallationChoice,
+): Installation {
   const { serviceAccountName = 'default', containers } = spec.template.spec;
   const args = containers.flatMap(({ args = [] }) => args);
   const service = option(args, 'service') ?? asked.service ?? NAME;
@@ -199,7 +202,7 @@ function viewInstallation({ metadata, spec }: Deployment, { secret = OWN_SECRET,
 function asTheManifests({
   secret = OWN_SECRET,
   ...place
-}: Place & { namespace: string; service: string }): Installation {
+}: InstallationChoice & { namespace: string; service: string }): Installation {
   return {
     namespace: place.namespace,
     service: place.service,

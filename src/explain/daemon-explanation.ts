@@ -39,7 +39,7 @@ export interface TolerationOnDaemon {
 }
 
 /** Nodes on which pods fare alike. */
-export interface Place {
+export interface NodeGroupOutcome {
   readonly nodes: readonly string[];
   readonly runs: boolean;
   /** What keeps them off, in few words each. */
@@ -56,7 +56,7 @@ export interface DaemonExplanation {
   readonly optsOut: boolean;
   readonly policies: readonly PolicyOnDaemon[];
   readonly tolerations: readonly TolerationOnDaemon[];
-  readonly places: readonly Place[];
+  readonly places: readonly NodeGroupOutcome[];
   /** The taints that alone keep pods off nodes, and that stay. */
   readonly gaps: readonly Taint[];
   /** Those of the gaps that stay when a DaemonSet has what policies in mode Mutate want. */

@@ -47,7 +47,7 @@ export interface ExplainedDaemon extends DaemonExplanation, Omit<Facts, 'policie
   readonly namespace: string;
   readonly name: string;
   /** For a pod: how it is, and the node that it is bound to or made for. */
-  readonly pod?: PodPlace;
+  readonly pod?: PodState;
   readonly managedBy: string | undefined;
   /** The object whose controller made it, if one did. */
   readonly owner: { readonly kind: string; readonly name: string } | undefined;
@@ -69,9 +69,9 @@ export interface RestrictionOnPod extends Say {
   readonly serviceAccount: string;
 }
 
-type PodPlace = ReturnType<typeof podStateOf>;
+type PodState = ReturnType<typeof podStateOf>;
 
-export interface Place {
+export interface NamespacedName {
   readonly namespace: string;
   readonly name: string;
 }
@@ -89,7 +89,7 @@ export interface DaemonFacts extends Facts {
  */
 export function explainedDaemonSet(
   object: unknown,
-  place: Place,
+  place: NamespacedName,
   { nodes, policies, missingPods = () => [], ...facts }: DaemonFacts,
 ): ExplainedDaemon {
   const { namespace, name } = place;
@@ -122,9 +122,9 @@ export function explainedDaemonSet(
  */
 export function explainedPod(
   object: unknown,
-  place: Place,
+  place: NamespacedName,
   owner: DaemonSetView | undefined,
-  state: PodPlace,
+  state: PodState,
   { nodes, policies, ...facts }: Omit<DaemonFacts, 'missingPods'>,
 ): ExplainedDaemon {
   const controller = controllerOf(object, []);
@@ -151,7 +151,7 @@ export function explainedPod(
 
 function restrictionsOn(
   object: unknown,
-  { namespace }: Place,
+  { namespace }: NamespacedName,
   policies: readonly Policy[],
   audit: boolean,
 ): RestrictionOnPod[] {
@@ -307,7 +307,7 @@ function nextOfDaemonSet(explained: ExplainedDaemon): Step {
 }
 
 /** What has to come before a rollout that is to do for all gaps. */
-function alsoUnasked(daemonSet: Place, unasked: readonly Taint[]): Pick<Step, 'note'> {
+function alsoUnasked(daemonSet: NamespacedName, unasked: readonly Taint[]): Pick<Step, 'note'> {
   const keys = [...new Set(unasked.map(({ key }) => key))];
   if (keys.length === 0) return {};
   return {

@@ -120,7 +120,7 @@ function remainingOn(
 
 const LEVELS: Readonly<Record<TaintState, Level>> = {
   missing: 'failed',
-  settling: 'attention',
+  'not-established': 'attention',
   removed: 'attention',
   protected: 'ok',
   guarded: 'quiet',
@@ -206,7 +206,7 @@ function standing(one: TaintOnNode, node: NodeExplanation): string {
       return `every user may remove it; only users whom ${namedBy(one.guards ?? [])} exempts may add it`;
     case 'protected':
       return `protected by ${named(one)}`;
-    case 'settling':
+    case 'not-established':
       return `not protected yet: it has to stay on the node for a while; ${named(one)}`;
     case 'removed':
       return `removed with permission, by a user whom ${policiesOf(one)} exempts or by annotation, as its NodeTaintRecord says`;

@@ -35,7 +35,7 @@ export type TaintState =
   /** Carried, and held by a policy. */
   | 'protected'
   /** Carried, and held once it has settled: a key with a wildcard means it. */
-  | 'settling'
+  | 'not-established'
   /** Not carried, though it should be. */
   | 'missing'
   /** Not carried, because it was removed with permission. */
@@ -126,7 +126,7 @@ export function explainNode(
     const holding = saying((policy) => policy.heldBy(taint, node.established));
     const guards = saying((policy) => policy.additionRestrictedBy(taint));
     const free = guards.length > 0 ? 'guarded' : 'free';
-    const state = holding.length > 0 ? 'protected' : by.length > 0 ? 'settling' : free;
+    const state = holding.length > 0 ? 'protected' : by.length > 0 ? 'not-established' : free;
     return { taint, state, by: holding.length > 0 ? holding : by, ...(guards.length > 0 ? { guards } : {}) };
   });
   // One that may be set now is not missing for long.

@@ -4,7 +4,7 @@ import { droppedTaints, formatTaint } from '../kubernetes/taint.ts';
 import { count } from '../kubernetes/text.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/policy-set.ts';
-import type { Findings } from '../policy/policy-status.ts';
+import type { PolicyFindings } from '../policy/policy-status.ts';
 import { formatProblem, type Problem } from '../policy/problem.ts';
 import type { CompiledRecoveryPolicy } from '../policy/recovery-policy.ts';
 import { ESTABLISHED_AFTER_SECONDS, type TaintPolicySpec, waitsForEstablishment } from '../policy/taint-policy.ts';
@@ -172,7 +172,7 @@ export function nodeFindings(
   policy: CompiledTaintPolicy,
   nodes: Iterable<EstablishedView>,
   before: readonly string[],
-): Findings {
+): PolicyFindings {
   const alone = [policy];
   return find(
     nodes,
@@ -188,7 +188,7 @@ export function daemonSetFindings(
   policy: CompiledTolerationPolicy,
   daemonSets: Iterable<DaemonSetView>,
   before: readonly string[],
-): Findings {
+): PolicyFindings {
   const policies = { tolerationPolicies: [policy] };
   return find(
     daemonSets,
@@ -214,7 +214,7 @@ export function podFindings(
   daemonSets: Iterable<DaemonSetView>,
   pods: Iterable<StuckPod>,
   before: readonly string[],
-): Findings {
+): PolicyFindings {
   const stuck = [...pods].filter(
     ({ daemonSet, forMs }) => forMs >= policy.stuckMs && policy.selectsDaemonSet(daemonSet),
   );
@@ -233,7 +233,7 @@ function find<View>(
   violates: (view: View) => boolean,
   nameOf: (view: View) => string,
   before: readonly string[],
-): Findings {
+): PolicyFindings {
   const matching = [...views].filter(selected);
   return { matched: matching.length, violators: latestFirst(matching.filter(violates).map(nameOf), before) };
 }

@@ -13,18 +13,18 @@ import {
 import { entriesAt, isMapping, kindOf, textAt, valueAt } from './tree.ts';
 
 /** A place in a machine configuration or a patch of one. */
-export interface Place {
+export interface FieldLocation {
   readonly document: SourceDocument;
   readonly path: Path;
 }
 
 /** A value, and where in the files it stands. */
-export interface Declared<T> extends Place {
+export interface Declared<T> extends FieldLocation {
   readonly value: T;
 }
 
 /** A taint or a label that cannot be read. */
-export interface Malformed extends Place {
+export interface Malformed extends FieldLocation {
   readonly subject: 'taint' | 'label';
   readonly problem: string;
   /** How it is written. */
@@ -35,7 +35,7 @@ export interface Malformed extends Place {
 
 function malformed(
   subject: Malformed['subject'],
-  { document, path }: Place,
+  { document, path }: FieldLocation,
   problem: string,
   expected: string,
 ): Malformed {

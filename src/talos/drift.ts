@@ -5,7 +5,7 @@ import type { Declaration } from './declaration.ts';
 import { type LiveNode, OWNED_LABELS, OWNED_TAINTS } from './live-node.ts';
 
 /** How a node differs from what its machine configuration declares. */
-export interface Finding {
+export interface DriftFinding {
   readonly kind: 'taint' | 'label' | 'annotation';
   /**
    * missing: declared, and not there. different: there, with another value or effect. orphaned: Talos has set it, and it is
@@ -28,17 +28,17 @@ const EXTENSION_LABELS = 'extensions.talos.dev/';
  * Everything in which the node differs. What the node carries besides is nobody's business here, unless Talos has set it; and
  * of a patch it is not known what else is declared, so that nothing is orphaned by it.
  */
-export function driftOf(node: LiveNode, declaration: Declaration): Finding[] {
+export function driftOf(node: LiveNode, declaration: Declaration): DriftFinding[] {
   const orphans = declaration.configuration.isPatch
     ? []
     : [...orphanedTaints(node, declaration), ...orphanedLabels(node, declaration)];
   return [...taintFindings(node, declaration), ...labelFindings(node, declaration), ...orphans, ...unreadable(node)];
 }
 
-function taintFindings({ name, taints: live }: LiveNode, { taints }: Declaration): Finding[] {
+function taintFindings({ name, taints: live }: LiveNode, { taints }: Declaration): DriftFinding[] {
   // What comes and goes by itself may be gone for good reasons.
   const lasting = taints.filter(({ key }) => !isTransientTaintKey(key));
-  return lasting.flatMap((taint): Finding[] => {
+  return lasting.flatMap((taint): DriftFinding[] => {
     const declared = formatTaint(taint);
     const found = live.find((other) => sameTaint(other, taint));
     if (found) {
@@ -57,7 +57,7 @@ function taintFindings({ name, taints: live }: LiveNode, { taints }: Declaration
   });
 }
 
-function orphanedTaints({ name, taints: live, ownedTaints }: LiveNode, { taints }: Declaration): Finding[] {
+function orphanedTaints({ name, taints: live, ownedTaints }: LiveNode, { taints }: Declaration): DriftFinding[] {
   return live
     .filter(({ key }) => ownedTaints?.has(key) && !taints.some((taint) => taint.key === key))
     .map((taint) => ({
@@ -68,8 +68,8 @@ function orphanedTaints({ name, taints: live, ownedTaints }: LiveNode, { taints 
     }));
 }
 
-function labelFindings({ name, labels: live }: LiveNode, { labels }: Declaration): Finding[] {
-  return [...labels].flatMap(([key, { value, at }]): Finding[] => {
+function labelFindings({ name, labels: live }: LiveNode, { labels }: Declaration): DriftFinding[] {
+  return [...labels].flatMap(([key, { value, at }]): DriftFinding[] => {
     const found = own(live, key);
     if (found === value) return [];
     const declared = `${key}=${value}`;
@@ -80,7 +80,7 @@ function labelFindings({ name, labels: live }: LiveNode, { labels }: Declaration
   });
 }
 
-function orphanedLabels({ name, labels: live, ownedLabels }: LiveNode, { labels }: Declaration): Finding[] {
+function orphanedLabels({ name, labels: live, ownedLabels }: LiveNode, { labels }: Declaration): DriftFinding[] {
   return [...(ownedLabels ?? [])]
     .filter((key) => own(live, key) !== undefined && !labels.has(key) && !key.startsWith(EXTENSION_LABELS))
     .map((key) => ({
@@ -91,7 +91,7 @@ function orphanedLabels({ name, labels: live, ownedLabels }: LiveNode, { labels 
     }));
 }
 
-function unreadable({ name, ownedTaints, ownedLabels }: LiveNode): Finding[] {
+function unreadable({ name, ownedTaints, ownedLabels }: LiveNode): DriftFinding[] {
   const annotations = [...(ownedTaints ? [] : [OWNED_TAINTS]), ...(ownedLabels ? [] : [OWNED_LABELS])];
   return annotations.map((live) => ({
     kind: 'annotation',

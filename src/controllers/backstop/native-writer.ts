@@ -15,13 +15,13 @@ export interface NativeWriter {
    * @param found as it stands, if it is known to
    * @throws ApiError; NotOursError
    */
-  settle(desired: DesiredNative, found: NativeObject | undefined, versions: NativeVersions): Promise<Settled>;
+  apply(desired: DesiredNative, found: NativeObject | undefined, versions: NativeVersions): Promise<Applied>;
   /** @throws ApiError */
   /** @returns after how many milliseconds to try again; undefined when it is gone */
   remove(found: NativeObject, versions: NativeVersions): Promise<number | undefined>;
 }
 
-export interface Settled {
+export interface Applied {
   /** As it stands now. */
   readonly object: NativeObject;
   readonly written: boolean;
@@ -38,7 +38,7 @@ export function nativeWriter(client: ApiClient, log: Logger): NativeWriter {
   const limits = new Map<string, RepairLimit>();
 
   return {
-    async settle(desired, found, versions) {
+    async apply(desired, found, versions) {
       const path = collection(desired.kind, versions);
       if (found) return update(path, desired, found);
       const created = await create(path, desired);
@@ -74,7 +74,7 @@ export function nativeWriter(client: ApiClient, log: Logger): NativeWriter {
     throw new NotOursError(titleOf(desired));
   }
 
-  async function update(path: string, desired: DesiredNative, found: NativeObject): Promise<Settled> {
+  async function update(path: string, desired: DesiredNative, found: NativeObject): Promise<Applied> {
     const { metadata, spec } = desired;
     if (covers(found, { metadata, spec })) return { object: found, written: false };
 

@@ -22,7 +22,7 @@ const NAME = 'daemon-set-patching';
 /** Pods change all the time. */
 const PAUSE_MS = 1_000;
 /** A container that crashes is started again after 10 s at first. */
-const SETTLE_MS = 10_000;
+const STABLE_MS = 10_000;
 const STALLED_MS = 600_000;
 const REFUSED_PAUSE_MS = 300_000;
 /** A new leader finds again within this time what the leader before has reported: a stalled rollout after {@link STALLED_MS}. */
@@ -47,7 +47,7 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
     ...context,
     compiled,
     policies: policies.objects,
-    settleMs: SETTLE_MS,
+    stableMs: STABLE_MS,
     stalledMs: STALLED_MS,
   });
   const writer = daemonSetWriter(client);
@@ -92,7 +92,7 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
     const lacking = new Map(found.map((daemonSet) => [daemonSet.entry.uid, lackingIn(daemonSet)]));
     // What another policy asks for need not wait for what was refused.
     for (const [uid, { added }] of refusals) if (lacking.get(uid) !== added) refusals.delete(uid);
-    const isBusy = found.some(({ patched, standing }) => patched && !standing.settled);
+    const isBusy = found.some(({ patched, standing }) => patched && !standing.stable);
     const due = isBusy ? undefined : found.find((daemonSet) => isDue(daemonSet, now));
     const next = due && rights.permits('patchDaemonSets') ? due : undefined;
     report(found, now - began < EARLIER_MS);
@@ -121,7 +121,7 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
   }
 
   function isDue({ lacks, putBack, standing, entry }: RunningDaemonSet, now: number): boolean {
-    return lacks.length > 0 && !putBack && standing.settled && (refusals.get(entry.uid)?.until ?? now) <= now;
+    return lacks.length > 0 && !putBack && standing.stable && (refusals.get(entry.uid)?.until ?? now) <= now;
   }
 
   function conclude(daemonSet: RunningDaemonSet, outcome: Written): void {

@@ -98,7 +98,7 @@ export interface SurveyOptions {
   /** As they are when the leader begins: their status says what leaders before it have patched. */
   readonly policies: () => readonly PolicyObject[];
   /** How long a DaemonSet has to be healthy before that counts. */
-  readonly settleMs: number;
+  readonly stableMs: number;
   /** How long one that is not makes no progress before somebody should look. */
   readonly stalledMs: number;
 }

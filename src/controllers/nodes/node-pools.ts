@@ -19,7 +19,7 @@ import { identity } from '../../kubernetes/taint.ts';
 import { policyReference } from '../../policy/policy-events.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { reported, type StateOf } from '../../policy/status-conditions.ts';
-import { type Controller, type LeaderContext, POLICIES_SETTLE_MS, type Rights, startController } from '../context.ts';
+import { type Controller, type LeaderContext, POLICIES_GATHER_MS, type Rights, startController } from '../context.ts';
 import { type ClusterNode, isNews, type Nodes } from '../sources.ts';
 
 /** Pools are few, and change seldom: a list of them now and then is cheaper than a watch of three resources. */
@@ -158,7 +158,7 @@ export function startPoolReview(context: LeaderContext): Controller {
     onChange: () => changed(),
   });
   const changed = reports.add({ conditions: (policy) => reported('PoolLacksTaint', review.undeclared(policy)) });
-  const reconciler = startController(context, 'node-pools', review.reconcile, { pauseMs: POLICIES_SETTLE_MS });
+  const reconciler = startController(context, 'node-pools', review.reconcile, { pauseMs: POLICIES_GATHER_MS });
   nodes.changes.subscribe((change) => {
     if (change.type !== 'deleted' && isNews(change) && review.see(change.entry.value)) reconciler.trigger();
   }, signal);

@@ -75,7 +75,7 @@ export function recoverPods(options: RecoverPodsOptions) {
         note(recoverable, 'RecoveryFailed', (error as Error).message);
       }
     }
-    waits.push(problems.settle(key, lookedAt));
+    waits.push(problems.endRun(key, lookedAt));
     if (faults.length > 0) throw faults[0];
     const due = waits.filter((ms) => ms !== undefined);
     return due.length === 0 ? undefined : Math.ceil(Math.min(...due));

@@ -30,7 +30,7 @@ export interface RecoveryProblems {
   /** `now` is that of the look, by performance.now(). */
   note(problem: Omit<Noted, 'at' | 'goneAt' | 'detail'> & { readonly detail?: string }, now: number): void;
   /** The look is over: what it did not note ends soon. Says in how many milliseconds to look again. */
-  settle(daemonSet: string, now: number): number | undefined;
+  endRun(daemonSet: string, now: number): number | undefined;
   /** The DaemonSets with any. */
   daemonSets(): Iterable<string>;
   /** One for each policy and reason. */
@@ -45,7 +45,7 @@ export function createRecoveryProblems(): RecoveryProblems {
       byDaemonSet.set(problem.daemonSet, places);
       places.set(problem.node, { ...problem, detail, at: now, goneAt: undefined });
     },
-    settle(daemonSet, now) {
+    endRun(daemonSet, now) {
       const places = byDaemonSet.get(daemonSet);
       if (!places) return undefined;
       let next: number | undefined;

@@ -20,7 +20,7 @@ import type { EstablishedView } from '../../judge/node-view.ts';
 import { modeOf } from '../../policy/policy.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../../policy/policy-set.ts';
-import type { Findings, PolicyStatus } from '../../policy/policy-status.ts';
+import type { PolicyFindings, PolicyStatus } from '../../policy/policy-status.ts';
 import { nextPolicyStatus } from '../../policy/policy-status.ts';
 import { orAborted } from '../../runtime/pause.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
@@ -185,7 +185,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
       return own?.kind === 'TaintPolicy' ? idleNotes(own, selected.get(own) ?? [], nodeViews.length) : [];
     }
 
-    function findingsOf(own: Compiled, known: readonly string[]): Findings | undefined {
+    function findingsOf(own: Compiled, known: readonly string[]): PolicyFindings | undefined {
       switch (own.kind) {
         case 'TaintPolicy':
           return nodeFindings(own, selected.get(own) ?? [], known);

@@ -83,18 +83,18 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
       // What exists comes first: until its caBundle is right, no replica may be ready, and the webhook answers nobody. Then
       // mutation before validation, which refuses what a missing mutation has not restored.
       const waits = [
-        ...(await settleAll(PHASES.filter((phase) => actual(phase)))),
-        ...(await settleAll(PHASES.filter((phase) => !actual(phase)))),
+        ...(await applyAll(PHASES.filter((phase) => actual(phase)))),
+        ...(await applyAll(PHASES.filter((phase) => !actual(phase)))),
       ];
       const [fault] = faults;
       complaint = fault?.message;
       if (fault) throw fault;
       return Math.min(LOOK_AGAIN_MS, ...waits);
 
-      async function settleAll(phases: readonly ConfigurationPhase[]): Promise<number[]> {
+      async function applyAll(phases: readonly ConfigurationPhase[]): Promise<number[]> {
         const found: number[] = [];
         for (const phase of phases) {
-          const waitMs = await attempt(() => settle(phase, desired(phase, needed)));
+          const waitMs = await attempt(() => apply(phase, desired(phase, needed)));
           if (waitMs !== undefined) found.push(waitMs);
         }
         return found;
@@ -129,7 +129,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
   }
 
   /** Gives the time until the next look, in milliseconds. */
-  async function settle(phase: ConfigurationPhase, webhooks: readonly Webhook[]): Promise<number> {
+  async function apply(phase: ConfigurationPhase, webhooks: readonly Webhook[]): Promise<number> {
     const { kind, resource } = CONFIGURATIONS[phase];
     const path = `${ADMISSION_REGISTRATION}/${resource}`;
     const found = actual(phase);

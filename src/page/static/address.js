@@ -1,11 +1,11 @@
 // @ts-check
-/** @import { Place } from './words.js' */
+/** @import { PageAddress } from './words.js' */
 import { hrefOf, placeIn } from './words.js';
 
 /** Browsers refuse an address that changes with every key. */
 const WRITE_AFTER_MS = 250;
 
-/** @type {Map<string, Place>} where each panel was left */
+/** @type {Map<string, PageAddress>} where each panel was left */
 const places = new Map();
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let writing;
@@ -13,7 +13,7 @@ let writing;
 /**
  * Where somebody stands in a panel, or stood when it was left.
  * @param {string} tab
- * @returns {Place}
+ * @returns {PageAddress}
  */
 export function placeOf(tab) {
   return places.get(tab) ?? { tab, object: '', filters: {} };
@@ -40,7 +40,7 @@ function enter(tab) {
 /**
  * Changes where somebody stands in the panel in view, without a step that leads back.
  * @param {string} tab
- * @param {Partial<Pick<Place, 'object' | 'filters'>>} change
+ * @param {Partial<Pick<PageAddress, 'object' | 'filters'>>} change
  */
 export function amend(tab, change) {
   places.set(tab, { ...placeOf(tab), ...change });

@@ -123,7 +123,7 @@ export const outcomeWords = (outcome) => outcome.replaceAll('-', ' ');
 /**
  * Where somebody stands: a panel, one of its objects (a node's name, `NAMESPACE/NAME` of a DaemonSet, `KIND/NAME` of a policy; may be
  * empty), and what its list is filtered by. The address has all of it, `#nodes/gpu-7?show=missing`, to be sent to a colleague.
- * @typedef {{ readonly tab: string; readonly object: string; readonly filters: Filters }} Place
+ * @typedef {{ readonly tab: string; readonly object: string; readonly filters: Filters }} PageAddress
  */
 
 /**
@@ -140,7 +140,7 @@ export function hrefOf(tab, object = '', filters = {}) {
 /**
  * The reverse of {@link hrefOf}.
  * @param {string} hash of an address, as somebody may have typed it
- * @returns {Place}
+ * @returns {PageAddress}
  */
 export function placeIn(hash) {
   const [path = '', ...query] = hash.replace(/^#/, '').split('?');

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { INSTALL } from '../../../scripts/chart.ts';
 import { checkInstallation } from '../../../src/doctor/checks/service.ts';
-import { findInstallation, type Place } from '../../../src/doctor/installation.ts';
+import { findInstallation, type InstallationChoice } from '../../../src/doctor/installation.ts';
 import { objectsOf } from '../../e2e/kubernetes-objects.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { INSTALLATION } from './facts.ts';
@@ -33,7 +33,10 @@ interface Cluster {
   readonly mayGet?: boolean;
 }
 
-async function find({ deployments = [], services = [], called, mayList, mayGet = true }: Cluster, asked: Place = {}) {
+async function find(
+  { deployments = [], services = [], called, mayList, mayGet = true }: Cluster,
+  asked: InstallationChoice = {},
+) {
   const api = await startFakeApi(({ path, query }, response) => {
     const [, namespace, resource = '', name] =
       /(?:\/namespaces\/([^/]+))?\/(deployments|services)(?:\/([^/]+))?$/.exec(path) ?? [];
@@ -78,7 +81,7 @@ describe('the installation', () => {
   it.each<{
     what: string;
     cluster: Cluster;
-    asked?: Place;
+    asked?: InstallationChoice;
     chosen: string | undefined;
     state: string;
     says: RegExp;

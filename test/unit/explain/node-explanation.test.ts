@@ -77,7 +77,7 @@ describe('each taint of a node', () => {
 
   it('that a pattern matches is protected once it is established', () => {
     const policies = { a: rule('Deny', { key: 'g*', restrict: ['Removal'] }) };
-    expect(lines(nodeOf([GPU]), policies)).toEqual(['gpu=true:NoSchedule settling a']);
+    expect(lines(nodeOf([GPU]), policies)).toEqual(['gpu=true:NoSchedule not-established a']);
     expect(lines(nodeOf([GPU]), policies, { recorded: 'gpu=true:NoSchedule' })).toEqual([
       'gpu=true:NoSchedule protected a',
     ]);

@@ -11,7 +11,7 @@ it('what is over and begins anew has the place that it had', () => {
   note('c', 'RecoveryFailed', 1);
   const before = problems.current();
   for (const name of ['a', 'b']) {
-    for (const now of [2, 60_000]) problems.settle(`kube-system/${name}`, now);
+    for (const now of [2, 60_000]) problems.endRun(`kube-system/${name}`, now);
   }
   expect(problems.current()).toHaveLength(1);
   note('b', 'RecoveryFailed', 70_000);
