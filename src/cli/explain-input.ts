@@ -32,7 +32,7 @@ import { compilePolicies } from '../policy/policy-set.ts';
 import { installedPolicies } from './cluster-options.ts';
 import { readNode } from './coverage-input.ts';
 
-/** @throws InputError where there is no such node, ApiError, MalformedObjectError */
+/** @throws InputError if there is no such node, ApiError, MalformedObjectError */
 export async function readExplainedNode(client: ApiClient, name: string): Promise<ExplainedNode> {
   const object = await readObject(client, `/api/v1/nodes/${encodeURIComponent(name)}`, `node ${name}`);
   const [facts, { record, notes }] = await Promise.all([
@@ -49,7 +49,7 @@ export async function readExplainedNode(client: ApiClient, name: string): Promis
   });
 }
 
-/** What the startup taints of the node wait for, read as the leader reads it. */
+/** What the startup taints of the node wait for, computed as the leader does. */
 async function readWaiting(
   client: ApiClient,
   object: unknown,
@@ -88,7 +88,7 @@ async function readWaiting(
   }
 }
 
-/** What is recorded of a node, and why that is not known. @throws ApiError */
+/** The record of a node, or why it could not be read. @throws ApiError */
 async function readRecord(
   client: ApiClient,
   name: string,
@@ -108,7 +108,7 @@ async function readDaemonSet(client: ApiClient, place: NamespacedName): Promise<
 
 const OF_DAEMONS = ['TolerationPolicy', 'RecoveryPolicy'] as const;
 
-/** @throws InputError where there is no such DaemonSet, ApiError, MalformedObjectError */
+/** @throws InputError if there is no such DaemonSet, ApiError, MalformedObjectError */
 export async function readExplainedDaemonSet(client: ApiClient, place: NamespacedName): Promise<ExplainedDaemon> {
   const object = await readObject(client, pathOf('daemonset', place), `daemonset ${place.namespace}/${place.name}`);
   const [nodes, facts, pods] = await Promise.all([
@@ -120,7 +120,7 @@ export async function readExplainedDaemonSet(client: ApiClient, place: Namespace
   return explainedDaemonSet(object, place, { ...facts, nodes, notes, missingPods: pods.missing });
 }
 
-/** @throws InputError where there is no such pod, ApiError, MalformedObjectError */
+/** @throws InputError if there is no such pod, ApiError, MalformedObjectError */
 export async function readExplainedPod(client: ApiClient, place: NamespacedName): Promise<ExplainedDaemon> {
   const object = await readObject(client, pathOf('pod', place), `pod ${place.namespace}/${place.name}`);
   const [nodes, facts] = await Promise.all([
@@ -133,14 +133,14 @@ export async function readExplainedPod(client: ApiClient, place: NamespacedName)
   return explainedPod(object, place, owner, podStateOf(object), { ...facts, nodes });
 }
 
-/** Workloads that no policy is about, by the word for them on the command line. */
+/** Workloads that no policy selects, by their word on the command line. */
 export const WORKLOADS = { deployment: 'deployments', statefulset: 'statefulsets', replicaset: 'replicasets' } as const;
 export type Workload = keyof typeof WORKLOADS;
 
-/** Pods that a message names. */
+/** How many pods a message names. */
 const MAX_PODS = 5;
 
-/** Names what can be explained in place of a workload. @throws InputError always, ApiError */
+/** Names the pods that can be explained in place of a workload. @throws InputError always, ApiError */
 export async function refuseWorkload(
   client: ApiClient,
   kind: Workload,
@@ -188,7 +188,7 @@ interface EventObject {
   readonly series?: { readonly lastObservedTime: string };
 }
 
-/** What taintkeeper has told of an object, the latest last. @param regarding a node's Events are in `default` */
+/** The Events of taintkeeper on an object, the latest last. @param regarding a node's Events are in `default` */
 async function readEvents(
   client: ApiClient,
   { kind, namespace, name }: Regarding,
@@ -214,7 +214,7 @@ async function readEvents(
   }
 }
 
-/** @throws InputError where there is no such object, ApiError */
+/** @throws InputError if there is no such object, ApiError */
 async function readObject(client: ApiClient, path: string, what: string): Promise<unknown> {
   const found = await findObject(client, path);
   if (found === undefined) throw new InputError([`${what}: not found`]);
@@ -231,13 +231,13 @@ function listNodes(client: ApiClient): Promise<SchedulingNode[]> {
   return listObjects(client, '/api/v1/nodes', (object) => readNode(object, []));
 }
 
-/** Undefined where it is gone: then no policy is for its pods. */
+/** Undefined if it was deleted: then no policy selects its pods. */
 async function readOwner(client: ApiClient, place: NamespacedName): Promise<DaemonSetView | undefined> {
   const object = await findObject(client, pathOf('daemonset', place));
   return object === undefined ? undefined : viewDaemonSet(asDaemonSet(object, []), place.namespace, place.name);
 }
 
-/** Where pods are to be and are not, by the nodes on which it is to run. */
+/** Finds missing pods, given the nodes on which it should run. */
 async function readMissingPods(client: ApiClient, { namespace }: NamespacedName, object: unknown) {
   const { metadata, spec } = object as { metadata: { uid: string }; spec: { selector: LabelSelector } };
   try {

@@ -35,7 +35,7 @@ interface TalosDoctorOptions {
 const MAX_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 5_000;
 
-/** `taintkeeper talos doctor`: why talosctl does not get through. */
+/** `taintkeeper talos doctor`: finds out why talosctl cannot connect. */
 export function talosDoctorCommand(exit: (code: number) => void): Command {
   return new Command('doctor')
     .description(
@@ -104,7 +104,7 @@ async function examine(
   return [...checkTalosApi(context, dialled, answers, now), ...checkTalosNodes(answers, wanted)];
 }
 
-/** Only here gRPC is needed. */
+/** gRPC is loaded only here. */
 async function askedOf(...args: Parameters<typeof askNodes>): Promise<NodeAnswer[]> {
   const { askNodes } = await import('../doctor/ask-apid.ts');
   return (await askNodes(...args)).map((answer) => {
@@ -113,7 +113,7 @@ async function askedOf(...args: Parameters<typeof askNodes>): Promise<NodeAnswer
   });
 }
 
-/** Nothing of the text is quoted. */
+/** Errors do not quote the text, which has secrets. */
 function parsed(text: string, node: string): Called<MachineConfiguration> {
   try {
     const source = `the configuration of ${node}`;
@@ -124,13 +124,13 @@ function parsed(text: string, node: string): Called<MachineConfiguration> {
   }
 }
 
-/** @throws InputError for what is no machine configuration */
+/** @throws InputError if it is not a machine configuration */
 async function readWanted(file: string): Promise<Wanted> {
   const { configuration, text } = await readMachineConfigurationText(file);
   return { configuration, file: file === '-' ? 'FILE' : file, disabled: disabledIn(text, configuration.source) };
 }
 
-/** Where talosctl looks (GetDefaultPaths of Talos' client). @throws InputError */
+/** Searches where talosctl does (GetDefaultPaths of Talos' client). @throws InputError */
 function findTalosconfig(): string {
   const { TALOSCONFIG, TALOS_HOME = '' } = process.env;
   const directory = isAbsolute(TALOS_HOME) ? TALOS_HOME : join(homedir(), '.talos');

@@ -7,7 +7,7 @@ import type { DriftFinding } from '../talos/drift.ts';
 import type { OutputFormat } from './options.ts';
 import { columns, formatAs, type Look, namesIn, type TableCell } from './output.ts';
 
-/** What became of each node. */
+/** The result for each node. */
 export interface Drift extends Omit<Assignments, 'assigned'> {
   readonly compared: readonly (Assignment & { readonly findings: readonly DriftFinding[] })[];
 }
@@ -34,7 +34,7 @@ function data({ compared, unassigned, unused }: Drift): object {
   };
 }
 
-/** The others are in the JSON. */
+/** How many are printed. The JSON has all. */
 const NAMES_SHOWN = 6;
 
 const HEADINGS = ['NODE', 'FILE', 'MATCHED BY', 'PROBLEM', 'WHAT', 'DECLARED'];
@@ -69,8 +69,8 @@ function table(drift: Drift, look: Look): string {
 }
 
 /**
- * A worker whose labels never came, for NodeRestriction refused them with the taints, looks like one of the file without labels, and as
- * declared there: it is named where there is another file that it may belong to.
+ * If NodeRestriction refused the labels and taints of a worker, it looks like a node of a file without labels. A node that may belong to
+ * another file is therefore named.
  */
 function takenByRole({ compared, unused }: Drift, look: Look): string[] {
   const pools = [...compared.map(({ declaration }) => declaration), ...unused].filter(
@@ -92,7 +92,7 @@ function problemCell({ problem }: DriftFinding): TableCell {
   return problem === 'missing' ? { text: problem, level: 'failed' } : problem;
 }
 
-/** `gpu.yaml:9:5`, with the value where the node has another one. */
+/** `gpu.yaml:9:5`, with the value if the node has another one. */
 function declaredIn({ problem, declared, at }: DriftFinding): string {
   if (at === undefined) return '-';
   return problem === 'different' ? `${declared} at ${at}` : at;
@@ -103,7 +103,7 @@ function evicts({ kind, declared }: DriftFinding): boolean {
   return kind === 'taint' && declared !== undefined && parseTaint(declared)?.effect === 'NoExecute';
 }
 
-/** A command for a shell. */
+/** A shell command. */
 function command(args: readonly string[]): string {
   return ['kubectl', ...args.map(shellWord)].join(' ');
 }

@@ -41,29 +41,29 @@ import {
   selectingFirst,
 } from './sections.ts';
 
-/** A DaemonSet or a pod, and what there is to say of it. */
+/** The explanation of a DaemonSet or a pod, as data. */
 export interface ExplainedDaemon extends DaemonExplanation, Omit<Facts, 'policies'> {
   readonly kind: 'daemonset' | 'pod';
   readonly namespace: string;
   readonly name: string;
-  /** For a pod: how it is, and the node that it is bound to or made for. */
+  /** For a pod: its state, and its node. */
   readonly pod?: PodState;
   readonly managedBy: string | undefined;
-  /** The object whose controller made it, if one did. */
+  /** Its controller, if it has one. */
   readonly owner: { readonly kind: string; readonly name: string } | undefined;
-  /** Who wrote a DaemonSet last, apart from its status and from taintkeeper, as the API server has recorded. */
+  /** The last field manager of a DaemonSet, except of its status and except taintkeeper. */
   readonly writtenBy: ManagedFields | undefined;
-  /** Where pods of a DaemonSet are to be, and are not scheduled. */
+  /** The nodes on which pods of a DaemonSet are missing. */
   readonly missingPods: readonly { readonly node: string; readonly why: string }[];
   readonly problems: readonly PolicyProblem[];
-  /** For a pod: what TolerationRestrictions ask about it when it is created. */
+  /** For a pod: the keys that TolerationRestrictions check when it is created. */
   readonly restrictions?: readonly RestrictionOnPod[];
 }
 
 /** A key of taints that a pod may tolerate only if it is authorized. */
 export interface RestrictionOnPod extends Say {
   readonly key: string;
-  /** Those of the pod that tolerate it, as kubectl would write them. */
+  /** The tolerations of the pod for it, as kubectl writes them. */
   readonly tolerations: readonly string[];
   /** `NAMESPACE/NAME`. */
   readonly serviceAccount: string;
@@ -76,15 +76,15 @@ export interface NamespacedName {
   readonly name: string;
 }
 
-/** What is known besides a DaemonSet. */
+/** The facts besides the DaemonSet itself. */
 export interface DaemonFacts extends Facts {
   readonly nodes: readonly SchedulingNode[];
-  /** Which pods are missing, of those that are to be on these nodes. */
+  /** The missing pods on the nodes on which it should run. */
   readonly missingPods?: (runsOn: ReadonlySet<string>) => ExplainedDaemon['missingPods'];
 }
 
 /**
- * @param object of the API server
+ * @param object as the API server returned it
  * @throws MalformedObjectError
  */
 export function explainedDaemonSet(
@@ -115,9 +115,9 @@ export function explainedDaemonSet(
 }
 
 /**
- * @param object of the API server
- * @param owner the DaemonSet that made it, if one did
- * @param state of it
+ * @param object as the API server returned it
+ * @param owner the DaemonSet that controls it, if one does
+ * @param state of the pod
  * @throws MalformedObjectError
  */
 export function explainedPod(
@@ -157,7 +157,7 @@ function restrictionsOn(
 ): RestrictionOnPod[] {
   if (isMirrorPod(object, [])) return [];
   const { pod } = viewTolerator('Pod', object, [], namespace);
-  // The scheduler names the node later: whether the author of the pod had named one, nothing says now.
+  // The scheduler sets the node later. Afterwards, it is unknown whether the author of the pod had set it.
   const asked = askedKeys({ ...pod, nodeName: '' }, compilePolicies(policies, { audit }).tolerationRestrictions);
   const serviceAccount = `${namespace}/${pod.serviceAccount || DEFAULT_SERVICE_ACCOUNT}`;
   return asked.map(({ policy, mode, key, fields: [field = ''], tolerations }) => ({
@@ -176,7 +176,7 @@ function restrictionText({ key, tolerations, serviceAccount, ...by }: Restrictio
   );
 }
 
-/** Taints of devices (KEP-5055) keep pods waiting and evict them as taints of nodes do. */
+/** Taints of devices (KEP-5055) block and evict pods as taints of nodes do. */
 const DEVICE_TAINTS =
   'it has resource claims: taints of their devices are not covered here, see kubectl get resourceslices,devicetaintrules -o yaml';
 
@@ -195,7 +195,7 @@ const YES: StateCell = { text: 'yes', level: 'ok' };
 const NOT_YET: StateCell = { text: 'not yet', level: 'attention' };
 const NO: StateCell = { text: 'no', level: 'failed' };
 
-/** The explanation in words. */
+/** The explanation as text. */
 export function wordsOfDaemon(explained: ExplainedDaemon): Explanation {
   const { kind, namespace, name, optsOut, tolerations, policies, places, writtenBy, managedBy, gaps, pod } = explained;
   const complete = tolerations.every(({ state }) => state !== 'missing') && (pod?.state ?? 'scheduled') === 'scheduled';
@@ -250,7 +250,7 @@ function missingTable({ missingPods }: ExplainedDaemon): Section {
   };
 }
 
-/** A pod that no policy is about. */
+/** A pod that no policy selects. */
 function isOthers({ kind, owner }: ExplainedDaemon): boolean {
   return kind === 'pod' && owner?.kind !== 'DaemonSet';
 }
@@ -292,7 +292,7 @@ function nextOfDaemonSet(explained: ExplainedDaemon): Step {
     const isPatched = policies.some(
       ({ policy, patchesExisting }) => patchesExisting && wanting.some((by) => by.policy === policy),
     );
-    // The leader patches one DaemonSet after the other, where it may.
+    // The leader patches one DaemonSet after the other, if it has the right.
     const command = isPatched ? 'taintkeeper doctor' : rolloutCommand(explained);
     return { command, ...alsoUnasked(explained, unasked) };
   }
@@ -306,7 +306,7 @@ function nextOfDaemonSet(explained: ExplainedDaemon): Step {
   return { note: 'nothing: no taint that stays keeps it off a node' };
 }
 
-/** What has to come before a rollout that is to do for all gaps. */
+/** What to do before a rollout, so that it closes all gaps. */
 function alsoUnasked(daemonSet: NamespacedName, unasked: readonly Taint[]): Pick<Step, 'note'> {
   const keys = [...new Set(unasked.map(({ key }) => key))];
   if (keys.length === 0) return {};

@@ -33,12 +33,12 @@ import {
   selectingFirst,
 } from './sections.ts';
 
-/** A node, and what there is to say of it. */
+/** The explanation of a node, as data. */
 export interface ExplainedNode extends NodeExplanation, Omit<Facts, 'policies'> {
   readonly name: string;
-  /** Who wrote `spec.taints` last, as the API server has noted. */
+  /** The last field manager of `spec.taints`. */
   readonly writtenBy: ManagedFields | undefined;
-  /** When the allow-removal annotation was last written, in RFC 3339, where there is one and that is known. */
+  /** When the allow-removal annotation was last written, in RFC 3339, if that is known. */
   readonly announcedAt?: string;
   readonly problems: readonly PolicyProblem[];
   /** Startup taints that have been on the Ready node for longer than {@link STARTUP_TAINT_LIMIT_MS}. */
@@ -47,17 +47,17 @@ export interface ExplainedNode extends NodeExplanation, Omit<Facts, 'policies'> 
     readonly since: number;
     readonly forMs: number;
   };
-  /** What its startup taints wait for, in words. */
+  /** What its startup taints wait for, as text. */
   readonly startup?: string;
-  /** The pods that landed on it while a taint was missing, in words; known to the leader. */
+  /** The pods that landed on it while a taint was missing, as text. Known to the leader only. */
   readonly misplacedPods?: string;
 }
 
-/** What is known besides a node. */
+/** The facts besides the node itself. */
 export interface NodeFacts extends Facts {
   /** In milliseconds since 1970. */
   readonly now: number;
-  /** What the startup taints of the node wait for, in words. */
+  /** What the startup taints of the node wait for, as text. */
   readonly startup?: string;
   /** The NodeTaintRecord of that name; undefined if there is none, or if it could not be read. */
   readonly record: NodeRecord | undefined;
@@ -71,8 +71,8 @@ export interface LeaderOnNode {
 }
 
 /**
- * @param object of the API server
- * @param leader undefined for anybody else
+ * @param object as the API server returned it
+ * @param leader undefined on other replicas, and for the command
  * @throws MalformedObjectError
  */
 export function explainedNode(
@@ -127,7 +127,7 @@ const LEVELS: Readonly<Record<TaintState, Level>> = {
   free: 'quiet',
 };
 
-/** The explanation in words. */
+/** The explanation as text. */
 export function wordsOfNode(explained: ExplainedNode): Explanation {
   const { name, taints, policies, writtenBy, misplacedPods, remainingStartupTaints: startup } = explained;
   return {
@@ -177,7 +177,7 @@ const WHAT_ANNOUNCED: Record<Announced['state'], string> = {
   unreadable: 'cannot be read',
 };
 
-/** What the allow-removal annotation announces, since when, and for how long. */
+/** The removals that the allow-removal annotation announces, with their times. */
 function announcement({ announced, announcedAt: since }: ExplainedNode): string[] {
   if (announced.length === 0) return [];
   const entries = announced.map(({ text, state }) => `${text} ${WHAT_ANNOUNCED[state]}`).join(', ');
@@ -235,14 +235,14 @@ function blockedText({ blockedBy, onlyAudit, kept }: TaintOnNode, { fromLeader }
     case 'held':
       return 'another value of it comes first';
     case 'contested':
-      return 'removed each time, so not restored for now';
+      return 'another writer removes it repeatedly, so it is not restored for now';
     case 'paced':
       return WAITING;
   }
 }
 
 const RESTORING = 'the leader is about to restore it';
-const WAITING = 'it evicts pods, and waits for its turn';
+const WAITING = 'waits for its turn, because it evicts pods';
 
 function nextStep({ name, taints, problems, fromLeader }: ExplainedNode): Step {
   const missing = taints.filter(({ state }) => state === 'missing');
@@ -285,7 +285,7 @@ function nextStep({ name, taints, problems, fromLeader }: ExplainedNode): Step {
   return { note: 'nothing: the node carries what it should' };
 }
 
-/** Who may not remove the one value has to announce it, and then sets the other in one request: so nobody else's addition comes between. */
+/** The user announces the removal of one value and sets the other in one request, so that no other addition comes between. */
 function changeBack(node: string, one: TaintOnNode, { taint, closedBy, isAnnounced, isRecorded }: KeptValue): Step {
   const kept = formatTaint(taint);
   if (closedBy !== undefined) {
@@ -304,7 +304,7 @@ function changeBack(node: string, one: TaintOnNode, { taint, closedBy, isAnnounc
   return { command: isAnnounced ? change : `${announce} && ${change}`, note: notes.join('; ') };
 }
 
-/** What a NoExecute taint does: whoever copies a command that sets it is to know before. */
+/** A warning for the user who copies a command that sets a NoExecute taint. */
 export const EVICTS = 'evicts the pods there that do not tolerate it';
 
 function evicts({ taint }: TaintOnNode): boolean {

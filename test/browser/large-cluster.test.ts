@@ -100,12 +100,12 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
       'storage-c-0003',
     ]);
     expect(await rows.nth(1).getByRole('cell').first().textContent()).toBe(
-      '⟳ conflict dedicated=gpu:NoSchedule · removed each time, so not restored for now',
+      '⟳ conflict dedicated=gpu:NoSchedule · another writer removes it repeatedly, so it is not restored for now',
     );
     await rows.getByRole('link', { name: CONTESTED_NODE }).click();
     expect(await page.evaluate(() => location.hash)).toBe(`#nodes/${CONTESTED_NODE}`);
     const details = page.locator('#node-details');
-    await details.getByText('removed each time').waitFor();
+    await details.getByText('removes it repeatedly').waitFor();
     await details.getByRole('link', { name: 'Latest decisions about it: 1' }).click();
     await page.locator('#decisions-count').filter({ hasText: '1 of the latest 5 decisions' }).waitFor();
     expect(faults).toEqual([]);
@@ -175,7 +175,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     await page.getByLabel('Show').and(page.locator('#nodes-show')).selectOption('problem');
     await says(/^1 of 5,000 nodes/);
     await page.locator('#nodes-filter').fill('no such node');
-    await page.getByText('No node is like that.').waitFor();
+    await page.getByText('No node matches.').waitFor();
     await page.locator('#nodes-filter').fill('');
     await page.locator('#nodes-show').selectOption('');
     await page.locator('#nodes-policy').selectOption('storage-pool');

@@ -10,11 +10,11 @@ import { counted, hrefOf } from './words.js';
 /** How many nodes or DaemonSets a problem names. */
 export const MAX_NAMED = 3;
 
-/** Nodes that lack taints for more different reasons than this are looked at in their table. */
+/** If there are more causes than this, the table of nodes has the rest. */
 const MAX_CAUSES = 8;
 
 /**
- * Nodes that lack taints, those together that do by the same field of a policy and for the same reason.
+ * Nodes that lack a taint by the same field of a policy and for the same reason.
  * @typedef {object} Cause
  * @property {BadCell} cell
  * @property {number} column
@@ -97,7 +97,7 @@ function nodeProblem({ columns }, { cell, column, note, alike, nodes }) {
 }
 
 /**
- * A DaemonSet that a pool's own taint keeps off is mostly meant to be: that is in the panel, and no problem.
+ * That a pool's own taint keeps a DaemonSet off is mostly intended: the panel shows it, and it is no problem.
  *
  * @param {CoverageMatrix | undefined} coverage
  * @returns {Problem[]}
@@ -151,7 +151,7 @@ function daemonSetProblem(found, show, text, fix) {
 }
 
 /**
- * The keys of the taints that keep a DaemonSet off, and that do not pass by themselves.
+ * The keys of the lasting taints that keep a DaemonSet off.
  * @param {CoverageMatrix} coverage
  * @param {CoverageMatrix['daemonSets'][number]} row
  */

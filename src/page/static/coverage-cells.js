@@ -104,7 +104,7 @@ export function groupOf({ label, count, examples, taints }, name) {
 }
 
 /**
- * How a DaemonSet stands, in one sentence.
+ * The state of a DaemonSet, in one sentence.
  * @param {CoverageRow} row
  */
 export function summaryOf({ runs, keptOff, desired, unavailable, optsOut }) {

@@ -7,11 +7,11 @@ import { asker, showDetails } from './explanation.js';
 import { absence, filters } from './panel-parts.js';
 import { ANSWERS, counted, countedOf, groupNames, hrefOf, lookOf, number } from './words.js';
 
-/** The largest groups come first, and a matrix that is wider than this is looked at with a purpose. */
+/** A wider matrix is shown on request only. The largest groups come first. */
 const FEW_GROUPS = 40;
 
 /**
- * The panel of DaemonSets and groups of alike nodes.
+ * The panel of DaemonSets and groups of equal nodes.
  * @param {(kind: 'DaemonSet', name: string) => readonly PageDecision[]} decisionsOn the latest that are about it
  */
 export function coverageView(decisionsOn) {
@@ -113,7 +113,7 @@ export function coverageView(decisionsOn) {
     byId('coverage-scroller').hidden = rows.length === 0;
     byId('coverage-none').hidden = rows.length > 0;
     byId('coverage-none').textContent =
-      daemonSets.length === 0 ? 'This cluster has no DaemonSets.' : 'No DaemonSet is like that.';
+      daemonSets.length === 0 ? 'This cluster has no DaemonSets.' : 'No DaemonSet matches.';
   }
 
   return {
@@ -127,7 +127,7 @@ export function coverageView(decisionsOn) {
       if (!matrix) return showChosen();
       show();
     },
-    /** There are other decisions. */
+    /** Called after new decisions. */
     decided: showChosen,
   };
 }
@@ -138,7 +138,7 @@ const nameOf = ({ namespace, name }) => `${namespace}/${name}`;
 /** @param {CoverageRow} row */
 const isKeptOff = ({ keptOff, optsOut }) => keptOff > 0 && !optsOut;
 
-/** @param {CoverageRow} row @returns {number} the more, the more somebody has to look */
+/** @param {CoverageRow} row @returns {number} the severity */
 const gravity = (row) => (row.unavailable > 0 ? 2 : isKeptOff(row) ? 1 : 0);
 
 /**
@@ -172,7 +172,7 @@ function gridKeys(table) {
 }
 
 /**
- * Makes one cell the tab stop; without one, the first cell of the table.
+ * Makes one cell the tab stop, by default the first cell of the table.
  * @param {HTMLTableElement} table
  * @param {HTMLTableCellElement | null} [cell]
  */

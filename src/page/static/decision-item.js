@@ -9,7 +9,7 @@ export function objectOf({ kind, namespace, name }) {
   return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name || '(name to be generated)'}`;
 }
 
-/** @param {PageDecision} decision @returns {string | undefined} the address of what is known of the object */
+/** @param {PageDecision} decision @returns {string | undefined} the address of the object on the page */
 function objectHref({ kind, namespace, name }) {
   if (name === '') return undefined;
   return kind === 'Node' ? hrefOf('nodes', name) : hrefOf('coverage', `${namespace}/${name}`);
@@ -38,7 +38,7 @@ export function articleOf(decision) {
         h('span', { class: 'quiet' }, `${operation} `),
         h('strong', { class: 'mono' }, href === undefined ? h('span', {}, ...object) : h('a', { href }, ...object)),
         h('span', { class: 'quiet' }, ' by '),
-        h('span', { class: 'mono' }, ...breakable(user || 'nobody named')),
+        h('span', { class: 'mono' }, ...breakable(user || '(no user name)')),
         h('span', { class: 'quiet small' }, ` · review from ${origin}, answered by ${replica}`),
       ),
       message !== undefined && h('p', {}, ...breakable(message)),

@@ -7,16 +7,16 @@ import { fixLine, nodeLinks } from './panel-parts.js';
 import { hrefOf, localTime, number, outcomeWords } from './words.js';
 
 /**
- * What is known of one: nothing yet, an explanation, or why there is none.
+ * An explanation, or why there is none. Both are absent at first.
  * @typedef {{ readonly explanation?: ShownExplanation; readonly fault?: string }} Answer
  */
 
 const ANSWER_WITHIN_MS = 10_000;
-/** Least time between two questions about the same: a large cluster changes all the time. */
+/** The minimum time between two requests for one object: a large cluster changes all the time. */
 const PAUSE_MS = 2_000;
 
 /**
- * Asks why one object is as it is, for as long as it is looked at, and again when the state has changed.
+ * Requests the explanation of the chosen object, and again when the state has changed.
  * @param {() => void} onNews there is another answer
  */
 export function asker(onNews) {
@@ -38,7 +38,7 @@ export function asker(onNews) {
     }, PAUSE_MS);
     void answerTo(asked).then((found) => {
       if (asked !== path) return;
-      // What was found before is worth more than that it could not be found again.
+      // An earlier explanation is kept when a new request fails.
       answer = found.explanation ? found : { ...answer, ...found };
       onNews();
     });
@@ -74,12 +74,12 @@ async function answerTo(path) {
     const answer = await fetch(address, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
     return answer.ok ? { explanation: await answer.json() } : { fault: await answer.text() };
   } catch {
-    return { fault: 'The explanation could not be had.' };
+    return { fault: 'The explanation could not be loaded.' };
   }
 }
 
 /**
- * What is shown of the object that was chosen.
+ * The chosen object.
  * @typedef {object} Details
  * @property {'node' | 'daemonset'} kind
  * @property {string} object empty for none
@@ -90,7 +90,7 @@ async function answerTo(path) {
  */
 
 /**
- * Shows the object that was chosen: the explanation, and the latest decisions about it.
+ * Shows the explanation of the chosen object, and the latest decisions about it.
  *
  * @param {HTMLElement} target
  * @param {Answer} answer
@@ -102,7 +102,7 @@ export function showDetails(target, { explanation, fault }, { kind, object, clos
   const { at = '', ...known } = explanation ?? { sections: [], next: {} };
   const { id } = target;
   const fix = explain(kind, object);
-  // The time alone is no reason to make all of it anew, under the eyes of whoever reads it.
+  // If only the time changed, nothing is redrawn.
   const source = [known, explanation ? '' : fault, decisions.map(({ id }) => id), kind, object, close, tag, summary];
   fill(target, source, () => [
     h('h3', { class: 'mono' }, object, tag !== '' && h('span', { class: 'tag' }, tag)),

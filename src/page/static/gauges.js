@@ -8,12 +8,12 @@ import { ago, counted, DAY_MS, number, outcomeWords, trialOf } from './words.js'
 /** @typedef {Level | 'plain'} GaugeLevel `plain`: nothing to judge */
 
 /**
- * What a tab says of its panel.
+ * The summary of a panel on its tab.
  * @typedef {{ readonly figure: string; readonly note: string; readonly level: GaugeLevel }} Gauge
  */
 
 /**
- * What each tab says of its panel.
+ * The summaries of all panels.
  *
  * @param {PageState} state
  * @param {readonly PageDecision[]} decisions the latest first

@@ -31,7 +31,7 @@ export function rowOf(map, row, { chosen, filters }) {
   const why = said.length > 0 ? said.flatMap((one, index) => (index === 0 ? one : ['; ', ...one])) : [rest(row)];
   const kept = taintsIn(map, row, 'k').join(', ');
   const cell = h('td', { class: 'why' }, h('span', { class: 'clamped' }, ...why));
-  // What does not fit into the line.
+  // The title has the text that does not fit.
   if (bad.length > 0) cell.title = cell.textContent ?? '';
   return h(
     'tr',

@@ -2,7 +2,7 @@
 /** @import { NodeCell, NodeMap, NodeNote, NodeRow } from '../state.ts' */
 
 /**
- * What becomes of a taint on a node: one word for each state, wherever the page tells of it, and a name for addresses and style sheets.
+ * The states of a taint on a node: the word that the page shows, and the name in addresses and style sheets.
  * @type {Readonly<Record<NodeCell, { readonly name: string; readonly word: string; readonly sign: string }>>}
  */
 export const STATES = {
@@ -18,7 +18,7 @@ export const STATES = {
 /** @typedef {'m' | 'd' | 'c'} BadCell */
 
 /**
- * What of the nodes is to be seen; what is empty filters nothing.
+ * The filters of nodes. An empty filter matches all.
  * @typedef {object} NodeFilter
  * @property {string} [q] a part of the name
  * @property {string} [show] `problem`, `unready`, or the name of a state
@@ -50,7 +50,7 @@ export function losses({ notes: all }, { cells, notes = [] }) {
 }
 
 /**
- * The rows to show: those with a problem first, and last of these what policies only watch; otherwise in the order of their names.
+ * The rows to show, by name: those with a problem first, and among these, problems of policies in mode Audit last.
  *
  * @param {NodeMap} map
  * @param {NodeFilter} filter

@@ -21,7 +21,7 @@ export function nodesView(decisionsOn) {
   table.append(h('thead', {}, h('tr', { 'aria-rowindex': '1' }, ...headOf())));
   /** @type {NodeMap | undefined} */
   let map;
-  /** By which the rows in view were chosen. */
+  /** The filters of the rows in view. */
   let filtered = '';
   let chosen = '';
   /** Of the state. */
@@ -78,11 +78,11 @@ export function nodesView(decisionsOn) {
       map = state.nodes;
       version = state.at;
       absence('nodes', state, map !== undefined);
-      // What a replica that does not lead can say of one node, it says.
+      // A replica that does not lead can still explain one node.
       putBefore(byId(map ? 'nodes-scroller' : 'nodes-absent'), byId('node-details'));
       if (!map) return showChosen();
       const { policy = '' } = placeOf('nodes').filters;
-      // What was chosen stays so when others come and go.
+      // The chosen policy stays in the list although it has no column any more.
       const names = [...new Set([...map.columns.map((column) => column.policy), ...(policy === '' ? [] : [policy])])];
       fill(byId('nodes-policy'), names, () => [
         h('option', { value: '' }, 'every policy'),
@@ -92,7 +92,7 @@ export function nodesView(decisionsOn) {
       overview.show(map);
       show();
     },
-    /** There are other decisions. */
+    /** Called after new decisions. */
     decided: showChosen,
   };
 }

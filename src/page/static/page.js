@@ -18,7 +18,7 @@ import { number, span } from './words.js';
 /** Ages are shown by the second. */
 const TICK_MS = 1_000;
 
-/** As base.css has them: `.many` and `.very-many` fold the rest until somebody asks. */
+/** As in base.css: `.many` and `.very-many` fold the other problems. */
 const MAX_ON_PHONE = 2;
 const MAX_AT_ONCE = 5;
 
@@ -28,7 +28,7 @@ const SPOKEN = { ok: '(fine)', attention: '(needs attention)', failed: '(wrong)'
 let state;
 /** @type {Connection} */
 let connection = { kind: 'connecting' };
-/** How much further this clock is than the program's, in milliseconds. */
+/** How far this clock is ahead of the program's, in milliseconds. */
 let clockAhead = 0;
 /** @type {string} */
 let selected = '';
@@ -48,7 +48,7 @@ byId('problems-all').addEventListener('click', () => {
   const list = byId('problems');
   const folded = [...list.children].find((item) => item instanceof HTMLElement && item.offsetParent === null);
   list.classList.add('all');
-  // The button is gone: whoever pressed it goes on reading where the list went on.
+  // The button disappears, so the focus moves to the first unfolded problem.
   folded?.querySelector('a')?.focus();
 });
 slashFocusesFilter();
@@ -75,7 +75,7 @@ setInterval(() => {
   showConnection();
 }, TICK_MS);
 
-/** The time by the program's clock, which is that of everything it tells. */
+/** The time by the program's clock, which is that of all times in the state. */
 function now() {
   return Date.now() - clockAhead;
 }
@@ -87,7 +87,7 @@ function showAll() {
   showPanel();
 }
 
-/** Only what is in view is worth the work. */
+/** Updates only the panel in view. */
 function showPanel() {
   if (selected === 'decisions') decisions.show();
   if (!state) return;

@@ -5,11 +5,11 @@ import { coverageProblems, MAX_NAMED, nodeProblems } from './cluster-problems.js
 import { doctor, editPolicy, explain, patchExisting } from './fixes.js';
 import { counted, DAY_MS, hrefOf, number } from './words.js';
 
-/** @typedef {'ok' | 'attention' | 'failed'} Level how much somebody has to look at it */
+/** @typedef {'ok' | 'attention' | 'failed'} Level the severity */
 /** @typedef {'policies' | 'nodes' | 'coverage' | 'decisions' | 'trust'} Tab */
 
 /**
- * Something that is wrong, and where to read on.
+ * A problem, and the address with its details.
  * @typedef {object} Problem
  * @property {'attention' | 'failed'} level
  * @property {string} text
@@ -21,11 +21,11 @@ import { counted, DAY_MS, hrefOf, number } from './words.js';
  * @property {Fix | undefined} [fix]
  */
 
-/** From here on a certificate should have been renewed long ago: that happens when a third of its life is left. */
+/** By then a certificate should have been renewed: that happens when a third of its life is left. */
 const EXPIRY_CONCERN_MS = 14 * DAY_MS;
 
 /**
- * All that is wrong, the worst first.
+ * All problems, the worst first.
  *
  * @param {PageState} state
  * @param {number} now milliseconds since the epoch
@@ -38,7 +38,7 @@ export function problems(state, now) {
     ...policyProblems(state),
     ...nodeProblems(state.nodes),
     ...coverageProblems(state.coverage),
-    ...(state.mode === 'cluster' && state.leader.name === undefined && !state.leader.isThis ? [NOBODY_LEADS] : []),
+    ...(state.mode === 'cluster' && state.leader.name === undefined && !state.leader.isThis ? [NO_LEADER] : []),
   ];
   return [...all.filter(({ level }) => level === 'failed'), ...all.filter(({ level }) => level !== 'failed')];
 }
@@ -61,7 +61,7 @@ export function headline(found, { mode }) {
 }
 
 /** @type {Problem} */
-const NOBODY_LEADS = {
+const NO_LEADER = {
   level: 'attention',
   text: 'No replica leads: nothing is repaired outside of requests',
   tab: 'trust',
@@ -76,7 +76,7 @@ const NOBODY_LEADS = {
 function checkProblems({ checks, policies, mode }) {
   const named = policies.some(({ valid }) => !valid);
   return checks.flatMap(({ name, state, detail }) => {
-    // Policies that are not in force are named one by one.
+    // Each policy that is not in force is a problem of its own.
     if (state === 'ok' || (name === 'policies' && state === 'degraded' && named)) return [];
     const tab = name === 'policies' ? 'policies' : 'trust';
     const level = state === 'failed' ? 'failed' : 'attention';
@@ -140,12 +140,12 @@ function policyProblems({ policies, nodes, checks }) {
       );
     } else if (!valid) say('failed', `is not in force: ${problems[0] ?? 'it cannot be read'}`, { fix });
     for (const { type, level, word, message, next: why } of conditions) {
-      // What is not valid is reported with its fields above.
+      // An invalid spec is reported above.
       if (level === 'quiet' || (type === 'Ready' && !valid)) continue;
       const more = { ...(why === undefined ? {} : { why }), ...(level === 'attention' ? {} : { fix: doctor() }) };
       say(level === 'failed' ? 'failed' : 'attention', `is ${word}: ${message}`, more);
     }
-    // Where the nodes are known, they are told of themselves.
+    // If the nodes are known, their problems are reported by cause.
     if (violating > 0 && !(kind === 'TaintPolicy' && nodes)) {
       const [first] = violators;
       const isPods = kind === 'RecoveryPolicy';

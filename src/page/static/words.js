@@ -84,7 +84,7 @@ export const ANSWERS = {
 export const lookOf = ({ kind, passing }) => (passing ? 'passing' : kind);
 
 /**
- * A name for each group, short and its own: that of its only node, or else what its nodes have in common.
+ * A short and unique name for each group: that of its only node, or what its nodes have in common.
  * @param {readonly NodeGroup[]} groups
  * @returns {string[]}
  */
@@ -104,7 +104,7 @@ export function groupNames(groups) {
 const TRIALS = /** @type {const} */ (['would-deny', 'would-restore', 'would-revert', 'would-add']);
 
 /**
- * What only --audit keeps taintkeeper from doing: the strongest, in a decision of several.
+ * What taintkeeper would have done without --audit: the strongest of several outcomes.
  * @param {Pick<PageDecision, 'violations'>} decision
  */
 export function trialOf({ violations }) {
@@ -112,17 +112,17 @@ export function trialOf({ violations }) {
   return TRIALS.flatMap((trial) => outcomes.find((outcome) => outcome.endsWith(trial)) ?? [])[0];
 }
 
-/** @param {string} outcome @returns {string} as it is read */
+/** @param {string} outcome @returns {string} as words */
 export const outcomeWords = (outcome) => outcome.replaceAll('-', ' ');
 
 /**
- * What a list is filtered by; what is empty, or absent, filters nothing.
+ * The filters of a list. An empty or absent filter matches all.
  * @typedef {Readonly<Record<string, string>>} Filters
  */
 
 /**
- * Where somebody stands: a panel, one of its objects (a node's name, `NAMESPACE/NAME` of a DaemonSet, `KIND/NAME` of a policy; may be
- * empty), and what its list is filtered by. The address has all of it, `#nodes/gpu-7?show=missing`, to be sent to a colleague.
+ * A view of the page: a panel, one of its objects (a node's name, `NAMESPACE/NAME` of a DaemonSet, `KIND/NAME` of a policy, or empty), and
+ * the filters of its list. The address has all of it: `#nodes/gpu-7?show=missing`.
  * @typedef {{ readonly tab: string; readonly object: string; readonly filters: Filters }} PageAddress
  */
 
@@ -139,7 +139,7 @@ export function hrefOf(tab, object = '', filters = {}) {
 
 /**
  * The reverse of {@link hrefOf}.
- * @param {string} hash of an address, as somebody may have typed it
+ * @param {string} hash of an address, which a user may have typed
  * @returns {PageAddress}
  */
 export function placeIn(hash) {
