@@ -45,7 +45,7 @@ export function warned(uid: string, warnings: readonly string[]): AdmissionAnswe
   return envelope({ uid, allowed: true, ...(warnings.length > 0 ? { warnings } : {}) });
 }
 
-/** The answer to a review that has a uid but cannot be judged: the sender must mend it. */
+/** The answer to a review that has a uid but cannot be judged: the sender must correct it. */
 export function badRequest(uid: string, message: string): AdmissionAnswer {
   return envelope({ uid, allowed: false, status: failure(400, 'BadRequest', message) });
 }

@@ -7,7 +7,7 @@ import type { askNodes, Called, NodeAnswer } from '../doctor/ask-apid.ts';
 import { type CheckResult, diagnose } from '../doctor/check.ts';
 import { dialApid } from '../doctor/dial-apid.ts';
 import { callableApis, checkTalosApi, type DialledApi } from '../doctor/talos-api.ts';
-import { checkTalosNodes, nodesToAsk, type Wanted } from '../doctor/talos-nodes.ts';
+import { checkTalosNodes, type DesiredConfiguration, nodesToAsk } from '../doctor/talos-nodes.ts';
 import { parseDocuments } from '../files/documents.ts';
 import { InputError, readBoundedText, sourceName } from '../files/text-files.ts';
 import { disabledIn } from '../talos/lint/lint.ts';
@@ -72,9 +72,9 @@ Examples:
     .action(async (options: TalosDoctorOptions) => {
       const file = options.talosconfig ?? findTalosconfig();
       const context = readTalosContext(await readBoundedText(file, MAX_BYTES), sourceName(file), options.context);
-      const wanted = options.filename === undefined ? undefined : await readWanted(options.filename);
+      const desired = options.filename === undefined ? undefined : await readDesired(options.filename);
       const named = (options.nodes ?? []).flatMap((list) => list.split(',')).filter((address) => address !== '');
-      const examining = examine(context, named, wanted, options.timeout);
+      const examining = examine(context, named, desired, options.timeout);
       const diagnosis = diagnose(await withProgress("asking Talos' API", examining));
       const look = { all: options.all ?? false, colors: usesColors(process.stdout) };
       process.stdout.write(formatDiagnosis(diagnosis, options.output, look));
@@ -85,7 +85,7 @@ Examples:
 async function examine(
   context: TalosContext,
   named: readonly string[],
-  wanted: Wanted | undefined,
+  desired: DesiredConfiguration | undefined,
   timeoutMs: number,
 ): Promise<CheckResult[]> {
   const { ca, crt: cert, key } = context;
@@ -99,9 +99,9 @@ async function examine(
   );
   const now = new Date();
   const asked = nodesToAsk(context, named, callableApis(context, dialled, now));
-  const calling = { ca, identity, timeoutMs, wantsConfiguration: wanted !== undefined };
+  const calling = { ca, identity, timeoutMs, readsConfiguration: desired !== undefined };
   const answers: NodeAnswer[] = asked.length === 0 ? [] : await askedOf(asked, calling);
-  return [...checkTalosApi(context, dialled, answers, now), ...checkTalosNodes(answers, wanted)];
+  return [...checkTalosApi(context, dialled, answers, now), ...checkTalosNodes(answers, desired)];
 }
 
 /** gRPC is loaded only here. */
@@ -125,7 +125,7 @@ function parsed(text: string, node: string): Called<MachineConfiguration> {
 }
 
 /** @throws InputError if it is not a machine configuration */
-async function readWanted(file: string): Promise<Wanted> {
+async function readDesired(file: string): Promise<DesiredConfiguration> {
   const { configuration, text } = await readMachineConfigurationText(file);
   return { configuration, file: file === '-' ? 'FILE' : file, disabled: disabledIn(text, configuration.source) };
 }

@@ -25,7 +25,7 @@ function data({ compared, unassigned, unused }: Drift): object {
       matchedBy: by,
       findings: findings.map((finding) => ({
         ...finding,
-        mend: command(finding.mend),
+        fix: command(finding.fix),
         ...(evicts(finding) ? { note: EVICTS } : {}),
       })),
     })),
@@ -50,7 +50,7 @@ function table(drift: Drift, look: Look): string {
       printable(declaredIn(finding)),
     ]),
   );
-  const commands = drifted.flatMap(({ findings }) => findings.map(({ mend }) => `  ${command(mend)}\n`));
+  const commands = drifted.flatMap(({ findings }) => findings.map(({ fix }) => `  ${command(fix)}\n`));
   const isEvicting = drifted.some(({ findings }) => findings.some(evicts));
   return [
     ...(rows.length > 0 ? [columns([HEADINGS, ...rows], look), '\n'] : []),

@@ -41,7 +41,7 @@ export interface Calling {
   readonly identity: ClientIdentity;
   readonly timeoutMs: number;
   /** Whether to read the configuration, which needs the role os:admin. */
-  readonly wantsConfiguration: boolean;
+  readonly readsConfiguration: boolean;
 }
 
 /** A resource has the configuration twice, and a configuration may have 2 MiB. */
@@ -183,7 +183,7 @@ async function askNode(node: AskedNode, { transport }: Connection, calling: Call
           nonEmpty((await get('runtime', 'Versions.runtime.talos.dev', 'version', 'machine.VersionSpec'))?.version),
         ),
   );
-  if (!calling.wantsConfiguration || node.mayBeInMaintenance)
+  if (!calling.readsConfiguration || node.mayBeInMaintenance)
     return { ...node, version: await version, configuration: undefined };
   const configuration = called(async () => {
     const spec = await get('config', 'MachineConfigs.config.talos.dev', 'v1alpha1', 'machine.MachineConfigSpec');

@@ -109,9 +109,9 @@ export async function findInstallation(client: ApiClient, asked: InstallationCho
   const isCalled = ({ namespace, service }: Installation) => namespace === call?.namespace && service === call.name;
   const isAsked = ({ namespace, service }: Installation) =>
     namespace === (asked.namespace ?? namespace) && service === (asked.service ?? service);
-  const wanted = found.filter(isAsked);
+  const matching = found.filter(isAsked);
   const blind = !deployments.ok ? deployments.why : services.ok ? undefined : services.why;
-  const chosen = wanted.find(isCalled) ?? wanted[0] ?? guess();
+  const chosen = matching.find(isCalled) ?? matching[0] ?? guess();
   return { asked, chosen, blind, found: found.toSorted((a, b) => Number(b === chosen) - Number(a === chosen)) };
 
   /** The installation to check although it was not found: what the user named, what webhooks call, or what the user may not list. */

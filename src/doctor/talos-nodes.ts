@@ -42,7 +42,7 @@ export function nodesToAsk(
 }
 
 /** A configuration to apply. */
-export interface Wanted {
+export interface DesiredConfiguration {
   /** The file, as commands name it. */
   readonly file: string;
   readonly configuration: MachineConfiguration;
@@ -51,23 +51,26 @@ export interface Wanted {
 }
 
 /** Checks the version of each node, whether the node accepts the configuration, and what applying it needs. */
-export function checkTalosNodes(answers: readonly NodeAnswer[], wanted: Wanted | undefined): CheckResult[] {
+export function checkTalosNodes(
+  answers: readonly NodeAnswer[],
+  desired: DesiredConfiguration | undefined,
+): CheckResult[] {
   const results = [...answers.map(checkVersion), ...checkAgreement(answers)];
-  if (wanted === undefined) return results;
-  const source = wanted.configuration.source;
+  if (desired === undefined) return results;
+  const source = desired.configuration.source;
   if (answers.length === 0)
     return [...results, unseen(source, 'there is no node that could be asked for its version and configuration')];
   const versions = Map.groupBy(answers, (answer) => minorOf(answer));
   return [
     ...results,
     ...[...versions].flatMap(([minor, alike]) => {
-      const refusals = minor === undefined ? [] : checkFile(wanted, minor, alike);
+      const refusals = minor === undefined ? [] : checkFile(desired, minor, alike);
       return [
         ...refusals,
         ...alike.map((answer) =>
           refusals.some(({ state }) => state === 'problem')
             ? result('configuration', `${source} on ${answer.name}`, 'skipped', `Talos refuses it: see ${source}`)
-            : checkChange(wanted, minor, answer),
+            : checkChange(desired, minor, answer),
         ),
       ];
     }),
@@ -148,7 +151,7 @@ const MAX_REFUSALS = 3;
 
 /** Checks what nodes of one version refuse in the file. */
 function checkFile(
-  { configuration, file, disabled }: Wanted,
+  { configuration, file, disabled }: DesiredConfiguration,
   minor: number,
   alike: readonly NodeAnswer[],
 ): CheckResult[] {
@@ -191,12 +194,12 @@ const WHY: Readonly<Record<CallFault, string>> = {
 
 /** Checks what applying the file to one node needs. */
 function checkChange(
-  { configuration: wanted, file }: Wanted,
+  { configuration: desired, file }: DesiredConfiguration,
   minor: number | undefined,
   answer: NodeAnswer,
 ): CheckResult {
   const { name, version, configuration: live, mayBeInMaintenance } = answer;
-  const check = `${wanted.source} on ${name}`;
+  const check = `${desired.source} on ${name}`;
   const apply = `talosctl apply-config --nodes ${name} --file ${shellWord(file)}`;
   if (!version.ok) return unseen(check, `the version of ${name} is not known`);
   if (mayBeInMaintenance)
@@ -211,13 +214,13 @@ function checkChange(
     const remedy = fault === 'denied' ? `as os:admin: ${apply} --dry-run` : undefined;
     return unseen(check, `what applying it needs is not known: ${WHY[fault]} (${message})`, remedy);
   }
-  if (wanted.isPatch)
+  if (desired.isPatch)
     return unseen(
       check,
       'it is a patch, not a whole configuration: only talosctl knows the result',
       `talosctl patch machineconfig --nodes ${name} --patch @${shellWord(file)} --dry-run`,
     );
-  return modeOf(check, apply, name, minor, changeOf(live.value.documents, wanted.documents, minor));
+  return modeOf(check, apply, name, minor, changeOf(live.value.documents, desired.documents, minor));
 }
 
 function modeOf(

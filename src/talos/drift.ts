@@ -18,7 +18,7 @@ export interface DriftFinding {
   /** `file:line:column` of the declaration. */
   readonly at?: string;
   /** The arguments of the kubectl command that brings the node in line. */
-  readonly mend: readonly string[];
+  readonly fix: readonly string[];
 }
 
 /** Labels that Talos sets for the system extensions of a machine: no machine configuration declares them. */
@@ -43,17 +43,17 @@ function taintFindings({ name, taints: live }: LiveNode, { taints }: Declaration
     const found = live.find((other) => sameTaint(other, taint));
     if (found) {
       if ((found.value ?? '') === (taint.value ?? '')) return [];
-      const mend = ['taint', 'node', name, declared, '--overwrite'];
-      return [{ kind: 'taint', problem: 'different', live: formatTaint(found), declared, at: taint.at, mend }];
+      const fix = ['taint', 'node', name, declared, '--overwrite'];
+      return [{ kind: 'taint', problem: 'different', live: formatTaint(found), declared, at: taint.at, fix }];
     }
     // Talos goes by the key alone: one of another effect is the declared one, changed.
     const changed = live.find(
       (other) => other.key === taint.key && !taints.some((declaredToo) => sameTaint(declaredToo, other)),
     );
     if (!changed)
-      return [{ kind: 'taint', problem: 'missing', declared, at: taint.at, mend: ['taint', 'node', name, declared] }];
-    const mend = ['taint', 'node', name, declared, removal(changed)];
-    return [{ kind: 'taint', problem: 'different', live: formatTaint(changed), declared, at: taint.at, mend }];
+      return [{ kind: 'taint', problem: 'missing', declared, at: taint.at, fix: ['taint', 'node', name, declared] }];
+    const fix = ['taint', 'node', name, declared, removal(changed)];
+    return [{ kind: 'taint', problem: 'different', live: formatTaint(changed), declared, at: taint.at, fix }];
   });
 }
 
@@ -64,7 +64,7 @@ function orphanedTaints({ name, taints: live, ownedTaints }: LiveNode, { taints 
       kind: 'taint',
       problem: 'orphaned',
       live: formatTaint(taint),
-      mend: ['taint', 'node', name, removal(taint)],
+      fix: ['taint', 'node', name, removal(taint)],
     }));
 }
 
@@ -73,10 +73,10 @@ function labelFindings({ name, labels: live }: LiveNode, { labels }: Declaration
     const found = own(live, key);
     if (found === value) return [];
     const declared = `${key}=${value}`;
-    const mend = ['label', 'node', name, declared];
-    if (found === undefined) return [{ kind: 'label', problem: 'missing', declared, at, mend }];
+    const fix = ['label', 'node', name, declared];
+    if (found === undefined) return [{ kind: 'label', problem: 'missing', declared, at, fix }];
     const changed = `${key}=${found}`;
-    return [{ kind: 'label', problem: 'different', live: changed, declared, at, mend: [...mend, '--overwrite'] }];
+    return [{ kind: 'label', problem: 'different', live: changed, declared, at, fix: [...fix, '--overwrite'] }];
   });
 }
 
@@ -87,7 +87,7 @@ function orphanedLabels({ name, labels: live, ownedLabels }: LiveNode, { labels 
       kind: 'label',
       problem: 'orphaned',
       live: `${key}=${own(live, key)}`,
-      mend: ['label', 'node', name, `${key}-`],
+      fix: ['label', 'node', name, `${key}-`],
     }));
 }
 
@@ -97,7 +97,7 @@ function unreadable({ name, ownedTaints, ownedLabels }: LiveNode): DriftFinding[
     kind: 'annotation',
     problem: 'unreadable',
     live,
-    mend: ['annotate', 'node', name, `${live}-`],
+    fix: ['annotate', 'node', name, `${live}-`],
   }));
 }
 

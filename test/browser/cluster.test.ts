@@ -53,7 +53,9 @@ describeWithControlPlane('the page of a real installation', {}, (cp) => {
       const other = leader === 'a' ? 'b' : 'a';
       const { page, faults } = await openPage(browser(), `${installation.replica(other).adminUrl}/#nodes`);
       await page.getByRole('heading', { name: 'Another replica leads' }).waitFor({ timeout: SEEN_WITHIN_MS });
-      expect(await page.locator('#nodes-absent').textContent()).toContain(`Only the leader knows nodes and DaemonSets: ${leader}.`);
+      expect(await page.locator('#nodes-absent').textContent()).toContain(
+        `Only the leader knows nodes and DaemonSets: ${leader}.`,
+      );
       await page.getByRole('tab', { name: /^Trust/ }).click();
       await page
         .getByRole('row', { name: /protect\.taintkeeper\.dev/ })

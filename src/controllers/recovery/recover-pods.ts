@@ -87,22 +87,22 @@ export function recoverPods(options: RecoverPodsOptions) {
       if (history.isDone(place, what)) return [];
       const now = performance.now();
       const { failedAt, since = now } = pod;
-      const verdict = judgeFailedPod(
+      const decision = judgeFailedPod(
         policy,
         { failedAt, since, evicted: pod.entry.value.evicted, attempts: history.before(place, what) },
         now,
       );
-      switch (verdict.action) {
+      switch (decision.action) {
         case 'wait': {
           // From then on it counts as stuck, though it may be freed only later.
           const stuckInMs = since + policy.stuckMs - now;
-          return [verdict.forMs, stuckInMs > 0 ? stuckInMs : undefined];
+          return [decision.forMs, stuckInMs > 0 ? stuckInMs : undefined];
         }
         case 'leave':
-          if (verdict.because === 'PodFailsAgain') history.failedAgain(place, failedAt, policy.stuckMs);
-          if (verdict.because !== 'Audit') note(recoverable, verdict.because);
-          tell(recoverable, verdict.because);
-          return [verdict.forMs];
+          if (decision.because === 'PodFailsAgain') history.failedAgain(place, failedAt, policy.stuckMs);
+          if (decision.because !== 'Audit') note(recoverable, decision.because);
+          tell(recoverable, decision.because);
+          return [decision.forMs];
         case 'free':
           // Whoever is permitted later looks again.
           return options.permits('deletePods') ? [await free(recoverable)] : [];

@@ -34,13 +34,13 @@ export function checkSelectors({
 function checkNodes(name: string, selector: LabelSelector | undefined, nodes: readonly DoctorNode[]): Finding[] {
   const requirements = requirementsOf(selector);
   const edit = `change spec.nodeSelector: kubectl edit taintpolicy ${name}`;
-  const wanted = requirements.map(formatRequirement).join(', ');
+  const required = requirements.map(formatRequirement).join(', ');
   if (!satisfiable(requirements)) {
-    return [finding('problem', `TaintPolicy ${name} can select no node: nothing is ${wanted}`, edit)];
+    return [finding('problem', `TaintPolicy ${name} can select no node: nothing is ${required}`, edit)];
   }
   if (selector === undefined || nodes.some(({ labels }) => selects(selector, labels))) return [];
   if (nodes.length === 0) return [finding('note', `TaintPolicy ${name}: there are no nodes yet`)];
-  const evidence = `TaintPolicy ${name} selects none of ${count(nodes.length, 'node')} by ${wanted}${whyNot(selector, nodes)}`;
+  const evidence = `TaintPolicy ${name} selects none of ${count(nodes.length, 'node')} by ${required}${whyNot(selector, nodes)}`;
   // The nodes may register later, so this is a note.
   return [
     finding('note', evidence, `a pool that is scaled to zero needs nothing; otherwise label its nodes, or ${edit}`),
@@ -83,8 +83,8 @@ function narrowing({ namespaces, names = ['*'], selector }: DaemonSetSelection, 
   const there = list(inNamespaces.map(({ name }) => name));
   if (named.length === 0)
     return `none is named ${list(names)} in namespace${plural(namespaces)} ${list(namespaces)}; there: ${there}`;
-  const wanted = requirementsOf(selector).map(formatRequirement).join(', ');
-  return `none is labelled ${wanted}${whyNot(selector ?? {}, named)}; named so: ${list(named.map(({ name }) => name))}`;
+  const required = requirementsOf(selector).map(formatRequirement).join(', ');
+  return `none is labelled ${required}${whyNot(selector ?? {}, named)}; named so: ${list(named.map(({ name }) => name))}`;
 }
 
 function plural(patterns: readonly string[]): string {
