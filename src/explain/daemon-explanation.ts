@@ -17,7 +17,7 @@ import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { compileDaemonSetSelection, type SelectableDaemonSet } from '../policy/daemon-set-selection.ts';
 import { isForDaemonSets, modeOf, type Policy, type RecoveryPolicy, type TolerationPolicy } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
-import type { Say } from './sections.ts';
+import type { PolicyField } from './sections.ts';
 
 /** Whether a policy selects a DaemonSet. */
 export interface PolicyOnDaemon {
@@ -35,7 +35,7 @@ export interface TolerationOnDaemon {
   readonly toleration: string;
   /** `own`: no policy requires it. `asked`: a policy requires it. `missing`: a policy requires it, and the DaemonSet lacks it. */
   readonly state: 'own' | 'asked' | 'missing';
-  readonly by: readonly Say[];
+  readonly by: readonly PolicyField[];
 }
 
 /** Nodes with the same outcome for pods. */

@@ -31,9 +31,9 @@ import {
   managedFieldsOf,
   namedBy,
   notesOnUnusable,
+  type PolicyField,
   type PolicyProblem,
   problemsOf,
-  type Say,
   type Section,
   type StateCell,
   type Step,
@@ -61,7 +61,7 @@ export interface ExplainedDaemon extends DaemonExplanation, Omit<Facts, 'policie
 }
 
 /** A key of taints that a pod may tolerate only if it is authorized. */
-export interface RestrictionOnPod extends Say {
+export interface RestrictionOnPod extends PolicyField {
   readonly key: string;
   /** The tolerations of the pod for it, as kubectl writes them. */
   readonly tolerations: readonly string[];

@@ -14,7 +14,7 @@ import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint
 import type { Policy, TaintPolicy } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
-import type { Say } from './sections.ts';
+import type { PolicyField } from './sections.ts';
 
 /** Whether a TaintPolicy selects a node. */
 export interface PolicyOnNode {
@@ -45,9 +45,9 @@ export interface TaintOnNode {
   readonly taint: Taint;
   readonly state: TaintState;
   /** The policies that cover it. For a missing taint, the policies that require it. */
-  readonly by: readonly Say[];
+  readonly by: readonly PolicyField[];
   /** The policies that restrict its addition, if there are any. */
-  readonly guards?: readonly Say[];
+  readonly guards?: readonly PolicyField[];
   /** For a missing taint: why it is not restored. Undefined if it is about to be, as far as is known without the leader. */
   readonly blockedBy?: Hindrance | undefined;
   /** For a missing taint that a policy would restore if taintkeeper ran without --audit. */
@@ -63,7 +63,7 @@ export interface TaintOnNode {
 /** A value that blocks another one. */
 export interface KeptValue {
   readonly taint: Taint;
-  readonly by: readonly Say[];
+  readonly by: readonly PolicyField[];
   /** The first of the policies that protect it and allow no removal by annotation. */
   readonly closedBy?: string;
   /** The allow-removal annotation names it. */
@@ -117,14 +117,14 @@ export function explainNode(
   const compiled = compilePolicies(declared, { audit }).taintPolicies;
   const selecting = compiled.filter((policy) => policy.selectsNode(node.labels));
   const carried = node.taints.map((taint): TaintOnNode => {
-    const saying = (fieldOf: (policy: CompiledTaintPolicy) => string | undefined) =>
-      selecting.flatMap((policy): Say[] => {
+    const policiesWith = (fieldOf: (policy: CompiledTaintPolicy) => string | undefined) =>
+      selecting.flatMap((policy): PolicyField[] => {
         const field = fieldOf(policy);
         return field === undefined ? [] : [{ policy: policy.name, mode: policy.mode, field }];
       });
-    const by = saying((policy) => policy.protectedBy(taint));
-    const holding = saying((policy) => policy.heldBy(taint, node.established));
-    const guards = saying((policy) => policy.additionRestrictedBy(taint));
+    const by = policiesWith((policy) => policy.protectedBy(taint));
+    const holding = policiesWith((policy) => policy.heldBy(taint, node.established));
+    const guards = policiesWith((policy) => policy.additionRestrictedBy(taint));
     const free = guards.length > 0 ? 'guarded' : 'free';
     const state = holding.length > 0 ? 'protected' : by.length > 0 ? 'not-established' : free;
     return { taint, state, by: holding.length > 0 ? holding : by, ...(guards.length > 0 ? { guards } : {}) };

@@ -71,7 +71,7 @@ export interface PolicyProblem {
 }
 
 /** A policy that covers a taint or a toleration, and its field. */
-export interface Say {
+export interface PolicyField {
   readonly policy: string;
   readonly mode: string;
   readonly field: string;
@@ -87,7 +87,7 @@ export interface Facts {
   readonly notes: readonly string[];
 }
 
-export const namedBy = (by: readonly Say[]) =>
+export const namedBy = (by: readonly PolicyField[]) =>
   by.map(({ policy, mode, field }) => `${policy} (${mode}, ${field})`).join(', ');
 
 /** @param unmet the requirements of a policy's selection that the object does not meet */
