@@ -2,9 +2,9 @@
  * Checks the words of the pages and of the messages: some are never right, because they name no actor or because the glossary in
  * docs/concepts.md has another term. `npm run lint` runs it.
  *
- * It reads Markdown except code, and the string literals of the sources, those of the page included. It does not read comments, nor docs/decisions/, whose records are
- * as old as the decisions, nor the changelog, which names what was removed. Some words have another sense in messages: only pages are
- * checked for those.
+ * It reads Markdown except code, and the string literals of the sources, those of the page included. It does not read comments, nor
+ * docs/decisions/, whose records are as old as the decisions, nor the changelog, which names what was removed. Some words have another sense
+ * in messages: only pages are checked for those.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

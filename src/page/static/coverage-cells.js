@@ -49,11 +49,7 @@ export function rowOf({ answers }, index, { namespace, name, cells, runs, keptOf
       { scope: 'row', class: 'name mono' },
       h(
         'a',
-        {
-          href: hrefOf('coverage', object, filters),
-          id: `daemonset-${object}`,
-          'aria-current': chosen ? 'true' : undefined,
-        },
+        { href: hrefOf('coverage', object, filters), id: `daemonset-${object}`, 'aria-current': chosen && 'true' },
         h('span', { class: 'quiet' }, `${namespace}/`),
         name,
       ),

@@ -23,7 +23,6 @@ export function coverageView(decisionsOn) {
   let matrix;
   let wide = false;
 
-  let chosen = '';
   /** Of the state. */
   let version = '';
   /** @type {readonly string[]} of the groups */
@@ -66,11 +65,8 @@ export function coverageView(decisionsOn) {
 
   function showChosen() {
     const { object, filters } = placeOf('coverage');
-    const isOther = chosen !== object;
-    chosen = object;
-    const details = byId('daemonset-details');
     const row = matrix?.daemonSets.find((one) => nameOf(one) === object);
-    showDetails(details, asked.about(object && `daemonset/${object}`, version), {
+    showDetails(byId('daemonset-details'), asked.about(object && `daemonset/${object}`, version), {
       kind: 'daemonset',
       object,
       close: hrefOf('coverage', '', filters),
@@ -78,7 +74,6 @@ export function coverageView(decisionsOn) {
       ...(row ? { summary: summaryOf(row) } : {}),
       decisions: decisionsOn('DaemonSet', object),
     });
-    if (isOther && object !== '') details.scrollIntoView({ block: 'nearest' });
   }
 
   function show() {

@@ -90,13 +90,15 @@ async function answerTo(path) {
  */
 
 /**
- * Shows the explanation of the chosen object, and the latest decisions about it.
+ * Shows the explanation of the chosen object, and the latest decisions about it. Scrolls there when another one is chosen.
  *
  * @param {HTMLElement} target
  * @param {Answer} answer
  * @param {Details} details
  */
 export function showDetails(target, { explanation, fault }, { kind, object, close, tag, summary, decisions }) {
+  const isOther = target.dataset.object !== object;
+  target.dataset.object = object;
   target.hidden = object === '';
   if (object === '') return;
   const { at = '', ...known } = explanation ?? { sections: [], next: {} };
@@ -114,9 +116,11 @@ export function showDetails(target, { explanation, fault }, { kind, object, clos
     explanation && h('p', { class: 'quiet small', id: `${id}-at` }),
     fix && fixLine({ ...fix, note: 'says it in a terminal, with your rights' }, `${id}-explain`),
   ]);
-  if (!explanation) return;
-  const [day = '', clock = '', zone = ''] = localTime(at).split(' ');
-  byId(`${id}-at`).textContent = `As of ${day} ${clock} ${zone}${fault === undefined ? '' : ` · ${fault}`}`;
+  if (explanation) {
+    const [day = '', clock = '', zone = ''] = localTime(at).split(' ');
+    byId(`${id}-at`).textContent = `As of ${day} ${clock} ${zone}${fault === undefined ? '' : ` · ${fault}`}`;
+  }
+  if (isOther) target.scrollIntoView({ block: 'nearest' });
 }
 
 /**

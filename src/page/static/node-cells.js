@@ -1,6 +1,6 @@
 // @ts-check
 /** @import { NodeCell, NodeMap, NodeRow } from '../state.ts' */
-/** @import { Filters } from './words.js' */
+/** @import { PageAddress } from './words.js' */
 import { drawn, h } from './dom.js';
 import { whyNot } from './fixes.js';
 import { losses, STATES } from './node-rows.js';
@@ -17,10 +17,11 @@ export function headOf() {
 /**
  * @param {NodeMap} map
  * @param {NodeRow} row
- * @param {{ readonly chosen: boolean; readonly filters: Filters }} view
+ * @param {Pick<PageAddress, 'object' | 'filters'>} address
  */
-export function rowOf(map, row, { chosen, filters }) {
+export function rowOf(map, row, { object, filters }) {
   const { name, ready } = row;
+  const chosen = name === object;
   const bad = losses(map, row);
   const said = bad.map(({ cell, column, note }) => [
     state(cell),
@@ -41,12 +42,7 @@ export function rowOf(map, row, { chosen, filters }) {
       { scope: 'row', class: 'name mono' },
       h(
         'a',
-        {
-          href: hrefOf('nodes', name, filters),
-          id: `node-${name}`,
-          title: name,
-          'aria-current': chosen ? 'true' : undefined,
-        },
+        { href: hrefOf('nodes', name, filters), id: `node-${name}`, title: name, 'aria-current': chosen && 'true' },
         name,
       ),
       !ready && h('span', { class: 'tag' }, 'not ready'),

@@ -23,13 +23,12 @@ export function nodesView(decisionsOn) {
   let map;
   /** The filters of the rows in view. */
   let filtered = '';
-  let chosen = '';
   /** Of the state. */
   let version = '';
 
   const inputs = filters('nodes', { q: 'nodes-filter', show: 'nodes-show', policy: 'nodes-policy' }, show);
   const rows = virtualRows(scroller, table, (/** @type {NodeRow} */ row) =>
-    rowOf(/** @type {NodeMap} */ (map), row, { chosen: row.name === chosen, filters: placeOf('nodes').filters }),
+    rowOf(/** @type {NodeMap} */ (map), row, placeOf('nodes')),
   );
   const overview = nodeMap(byId('nodes-map'), ({ name }) => {
     location.hash = hrefOf('nodes', name, placeOf('nodes').filters);
@@ -39,18 +38,14 @@ export function nodesView(decisionsOn) {
 
   function showChosen() {
     const { object, filters } = placeOf('nodes');
-    const isOther = chosen !== object;
-    chosen = object;
-    const details = byId('node-details');
     const ready = map?.rows.find(({ name }) => name === object)?.ready;
-    showDetails(details, asked.about(object && `node/${object}`, version), {
+    showDetails(byId('node-details'), asked.about(object && `node/${object}`, version), {
       kind: 'node',
       object,
       close: hrefOf('nodes', '', filters),
       tag: ready === undefined ? '' : ready ? 'ready' : 'not ready',
       decisions: decisionsOn('Node', object),
     });
-    if (isOther && object !== '') details.scrollIntoView({ block: 'nearest' });
   }
 
   function show() {
