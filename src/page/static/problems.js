@@ -49,15 +49,15 @@ export function problems(state, now) {
  * @param {Pick<PageState, 'mode'>} state
  */
 export function headline(found, { mode }) {
-  const wrong = found.filter(({ level }) => level === 'failed').length;
-  const others = found.length - wrong;
-  const lookAt = `${wrong > 0 ? number(others) : counted(others, 'thing')} to look at`;
   if (found.length === 0) {
     return mode === 'standalone' ? 'Serving requests; no cluster to check' : 'Everything is as declared';
   }
-  if (wrong === 0) return lookAt;
-  const are = `${counted(wrong, 'thing')} ${wrong === 1 ? 'is' : 'are'} wrong`;
-  return others === 0 ? are : `${are}, ${lookAt}`;
+  const failed = found.filter(({ level }) => level === 'failed').length;
+  const warnings = found.length - failed;
+  return [
+    ...(failed > 0 ? [counted(failed, 'problem')] : []),
+    ...(warnings > 0 ? [counted(warnings, 'warning')] : []),
+  ].join(', ');
 }
 
 /** @type {Problem} */

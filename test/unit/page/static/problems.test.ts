@@ -376,11 +376,11 @@ it('sums up each panel in a figure and a few words', () => {
 
 it.each([
   [0, 0, 'Everything is as declared'],
-  [0, 1, '1 thing to look at'],
-  [1, 0, '1 thing is wrong'],
-  [2, 0, '2 things are wrong'],
-  [2, 1, '2 things are wrong, 1 to look at'],
-])('%d wrong and %d to look at in one line', (wrong, others, line) => {
+  [0, 1, '1 warning'],
+  [1, 0, '1 problem'],
+  [2, 0, '2 problems'],
+  [2, 1, '2 problems, 1 warning'],
+])('%d problems and %d warnings in one line', (wrong, others, line) => {
   const problem = (level: 'failed' | 'attention') => ({ level, text: '', tab: 'trust', href: '#trust' }) as const;
   const found = [...Array(wrong).fill(problem('failed')), ...Array(others).fill(problem('attention'))];
   expect(headline(found, HEALTHY)).toBe(line);
