@@ -2,31 +2,36 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GRANTS } from '../src/cluster/rights.ts';
 import { runHelm } from '../test/control-plane/helm.ts';
+import { admissionFiles } from './admission.ts';
+import { crdFiles } from './crds.ts';
 import { chartRights } from './rights.ts';
 
 const MANIFESTS = join(import.meta.dirname, '..', 'manifests');
 export const CHART = join(MANIFESTS, 'chart');
 export const INSTALL = join(MANIFESTS, 'install.yaml');
-/** The same manifest, for kustomize. */
-export const KUSTOMIZE_BASE = join(MANIFESTS, 'kustomize', 'base', 'taintkeeper.yaml');
 export const NAMESPACE = 'taintkeeper';
 /** The image of the rendered manifest, without its tag: below `.invalid` no registry can ever be (RFC 2606). */
 export const IMAGE = 'taintkeeper.invalid/taintkeeper';
 
 const NOTICE = '# Rendered from manifests/chart by `npm run generate`: change the chart, not this file.\n';
 
-/** Helm packs only what is in the chart's own folder, and npm packs no links: so these are copied into it. */
-const COPIED_FOLDERS = ['admission', 'crds', 'policies'] as const;
-
-/** What the chart's `files/` should hold: texts by their path in the chart. */
+/**
+ * What the chart's `files/` should hold: texts by their path in the chart. The default policies are a copy, because the program reads
+ * them, too, and Helm packs only files of the chart's own folder.
+ */
 export function chartFiles(): Map<string, string> {
-  const files = new Map<string, string>();
-  for (const folder of COPIED_FOLDERS) {
-    for (const file of readdirSync(join(MANIFESTS, folder)).sort()) {
-      files.set(join('files', folder, file), readFileSync(join(MANIFESTS, folder, file), 'utf8'));
-    }
-  }
-  return files.set(join('files', 'rights.yaml'), chartRights());
+  const policies = join(MANIFESTS, 'policies');
+  const folders: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    admission: admissionFiles(),
+    crds: crdFiles(),
+    policies: Object.fromEntries(
+      readdirSync(policies).map((file) => [file, readFileSync(join(policies, file), 'utf8')]),
+    ),
+  };
+  const files = Object.entries(folders).flatMap(([folder, texts]) =>
+    Object.entries(texts).map(([file, text]): [string, string] => [join('files', folder, file), text]),
+  );
+  return new Map([...files, [join('files', 'rights.yaml'), chartRights()]]);
 }
 
 /**

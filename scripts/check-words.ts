@@ -2,8 +2,8 @@
  * Checks the words of the pages and of the messages: some are never right, because they name no actor or because the glossary in
  * docs/concepts.md has another term. `npm run lint` runs it.
  *
- * It reads Markdown except code, and the string literals of the sources. It does not read comments, nor the changelog, which names what was
- * removed. Some words have another sense in messages: only pages are checked for those.
+ * It reads Markdown except code, and the string literals of the sources, those of the page included. It does not read comments, nor the changelog,
+ * which names what was removed. Some words have another sense in messages: only pages are checked for those.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,14 +21,14 @@ const INSTEAD: readonly (readonly [RegExp, string])[] = [
   [/\b(contest|contests|contested)\b/i, 'conflict, or: another writer removes it repeatedly'],
   [/\b(intruder|intruders)\b/i, 'misplaced pod'],
   [/\b(hindrance|hindrances)\b/i, 'blocked by'],
-  [/\b(no|more|the) troubles?\b/i, 'problem'],
+  [/\btroubles?\b/i, 'problem'],
+  [/\bverdicts?\b/i, 'decision, result'],
   [/\bsettle on\b/i, 'choose'],
   [/\bmoved in\b/i, 'misplaced pod'],
 ];
 
 /** The same, for pages alone. */
 const INSTEAD_ON_PAGES: readonly (readonly [RegExp, string])[] = [
-  [/\bverdicts?\b/i, 'decision, result'],
   [/\bright again\b/i, 'restored, repaired, recovered'],
   [/\b(lacking|wanting)\b/i, 'missing'],
   [/\b(wants?|wanted)\b/i, 'required, or: requires'],
@@ -38,7 +38,6 @@ const INSTEAD_ON_PAGES: readonly (readonly [RegExp, string])[] = [
   [/\b(standing|held (by|up))\b/i, 'denied by, enforced by, blocked by'],
   [/\bremember(s|ed)?\b/i, 'recorded'],
   [/\bsettle[ds]?\b/i, 'established'],
-  [/\btroubles?\b/i, 'problem'],
   [/\badvis(e|es|ed)\b/i, 'warning on apply, recommends'],
   [/\bsurveys?\b/i, 'cluster state, snapshot'],
   [/\blook(s|ed|ing)? at\b/i, 'inspect, check, read'],
@@ -61,10 +60,11 @@ const faults = [
   ...globSync(['*.md', 'docs/{,decisions/,reference/,runbooks/}*.md'], { cwd: ROOT })
     .filter((path) => path !== 'CHANGELOG.md')
     .flatMap((path) => faultsIn(path, proseOf(read(path)), [...INSTEAD, ...INSTEAD_ON_PAGES])),
-  ...globSync(['src/**/*.ts', 'demo/*.ts', 'manifests/chart/templates/NOTES.txt'], { cwd: ROOT }).flatMap((path) =>
-    path.endsWith('.ts')
-      ? faultsIn(path, textsOf(read(path)), [...INSTEAD, ...(path.startsWith('src/') ? INSTEAD_IN_MESSAGES : [])])
-      : faultsIn(path, read(path)),
+  ...globSync(['src/**/*.{ts,js}', 'demo/*.ts', 'manifests/chart/templates/NOTES.txt'], { cwd: ROOT }).flatMap(
+    (path) =>
+      /\.[tj]s$/.test(path)
+        ? faultsIn(path, textsOf(read(path)), [...INSTEAD, ...(path.startsWith('src/') ? INSTEAD_IN_MESSAGES : [])])
+        : faultsIn(path, read(path)),
   ),
 ];
 for (const fault of faults.sort()) process.stderr.write(`${fault}\n`);

@@ -1,11 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { admissionFiles } from './admission.ts';
 import { annotationsPage } from './annotations-page.ts';
 import { cliRightsPage } from './cli-rights-page.ts';
 import { commandLinePage } from './command-line-page.ts';
 import { conditionsPage } from './conditions-page.ts';
-import { crdFiles } from './crds.ts';
 import { dashboard } from './dashboard.ts';
 import { eventsPage } from './events-page.ts';
 import { helmValuesPage } from './helm-values-page.ts';
@@ -28,8 +26,6 @@ function write(path: string, text: string): void {
   writeFileSync(file, text);
 }
 
-for (const [file, text] of Object.entries(crdFiles())) write(`manifests/crds/${file}`, text);
-for (const [file, text] of Object.entries(admissionFiles())) write(`manifests/admission/${file}`, text);
 for (const [page, text] of Object.entries({
   'policies.md': policyPage(),
   'conditions.md': conditionsPage(),

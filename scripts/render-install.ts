@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { helmPath, obstacleToHelm } from '../test/control-plane/helm.ts';
-import { CHART, chartFiles, INSTALL, KUSTOMIZE_BASE, renderInstall, renderRights } from './chart.ts';
+import { CHART, chartFiles, INSTALL, renderInstall, renderRights } from './chart.ts';
 
 rmSync(join(CHART, 'files'), { recursive: true, force: true });
 for (const [path, text] of chartFiles()) {
@@ -11,9 +11,7 @@ for (const [path, text] of chartFiles()) {
 }
 
 if (helmPath()) {
-  const install = await renderInstall();
-  // A second time: kustomize reads nothing from above its own folder.
-  for (const file of [INSTALL, KUSTOMIZE_BASE]) writeFileSync(file, install);
+  writeFileSync(INSTALL, await renderInstall());
   for (const [file, text] of await renderRights()) {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);

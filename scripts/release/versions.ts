@@ -10,7 +10,7 @@ export interface NamedVersion {
 }
 
 /** Pages and manifests whose examples name the image with its version. */
-export const NAMING_THE_IMAGE = ['docs/install.md', 'manifests/kustomize/base/kustomization.yaml'];
+export const NAMING_THE_IMAGE = ['docs/install.md', 'manifests/kustomization.yaml'];
 
 /** Every place that does. */
 export function namedVersions(): NamedVersion[] {

@@ -93,9 +93,9 @@ function judgeDaemonSetRequest(request: AdmissionRequest, phase: Phase, policies
   return { kind: 'DaemonSet', decision, patch };
 }
 
-/** The decision of both phases of admission, in order. */
+/** The result of both phases of admission, mutation first. */
 export interface Admission {
-  readonly verdict: 'allowed' | 'patched' | 'denied';
+  readonly result: 'allowed' | 'patched' | 'denied';
   /** Why it is denied. */
   readonly message?: string;
   readonly violations: readonly Violation[];
@@ -121,9 +121,9 @@ export function admit(request: AdmissionRequest, policies: PolicySet, records: R
     object,
   };
   if (validation.decision.verdict === 'deny') {
-    return { verdict: 'denied', message: validation.decision.message, ...found };
+    return { result: 'denied', message: validation.decision.message, ...found };
   }
-  return { verdict: mutation.patch.length > 0 ? 'patched' : 'allowed', ...found };
+  return { result: mutation.patch.length > 0 ? 'patched' : 'allowed', ...found };
 }
 
 function applyPatch(object: unknown, patch: readonly Operation[]): unknown {

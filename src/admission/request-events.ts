@@ -1,8 +1,7 @@
 import { groupViolations, listSubjects, type Violation } from '../judge/decision.ts';
 import { isWarning, partsOf, type Result } from '../judge/outcomes.ts';
-import type { ObjectReference, RecordedEvent, ReviewedObject } from '../kubernetes/event.ts';
-import { printable } from '../kubernetes/text.ts';
-import { POLICY_API_VERSION } from '../policy/policy.ts';
+import type { RecordedEvent, ReviewedObject } from '../kubernetes/event.ts';
+import { eventsOnBoth } from '../policy/policy-events.ts';
 import type { Judgement } from './admit.ts';
 import { type AdmissionRequest, shownUser } from './review.ts';
 
@@ -28,20 +27,16 @@ export function eventsOf(request: AdmissionRequest, { kind, decision }: Judgemen
   if (request.dryRun || kind === undefined) return [];
   const reviewed = objectOf(request, kind);
   if (!reviewed) return [];
-  const title = printable(`${kind} ${reviewed.namespace ? `${reviewed.namespace}/` : ''}${reviewed.name}`);
   const user = shownUser(request);
   return groupViolations(decision.violations).flatMap((violations) => {
     const [first] = violations;
     const wording = wordingOf(first, kind, request.operation);
     if (!wording) return [];
-    const { type, reason, action, said, byUser } = wording;
+    const { said, byUser } = wording;
     const what = kind === 'Node' ? 'taint' : 'toleration';
     const note = `${said} ${what} ${listSubjects(violations)}${byUser && user ? ` (user ${user})` : ''}`;
-    const policy = `${first.policyKind} ${first.policy}`;
-    return [
-      { regarding: reviewed, reviewed, type, reason, action, note: `${policy} ${note}` },
-      { regarding: policyReference(first), reviewed, type, reason, action, note: `${title}: ${note}` },
-    ];
+    const policy = { kind: first.policyKind, name: first.policy };
+    return eventsOnBoth(reviewed, policy, wording, note).map((event) => ({ ...event, reviewed }));
   });
 }
 
@@ -97,10 +92,6 @@ function objectOf(request: AdmissionRequest, kind: 'Node' | 'DaemonSet'): Review
     ...(namespace ? { namespace } : {}),
     ...(uid ? { uid } : {}),
   };
-}
-
-function policyReference({ policyKind, policy }: Violation): ObjectReference {
-  return { apiVersion: POLICY_API_VERSION, kind: policyKind, name: policy };
 }
 
 function metadataOf(object: unknown): Record<string, unknown> {

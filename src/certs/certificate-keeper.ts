@@ -71,12 +71,12 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   // Changes between the read and the start of the watch.
   await refresh();
   const timer = setInterval(refresh, RENEWAL_CHECK_INTERVAL_MS).unref();
-  settle();
+  recheck();
 
   return {
     current: () => current,
     fault: () => fault,
-    recheck: settle,
+    recheck,
     stop() {
       stopped = true;
       watch.stop();
@@ -104,7 +104,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
       latestGood = found;
       if (found.fault && found.fault !== fault) onFault(found.fault);
       fault = found.fault;
-      settle();
+      recheck();
     } catch (error) {
       fault = (error as Error).message;
       onFault(fault);
@@ -112,7 +112,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
   }
 
   /** Serves the directory's pair as soon as that is safe. */
-  function settle(): void {
+  function recheck(): void {
     if (stopped) return;
     const wasWaiting = waiting !== undefined;
     clearTimeout(waiting);
@@ -120,7 +120,7 @@ export async function keepCertificates(options: CertificateKeeperOptions): Promi
     const waitMs = handOverMs();
     if (waitMs <= 0) served = latestGood;
     else {
-      waiting = startTimer(settle, Math.min(waitMs, WAIT_CHECK_INTERVAL_MS)).unref();
+      waiting = startTimer(recheck, Math.min(waitMs, WAIT_CHECK_INTERVAL_MS)).unref();
       if (!wasWaiting) callers?.onWait();
     }
     const bundle = served === latestGood ? latestGood.bundle : joinBundles(latestGood.bundle, served.bundle);

@@ -17,7 +17,7 @@ interface Site {
   readonly names: readonly string[];
 }
 
-/** `taintkeeper certs`: the certificates of taintkeeper in a cluster, to look at and to replace. */
+/** `taintkeeper certs`: shows and replaces the certificates of taintkeeper in a cluster. */
 export function certsCommand(exit: (code: number) => void): Command {
   return new Command('certs')
     .description('Show and rotate the certificates of taintkeeper in a cluster.')
@@ -39,7 +39,7 @@ function statusCommand(exit: (code: number) => void): Command {
         const [{ files }, bundles] = await withProgress('asking the API server', reading);
         const report = reportCertificates(files, bundles, names, client.now());
         process.stdout.write(formatAs(options.output, { data: () => report, table: (look) => table(report, look) }));
-        exit(report.problems.length > 0 ? EXIT.trouble : EXIT.ok);
+        exit(report.problems.length > 0 ? EXIT.problem : EXIT.ok);
       }),
     );
 }
@@ -67,7 +67,7 @@ function rotateCommand(): Command {
     );
 }
 
-/** Takes the first step of a rotation, and says which. */
+/** Starts a rotation, and says with which step. */
 async function beginRotation({ client, ref, names }: Site, ca: boolean): Promise<string> {
   const secret = `Secret ${ref.namespace}/${ref.name}`;
   const before = await readSecret(client, ref);
@@ -113,7 +113,7 @@ function withClusterOptions(command: Command): Command {
     .addOption(CLUSTER_OPTIONS.secret());
 }
 
-/** Does the work, and closes the connections. What the cluster refuses, or does not answer, is for the person at the keyboard. */
+/** Runs the work, and closes the connections. Refusals of the cluster, and missing answers, become an InputError. */
 async function atSite(options: ClusterOptions, work: (site: Site) => Promise<void>): Promise<void> {
   const { client, namespace } = await openCluster(options);
   const service = { namespace, name: options.service };

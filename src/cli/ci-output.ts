@@ -3,24 +3,24 @@ import { printable } from '../kubernetes/text.ts';
 import { VERSION } from '../version.ts';
 import { asJson } from './output.ts';
 
-/** Where something stands. */
+/** A location in a file. */
 export interface SourcePlace {
   readonly file: string;
-  /** Both from 1; undefined where the file is JSON so large that its lines are not counted. */
+  /** Both start at 1. Undefined for JSON that is too large to count its lines. */
   readonly line: number | undefined;
   readonly column: number | undefined;
 }
 
-/** One thing that a pipeline shows. */
+/** One finding that a pipeline shows. */
 export interface CiResult extends SourcePlace {
   readonly level: 'error' | 'warning' | 'note';
   /** The id of its rule. */
   readonly rule: string;
-  /** What is concerned, such as a field. */
+  /** The subject, such as a field. */
   readonly subject: string;
   /** Lines. */
   readonly text: string;
-  /** For programs. */
+  /** Additional properties for programs. */
   readonly properties: Readonly<Record<string, string>>;
 }
 
@@ -72,9 +72,9 @@ function escapeData(text: string): string {
 }
 
 /**
- * SARIF 2.1.0: only what viewers of it read.
+ * SARIF 2.1.0, with the fields that viewers read.
  * @param tool such as `taintkeeper review`
- * @param rules all that results may name
+ * @param rules the rules that results may name
  */
 export function asSarif(tool: string, rules: readonly CiRule[], results: readonly CiResult[]): string {
   return asJson({
@@ -110,7 +110,7 @@ export function asSarif(tool: string, rules: readonly CiRule[], results: readonl
   });
 }
 
-/** Relative to where the command runs, as code scanning wants it, unless the path is not. */
+/** Relative to the working directory, as code scanning requires. Absolute paths stay absolute. */
 function uriOf(file: string): string {
   if (file.startsWith('/')) return pathToFileURL(file).href;
   return file
@@ -120,7 +120,7 @@ function uriOf(file: string): string {
     .join('/');
 }
 
-/** A test of a pipeline: it passes where there is no failure. */
+/** A test of a pipeline. It passes without a failure. */
 export interface CiTest extends SourcePlace {
   readonly name: string;
   readonly failure: string | undefined;
@@ -149,7 +149,7 @@ export function asJunit(suite: string, tests: readonly CiTest[]): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-/** Control characters, which XML cannot have, are spelled out. */
+/** Spells out control characters, which XML cannot have. */
 function escapeXml(text: string): string {
   return printable(text).replace(/[&<>"]/g, (character) => ENTITIES[character] ?? character);
 }

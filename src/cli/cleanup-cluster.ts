@@ -22,7 +22,7 @@ import { identity, type Taint } from '../kubernetes/taint.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
 import { tokenBucket } from '../runtime/rate-limit.ts';
 
-/** A Node or a DaemonSet, and what is left on it. */
+/** A Node or a DaemonSet, and what taintkeeper left on it. */
 export type Leftover = LeftOnNode | LeftOnDaemonSet;
 
 interface LeftOnNode extends LeftBehind {
@@ -30,9 +30,9 @@ interface LeftOnNode extends LeftBehind {
   readonly namespace?: undefined;
   readonly name: string;
   readonly value: ClusterNode;
-  /** `spec.taints` as the API server has it. */
+  /** `spec.taints` as the API server returned it. */
   readonly list: readonly Taint[];
-  /** The startup taints that the node carries and that wait for DaemonSets: only taintkeeper removes them. */
+  /** The startup taints of the node that wait for DaemonSets: only taintkeeper removes them. */
   readonly startup: readonly Taint[];
 }
 
@@ -70,7 +70,7 @@ export function titleOf({ resource, namespace, name }: Leftover): string {
   return [resource, namespace, name].filter((part) => part !== undefined).join('/');
 }
 
-/** The tolerations that were added, and are still there. */
+/** The added tolerations that the DaemonSet still has. */
 export function addedTo(leftover: Leftover): Toleration[] {
   if (leftover.resource === 'nodes') return [];
   const { value, tolerations } = leftover;
@@ -78,8 +78,8 @@ export function addedTo(leftover: Leftover): Toleration[] {
 }
 
 /**
- * The JSON patch (RFC 6902) that takes it away, and is refused where that is no longer what stands there. An object may change
- * otherwise meanwhile: nodes do so all the time.
+ * The JSON patch (RFC 6902) that removes it, and fails if it has changed. Other changes of the object, which are frequent on nodes, do not
+ * matter.
  */
 function cleaningPatch(leftover: Leftover, withTolerations: boolean): Operation[] {
   const taints = leftover.resource === 'nodes' ? removing(leftover) : [];
@@ -97,7 +97,7 @@ function cleaningPatch(leftover: Leftover, withTolerations: boolean): Operation[
   return [
     { op: 'test', path: list, value: leftover.value.tolerations },
     ...annotations,
-    // From the end, so that the places before stay what they are.
+    // From the end, so that earlier indexes stay valid.
     ...leftover.tolerations.toReversed().map((place): Operation => ({ op: 'remove', path: `${list}/${place}` })),
   ];
 }
@@ -114,15 +114,15 @@ function removing({ list, startup }: LeftOnNode): Operation[] {
 export const DRY_RUNS = ['none', 'client', 'server'] as const;
 
 export interface CleaningOptions {
-  /** Take away added tolerations, too. */
+  /** Whether to remove added tolerations, too. */
   readonly tolerations: boolean;
   readonly dryRun: (typeof DRY_RUNS)[number];
   readonly rolloutTimeoutMs: number;
-  /** What is about to be done. */
+  /** Called before each step. */
   readonly onProgress: (what: string) => void;
 }
 
-/** What became of one object. `skipped`: not tried, because of an earlier failure. */
+/** The result for one object. `skipped`: not tried, because of an earlier failure. */
 export interface Cleaned {
   readonly leftover: Leftover;
   readonly result: 'removed' | 'failed' | 'skipped';
@@ -130,16 +130,16 @@ export interface Cleaned {
   readonly problem?: string;
 }
 
-/** What is left in a cluster. */
+/** What taintkeeper left in a cluster. */
 export interface Leftovers {
   /** Nodes first, then DaemonSets; in the API server's order. */
   readonly objects: readonly Leftover[];
   readonly unreadyNodes: readonly ClusterNode[];
-  /** The NodeTaintRecords, by the names of nodes. */
+  /** The NodeTaintRecords, by node name. */
   readonly records: ReadonlyMap<string, NodeRecord>;
 }
 
-/** Every agent on every node is told of each. The default of kubectl and client-go. */
+/** The page size of kubectl and client-go. */
 export const WRITES = { burst: 50, refillMs: 20 };
 const LOOK_MS = 500;
 
@@ -151,7 +151,7 @@ export function waitingOn(leftover: Leftover): readonly Taint[] {
   return leftover.resource === 'nodes' ? leftover.startup : [];
 }
 
-/** None where the CustomResourceDefinition is gone, or the records may not be read. @throws ApiError */
+/** None if the CustomResourceDefinition does not exist, or the user may not read the records. @throws ApiError */
 async function readRecords(client: ApiClient): Promise<Map<string, NodeRecord>> {
   try {
     const found = await listRecords(client);
@@ -180,8 +180,8 @@ export async function findLeftovers(client: ApiClient): Promise<Leftovers> {
 }
 
 /**
- * Takes it away, one object after the other. A DaemonSet that loses tolerations has its pods replaced before the next one does: after one
- * where that does not work, and when the API server is unavailable, the rest is left as it is.
+ * Cleans one object after the other. The pods of a DaemonSet that loses tolerations are replaced before the next one is changed. If that
+ * fails, or the API server is unavailable, the rest is left unchanged.
  */
 export async function clean(client: ApiClient, leftovers: Leftovers, options: CleaningOptions): Promise<Cleaned[]> {
   const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
@@ -206,7 +206,7 @@ export async function clean(client: ApiClient, leftovers: Leftovers, options: Cl
   return cleaned;
 }
 
-/** @throws a final ApiError (see {@link isFinal}) for what concerns this object alone; any other error ends the cleanup */
+/** @throws a final ApiError (see {@link isFinal}) about this object only; any other error ends the cleanup */
 async function cleanObject(
   client: ApiClient,
   first: Leftover,
@@ -229,8 +229,8 @@ async function cleanObject(
 }
 
 /**
- * Waits until all pods are replaced and available, or the DaemonSet is deleted. An API server that is unavailable meanwhile is asked again.
- * @throws Error when it takes longer than that, or the DaemonSet may not be read
+ * Waits until all pods are replaced and available, or the DaemonSet is deleted. If the API server is unavailable meanwhile, it retries.
+ * @throws Error if it takes too long, or the user may not read the DaemonSet
  */
 async function rolledOut(
   client: ApiClient,
@@ -244,7 +244,7 @@ async function rolledOut(
     let fault: Error | undefined;
     try {
       const { value } = readDaemonSet(await client.request('GET', pathOf(first)));
-      // When pods on nodes that are not Ready will be replaced is not known.
+      // Pods on nodes that are not Ready may never be replaced.
       if (value.generation >= generation && isHealthy(value, countCovered(value, unready))) return;
     } catch (error) {
       if (isNotFound(error)) return;

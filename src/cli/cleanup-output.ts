@@ -8,7 +8,7 @@ import { columns, formatAs, type Look, type TableCell } from './output.ts';
 
 type Told = Pick<CleaningOptions, 'tolerations' | 'dryRun'>;
 
-/** What `taintkeeper cleanup` has done. */
+/** The result of `taintkeeper cleanup`. */
 export function formatCleanup(cleaned: readonly Cleaned[], told: Told, format: OutputFormat): string {
   return formatAs(format, { data: () => data(cleaned, told), table: (look) => table(cleaned, told, look) });
 }
@@ -31,7 +31,7 @@ function data(cleaned: readonly Cleaned[], { tolerations, dryRun }: Told): objec
 
 const LEVELS: Readonly<Record<Cleaned['result'], Level>> = { removed: 'ok', failed: 'failed', skipped: 'quiet' };
 
-/** As kubectl says it. */
+/** In kubectl's words. */
 const SUFFIXES = { none: '', client: ' (dry run)', server: ' (server dry run)' } as const;
 
 function table(cleaned: readonly Cleaned[], { tolerations, dryRun }: Told, look: Look): string {
@@ -58,7 +58,7 @@ function table(cleaned: readonly Cleaned[], { tolerations, dryRun }: Told, look:
   ].join('');
 }
 
-/** The annotation alone records which tolerations taintkeeper added. */
+/** Only the annotation records which tolerations taintkeeper added. */
 function keptAdvice(kept: number, dryRun: Told['dryRun']): string {
   const what = `${count(kept, 'toleration')} that taintkeeper added`;
   return dryRun === 'none'

@@ -34,11 +34,11 @@ interface CleanupTaintsOptions {
 /** A node that carries taints which the policy requires. */
 interface TaintedNode {
   readonly node: NodeView;
-  /** `spec.taints` as the API server has it. */
+  /** `spec.taints` as the API server returned it. */
   readonly list: readonly Taint[];
 }
 
-/** What became of a taint. */
+/** The result for a taint. */
 interface CleanedTaint extends CarriedTaint {
   readonly node: string;
   /** `removable`: it would be removed with --yes. */
@@ -82,7 +82,7 @@ Examples:
     .action(async (options: CleanupTaintsOptions) => {
       const cleaned = await cleanTaints(options);
       process.stdout.write(formatCleanedTaints(cleaned, options));
-      exit(cleaned.some(({ result }) => result === 'failed') ? EXIT.trouble : EXIT.ok);
+      exit(cleaned.some(({ result }) => result === 'failed') ? EXIT.problem : EXIT.ok);
     });
 }
 
@@ -121,7 +121,7 @@ async function cleanTaints(options: CleanupTaintsOptions): Promise<CleanedTaint[
   });
 }
 
-/** None where taintkeeper is not installed, if that is allowed. @throws InputError, ApiError */
+/** None if taintkeeper is not installed, and that is allowed. @throws InputError, ApiError */
 async function listTaintPolicies(client: ApiClient, mayBeMissing: boolean): Promise<PolicyObject[]> {
   try {
     return await installedPolicies(client, 'TaintPolicy');
@@ -140,7 +140,7 @@ function policyOf(inCluster: readonly PolicyObject[], name: string): TaintPolicy
   return policiesInForce([object])[0] as TaintPolicy;
 }
 
-/** An earlier generation, which only the replicas know, may protect taints and be restored. @throws InputError */
+/** Refuses an unusable policy: an earlier generation, which only the replicas know, may be in force. @throws InputError */
 function refuseWhileUnusable(inCluster: readonly PolicyObject[]): void {
   const problems = inCluster.flatMap((object) => {
     const why = whyUnusable(object);
@@ -151,7 +151,7 @@ function refuseWhileUnusable(inCluster: readonly PolicyObject[]): void {
   if (problems.length > 0) throw new InputError(problems);
 }
 
-/** The leader would add the taints again, or the webhook deny their removal. @throws InputError */
+/** Refuses while a policy is in force: the leader would add the taints again, or the webhook would deny their removal. @throws InputError */
 function refuseWhileRequired(inCluster: readonly PolicyObject[], name: string): void {
   const [policy] = policiesInForce(inCluster.filter((one) => one.name === name));
   if (policy?.kind !== 'TaintPolicy' || policy.spec.mode === 'Audit') return;
@@ -161,7 +161,7 @@ function refuseWhileRequired(inCluster: readonly PolicyObject[], name: string): 
   ]);
 }
 
-/** @returns why the API server refuses it; undefined where the taints are gone @throws ApiError that does not concern this node alone */
+/** @returns why the API server refuses it; undefined if the taints were removed @throws ApiError that is not about this node only */
 async function removeTaints(
   client: ApiClient,
   first: TaintedNode,

@@ -22,10 +22,10 @@ interface CleanupOptions extends Pick<CleaningOptions, 'tolerations' | 'dryRun'>
   readonly output: OutputFormat;
 }
 
-/** Of native policies that are in force. */
+/** The bindings that put native policies in force. */
 const MAX_NAMED = 5;
 
-/** `taintkeeper cleanup`: takes away what an installation leaves on Nodes and DaemonSets. */
+/** `taintkeeper cleanup`: removes what an installation leaves on Nodes and DaemonSets. */
 export function cleanupCommand(exit: (code: number) => void): Command {
   return new Command('cleanup')
     .description(
@@ -78,12 +78,12 @@ Examples:
     .action(async (options: CleanupOptions) => {
       const cleaned = await cleanUp(options);
       process.stdout.write(formatCleanup(cleaned, options, options.output));
-      exit(cleaned.every(({ result }) => result === 'removed') ? EXIT.ok : EXIT.trouble);
+      exit(cleaned.every(({ result }) => result === 'removed') ? EXIT.ok : EXIT.problem);
     })
     .addCommand(cleanupTaintsCommand(exit));
 }
 
-/** @throws InputError for a cluster that cannot be looked at, or where taintkeeper is at work */
+/** @throws InputError if the cluster cannot be read, or taintkeeper runs there */
 async function cleanUp({ timeout, ...options }: CleanupOptions): Promise<Cleaned[]> {
   const { kubeconfig, context } = options;
   const client = await connect({ kubeconfig, context, userAgent: `taintkeeper/${VERSION}` });
@@ -120,7 +120,7 @@ async function refuseWhileInstalled(client: ApiClient, isTrial: boolean): Promis
   note(`native policies are in force, and go on writing annotations to nodes: ${named(writing)}`);
 }
 
-/** What is said of webhook configurations that are there. */
+/** The message about webhook configurations that exist. */
 async function registeredWebhooks(client: ApiClient): Promise<string | undefined> {
   for (const { kind, resource } of Object.values(CONFIGURATIONS)) {
     if (!(await findObject(client, `${ADMISSION_REGISTRATION}/${resource}/${CONFIGURATION_NAME}`))) continue;
@@ -129,7 +129,7 @@ async function registeredWebhooks(client: ApiClient): Promise<string | undefined
   return undefined;
 }
 
-/** They belong to the ClusterRole, and go with it: a policy that nothing but native ones stand for has no webhook. */
+/** The ClusterRole owns the webhook configurations. A policy that only native policies enforce has no webhook. */
 function nativesAtWork(written: readonly NativeObject[]): string | undefined {
   if (written.length === 0) return undefined;
   return `native policies of taintkeeper are in force: ${named(written)}: it is installed, or not wholly removed`;
@@ -139,7 +139,7 @@ function named(natives: readonly NativeObject[]): string {
   return atMost(MAX_NAMED, [...new Set(natives.map(({ metadata }) => metadata.name))]).join(', ');
 }
 
-/** What puts native policies in force that are named as ours; none for whoever may not read them. */
+/** The bindings of native policies with our names. None if the user may not read them. */
 async function boundNatives(client: ApiClient): Promise<NativeObject[]> {
   try {
     const found = await listNative(client, await servedVersions(client));

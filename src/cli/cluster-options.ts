@@ -7,7 +7,7 @@ import { InputError } from '../files/text-files.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { VERSION } from '../version.ts';
 
-/** What tells where in which cluster taintkeeper is. */
+/** The cluster, and where taintkeeper is in it. */
 export interface ClusterOptions extends ClusterChoice {
   readonly namespace?: string;
   readonly service: string;
@@ -44,8 +44,7 @@ export async function openCluster(
 }
 
 /**
- * Does the work with a client, and closes it. What the cluster refuses, or does not answer, is for the person at the keyboard; a fault of
- * ours is not.
+ * Runs the work with a client, and closes it. Refusals of the cluster, and missing answers, become an InputError.
  * @throws InputError
  */
 export async function atCluster<T>(
@@ -55,7 +54,7 @@ export async function atCluster<T>(
   return closing(await connect({ kubeconfig, context, userAgent: `taintkeeper/${VERSION}` }), work);
 }
 
-/** The same with a client that is open. */
+/** As above, with an open client. */
 export async function closing<T>(client: ApiClient, work: (client: ApiClient) => Promise<T>): Promise<T> {
   try {
     return await work(client);
@@ -67,8 +66,8 @@ export async function closing<T>(client: ApiClient, work: (client: ApiClient) =>
 }
 
 /**
- * What is thrown for an error at a cluster: an InputError for what the cluster refuses or does not answer; a fault of ours as it is.
- * @param server which cluster, where the message has to say so
+ * The error to throw for an error of a cluster: an InputError if the cluster refuses or does not answer, else the error itself.
+ * @param server the cluster, if the message has to name it
  */
 export function asInputError(error: unknown, server?: string): unknown {
   const isOurs = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
@@ -78,8 +77,8 @@ export function asInputError(error: unknown, server?: string): unknown {
 }
 
 /**
- * The policies of these kinds, as they stand in the cluster.
- * @throws InputError where taintkeeper is not installed, ApiError
+ * The policies of these kinds in the cluster.
+ * @throws InputError if taintkeeper is not installed, ApiError
  */
 export async function installedPolicies(client: ApiClient, ...kinds: readonly PolicyKind[]): Promise<PolicyObject[]> {
   const lists = kinds.map(async (kind) => {

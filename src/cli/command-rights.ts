@@ -12,9 +12,9 @@ export interface RoleRule {
 }
 
 export interface CommandRights {
-  /** Of a ClusterRole. */
+  /** Rules of a ClusterRole. */
   readonly inCluster?: readonly RoleRule[];
-  /** Of a Role in taintkeeper's namespace. */
+  /** Rules of a Role in taintkeeper's namespace. */
   readonly inNamespace?: readonly RoleRule[];
 }
 
@@ -38,7 +38,7 @@ const WEBHOOKS: RoleRule = {
 };
 const { TaintPolicy, TolerationPolicy, TolerationRestriction, RecoveryPolicy } = POLICY_RESOURCES;
 
-/** What the user of each command needs in a cluster. docs/reference/cli-rights.md is generated from it. */
+/** The rights that each command needs in a cluster. docs/reference/cli-rights.md is generated from it. */
 export const COMMAND_RIGHTS = {
   'explain node': {
     inCluster: [

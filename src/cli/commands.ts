@@ -15,7 +15,7 @@ import { driftCommand } from './talos-drift.ts';
 import { lintCommand } from './talos-lint.ts';
 import { policiesCommand } from './talos-policies.ts';
 
-/** All commands. @param exit is told the exit code of what ended without an error */
+/** All commands. @param exit gets the exit code of a command that ended without an error */
 export function allCommands(exit: (code: number) => void): Command[] {
   return [
     serveCommand(),
@@ -39,7 +39,7 @@ function versionCommand(): Command {
   });
 }
 
-/** `taintkeeper talos`: what Talos machine configurations declare, judged, carried over, and compared with live nodes. */
+/** `taintkeeper talos`: lints Talos machine configurations, makes policies from them, and compares them with nodes. */
 function talosCommand(exit: (code: number) => void): Command {
   return new Command('talos')
     .description(

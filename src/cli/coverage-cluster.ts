@@ -18,20 +18,20 @@ import { withProgress } from './output.ts';
 
 export const POD_CHOICES = ['auto', 'all', 'none'] as const;
 
-/** Whose pods are looked at. `auto`: those of the DaemonSets whose status does not add up. */
+/** Of which DaemonSets the pods are read. `auto`: those whose status differs from what was computed. */
 export type PodChoice = (typeof POD_CHOICES)[number];
 
-/** Pods of so many DaemonSets are asked for at once. */
+/** The number of parallel lists of pods. */
 const MAX_AT_ONCE = 4;
 
-/** A DaemonSet of the cluster, and what tells where its pods are. */
+/** A DaemonSet of the cluster, with its selector and status. */
 interface LiveDaemonSet {
   readonly daemonSet: InstalledDaemonSet;
   readonly owner: DaemonPodOwner;
   readonly counts: DaemonSetCounts;
 }
 
-/** What is read of a cluster besides nodes and DaemonSets. */
+/** What to read besides nodes and DaemonSets. */
 interface ClusterReading {
   readonly pods: PodChoice;
   /** Whether to read the TolerationPolicies. */
@@ -39,7 +39,7 @@ interface ClusterReading {
 }
 
 /**
- * The nodes and DaemonSets of the files, or without files of a cluster, which the command is about.
+ * The selected nodes and DaemonSets of the files, or of a cluster if there are no files.
  * @throws InputError, ApiError, MalformedObjectError
  */
 export async function readCoverage(
@@ -57,7 +57,7 @@ export async function readCoverage(
   return choose(input, options, 'cluster');
 }
 
-/** @param namespaces of the DaemonSets, at least; none: all */
+/** @param namespaces of the DaemonSets; none: all */
 async function readCluster(
   client: ApiClient,
   namespaces: readonly string[],
@@ -80,7 +80,7 @@ async function readCluster(
   return { daemonSets: live.map(({ daemonSet }) => daemonSet), nodes, placements, tolerationPolicies, notes };
 }
 
-/** None where taintkeeper is not installed. @param notes gets why they could not be read */
+/** None if taintkeeper is not installed. @param notes gets why they could not be read */
 async function readTolerationPolicies(client: ApiClient, notes: string[]) {
   try {
     const policies = await installedPolicies(client, 'TolerationPolicy');
@@ -100,7 +100,7 @@ function pathsOf(namespaces: readonly string[]): string[] {
   );
 }
 
-/** @returns where pods may not be looked at */
+/** @returns the namespaces whose pods the user may not list */
 async function placePods(
   client: ApiClient,
   daemonSets: readonly LiveDaemonSet[],

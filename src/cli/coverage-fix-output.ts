@@ -17,15 +17,15 @@ import { asComments } from './output.ts';
 
 type Fix = CoverageFix<InstalledDaemonSet, SchedulingNode>;
 
-/** How gaps are closed: by taintkeeper, on the spot, or where the DaemonSets come from. */
+/** How to close gaps: by policies, by patches, or in the sources of the DaemonSets. */
 export const FIX_FORMS = ['policies', 'patch', 'helm-values', 'kustomize'] as const;
 export type FixForm = (typeof FIX_FORMS)[number];
 
 /** What `taintkeeper coverage fix` prints. */
 export interface PrintedFix {
-  /** What it does, and what is left. */
+  /** What it does, and what remains. */
   readonly comments: readonly string[];
-  /** What is to be applied, without the comments. */
+  /** The manifests to apply, without comments. */
   readonly text: string;
   readonly data: object;
 }
@@ -59,7 +59,7 @@ interface Formed {
   readonly text: string;
   readonly data: object;
   readonly left: Remedies<unknown>['left'];
-  /** The rest of the sentence that says how many gaps are closed, and the lines after it. */
+  /** The end of the sentence on the number of closed gaps, and the lines after it. */
   readonly about: readonly string[];
 }
 
@@ -125,7 +125,7 @@ function asManifest(object: object): string {
   return stringify(object, { lineWidth: 0, ...KUBECTL_YAML });
 }
 
-/** More lines than that nobody reads. */
+/** Limits the lines of a list. */
 const MAX_LINES = 50;
 const MAX_ROLLOUTS = 10;
 
@@ -147,10 +147,10 @@ function leftGap({ gap: { daemonSet, taints, nodes }, because }: LeftGap<Fixable
   }
 }
 
-/** Obstacles by which a DaemonSet itself excludes a node. */
+/** Obstacles by which the DaemonSet excludes a node. */
 const SELECTING: ReadonlySet<Obstacle['kind']> = new Set(['nodeSelector', 'nodeAffinity', 'nodeName']);
 
-/** Nodes that get no toleration, whatever `--taint` names. */
+/** Nodes for which no toleration is added, even with `--taint`. */
 function leftOut({ nodeGroups }: CoverageReport): string[] {
   const nodes = nodeGroups.flatMap(({ virtual, nodes }) => (virtual === undefined ? [] : nodes));
   return nodes.length === 0

@@ -19,7 +19,7 @@ interface FixOptions extends SourceOptions, SelectionOptions {
   readonly output: 'text' | 'json';
 }
 
-/** `taintkeeper coverage fix`: what closes the gaps. */
+/** `taintkeeper coverage fix`: prints what closes the gaps. */
 export function fixCommand(): Command {
   return withSelection(sourceCommand('fix'))
     .description('Print policies or patches that close the gaps of coverage. Changes nothing.')
@@ -66,7 +66,7 @@ async function fix(files: readonly string[], options: FixOptions): Promise<void>
     tellAll(comments);
   } else {
     process.stdout.write(`${asComments(comments)}${text}`);
-    // Where standard output is piped into kubectl, the terminal still shows what is left to do.
+    // If standard output is piped into kubectl, the terminal still shows what is left to do.
     if (!process.stdout.isTTY && process.stderr.isTTY) tellAll(comments);
   }
 }

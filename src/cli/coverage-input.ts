@@ -21,19 +21,19 @@ import {
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { Path } from '../policy/problem.ts';
 
-/** Whose coverage is asked for. */
+/** The input of coverage. */
 export interface CoverageInput {
   readonly daemonSets: readonly InstalledDaemonSet[];
   readonly nodes: readonly SchedulingNode[];
-  /** Nothing for a DaemonSet whose pods nobody has looked at. */
+  /** No entry for a DaemonSet whose pods were not read. */
   readonly placements: ReadonlyMap<InstalledDaemonSet, Placement>;
-  /** Those in force, where they were asked for. */
+  /** The TolerationPolicies in force, if requested. */
   readonly tolerationPolicies?: readonly CompiledTolerationPolicy[];
-  /** What could not be looked at, and why. */
+  /** What could not be read, and why. */
   readonly notes: readonly string[];
 }
 
-/** Which of them are asked for. */
+/** The selection of the user. */
 export interface CoverageChoice {
   /** None: all. */
   readonly namespace?: readonly string[];
@@ -45,7 +45,7 @@ export interface CoverageChoice {
 /**
  * The Nodes and DaemonSets of documents.
  * @param namespace of the DaemonSets that name none
- * @throws InputError for what cannot be read, or is there twice
+ * @throws InputError for objects that cannot be read, or occur twice
  */
 export function coverageFrom(documents: readonly SourceDocument[], namespace: string): CoverageInput {
   const daemonSets = new Map<string, InstalledDaemonSet>();
@@ -65,8 +65,8 @@ export function coverageFrom(documents: readonly SourceDocument[], namespace: st
 }
 
 /**
- * What of a document tolerates taints, except for static pods.
- * @param namespace of what names none
+ * The workloads of a document, except static pods.
+ * @param namespace of objects that name none
  * @throws InputError
  */
 export function toleratorsIn(document: SourceDocument, namespace: string): Tolerator[] {
@@ -99,8 +99,8 @@ export function readNode(object: unknown, path: Path): SchedulingNode {
 }
 
 /**
- * What is asked for, sorted by name. A cluster can be without DaemonSets; files without them are a mistake.
- * @throws InputError where nothing is left of what is asked for
+ * Applies the selection, and sorts by name. A cluster can be without DaemonSets, but files cannot.
+ * @throws InputError if nothing is selected
  */
 export function choose(
   input: CoverageInput,

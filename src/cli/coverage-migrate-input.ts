@@ -11,7 +11,7 @@ import { viewWorkload, WORKLOAD_API_VERSIONS } from '../objects/workload-object.
 import { POLICY_API_VERSION, type Policy, type PolicyKind, parsePolicy } from '../policy/policy.ts';
 import { at, isKind, readNode } from './coverage-input.ts';
 
-/** What the plan is made of, and what could not be looked at. */
+/** The input of the plan, and what could not be read. */
 export interface MigrationInput {
   readonly facts: MigrationFacts;
   readonly notes: readonly string[];
@@ -55,7 +55,7 @@ const WORKLOAD_LISTS = [
 ] as const;
 
 /**
- * The nodes, workloads and policies of a cluster. All workloads are needed: a plan that overlooks one may cost it its node.
+ * The nodes, workloads and policies of a cluster. All workloads are needed: a plan that misses one may evict it.
  * @throws ApiError, MalformedObjectError
  */
 export async function readMigration(client: ApiClient): Promise<MigrationInput> {
@@ -70,7 +70,7 @@ export async function readMigration(client: ApiClient): Promise<MigrationInput> 
   return { facts: { nodes, workloads: workloads.flat(), policies: policies.flat() }, notes };
 }
 
-/** None where taintkeeper is not installed. @param notes gets what was not used, and why */
+/** None if taintkeeper is not installed. @param notes gets what was not used, and why */
 async function readPolicies(client: ApiClient, kind: PolicyKind, notes: string[]): Promise<Policy[]> {
   try {
     const found = await listPolicies(client, [kind]);

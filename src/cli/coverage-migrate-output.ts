@@ -27,7 +27,7 @@ function table({ survey, steps, notes }: Migration, look: Look): string {
   ].join('\n');
 }
 
-/** Whether a step asks for nothing any more. */
+/** Whether a step is done. */
 export function isDone({ changes, byHand }: MigrationStep): boolean {
   return changes.length + byHand.length === 0;
 }
@@ -52,7 +52,7 @@ function data({ survey, steps, notes }: Migration): object {
   };
 }
 
-/** So many names of nodes say enough of many. */
+/** How many nodes are named. */
 const NAMES = 6;
 
 function nodeTable({ nodes }: RoleSurvey, look: Look): string[] {

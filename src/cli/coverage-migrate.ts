@@ -27,7 +27,7 @@ Exit code: 0 nothing is left to do, 1 some steps are left, 2 the input or the cl
     )
     .action(async (args: readonly string[], options: MigrateOptions) => {
       const isAllDone = await migrate(filesOf(args, options), options);
-      exit(isAllDone ? EXIT.ok : EXIT.trouble);
+      exit(isAllDone ? EXIT.ok : EXIT.problem);
     });
 }
 

@@ -5,7 +5,7 @@ import { isPattern } from '../kubernetes/pattern.ts';
 import { CLUSTER_OPTIONS } from './cluster-options.ts';
 import { filenameOption, repeatable } from './options.ts';
 
-/** What each of the coverage commands reads: files, or a cluster. */
+/** The input of the coverage commands: files, or a cluster. */
 export interface SourceOptions extends ClusterChoice {
   readonly filename?: readonly string[];
 }
@@ -39,7 +39,7 @@ export function absentNamespace([only = 'default', ...others]: readonly string[]
   return others.length > 0 || isPattern(only) ? 'default' : only;
 }
 
-/** Which DaemonSets and nodes a command is about. */
+/** The DaemonSets and nodes that a command selects. */
 export interface SelectionOptions {
   readonly namespace?: readonly string[];
   readonly daemonset?: readonly string[];

@@ -17,12 +17,12 @@ export function formatCoverage(
   });
 }
 
-/** What is found besides where DaemonSets run. */
+/** Findings besides where DaemonSets run. */
 interface Findings {
   readonly notes: readonly string[];
-  /** The daemons on which others depend, without a priority class. */
+  /** DaemonSets without a priority class on which other pods depend. */
   readonly critical?: readonly PriorityFinding[];
-  /** The daemons whose pods find no room. */
+  /** DaemonSets whose pods do not fit on their nodes. */
   readonly crowdedOut?: readonly PriorityFinding[];
 }
 
@@ -50,9 +50,9 @@ function table(
   ].join('\n');
 }
 
-/** So many names of nodes say enough of many. */
+/** How many nodes are named. */
 const NAMES = 4;
-/** So many groups side by side are still to be read. */
+/** The maximum number of groups side by side. */
 const GROUPS_ABREAST = 10;
 
 function groupTable({ nodeGroups }: CoverageReport, look: Look): string {
@@ -101,7 +101,7 @@ function matrices({ nodeGroups, daemonSets }: CoverageReport, look: Look): strin
   );
 }
 
-/** Each DaemonSet on each node, one line after the other. */
+/** Each DaemonSet on each group of nodes, a line each. */
 function list({ nodeGroups, daemonSets }: CoverageReport, look: Look): string {
   return columns(
     [
@@ -201,7 +201,7 @@ function virtualNodeTables({ daemonSets, nodeGroups }: CoverageReport, look: Loo
   return rows.length > 0 ? [`Pending for good on virtual nodes, which run no DaemonSets:\n${text()}`] : [];
 }
 
-/** What cannot be decided: whether `Gt` and `Lt` count is a feature gate of the cluster. */
+/** Unknown results: a feature gate of the cluster decides whether `Gt` and `Lt` have an effect. */
 function unknownTables({ daemonSets, nodeGroups }: CoverageReport, look: Look): string[] {
   const rows = daemonSets.flatMap((daemonSet) =>
     daemonSet.cells.flatMap(({ obstacles = [] }, index) => {
@@ -268,7 +268,7 @@ function criticalTable(found: readonly PriorityFinding[], look: Look): string[] 
   return rows.length > 0 ? [`Other pods depend on these, and they have no priority class:\n${text()}`] : [];
 }
 
-/** So many keys to choose from are to be read in one line. */
+/** The maximum number of keys on one line. */
 const KEYS = 3;
 
 function summary({ gaps, closable, askable }: CoverageReport, look: Look): string {

@@ -35,7 +35,7 @@ import { asComments, asJson, columns, formatAs, type Look, namesIn, withProgress
 
 interface TolerationsOptions extends SourceOptions {
   readonly namespace?: readonly string[];
-  /** Keys that only the authorized may tolerate, in place of what policies say. */
+  /** Keys that only authorized users may tolerate, in place of those of the policies. */
   readonly taint?: readonly string[];
   /** Files, in place of the policies in the cluster. */
   readonly policies?: readonly string[];
@@ -44,8 +44,8 @@ interface TolerationsOptions extends SourceOptions {
 }
 
 /**
- * `taintkeeper coverage tolerations`: whose pods tolerate a key that only authorized users may tolerate, and which workloads tolerate
- * drained or dead nodes.
+ * `taintkeeper coverage tolerations`: shows which workloads tolerate a restricted key without authorization, and which tolerate drained or
+ * dead nodes.
  */
 export function tolerationsCommand(exit: (code: number) => void): Command {
   return sourceCommand('tolerations')
@@ -86,14 +86,14 @@ Examples:
     )
     .action(async (args: readonly string[], options: TolerationsOptions) => {
       const isFine = await showTolerations(filesOf(args, options), options);
-      exit(isFine ? EXIT.ok : EXIT.trouble);
+      exit(isFine ? EXIT.ok : EXIT.problem);
     });
 }
 
 /**
- * Shows whose pods would be refused if they were created now, and what tolerates drained or dead nodes. Without a cluster, nobody is known
- * to be authorized.
- * @returns whether no pod would be refused, or what authorizes them is printed
+ * Shows which pods would be denied if they were created now, and what tolerates drained or dead nodes. Without a cluster, authorization is not
+ * known.
+ * @returns whether no pod would be denied, or the commands that authorize them were printed
  * @throws InputError
  */
 async function showTolerations(files: readonly string[], options: TolerationsOptions): Promise<boolean> {
@@ -115,7 +115,7 @@ interface Findings {
   readonly notes: readonly string[];
 }
 
-/** @throws InputError where keys are required, and there are none */
+/** @throws InputError if keys are required, and there are none */
 function claims(
   tolerators: readonly Tolerator[],
   policies: readonly Policy[],
@@ -129,18 +129,18 @@ function claims(
     return { asked: false, refused: [], notes: [none] };
   }
   const found = authorizationsNeeded(tolerators, tolerationRestrictions);
-  // What stands in place of policies has no name.
+  // Keys of the command line have no policy.
   return { asked: true, refused: taint ? found.map((claim) => ({ ...claim, rules: [] })) : found, notes: [] };
 }
 
-/** Those of the namespaces that are asked for. */
+/** The workloads of the requested namespaces. */
 function chosen(tolerators: readonly Tolerator[], { namespace = [] }: TolerationsOptions): Tolerator[] {
   return tolerators.filter(
     ({ pod }) => namespace.length === 0 || namespace.some((one) => matchesPattern(one, pod.namespace)),
   );
 }
 
-/** Those that the options name, if they do. */
+/** The policies of the options, if they name any. */
 async function statedPolicies({ taint, policies }: TolerationsOptions): Promise<readonly Policy[] | undefined> {
   if (policies) return parsePolicies(await readPolicyFiles(policies));
   return taint?.map((key, index) => {
@@ -182,7 +182,7 @@ async function askFiles(
   return { ...found, wide, notes: [...found.notes, ...unknown] };
 }
 
-/** @returns who is not authorized, as the API server says, and which bindings authorize whole groups or controllers */
+/** @returns the service accounts without authorization, by access reviews, and bindings that authorize whole groups or controllers */
 async function askCluster(
   client: ApiClient,
   stated: readonly Policy[] | undefined,
@@ -193,7 +193,7 @@ async function askCluster(
     listTolerators(client),
   ]);
   const all = chosen(tolerators, options);
-  // Native policies ask nobody in the namespaces of taintkeeper.
+  // Native policies exempt the namespaces of taintkeeper.
   const others = all.filter(({ pod }) => !own.has(pod.namespace));
   const { asked, refused, notes } = claims(others, policies, options);
   return {
@@ -236,7 +236,7 @@ const LISTS = [
   { kind: 'CronJob', path: '/apis/batch/v1/cronjobs' },
 ] as const;
 
-/** What tolerates taints, and the namespaces of taintkeeper. */
+/** Workloads with tolerations, and the namespaces of taintkeeper. */
 async function listTolerators(client: ApiClient): Promise<{ tolerators: Tolerator[]; own: ReadonlySet<string> }> {
   const fieldSelector = 'status.phase!=Succeeded,status.phase!=Failed';
   const own = new Set<string>();
@@ -258,17 +258,17 @@ function isOwn(deployment: unknown): boolean {
   return selects({ matchLabels: OWN_LABELS }, labels);
 }
 
-/** Nothing of a static pod, which nobody is asked about. A pod does not say who chose its node. */
+/** Leaves out static pods, which no policy covers. A pod does not say who set its node. */
 function viewLivePod(object: unknown): Tolerator[] {
   if (isMirrorPod(object, [])) return [];
   const { pod, ...tolerator } = viewTolerator('Pod', object, []);
   return [{ ...tolerator, pod: { ...pod, nodeName: '' } }];
 }
 
-/** So many are asked about at once. */
+/** The number of parallel access reviews. */
 const MAX_AT_ONCE = 8;
 
-/** Asks as the native policies do: of a service account, in these groups and no others. */
+/** Reviews as native policies do: for a service account with these groups only. */
 async function unauthorized(client: ApiClient, all: readonly Claim[]): Promise<Claim[]> {
   const refused = new Set<Claim>();
   const waiting = all.values();
@@ -295,7 +295,7 @@ async function isAuthorized(client: ApiClient, { namespace, serviceAccount, key 
   }
 }
 
-/** So many names say enough of many. */
+/** How many names are printed. */
 const NAMES = 4;
 const some = (texts: readonly string[], look: Look) => namesIn(texts, NAMES, look) || '-';
 const titleOf = ({ namespace, serviceAccount }: Claim) => printable(`${namespace}/${serviceAccount}`);
@@ -361,7 +361,7 @@ function summary({ asked, refused, wide }: Findings): string[] {
   ];
 }
 
-/** For `kubectl apply -f -`. */
+/** Manifests for `kubectl apply -f -`. */
 function formatGrants(refused: readonly Claim[], format: OutputFormat): string {
   const items = grantsFor(refused);
   if (format === 'json') return asJson({ apiVersion: 'v1', kind: 'List', items });

@@ -24,7 +24,7 @@ interface CoverageOptions extends SourceOptions, SelectionOptions {
   readonly output: OutputFormat;
 }
 
-/** `taintkeeper coverage`: where DaemonSets run, what keeps them off other nodes, and what changes it. */
+/** `taintkeeper coverage`: shows where DaemonSets run, and what keeps them off other nodes. */
 export function coverageCommand(exit: (code: number) => void): Command {
   return withSelection(sourceCommand('coverage'))
     .description(
@@ -60,7 +60,7 @@ Examples:
     )
     .action(async (args: readonly string[], options: CoverageOptions) => {
       const hasGaps = await cover(filesOf(args, options), options);
-      exit(hasGaps ? EXIT.trouble : EXIT.ok);
+      exit(hasGaps ? EXIT.problem : EXIT.ok);
     })
     .addCommand(fixCommand())
     .addCommand(migrateCommand(exit))

@@ -19,7 +19,7 @@ const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> 
 };
 const OTHERS = ['xdg-open'] as const;
 
-/** Shows the URL in the user's browser, where there is one. Nobody is told if not: the URL is printed anyway. */
+/** Opens the URL in the user's browser. A failure is ignored, because the URL is printed as well. */
 function openBrowser(url: string, platform: NodeJS.Platform = process.platform): void {
   const [program, ...args] = OPENERS[platform] ?? OTHERS;
   const opener = spawn(program, [...args, url], { stdio: 'ignore', detached: true });
@@ -33,7 +33,7 @@ interface DashboardOptions extends Pick<ClusterOptions, 'kubeconfig' | 'context'
   readonly open: boolean;
 }
 
-/** Options that say where in a cluster to look. */
+/** Options that are only for a cluster. */
 const CLUSTER_ONLY = ['kubeconfig', 'context', 'namespace', 'service'];
 
 /** `taintkeeper dashboard`: shows the page of the replicas in the user's browser, until SIGTERM or SIGINT. */
@@ -77,7 +77,7 @@ Example, for a taintkeeper that runs on this machine:
       await signal;
       await dashboard.stop();
       close();
-      // A port-forward that an API server which hangs has not answered would keep the process.
+      // An unanswered port-forward would keep the process alive.
       process.exit(EXIT.ok);
     });
 }
@@ -86,7 +86,7 @@ type Find = () => Promise<Replicas>;
 
 interface Finder {
   readonly find: Find;
-  /** Closes connections that finding needs. */
+  /** Closes the connections of `find`. */
   close(): void;
 }
 
@@ -107,14 +107,14 @@ async function findInCluster(options: DashboardOptions): Promise<Finder> {
   const handler = new WebSocketHandler(loadConfig(findConfig(options), KubeConfig));
   const dial = (pod: string, port: number) => openTunnel(handler, { namespace, pod, port });
   const { service } = options;
-  const leaseFault = followFault(LOG, 'who leads is known again');
+  const leaseFault = followFault(LOG, 'the leader is known again');
   return {
     find: () => clusterReplicas({ client, namespace, service, lease: service, dial, leaseFault }),
     close: () => client.close(),
   };
 }
 
-/** The first time, whoever started the command can mend what is wrong. */
+/** The first error is one of the input, which the user can correct. */
 function explained(find: Find): Find {
   let first = true;
   return async () => {
@@ -128,7 +128,7 @@ function explained(find: Find): Find {
   };
 }
 
-/** What goes on besides the URL, for the person at the terminal. */
+/** Messages to the user on stderr. */
 const LOG: FaultLog = {
   warn: (message) => void process.stderr.write(`taintkeeper: ${printable(message)}\n`),
   info: (message) => void process.stderr.write(`taintkeeper: ${printable(message)}\n`),

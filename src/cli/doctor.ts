@@ -2,10 +2,17 @@ import { styleText } from 'node:util';
 import { Command, Option } from 'commander';
 import { connect } from '../cluster/client/api-client.ts';
 import { type ClusterChoice, findConfig, loadConfig } from '../cluster/client/kube-config.ts';
-import { AREAS, type CheckResult, type Diagnosis, diagnose, runChecks, type Verdict } from '../doctor/check.ts';
+import {
+  type CheckResult,
+  type Diagnosis,
+  type DiagnosisResult,
+  diagnose,
+  problemsOf,
+  runChecks,
+} from '../doctor/check.ts';
 import { CHECKS, IS_INSTALLED } from '../doctor/checks.ts';
 import { gatherFacts } from '../doctor/gather.ts';
-import type { Place } from '../doctor/installation.ts';
+import type { InstallationChoice } from '../doctor/installation.ts';
 import type { Level } from '../explain/sections.ts';
 import { count, printable } from '../kubernetes/text.ts';
 import { VERSION } from '../version.ts';
@@ -13,14 +20,14 @@ import { asInputError, CLUSTER_OPTIONS } from './cluster-options.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
 import { columns, formatAs, type Look, type TableCell, usesColors, withProgress } from './output.ts';
 
-interface DoctorOptions extends ClusterChoice, Place {
+interface DoctorOptions extends ClusterChoice, InstallationChoice {
   readonly output: OutputFormat;
   readonly all?: true;
 }
 
 /**
  * The diagnosis as text.
- * @param all every check, and not only what is not right
+ * @param all also the checks without a problem
  */
 export function formatDiagnosis(
   diagnosis: Diagnosis,
@@ -33,9 +40,9 @@ export function formatDiagnosis(
   });
 }
 
-/** The verdict, and then every check: what was seen and, in the line below, what mends it. */
-function everything({ verdict, summary, checks }: Diagnosis, look: Look): string {
-  return `${verdict}: ${printable(summary)}\n\n${columns(
+/** The result, and then every check with its evidence. The line below a check says what to do. */
+function everything({ result, summary, checks }: Diagnosis, look: Look): string {
+  return `${result}: ${printable(summary)}\n\n${columns(
     [['AREA', 'CHECK', 'STATE', 'EVIDENCE'], ...checks.flatMap(rows)],
     look,
   )}`;
@@ -43,7 +50,7 @@ function everything({ verdict, summary, checks }: Diagnosis, look: Look): string
 
 const LEVELS: Readonly<Record<CheckResult['state'], Level>> = {
   ok: 'ok',
-  trouble: 'failed',
+  problem: 'failed',
   note: 'attention',
   skipped: 'quiet',
 };
@@ -57,36 +64,36 @@ function rows({ area, name, state, evidence, remedy }: CheckResult): TableCell[]
 
 type Style = Parameters<typeof styleText>[0];
 
-/** What is not right, the cause first: what was seen and, in the line below, what mends it. */
-function complaints({ verdict, summary, checks }: Diagnosis, colors: boolean): string {
+/** Problems and notes, the cause first. The line below each says what to do. */
+function complaints({ result, summary, checks }: Diagnosis, colors: boolean): string {
   const paint = (style: Style, text: string) => (colors ? styleText(style, text, { validateStream: false }) : text);
-  const troubles = AREAS.flatMap((area) => checks.filter((check) => check.area === area && check.state === 'trouble'));
+  const problems = problemsOf(checks);
   const notes = checks.filter(({ state }) => state === 'note');
   const skipped = checks.filter(({ state }) => state === 'skipped');
   const isSaid = ({ name, evidence }: CheckResult) => `${name}: ${evidence}` === summary;
-  const unseen = verdict === 'unknown' ? skipped.filter((check) => !isSaid(check)) : [];
-  const wayOut = verdict === 'unknown' ? skipped.find(isSaid)?.remedy : undefined;
+  const unseen = result === 'unknown' ? skipped.filter((check) => !isSaid(check)) : [];
+  const wayOut = result === 'unknown' ? skipped.find(isSaid)?.remedy : undefined;
   const said = (style: Style, kind: (check: CheckResult) => string) => (check: CheckResult) =>
     [
       `${paint(style, kind(check))} ${check.name === check.area ? '' : `${check.name}: `}${printable(check.evidence)}\n`,
       ...(check.remedy === undefined ? [] : [`  -> ${paint('bold', printable(check.remedy))}\n`]),
     ].join('');
-  const verdictLine = `${paint(verdict === 'healthy' ? 'green' : 'yellow', `${verdict}:`)} ${printable(summary)}\n`;
+  const resultLine = `${paint(result === 'healthy' ? 'green' : 'yellow', `${result}:`)} ${printable(summary)}\n`;
   const hidden = [
     `${count(checks.filter(({ state }) => state === 'ok').length, 'check')} ok`,
-    ...(skipped.length > 0 && verdict !== 'unknown' ? [`${skipped.length} skipped`] : []),
+    ...(skipped.length > 0 && result !== 'unknown' ? [`${skipped.length} skipped`] : []),
   ].join(', ');
   return [
-    ...(troubles.length > 0 ? [] : [verdictLine]),
+    ...(problems.length > 0 ? [] : [resultLine]),
     ...(wayOut === undefined ? [] : [`  -> ${paint('bold', printable(wayOut))}\n`]),
-    ...troubles.map(said(['red', 'bold'], ({ area }) => `${area}:`)),
+    ...problems.map(said(['red', 'bold'], ({ area }) => `${area}:`)),
     ...notes.map(said('yellow', () => 'note:')),
     ...unseen.map(said('yellow', () => 'skipped:')),
-    ...(verdict === 'healthy' || checks.length === 1 ? [] : [paint('dim', `${hidden}; --all shows every check\n`)]),
+    ...(result === 'healthy' || checks.length === 1 ? [] : [paint('dim', `${hidden}; --all shows every check\n`)]),
   ].join('');
 }
 
-/** `taintkeeper doctor`: which of certificate, network and configuration is to blame, and what to do. */
+/** `taintkeeper doctor` */
 export function doctorCommand(exit: (code: number) => void): Command {
   return new Command('doctor')
     .description(
@@ -124,17 +131,17 @@ Exit code: 0 healthy, 1 a problem was found, 2 could not determine the state (co
     });
 }
 
-/** 0 healthy, 1 trouble, 2 it could not be looked at. */
-export function exitCodeOf({ verdict }: Diagnosis): number {
-  return EXIT_CODES[verdict];
+/** 0 healthy, 1 a problem was found, 2 could not determine the state. */
+export function exitCodeOf({ result }: Diagnosis): number {
+  return EXIT_CODES[result];
 }
 
-const EXIT_CODES: Readonly<Record<Verdict, number>> = {
+const EXIT_CODES: Readonly<Record<DiagnosisResult, number>> = {
   healthy: EXIT.ok,
-  installation: EXIT.trouble,
-  certificate: EXIT.trouble,
-  network: EXIT.trouble,
-  configuration: EXIT.trouble,
+  installation: EXIT.problem,
+  certificate: EXIT.problem,
+  network: EXIT.problem,
+  configuration: EXIT.problem,
   unknown: EXIT.badInput,
 };
 

@@ -9,7 +9,12 @@ import { listObjects } from '../cluster/watch/list-pages.ts';
 import { projectDaemonSet, projectNode } from '../controllers/sources.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
 import { type KnownDaemonSet, startupBlockers } from '../coverage/daemon-readiness.ts';
-import { type ExplainedDaemon, explainedDaemonSet, explainedPod, type Place } from '../explain/explained-daemon.ts';
+import {
+  type ExplainedDaemon,
+  explainedDaemonSet,
+  explainedPod,
+  type NamespacedName,
+} from '../explain/explained-daemon.ts';
 import { type ExplainedNode, explainedNode } from '../explain/explained-node.ts';
 import type { Facts, ToldEvent } from '../explain/sections.ts';
 import { InputError } from '../files/text-files.ts';
@@ -27,7 +32,7 @@ import { compilePolicies } from '../policy/policy-set.ts';
 import { installedPolicies } from './cluster-options.ts';
 import { readNode } from './coverage-input.ts';
 
-/** @throws InputError where there is no such node, ApiError, MalformedObjectError */
+/** @throws InputError if there is no such node, ApiError, MalformedObjectError */
 export async function readExplainedNode(client: ApiClient, name: string): Promise<ExplainedNode> {
   const object = await readObject(client, `/api/v1/nodes/${encodeURIComponent(name)}`, `node ${name}`);
   const [facts, { record, notes }] = await Promise.all([
@@ -44,7 +49,7 @@ export async function readExplainedNode(client: ApiClient, name: string): Promis
   });
 }
 
-/** What the startup taints of the node wait for, read as the leader reads it. */
+/** What the startup taints of the node wait for, computed as the leader does. */
 async function readWaiting(
   client: ApiClient,
   object: unknown,
@@ -83,7 +88,7 @@ async function readWaiting(
   }
 }
 
-/** What is recorded of a node, and why that is not known. @throws ApiError */
+/** The record of a node, or why it could not be read. @throws ApiError */
 async function readRecord(
   client: ApiClient,
   name: string,
@@ -96,15 +101,15 @@ async function readRecord(
   }
 }
 
-async function readDaemonSet(client: ApiClient, place: Place): Promise<KnownDaemonSet | undefined> {
+async function readDaemonSet(client: ApiClient, place: NamespacedName): Promise<KnownDaemonSet | undefined> {
   const object = await findObject<{ metadata: { uid: string } }>(client, pathOf('daemonset', place));
   return object && { uid: object.metadata.uid, value: projectDaemonSet(object) };
 }
 
 const OF_DAEMONS = ['TolerationPolicy', 'RecoveryPolicy'] as const;
 
-/** @throws InputError where there is no such DaemonSet, ApiError, MalformedObjectError */
-export async function readExplainedDaemonSet(client: ApiClient, place: Place): Promise<ExplainedDaemon> {
+/** @throws InputError if there is no such DaemonSet, ApiError, MalformedObjectError */
+export async function readExplainedDaemonSet(client: ApiClient, place: NamespacedName): Promise<ExplainedDaemon> {
   const object = await readObject(client, pathOf('daemonset', place), `daemonset ${place.namespace}/${place.name}`);
   const [nodes, facts, pods] = await Promise.all([
     listNodes(client),
@@ -115,8 +120,8 @@ export async function readExplainedDaemonSet(client: ApiClient, place: Place): P
   return explainedDaemonSet(object, place, { ...facts, nodes, notes, missingPods: pods.missing });
 }
 
-/** @throws InputError where there is no such pod, ApiError, MalformedObjectError */
-export async function readExplainedPod(client: ApiClient, place: Place): Promise<ExplainedDaemon> {
+/** @throws InputError if there is no such pod, ApiError, MalformedObjectError */
+export async function readExplainedPod(client: ApiClient, place: NamespacedName): Promise<ExplainedDaemon> {
   const object = await readObject(client, pathOf('pod', place), `pod ${place.namespace}/${place.name}`);
   const [nodes, facts] = await Promise.all([
     listNodes(client),
@@ -128,15 +133,19 @@ export async function readExplainedPod(client: ApiClient, place: Place): Promise
   return explainedPod(object, place, owner, podStateOf(object), { ...facts, nodes });
 }
 
-/** Workloads that no policy is about, by the word for them on the command line. */
+/** Workloads that no policy selects, by their word on the command line. */
 export const WORKLOADS = { deployment: 'deployments', statefulset: 'statefulsets', replicaset: 'replicasets' } as const;
 export type Workload = keyof typeof WORKLOADS;
 
-/** Pods that a message names. */
+/** How many pods a message names. */
 const MAX_PODS = 5;
 
-/** Names what can be explained in place of a workload. @throws InputError always, ApiError */
-export async function refuseWorkload(client: ApiClient, kind: Workload, { namespace, name }: Place): Promise<never> {
+/** Names the pods that can be explained in place of a workload. @throws InputError always, ApiError */
+export async function refuseWorkload(
+  client: ApiClient,
+  kind: Workload,
+  { namespace, name }: NamespacedName,
+): Promise<never> {
   const place = `${kind} ${namespace}/${name}`;
   const path = `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/${WORKLOADS[kind]}/${encodeURIComponent(name)}`;
   const { spec } = (await readObject(client, path, place)) as { readonly spec: { readonly selector: LabelSelector } };
@@ -166,7 +175,7 @@ async function readFacts(client: ApiClient, kinds: readonly PolicyKind[], regard
   return { policies, audit: policies.some(runsInAudit), ...told };
 }
 
-interface Regarding extends Place {
+interface Regarding extends NamespacedName {
   readonly kind: string;
 }
 
@@ -179,7 +188,7 @@ interface EventObject {
   readonly series?: { readonly lastObservedTime: string };
 }
 
-/** What taintkeeper has told of an object, the latest last. @param regarding a node's Events are in `default` */
+/** The Events of taintkeeper on an object, the latest last. @param regarding a node's Events are in `default` */
 async function readEvents(
   client: ApiClient,
   { kind, namespace, name }: Regarding,
@@ -205,7 +214,7 @@ async function readEvents(
   }
 }
 
-/** @throws InputError where there is no such object, ApiError */
+/** @throws InputError if there is no such object, ApiError */
 async function readObject(client: ApiClient, path: string, what: string): Promise<unknown> {
   const found = await findObject(client, path);
   if (found === undefined) throw new InputError([`${what}: not found`]);
@@ -214,7 +223,7 @@ async function readObject(client: ApiClient, path: string, what: string): Promis
 
 const RESOURCES = { daemonset: '/apis/apps/v1/namespaces', pod: '/api/v1/namespaces' } as const;
 
-function pathOf(kind: keyof typeof RESOURCES, { namespace, name }: Place): string {
+function pathOf(kind: keyof typeof RESOURCES, { namespace, name }: NamespacedName): string {
   return `${RESOURCES[kind]}/${encodeURIComponent(namespace)}/${kind}s/${encodeURIComponent(name)}`;
 }
 
@@ -222,14 +231,14 @@ function listNodes(client: ApiClient): Promise<SchedulingNode[]> {
   return listObjects(client, '/api/v1/nodes', (object) => readNode(object, []));
 }
 
-/** Undefined where it is gone: then no policy is for its pods. */
-async function readOwner(client: ApiClient, place: Place): Promise<DaemonSetView | undefined> {
+/** Undefined if it was deleted: then no policy selects its pods. */
+async function readOwner(client: ApiClient, place: NamespacedName): Promise<DaemonSetView | undefined> {
   const object = await findObject(client, pathOf('daemonset', place));
   return object === undefined ? undefined : viewDaemonSet(asDaemonSet(object, []), place.namespace, place.name);
 }
 
-/** Where pods are to be and are not, by the nodes on which it is to run. */
-async function readMissingPods(client: ApiClient, { namespace }: Place, object: unknown) {
+/** Finds missing pods, given the nodes on which it should run. */
+async function readMissingPods(client: ApiClient, { namespace }: NamespacedName, object: unknown) {
   const { metadata, spec } = object as { metadata: { uid: string }; spec: { selector: LabelSelector } };
   try {
     const pods = await listDaemonPods(client, { namespace, uid: metadata.uid, selector: spec.selector });

@@ -23,7 +23,7 @@ interface ExplainOptions extends ClusterChoice {
   readonly output: OutputFormat;
 }
 
-/** `taintkeeper explain`: why a node, a DaemonSet or a pod is as it is. */
+/** `taintkeeper explain`: explains the state of a node, a DaemonSet or a pod. */
 export function explainCommand(exit: (code: number) => void): Command {
   return new Command('explain')
     .description(
@@ -56,14 +56,14 @@ Examples:
         withProgress(`reading ${kind} ${name}`, EXPLAIN[kind](client, name, output)),
       );
       process.stdout.write(text);
-      exit(isWell ? EXIT.ok : EXIT.trouble);
+      exit(isWell ? EXIT.ok : EXIT.problem);
     });
 }
 
 const KINDS = ['node', 'daemonset', 'pod'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** A workload is taken as well: the answer names its pods. */
+/** Workloads are accepted, too: the answer names their pods. */
 function kindOf(text: string): Kind | Workload {
   const kind = KINDS.find((one) => one === text);
   if (kind !== undefined) return kind;
@@ -141,7 +141,7 @@ function sectionText(section: Section, look: Look): string {
   return columns([head.map((title) => title.toUpperCase()), ...cells], look);
 }
 
-/** So many names of nodes say enough of many. */
+/** How many nodes are named. */
 const NAMES = 4;
 
 function tableCell(cell: Cell, look: Look): TableCell {
@@ -150,7 +150,7 @@ function tableCell(cell: Cell, look: Look): TableCell {
   return 'nodes' in cell ? namesIn(cell.nodes, NAMES, look) : printable(cell.text);
 }
 
-/** A command stands in a line of its own, to be copied. */
+/** A command is on its own line, to be copied. */
 function nextText({ command, note }: Step): string {
   const [first = '', ...rest] = [command, note].filter((part) => part !== undefined).map(printable);
   return [`next: ${first}\n`, ...rest.map((line) => `  ${line}\n`)].join('');

@@ -8,12 +8,12 @@ import type { NativeManifest } from '../native/native-policy.ts';
 import type { ExportedPolicy, NativeCapabilities } from '../native/translate.ts';
 import type { Policy } from '../policy/policy.ts';
 
-/** What of a policy becomes objects, and what does not. */
+/** The objects of a policy, and what they do not do. */
 export interface ExportedManifests extends Pick<ExportedPolicy, 'source' | 'limits'> {
   readonly manifests: readonly NativeManifest[];
 }
 
-/** What an object is there for, by the part of its name after the policy's. */
+/** The purpose of an object, by the part of its name after the policy's. */
 const PURPOSES: Readonly<Record<string, string>> = {
   protect: 'refuses updates of nodes that remove a protected taint',
   report: 'reports updates of nodes that remove a protected taint',
@@ -28,7 +28,7 @@ const PURPOSES: Readonly<Record<string, string>> = {
 
 const TIDIES = 'removes the entries of a taint that was removed on purpose from the annotation of the node';
 
-/** One YAML stream for `kubectl apply`, with comments that say what each object is for, and what none of them does. */
+/** A YAML stream for `kubectl apply`, with comments on the purpose of each object, and on what none of them does. */
 export function formatExport(exported: readonly ExportedManifests[], { version }: NativeCapabilities): string {
   return exported
     .flatMap(({ source, limits, manifests }) => {
@@ -49,12 +49,12 @@ export function formatExport(exported: readonly ExportedManifests[], { version }
     .join('---\n');
 }
 
-/** The same as one object, without the comments. */
+/** As one object, without comments. */
 export function exportAsObject(exported: readonly ExportedManifests[]): object {
   return { apiVersion: 'v1', kind: 'List', items: exported.flatMap(({ manifests }) => manifests) };
 }
 
-/** What the objects do not do, a line for each thing. */
+/** What the objects do not do, a line each. */
 export function limitsOf({ source, limits }: ExportedManifests): string[] {
   return limits.map(({ field, message }) => printable(`${source.kind} ${source.name}: ${field}: ${message}`));
 }
@@ -69,7 +69,7 @@ function purposeOf(source: Policy, { kind, metadata: { name } }: NativeManifest)
     .replace(/\.taintkeeper\.dev(\.static\.k8s\.io)?$/, '')
     .split('.')
     .slice(-1);
-  // Only a policy in mode Restore restores. Another one's mutation spends what allowed a taint to go.
+  // Only a policy in mode Restore restores. In other modes, the mutation removes used entries of the annotation.
   if (part === 'restore' && !(source.kind === 'TaintPolicy' && source.spec.mode === 'Restore')) return TIDIES;
   return PURPOSES[part] ?? part;
 }
@@ -85,8 +85,8 @@ const FOLDERS = { validating: 'ValidatingAdmissionPolicy', mutating: 'MutatingAd
 const FILE = 'taintkeeper.yaml';
 
 /**
- * Writes the manifests for the API server, which reads each kind from a folder of its own and refuses to start over any other. A
- * running one reads a changed file at once, and so never sees half of it. Where there is nothing of a kind the file is empty.
+ * Writes manifests for the API server, which reads each kind from its own folder and does not start if there is another kind. Each file is
+ * replaced at once, because a running API server reads changed files immediately. The file of a kind without objects is empty.
  * @returns the paths of the files
  * @throws InputError if it cannot write
  */

@@ -37,7 +37,7 @@ interface ExportOptions extends ClusterChoice {
   readonly output: 'yaml' | 'json';
 }
 
-/** `taintkeeper export`: policies in the API server's own language. */
+/** `taintkeeper export`: prints policies as native policies of the API server. */
 export function exportCommand(): Command {
   return new Command('export')
     .description(
@@ -105,10 +105,10 @@ Examples:
     });
 }
 
-/** What is exported. */
+/** The policies to export. */
 interface ExportSource {
   readonly policies: readonly Policy[];
-  /** In a few words: whose they are. */
+  /** Their source, in a few words. */
   readonly what: string;
   readonly notes: readonly string[];
   /** The version of the API server that they come from. */
@@ -149,7 +149,7 @@ async function readFromCluster(client: ApiClient): Promise<ExportSource> {
 const AUDIT_NOTE =
   'taintkeeper runs with --audit there, and refuses and changes nothing; what is exported does as the policies say';
 
-/** What of a policy in the cluster is not as one would expect of what is exported. */
+/** Notes on policies of the cluster that differ from what is in force. */
 function notesOn(object: PolicyObject): string[] {
   const { kind, name, inForce } = object;
   if (inForce === undefined) return [`${kind} ${name} is left out: ${whyUnusable(object)}`];

@@ -7,7 +7,7 @@ const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 /**
  * Logs to stdout: lines for people on a terminal, in colours if it {@link usesColors | has them}, and a JSON object a line
  * otherwise. LOG_LEVEL sets the level (default `info`).
- * @throws InputError for a level that there is not
+ * @throws InputError for an unknown level
  */
 export async function createLogger(): Promise<Logger> {
   const level = process.env.LOG_LEVEL || 'info';
@@ -23,7 +23,7 @@ export async function createLogger(): Promise<Logger> {
   return log;
 }
 
-/** Node.js prints the warnings of a process as text to stderr, which a container's log has between the JSON lines. */
+/** Logs warnings of the process. By default Node.js prints them as text, which mixes with the JSON lines of a container's log. */
 function takeWarnings(log: Logger): void {
   process.removeAllListeners('warning');
   process.on('warning', ({ name, message }) => log.warn(`Node.js: ${name}: ${message}`));
@@ -38,13 +38,13 @@ async function readable(options: LoggerOptions): Promise<Logger> {
       translateTime: 'SYS:yyyy-mm-dd HH:MM:ss',
       singleLine: true,
       sync: true,
-      // What the message of a violation says already.
+      // The message of a violation has these fields.
       ignore: 'uid,operation,kind,name,user,policyKind,policy,fields,mode,outcome,subjects',
     }),
   );
 }
 
-/** `stdTimeFunctions.isoTime`, which takes a sixth of what a line does, but once for the lines of a millisecond. */
+/** `stdTimeFunctions.isoTime` takes a sixth of the time of a line. This one caches its text for a millisecond. */
 function timeField(): () => string {
   let at = 0;
   let field = '';
@@ -56,16 +56,16 @@ function timeField(): () => string {
   };
 }
 
-/** A batch is written when it has so many characters, and whatever there is after so many milliseconds. */
+/** A batch is written when it has so many characters, or after so many milliseconds. */
 const BATCH_CHARACTERS = 8_192;
 const BATCH_MS = 500;
 
 /**
- * Lines together: a write for each was a sixth of what a patched DaemonSet costs. Whichever way the process ends, what is left is
- * written first, but for SIGKILL.
+ * Writes lines in batches: a write for each line was a sixth of the cost of a patched DaemonSet. The last batch is written before the process
+ * ends, except after SIGKILL.
  */
 function inBatches(fd: number): DestinationStream & { flushSync(): void } {
-  // It has batches of its own, but measures all that is waiting at each line.
+  // sonic-boom's own batches measure all waiting lines at each line.
   const destination = pino.destination({ fd, sync: true });
   let waiting = '';
   function flushSync(): void {
@@ -80,7 +80,7 @@ function inBatches(fd: number): DestinationStream & { flushSync(): void } {
       waiting += line;
       if (waiting.length >= BATCH_CHARACTERS) flushSync();
     },
-    // What pino calls after a line of level fatal.
+    // pino calls it after a line of level fatal.
     flushSync,
   };
 }

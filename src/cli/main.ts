@@ -10,8 +10,8 @@ import { EXIT } from './options.ts';
 import { serveCommand } from './serve.ts';
 
 /**
- * Runs the command line and gives its exit code. Everything that is wrong with the input ends as one message on stderr and
- * code 2; other errors are taintkeeper's own, and end with their stack and code 70.
+ * Runs the command line and returns its exit code. Errors of the input are one message on stderr and code 2. Other errors are taintkeeper's own,
+ * with their stack and code 70.
  * @param args without the program's name
  */
 export async function main(args: readonly string[]): Promise<number> {
@@ -20,7 +20,7 @@ export async function main(args: readonly string[]): Promise<number> {
     code = exitCode;
   };
   try {
-    // What a cluster runs starts without what the other commands load.
+    // `serve` starts without loading the other commands.
     const isServe = args[0] === 'serve';
     const commands = isServe ? [serveCommand()] : (await import('./commands.ts')).allCommands(exit);
     const program = createProgram(commands);
@@ -76,12 +76,12 @@ Examples:
   return program;
 }
 
-/** The lines of a message that may quote arguments, file names and what stands in files: nothing that a terminal would obey. */
+/** The lines of a message that may quote arguments, file names and files, without control characters. */
 function harmless(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }
 
-/** Commander hands its settings down only to commands that it makes itself. */
+/** Commander passes its settings only to commands that it creates itself. */
 function inheritSettings(command: Command, parent: Command, parentPath = parent.name()): void {
   const path = `${parentPath} ${command.name()}`;
   const what = command.commands.length > 0 ? 'commands' : 'options';

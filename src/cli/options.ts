@@ -2,24 +2,24 @@ import { once } from 'node:events';
 import { InvalidArgumentError, Option } from 'commander';
 import { MAX_EVICTION_RATE } from '../evictions/eviction-pace.ts';
 
-/** What a command ends with. */
+/** Exit codes. */
 export const EXIT = {
   ok: 0,
-  /** `review`: something is refused. */
+  /** `review`: a change is denied. */
   denied: 1,
-  /** Whatever was looked at is not as it should be. */
-  trouble: 1,
+  /** A problem was found. */
+  problem: 1,
   badInput: 2,
-  /** A fault of taintkeeper's own: EX_SOFTWARE of sysexits.h. */
+  /** An internal error: EX_SOFTWARE of sysexits.h. */
   internalError: 70,
 } as const;
 
-/** Listens for the first signal to stop; a second one ends the program as it would any other. Disposed of, it listens no more. */
+/** Listens for the first signal to stop. A second signal ends the program. Stops listening when it is disposed of. */
 export function listenForStop(): Disposable & { readonly signal: Promise<string> } {
   const listening = new AbortController();
   const names = ['SIGTERM', 'SIGINT'].map((name) => once(process, name, { signal: listening.signal }).then(() => name));
   const signal = Promise.race(names).finally(() => listening.abort());
-  // Rejected when disposed of: then nobody waits for it.
+  // Rejected when it is disposed of: nothing awaits it then.
   signal.catch(() => {});
   return { signal, [Symbol.dispose]: () => listening.abort() };
 }
@@ -27,14 +27,14 @@ export function listenForStop(): Disposable & { readonly signal: Promise<string>
 export const OUTPUT_FORMATS = ['table', 'wide', 'json', 'yaml'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
-/** `-o, --output`, for whatever prints a table. */
+/** `-o, --output` of commands that print a table. */
 export function outputOption(): Option {
   return new Option('-o, --output <format>', 'output format; wide leaves no name out')
     .choices(OUTPUT_FORMATS)
     .default('table');
 }
 
-/** `-f, --filename`, for whatever has files as arguments: as kubectl has it. */
+/** `-f, --filename`, as in kubectl, for commands that take files as arguments. */
 export function filenameOption(): Option {
   return new Option('-f, --filename <path>', 'the same as an argument; may be repeated').argParser(repeatable);
 }
@@ -45,7 +45,7 @@ export function repeatable(value: string, before: readonly string[] = []): reado
 }
 
 /**
- * Nodes a second; small ones may come as Helm writes them, such as 1e-05.
+ * Nodes a second. Helm writes small numbers as 1e-05.
  * @throws InvalidArgumentError
  */
 export function parseEvictionRate(text: string): number {

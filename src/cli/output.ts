@@ -4,24 +4,24 @@ import type { StateCell } from '../explain/sections.ts';
 import { atMost, printable } from '../kubernetes/text.ts';
 import type { OutputFormat } from './options.ts';
 
-/** Where progress is shown: what it needs of `process.stderr`. */
+/** The part of `process.stderr` that progress needs. */
 export interface ProgressStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;
 }
 
-/** What is over sooner says nothing: a line that flashes up tells nobody anything. */
+/** Shorter work shows no progress, because a line that flashes up is not readable. */
 const QUIET_MS = 1000;
 const FRAME_MS = 100;
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const CLEAR_LINE = '\r\x1b[K';
 
 /**
- * Waits for the work. What takes longer than a second says so meanwhile: one line on stderr with a spinner, what is being
- * done and for how many seconds, gone when it is over. Nothing is shown where stderr is no terminal, or a dumb one.
- * @param what such as `reading DaemonSets and nodes`; a function where that changes on the way
- * @returns what the work gives, and throws what it throws
+ * Waits for the work. After a second, shows a line on stderr with a spinner, the work and its seconds, and removes it at the end. Shows nothing
+ * if stderr is not a terminal, or a dumb one.
+ * @param what such as `reading DaemonSets and nodes`; a function if it changes
+ * @returns the result of the work, and throws its error
  */
 export async function withProgress<T>(
   what: string | (() => string),
@@ -48,7 +48,7 @@ export async function withProgress<T>(
   }
 }
 
-/** A line that wraps could not be cleared. Some terminals do not know how wide they are, and say 0. */
+/** A line that wraps could not be cleared. Some terminals report a width of 0. */
 function withinLine(line: string, columns = 0): string {
   const width = columns || 80;
   return line.length < width ? line : `${line.slice(0, Math.max(width - 2, 0))}…`;
@@ -56,18 +56,18 @@ function withinLine(line: string, columns = 0): string {
 
 /** How a table is shown. */
 export interface Look {
-  /** Every name, and lines as long as they get. */
+  /** All names, and lines of any length. */
   readonly wide: boolean;
   readonly colors: boolean;
-  /** Characters of a line; undefined where nothing bounds it: not on a terminal. */
+  /** The characters of a line. Undefined if it is not a terminal. */
   readonly width: number | undefined;
 }
 
 const PLAIN: Look = { wide: false, colors: false, width: undefined };
 
-/** How tables are shown where the stream leads. */
+/** How tables are shown on the stream. */
 export function lookOf(stream: { readonly isTTY?: boolean; readonly columns?: number }, wide: boolean): Look {
-  // Some terminals do not know how wide they are, and say 0.
+  // Some terminals report a width of 0.
   const width = stream.isTTY && !wide ? stream.columns || undefined : undefined;
   return { wide, colors: usesColors(stream), width };
 }
@@ -78,12 +78,12 @@ export function namesIn(names: readonly string[], count: number, { wide }: Look)
 }
 
 const GAP = 2;
-/** Less than this is no column to read. */
+/** The minimum width of a wrapped column. */
 const MIN_WRAPPED = 16;
 
 /**
- * Rows of a table as text, each column as wide as its widest cell; the first row is the headings. Where the lines would be too long, the
- * last column is broken into lines of its own.
+ * Formats a table. Each column is as wide as its widest cell, and the first row has the headings. If lines would be too long, the last column
+ * is wrapped.
  */
 export function columns(rows: readonly (readonly TableCell[])[], look: Look = PLAIN): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => textOf(row[column]).length)));
@@ -105,7 +105,7 @@ export function columns(rows: readonly (readonly TableCell[])[], look: Look = PL
     .join('');
 }
 
-/** The text in lines of at most so many characters, but for words that are longer. */
+/** Wraps the text at so many characters. Longer words are not split. */
 function linesOf(text: string, length: number): string[] {
   if (text.length <= length) return [text];
   const lines: string[] = [];
@@ -117,10 +117,10 @@ function linesOf(text: string, length: number): string[] {
   return lines;
 }
 
-/** A cell of a table, with a colour where it says how something stands. */
+/** A cell of a table. A state has a colour. */
 export type TableCell = string | StateCell;
 
-/** What stands in a cell. */
+/** The text of a cell. */
 export function textOf(cell: TableCell | undefined = ''): string {
   return typeof cell === 'string' ? cell : cell.text;
 }
@@ -128,8 +128,8 @@ export function textOf(cell: TableCell | undefined = ''): string {
 const STYLES = { failed: 'red', attention: 'yellow', ok: 'green', quiet: 'dim' } as const;
 
 /**
- * Whether to colour what goes to the stream: on a terminal that can, unless NO_COLOR or FORCE_COLOR=0 says no. FORCE_COLOR
- * is for terminals that call themselves dumb; a file or a pipe never gets colours, because what reads those reads text.
+ * Whether to colour the output: on a terminal with colours, unless NO_COLOR or FORCE_COLOR=0 is set. FORCE_COLOR is for terminals that call
+ * themselves dumb. Files and pipes never get colours, because programs read them as text.
  * https://no-color.org: set, and not empty
  */
 export function usesColors(stream: { readonly isTTY?: boolean }): boolean {
@@ -138,7 +138,7 @@ export function usesColors(stream: { readonly isTTY?: boolean }): boolean {
   return Boolean(FORCE_COLOR) || TERM !== 'dumb';
 }
 
-/** What a command found, as the text that `-o` asks for: {@link asJson} or {@link asYaml} of the data, or the table. */
+/** The output of a command in the format of `-o`: {@link asJson} or {@link asYaml} of the data, or the table. */
 export function formatAs(
   format: OutputFormat,
   { data, table }: { readonly data: () => object; readonly table: (look: Look) => string },
@@ -158,17 +158,17 @@ export function asJson(data: object): string {
   return `${JSON.stringify(data, null, 2)}\n`;
 }
 
-/** A message is one line, however long: folded, nobody could search for it. */
+/** A message is one line, however long, so that it can be searched for. */
 export function asYaml(data: object): string {
   return stringify(data, { lineWidth: 0 });
 }
 
-/** Lines that YAML's readers leave out. */
+/** Comments of YAML. */
 export function asComments(lines: readonly string[]): string {
   return lines.map((line) => `${`# ${printable(line)}`.trimEnd()}\n`).join('');
 }
 
-/** Says on stderr what is no part of the result. */
+/** Prints to stderr what is not part of the result. */
 export function tellAll(lines: readonly string[]): void {
   for (const line of lines) process.stderr.write(`taintkeeper: ${printable(line)}\n`);
 }

@@ -13,7 +13,7 @@ import { columns, formatAs, type Look } from './output.ts';
 export const REVIEW_FORMATS = [...OUTPUT_FORMATS, 'github', 'sarif', 'junit'] as const;
 export type ReviewFormat = (typeof REVIEW_FORMATS)[number];
 
-/** One object of the input, and what became of it. */
+/** One object of the input, and its admission. */
 export interface ReviewedObject {
   readonly resource: string;
   readonly namespace: string | undefined;
@@ -26,11 +26,11 @@ export interface ReviewedObject {
 
 export interface Review {
   readonly reviewed: readonly ReviewedObject[];
-  /** The kinds of objects that no policy is about. */
+  /** The kinds of objects that no policy selects. */
   readonly others: readonly string[];
 }
 
-/** The result of `taintkeeper review` as text. With `patched`, the objects that come out of admission are part of it. */
+/** The result of `taintkeeper review` as text. With `patched`, it includes the objects after admission. */
 export function formatReview(review: Review, format: ReviewFormat, patched: boolean): string {
   switch (format) {
     case 'github':
@@ -58,7 +58,7 @@ function data({ reviewed, others }: Review, patched: boolean): object {
   };
 }
 
-const VERDICT_LEVELS: Readonly<Record<Admission['verdict'], Level>> = {
+const RESULT_LEVELS: Readonly<Record<Admission['result'], Level>> = {
   allowed: 'ok',
   patched: 'attention',
   denied: 'failed',
@@ -72,8 +72,8 @@ function table({ reviewed, others }: Review, patched: boolean, look: Look): stri
     const found = admission.violations.map(({ policy, outcome, subject }) => [policy, `${outcome} ${subject}`]);
     const findings = found.length > 0 ? found : annotated(admission.patch).map((what) => ['', what]);
     const [first = ['', ''], ...rest] = findings;
-    const verdict = { text: admission.verdict, level: VERDICT_LEVELS[admission.verdict] };
-    return [[object, operation, verdict, ...first], ...rest.map((finding) => ['', '', '', ...finding])];
+    const result = { text: admission.result, level: RESULT_LEVELS[admission.result] };
+    return [[object, operation, result, ...first], ...rest.map((finding) => ['', '', '', ...finding])];
   });
   const messages = reviewed.flatMap(({ admission }) => (admission.message === undefined ? [] : [admission.message]));
   return [
@@ -92,7 +92,7 @@ function nameOf({ resource, namespace, name }: Pick<ReviewedObject, 'resource' |
   return [resource, namespace, name].filter((part) => part !== undefined).join('/');
 }
 
-/** What is on purpose is only noted. */
+/** Allowed exceptions are notes. */
 function levelOf(outcome: Outcome): CiResult['level'] {
   const { result, reason } = partsOf(outcome);
   if (result === 'Denied') return 'error';
@@ -110,22 +110,22 @@ function results({ place, admission, ...object }: ReviewedObject): CiResult[] {
   }));
 }
 
-function test({ place, admission: { verdict, message, violations }, operation, ...object }: ReviewedObject): CiTest {
+function test({ place, admission: { result, message, violations }, operation, ...object }: ReviewedObject): CiTest {
   return {
     ...placeIn(place),
     name: `${operation} ${nameOf(object)}`,
-    failure: verdict === 'denied' ? (message ?? verdict) : undefined,
+    failure: result === 'denied' ? (message ?? result) : undefined,
     notes: violations.map(
       ({ policyKind, policy, outcome, subject }) => `${policyKind} ${policy}: ${outcome} ${subject}`,
     ),
   };
 }
 
-function isAdmitted({ verdict }: Pick<Admission, 'verdict'>): boolean {
-  return verdict !== 'denied';
+function isAdmitted({ result }: Pick<Admission, 'result'>): boolean {
+  return result !== 'denied';
 }
 
-/** What a patch does to annotations: all that it may do where no policy finds fault. */
+/** The changes of annotations in a patch. A patch without violations has no others. */
 function annotated(patch: Admission['patch']): string[] {
   return patch.flatMap((operation) => {
     const [first, second, name = ''] = pointerNames(operation.path);

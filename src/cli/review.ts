@@ -30,7 +30,7 @@ interface ReviewOptions {
   readonly output: ReviewFormat;
 }
 
-/** `taintkeeper review`: the webhook's judgement, offline. */
+/** `taintkeeper review`: the decisions of the webhook, offline. */
 export function reviewCommand(exit: (code: number) => void): Command {
   return new Command('review')
     .description(
@@ -68,14 +68,14 @@ Examples:
       const policies = await readPolicies(options.policies);
       const { reviewables, others, documents, records } = await readInput(files, options);
       const recorded: Records = { recordOf: (name) => records.get(name), now: Date.now };
-      // A pipeline that came to nothing has not been found to be right.
+      // A pipeline without input must not pass.
       if (reviewables.length + others.length === 0)
         throw new InputError([`${inputOf(files, options)}: nothing to judge`]);
       const reviewed = reviewables.map((reviewable) => review(reviewable, policies, recorded));
       for (const { request } of reviewables) for (const note of notesOf(request, policies, recorded)) tell(note);
       for (const note of authorizationNotes(documents, policies, options.namespace)) tell(note);
       process.stdout.write(formatReview({ reviewed, others }, options.output, options.patched));
-      exit(reviewed.some(({ admission }) => admission.verdict === 'denied') ? EXIT.denied : EXIT.ok);
+      exit(reviewed.some(({ admission }) => admission.result === 'denied') ? EXIT.denied : EXIT.ok);
     });
 }
 
@@ -87,7 +87,7 @@ async function readPolicies(paths: readonly string[] | undefined): Promise<Polic
   return compilePolicies(policies);
 }
 
-/** What there is to know of an update that a policy might have been expected to hold. */
+/** Notes on updates that a policy does not deny although the user might expect it. */
 function notesOf(
   { operation, resource, name, object, oldObject }: AdmissionRequest,
   policies: PolicySet,
@@ -105,7 +105,7 @@ function notesOf(
   return notes.map((note) => `nodes/${name}: ${note}`);
 }
 
-/** What the API server asks about pods that are created, and nobody knows without it. */
+/** A note on TolerationRestrictions, which only an API server can evaluate. */
 function authorizationNotes(
   documents: readonly SourceDocument[],
   { tolerationRestrictions }: PolicySet,

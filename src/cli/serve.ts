@@ -26,7 +26,7 @@ interface ServeOptions extends Listeners, ClusterOptions {
   readonly page: boolean;
 }
 
-/** Options that mean nothing with `--cluster`, or nothing without it. */
+/** Options without effect with `--cluster`, or without it. */
 const FILES_ONLY = ['policies', 'san'];
 const CLUSTER_ONLY = [
   'kubeconfig',
@@ -43,9 +43,9 @@ const CLUSTER_ONLY = [
 
 const DEFAULT_CERT_DIR = 'certs';
 
-// Tests set two of these values by environment variables: their Service has another port, and they cannot wait for an hour.
+// Tests set two of these values by environment variables: their Service has another port, and an hour is too long.
 
-/** The port of the Service that the manifests make. */
+/** The port of the Service in the manifests. */
 const SERVICE_PORT = 443;
 /**
  * How long an earlier CA stays trusted after a rotation. A replica serves the new certificate within a minute, and with --cert-dir within
@@ -128,7 +128,7 @@ Example, for a webhook at webhook.example.com with policies from files:
     .action(async (options: ServeOptions, command: Command) => {
       refuseIdle(options.cluster ? FILES_ONLY : CLUSTER_ONLY, options.cluster, command);
       const log = await createLogger();
-      // As the first process of a container it would not be ended by a signal that it does not listen to.
+      // The first process of a container ignores signals for which it has no handler.
       using stop = listenForStop();
       const { signal } = stop;
       const starting = options.cluster ? startInCluster(options, log) : startFromFiles(options, log);
@@ -186,7 +186,7 @@ function collectNames(name: string, before: readonly string[]): string[] {
   throw new InvalidArgumentError('Expected a DNS name or an IP address.');
 }
 
-/** Certificates know neither zones (`fe80::1%eth0`) nor IPv4 addresses in IPv6's clothes (`::ffff:10.0.0.1`). */
+/** Certificates have neither zones (`fe80::1%eth0`) nor IPv4-mapped IPv6 addresses (`::ffff:10.0.0.1`). */
 function isIssuableIp(name: string): boolean {
   return isIP(name) === 4 || (isIP(name) === 6 && !/[%.]/.test(name));
 }

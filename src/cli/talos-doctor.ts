@@ -7,7 +7,7 @@ import type { askNodes, Called, NodeAnswer } from '../doctor/ask-apid.ts';
 import { type CheckResult, diagnose } from '../doctor/check.ts';
 import { dialApid } from '../doctor/dial-apid.ts';
 import { callableApis, checkTalosApi, type DialledApi } from '../doctor/talos-api.ts';
-import { checkTalosNodes, nodesToAsk, type Wanted } from '../doctor/talos-nodes.ts';
+import { checkTalosNodes, type DesiredConfiguration, nodesToAsk } from '../doctor/talos-nodes.ts';
 import { parseDocuments } from '../files/documents.ts';
 import { InputError, readBoundedText, sourceName } from '../files/text-files.ts';
 import { disabledIn } from '../talos/lint/lint.ts';
@@ -35,7 +35,7 @@ interface TalosDoctorOptions {
 const MAX_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 5_000;
 
-/** `taintkeeper talos doctor`: why talosctl does not get through. */
+/** `taintkeeper talos doctor`: finds out why talosctl cannot connect. */
 export function talosDoctorCommand(exit: (code: number) => void): Command {
   return new Command('doctor')
     .description(
@@ -72,9 +72,9 @@ Examples:
     .action(async (options: TalosDoctorOptions) => {
       const file = options.talosconfig ?? findTalosconfig();
       const context = readTalosContext(await readBoundedText(file, MAX_BYTES), sourceName(file), options.context);
-      const wanted = options.filename === undefined ? undefined : await readWanted(options.filename);
+      const desired = options.filename === undefined ? undefined : await readDesired(options.filename);
       const named = (options.nodes ?? []).flatMap((list) => list.split(',')).filter((address) => address !== '');
-      const examining = examine(context, named, wanted, options.timeout);
+      const examining = examine(context, named, desired, options.timeout);
       const diagnosis = diagnose(await withProgress("asking Talos' API", examining));
       const look = { all: options.all ?? false, colors: usesColors(process.stdout) };
       process.stdout.write(formatDiagnosis(diagnosis, options.output, look));
@@ -85,7 +85,7 @@ Examples:
 async function examine(
   context: TalosContext,
   named: readonly string[],
-  wanted: Wanted | undefined,
+  desired: DesiredConfiguration | undefined,
   timeoutMs: number,
 ): Promise<CheckResult[]> {
   const { ca, crt: cert, key } = context;
@@ -99,12 +99,12 @@ async function examine(
   );
   const now = new Date();
   const asked = nodesToAsk(context, named, callableApis(context, dialled, now));
-  const calling = { ca, identity, timeoutMs, wantsConfiguration: wanted !== undefined };
+  const calling = { ca, identity, timeoutMs, readsConfiguration: desired !== undefined };
   const answers: NodeAnswer[] = asked.length === 0 ? [] : await askedOf(asked, calling);
-  return [...checkTalosApi(context, dialled, answers, now), ...checkTalosNodes(answers, wanted)];
+  return [...checkTalosApi(context, dialled, answers, now), ...checkTalosNodes(answers, desired)];
 }
 
-/** Only here gRPC is needed. */
+/** gRPC is loaded only here. */
 async function askedOf(...args: Parameters<typeof askNodes>): Promise<NodeAnswer[]> {
   const { askNodes } = await import('../doctor/ask-apid.ts');
   return (await askNodes(...args)).map((answer) => {
@@ -113,7 +113,7 @@ async function askedOf(...args: Parameters<typeof askNodes>): Promise<NodeAnswer
   });
 }
 
-/** Nothing of the text is quoted. */
+/** Errors do not quote the text, which has secrets. */
 function parsed(text: string, node: string): Called<MachineConfiguration> {
   try {
     const source = `the configuration of ${node}`;
@@ -124,13 +124,13 @@ function parsed(text: string, node: string): Called<MachineConfiguration> {
   }
 }
 
-/** @throws InputError for what is no machine configuration */
-async function readWanted(file: string): Promise<Wanted> {
+/** @throws InputError if it is not a machine configuration */
+async function readDesired(file: string): Promise<DesiredConfiguration> {
   const { configuration, text } = await readMachineConfigurationText(file);
   return { configuration, file: file === '-' ? 'FILE' : file, disabled: disabledIn(text, configuration.source) };
 }
 
-/** Where talosctl looks (GetDefaultPaths of Talos' client). @throws InputError */
+/** Searches where talosctl does (GetDefaultPaths of Talos' client). @throws InputError */
 function findTalosconfig(): string {
   const { TALOSCONFIG, TALOS_HOME = '' } = process.env;
   const directory = isAbsolute(TALOS_HOME) ? TALOS_HOME : join(homedir(), '.talos');

@@ -3,13 +3,13 @@ import { parseTaint } from '../kubernetes/taint.ts';
 import { printable, shellWord } from '../kubernetes/text.ts';
 import type { Assignment, Assignments } from '../talos/assignment.ts';
 import { ownLabels } from '../talos/declaration.ts';
-import type { Finding } from '../talos/drift.ts';
+import type { DriftFinding } from '../talos/drift.ts';
 import type { OutputFormat } from './options.ts';
 import { columns, formatAs, type Look, namesIn, type TableCell } from './output.ts';
 
-/** What became of each node. */
+/** The result for each node. */
 export interface Drift extends Omit<Assignments, 'assigned'> {
-  readonly compared: readonly (Assignment & { readonly findings: readonly Finding[] })[];
+  readonly compared: readonly (Assignment & { readonly findings: readonly DriftFinding[] })[];
 }
 
 /** The result of `taintkeeper talos drift` as text. */
@@ -25,7 +25,7 @@ function data({ compared, unassigned, unused }: Drift): object {
       matchedBy: by,
       findings: findings.map((finding) => ({
         ...finding,
-        mend: command(finding.mend),
+        fix: command(finding.fix),
         ...(evicts(finding) ? { note: EVICTS } : {}),
       })),
     })),
@@ -34,7 +34,7 @@ function data({ compared, unassigned, unused }: Drift): object {
   };
 }
 
-/** The others are in the JSON. */
+/** How many are printed. The JSON has all. */
 const NAMES_SHOWN = 6;
 
 const HEADINGS = ['NODE', 'FILE', 'MATCHED BY', 'PROBLEM', 'WHAT', 'DECLARED'];
@@ -50,7 +50,7 @@ function table(drift: Drift, look: Look): string {
       printable(declaredIn(finding)),
     ]),
   );
-  const commands = drifted.flatMap(({ findings }) => findings.map(({ mend }) => `  ${command(mend)}\n`));
+  const commands = drifted.flatMap(({ findings }) => findings.map(({ fix }) => `  ${command(fix)}\n`));
   const isEvicting = drifted.some(({ findings }) => findings.some(evicts));
   return [
     ...(rows.length > 0 ? [columns([HEADINGS, ...rows], look), '\n'] : []),
@@ -69,8 +69,8 @@ function table(drift: Drift, look: Look): string {
 }
 
 /**
- * A worker whose labels never came, for NodeRestriction refused them with the taints, looks like one of the file without labels, and as
- * declared there: it is named where there is another file that it may belong to.
+ * If NodeRestriction refused the labels and taints of a worker, it looks like a node of a file without labels. A node that may belong to
+ * another file is therefore named.
  */
 function takenByRole({ compared, unused }: Drift, look: Look): string[] {
   const pools = [...compared.map(({ declaration }) => declaration), ...unused].filter(
@@ -88,22 +88,22 @@ function takenByRole({ compared, unused }: Drift, look: Look): string[] {
   });
 }
 
-function problemCell({ problem }: Finding): TableCell {
+function problemCell({ problem }: DriftFinding): TableCell {
   return problem === 'missing' ? { text: problem, level: 'failed' } : problem;
 }
 
-/** `gpu.yaml:9:5`, with the value where the node has another one. */
-function declaredIn({ problem, declared, at }: Finding): string {
+/** `gpu.yaml:9:5`, with the value if the node has another one. */
+function declaredIn({ problem, declared, at }: DriftFinding): string {
   if (at === undefined) return '-';
   return problem === 'different' ? `${declared} at ${at}` : at;
 }
 
 /** Whether the command sets a taint that evicts pods. */
-function evicts({ kind, declared }: Finding): boolean {
+function evicts({ kind, declared }: DriftFinding): boolean {
   return kind === 'taint' && declared !== undefined && parseTaint(declared)?.effect === 'NoExecute';
 }
 
-/** A command for a shell. */
+/** A shell command. */
 function command(args: readonly string[]): string {
   return ['kubectl', ...args.map(shellWord)].join(' ');
 }

@@ -26,7 +26,7 @@ interface DriftOptions extends ClusterChoice {
   readonly output: OutputFormat;
 }
 
-/** `taintkeeper talos drift`: what machine configurations declare, against what live nodes carry. */
+/** `taintkeeper talos drift`: compares machine configurations with nodes. */
 export function driftCommand(exit: (code: number) => void): Command {
   return new Command('drift')
     .description('Compare the taints and labels that machine configurations declare with those of live nodes.')
@@ -73,7 +73,7 @@ Examples:
       }
       const compared = result.assigned.map((each) => ({ ...each, findings: driftOf(each.node, each.declaration) }));
       process.stdout.write(formatDrift({ ...result, compared }, options.output));
-      exit(compared.some(({ findings }) => findings.length > 0) ? EXIT.trouble : EXIT.ok);
+      exit(compared.some(({ findings }) => findings.length > 0) ? EXIT.problem : EXIT.ok);
     });
 }
 
@@ -116,13 +116,13 @@ function namedIn(
   return named;
 }
 
-/** A Node has 30 to 60 KB: never more than these are in memory. */
+/** A Node has 30 to 60 KB, so few are in memory at once. */
 const PAGE_SIZE = 250;
 
 /**
  * The nodes of the cluster that the kubeconfig names.
  * @param labelSelector as the API server takes it; without one, every node
- * @throws InputError when the cluster does not answer, or refuses
+ * @throws InputError if the cluster does not answer, or refuses
  */
 async function nodesOfCluster(choice: ClusterChoice, labelSelector: string | undefined): Promise<LiveNode[]> {
   return atCluster(choice, async (client) => {
@@ -137,7 +137,7 @@ async function nodesOfCluster(choice: ClusterChoice, labelSelector: string | und
 
 /**
  * The nodes in a file, as `kubectl get nodes -o yaml` writes them; `-` is standard input.
- * @throws InputError for a file that cannot be read, with the place of a Node that is none
+ * @throws InputError for a file that cannot be read, with the location of a malformed Node
  */
 async function nodesOfFile(file: string): Promise<LiveNode[]> {
   const { reviewables } = reviewablesOf(await readDocuments([file]), { username: '', groups: [], namespace: '' });

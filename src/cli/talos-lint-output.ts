@@ -1,11 +1,11 @@
 import { printable } from '../kubernetes/text.ts';
 import { formatPath } from '../policy/problem.ts';
-import { type Finding, isAtLeast, type Severity } from '../talos/lint/finding.ts';
+import { isAtLeast, type LintFinding, type Severity } from '../talos/lint/finding.ts';
 import { RULES } from '../talos/lint/lint.ts';
 import { asAnnotations, asSarif, type CiResult, placeIn, type SourcePlace } from './ci-output.ts';
 import { asJson, asYaml } from './output.ts';
 
-/** A finding for people and programs to read. */
+/** A finding as it is printed. */
 export interface LocatedFinding extends SourcePlace {
   readonly severity: Severity;
   readonly rule: string;
@@ -14,8 +14,8 @@ export interface LocatedFinding extends SourcePlace {
   readonly fix: string;
 }
 
-/** The findings of one file, from its top to its end. */
-export function locateFindings(file: string, findings: readonly Finding[]): LocatedFinding[] {
+/** The findings of one file, by line. */
+export function locateFindings(file: string, findings: readonly LintFinding[]): LocatedFinding[] {
   return findings
     .map(({ document, path, severity, rule, reason, fix }): LocatedFinding => {
       return { ...placeIn(document.locate(path)), file, severity, rule, field: formatPath(path), reason, fix };
@@ -27,14 +27,14 @@ export function locateFindings(file: string, findings: readonly Finding[]): Loca
 export const LINT_FORMATS = ['table', 'json', 'yaml', 'github', 'sarif'] as const;
 export type LintFormat = (typeof LINT_FORMATS)[number];
 
-/** What the command fails on: findings as bad as this one, or worse. */
+/** The severity from which the command fails. */
 export type FailOn = Severity | 'never';
 
 export function isFailure({ severity }: LocatedFinding, failOn: FailOn): boolean {
   return failOn !== 'never' && isAtLeast(severity, failOn);
 }
 
-/** The findings as text: nothing at all, as a table, where there are none. */
+/** The findings as text. A table without findings is empty. */
 export function formatFindings(findings: readonly LocatedFinding[], format: LintFormat, failOn: FailOn): string {
   switch (format) {
     case 'table':
@@ -50,7 +50,7 @@ export function formatFindings(findings: readonly LocatedFinding[], format: Lint
   }
 }
 
-/** Three lines: where and what, why, and the way out. As columns, nobody could read them. */
+/** Three lines: location and name, reason, and fix. */
 function block({ file, line, column, severity, rule, field, reason, fix }: LocatedFinding): string {
   const place = [file, line, column].filter((part) => part !== undefined).join(':');
   return [`${place}  ${severity}  ${rule}  ${field}`, `  ${reason}`, `  fix: ${fix}`]

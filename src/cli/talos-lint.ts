@@ -30,7 +30,7 @@ interface LintCommandOptions {
   readonly output: LintFormat;
 }
 
-/** `taintkeeper talos lint`: what in machine configurations will not do what its author thinks. */
+/** `taintkeeper talos lint`: lints machine configurations. */
 export function lintCommand(exit: (code: number) => void): Command {
   return new Command('lint')
     .description(
@@ -84,19 +84,19 @@ Examples:
       process.stdout.write(formatFindings(findings, output, failOn));
       for (const message of passedOver) process.stderr.write(`taintkeeper: passed over: ${message}\n`);
       if (faults.length > 0) throw new InputError(faults);
-      exit(findings.some((finding) => isFailure(finding, failOn)) ? EXIT.trouble : EXIT.ok);
+      exit(findings.some((finding) => isFailure(finding, failOn)) ? EXIT.problem : EXIT.ok);
     });
 }
 
 interface LintedFiles {
   readonly findings: LocatedFinding[];
-  /** Files of directories that are none of Talos', and why. */
+  /** Files of directories that are not Talos', and why. */
   readonly passedOver: string[];
   /** Files that cannot be used. */
   readonly faults: string[];
 }
 
-/** Judges every file by itself: what is wrong with one keeps nobody from hearing of the others. */
+/** Lints each file. A file that cannot be read does not hide the findings of others. */
 async function lintFiles(paths: readonly string[], options: LintOptions): Promise<LintedFiles> {
   const result: LintedFiles = { findings: [], passedOver: [], faults: [] };
   for (const path of paths) {
@@ -120,7 +120,7 @@ async function lintFile(file: string, isListed: boolean, options: LintOptions, r
     result.findings.push(...locateFindings(configuration.source, lint(configuration, { ...options, disabled })));
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
-    // The first is the cause, and the others follow from it.
+    // The first fault is the cause of the others.
     const [fault = ''] = error.faults;
     (isListed && error instanceof ForeignFileError ? result.passedOver : result.faults).push(fault);
   }

@@ -10,8 +10,8 @@ import { filenameOption } from './options.ts';
 import { asComments, asJson, tellAll } from './output.ts';
 
 /**
- * What the files declare, in their order.
- * @throws InputError with everything that is wrong in any of them
+ * The declarations of the files, in their order.
+ * @throws InputError with all problems of all files
  */
 export async function readDeclarations(files: readonly string[]): Promise<Declaration[]> {
   const faults: string[] = [];
@@ -41,7 +41,7 @@ interface PoliciesOptions {
   readonly output: 'yaml' | 'json';
 }
 
-/** `taintkeeper talos policies`: from machine configurations to TaintPolicies. */
+/** `taintkeeper talos policies`: makes TaintPolicies from machine configurations. */
 export function policiesCommand(): Command {
   return new Command('policies')
     .description('Print TaintPolicies that declare the same taints as machine configurations.')

@@ -5,7 +5,8 @@ import { MANAGED_LABELS } from '../objects/object-meta.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
 import type { ApiClient } from './client/api-client.ts';
-import { isConflict, isNotFound, isOutdated } from './client/api-error.ts';
+import { isConflict, isOutdated } from './client/api-error.ts';
+import { deleteObject } from './client/delete-object.ts';
 import { findObject } from './client/find-object.ts';
 import { POLICY_GROUP } from './policies.ts';
 import { listObjects } from './watch/list-pages.ts';
@@ -165,15 +166,8 @@ export function nodeRecords(options: {
         throw error;
       }
     },
-    async remove(client, name, { uid, resourceVersion }) {
-      try {
-        await client.request('DELETE', pathOf(name), { body: { preconditions: { uid, resourceVersion } } });
-        return true;
-      } catch (error) {
-        if (isNotFound(error)) return true;
-        if (isConflict(error)) return false;
-        throw error;
-      }
+    async remove(client, name, version) {
+      return (await deleteObject(client, pathOf(name), version)) !== 'changed';
     },
     stop: async () => cache?.stop(),
   };

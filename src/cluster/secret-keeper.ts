@@ -75,7 +75,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   onServe(current);
-  settle();
+  recheck();
 
   const cache = watchResource({
     client,
@@ -96,7 +96,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
     fault: () => fault,
     stored: () => stored,
     lastGood: () => lastGood,
-    recheck: settle,
+    recheck,
     stop() {
       stopped = true;
       clearTimeout(timer);
@@ -110,7 +110,7 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
     if (reason === undefined) {
       lastGood = state.files as CompleteFiles;
       fault = undefined;
-      settle();
+      recheck();
     } else {
       fault = `Secret ${ref.namespace}/${ref.name}: ${reason}; the last good certificates are served`;
       onFault(fault);
@@ -119,14 +119,14 @@ export async function keepSecret(options: SecretKeeperOptions): Promise<SecretKe
   }
 
   /** Serves the last good certificates as soon as that is safe, and maintains the bundle before and after that. */
-  function settle(): void {
+  function recheck(): void {
     former = former.filter(({ until }) => performance.now() < until);
     const waitMs = handOverMs();
     if (waitMs <= 0) served = lastGood;
     clearTimeout(timer);
     const untilNext = former.map(({ until }) => until - performance.now());
     if (waitMs > 0) untilNext.push(waitMs);
-    if (!stopped) timer = startTimer(settle, Math.min(LOOK_AGAIN_MS, ...untilNext) + 1).unref();
+    if (!stopped) timer = startTimer(recheck, Math.min(LOOK_AGAIN_MS, ...untilNext) + 1).unref();
     const found = servable(served, bundle(), []);
     if (found.serving.cert === current.serving.cert && found.bundle === current.bundle) return;
     current = found;

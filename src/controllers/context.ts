@@ -22,7 +22,7 @@ import type { Reports } from './reports.ts';
 import type { ClusterSources } from './sources.ts';
 
 /** The API server compiles every expression that is written: policies that change together are one write. */
-export const POLICIES_SETTLE_MS = 200;
+export const POLICIES_GATHER_MS = 200;
 
 export interface LeaderOptions {
   /** Aborted when this process leads no longer: nothing waits for anything then. */

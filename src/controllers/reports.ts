@@ -7,7 +7,7 @@ import type { NativeReason, ReportedCondition, StalledReason } from '../policy/s
 import { reported } from '../policy/status-conditions.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
 
-interface TroubleOf<Kind, Reason> {
+interface ProblemOf<Kind, Reason> {
   readonly kind: Kind;
   readonly policy: string;
   readonly reason: Reason;
@@ -16,13 +16,13 @@ interface TroubleOf<Kind, Reason> {
 }
 
 /** What keeps a controller from doing what a policy says. The status shows it as the condition `Stalled`. */
-export type StalledTrouble = TroubleOf<SelectingKind, StalledReason>;
+export type StalledProblem = ProblemOf<SelectingKind, StalledReason>;
 
 /** As above. The status of a TolerationRestriction shows it as the condition `Ready`. */
-export type Trouble = StalledTrouble | TroubleOf<'TolerationRestriction', NativeReason>;
+export type ReportedProblem = StalledProblem | ProblemOf<'TolerationRestriction', NativeReason>;
 
 /** The condition `Stalled` for it. A TolerationRestriction has none: its condition `Ready` is False then. */
-export function stalledCondition({ kind, reason, message }: Trouble): ReportedCondition[] {
+export function stalledCondition({ kind, reason, message }: ReportedProblem): ReportedCondition[] {
   return kind === 'TolerationRestriction' ? [] : reported('Stalled', { status: 'True', reason, message });
 }
 
@@ -30,7 +30,7 @@ export function stalledCondition({ kind, reason, message }: Trouble): ReportedCo
 export interface Report {
   /** Resolves when the rest may be asked. */
   readonly ready?: Promise<unknown>;
-  readonly troubles?: () => readonly Trouble[];
+  readonly problems?: () => readonly ReportedProblem[];
   /** Other conditions of the policy than Stalled: `pending` until they are known. */
   readonly conditions?: (policy: PolicyObject) => readonly ReportedCondition[] | 'pending';
   /** How many nodes still lack a taint of the policy that evicts pods, those among them whose turn it is. */
@@ -47,14 +47,14 @@ export interface Report {
   readonly isContested?: (node: string, taint: Taint) => boolean;
 }
 
-/** What all controllers can tell together: of troubles all, in the order in which the controllers came; of the rest, the first answer. */
+/** What all controllers can tell together: of problems all, in the order in which the controllers came; of the rest, the first answer. */
 export interface Reports {
   /** @returns to be called whenever the report may say something else */
   add(report: Report): () => void;
   /** Which of them may say something else. */
   readonly changes: Source<Report>;
   ready(): Promise<unknown>;
-  troubles(): readonly Trouble[];
+  problems(): readonly ReportedProblem[];
   /** Those of all controllers; `pending` while one of them does not know its own. */
   conditions(policy: PolicyObject): readonly ReportedCondition[] | 'pending';
   awaitingEviction(policy: Pick<PolicyObject, 'kind' | 'name'>): number;
@@ -75,7 +75,7 @@ export function createReports(): Reports {
     },
     changes,
     ready: () => Promise.all(all.map(({ ready }) => ready)),
-    troubles: () => all.flatMap(({ troubles }) => troubles?.() ?? []),
+    problems: () => all.flatMap(({ problems }) => problems?.() ?? []),
     conditions(policy) {
       const found = all.map(({ conditions }) => conditions?.(policy) ?? []);
       return found.includes('pending') ? 'pending' : found.flatMap((one) => (one === 'pending' ? [] : one));

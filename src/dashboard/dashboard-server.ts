@@ -11,11 +11,11 @@ import { MAX_MERGED, mergeEvents } from './merged-events.ts';
 import { get, type Replica, type Replicas } from './reachable-replicas.ts';
 
 export interface DashboardOptions {
-  /** Of the loopback; 0 takes a free one. */
+  /** The port on 127.0.0.1; 0 takes a free one. */
   readonly port: number;
   readonly find: () => Promise<Replicas>;
   readonly log: FaultLog;
-  /** How often it is looked who is there and who leads, in milliseconds. */
+  /** The interval between two searches for replicas and leader, in milliseconds. */
   readonly lookMs?: number;
 }
 
@@ -25,21 +25,21 @@ export interface Dashboard {
 }
 
 const LOOK_MS = 2_000;
-/** How long a replica may take to answer, in milliseconds. */
+/** The time limit for an answer of a replica, in milliseconds. */
 const ANSWER_MS = 10_000;
 
 const LOOPBACK = '127.0.0.1';
 
-/** What the page's own requests carry that matters to who answers them. */
+/** The headers of the page's requests that are forwarded. */
 const REQUEST_HEADERS = ['if-none-match', 'accept', 'accept-encoding'];
 
-/** What belongs to one connection (RFC 9110, section 7.6.1). */
+/** Headers of a single connection (RFC 9110, section 7.6.1), which are not forwarded. */
 const CONNECTION_HEADERS = ['connection', 'keep-alive', 'transfer-encoding'];
 
 /**
- * Starts a server for one person's browser on the loopback: the page and its state are those of the leader, or of any replica while
- * nobody leads, and the events are those of all.
- * @throws InputError for a port that cannot be listened on; what `find` throws the first time
+ * Starts a server on 127.0.0.1 for the user's browser. The page and its state come from the leader, or from any replica if there is no
+ * leader. The events come from all replicas.
+ * @throws InputError if it cannot listen on the port; the first error of `find`
  */
 export async function startDashboard({ port, find, log, lookMs = LOOK_MS }: DashboardOptions): Promise<Dashboard> {
   const app = Fastify({ forceCloseConnections: true });
@@ -90,7 +90,7 @@ export async function startDashboard({ port, find, log, lookMs = LOOK_MS }: Dash
     },
   };
 
-  /** Follows the replicas; gives the one whose page is shown. */
+  /** Follows the replicas. Returns the one whose page is shown. */
   function show({ replicas, leader }: Replicas): Replica {
     const [first] = replicas;
     const chosen = replicas.find(({ name }) => name === leader) ?? first;
@@ -100,12 +100,12 @@ export async function startDashboard({ port, find, log, lookMs = LOOK_MS }: Dash
   }
 
   async function lookAgain(): Promise<void> {
-    const fault = followFault(log, 'the replicas are known again');
+    const fault = followFault(log, 'the replicas were found again');
     while (!stopping.signal.aborted) {
       await pause(lookMs, stopping.signal);
       if (stopping.signal.aborted) return;
       try {
-        // An API server that hangs does not keep anybody from stopping.
+        // The dashboard can stop although the API server does not answer.
         const found = await orAborted(find(), stopping.signal);
         fault.isOver();
         const before = shown.name;
@@ -114,7 +114,7 @@ export async function startDashboard({ port, find, log, lookMs = LOOK_MS }: Dash
       } catch (error) {
         if (stopping.signal.aborted) return;
         const { message } = error as Error;
-        fault.is(message, `who is there is not known, the replicas so far are followed: ${message}`);
+        fault.is(message, `cannot find the replicas, following the known ones: ${message}`);
       }
     }
   }

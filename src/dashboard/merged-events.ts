@@ -13,13 +13,13 @@ export interface ReadEvent {
   readonly data: string;
 }
 
-/** One event is a few kilobytes: whoever sends this much without an end sends something else. */
+/** One event has a few kilobytes: a longer one is not from taintkeeper. */
 const MAX_EVENT_CHARACTERS = 1_048_576;
 
 /**
- * The events of a stream (WHATWG HTML, section 9.2.6), as far as taintkeeper writes them: lines end with a line feed. Ends with the
- * stream; what comes after the last blank line is left out.
- * @throws Error for what is no event stream
+ * Parses a stream of events (WHATWG HTML, section 9.2.6) as taintkeeper writes it: lines end with a line feed. An event without a blank line
+ * at its end is left out.
+ * @throws Error if it is not an event stream
  */
 export async function* readEvents(chunks: AsyncIterable<Buffer>): AsyncGenerator<ReadEvent, void> {
   const decoder = new TextDecoder();
@@ -36,7 +36,7 @@ export async function* readEvents(chunks: AsyncIterable<Buffer>): AsyncGenerator
   }
 }
 
-/** Undefined for what carries no data: comments, `retry`. */
+/** Undefined for blocks without data: comments, `retry`. */
 function parse(block: string): ReadEvent | undefined {
   const fields = new Map<string, string>();
   for (const line of block.split('\n')) {
@@ -47,19 +47,19 @@ function parse(block: string): ReadEvent | undefined {
   return data === undefined ? undefined : { type: fields.get('event') ?? 'message', id: fields.get('id'), data };
 }
 
-/** How long a replica may take to answer, and how long it may be silent: it sends a heartbeat every 10 s. */
+/** The time limits for an answer, and between two events: a replica sends a heartbeat every 10 s. */
 const ANSWER_MS = 10_000;
 const SILENCE_MS = 30_000;
 const RETRY_MS = 1_000;
 
-/** How many decisions are remembered: all that two replicas do, or the latest of more. */
+/** How many decisions are kept: all of two replicas, or the latest of more. */
 export const MAX_MERGED = 400;
 
-/** The events of all replicas as one stream: the decisions of each, and the state of the one whose state is shown. */
+/** One stream of events: the decisions of all replicas, and the state changes of the one that is shown. */
 export interface MergedEvents {
-  /** What a reader begins with: the state, and the decisions that are remembered. */
+  /** The first events for a new client: the state, and the kept decisions. */
   latest(): StreamEvent[];
-  /** Follows these replicas from now on, and shows the state of the one of that name. */
+  /** Follows these replicas from now on, and shows the state of the named one. */
   update(replicas: readonly Replica[], shown: string): void;
   stop(): void;
 }
@@ -126,14 +126,14 @@ export function mergeEvents(send: (event: StreamEvent) => void, log: FaultLog): 
       if (replica === shown) send(event);
     } else if (type === 'decision' && id !== undefined && decisions.get(id) === undefined) {
       const { time, origin, user } = JSON.parse(data) as PageDecision;
-      // Replicas tell what they remember one after the other: what came first need not be the oldest.
+      // Decisions of different replicas do not arrive in the order of their times.
       decisions.set(id, event, { origin, part: user }, Date.parse(time));
       send(event);
     }
   }
 }
 
-/** @throws Error when the replica cannot be reached, has no such stream, or falls silent */
+/** @throws Error if the replica cannot be reached, has no such stream, or sends nothing for too long */
 async function* eventsOf(
   replica: Replica,
   lastId: string | undefined,
@@ -153,7 +153,7 @@ async function* eventsOf(
   }
 }
 
-/** The same chunks; the function is called before each of them is waited for. */
+/** The same chunks. The function is called before each is awaited. */
 async function* each(chunks: AsyncIterable<Buffer>, waiting: () => void): AsyncGenerator<Buffer, void> {
   waiting();
   for await (const chunk of chunks) {

@@ -17,13 +17,13 @@ export interface Replica {
   readonly dial: () => Promise<Duplex>;
 }
 
-/** The replicas there are, and the name of the one that leads, if that is known. */
+/** The replicas, and the name of the leader, if it is known. */
 export interface Replicas {
   readonly replicas: readonly Replica[];
   readonly leader: string | undefined;
 }
 
-/** A listener that can be reached as it is. */
+/** A listener that is reachable without a port-forward. */
 export function replicaAt(url: URL): Replica {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   return {
@@ -33,7 +33,7 @@ export function replicaAt(url: URL): Replica {
 }
 
 /**
- * The head of the answer to a GET, over a connection of its own; the signal ends the body, too.
+ * Sends a GET over a new connection, and returns the answer without its body. The signal also ends the body.
  * @throws Error from the connection, or the signal's reason
  */
 export async function get(
@@ -47,7 +47,7 @@ export async function get(
   try {
     connection = await orAborted(dialled, signal);
   } catch (error) {
-    // One that comes too late is nobody's.
+    // A connection that opens after the signal is closed.
     dialled.then(
       (late) => late.destroy(),
       () => {},
@@ -58,12 +58,12 @@ export async function get(
     const outgoing = request({
       createConnection: () => connection,
       path,
-      // That of the listener, whatever the way to it.
+      // The host of the listener, also through a port-forward.
       headers: { ...headers, host: 'localhost', connection: 'close' },
       signal,
     });
     outgoing.once('response', (response) => {
-      // Whoever reads it is told; if nobody does any more, nobody minds.
+      // A reader gets the error. Without a reader, it may be ignored.
       response.on('error', () => {});
       response.once('close', () => connection.destroy());
       resolve(response);
@@ -76,10 +76,10 @@ export async function get(
   });
 }
 
-/** How long a replica may take to say whether it leads, in milliseconds. */
+/** The time limit for asking a replica whether it leads, in milliseconds. */
 const ANSWER_MS = 2_000;
 
-/** Replicas whose addresses are given: each is asked whether it leads, and asked again only when its state is another one. */
+/** Replicas with given addresses. Each is asked whether it leads, and again only if its state has changed. */
 export function givenReplicas(replicas: readonly Replica[]): () => Promise<Replicas> {
   const known = new Map<string, { readonly etag: string; readonly leads: boolean }>();
 
@@ -96,7 +96,7 @@ export function givenReplicas(replicas: readonly Replica[]): () => Promise<Repli
       known.set(replica.name, { etag: etagOf(response), leads: leader.isThis });
       return leader.isThis;
     } catch {
-      // Whoever follows its events says so.
+      // The follower of its events reports the error.
       return false;
     }
   }
@@ -111,7 +111,7 @@ function etagOf({ headers }: IncomingMessage): string {
   return headers.etag ?? '';
 }
 
-/** What is read of an EndpointSlice (discovery.k8s.io/v1). */
+/** The fields of an EndpointSlice (discovery.k8s.io/v1) that are read. */
 interface EndpointSlice {
   readonly endpoints?: readonly {
     readonly conditions?: { readonly ready?: boolean };
@@ -130,13 +130,13 @@ export interface ClusterReplicasOptions {
   readonly lease: string;
   /** Connects to a port of a pod. */
   readonly dial: (pod: string, port: number) => ReturnType<Replica['dial']>;
-  /** That the Lease cannot be read. */
+  /** The log of a Lease that cannot be read. */
   readonly leaseFault: StandingFault;
 }
 
 /**
- * The pods behind taintkeeper's Service, those that are ready first, and the one that holds the Lease.
- * @throws ApiError; Error when there are none
+ * Finds the pods behind taintkeeper's Service, ready pods first, and the holder of the Lease.
+ * @throws ApiError; Error if there are no pods
  */
 export async function clusterReplicas(options: ClusterReplicasOptions): Promise<Replicas> {
   const { client, namespace, service, dial } = options;
@@ -153,7 +153,7 @@ export async function clusterReplicas(options: ClusterReplicasOptions): Promise<
     const port = ports?.find(({ name }) => name === ADMIN_PORT)?.port;
     for (const { conditions, targetRef } of endpoints ?? []) {
       if (port === undefined || targetRef?.kind !== 'Pod' || !targetRef.name) continue;
-      // Absent means ready, by the definition of the field.
+      // An absent condition means ready (discovery.k8s.io/v1).
       pods.set(targetRef.name, { port, ready: conditions?.ready ?? true });
     }
   }
@@ -166,7 +166,7 @@ export async function clusterReplicas(options: ClusterReplicasOptions): Promise<
   return { replicas: sorted.map(([name, { port }]) => ({ name, dial: () => dial(name, port) })), leader };
 }
 
-/** Undefined also for whoever may not read the Lease, or where there is none: any replica will do then. */
+/** Undefined if there is no Lease, or the user may not read it: then any replica is shown. */
 async function leaderOf({ client, namespace, lease, leaseFault }: ClusterReplicasOptions): Promise<string | undefined> {
   const path = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases/${encodeURIComponent(lease)}`;
   try {

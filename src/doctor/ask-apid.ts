@@ -6,45 +6,45 @@ import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-no
 import type { MachineConfiguration } from '../talos/machine-configuration.ts';
 import type { ClientIdentity } from './dial-apid.ts';
 
-/** A node that is asked, and the address at which it is. */
+/** A node to call, and the address to call. */
 export interface AskedNode {
-  /** As whoever asks calls it. */
+  /** The name or address under which the user knows it. */
   readonly name: string;
-  /** Where Talos' API is dialled: the node, or an endpoint that passes it on. */
+  /** The node, or an endpoint that passes the call on. */
   readonly at: { readonly host: string; readonly port: number };
-  /** Whether the address is that of another machine, which passes it on. */
+  /** Whether the address is that of an endpoint. */
   readonly isForwarded: boolean;
-  /** Its certificate is of a CA that is not known: it is in maintenance mode, or somebody else. It is asked without ours. */
+  /** An unknown CA issued its certificate: it is in maintenance mode, or another machine. It is called without our certificate. */
   readonly mayBeInMaintenance: boolean;
 }
 
-/** Why a call has no answer: by what gRPC calls it, or by what came back. */
+/** Why a call has no answer, by the status of gRPC or by the answer. */
 export type CallFault = 'denied' | 'unimplemented' | 'absent' | 'silent' | 'unavailable' | 'too large' | 'garbled';
 
 export type Called<T> =
   | { readonly ok: true; readonly value: T }
-  /** Nothing of the message is of the configuration. */
+  /** The message never quotes the configuration, which has secrets. */
   | { readonly ok: false; readonly fault: CallFault; readonly message: string };
 
-/** What a node says of itself. */
+/** The answers of a node. */
 export interface NodeAnswer<Configuration = MachineConfiguration> extends AskedNode {
   /** The tag, such as `v1.13.2`. */
   readonly version: Called<string>;
-  /** That in force; undefined where nobody asked for it. */
+  /** The configuration in force. Undefined if it was not asked for. */
   readonly configuration: Called<Configuration> | undefined;
 }
 
 /** How Talos' API is called. */
 export interface Calling {
-  /** Whose certificates are trusted, PEM. */
+  /** The CA that must have issued the certificate of the server, PEM. */
   readonly ca: string | undefined;
   readonly identity: ClientIdentity;
   readonly timeoutMs: number;
-  /** Whether the configuration is read, which takes os:admin. */
-  readonly wantsConfiguration: boolean;
+  /** Whether to read the configuration, which needs the role os:admin. */
+  readonly readsConfiguration: boolean;
 }
 
-/** A resource has the configuration twice; ours may be of 2 MiB. */
+/** A resource has the configuration twice, and a configuration may have 2 MiB. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 
 const field = (name: string, number: number, type: string) => ({ name, number, type, label: 'LABEL_OPTIONAL' });
@@ -52,7 +52,7 @@ const text = (name: string, number: number) => field(name, number, 'TYPE_STRING'
 const bytes = (name: string, number: number) => field(name, number, 'TYPE_BYTES');
 const part = (name: string, number: number, typeName: string) => ({ ...field(name, number, 'TYPE_MESSAGE'), typeName });
 
-/** What we need of api/machine/machine.proto and api/resource/definitions of Talos, and of cosi.resource of cosi-project/runtime. */
+/** The part of api/machine/machine.proto and api/resource/definitions of Talos, and of cosi.resource of cosi-project/runtime, that is called here. */
 const TALOS = createFileRegistry(
   fromJson(FileDescriptorSetSchema, {
     file: [
@@ -104,8 +104,7 @@ type GetResponse = Message & { readonly resource?: { readonly spec?: { readonly 
 type Fields = Readonly<Record<string, string>>;
 
 /**
- * Asks nodes for their version, and for their configuration; all at once. Each has the whole time, which one that is silent takes
- * from no other. Only reading calls are made.
+ * Reads the version and the configuration of all nodes in parallel, with a time limit for each. Changes nothing.
  * @returns configurations as text
  */
 export async function askNodes(nodes: readonly AskedNode[], calling: Calling): Promise<NodeAnswer<string>[]> {
@@ -134,7 +133,7 @@ function connect(url: string, { mayBeInMaintenance }: AskedNode, { ca, identity,
     baseUrl: url,
     sessionManager: sessions,
     readMaxBytes: MAX_ANSWER_BYTES,
-    // Nobody can send little that becomes much.
+    // A small compressed answer could decompress to a large one.
     acceptCompression: [],
     defaultTimeoutMs: timeoutMs,
   });
@@ -142,14 +141,14 @@ function connect(url: string, { mayBeInMaintenance }: AskedNode, { ca, identity,
 }
 
 /**
- * Ends each request with the frame that has its message. Otherwise the end comes later, and from a server that answers before it and
- * then wants no more of the request (RST_STREAM with NO_ERROR, RFC 9113, 8.1), as apid does, Node.js takes the answer for broken off.
+ * Ends each request with the frame that has its message. By default the end is a frame of its own. apid answers before that frame and then
+ * resets the stream (RST_STREAM with NO_ERROR, RFC 9113, 8.1), which Node.js takes for an aborted answer.
  */
 class Sessions extends Http2SessionManager {
   override async request(...args: Parameters<Http2SessionManager['request']>): Promise<ClientHttp2Stream> {
     const stream = await super.request(...args);
     const write = stream.write.bind(stream) as (chunk: Uint8Array) => boolean;
-    // Kept until the end, which is waited for with the callback.
+    // Nothing is sent until the end of the request.
     stream.cork();
     stream.write = (chunk: Uint8Array, _encoding?: unknown, done?: (error?: null) => void) => {
       const isWritten = write(chunk);
@@ -164,7 +163,7 @@ async function askNode(node: AskedNode, { transport }: Connection, calling: Call
   const call = async <T extends Message>(service: string, method: string, fields: Fields): Promise<T> => {
     const described = TALOS.getService(service)?.method[method];
     if (!described) throw new Error(`there is no ${service}/${method}`);
-    // The list `nodes`, of several at once, is deprecated, and as slow as the slowest of them.
+    // The header `nodes`, for several at once, is deprecated, and its answer waits for the slowest node.
     const header = node.isForwarded ? { node: node.name } : {};
     return (await transport.unary(described as never, undefined, undefined, header, fields)).message as unknown as T;
   };
@@ -177,14 +176,14 @@ async function askNode(node: AskedNode, { transport }: Connection, calling: Call
     const { messages } = await call<VersionResponse>('machine.MachineService', 'version', {});
     return nonEmpty(messages[0]?.version?.tag);
   }).then((answer) =>
-    // Up to 1.12, a machine in maintenance mode has the version as a resource alone; there is one since 1.10.
+    // Up to 1.12, a machine in maintenance mode has its version only as a resource, which came with 1.10.
     answer.ok || !node.mayBeInMaintenance
       ? answer
       : called(async () =>
           nonEmpty((await get('runtime', 'Versions.runtime.talos.dev', 'version', 'machine.VersionSpec'))?.version),
         ),
   );
-  if (!calling.wantsConfiguration || node.mayBeInMaintenance)
+  if (!calling.readsConfiguration || node.mayBeInMaintenance)
     return { ...node, version: await version, configuration: undefined };
   const configuration = called(async () => {
     const spec = await get('config', 'MachineConfigs.config.talos.dev', 'v1alpha1', 'machine.MachineConfigSpec');
@@ -211,10 +210,10 @@ const FAULTS: Partial<Record<Code, CallFault>> = {
   [Code.ResourceExhausted]: 'too large',
 };
 
-/** Of a message of the other side. */
+/** The limit for a message of the other side. */
 const MAX_MESSAGE_CHARACTERS = 200;
 
-/** Waits for a call. What cannot be read is told without a word of it: it may be secret. */
+/** Waits for a call. An error never quotes the answer, which may be secret. */
 async function called<T>(work: () => Promise<T>): Promise<Called<T>> {
   try {
     return { ok: true, value: await work() };

@@ -2,31 +2,31 @@ import { count, printable } from '../kubernetes/text.ts';
 import type { Facts } from './facts.ts';
 import { all, type Reading } from './reading.ts';
 
-/** What can be to blame, first things first: what is not there cannot fail, without trust no call is made, and without calls no setting matters. */
+/** Where a problem can be, the cause first: a missing installation has no certificate, and without trust the API server makes no call. */
 export const AREAS = ['installation', 'certificate', 'network', 'configuration'] as const;
 export type Area = (typeof AREAS)[number];
 
 /**
- * `note`: worth knowing, no problem. `skipped`: it could not tell anything, because of something that another check
- * reports, or a right that is missing.
+ * `note`: worth knowing, no problem. `skipped`: the check has no result, because of a problem that another check reports, or of a
+ * missing right.
  */
-export type CheckState = 'ok' | 'note' | 'trouble' | 'skipped';
+export type CheckState = 'ok' | 'note' | 'problem' | 'skipped';
 
-/** What a check found. */
+/** The result of a check. */
 export interface CheckResult {
   readonly area: Area;
   /** Short and stable, such as `serving certificate`. */
   readonly name: string;
   readonly state: CheckState;
-  /** One line: what was seen, with names, times, numbers. Nothing of a private key. */
+  /** What the check saw, on one line, with names, times and numbers. Never a part of a private key. */
   readonly evidence: string;
-  /** The one sentence, or the command, that mends it; of both, the command comes last. */
+  /** What to do: a sentence, a command, or a sentence and then a command. */
   readonly remedy?: string;
-  /** Of one that was skipped: without it nobody can say that all is well. */
+  /** Set on a skipped check without which the diagnosis cannot be `healthy`. */
   readonly essential?: true;
 }
 
-/** The checks by name. Several may be printed under one name. */
+/** The names of the checks. Several checks may be printed under one name. */
 export type CheckName =
   | 'installation'
   | (typeof CERTIFICATE_CHECKS)[number]
@@ -66,35 +66,35 @@ export const NETWORK_CHECKS = [
   'admission',
 ] as const;
 
-/** Without one of these no replica leads, or what the leader writes is refused. */
+/** If one of these fails, no replica leads, or the API server refuses the leader's writes. */
 export const LEADER_NEEDS = [...CERTIFICATE_CHECKS, ...NETWORK_CHECKS, 'rights'] as const;
 
-/** What a check makes of the facts, before the others are asked. */
+/** What one check finds, before the results of the others are considered. */
 export interface Finding {
   readonly state: CheckState;
   readonly evidence: string;
   readonly remedy?: string;
   readonly essential?: true;
-  /** Where that is another one than the check's. */
+  /** If it differs from the check's area. */
   readonly area?: Area;
   readonly consequence?: Consequence;
 }
 
-/** A finding that says nothing new where a check that it depends on has trouble: it is then skipped. */
+/** A finding that is skipped if a check that it depends on has a problem: that problem is its cause. */
 export interface Consequence {
-  /** The evidence then. */
+  /** The evidence of the skipped finding. */
   says(cause: string): string;
-  /** The checks that can be its cause, in this order; by default all that its own check depends on. */
+  /** The checks that can be its cause, in this order. By default all checks that its own check depends on. */
   readonly of?: readonly CheckName[];
 }
 
-/** @typeParam F what it goes by */
+/** @typeParam F the facts that it reads */
 export interface Check<F = Facts> {
   readonly name: CheckName;
-  /** What it is called in results, if that is not its name. */
+  /** Its name in results, if that differs. */
   readonly printed?: CheckName;
   readonly area: Area;
-  /** Whose trouble, or what that follows from, may be the cause of what it finds; the first that has trouble is named. */
+  /** The checks whose problem can be the cause of what this one finds. The first that has a problem is named. */
   readonly dependsOn: readonly CheckName[];
   run(facts: F): Finding | readonly Finding[];
 }
@@ -103,7 +103,7 @@ export function finding(state: CheckState, evidence: string, remedy?: string): F
   return { state, evidence, ...(remedy === undefined ? {} : { remedy }) };
 }
 
-/** The finding, unless one of the causes has trouble. */
+/** The finding, unless one of its causes has a problem. */
 export function consequence(
   found: Finding,
   says: Consequence['says'] = (cause) => `${found.evidence}: see ${cause}`,
@@ -113,8 +113,8 @@ export function consequence(
 }
 
 /**
- * What a check finds in facts that all have to be known; it is skipped where one of them could not be read.
- * @param check gets their values by the same names
+ * Runs a check that needs all of these facts. It is skipped if one of them could not be read.
+ * @param check gets the values under the same names
  */
 export function needs<T extends object>(
   facts: { readonly [Name in keyof T]: Reading<T[Name]> },
@@ -125,14 +125,13 @@ export function needs<T extends object>(
 }
 
 /**
- * What the checks come to. Only causes are `trouble`: what may follow from the trouble of another check is `skipped`, and names
- * that one.
- * @param asked those whose results are wanted; of the others only what these depend on is run
- * @throws Error where one depends on what is not in the list, or on itself
+ * Runs checks. Only causes are problems: a finding that may follow from the problem of another check is skipped, and names that check.
+ * @param asked the checks whose results are returned; of the others only those run that these depend on
+ * @throws Error if a check depends on itself, or on one that is not in the list
  */
 export function runChecks<F>(all: readonly Check<F>[], facts: F, asked: readonly Check<F>[] = all): CheckResult[] {
   const results = new Map<CheckName, readonly CheckResult[] | 'running'>();
-  /** Of what was skipped, the trouble that it follows from: what depends on it follows from that as well. */
+  /** The problems from which skipped results follow. What depends on a skipped check has the same cause. */
   const causes = new Map<CheckResult, CheckResult>();
   return asked.flatMap(resultsOf);
 
@@ -163,7 +162,7 @@ export function runChecks<F>(all: readonly Check<F>[], facts: F, asked: readonly
 
   function causeAmong(names: readonly CheckName[]): CheckResult | undefined {
     const found = names.flatMap((name) => resultsOf(named(name)));
-    return found.find(({ state }) => state === 'trouble') ?? found.map((one) => causes.get(one)).find(Boolean);
+    return found.find(({ state }) => state === 'problem') ?? found.map((one) => causes.get(one)).find(Boolean);
   }
 
   function named(name: CheckName): Check<F> {
@@ -174,32 +173,36 @@ export function runChecks<F>(all: readonly Check<F>[], facts: F, asked: readonly
 }
 
 /**
- * What taintkeeper suffers from, or that it does not. `unknown`: no problem was seen, but neither was something essential,
- * or anything at all of some area.
+ * The area of the first problem, or that there is none. `unknown`: no problem was found, but an essential check or all checks of an
+ * area were skipped.
  */
-export type Verdict = Area | 'healthy' | 'unknown';
+export type DiagnosisResult = Area | 'healthy' | 'unknown';
 
 export interface Diagnosis {
-  readonly verdict: Verdict;
-  /** One line, without the verdict. */
+  readonly result: DiagnosisResult;
+  /** One line, without the result. */
   readonly summary: string;
   readonly checks: readonly CheckResult[];
 }
 
-/** Names what is to blame: the first area of {@link AREAS} with trouble. Every check reports causes only, no consequences. */
+/** All problems, in the order of {@link AREAS}. */
+export function problemsOf(checks: readonly CheckResult[]): CheckResult[] {
+  return AREAS.flatMap((area) => checks.filter((check) => check.area === area && check.state === 'problem'));
+}
+
+/** Names the first area of {@link AREAS} that has a problem. Checks report causes only, no consequences. */
 export function diagnose(checks: readonly CheckResult[]): Diagnosis {
-  const troubles = AREAS.flatMap((area) => checks.filter((check) => check.area === area && check.state === 'trouble'));
-  const [first, ...others] = troubles;
+  const [first, ...others] = problemsOf(checks);
   if (first) {
     const more = others.length > 0 ? ` (and ${count(others.length, 'more problem')} below)` : '';
-    return { verdict: first.area, summary: `${first.evidence}${more}`, checks };
+    return { result: first.area, summary: `${first.evidence}${more}`, checks };
   }
   const unseen = checks.find((check) => check.state === 'skipped' && (check.essential || isBlind(check.area)));
-  if (unseen) return { verdict: 'unknown', summary: `${unseen.name}: ${unseen.evidence}`, checks };
+  if (unseen) return { result: 'unknown', summary: `${unseen.name}: ${unseen.evidence}`, checks };
   const notes = checks.filter(({ state }) => state === 'note').length;
   const seen = checks.filter(({ state }) => state !== 'skipped').length;
   const noted = notes > 0 ? `, ${count(notes, 'note')}` : '';
-  return { verdict: 'healthy', summary: `${count(seen, 'check')}, no problems${noted}`, checks };
+  return { result: 'healthy', summary: `${count(seen, 'check')}, no problems${noted}`, checks };
 
   function isBlind(area: Area): boolean {
     return checks.every((check) => check.area !== area || check.state === 'skipped');

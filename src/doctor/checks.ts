@@ -20,7 +20,7 @@ const TRUST = { area: 'certificate' } as const;
 const NETWORK = { area: 'network' } as const;
 const CONFIGURATION = { area: 'configuration' } as const;
 
-/** The first question. */
+/** Runs alone if there is no installation. */
 export const IS_INSTALLED: Check<Pick<Facts, 'search'>> = {
   name: 'installation',
   area: 'installation',
@@ -28,7 +28,7 @@ export const IS_INSTALLED: Check<Pick<Facts, 'search'>> = {
   run: checkInstallation,
 };
 
-/** All checks, in the order in which they are printed. Each cause is reported by one of them alone. */
+/** All checks, in the order in which they are printed. Only one of them reports each cause. */
 export const CHECKS: readonly Check[] = [
   IS_INSTALLED,
 
@@ -64,7 +64,7 @@ export const CHECKS: readonly Check[] = [
   { ...CONFIGURATION, name: 'wildcards', dependsOn: [], run: checkWildcards },
   { ...CONFIGURATION, name: 'other webhooks', dependsOn: [], run: checkOtherWebhooks },
   { ...CONFIGURATION, name: 'rights', dependsOn: [], run: checkRights },
-  // What some policies ask for keeps nobody from leading.
+  // A right that only some policies need is not needed for leader election.
   { ...CONFIGURATION, name: 'optional rights', printed: 'rights', dependsOn: [], run: checkPermissions },
   { ...CONFIGURATION, name: 'reports', dependsOn: [], run: checkReports },
   { ...CONFIGURATION, name: 'leader', dependsOn: LEADER_NEEDS, run: checkLeader },

@@ -25,22 +25,22 @@ import { list, look, mapped, type Reading, read } from './reading.ts';
 import { type RightsReview, reviewRights } from './rights.ts';
 import { type Admission, tryAdmission, withoutStatus } from './trial.ts';
 
-/** A node, as the policies see it, and what runs on it. */
+/** A node as the policies see it, and its readiness and versions. */
 export interface DoctorNode extends NodeView {
   readonly uid: string | undefined;
   /** Its condition Ready is True. */
   readonly ready: boolean;
-  /** Of `status.images`: the names of images that no registry has. A kubelet reports its 50 largest images unless told otherwise. */
+  /** The names in `status.images` of images that no registry has. By default a kubelet reports its 50 largest images. */
   readonly loadedImages?: readonly string[];
-  /** `status.nodeInfo.kubeletVersion`, such as `v1.36.3`; empty where it has not reported yet. */
+  /** `status.nodeInfo.kubeletVersion`, such as `v1.36.3`. Empty until the kubelet reports it. */
   readonly kubeletVersion: string;
-  /** NAMESPACE/NAME of the Cluster of Cluster API whose node it is, if it says so. */
+  /** NAMESPACE/NAME of its Cluster of Cluster API, if it has one. */
   readonly machineCluster?: string | undefined;
-  /** When its allow-removal annotation was last written, in milliseconds, where there is one and that is known. */
+  /** When its allow-removal annotation was last written, in milliseconds, if that is known. */
   readonly announcedAt?: number | undefined;
 }
 
-/** A webhook of a Mutating- or ValidatingWebhookConfiguration, as the API server gives it: all defaults are filled in. */
+/** A webhook of a Mutating- or ValidatingWebhookConfiguration. The API server has filled in all defaults. */
 export interface RegisteredWebhook {
   readonly name: string;
   readonly clientConfig?: {
@@ -68,9 +68,9 @@ export interface RegisteredConfiguration {
   readonly webhooks: readonly RegisteredWebhook[];
 }
 
-/** The Lease, looked at for some seconds. Clocks play no part: one that is renewed changes. */
+/** The Lease, watched for some seconds. A Lease that changes is renewed, whatever the clocks say. */
 export interface LeaseWatch {
-  /** Undefined: there is no Lease. '': it was given up. */
+  /** Undefined: there is no Lease. '': its holder released it. */
   readonly holder: string | undefined;
   readonly renewed: boolean;
   /** By the holder's clock. */
@@ -78,30 +78,30 @@ export interface LeaseWatch {
   readonly watchedSeconds: number;
 }
 
-/** What autoscalers reckon with. */
+/** Node pools of autoscalers. */
 export interface NodePoolFacts {
-  /** Those that are installed, and have nodes here. */
+  /** The APIs that are installed and have nodes in this cluster. */
   readonly apis: readonly PoolApi[];
   readonly pools: readonly NodePool[];
 }
 
-/** What the cluster has for the policies to be about, and what keeps it. */
+/** Policies, the objects that they select, and what enforces them. */
 export interface ClusterFacts {
   readonly policies: Reading<readonly PolicyObject[]>;
-  /** Those that come with the program. */
+  /** The policies that the program contains. */
   readonly builtin: readonly Policy[];
   readonly nodes: Reading<readonly DoctorNode[]>;
-  /** By the names of nodes. */
+  /** By node name. */
   readonly nodeRecords: Reading<ReadonlyMap<string, StoredRecord>>;
   readonly daemonSets: Reading<readonly DaemonSetView[]>;
   readonly nodePools: Reading<NodePoolFacts>;
-  /** Names of the ClusterReports that somebody else has made, where taintkeeper writes any; undefined where there is no such API. */
+  /** Names of ClusterReports of other tools, if taintkeeper writes reports. Undefined if the API is not served. */
   readonly foreignReports: Reading<readonly string[] | undefined>;
-  /** The policy of the API server, and its binding, that protects records on nodes; undefined for one that is not there. */
+  /** The ValidatingAdmissionPolicy that protects the annotations of nodes, and its binding. Undefined for one that is missing. */
   readonly recordProtection: Reading<readonly ({ readonly spec?: unknown } | undefined)[]>;
-  /** What RBAC grants in the whole cluster; undefined where there are no TolerationRestrictions. */
+  /** What RBAC grants in the whole cluster. Undefined if there are no TolerationRestrictions. */
   readonly grants: Reading<ClusterGrants | undefined>;
-  /** Of webhooks, everybody's. */
+  /** All webhook configurations of the cluster. */
   readonly configurations: Reading<readonly RegisteredConfiguration[]>;
   readonly rights: Reading<RightsReview>;
   readonly lease: Reading<LeaseWatch>;
@@ -112,16 +112,16 @@ export interface ClusterFacts {
   readonly admission: Reading<Admission>;
 }
 
-/** The leader writes statuses every 5 s at most (src/leader.ts); one that has not followed after this time is behind. */
+/** The leader writes a status within 5 s (src/leader.ts). */
 const STATUS_PAUSE_MS = 6_000;
 
-/** Reads what the cluster has for the policies to be about. What cannot be read says so; nothing is thrown. */
+/** Reads the policies and all that they are about. A failed read is part of the result, and nothing is thrown. */
 export async function gatherCluster(client: ApiClient, installation: Installation): Promise<ClusterFacts> {
   const listed = read(() =>
     list(client, '/api/v1/nodes', (node) => ({ view: projectNode(node), spec: withoutStatus(node) })),
   );
   const nodes = listed.then((known) => mapped(known, ({ view }) => view));
-  const policies = read(() => settledPolicies(client));
+  const policies = read(() => policiesWithStatus(client));
   const admission = Promise.all([policies, listed]).then(([known, found]) =>
     tryAdmission(client, installation.namespace, { policies: known, nodes: mapped(found, ({ spec }) => spec) }),
   );
@@ -200,8 +200,8 @@ async function gatherForeignReports(
   return writesReports ? list(client, `${api}/clusterreports`, nameOf, { labelSelector: NOT_OURS }) : [];
 }
 
-/** The policies. Where the status of one is behind, they are looked at once more after a while. */
-async function settledPolicies(client: ApiClient): Promise<PolicyObject[]> {
+/** The policies. If the status of one is older than its spec, they are read once more after a pause. */
+async function policiesWithStatus(client: ApiClient): Promise<PolicyObject[]> {
   const policies = await listPolicies(client, POLICY_KINDS, list);
   if (policies.every(isObserved)) return policies;
   await delay(STATUS_PAUSE_MS);
@@ -252,13 +252,13 @@ function projectDaemonSet(object: unknown): DaemonSetView {
   return viewDaemonSet(asDaemonSet(object, []), metadata.namespace ?? '', '');
 }
 
-/** Three times the period in which a leader renews: one lost answer must not count. */
+/** Three times the renewal period of a leader, so that a single lost answer does not count. */
 const WATCH_MS = 6_000;
 const POLL_MS = 250;
 const REQUEST_TIMEOUT_MS = 3_000;
 
 /**
- * Looks at the Lease until somebody renews it, or for six seconds. Most leaders have done so after two.
+ * Reads the Lease until its holder renews it, or for six seconds. A leader renews it every two.
  * @throws ApiError, Error
  */
 export async function watchLease(

@@ -4,18 +4,18 @@ import { isIP } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import { type ConnectionFault, chainOf, connectionFault } from './dial.ts';
 
-/** What Talos' API shows to somebody who dials it. */
+/** What Talos' API shows to a client. */
 export type ApidAnswer =
   | { readonly outcome: 'failed'; readonly fault: ConnectionFault }
   | {
       readonly outcome: 'greeted';
-      /** Whose it is, is not asked here. */
+      /** Not verified. */
       readonly leaf: X509Certificate;
-      /** Why the client certificate is refused, as TLS says it; undefined where it is accepted, or none is asked for. */
+      /** Why the client certificate is refused, in the words of TLS. Undefined if it is accepted, or not asked for. */
       readonly refusal: string | undefined;
     };
 
-/** Our side of the handshake, PEM; both or none. */
+/** The client certificate and its key, PEM: both or none. */
 export interface ClientIdentity {
   readonly cert?: string;
   readonly key?: string;
@@ -28,8 +28,8 @@ const PREFACE = Buffer.concat([
 ]);
 
 /**
- * Shakes hands with apid, whatever its certificate, and begins HTTP/2. With TLS 1.3 a server judges the client certificate after its own
- * side of the handshake: only that it speaks, or hangs up, says what it thinks of it. No request is sent.
+ * Connects to apid, accepts any certificate, and begins HTTP/2. No request is sent. With TLS 1.3, a server verifies the client certificate
+ * after its own side of the handshake. So only data, or the end of the connection, shows the outcome.
  */
 export async function dialApid(
   { host, port }: { readonly host: string; readonly port: number },
@@ -48,14 +48,14 @@ export async function dialApid(
       ALPNProtocols: ['h2'],
       rejectUnauthorized: false,
     });
-    // The error that counts is the one that is waited for.
+    // `once` below rejects with the error. Without a listener, the process would end.
     socket.on('error', () => {});
     await once(socket, 'secureConnect', { signal: late });
     [leaf] = chainOf(socket);
     if (leaf === undefined) return failed('it presents no certificate: wrong version number');
     const ended = once(socket, 'close', { signal: late }).then(() => 'end' as const);
     const spoken = once(socket, 'data', { signal: late }).then(() => 'data' as const);
-    // Whichever comes second is nobody's.
+    // The second of the two to fail has no other handler.
     ended.catch(() => {});
     spoken.catch(() => {});
     socket.write(PREFACE);
@@ -75,7 +75,7 @@ function failed(message: string): ApidAnswer {
   return { outcome: 'failed', fault: connectionFault(message) };
 }
 
-/** `tlsv1 alert unknown ca` out of OpenSSL's whole line. */
+/** The alert in a message of OpenSSL, such as `alert unknown ca`. */
 function alertIn(message: string): string {
   return /(alert [a-z ]+)/.exec(message)?.[1] ?? message;
 }

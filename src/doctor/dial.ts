@@ -8,10 +8,14 @@ import { connect, type DetailedPeerCertificate, type TLSSocket } from 'node:tls'
 import { selfCheckReview } from '../cluster/self-check-review.ts';
 
 /**
- * How a connection fails, which tells where to look. `refused`: the address answers that nothing listens there. `silent`: no
- * answer at all, as when packets are dropped. `unreachable`: there is no way there from here. `closed`: the other side hangs
- * up, or speaks no TLS. `certificate`: TLS, so network and process are well. `stranger`: so is TLS, but the webhook takes calls
- * from known clients alone (`serve --client-ca`). `foreign`: TLS, of something that is not the webhook.
+ * How a connection fails.
+ * - `refused`: the address answers that nothing listens there.
+ * - `silent`: no answer, for example because packets are lost.
+ * - `unreachable`: there is no route from here.
+ * - `closed`: the other side closes the connection, or does not speak TLS.
+ * - `certificate`: the TLS handshake fails, so network and process work.
+ * - `stranger`: TLS works, and the webhook accepts known clients only (`serve --client-ca`).
+ * - `foreign`: TLS works, and the other side is not the webhook.
  */
 export type FaultKind =
   | 'stranger'
@@ -25,7 +29,7 @@ export type FaultKind =
 
 export interface ConnectionFault {
   readonly kind: FaultKind;
-  /** As whoever tried it said it. */
+  /** In the words of the client that tried it. */
   readonly message: string;
 }
 
@@ -49,7 +53,7 @@ export function connectionFault(message: string): ConnectionFault {
   return { kind: SIGNS.find(([, sign]) => sign.test(message))?.[0] ?? 'other', message };
 }
 
-/** What the kind means to whoever has to find the cause. */
+/** What each kind means to the user. */
 export const FAULT_MEANINGS: Readonly<Record<FaultKind, string>> = {
   refused: 'connection refused: nothing listens on the port',
   silent: 'no answer: packets are lost on the way, or the process hangs',
@@ -61,13 +65,13 @@ export const FAULT_MEANINGS: Readonly<Record<FaultKind, string>> = {
   other: 'the call fails',
 };
 
-/** What a webhook shows to somebody who dials it. */
+/** What a webhook shows to a client. */
 export interface Greeting {
-  /** The certificates that it serves, the leaf first. Whether anybody trusts them is not asked. */
+  /** The certificates that it serves, the leaf first. They are not verified. */
   readonly chain: readonly X509Certificate[];
-  /** Why its answer to an AdmissionReview is none, or undefined if it is one. */
+  /** Why its answer is not a valid AdmissionReview, if it is not. */
   readonly refusal: string | undefined;
-  /** Its clock, in milliseconds since the epoch, minus ours; undefined if it does not say. */
+  /** How far its clock is ahead of ours, in milliseconds. Undefined if its answer has no Date. */
   readonly clockAheadMs: number | undefined;
 }
 
@@ -75,17 +79,17 @@ export type Dialled =
   | { readonly outcome: 'greeted'; readonly greeting: Greeting }
   | { readonly outcome: 'failed'; readonly fault: ConnectionFault };
 
-/** Where to: an address, or a connection that somebody else has opened. */
+/** An address, or a connection that is open already. */
 export type Line = { readonly host: string; readonly port: number } | { readonly socket: Duplex };
 
 export interface DialLimits {
-  /** For the TCP connection, which shows whether the network leads there. A given socket is connected already. */
+  /** Limit for the TCP connection. It does not apply to an open connection. */
   readonly connectMs: number;
-  /** From then on, for the TLS handshake and the answer: the replica can be busy, and so can this machine. */
+  /** Limit for the TLS handshake and the answer after it: the replica and this machine can be busy. */
   readonly answerMs: number;
 }
 
-/** Shakes hands as the API server does, whatever the certificate, and sends a review that is about nothing. */
+/** Connects as the API server does, accepts any certificate, and sends a review of no object. */
 export async function dial(line: Line, servername: string, { connectMs, answerMs }: DialLimits): Promise<Dialled> {
   const lost = new AbortController();
   let step = 'TCP connection';
@@ -94,14 +98,14 @@ export async function dial(line: Line, servername: string, { connectMs, answerMs
   const { signal } = lost;
   let socket: TLSSocket | undefined;
   try {
-    // TLS does not hear of it when the connection under it fails.
+    // A TLSSocket emits no error when the connection under it fails.
     if ('socket' in line) {
       if (line.socket.errored) throw line.socket.errored;
       line.socket.on('error', (error) => lost.abort(error));
       step = 'TLS handshake';
     }
     socket = connect({ ...line, servername, rejectUnauthorized: false });
-    // The error that counts is the one that is waited for.
+    // `once` below rejects with the error. Without a listener, the process would end.
     socket.on('error', () => {});
     socket.once('connect', () => {
       if ('socket' in line) return;

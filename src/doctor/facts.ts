@@ -4,24 +4,23 @@ import type { Installation, Search } from './installation.ts';
 import type { ReplicaFacts } from './replicas.ts';
 import type { ServiceFacts } from './service-facts.ts';
 
-/** All that the checks go by: it is gathered once, and nothing else is asked for. */
+/** All facts that the checks read. They are gathered once. */
 export interface Facts extends ServiceFacts, ClusterFacts {
-  /** What came of looking for taintkeeper. */
   readonly search: Search;
-  /** The one of them that all else is about. */
+  /** The installation that all other facts are about. */
   readonly installation: Installation;
-  /** The name that the API server asks for in the TLS handshake. */
+  /** The server name of the API server's TLS handshake. */
   readonly serverName: string;
   /** This machine's clock. */
   readonly now: Date;
-  /** How far the API server's clock is ahead of this machine's, in milliseconds. */
+  /** How far the API server's clock is ahead of this machine's, in milliseconds. Undefined if it did not say. */
   readonly apiServerAheadMs: number | undefined;
   readonly replicas: readonly ReplicaFacts[];
-  /** Who answers at the Service's own address, by several connections: each may lead to another replica. */
+  /** Several connections to the Service's own address: each may reach another replica. */
   readonly overService: readonly Dialled[];
 }
 
-/** The time by the clock of who checks the certificates: the API server's. */
+/** The time by the API server's clock, because the API server verifies the certificates. */
 export function trustedTime({ now, apiServerAheadMs = 0 }: Pick<Facts, 'now' | 'apiServerAheadMs'>): Date {
   return new Date(now.getTime() + apiServerAheadMs);
 }

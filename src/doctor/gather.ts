@@ -3,31 +3,42 @@ import { serverName } from '../cluster/service-endpoint.ts';
 import { gatherCluster } from './cluster-facts.ts';
 import { clockAhead, type Dialled, dial } from './dial.ts';
 import type { Facts } from './facts.ts';
-import { findInstallation, type Place, type Search } from './installation.ts';
+import { findInstallation, type InstallationChoice, type Search } from './installation.ts';
 import { recogniserFor } from './recognition.ts';
-import { ANSWER_TIMEOUT_MS, calledPort, callOn, listReplicas, type ReplicaFacts, type Sockets } from './replicas.ts';
+import {
+  ANSWER_TIMEOUT_MS,
+  calledPort,
+  listReplicas,
+  probeReplica,
+  type ReplicaFacts,
+  type Sockets,
+} from './replicas.ts';
 import { gatherService, type ServiceFacts } from './service-facts.ts';
 
-/** Of a few replicas everything is said; hundreds would be dialled for nothing. */
+/** Problems show on a few replicas already. */
 const MAX_REPLICAS = 20;
 
-/** Whoever gets no answer to this gets none to anything. */
+/** If the API server does not answer this, it does not answer the other requests. */
 const VERSION_TIMEOUT_MS = 5_000;
 
-/** Enough to meet each of two or three replicas. */
+/** So many connections over the Service probably reach each of two or three replicas. */
 const SERVICE_DIALS = 4;
 
 const SERVICE_LIMITS = { connectMs: 1_000, answerMs: ANSWER_TIMEOUT_MS };
 
-/** Nothing but what came of looking for taintkeeper, where there is none to look into. */
+/** The result if no installation was found. */
 export type NoInstallation = { readonly search: Search; readonly installation: undefined };
 
 /**
- * Looks for taintkeeper, and gathers all that the checks go by. What cannot be read says so.
- * @throws Error when the API server cannot be reached, or does not know who asks
+ * Finds the installation, and reads all facts that the checks need. A failed read is part of the result.
+ * @throws Error if the API server cannot be reached, or does not authenticate the user
  */
-export async function gatherFacts(client: ApiClient, sockets: Sockets, asked: Place): Promise<Facts | NoInstallation> {
-  // First of all, and alone: its answer is there at once, and its Date fresh.
+export async function gatherFacts(
+  client: ApiClient,
+  sockets: Sockets,
+  asked: InstallationChoice,
+): Promise<Facts | NoInstallation> {
+  // First and alone, so that the Date of its answer is exact.
   const apiServerAheadMs = await apiServerClock(client);
   const search = await findInstallation(client, asked);
   const installation = search.chosen;
@@ -35,7 +46,7 @@ export async function gatherFacts(client: ApiClient, sockets: Sockets, asked: Pl
   const { namespace } = installation;
   const name = serverName({ namespace, name: installation.service });
   const [called, cluster] = await Promise.all([
-    gatherService(client, installation).then((service) => callAll(service)),
+    gatherService(client, installation).then((service) => probeAll(service)),
     gatherCluster(client, installation),
   ]);
   return {
@@ -48,7 +59,7 @@ export async function gatherFacts(client: ApiClient, sockets: Sockets, asked: Pl
     apiServerAheadMs,
   };
 
-  async function callAll(
+  async function probeAll(
     service: ServiceFacts,
   ): Promise<ServiceFacts & { replicas: readonly ReplicaFacts[]; overService: readonly Dialled[] }> {
     const listed = listReplicas(service).slice(0, MAX_REPLICAS);
@@ -58,7 +69,7 @@ export async function gatherFacts(client: ApiClient, sockets: Sockets, asked: Pl
     const line = host === undefined ? undefined : { host, port: calledPort(service) };
     const dials = line ? Array.from({ length: SERVICE_DIALS }, () => dial(line, name, SERVICE_LIMITS)) : [];
     const [replicas, overService] = await Promise.all([
-      Promise.all(listed.map((replica) => callOn(replica, callers))),
+      Promise.all(listed.map((replica) => probeReplica(replica, callers))),
       Promise.all(dials),
     ]);
     return {
@@ -69,7 +80,7 @@ export async function gatherFacts(client: ApiClient, sockets: Sockets, asked: Pl
   }
 }
 
-/** Inside of the cluster its address answers at once, and outside of it never, unless it is a name. */
+/** A cluster IP answers inside the cluster only. */
 function addressOf({ service }: ServiceFacts): string | undefined {
   const { type, externalName, clusterIP } = (service.ok ? service.value?.spec : undefined) ?? {};
   const address = type === 'ExternalName' ? externalName : clusterIP;

@@ -3,64 +3,64 @@ import { readWebhooks } from '../cluster/webhook-configurations.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { known, list, look, READ_TIMEOUT_MS, type Reading, read } from './reading.ts';
 
-/** Where to look, as far as somebody has said so. */
-export interface Place {
+/** What the user said about the installation, by options. */
+export interface InstallationChoice {
   readonly namespace?: string | undefined;
-  /** By which the API server reaches it. */
+  /** The Service by which the API server calls it. */
   readonly service?: string | undefined;
-  /** With the certificates that it issues. */
+  /** The Secret with the certificates that it issues. */
   readonly secret?: string | undefined;
 }
 
-/** How taintkeeper is installed, as its Deployment says. */
+/** How taintkeeper is installed, by its Deployment. */
 export interface Installation {
   readonly namespace: string;
   readonly service: string;
-  /** Undefined where there is none, or none that may be read. */
+  /** Undefined if there is none, or the user may not read it. */
   readonly deployment: Workload | undefined;
   /** Its service account. */
   readonly account: string;
   readonly lease: string;
-  /** Where it keeps the certificates that it issues; undefined where they are somebody else's. */
+  /** The Secret with the certificates that it issues. Undefined if another tool issues them. */
   readonly secret: string | undefined;
   /** The ConfigMap with default policies, if there is one. */
   readonly defaultPolicies: string | undefined;
-  /** Whether it takes every policy to be in mode Audit. */
+  /** Whether it runs with `--audit`. */
   readonly audit: boolean;
-  /** Whether it is to write ClusterReports. */
+  /** Whether it runs with `--write-reports`. */
   readonly writesReports: boolean;
   /** The ClusterRole that owns the webhook configurations, if one does. */
   readonly ownerClusterRole: string | undefined;
-  /** Undefined where it was not installed by Helm. */
+  /** Undefined if it was not installed by Helm. */
   readonly helmRelease: string | undefined;
 }
 
-/** What the Deployment says of the pods. */
+/** The Deployment. */
 export interface Workload {
   readonly name: string;
   readonly replicas: number;
-  /** Labels by which the Deployment knows its pods. */
+  /** The labels by which the Deployment selects its pods. */
   readonly selector: StringMap;
   /** All labels of its pods. */
   readonly labels: StringMap;
 }
 
-/** What came of looking for taintkeeper in the cluster. */
+/** The result of the search for taintkeeper in the cluster. */
 export interface Search {
-  readonly asked: Place;
-  /** Every installation that was found, that which is {@link Search.chosen} first. */
+  readonly asked: InstallationChoice;
+  /** All installations, {@link Search.chosen} first. */
   readonly found: readonly Installation[];
-  /** The one to look into; undefined where there is none. */
+  /** The installation to check. Undefined if there is none. */
   readonly chosen: Installation | undefined;
-  /** Why there may be more than what was found. */
+  /** Why some installations may not have been found. */
   readonly blind: string | undefined;
 }
 
-/** What every object of the manifests is called, and the label that all of them have. */
+/** The name of all objects of the manifests, and their label. */
 const NAME = 'taintkeeper';
 export const OWN_LABELS = { 'app.kubernetes.io/name': NAME } as const;
 export const LABEL = `app.kubernetes.io/name=${NAME}`;
-/** Where taintkeeper keeps the certificates that it issues, unless told otherwise. */
+/** The default name of the Secret with the certificates that taintkeeper issues. */
 export const OWN_SECRET = 'taintkeeper-certs';
 
 interface Deployment {
@@ -87,10 +87,10 @@ interface Named {
 }
 
 /**
- * Looks for taintkeeper: by the label of its Deployments and Services in all namespaces or, without the right to see those, in
- * the ones where it may be; and by the Service that the registered webhooks call. Nothing is thrown.
+ * Finds taintkeeper by the label of its Deployments and Services, and by the Service that the registered webhooks call. Searches all
+ * namespaces or, without the right to list those, the ones where taintkeeper may be. Nothing is thrown.
  */
-export async function findInstallation(client: ApiClient, asked: Place): Promise<Search> {
+export async function findInstallation(client: ApiClient, asked: InstallationChoice): Promise<Search> {
   const called = await read(() => calledService(client));
   const call = called.ok ? called.value : undefined;
   const likely = [asked.namespace, call?.namespace, client.namespace, NAME].filter((one) => one !== undefined);
@@ -109,12 +109,12 @@ export async function findInstallation(client: ApiClient, asked: Place): Promise
   const isCalled = ({ namespace, service }: Installation) => namespace === call?.namespace && service === call.name;
   const isAsked = ({ namespace, service }: Installation) =>
     namespace === (asked.namespace ?? namespace) && service === (asked.service ?? service);
-  const wanted = found.filter(isAsked);
+  const matching = found.filter(isAsked);
   const blind = !deployments.ok ? deployments.why : services.ok ? undefined : services.why;
-  const chosen = wanted.find(isCalled) ?? wanted[0] ?? guess();
+  const chosen = matching.find(isCalled) ?? matching[0] ?? guess();
   return { asked, chosen, blind, found: found.toSorted((a, b) => Number(b === chosen) - Number(a === chosen)) };
 
-  /** Where to look though nothing was found: what somebody has named, what webhooks call, or what may not be seen. */
+  /** The installation to check although it was not found: what the user named, what webhooks call, or what the user may not list. */
   function guess(): Installation | undefined {
     const [first] = found;
     if (asked.service !== undefined) {
@@ -130,7 +130,7 @@ export async function findInstallation(client: ApiClient, asked: Place): Promise
   }
 }
 
-/** In all namespaces or, without the right to that, in these. */
+/** Lists in all namespaces or, without the right to that, in these. */
 async function labelled<T>(
   client: ApiClient,
   group: string,
@@ -148,7 +148,7 @@ async function labelled<T>(
   return seen.length > 0 ? known(seen) : all;
 }
 
-/** Who may not list Services, such as taintkeeper itself, may still get one by its name. */
+/** A user who may not list Services, such as taintkeeper itself, may still get one by its name. */
 async function servicesIn(
   client: ApiClient,
   name: string,
@@ -165,13 +165,16 @@ async function servicesIn(
   return seen.length > 0 ? known(seen) : services;
 }
 
-/** The Service that our webhooks call; undefined where none is registered. */
+/** The Service that our webhooks call. Undefined if none is registered. */
 async function calledService(client: ApiClient): Promise<{ namespace: string; name: string } | undefined> {
   const webhooks = await readWebhooks(client, { timeoutMs: READ_TIMEOUT_MS });
   return webhooks.map(({ clientConfig }) => clientConfig.service).find((service) => service !== undefined);
 }
 
-function viewInstallation({ metadata, spec }: Deployment, { secret = OWN_SECRET, ...asked }: Place): Installation {
+function viewInstallation(
+  { metadata, spec }: Deployment,
+  { secret = OWN_SECRET, ...asked }: InstallationChoice,
+): Installation {
   const { serviceAccountName = 'default', containers } = spec.template.spec;
   const args = containers.flatMap(({ args = [] }) => args);
   const service = option(args, 'service') ?? asked.service ?? NAME;
@@ -195,11 +198,11 @@ function viewInstallation({ metadata, spec }: Deployment, { secret = OWN_SECRET,
   };
 }
 
-/** An installation whose Deployment is not known: as the manifests do it. */
+/** An installation without a known Deployment, with the names of the manifests. */
 function asTheManifests({
   secret = OWN_SECRET,
   ...place
-}: Place & { namespace: string; service: string }): Installation {
+}: InstallationChoice & { namespace: string; service: string }): Installation {
   return {
     namespace: place.namespace,
     service: place.service,
@@ -220,7 +223,7 @@ function option(args: readonly string[], name: string): string | undefined {
   return args.find((arg) => arg.startsWith(prefix))?.slice(prefix.length);
 }
 
-/** The command that applies once more what it was installed from. */
+/** The command that applies the manifests of the installation again. */
 export function reinstall({ helmRelease, namespace }: Installation): string {
   if (helmRelease !== undefined) {
     return `helm get manifest ${helmRelease} --namespace ${namespace} | kubectl apply -f -`;
@@ -228,7 +231,7 @@ export function reinstall({ helmRelease, namespace }: Installation): string {
   return `kubectl apply -f ${namespace === NAME ? 'install.yaml' : 'what it was installed from'}`;
 }
 
-/** The Deployment, as kubectl takes it. */
+/** The Deployment, as an argument of kubectl. */
 export function deploymentOf({ deployment }: Installation): string {
   return `deployment/${deployment?.name ?? NAME}`;
 }

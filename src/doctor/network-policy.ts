@@ -1,6 +1,6 @@
 import { type LabelSelector, type StringMap, selects } from '../kubernetes/label-selector.ts';
 
-/** A NetworkPolicy (networking.k8s.io/v1), as far as it says who may connect to a pod. */
+/** The fields of a NetworkPolicy (networking.k8s.io/v1) that restrict connections to pods. */
 export interface NetworkPolicyObject {
   readonly metadata: { readonly name: string };
   readonly spec?: {
@@ -19,19 +19,19 @@ export interface NetworkPolicyObject {
   };
 }
 
-/** A port of a pod, which a policy may name by its number or its name. */
+/** A port of a pod. A policy names it by number or by name. */
 export interface PodPort {
   readonly number: number;
   readonly name: string | undefined;
 }
 
 /**
- * What policies let through to one port of a pod. `limited`: connections from some places only, and the API server's address
- * is not for a policy to know. Policies add up: what one of them allows is allowed.
+ * Which connections policies allow to one port of a pod. A connection is allowed if one policy allows it. `limited`: from some sources
+ * only; whether the API server is among them cannot be known here.
  */
 export interface Ingress {
   readonly access: 'open' | 'limited' | 'closed';
-  /** The policies that select the pod; none means open. */
+  /** The policies that select the pod. Without one, all connections are allowed. */
   readonly policies: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export function ingressTo(labels: StringMap, port: PodPort, policies: readonly N
 
 type Rule = NonNullable<NonNullable<NetworkPolicyObject['spec']>['ingress']>[number];
 
-/** No ports at all are every port. */
+/** A rule without ports is for all ports. */
 function isFor(ports: Rule['ports'] = [], { number, name }: PodPort): boolean {
   return (
     ports.length === 0 ||

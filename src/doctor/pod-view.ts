@@ -10,17 +10,17 @@ export interface PodView extends PlacedReplica {
   readonly ip: string | undefined;
   readonly hostNetwork: boolean;
   readonly isReady: boolean;
-  /** Why it is not ready, as far as its status says; '' if that says nothing. */
-  readonly trouble: string;
-  /** What keeps it from starting, where somebody has to do something about it. */
+  /** Why it is not ready, by its status. '' if the status has no reason. */
+  readonly problem: string;
+  /** Why it cannot start, if that needs action by the user. */
   readonly cannotStart: StartFailure | undefined;
-  /** The ports that it says it listens on, by name. */
+  /** The ports that it declares, by name. */
   readonly ports: ReadonlyMap<string, number>;
-  /** Where its certificates come from; undefined where the pod's arguments do not say. */
+  /** Where its certificates come from. Undefined if the pod's arguments do not say. */
   readonly certificates: CertificateSource | undefined;
 }
 
-/** `crash`: it starts and ends, again and again. `configuration`: of the pod, such as a ConfigMap that is not found. */
+/** `crash`: it ends after each start. `configuration`: the pod refers to something missing, such as a ConfigMap. */
 export type StartFailure = 'image' | 'crash' | 'configuration' | 'unscheduled';
 
 /** By the kubelet's reasons for a container that waits. */
@@ -35,7 +35,7 @@ const START_FAILURES: Readonly<Record<string, StartFailure>> = {
   RunContainerError: 'configuration',
 };
 
-/** `files`: those of a directory; `secret` is the Secret that is mounted there, if it is one. */
+/** `files`: in a directory. `secret` is the Secret that is mounted there, if there is one. */
 export type CertificateSource =
   | { readonly kind: 'secret'; readonly secret: string }
   | { readonly kind: 'files'; readonly secret: string | undefined };
@@ -50,7 +50,7 @@ export function viewPod(object: PodObject): PodView {
     ip: status?.podIP,
     hostNetwork: spec?.hostNetwork ?? false,
     isReady: isReady(object),
-    trouble: troubleOf(object),
+    problem: problemOf(object),
     cannotStart: startFailureOf(object),
     ports: new Map(
       containers.flatMap(({ ports = [] }) =>
@@ -61,16 +61,16 @@ export function viewPod(object: PodObject): PodView {
   };
 }
 
-/** Whether the pod is, or may become, a replica: one that has ended or is about to is none. */
+/** Whether the pod is a replica, or may become one: it is neither finished nor terminating. */
 export function isAlive(pod: PodObject): boolean {
   return !isTerminating(pod) && !isFinished(pod);
 }
 
-/** How many pods were rejected by their nodes, by the reason of each. They ran nothing, and stay until somebody deletes them. */
+/** Counts pods that their nodes rejected, by reason. They never ran, and stay until they are deleted. */
 export function countRejected(pods: readonly PodObject[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { status } of pods) {
-    // One that has run has the status of a container.
+    // A pod that has run has a container status.
     if (status?.phase !== 'Failed' || (status.containerStatuses ?? []).length > 0) continue;
     const reason = status.reason ?? 'no reason given';
     counts.set(reason, (counts.get(reason) ?? 0) + 1);
@@ -84,7 +84,7 @@ function startFailureOf(pod: PodObject): StartFailure | undefined {
   return failure ?? (conditionOf(pod, 'PodScheduled', 'False') ? 'unscheduled' : undefined);
 }
 
-function troubleOf(pod: PodObject): string {
+function problemOf(pod: PodObject): string {
   const states = pod.status?.containerStatuses ?? [];
   const reason = states.map(({ state }) => state?.waiting?.reason ?? state?.terminated?.reason).find(Boolean);
   const unscheduled = conditionOf(pod, 'PodScheduled', 'False');
@@ -94,7 +94,7 @@ function troubleOf(pod: PodObject): string {
     .join(', ');
 }
 
-/** From the arguments of `serve`, which the chart writes as `--name=value`. */
+/** Read from the arguments of `serve`, which the chart writes as `--name=value`. */
 function certificateSource(spec: PodObject['spec']): CertificateSource | undefined {
   for (const { args = [], volumeMounts = [] } of spec?.containers ?? []) {
     const directory = argument(args, '--cert-dir');
@@ -108,7 +108,7 @@ function certificateSource(spec: PodObject['spec']): CertificateSource | undefin
   return undefined;
 }
 
-/** Of an argument that is given twice, the program takes the last. */
+/** If an argument is given twice, the program takes the last. */
 function argument(args: readonly string[], name: string): string | undefined {
   return args.findLast((arg) => arg.startsWith(`${name}=`))?.slice(name.length + 1);
 }

@@ -3,14 +3,14 @@ import { ApiError, isForbidden } from '../cluster/client/api-error.ts';
 import { findObject } from '../cluster/client/find-object.ts';
 import { listPages } from '../cluster/watch/list-pages.ts';
 
-/** Something that was looked at, or why it could not be. */
+/** The result of a read, or why it failed. */
 export type Reading<T> =
   | { readonly ok: true; readonly value: T }
   | {
       readonly ok: false;
-      /** In one line. */
+      /** One line. */
       readonly why: string;
-      /** The HTTP status, where the API server has answered. */
+      /** The HTTP status, if the API server answered. */
       readonly status: number | undefined;
     };
 
@@ -18,12 +18,12 @@ export function known<T>(value: T): Reading<T> {
   return { ok: true, value };
 }
 
-/** Something that could not be looked at, where nobody asks for the status. */
+/** A read that failed without an HTTP status. */
 export function unknown(why: string): Reading<never> {
   return { ok: false, why, status: undefined };
 }
 
-/** All of them, where each could be read; otherwise the first that could not. */
+/** The values of all, or the first that failed. */
 export function all<T extends object>(readings: { readonly [Name in keyof T]: Reading<T[Name]> }): Reading<T> {
   const entries = Object.entries<Reading<unknown>>(readings);
   const failed = entries.map(([, reading]) => reading).find((reading) => !reading.ok);
@@ -32,7 +32,7 @@ export function all<T extends object>(readings: { readonly [Name in keyof T]: Re
   );
 }
 
-/** What is made of each item of a list, where that could be read. */
+/** Maps the items of a list, if it could be read. */
 export function mapped<T, Result>(
   reading: Reading<readonly T[]>,
   make: (item: T) => Result,
@@ -40,7 +40,7 @@ export function mapped<T, Result>(
   return reading.ok ? known(reading.value.map(make)) : reading;
 }
 
-/** Waits for the work; what goes wrong is told, not thrown. */
+/** Waits for the work. An error becomes a failed reading. */
 export async function read<T>(work: () => Promise<T>): Promise<Reading<T>> {
   try {
     return known(await work());
@@ -49,12 +49,12 @@ export async function read<T>(work: () => Promise<T>): Promise<Reading<T>> {
   }
 }
 
-/** What has become of a reading that failed. */
+/** A failed reading with the message of the error. */
 export function unreadable(error: unknown): Reading<never> {
   return { ok: false, why: reasonOf(error), status: error instanceof ApiError ? error.status : undefined };
 }
 
-/** Why a look failed, on one line. */
+/** The reason, on one line. */
 function reasonOf(error: unknown): string {
   const message = (error as Error).message.replaceAll(/\s+/g, ' ');
   if (isForbidden(error)) {
@@ -64,12 +64,12 @@ function reasonOf(error: unknown): string {
   return message;
 }
 
-/** For one object, or a list as a whole. That the API server can be reached is known by then: see gather.ts. */
+/** For one object, or a whole list. By then the API server is known to answer: see gather.ts. */
 export const READ_TIMEOUT_MS = 15_000;
 const PAGE_SIZE = 500;
 
 /**
- * An object of the cluster; undefined when there is none.
+ * Reads an object of the cluster. Undefined if there is none.
  * @throws ApiError, Error
  */
 export function look<T>(client: ApiClient, path: string): Promise<T | undefined> {
@@ -77,7 +77,7 @@ export function look<T>(client: ApiClient, path: string): Promise<T | undefined>
 }
 
 /**
- * All items of a list, as `project` makes them of the objects.
+ * Reads all items of a list, each projected by `project`.
  * @throws ApiError, Error, and what `project` throws
  */
 export async function list<T>(

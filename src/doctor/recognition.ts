@@ -4,13 +4,13 @@ import { caBundleOf } from '../cluster/webhook-configurations.ts';
 import type { Dialled } from './dial.ts';
 import type { ServiceFacts } from './service-facts.ts';
 
-/** Passes on what a connection to this address came to. Where something other than taintkeeper answered, it failed. */
+/** Returns the connection to this address as it is, or as failed if something other than taintkeeper answered. */
 export type Recognise = (dialled: Dialled, address: string) => Dialled;
 
 /**
- * Recognises taintkeeper by its certificate: it is the one in the Secret, or one of the CAs of the Secret and of the webhooks has issued it, or a
- * CA that taintkeeper made. A transparent proxy between this machine and the pods has its own certificates, and may pass on the
- * right answer.
+ * Recognises taintkeeper by its certificate. The certificate is the one in the Secret, or was issued by a CA of the Secret or of the
+ * webhooks, or by a CA that taintkeeper made. The answer does not tell: a transparent proxy between this machine and the pods has its own
+ * certificates and may pass on the right answer.
  */
 export function recogniserFor({ secret, webhooks }: Pick<ServiceFacts, 'secret' | 'webhooks'>): Recognise {
   const files = secret.ok ? secret.value : undefined;
@@ -24,7 +24,7 @@ export function recogniserFor({ secret, webhooks }: Pick<ServiceFacts, 'secret' 
       (one) => one.fingerprint256 === stored?.fingerprint256 || isIssuedByUs(one) || signerOf(one, cas) !== undefined,
     );
     if (isKnown) return dialled;
-    const issuer = chain[0]?.issuer.replace(/^CN=/, '').replaceAll('\n', ', ') ?? 'nobody';
+    const issuer = chain[0]?.issuer.replace(/^CN=/, '').replaceAll('\n', ', ') ?? 'no CA';
     const message = `something else answers at ${address}: its certificate was issued by ${issuer}, which is no CA of taintkeeper's Secret or webhooks`;
     return { outcome: 'failed', fault: { kind: 'foreign', message } };
   };

@@ -10,31 +10,31 @@ import { known, type Reading, unknown, unreadable } from './reading.ts';
 import type { Recognise } from './recognition.ts';
 import type { EndpointSliceObject, ServiceFacts, ServiceObject } from './service-facts.ts';
 
-/** A replica as the cluster knows it. */
+/** A replica, as its pod and the EndpointSlices describe it. */
 export interface Listed {
-  /** The pod's name, or the address where there is no pod. */
+  /** The pod's name, or the address if no pod is known. */
   readonly name: string;
   readonly address: string;
-  /** Where it says that it listens; where it does not, where the Service leads to. */
+  /** The port that the pod declares, else the port of the EndpointSlice. */
   readonly port: number;
-  /** Where the Service leads to, and whether it does now; undefined if the replica is in no EndpointSlice. */
+  /** Its entry in an EndpointSlice. Undefined if it is in none. */
   readonly endpoint: { readonly port: number; readonly isReady: boolean } | undefined;
   readonly pod: PodView | undefined;
 }
 
-/** What the chart calls the container's port. */
+/** The name of the container's port in the chart. */
 export const WEBHOOK_PORT = 'webhook';
-/** What `serve` listens on, and API servers call, unless told otherwise. */
+/** The defaults of `serve`, and of the client configuration of a webhook. */
 const DEFAULT_POD_PORT = 8443;
 const DEFAULT_SERVICE_PORT = 443;
 
-/** The Service's port that the API server calls: that of the registered webhooks, all of which have the same. */
+/** The Service's port that the API server calls. All registered webhooks have the same. */
 export function calledPort({ webhooks }: Pick<ServiceFacts, 'webhooks'>): number {
   const [first] = webhooks.ok ? webhooks.value : [];
   return first?.clientConfig.service?.port ?? DEFAULT_SERVICE_PORT;
 }
 
-/** Everybody behind the Service, and the pods that it selects and does not lead to. */
+/** All endpoints of the Service, and the pods that it selects and that are not among its endpoints. */
 export function listReplicas(facts: ServiceFacts): Listed[] {
   const service = facts.service.ok ? facts.service.value : undefined;
   const pods = facts.pods.ok ? facts.pods.value : [];
@@ -58,7 +58,7 @@ export function listReplicas(facts: ServiceFacts): Listed[] {
   return [...listed, ...others];
 }
 
-/** The name of the Service's port, by which a slice knows its own; '' is the name of one without. */
+/** The name of the Service's port, which is also the name of the slice's. '' if it has none. */
 function portName(service: ServiceObject | undefined, port: number): string {
   return service?.spec?.ports?.find((one) => one.port === port)?.name ?? '';
 }
@@ -78,51 +78,51 @@ function ofSlice({ ports, endpoints }: EndpointSliceObject, name: string, pods: 
   });
 }
 
-/** A replica that accepts no connection within this time cannot be reached directly, as is normal from outside of the cluster. */
+/** A replica that accepts no connection within this time counts as not directly reachable, which is normal outside the cluster. */
 const CONNECT_TIMEOUT_MS = 2_000;
 /** A replica that accepts a connection is given more time: on a busy machine a TLS handshake takes seconds. */
 export const ANSWER_TIMEOUT_MS = 8_000;
 const LIMITS = { connectMs: CONNECT_TIMEOUT_MS, answerMs: ANSWER_TIMEOUT_MS };
-/** What a webhook call of the API server takes at most here, and some for the way there. */
+/** The webhooks have a timeout of 2 s; the rest is for the path to the API server. */
 const TIMEOUT_MS = 3_000;
 
 /** How the replica was reached. */
 export type Way = 'direct' | 'port-forward';
 
-/** How the API server gets on with a replica: `answered`, or what kept it. */
+/** Whether the API server gets an answer from a replica. */
 export type Reached =
   | { readonly outcome: 'answered' }
   | { readonly outcome: 'failed'; readonly fault: ConnectionFault };
 
-/** What `/checks` of a replica says. */
+/** The result of `/checks` of a replica. */
 export interface Readiness {
   readonly isReady: boolean;
   /** The checks that failed. */
   readonly failures: readonly Pick<Check, 'name' | 'detail'>[];
 }
 
-/** A replica, and what was found when it was called on. */
+/** A replica, and how it answered. */
 export interface ReplicaFacts extends Listed {
   readonly dialled: Dialled;
   readonly way: Way;
-  /** A review that the API server passes on to the pod. Unknown where there is no pod, or that may not be asked for. */
+  /** How the pod answers a review that the API server passes on. Unknown without a pod, or without the right to `pods/proxy`. */
   readonly reached: Reading<Reached>;
   readonly readiness: Reading<Readiness>;
 }
 
-/** What makes WebSockets to the API server. */
+/** Opens WebSockets to the API server. */
 export type Sockets = Parameters<typeof openTunnel>[0];
 
 export interface Callers {
   readonly client: ApiClient;
-  /** What port-forwards are made with. */
+  /** For port-forwards. */
   readonly sockets: Sockets;
   readonly namespace: string;
   readonly serverName: string;
   readonly recognise: Recognise;
 }
 
-export async function callOn(replica: Listed, callers: Callers): Promise<ReplicaFacts> {
+export async function probeReplica(replica: Listed, callers: Callers): Promise<ReplicaFacts> {
   const [called, reached, readiness] = await Promise.all([
     dialReplica(replica, callers),
     reachFromApiServer(replica, callers),
@@ -131,7 +131,7 @@ export async function callOn(replica: Listed, callers: Callers): Promise<Replica
   return { ...replica, ...called, reached, readiness };
 }
 
-/** Directly or, where that does not lead anywhere, by a port-forward. What the first way came to counts if the second fails, too. */
+/** Connects directly, else by a port-forward. If both fail, the failure of the direct connection is returned. */
 async function dialReplica(
   { address, port, pod }: Listed,
   { sockets, namespace, serverName, recognise }: Callers,
@@ -140,11 +140,11 @@ async function dialReplica(
   if (direct.outcome === 'greeted' || pod === undefined) return { dialled: direct, way: 'direct' };
   try {
     const socket = await within(TIMEOUT_MS, openTunnel(sockets, { namespace, pod: pod.name, port }));
-    // It leads to the pod itself: whatever it serves is what the API server gets.
+    // A port-forward leads to the pod itself: its certificate is what the API server gets.
     const forwarded = await dial({ socket }, serverName, LIMITS);
     if (forwarded.outcome === 'greeted') return { dialled: forwarded, way: 'port-forward' };
   } catch {
-    // There is no way by the kubelet: that says nothing of the webhook.
+    // That the kubelet cannot forward the port says nothing about the webhook.
   }
   return { dialled: direct, way: 'direct' };
 }
@@ -162,8 +162,8 @@ async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
 }
 
 /**
- * The way that counts: the API server itself connects to the pod (`pods/proxy`), past the Service, and without asking whether
- * the certificate is to be trusted.
+ * Lets the API server call the pod (`pods/proxy`). This path is the one that webhook calls take, except that it avoids the Service and
+ * accepts any certificate.
  */
 async function reachFromApiServer({ pod, port }: Listed, { client, namespace }: Callers): Promise<Reading<Reached>> {
   if (pod === undefined) return unknown('it is not known to be a pod');
@@ -175,7 +175,7 @@ async function reachFromApiServer({ pod, port }: Listed, { client, namespace }: 
     return known(refusal === undefined ? { outcome: 'answered' } : failed(refusal));
   } catch (error) {
     if (isForbidden(error)) return unreadable(error);
-    // It takes calls from known clients alone.
+    // The replica answered. It accepts known clients only.
     if (error instanceof ApiError && review.refusal(error.status, undefined) === undefined) {
       return known({ outcome: 'answered' });
     }
@@ -200,7 +200,7 @@ function failed(message: string): Reached {
   return { outcome: 'failed', fault: connectionFault(message) };
 }
 
-/** Without the method and path that the client puts before it, and Go's `error trying to reach service`. */
+/** Removes the method and path that the client adds, and Go's `error trying to reach service`. */
 function lastPart(message: string): string {
   return message.replace(/^[A-Z]+ \S+: (\d+ \w+: )?/, '').replace(/^error trying to reach service: /, '');
 }

@@ -7,17 +7,17 @@ import { serviceAccountUser } from '../coverage/authorization.ts';
 import type { OptionalRight } from '../policy/asked-rights.ts';
 import type { Installation } from './installation.ts';
 
-/** How the API server answered when it was asked for the rights. */
+/** What the service account may do, by the API server's access reviews. */
 export interface RightsReview {
   readonly user: string;
   readonly asked: number;
   /** What it may not do. */
   readonly lacking: readonly Access[];
-  /** What it may not do of that which only some policies ask for. */
+  /** The missing rights among those that only some policies need. */
   readonly notPermitted: readonly OptionalRight[];
 }
 
-/** What the service account has to be allowed whatever the policies are. */
+/** The rights that the service account needs with any policies. */
 export function neededRights(installation: Installation): Access[] {
   return Object.entries(NEEDED_RULES).flatMap(([scope, rules]) =>
     rules
@@ -37,8 +37,8 @@ export function neededRights(installation: Installation): Access[] {
 }
 
 /**
- * Asks the API server what the service account may do. A user who may not ask about others may still ask about itself: in its own
- * pod, that is the service account.
+ * Reviews the rights of the service account. A user without the right to review others can still review its own rights. In taintkeeper's
+ * pod, that user is the service account.
  * @throws ApiError, Error
  */
 export async function reviewRights(client: ApiClient, installation: Installation): Promise<RightsReview> {
@@ -48,7 +48,7 @@ export async function reviewRights(client: ApiClient, installation: Installation
   const needed = neededRights(installation);
   const subject = await subjectToAsk({ user, groups });
 
-  // All are waited for at once: a failure of one that nobody waits for yet would end the program.
+  // Both are awaited together: a rejection that is not awaited yet would end the program.
   const [lacking, notPermitted] = await Promise.all([
     lackingOf(needed),
     Promise.all(
@@ -66,8 +66,8 @@ export async function reviewRights(client: ApiClient, installation: Installation
   }
 
   /**
-   * Undefined where only questions about ourselves are answered, and we are the service account.
-   * @throws ApiError when neither is of use
+   * Undefined if only the user's own rights can be reviewed, and the user is the service account.
+   * @throws ApiError if neither works
    */
   async function subjectToAsk(account: Subject): Promise<Subject | undefined> {
     try {

@@ -25,7 +25,7 @@ export interface ServicePort {
   readonly targetPort?: number | string;
 }
 
-/** As much of an EndpointSlice (discovery.k8s.io/v1) as says who is behind the Service. */
+/** The fields of an EndpointSlice (discovery.k8s.io/v1) that name the endpoints of the Service. */
 export interface EndpointSliceObject {
   readonly ports?: readonly { readonly name?: string; readonly port?: number }[] | null;
   readonly endpoints?:
@@ -37,23 +37,23 @@ export interface EndpointSliceObject {
     | null;
 }
 
-/** What the API server has stored of an installation. */
+/** The objects of an installation. */
 export interface ServiceFacts {
-  /** Both configurations, one after the other; empty where none is registered. */
+  /** The webhooks of both configurations. Empty if none is registered. */
   readonly webhooks: Reading<readonly Webhook[]>;
   readonly service: Reading<ServiceObject | undefined>;
   readonly slices: Reading<readonly EndpointSliceObject[]>;
-  /** Those that the Service selects and that are not about to end. */
+  /** The pods that the Service selects, except those that are terminating or finished. */
   readonly pods: Reading<readonly PodView[]>;
-  /** How many pods of the Service were rejected by their nodes, by reason; empty where pods cannot be seen. */
+  /** How many pods of the Service were rejected by their nodes, by reason. Empty if pods could not be listed. */
   readonly rejectedPods: ReadonlyMap<string, number>;
   readonly networkPolicies: Reading<readonly NetworkPolicyObject[]>;
   readonly source: CertificateSource;
-  /** What the Secret holds; undefined where there is none, or the certificates are not of a Secret. */
+  /** The data of the Secret. Undefined if there is none, or the certificates are not in a Secret. */
   readonly secret: Reading<StoredFiles | undefined>;
 }
 
-/** Reads what the API server has stored of an installation. What cannot be read says so; nothing is thrown. */
+/** Reads the objects of an installation. A failed read is part of the result, and nothing is thrown. */
 export async function gatherService(
   client: ApiClient,
   { namespace, service: name, secret: own = OWN_SECRET }: Installation,
@@ -66,7 +66,7 @@ export async function gatherService(
     listOf<EndpointSliceObject>(`/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`, sliceLabel),
     listOf<NetworkPolicyObject>(`/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`),
   ]);
-  const podObjects = await lookAtPods();
+  const podObjects = await readPods();
   const pods = podObjects.ok ? known(podObjects.value.filter(isAlive).map(viewPod)) : podObjects;
   const source = (pods.ok && pods.value.find((pod) => pod.certificates)?.certificates) || {
     kind: 'secret' as const,
@@ -80,18 +80,18 @@ export async function gatherService(
     rejectedPods: countRejected(podObjects.ok ? podObjects.value : []),
     networkPolicies,
     source,
-    secret: await lookAtSecret(source.secret),
+    secret: await readStoredFiles(source.secret),
   };
 
-  async function lookAtPods(): Promise<Reading<readonly PodObject[]>> {
+  async function readPods(): Promise<Reading<readonly PodObject[]>> {
     if (!service.ok) return service;
     const labels = formatLabels(service.value?.spec?.selector ?? {});
-    // A Service without a selector selects nothing, and an empty selector everything.
+    // A Service without a selector selects no pods, but an empty label selector selects all.
     if (labels === '') return known([]);
     return listOf<PodObject>(`${core}/pods`, labels);
   }
 
-  async function lookAtSecret(secret: string | undefined): Promise<Reading<StoredFiles | undefined>> {
+  async function readStoredFiles(secret: string | undefined): Promise<Reading<StoredFiles | undefined>> {
     if (secret === undefined) return known(undefined);
     return read(async () => {
       const { files, resourceVersion } = await readSecret(client, { namespace, name: secret });

@@ -11,9 +11,9 @@ import {
   describeCa,
   firstConfiguration,
   nameIn,
+  problem,
   refusedClient,
   result,
-  trouble,
 } from './talosconfig-checks.ts';
 
 /** An address at which Talos' API was dialled. */
@@ -24,8 +24,8 @@ export interface DialledApi {
 }
 
 /**
- * What is wrong with the Talos API as it is reached with a talosconfig: causes are `trouble`, and what follows from them is `skipped`.
- * @param answers of nodes that were asked, some perhaps through an endpoint
+ * Checks how Talos' API is reached with a talosconfig. Causes are problems, and what follows from them is skipped.
+ * @param answers of the nodes that were called, directly or through an endpoint
  */
 export function checkTalosApi(
   context: TalosContext,
@@ -36,9 +36,9 @@ export function checkTalosApi(
   const client = checkClient(context, now);
   const expired = dialled.filter(({ answer }) => answer.outcome === 'greeted' && invalidAt(answer.leaf, now));
   const greeted = dialled.filter(({ answer }) => answer.outcome === 'greeted');
-  // Many nodes hardly have the same wrong time.
+  // Several nodes rarely have the same wrong time.
   const isOurs = greeted.length > 1 && expired.length === greeted.length;
-  const given = { now, clientIsWell: client.state !== 'trouble', isOurs };
+  const given = { now, clientIsValid: client.state !== 'problem', isOurs };
   return [
     ...checkContext(context, dialled.length > 0),
     client,
@@ -59,44 +59,44 @@ export function checkTalosApi(
   ];
 }
 
-/** A node that was dialled, and what can be said to it. */
+/** An address that was dialled, and whether it can be called. */
 export interface CallableApi {
   readonly host: string;
   readonly port: number;
-  /** Whether something like Talos has answered there. */
+  /** Whether a TLS server answered. */
   readonly isReached: boolean;
-  /** Whether requests are worth the while: it is Talos, and it knows the client or wants none. */
+  /** Whether calls can succeed: it is Talos, and accepts the client certificate or needs none. */
   readonly isCallable: boolean;
-  /** It does not refuse our certificate, and its own is of another CA: what it is, only its answer says. */
+  /** It does not refuse our certificate, and an unknown CA issued its own. Only its answer to a call shows what it is. */
   readonly mayBeInMaintenance: boolean;
 }
 
-/** Where requests can be sent. */
+/** Determines which of the dialled addresses can be called. */
 export function callableApis(context: TalosContext, dialled: readonly DialledApi[], now: Date): CallableApi[] {
-  const clientIsWell = checkClient(context, now).state !== 'trouble' && context.crt !== undefined;
+  const clientIsValid = checkClient(context, now).state !== 'problem' && context.crt !== undefined;
   return dialled.map((api): CallableApi => {
-    const { state } = checkApi(api, context, { now, clientIsWell, isOurs: false, saysMaintenance: false });
-    const mayBeInMaintenance = refusesNobody(api.answer, context);
+    const { state } = checkApi(api, context, { now, clientIsValid, isOurs: false, saysMaintenance: false });
+    const mayBeInMaintenance = acceptsUnknownClients(api.answer, context);
     return {
       host: api.host,
       port: api.port,
       isReached: api.answer.outcome === 'greeted',
-      isCallable: mayBeInMaintenance || (state === 'ok' && clientIsWell && context.ca !== undefined),
+      isCallable: mayBeInMaintenance || (state === 'ok' && clientIsValid && context.ca !== undefined),
       mayBeInMaintenance,
     };
   });
 }
 
 /**
- * Whether it takes our certificate though its own is of another CA. Talos in maintenance mode does, asking for none, and so do other
- * services, and a machine whose CA is being replaced.
+ * Whether it accepts our certificate although another CA issued its own. Talos in maintenance mode does, because it asks for none. So do
+ * other services, and a machine whose CA is being replaced.
  */
-function refusesNobody(answer: ApidAnswer, { ca, crt }: TalosContext): boolean {
+function acceptsUnknownClients(answer: ApidAnswer, { ca, crt }: TalosContext): boolean {
   if (answer.outcome === 'failed' || ca === undefined || crt === undefined) return false;
   return answer.refusal === undefined && !signerOf(answer.leaf, ca);
 }
 
-/** Whether Talos told its version to somebody it does not know, as it does in maintenance mode alone. */
+/** Whether Talos told its version to an unknown client, as it does in maintenance mode only. */
 function saysMaintenance({ host, port }: DialledApi, answers: readonly NodeAnswer[]): boolean {
   return answers.some(
     ({ at, isForwarded, mayBeInMaintenance, version }) =>
@@ -104,7 +104,7 @@ function saysMaintenance({ host, port }: DialledApi, answers: readonly NodeAnswe
   );
 }
 
-/** What there is to say of a node that is not reached from here where an endpoint was asked for it, as talosctl does. */
+/** The result for a node that is not reached directly, and was called through an endpoint, as talosctl does. */
 function passedOn({ host, port, answer }: DialledApi, answers: readonly NodeAnswer[]): CheckResult | undefined {
   const asked = answers.find(({ name, isForwarded }) => name === host && isForwarded);
   if (!asked || answer.outcome === 'greeted') return undefined;
@@ -142,8 +142,8 @@ const NETWORK: Readonly<Record<FaultKind, string>> = {
 
 interface Circumstances {
   readonly now: Date;
-  readonly clientIsWell: boolean;
-  /** Whether it is our clock that is wrong, where one is. */
+  readonly clientIsValid: boolean;
+  /** Whether a wrong clock is this machine's. */
   readonly isOurs: boolean;
   readonly saysMaintenance: boolean;
 }
@@ -157,7 +157,7 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
       kind === 'refused' || kind === 'silent'
         ? 'see the console of the machine, and what lies between: port 50000 has to be open'
         : undefined;
-    return trouble('network', check, `port ${port} ${NETWORK[kind]} (${message})`, fix);
+    return problem('network', check, `port ${port} ${NETWORK[kind]} (${message})`, fix);
   }
   const { leaf, refusal } = answer;
   if (context.ca === undefined && context.otherAuth)
@@ -171,7 +171,7 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
     return result('certificate', check, 'skipped', 'there is no CA to compare its certificate with: see talosconfig');
   if (!signerOf(leaf, context.ca)) {
     if (given.saysMaintenance) {
-      return trouble(
+      return problem(
         'configuration',
         check,
         'it asks for no client certificate, its own is of another CA, and its API answers as Talos in maintenance mode does, without a configuration',
@@ -179,15 +179,15 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
       );
     }
     const other = `its certificate is of another CA (issuer ${nameIn(leaf.issuer)}) than the talosconfig's (${describeCa(context.ca)})`;
-    if (refusesNobody(answer, context)) {
-      return trouble(
+    if (acceptsUnknownClients(answer, context)) {
+      return problem(
         'certificate',
         check,
         `${other}, and yet it does not refuse the client certificate: its CA is being replaced, or it is another service, or Talos without a configuration, which has not said so`,
         'see the console of the machine',
       );
     }
-    return trouble(
+    return problem(
       'certificate',
       check,
       `${other}: the talosconfig is of another cluster, or older than the machine`,
@@ -201,7 +201,7 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
     const whose = given.isOurs
       ? `this machine's clock is ${ours}: all of them say so`
       : `the node's clock is ${theirs}, or this machine's is ${ours}`;
-    return trouble(
+    return problem(
       'certificate',
       check,
       `clocks: its certificate is ${invalid}: ${whose}`,
@@ -209,7 +209,7 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
     );
   }
   if (uncoveredNames(leaf, [host]).length > 0) {
-    return trouble(
+    return problem(
       'configuration',
       check,
       `its certificate is not for ${host}, but for ${namesOf(leaf).join(', ')}`,

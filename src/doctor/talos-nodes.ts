@@ -7,11 +7,11 @@ import { APID_PORT, parseEndpoint, type TalosContext } from '../talos/talosconfi
 import type { AskedNode, CallFault, NodeAnswer } from './ask-apid.ts';
 import type { CheckResult } from './check.ts';
 import type { CallableApi } from './talos-api.ts';
-import { firstConfiguration, result, trouble } from './talosconfig-checks.ts';
+import { firstConfiguration, problem, result } from './talosconfig-checks.ts';
 
 /**
- * Who is asked for the version, and where: nodes that were named, else those of the talosconfig, else whoever was dialled. A node
- * that cannot be called directly is asked through an endpoint, as talosctl does. Whoever cannot be asked at all is left out.
+ * Selects the nodes to call, and the address of each: the nodes that were named, else those of the talosconfig, else all that were
+ * dialled. A node that cannot be called directly is called through an endpoint, as talosctl does. Other nodes are left out.
  * @param named on the command line
  */
 export function nodesToAsk(
@@ -28,7 +28,7 @@ export function nodesToAsk(
   return names.map(parseEndpoint).flatMap(({ host, port }) => {
     const api = callable.find((each) => each.host === host && each.port === port);
     if (api?.isCallable) return [direct(api)];
-    // Whoever answers wrongly is not asked behind his back; and what is passed on goes to apid's own port.
+    // A machine that answers wrongly is not called through another one. Endpoints pass calls on to apid's own port only.
     if (endpoint === undefined || api?.isReached || port !== APID_PORT) return [];
     return [
       {
@@ -41,33 +41,36 @@ export function nodesToAsk(
   });
 }
 
-/** A configuration that is to be applied. */
-export interface Wanted {
-  /** What commands call it. */
+/** A configuration to apply. */
+export interface DesiredConfiguration {
+  /** The file, as commands name it. */
   readonly file: string;
   readonly configuration: MachineConfiguration;
   /** Rules of `talos lint` that the file switches off. */
   readonly disabled: readonly string[];
 }
 
-/** The version of each node, whether it takes the configuration, and what applying it would need. */
-export function checkTalosNodes(answers: readonly NodeAnswer[], wanted: Wanted | undefined): CheckResult[] {
+/** Checks the version of each node, whether the node accepts the configuration, and what applying it needs. */
+export function checkTalosNodes(
+  answers: readonly NodeAnswer[],
+  desired: DesiredConfiguration | undefined,
+): CheckResult[] {
   const results = [...answers.map(checkVersion), ...checkAgreement(answers)];
-  if (wanted === undefined) return results;
-  const source = wanted.configuration.source;
+  if (desired === undefined) return results;
+  const source = desired.configuration.source;
   if (answers.length === 0)
     return [...results, unseen(source, 'there is no node that could be asked for its version and configuration')];
   const versions = Map.groupBy(answers, (answer) => minorOf(answer));
   return [
     ...results,
     ...[...versions].flatMap(([minor, alike]) => {
-      const refusals = minor === undefined ? [] : checkFile(wanted, minor, alike);
+      const refusals = minor === undefined ? [] : checkFile(desired, minor, alike);
       return [
         ...refusals,
         ...alike.map((answer) =>
-          refusals.some(({ state }) => state === 'trouble')
+          refusals.some(({ state }) => state === 'problem')
             ? result('configuration', `${source} on ${answer.name}`, 'skipped', `Talos refuses it: see ${source}`)
-            : checkChange(wanted, minor, answer),
+            : checkChange(desired, minor, answer),
         ),
       ];
     }),
@@ -78,7 +81,7 @@ function unseen(name: string, evidence: string, remedy?: string): CheckResult {
   return { ...result('configuration', name, 'skipped', evidence, remedy), essential: true };
 }
 
-/** The minor version of Talos 1; undefined where it is not known, or Talos is older than what is known of. */
+/** The minor version of Talos 1. Undefined if the node did not say, or is older than {@link FIRST_VERSION}. */
 function minorOf({ version }: NodeAnswer): number | undefined {
   const minor = version.ok ? /^v?1\.(\d+)\./.exec(version.value)?.[1] : undefined;
   return minor !== undefined && Number(minor) >= FIRST_VERSION ? Number(minor) : undefined;
@@ -105,7 +108,7 @@ function checkVersion({ name, at, isForwarded, mayBeInMaintenance, version }: No
       );
     case 'silent':
     case 'unavailable':
-      return trouble(
+      return problem(
         'network',
         name,
         isForwarded
@@ -115,7 +118,7 @@ function checkVersion({ name, at, isForwarded, mayBeInMaintenance, version }: No
       );
     case 'unimplemented':
     case 'absent':
-      return trouble(
+      return problem(
         'configuration',
         name,
         `it does not know the call for its version (${message}): this is another service than apid, such as trustd`,
@@ -123,7 +126,7 @@ function checkVersion({ name, at, isForwarded, mayBeInMaintenance, version }: No
       );
     case 'too large':
     case 'garbled':
-      return trouble('network', name, `what it answers is no answer of Talos' API (${message})`);
+      return problem('network', name, `what it answers is no answer of Talos' API (${message})`);
   }
 }
 
@@ -146,9 +149,9 @@ function namesOf(answers: readonly NodeAnswer[]): string {
 
 const MAX_REFUSALS = 3;
 
-/** What nodes of one version would refuse in the file. */
+/** Checks what nodes of one version refuse in the file. */
 function checkFile(
-  { configuration, file, disabled }: Wanted,
+  { configuration, file, disabled }: DesiredConfiguration,
   minor: number,
   alike: readonly NodeAnswer[],
 ): CheckResult[] {
@@ -164,7 +167,7 @@ function checkFile(
     const all = `taintkeeper talos lint ${shellWord(file)} --talos-version 1.${Math.min(minor, LAST_VERSION)}`;
     return refused.slice(0, MAX_REFUSALS).map(({ document, path, reason, fix }, index) => {
       const more = rest > 0 && index === MAX_REFUSALS - 1 ? `; for ${rest} more: ${all}` : '';
-      return trouble('configuration', document.locate(path), `${reason} (${runs})`, `${fix}${more}`);
+      return problem('configuration', document.locate(path), `${reason} (${runs})`, `${fix}${more}`);
     });
   }
   return minor > LAST_VERSION
@@ -189,14 +192,14 @@ const WHY: Readonly<Record<CallFault, string>> = {
   garbled: 'the answer cannot be read',
 };
 
-/** What applying the file to one node would need. */
+/** Checks what applying the file to one node needs. */
 function checkChange(
-  { configuration: wanted, file }: Wanted,
+  { configuration: desired, file }: DesiredConfiguration,
   minor: number | undefined,
   answer: NodeAnswer,
 ): CheckResult {
   const { name, version, configuration: live, mayBeInMaintenance } = answer;
-  const check = `${wanted.source} on ${name}`;
+  const check = `${desired.source} on ${name}`;
   const apply = `talosctl apply-config --nodes ${name} --file ${shellWord(file)}`;
   if (!version.ok) return unseen(check, `the version of ${name} is not known`);
   if (mayBeInMaintenance)
@@ -211,13 +214,13 @@ function checkChange(
     const remedy = fault === 'denied' ? `as os:admin: ${apply} --dry-run` : undefined;
     return unseen(check, `what applying it needs is not known: ${WHY[fault]} (${message})`, remedy);
   }
-  if (wanted.isPatch)
+  if (desired.isPatch)
     return unseen(
       check,
       'it is a patch, not a whole configuration: only talosctl knows the result',
       `talosctl patch machineconfig --nodes ${name} --patch @${shellWord(file)} --dry-run`,
     );
-  return modeOf(check, apply, name, minor, changeOf(live.value.documents, wanted.documents, minor));
+  return modeOf(check, apply, name, minor, changeOf(live.value.documents, desired.documents, minor));
 }
 
 function modeOf(

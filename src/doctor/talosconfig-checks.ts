@@ -5,7 +5,7 @@ import type { Area, CheckResult } from './check.ts';
 
 const SOON_MS = 30 * 86_400_000;
 
-/** Whether a context says how to reach a cluster. @param isDialled whether there is any address, from the command line perhaps */
+/** Checks that a context has what is needed to reach a cluster. @param isDialled whether there is an address, for example from the command line */
 export function checkContext(
   { name, ca, proxy, endpoints, otherAuth }: TalosContext,
   isDialled: boolean,
@@ -14,7 +14,7 @@ export function checkContext(
     ...(isDialled
       ? []
       : [
-          trouble(
+          problem(
             'configuration',
             'talosconfig',
             `context ${name} has no endpoints`,
@@ -33,22 +33,22 @@ export function checkContext(
         ]),
     ...(otherAuth !== undefined || (ca !== undefined && parseCertificates(ca).length > 0)
       ? []
-      : [trouble('certificate', 'talosconfig', `context ${name} has no CA that can be read`, ANEW)]),
+      : [problem('certificate', 'talosconfig', `context ${name} has no CA that can be read`, ANEW)]),
   ];
-  if (results.some(({ state }) => state === 'trouble')) return results;
+  if (results.some(({ state }) => state === 'problem')) return results;
   return [
     result('configuration', 'talosconfig', 'ok', `context ${name}, ${count(endpoints.length, 'endpoint')}`),
     ...results,
   ];
 }
 
-/** The way out of a talosconfig that is of no use. Neither the name nor the endpoint of the cluster matters for it. */
+/** How to replace an unusable talosconfig. The name and the endpoint of the cluster may be any. */
 export const ANEW =
   "make a talosconfig anew where the cluster's secrets.yaml is (if it is lost, first: talosctl gen secrets --from-controlplane-config controlplane.yaml): talosctl gen config --with-secrets secrets.yaml --output-types talosconfig CLUSTER https://ENDPOINT:6443";
 
 /**
- * The command that gives a machine in maintenance mode its first configuration, which has secrets. Anybody could answer as such a
- * machine does; its console shows the fingerprint of its certificate.
+ * The command that gives a machine in maintenance mode its first configuration, which has secrets. Another machine could answer in its
+ * place, so the user compares the fingerprint with the one on the console.
  */
 export function firstConfiguration(host: string, file: string): string {
   return `talosctl apply-config --insecure --nodes ${host} --cert-fingerprint FINGERPRINT --file ${shellWord(file)}, with the fingerprint that the console of the machine shows`;
@@ -56,14 +56,14 @@ export function firstConfiguration(host: string, file: string): string {
 
 const MAX_NAMED = 5;
 
-/** What to do about a talosconfig whose CA is not that of the machine. */
+/** What to do if the CA of the talosconfig did not issue the machine's certificate. */
 export function chooseOrRenew({ others }: Pick<TalosContext, 'others'>): string {
   if (others.length === 0) return ANEW;
   const named = atMost(MAX_NAMED, others).join(', ');
   return `if another context is that of this cluster (${named}), choose it: talosctl config context NAME; or ${ANEW}`;
 }
 
-/** The CAs of a context, to compare with an issuer: those of Talos often have the same name. */
+/** Describes the CAs of a context. CAs of Talos often have the same name, so the date is part of it. */
 export function describeCa(ca: string): string {
   const found = parseCertificates(ca).map(
     (own) => `${nameIn(own.subject)}, made on ${own.validFromDate.toISOString().slice(0, 10)}`,
@@ -71,25 +71,25 @@ export function describeCa(ca: string): string {
   return found.join('; ');
 }
 
-/** A subject or an issuer, on one line. */
+/** A distinguished name, on one line. */
 export function nameIn(distinguishedName: string): string {
   return distinguishedName.replaceAll('\n', ', ') || 'unnamed';
 }
 
-/** Whether its client certificate is of any use. */
+/** Checks the client certificate of a context. */
 export function checkClient({ name, ca, crt, key, otherAuth }: TalosContext, now: Date): CheckResult {
   const check = 'client certificate';
   if (crt === undefined || key === undefined) {
     if (otherAuth)
       return result('certificate', check, 'skipped', `context ${name} uses ${otherAuth} and no certificate`);
-    return trouble('certificate', check, `context ${name} has no client certificate that can be read`, ANEW);
+    return problem('certificate', check, `context ${name} has no client certificate that can be read`, ANEW);
   }
   const inspection = inspectPair({ cert: crt, key });
-  if (!inspection.ok) return trouble('certificate', check, inspection.reason, ANEW);
+  if (!inspection.ok) return problem('certificate', check, inspection.reason, ANEW);
   const { certificate } = inspection;
   if (now < certificate.validFromDate) {
     const since = certificate.validFromDate.toISOString();
-    return trouble(
+    return problem(
       'certificate',
       check,
       `it is not valid before ${since}: this machine's clock is behind`,
@@ -97,9 +97,9 @@ export function checkClient({ name, ca, crt, key, otherAuth }: TalosContext, now
     );
   }
   const until = certificate.validToDate.toISOString();
-  if (now >= certificate.validToDate) return trouble('certificate', check, `it expired at ${until}`, ANEW);
+  if (now >= certificate.validToDate) return problem('certificate', check, `it expired at ${until}`, ANEW);
   if (ca !== undefined && !signerOf(certificate, ca)) {
-    return trouble(
+    return problem(
       'certificate',
       check,
       'it is not signed by the CA of its own context: parts of two talosconfigs are mixed',
@@ -119,14 +119,14 @@ export function checkClient({ name, ca, crt, key, otherAuth }: TalosContext, now
   return result('certificate', check, 'ok', `valid until ${until} (${roles})`);
 }
 
-/** What is wrong where Talos' API refuses the client certificate. @param said as TLS says it */
+/** Explains why Talos' API refuses the client certificate. @param said the message of TLS */
 export function refusedClient(
   check: string,
   said: string,
   { crt, otherAuth }: TalosContext,
-  { clientIsWell, now }: { readonly clientIsWell: boolean; readonly now: Date },
+  { clientIsValid, now }: { readonly clientIsValid: boolean; readonly now: Date },
 ): CheckResult {
-  if (!clientIsWell)
+  if (!clientIsValid)
     return result(
       'certificate',
       check,
@@ -143,7 +143,7 @@ export function refusedClient(
   const [certificate] = parseCertificates(crt);
   if (/expired/.test(said)) {
     const until = certificate?.validToDate.toISOString();
-    return trouble(
+    return problem(
       'certificate',
       check,
       `clocks: it takes the client certificate for expired, which is valid until ${until}: the node's clock is ahead`,
@@ -155,11 +155,11 @@ export function refusedClient(
     ageMs < 86_400_000
       ? ': its clock is behind, for the certificate is new, or its CA was replaced'
       : ': its CA was replaced since, or it accepts other CAs';
-  return trouble('certificate', check, `it refuses the client certificate (${said})${hint}`, ANEW);
+  return problem('certificate', check, `it refuses the client certificate (${said})${hint}`, ANEW);
 }
 
-export function trouble(area: Area, name: string, evidence: string, remedy?: string): CheckResult {
-  return result(area, name, 'trouble', evidence, remedy);
+export function problem(area: Area, name: string, evidence: string, remedy?: string): CheckResult {
+  return result(area, name, 'problem', evidence, remedy);
 }
 
 export function result(

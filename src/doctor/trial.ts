@@ -11,24 +11,24 @@ import { compilePolicies } from '../policy/policy-set.ts';
 import { type ConnectionFault, connectionFault } from './dial.ts';
 import { all, known, type Reading, read, unknown, unreadable } from './reading.ts';
 
-/** A dry-run request that changes nothing, and to which the webhook has something to say. */
+/** A dry-run request to which the webhook responds with a denial, a patch or a warning. */
 export interface Trial {
-  /** What is tried, in words. */
+  /** Its description. */
   readonly what: string;
   readonly method: 'POST' | 'PATCH';
   readonly path: string;
   readonly contentType: string;
   readonly body: object;
-  /** Whether the answer of a request that passed shows that the webhook was asked. */
+  /** Whether the answer to a request that was allowed shows that the webhook was called. */
   shows(answer: unknown): boolean;
 }
 
-/** What a trial is made of: the API server's own objects, and who asks. */
+/** Objects of the cluster, and the user who sends the request. */
 export interface TrialMaterial {
   readonly policies: readonly Policy[];
   readonly nodes: readonly NodeLike[];
   readonly requester: { readonly username: string; readonly groups: readonly string[] };
-  /** No webhook of ours is asked about DaemonSets in here. */
+  /** taintkeeper's namespace: the webhooks are not called for its DaemonSets. */
   readonly namespace: string;
 }
 
@@ -37,12 +37,12 @@ export interface NodeLike {
   readonly spec?: { readonly taints?: readonly object[] | null };
 }
 
-/** Name of the DaemonSet that is never made. */
+/** The name of the DaemonSet in the dry run. */
 const TRIAL_NAME = 'taintkeeper-doctor-trial';
 
 /**
- * Finds a request that the policies do not let pass as it is: a node that loses its taints, or else a DaemonSet that lacks
- * a toleration. The same engine that will be asked says so beforehand. Undefined where there is none.
+ * Finds a request that the policies deny or patch: a node that loses its taints, else a DaemonSet without a required toleration. The
+ * engine of the webhook judges it beforehand. Undefined if there is none.
  */
 export function findTrial({ policies, nodes, requester, namespace }: TrialMaterial): Trial | undefined {
   const compiled = compilePolicies(policies);
@@ -78,7 +78,7 @@ function nodeTrial(node: NodeLike): Trial {
     path: `/api/v1/nodes/${metadata.name}`,
     contentType: 'application/merge-patch+json',
     body: { spec: { taints: null } },
-    // Where the user is exempt, the taints are dropped, and mutation says so in the annotation.
+    // If the user is exempt, the taints are removed, and mutation records that in the annotation.
     shows: (answer) =>
       (taintsOf(answer).length > 0 && taintsOf(node).length > 0) || allowRemovalOf(answer) !== allowRemovalOf(node),
   };
@@ -125,21 +125,21 @@ function daemonSet(namespace: string, name: string, labels: object) {
 }
 
 /**
- * What became of a dry-run request that the webhook has something to say to. `passed`: it said nothing, as when it is not asked,
- * or could not be and is to be ignored. `failed`: the API server could not ask a webhook, and says why.
+ * The outcome of a {@link Trial}. `passed`: no response of the webhook, because it was not called, or the call failed and `failurePolicy`
+ * ignores that. `failed`: the API server could not call a webhook.
  */
 export type Admission =
   | { readonly outcome: 'answered' | 'passed'; readonly what: string }
   | { readonly outcome: 'failed'; readonly what: string; readonly webhook: string; readonly fault: ConnectionFault }
-  /** One of our native policies said no, which the API server asks by itself. */
+  /** Denied by a native policy of taintkeeper, which the API server evaluates itself. */
   | { readonly outcome: 'refused natively'; readonly what: string; readonly policy: string }
-  /** No policy has anything to say to any request that could be tried. */
+  /** There is no request that the policies deny or patch. */
   | { readonly outcome: 'nothing to try' };
 
-/** Several webhooks may be asked, one after the other, each for up to 2 s. */
+/** Several webhooks may be called, one after the other, each with a timeout of 2 s. */
 const TRIAL_TIMEOUT_MS = 8_000;
 
-/** Tries a request of which the policies of the cluster have something to say. */
+/** Sends a {@link Trial}. */
 export async function tryAdmission(
   client: ApiClient,
   namespace: string,
@@ -165,7 +165,7 @@ async function send(client: ApiClient, trial: Trial): Promise<Reading<Admission>
         warnings = String(warning ?? '');
       },
     });
-    // In mode Audit the request passes, and the webhook warns.
+    // In mode Audit the request is allowed with a warning.
     const answered = trial.shows(answer) || /(Taint|Toleration)Policy /.test(warnings);
     return known({ outcome: answered ? 'answered' : 'passed', what });
   } catch (error) {
@@ -173,7 +173,7 @@ async function send(client: ApiClient, trial: Trial): Promise<Reading<Admission>
   }
 }
 
-/** By the wording of k8s.io/apiserver/pkg/admission/plugin/webhook: `errors/statuserror.go`, and `ErrCallingWebhook`. */
+/** The messages are those of k8s.io/apiserver/pkg/admission/plugin/webhook: `errors/statuserror.go`, and `ErrCallingWebhook`. */
 export function readRefusal(error: unknown, what: string): Reading<Admission> {
   if (!(error instanceof ApiError)) return unreadable(error);
   const [, denier] = /admission webhook "([^"]*)" denied the request/.exec(error.message) ?? [];
@@ -196,7 +196,7 @@ export function readRefusal(error: unknown, what: string): Reading<Admission> {
   return unreadable(error);
 }
 
-/** The names of our webhooks end like this, see src/webhooks/entries.ts; those of native policies have it in them. */
+/** The names of our webhooks end with it (src/webhooks/entries.ts). The names of native policies contain it. */
 const DOMAIN = 'taintkeeper.dev';
 
 /** Whether the webhook is ours, by its name. */
@@ -204,12 +204,12 @@ export function isOurs(webhook: string): boolean {
   return webhook.endsWith(`.${DOMAIN}`);
 }
 
-/** Without the URL that was posted to, and the words around it. */
+/** Removes the URL of the call, and the words around it. */
 function innermost(reason: string): string {
   return reason.replace(/^failed to call webhook: /, '').replace(/^Post "[^"]*": /, '');
 }
 
-/** Half of a node is a list of its images. */
+/** Half of a node's size is the list of its images. */
 export function withoutStatus(object: unknown): NodeLike {
   return { ...(object as NodeLike), status: undefined } as NodeLike;
 }

@@ -17,55 +17,55 @@ import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { compileDaemonSetSelection, type SelectableDaemonSet } from '../policy/daemon-set-selection.ts';
 import { isForDaemonSets, modeOf, type Policy, type RecoveryPolicy, type TolerationPolicy } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
-import type { Say } from './sections.ts';
+import type { PolicyField } from './sections.ts';
 
-/** Whether a policy is for a DaemonSet. */
+/** Whether a policy selects a DaemonSet. */
 export interface PolicyOnDaemon {
   readonly kind: 'TolerationPolicy' | 'RecoveryPolicy';
   readonly policy: string;
   readonly mode: string;
-  /** Of a TolerationPolicy in mode Mutate: whether it changes DaemonSets that run, too. */
+  /** For a TolerationPolicy in mode Mutate: whether it also changes running DaemonSets. */
   readonly patchesExisting: boolean;
-  /** What of its selection the DaemonSet does not meet; empty where it selects it. */
+  /** The requirements of its selection that the DaemonSet does not meet. Empty if it selects it. */
   readonly unmet: readonly string[];
 }
 
 export interface TolerationOnDaemon {
-  /** As kubectl would write it. */
+  /** As kubectl writes it. */
   readonly toleration: string;
-  /** `own`: no policy asks for it. `asked`: one does, and it is there. `missing`: one does, and it is not. */
+  /** `own`: no policy requires it. `asked`: a policy requires it. `missing`: a policy requires it, and the DaemonSet lacks it. */
   readonly state: 'own' | 'asked' | 'missing';
-  readonly by: readonly Say[];
+  readonly by: readonly PolicyField[];
 }
 
-/** Nodes on which pods fare alike. */
-export interface Place {
+/** Nodes with the same outcome for pods. */
+export interface NodeGroupOutcome {
   readonly nodes: readonly string[];
   readonly runs: boolean;
-  /** What keeps them off, in few words each. */
+  /** What keeps pods off. */
   readonly why: readonly string[];
-  /** True where only taints that come and go by themselves do. */
+  /** True if only taints that Kubernetes, autoscalers or operators remove keep pods off. */
   readonly passing: boolean;
 }
 
-/** What there is to say of a DaemonSet, or of the pods that it has. */
+/** How the policies apply to a DaemonSet, or to a pod. */
 export interface DaemonExplanation {
-  /** Whether all policies were taken to be in mode Audit. */
+  /** Whether taintkeeper runs with --audit. */
   readonly audit: boolean;
-  /** It is annotated as one that policies leave alone. */
+  /** It opts out by annotation. */
   readonly optsOut: boolean;
   readonly policies: readonly PolicyOnDaemon[];
   readonly tolerations: readonly TolerationOnDaemon[];
-  readonly places: readonly Place[];
-  /** The taints that alone keep pods off nodes, and that stay. */
+  readonly places: readonly NodeGroupOutcome[];
+  /** The lasting taints that keep pods off nodes, where nothing else does. */
   readonly gaps: readonly Taint[];
-  /** Those of the gaps that stay when a DaemonSet has what policies in mode Mutate want. */
+  /** The gaps that remain with the tolerations that policies in mode Mutate require. */
   readonly unasked: readonly Taint[];
 }
 
 type ExplainedPolicy = TolerationPolicy | RecoveryPolicy;
 
-/** Explains a DaemonSet as it stands. */
+/** Explains the present state of a DaemonSet. */
 export function explainDaemonSet(
   daemonSet: DaemonSetView & SchedulingView,
   nodes: readonly SchedulingNode[],
@@ -89,8 +89,8 @@ export function explainDaemonSet(
 }
 
 /**
- * Explains a pod as it stands.
- * @param owner the DaemonSet that made it, if one did: its pods are each for one node, which is the only one to give
+ * Explains the present state of a pod.
+ * @param owner the DaemonSet that controls it, if one does. Pods of a DaemonSet are for one node, the only one to pass
  */
 export function explainPod(
   pod: SchedulingView,
@@ -135,7 +135,7 @@ function unmetBy({ spec: { daemonSets } }: ExplainedPolicy, daemonSet: Selectabl
   ];
 }
 
-/** @param carried by the template, or by a pod that was made of it */
+/** @param carried the tolerations of the template, or of a pod */
 function tolerationsOn(
   daemonSet: DaemonSetView,
   carried: readonly Toleration[],
@@ -170,7 +170,7 @@ function askingFor(daemonSet: SelectableDaemonSet, { tolerationPolicies }: Retur
   return tolerationPolicies.filter((policy) => policy.selectsDaemonSet(daemonSet));
 }
 
-/** @param isDaemon whether the pods are those of a DaemonSet, which no virtual node runs */
+/** @param isDaemon whether a DaemonSet controls the pods: virtual nodes do not run those */
 function placesFor(
   coverageOn: (node: SchedulingNode) => Coverage,
   nodes: readonly SchedulingNode[],

@@ -31,65 +31,65 @@ import {
   managedFieldsOf,
   namedBy,
   notesOnUnusable,
-  type PolicyTrouble,
-  type Say,
+  type PolicyField,
+  type PolicyProblem,
+  problemsOf,
   type Section,
   type StateCell,
   type Step,
   selectedText,
   selectingFirst,
-  troublesOf,
 } from './sections.ts';
 
-/** A DaemonSet or a pod, and what there is to say of it. */
+/** The explanation of a DaemonSet or a pod, as data. */
 export interface ExplainedDaemon extends DaemonExplanation, Omit<Facts, 'policies'> {
   readonly kind: 'daemonset' | 'pod';
   readonly namespace: string;
   readonly name: string;
-  /** For a pod: how it is, and the node that it is bound to or made for. */
-  readonly pod?: PodPlace;
+  /** For a pod: its state, and its node. */
+  readonly pod?: PodState;
   readonly managedBy: string | undefined;
-  /** The object whose controller made it, if one did. */
+  /** Its controller, if it has one. */
   readonly owner: { readonly kind: string; readonly name: string } | undefined;
-  /** Who wrote a DaemonSet last, apart from its status and from taintkeeper, as the API server has recorded. */
+  /** The last field manager of a DaemonSet, except of its status and except taintkeeper. */
   readonly writtenBy: ManagedFields | undefined;
-  /** Where pods of a DaemonSet are to be, and are not scheduled. */
+  /** The nodes on which pods of a DaemonSet are missing. */
   readonly missingPods: readonly { readonly node: string; readonly why: string }[];
-  readonly troubles: readonly PolicyTrouble[];
-  /** For a pod: what TolerationRestrictions ask about it when it is created. */
+  readonly problems: readonly PolicyProblem[];
+  /** For a pod: the keys that TolerationRestrictions check when it is created. */
   readonly restrictions?: readonly RestrictionOnPod[];
 }
 
 /** A key of taints that a pod may tolerate only if it is authorized. */
-export interface RestrictionOnPod extends Say {
+export interface RestrictionOnPod extends PolicyField {
   readonly key: string;
-  /** Those of the pod that tolerate it, as kubectl would write them. */
+  /** The tolerations of the pod for it, as kubectl writes them. */
   readonly tolerations: readonly string[];
   /** `NAMESPACE/NAME`. */
   readonly serviceAccount: string;
 }
 
-type PodPlace = ReturnType<typeof podStateOf>;
+type PodState = ReturnType<typeof podStateOf>;
 
-export interface Place {
+export interface NamespacedName {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** What is known besides a DaemonSet. */
+/** The facts besides the DaemonSet itself. */
 export interface DaemonFacts extends Facts {
   readonly nodes: readonly SchedulingNode[];
-  /** Which pods are missing, of those that are to be on these nodes. */
+  /** The missing pods on the nodes on which it should run. */
   readonly missingPods?: (runsOn: ReadonlySet<string>) => ExplainedDaemon['missingPods'];
 }
 
 /**
- * @param object of the API server
+ * @param object as the API server returned it
  * @throws MalformedObjectError
  */
 export function explainedDaemonSet(
   object: unknown,
-  place: Place,
+  place: NamespacedName,
   { nodes, policies, missingPods = () => [], ...facts }: DaemonFacts,
 ): ExplainedDaemon {
   const { namespace, name } = place;
@@ -108,23 +108,23 @@ export function explainedDaemonSet(
     owner: controller,
     writtenBy: lastOtherWriter(managedFieldsOf(object)),
     missingPods: missingPods(runsOn),
-    troubles: troublesFor(explained, policies),
+    problems: problemsFor(explained, policies),
     ...facts,
     notes: [...facts.notes, ...unusableFor(policies)],
   };
 }
 
 /**
- * @param object of the API server
- * @param owner the DaemonSet that made it, if one did
- * @param state of it
+ * @param object as the API server returned it
+ * @param owner the DaemonSet that controls it, if one does
+ * @param state of the pod
  * @throws MalformedObjectError
  */
 export function explainedPod(
   object: unknown,
-  place: Place,
+  place: NamespacedName,
   owner: DaemonSetView | undefined,
-  state: PodPlace,
+  state: PodState,
   { nodes, policies, ...facts }: Omit<DaemonFacts, 'missingPods'>,
 ): ExplainedDaemon {
   const controller = controllerOf(object, []);
@@ -142,7 +142,7 @@ export function explainedPod(
     owner: controller,
     writtenBy: undefined,
     missingPods: [],
-    troubles: troublesFor(explained, policies),
+    problems: problemsFor(explained, policies),
     ...(restrictions.length === 0 ? {} : { restrictions }),
     ...facts,
     notes,
@@ -151,13 +151,13 @@ export function explainedPod(
 
 function restrictionsOn(
   object: unknown,
-  { namespace }: Place,
+  { namespace }: NamespacedName,
   policies: readonly Policy[],
   audit: boolean,
 ): RestrictionOnPod[] {
   if (isMirrorPod(object, [])) return [];
   const { pod } = viewTolerator('Pod', object, [], namespace);
-  // The scheduler names the node later: whether the author of the pod had named one, nothing says now.
+  // The scheduler sets the node later. Afterwards, it is unknown whether the author of the pod had set it.
   const asked = askedKeys({ ...pod, nodeName: '' }, compilePolicies(policies, { audit }).tolerationRestrictions);
   const serviceAccount = `${namespace}/${pod.serviceAccount || DEFAULT_SERVICE_ACCOUNT}`;
   return asked.map(({ policy, mode, key, fields: [field = ''], tolerations }) => ({
@@ -176,7 +176,7 @@ function restrictionText({ key, tolerations, serviceAccount, ...by }: Restrictio
   );
 }
 
-/** Taints of devices (KEP-5055) keep pods waiting and evict them as taints of nodes do. */
+/** Taints of devices (KEP-5055) block and evict pods as taints of nodes do. */
 const DEVICE_TAINTS =
   'it has resource claims: taints of their devices are not covered here, see kubectl get resourceslices,devicetaintrules -o yaml';
 
@@ -184,9 +184,9 @@ function unusableFor(policies: Facts['policies']): string[] {
   return notesOnUnusable(policies.filter(({ kind }) => kind !== 'TaintPolicy'));
 }
 
-function troublesFor({ policies: found }: DaemonExplanation, policies: Facts['policies']): PolicyTrouble[] {
+function problemsFor({ policies: found }: DaemonExplanation, policies: Facts['policies']): PolicyProblem[] {
   const selecting = found.filter(({ unmet }) => unmet.length === 0);
-  return troublesOf(policies, ({ kind, name }) => selecting.some((one) => one.kind === kind && one.policy === name));
+  return problemsOf(policies, ({ kind, name }) => selecting.some((one) => one.kind === kind && one.policy === name));
 }
 
 const LEVELS: Readonly<Record<TolerationOnDaemon['state'], Level>> = { missing: 'failed', asked: 'ok', own: 'quiet' };
@@ -195,7 +195,7 @@ const YES: StateCell = { text: 'yes', level: 'ok' };
 const NOT_YET: StateCell = { text: 'not yet', level: 'attention' };
 const NO: StateCell = { text: 'no', level: 'failed' };
 
-/** The explanation in words. */
+/** The explanation as text. */
 export function wordsOfDaemon(explained: ExplainedDaemon): Explanation {
   const { kind, namespace, name, optsOut, tolerations, policies, places, writtenBy, managedBy, gaps, pod } = explained;
   const complete = tolerations.every(({ state }) => state !== 'missing') && (pod?.state ?? 'scheduled') === 'scheduled';
@@ -250,7 +250,7 @@ function missingTable({ missingPods }: ExplainedDaemon): Section {
   };
 }
 
-/** A pod that no policy is about. */
+/** A pod that no policy selects. */
 function isOthers({ kind, owner }: ExplainedDaemon): boolean {
   return kind === 'pod' && owner?.kind !== 'DaemonSet';
 }
@@ -279,7 +279,7 @@ function whyOf({ state, by }: TolerationOnDaemon): string {
 }
 
 function nextOfDaemonSet(explained: ExplainedDaemon): Step {
-  const { namespace, name, tolerations, policies, gaps, unasked, optsOut, missingPods, troubles } = explained;
+  const { namespace, name, tolerations, policies, gaps, unasked, optsOut, missingPods, problems } = explained;
   if (optsOut && gaps.length > 0) {
     return {
       command: `kubectl annotate -n ${shellWord(namespace)} daemonset ${shellWord(name)} ${IGNORE_ANNOTATION}-`,
@@ -292,12 +292,12 @@ function nextOfDaemonSet(explained: ExplainedDaemon): Step {
     const isPatched = policies.some(
       ({ policy, patchesExisting }) => patchesExisting && wanting.some((by) => by.policy === policy),
     );
-    // The leader patches one DaemonSet after the other, where it may.
+    // The leader patches one DaemonSet after the other, if it has the right.
     const command = isPatched ? 'taintkeeper doctor' : rolloutCommand(explained);
     return { command, ...alsoUnasked(explained, unasked) };
   }
   if (gaps.length > 0) return { command: fixCommand(explained, gaps) };
-  if (troubles.length > 0) return { command: 'taintkeeper doctor' };
+  if (problems.length > 0) return { command: 'taintkeeper doctor' };
   if (missingPods.length > 0) {
     return {
       command: `kubectl get events -n ${shellWord(namespace)} --field-selector involvedObject.kind=DaemonSet,involvedObject.name=${shellWord(name)}`,
@@ -306,8 +306,8 @@ function nextOfDaemonSet(explained: ExplainedDaemon): Step {
   return { note: 'nothing: no taint that stays keeps it off a node' };
 }
 
-/** What has to come before a rollout that is to do for all gaps. */
-function alsoUnasked(daemonSet: Place, unasked: readonly Taint[]): Pick<Step, 'note'> {
+/** What to do before a rollout, so that it closes all gaps. */
+function alsoUnasked(daemonSet: NamespacedName, unasked: readonly Taint[]): Pick<Step, 'note'> {
   const keys = [...new Set(unasked.map(({ key }) => key))];
   if (keys.length === 0) return {};
   return {

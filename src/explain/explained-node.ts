@@ -26,38 +26,38 @@ import {
   managedFieldsOf,
   namedBy,
   notesOnUnusable,
-  type PolicyTrouble,
+  type PolicyProblem,
+  problemsOf,
   type Step,
   selectedText,
   selectingFirst,
-  troublesOf,
 } from './sections.ts';
 
-/** A node, and what there is to say of it. */
+/** The explanation of a node, as data. */
 export interface ExplainedNode extends NodeExplanation, Omit<Facts, 'policies'> {
   readonly name: string;
-  /** Who wrote `spec.taints` last, as the API server has noted. */
+  /** The last field manager of `spec.taints`. */
   readonly writtenBy: ManagedFields | undefined;
-  /** When the allow-removal annotation was last written, in RFC 3339, where there is one and that is known. */
+  /** When the allow-removal annotation was last written, in RFC 3339, if that is known. */
   readonly announcedAt?: string;
-  readonly troubles: readonly PolicyTrouble[];
+  readonly problems: readonly PolicyProblem[];
   /** Startup taints that have been on the Ready node for longer than {@link STARTUP_TAINT_LIMIT_MS}. */
   readonly remainingStartupTaints?: {
     readonly taints: readonly Taint[];
     readonly since: number;
     readonly forMs: number;
   };
-  /** What its startup taints wait for, in words. */
+  /** What its startup taints wait for, as text. */
   readonly startup?: string;
-  /** The pods that landed on it while a taint was missing, in words; known to the leader. */
+  /** The pods that landed on it while a taint was missing, as text. Known to the leader only. */
   readonly misplacedPods?: string;
 }
 
-/** What is known besides a node. */
+/** The facts besides the node itself. */
 export interface NodeFacts extends Facts {
   /** In milliseconds since 1970. */
   readonly now: number;
-  /** What the startup taints of the node wait for, in words. */
+  /** What the startup taints of the node wait for, as text. */
   readonly startup?: string;
   /** The NodeTaintRecord of that name; undefined if there is none, or if it could not be read. */
   readonly record: NodeRecord | undefined;
@@ -71,8 +71,8 @@ export interface LeaderOnNode {
 }
 
 /**
- * @param object of the API server
- * @param leader undefined for anybody else
+ * @param object as the API server returned it
+ * @param leader undefined on other replicas, and for the command
  * @throws MalformedObjectError
  */
 export function explainedNode(
@@ -98,7 +98,7 @@ export function explainedNode(
     ...(remaining ? { remainingStartupTaints: remaining } : {}),
     ...(leader?.misplacedPods === undefined ? {} : { misplacedPods: leader.misplacedPods }),
     ...(leader?.startup === undefined ? {} : { startup: leader.startup }),
-    troubles: troublesOf(policies, ({ kind, name }) => kind === 'TaintPolicy' && selecting.has(name)),
+    problems: problemsOf(policies, ({ kind, name }) => kind === 'TaintPolicy' && selecting.has(name)),
     ...facts,
     notes: [...facts.notes, ...notesOnUnusable(policies.filter(({ kind }) => kind === 'TaintPolicy'))],
   };
@@ -120,14 +120,14 @@ function remainingOn(
 
 const LEVELS: Readonly<Record<TaintState, Level>> = {
   missing: 'failed',
-  settling: 'attention',
+  'not-established': 'attention',
   removed: 'attention',
   protected: 'ok',
   guarded: 'quiet',
   free: 'quiet',
 };
 
-/** The explanation in words. */
+/** The explanation as text. */
 export function wordsOfNode(explained: ExplainedNode): Explanation {
   const { name, taints, policies, writtenBy, misplacedPods, remainingStartupTaints: startup } = explained;
   return {
@@ -177,7 +177,7 @@ const WHAT_ANNOUNCED: Record<Announced['state'], string> = {
   unreadable: 'cannot be read',
 };
 
-/** What the allow-removal annotation announces, since when, and for how long. */
+/** The removals that the allow-removal annotation announces, with their times. */
 function announcement({ announced, announcedAt: since }: ExplainedNode): string[] {
   if (announced.length === 0) return [];
   const entries = announced.map(({ text, state }) => `${text} ${WHAT_ANNOUNCED[state]}`).join(', ');
@@ -206,12 +206,12 @@ function standing(one: TaintOnNode, node: NodeExplanation): string {
       return `every user may remove it; only users whom ${namedBy(one.guards ?? [])} exempts may add it`;
     case 'protected':
       return `protected by ${named(one)}`;
-    case 'settling':
+    case 'not-established':
       return `not protected yet: it has to stay on the node for a while; ${named(one)}`;
     case 'removed':
       return `removed with permission, by a user whom ${policiesOf(one)} exempts or by annotation, as its NodeTaintRecord says`;
     case 'missing':
-      return [`required by ${named(one)}`, hindranceText(one, node), ...rivalText(one)].join('; ');
+      return [`required by ${named(one)}`, blockedText(one, node), ...rivalText(one)].join('; ');
   }
 }
 
@@ -219,9 +219,9 @@ function rivalText({ contradiction }: TaintOnNode): string[] {
   return contradiction ? [`a node that carries neither gets ${contradiction.winner}: ${contradiction.why}`] : [];
 }
 
-function hindranceText({ hindrance, onlyAudit, kept }: TaintOnNode, { fromLeader }: NodeExplanation): string {
+function blockedText({ blockedBy, onlyAudit, kept }: TaintOnNode, { fromLeader }: NodeExplanation): string {
   if (kept) return `the node carries ${formatTaint(kept.taint)}, which ${namedBy(kept.by)} protects as well`;
-  switch (hindrance) {
+  switch (blockedBy) {
     case undefined:
       return fromLeader
         ? RESTORING
@@ -235,16 +235,16 @@ function hindranceText({ hindrance, onlyAudit, kept }: TaintOnNode, { fromLeader
     case 'held':
       return 'another value of it comes first';
     case 'contested':
-      return 'removed each time, so not restored for now';
+      return 'another writer removes it repeatedly, so it is not restored for now';
     case 'paced':
       return WAITING;
   }
 }
 
 const RESTORING = 'the leader is about to restore it';
-const WAITING = 'it evicts pods, and waits for its turn';
+const WAITING = 'waits for its turn, because it evicts pods';
 
-function nextStep({ name, taints, troubles, fromLeader }: ExplainedNode): Step {
+function nextStep({ name, taints, problems, fromLeader }: ExplainedNode): Step {
   const missing = taints.filter(({ state }) => state === 'missing');
   const rivals = missing.find(({ contradiction }) => contradiction)?.contradiction;
   if (rivals) {
@@ -256,9 +256,9 @@ function nextStep({ name, taints, troubles, fromLeader }: ExplainedNode): Step {
   }
   const changed = missing.find(({ kept }) => kept);
   if (changed?.kept) return changeBack(name, changed, changed.kept);
-  const left = missing.find(({ hindrance }) => hindrance === 'mode');
+  const left = missing.find(({ blockedBy }) => blockedBy === 'mode');
   if (left) return { command: taintCommand(name, left), ...(evicts(left) ? { note: EVICTS } : {}) };
-  const evicting = missing.find(({ hindrance }) => hindrance === 'eviction');
+  const evicting = missing.find(({ blockedBy }) => blockedBy === 'eviction');
   const [by] = evicting?.by ?? [];
   if (by) {
     return {
@@ -266,15 +266,15 @@ function nextStep({ name, taints, troubles, fromLeader }: ExplainedNode): Step {
       note: `ensure: Always with mayEvict: true in ${by.field} lets taintkeeper set it, at a pace`,
     };
   }
-  if (missing.some(({ hindrance }) => hindrance === 'contested')) {
+  if (missing.some(({ blockedBy }) => blockedBy === 'contested')) {
     return {
       command: 'kubectl get events --all-namespaces --field-selector reason=TaintContested',
       note: 'says who removes it',
     };
   }
   const [waiting] = missing;
-  if (troubles.length > 0 || (waiting && !fromLeader)) return { command: 'taintkeeper doctor' };
-  if (waiting) return { note: `nothing: ${waiting.hindrance === 'paced' ? WAITING : RESTORING}` };
+  if (problems.length > 0 || (waiting && !fromLeader)) return { command: 'taintkeeper doctor' };
+  if (waiting) return { note: `nothing: ${waiting.blockedBy === 'paced' ? WAITING : RESTORING}` };
   const removed = taints.find(({ state }) => state === 'removed');
   if (removed) {
     return {
@@ -285,7 +285,7 @@ function nextStep({ name, taints, troubles, fromLeader }: ExplainedNode): Step {
   return { note: 'nothing: the node carries what it should' };
 }
 
-/** Who may not remove the one value has to announce it, and then sets the other in one request: so nobody else's addition comes between. */
+/** The user announces the removal of one value and sets the other in one request, so that no other addition comes between. */
 function changeBack(node: string, one: TaintOnNode, { taint, closedBy, isAnnounced, isRecorded }: KeptValue): Step {
   const kept = formatTaint(taint);
   if (closedBy !== undefined) {
@@ -304,7 +304,7 @@ function changeBack(node: string, one: TaintOnNode, { taint, closedBy, isAnnounc
   return { command: isAnnounced ? change : `${announce} && ${change}`, note: notes.join('; ') };
 }
 
-/** What a NoExecute taint does: whoever copies a command that sets it is to know before. */
+/** A warning for the user who copies a command that sets a NoExecute taint. */
 export const EVICTS = 'evicts the pods there that do not tolerate it';
 
 function evicts({ taint }: TaintOnNode): boolean {

@@ -14,29 +14,29 @@ import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint
 import type { Policy, TaintPolicy } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
-import type { Say } from './sections.ts';
+import type { PolicyField } from './sections.ts';
 
-/** Whether a TaintPolicy is for a node. */
+/** Whether a TaintPolicy selects a node. */
 export interface PolicyOnNode {
   readonly policy: string;
   readonly mode: TaintMode;
-  /** What of its node selector the labels do not meet, such as `pool=gpu`; empty where it selects the node. */
+  /** The requirements of its node selector that the labels do not meet, such as `pool=gpu`. Empty if it selects the node. */
   readonly unmet: readonly string[];
-  /** True where a node that it selects may not leave it with a protected taint. */
+  /** True if a node that carries a protected taint may not change its labels so that the policy does not select it any more. */
   readonly refusesLeaving?: true;
 }
 
-/** How a taint stands on a node. */
+/** The state of a taint on a node. */
 export type TaintState =
-  /** Carried, and no policy has a say in it. */
+  /** Carried, and no policy covers it. */
   | 'free'
-  /** Carried; anybody may remove it, and not everybody may add it. */
+  /** Carried. Every user may remove it, and only exempt users may add it. */
   | 'guarded'
-  /** Carried, and held by a policy. */
+  /** Carried, and protected by a policy. */
   | 'protected'
-  /** Carried, and held once it has settled: a key with a wildcard means it. */
-  | 'settling'
-  /** Not carried, though it should be. */
+  /** Carried, and protected by a pattern once it is established. */
+  | 'not-established'
+  /** Required, and not carried. */
   | 'missing'
   /** Not carried, because it was removed with permission. */
   | 'removed';
@@ -44,27 +44,27 @@ export type TaintState =
 export interface TaintOnNode {
   readonly taint: Taint;
   readonly state: TaintState;
-  /** The policies that have a say in it; for one that is missing, those that want it. */
-  readonly by: readonly Say[];
-  /** The policies that guard it against being added, where there are some. */
-  readonly guards?: readonly Say[];
-  /** For a missing one: why it is not restored; undefined where it is, unless the leader has a reason of its own and was not asked. */
-  readonly hindrance?: Hindrance | undefined;
-  /** For a missing one that a policy would restore if taintkeeper ran without --audit. */
+  /** The policies that cover it. For a missing taint, the policies that require it. */
+  readonly by: readonly PolicyField[];
+  /** The policies that restrict its addition, if there are any. */
+  readonly guards?: readonly PolicyField[];
+  /** For a missing taint: why it is not restored. Undefined if it is about to be, as far as is known without the leader. */
+  readonly blockedBy?: Hindrance | undefined;
+  /** For a missing taint that a policy would restore if taintkeeper ran without --audit. */
   readonly onlyAudit?: true;
-  /** For a missing one: the node carries the same key and effect with another value. */
+  /** For a missing taint: the node carries the same key and effect with another value. */
   readonly otherValue?: boolean;
-  /** For a missing one: that other value, where policies protect it. */
+  /** For a missing taint: that other value, if policies protect it. */
   readonly kept?: KeptValue;
-  /** For a missing one: another policy requires another value. */
+  /** For a missing taint: another policy requires another value. */
   readonly contradiction?: Rivals;
 }
 
-/** A value that stands in the way of another one. */
+/** A value that blocks another one. */
 export interface KeptValue {
   readonly taint: Taint;
-  readonly by: readonly Say[];
-  /** The first of the policies that protect it and let nobody announce its removal. */
+  readonly by: readonly PolicyField[];
+  /** The first of the policies that protect it and allow no removal by annotation. */
   readonly closedBy?: string;
   /** The allow-removal annotation names it. */
   readonly isAnnounced?: true;
@@ -80,7 +80,7 @@ export interface Rivals {
   readonly why: string;
 }
 
-/** An entry of the allow-removal annotation that nobody has used yet. */
+/** An unused entry of the allow-removal annotation. */
 export interface Announced {
   /** As it is written there. */
   readonly text: string;
@@ -88,11 +88,11 @@ export interface Announced {
   readonly state: 'allowed' | 'forbidden' | 'idle' | 'unreadable';
 }
 
-/** What the TaintPolicies say of one node. */
+/** How the TaintPolicies apply to one node. */
 export interface NodeExplanation {
-  /** Whether all policies were taken to be in mode Audit. */
+  /** Whether taintkeeper runs with --audit. */
   readonly audit: boolean;
-  /** Whether the leader was asked what only it knows: who takes a taint away again and again, and that one waits for its turn. */
+  /** Whether the leader's knowledge is part of it: conflicts, and taints that wait for their turn. */
   readonly fromLeader: boolean;
   readonly policies: readonly PolicyOnNode[];
   readonly taints: readonly TaintOnNode[];
@@ -101,13 +101,13 @@ export interface NodeExplanation {
 }
 
 export interface ExplainNodeOptions {
-  /** Whether all policies are taken to be in mode Audit. */
+  /** Whether taintkeeper runs with --audit. */
   readonly audit?: boolean;
-  /** Known to the leader alone. */
+  /** Known to the leader only. */
   readonly isContested?: Circumstances['isContested'] | undefined;
 }
 
-/** Explains a node as it stands. */
+/** Explains the present state of a node. */
 export function explainNode(
   node: EstablishedView,
   policies: readonly Policy[],
@@ -117,19 +117,19 @@ export function explainNode(
   const compiled = compilePolicies(declared, { audit }).taintPolicies;
   const selecting = compiled.filter((policy) => policy.selectsNode(node.labels));
   const carried = node.taints.map((taint): TaintOnNode => {
-    const saying = (fieldOf: (policy: CompiledTaintPolicy) => string | undefined) =>
-      selecting.flatMap((policy): Say[] => {
+    const policiesWith = (fieldOf: (policy: CompiledTaintPolicy) => string | undefined) =>
+      selecting.flatMap((policy): PolicyField[] => {
         const field = fieldOf(policy);
         return field === undefined ? [] : [{ policy: policy.name, mode: policy.mode, field }];
       });
-    const by = saying((policy) => policy.protectedBy(taint));
-    const holding = saying((policy) => policy.heldBy(taint, node.established));
-    const guards = saying((policy) => policy.additionRestrictedBy(taint));
+    const by = policiesWith((policy) => policy.protectedBy(taint));
+    const holding = policiesWith((policy) => policy.heldBy(taint, node.established));
+    const guards = policiesWith((policy) => policy.additionRestrictedBy(taint));
     const free = guards.length > 0 ? 'guarded' : 'free';
-    const state = holding.length > 0 ? 'protected' : by.length > 0 ? 'settling' : free;
+    const state = holding.length > 0 ? 'protected' : by.length > 0 ? 'not-established' : free;
     return { taint, state, by: holding.length > 0 ? holding : by, ...(guards.length > 0 ? { guards } : {}) };
   });
-  // One that may be set now is not missing for long.
+  // A taint whose turn has come is about to be restored.
   const { losses, removed } = nodeDrift(node, compiled, {
     ...(isContested ? { isContested, hasTurn: false } : {}),
   });
@@ -176,7 +176,7 @@ function missing(losses: readonly Loss[], present: ReadonlyMap<string, string>):
     taint: first.taint,
     state: 'missing',
     by: losses.map(({ policy: { name, mode }, field }) => ({ policy: name, mode, field })),
-    hindrance: restored ? undefined : first.hindrance,
+    blockedBy: restored ? undefined : first.hindrance,
     ...(losses.some(isHeldUpByAudit) ? { onlyAudit: true } : {}),
     otherValue: present.has(identity(first.taint)),
   };
@@ -198,7 +198,7 @@ function effectOf(entry: string, { taints, established }: EstablishedView, selec
   return holding.every(({ removableByAnnotation }) => removableByAnnotation) ? 'allowed' : 'forbidden';
 }
 
-/** What keeps a missing taint from being set: the value that the node carries, and what another policy requires. */
+/** What blocks a missing taint: the value that the node carries, or what another policy requires. */
 function inTheWay(
   missed: Taint,
   { taints, labels, established, allowRemoval }: EstablishedView,

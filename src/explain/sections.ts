@@ -4,30 +4,30 @@ import type { PolicyKind } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 import { assessCondition } from '../policy/status-conditions.ts';
 
-/** An explanation in words, for whoever shows it: the command line as text, the page as tables. */
+/** An explanation as sections, which the command line prints and the page shows. */
 export interface Explanation {
   readonly sections: readonly Section[];
   readonly next: Step;
-  /** Whether nothing is missing, and no taint that stays keeps pods off. */
+  /** Whether nothing is missing, and no lasting taint keeps pods off. */
   readonly isWell: boolean;
 }
 
 export type Section = Table | Lines;
 
 export interface Table {
-  /** Of the columns, such as `Taint`. */
+  /** The headings of the columns, such as `Taint`. */
   readonly head: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
 }
 
-/** Sentences, each for itself. */
+/** One sentence a line. */
 export interface Lines {
   readonly lines: readonly string[];
 }
 
 export type Cell = string | StateCell | PolicyCell | NodesCell;
 
-/** How much somebody has to look at it; `quiet` for what is of no concern. */
+/** The severity of a state. `quiet`: of no concern. */
 export type Level = 'failed' | 'attention' | 'ok' | 'quiet';
 
 /** A word for the state of the row. */
@@ -48,12 +48,12 @@ export interface NodesCell {
 
 /** The one thing to do next. */
 export interface Step {
-  /** For a shell; absent where nothing is to be run. */
+  /** A shell command. Absent if there is none to run. */
   readonly command?: string;
   readonly note?: string;
 }
 
-/** An Event of taintkeeper's. */
+/** An Event of taintkeeper. */
 export interface ToldEvent {
   /** RFC 3339, when it was last seen. */
   readonly time: string;
@@ -61,8 +61,8 @@ export interface ToldEvent {
   readonly note: string;
 }
 
-/** A condition of a policy that is not as it should be. */
-export interface PolicyTrouble {
+/** A condition of a policy that needs attention. */
+export interface PolicyProblem {
   readonly kind: PolicyKind;
   readonly policy: string;
   readonly condition: string;
@@ -70,14 +70,14 @@ export interface PolicyTrouble {
   readonly message: string;
 }
 
-/** A policy that has a say in a taint or a toleration, and the field that says so. */
-export interface Say {
+/** A policy that covers a taint or a toleration, and its field. */
+export interface PolicyField {
   readonly policy: string;
   readonly mode: string;
   readonly field: string;
 }
 
-/** What is known besides the object that is explained; a person's command and a replica find it out each in their own way. */
+/** The facts besides the explained object. The command and a replica read them differently. */
 export interface Facts {
   readonly policies: readonly PolicyObject[];
   /** Whether taintkeeper runs with --audit. */
@@ -87,32 +87,32 @@ export interface Facts {
   readonly notes: readonly string[];
 }
 
-export const namedBy = (by: readonly Say[]) =>
+export const namedBy = (by: readonly PolicyField[]) =>
   by.map(({ policy, mode, field }) => `${policy} (${mode}, ${field})`).join(', ');
 
-/** @param unmet what of the selection of a policy the object does not meet */
+/** @param unmet the requirements of a policy's selection that the object does not meet */
 export const selectedText = (unmet: readonly string[]) =>
   unmet.length === 0 ? 'is selected' : `is not selected: needs ${unmet.join(', ')}`;
 
-/** The policies that select the object before those that do not. */
+/** The policies that select the object, then the others. */
 export function selectingFirst<Found extends { readonly unmet: readonly string[] }>(
   policies: readonly Found[],
 ): Found[] {
   return policies.toSorted((a, b) => Number(a.unmet.length > 0) - Number(b.unmet.length > 0));
 }
 
-/** What an explanation leaves out: policies of which nothing usable is known. */
+/** Notes on policies that the explanation leaves out, because no usable spec of them is known. */
 export function notesOnUnusable(policies: readonly PolicyObject[]): string[] {
   return policies.flatMap((policy) =>
     policy.inForce ? [] : `${policy.kind} ${policy.name} is left out here: ${whyUnusable(policy)}`,
   );
 }
 
-/** What of the policies that select the object is not as it should be, by their own status. */
-export function troublesOf(
+/** The conditions that need attention, of the policies that select the object. */
+export function problemsOf(
   policies: readonly PolicyObject[],
   isSelecting: (policy: PolicyObject) => boolean,
-): PolicyTrouble[] {
+): PolicyProblem[] {
   return policies.filter(isSelecting).flatMap(({ kind, name, status }) => {
     const { conditions = [] } = (status ?? {}) as PolicyStatus;
     return conditions
@@ -121,25 +121,25 @@ export function troublesOf(
   });
 }
 
-/** The field managers that the API server has recorded for the object. */
+/** `metadata.managedFields` of the object. */
 export function managedFieldsOf(object: unknown): readonly ManagedFields[] {
   return (object as { metadata: { managedFields?: ManagedFields[] } }).metadata.managedFields ?? [];
 }
 
-/** What explanations of all kinds end with. */
+/** The last sections of each explanation. */
 export function closing({
   audit,
-  troubles,
+  problems,
   events,
   notes,
-}: Omit<Facts, 'policies'> & { readonly troubles: readonly PolicyTrouble[] }): Section[] {
+}: Omit<Facts, 'policies'> & { readonly problems: readonly PolicyProblem[] }): Section[] {
   const told = [
     ...(audit ? ['taintkeeper runs with --audit: it reports, and changes and refuses nothing'] : []),
     ...notes,
   ];
   return [
     {
-      lines: troubles.map(
+      lines: problems.map(
         ({ kind, policy, condition, reason, message }) =>
           `${kind} ${policy}, condition ${condition} (${reason}): ${message}`,
       ),
@@ -149,7 +149,7 @@ export function closing({
   ];
 }
 
-/** Without sections that have nothing in them. */
+/** Leaves out empty sections. */
 export function filled(sections: readonly Section[]): Section[] {
   return sections.filter((section) => ('lines' in section ? section.lines : section.rows).length > 0);
 }

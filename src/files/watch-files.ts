@@ -30,9 +30,9 @@ export async function watchFiles(
 
   const look = async () => {
     const found = await fingerprint(list);
-    const settled = found === last;
+    const isUnchanged = found === last;
     last = found;
-    if (settled && found !== handled && !stopped) {
+    if (isUnchanged && found !== handled && !stopped) {
       handled = found;
       await onChange();
     }

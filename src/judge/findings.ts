@@ -1,9 +1,10 @@
+import { lettersIn, looksMisspelled } from '../kubernetes/misspelling.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import { droppedTaints, formatTaint } from '../kubernetes/taint.ts';
-import { count, isSlip, lettersIn } from '../kubernetes/text.ts';
+import { count } from '../kubernetes/text.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/policy-set.ts';
-import type { Findings } from '../policy/policy-status.ts';
+import type { PolicyFindings } from '../policy/policy-status.ts';
 import { formatProblem, type Problem } from '../policy/problem.ts';
 import type { CompiledRecoveryPolicy } from '../policy/recovery-policy.ts';
 import { ESTABLISHED_AFTER_SECONDS, type TaintPolicySpec, waitsForEstablishment } from '../policy/taint-policy.ts';
@@ -139,7 +140,7 @@ function doubt(
   const letters = lettersIn(one.key);
   const near = [letters - 1, letters, letters + 1]
     .flatMap((count) => knownByLetters.get(count) ?? [])
-    .filter((other) => isSlip(one.key, other))
+    .filter((other) => looksMisspelled(one.key, other))
     .sort();
   return near.slice(0, 1).map((meant) => ({ ...one, meant }));
 }
@@ -171,7 +172,7 @@ export function nodeFindings(
   policy: CompiledTaintPolicy,
   nodes: Iterable<EstablishedView>,
   before: readonly string[],
-): Findings {
+): PolicyFindings {
   const alone = [policy];
   return find(
     nodes,
@@ -187,7 +188,7 @@ export function daemonSetFindings(
   policy: CompiledTolerationPolicy,
   daemonSets: Iterable<DaemonSetView>,
   before: readonly string[],
-): Findings {
+): PolicyFindings {
   const policies = { tolerationPolicies: [policy] };
   return find(
     daemonSets,
@@ -213,7 +214,7 @@ export function podFindings(
   daemonSets: Iterable<DaemonSetView>,
   pods: Iterable<StuckPod>,
   before: readonly string[],
-): Findings {
+): PolicyFindings {
   const stuck = [...pods].filter(
     ({ daemonSet, forMs }) => forMs >= policy.stuckMs && policy.selectsDaemonSet(daemonSet),
   );
@@ -232,7 +233,7 @@ function find<View>(
   violates: (view: View) => boolean,
   nameOf: (view: View) => string,
   before: readonly string[],
-): Findings {
+): PolicyFindings {
   const matching = [...views].filter(selected);
   return { matched: matching.length, violators: latestFirst(matching.filter(violates).map(nameOf), before) };
 }

@@ -13,6 +13,22 @@ export interface ObjectReference {
   readonly uid?: string;
 }
 
+export function nodeReference({ name, uid }: { readonly name: string; readonly uid: string }): ObjectReference {
+  return { apiVersion: 'v1', kind: 'Node', name, uid };
+}
+
+export function daemonSetReference({
+  namespace,
+  name,
+  uid,
+}: {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}): ObjectReference {
+  return { apiVersion: 'apps/v1', kind: 'DaemonSet', namespace, name, uid };
+}
+
 /**
  * The object of an AdmissionReview. Every pod that reaches the webhook can invent one, so no Event is written before the API server has confirmed
  * that it exists with this uid. An object without a uid was being created, and must not be older than the review.

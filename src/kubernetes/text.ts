@@ -53,34 +53,6 @@ export function shorten(text: string, length: number): string {
   return characters.length <= length ? text : `${characters.slice(0, length - 3).join('')}...`;
 }
 
-/** How many characters {@link isSlip} compares: the lengths of two texts differ by at most one. */
-export function lettersIn(text: string): number {
-  return withoutSeparators(text).length;
-}
-
-function withoutSeparators(text: string): string {
-  return text.toLowerCase().replace(/[-_.]/g, '');
-}
-
-/**
- * Whether the texts differ only in case, separators, one letter too many or too few, or two swapped letters. Another letter or digit is no typing
- * error: `pool-a` and `pool-b` are different names.
- */
-export function isSlip(one: string, other: string): boolean {
-  const [a, b] = [one, other].map(withoutSeparators).sort((x, y) => x.length - y.length);
-  if (a === undefined || b === undefined) return false;
-  if (a === b) return true;
-  const at = [...a].findIndex((letter, index) => letter !== b[index]);
-  const from = at === -1 ? a.length : at;
-  if (b.length === a.length + 1) return /[a-z]/.test(b[from] ?? '') && a.slice(from) === b.slice(from + 1);
-  return (
-    a.length === b.length &&
-    a[from] === b[from + 1] &&
-    a[from + 1] === b[from] &&
-    a.slice(from + 2) === b.slice(from + 2)
-  );
-}
-
 /**
  * Eight letters and digits that identify a text; '' for an empty one. Two different texts have the same mark only once in 10^12 pairs, unless they
  * are constructed.

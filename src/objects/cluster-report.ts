@@ -114,7 +114,7 @@ export function clusterReport({ policy, status, checked }: ReportInput): Cluster
   });
 
   const invalid = conditions.find(saysUnusable);
-  const troubles = conditions.filter(
+  const problems = conditions.filter(
     (one) => !saysUnusable(one) && ['failed', 'problem'].includes(assessCondition(one).level),
   );
   const failing = (checked ?? []).flatMap(({ subject, fault }) => (fault ? [{ subject, fault }] : []));
@@ -122,14 +122,14 @@ export function clusterReport({ policy, status, checked }: ReportInput): Cluster
   const results = [
     ...(invalid ? [said('error', itself, invalid.message)] : []),
     ...first(failing).map(({ subject, fault }) => said('fail', subject, fault())),
-    ...troubles.map(({ message }) => said('warn', itself, message)),
+    ...problems.map(({ message }) => said('warn', itself, message)),
     ...(checked?.length === 0 ? [said('skip', itself, `it selects no ${of}`)] : []),
     ...first(passing).map(({ subject }) => said('pass', subject, 'it is as the policy declares')),
   ].slice(0, MAX_RESULTS);
   const summary = {
     error: invalid ? 1 : 0,
     fail: failing.length,
-    warn: troubles.length,
+    warn: problems.length,
     skip: checked?.length === 0 ? 1 : 0,
     pass: passing.length,
   };

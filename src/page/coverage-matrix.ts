@@ -10,14 +10,14 @@ import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { collectDistinct } from './node-map.ts';
 import type { CoverageAnswer, CoverageMatrix, CoverageRow, NodeGroup } from './state.ts';
 
-/** More columns are for nobody to look at. */
+/** A wider matrix is not readable. */
 const MAX_GROUPS = 200;
 const MAX_EXAMPLES = 5;
 
-/** Nodes that are looked at before requests get a turn: each of them with every DaemonSet. */
+/** How many nodes are compared with every DaemonSet before other work gets a turn. */
 const SLICE = 20;
 
-/** The DaemonSets × the nodes, those that are alike as one. */
+/** DaemonSets × groups of equal nodes. */
 export async function coverageMatrix(
   daemonSets: readonly ClusterDaemonSet[],
   nodes: readonly ClusterNode[],
@@ -39,7 +39,7 @@ export async function coverageMatrix(
   }
   const rows: CoverageRow[] = [];
   for (const [index, daemonSet] of sorted.entries()) {
-    // Where no two nodes are alike, one row is thousands of groups.
+    // If no two nodes are equal, one row has thousands of groups.
     await setImmediate();
     rows.push(rowOf(daemonSet, index, all, shown.length, answers.indexOf));
   }
@@ -81,7 +81,7 @@ function isHalfTolerant({ tolerations }: ClusterDaemonSet): boolean {
   return one !== other;
 }
 
-/** Reasons are for the few groups that are shown: making them takes longer than all the rest. */
+/** Reasons are computed only for the groups that are shown, because they take longer than the rest. */
 type Answer = Omit<CoverageAnswer, 'reasons' | 'keys'>;
 
 function answerOf(coverage: Coverage | undefined): Answer {
@@ -97,7 +97,7 @@ function reasonsOf(coverage: Coverage | undefined): readonly string[] {
   return !coverage || coverage.runs ? [] : coverage.obstacles.map(summarizeObstacle);
 }
 
-/** What a toleration would have to name. */
+/** The keys that a toleration would need. */
 function keysOf(coverage: Coverage | undefined): Pick<CoverageAnswer, 'keys'> {
   if (!coverage || coverage.runs) return {};
   const { kind } = answerOf(coverage);

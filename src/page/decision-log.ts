@@ -7,24 +7,24 @@ import { keepPatch } from './patch-changes.ts';
 import type { PageDecision } from './state.ts';
 
 /**
- * A decision as it is remembered: as text. Nothing of it refers to the request's objects, which may have megabytes, and V8's collector
- * has little to keep: the many small ones of a decision took longer than to judge it (decision 43).
+ * A decision as it is kept: as text. It has no references to the request's objects, which may have megabytes. Many small objects would cost
+ * V8's garbage collector more time than judging the request (decision 43).
  */
 export interface KeptDecision {
   readonly id: string;
-  /** Made for whoever reads it. */
+  /** Parses it for a reader. */
   readonly view: () => PageDecision;
 }
 
 const MAX_VIOLATIONS = 16;
 
-/** Names have at most 253 characters, and users seldom more; only what nobody has validated yet is longer. */
+/** Names have 253 characters at most. Only values that are not validated yet are longer. */
 const MAX_CHARACTERS = 512;
 
 /** A refusal names up to eight taints. */
 const MAX_MESSAGE_CHARACTERS = 4_096;
 
-const VERDICTS = { allow: 'allowed', deny: 'denied', patch: 'patched' } as const;
+const RESULTS = { allow: 'allowed', deny: 'denied', patch: 'patched' } as const;
 
 function keepDecision(
   { request, judgement, phase, origin }: JudgedRequest,
@@ -47,7 +47,7 @@ function keepDecision(
     replica,
     phase,
     kind,
-    verdict: VERDICTS[verdict],
+    result: RESULTS[verdict],
     warnings,
     violations: shown,
     violationsLeftOut: violations.length - shown.length,
@@ -71,22 +71,22 @@ function boundedSubject(violation: Violation): Violation {
   return subject === violation.subject ? violation : { ...violation, subject };
 }
 
-/** The text, or as much of it as is shown. */
+/** The text, shortened to what is shown. */
 function bounded(text: string, length = MAX_CHARACTERS): string {
   return text.length <= length ? text : `${text.slice(0, length)}…`;
 }
 
-/** How many decisions are remembered: enough to see what went on, and a few megabytes at the very most. */
+/** How many decisions are kept: a few megabytes at most. */
 const MAX_DECISIONS = 200;
 
-/** Of one user: so many at once, and then five a second. Who repeats a request without end would leave no room for the others. */
+/** The limit of one user: so many at once, then five a second. A request that is repeated without end leaves room for others. */
 const USER_BURST = 100;
 const USER_REFILL_MS = 200;
 
-/** The users whose limits are known. A review can name any user, so those of one origin make room for each other. */
+/** How many users have a known limit. A review can name any user, so users of one origin replace each other. */
 const MAX_USERS = 256;
 
-/** How many of a user's decisions had no place in the list since the last one that had; undefined if there is no place now. */
+/** How many of a user's decisions were not listed since the last listed one. Undefined if this one is not listed, either. */
 function placesOfUsers(): (source: EntrySource) => number | undefined {
   const users = createFairMap<{ readonly bucket: TokenBucket; unlisted: number }>(MAX_USERS);
   return (source) => {
@@ -103,13 +103,13 @@ function placesOfUsers(): (source: EntrySource) => number | undefined {
   };
 }
 
-/** The latest decisions of this process, of which no origin and no user takes the places of others. */
+/** The latest decisions of this process. No origin and no user can displace those of others. */
 export interface DecisionLog {
-  /** Takes what was just judged. Cheap: whatever is for readers is made when there are any. */
+  /** Keeps a judged request. Cheap: the view is made when a reader asks. */
   record(judged: JudgedRequest): void;
-  /** The remembered ones, the oldest first. */
+  /** The kept decisions, the oldest first. */
   latest(): KeptDecision[];
-  /** Calls the listener with each one from now on; the function that is returned ends it. */
+  /** Calls the listener with each decision from now on, until the returned function is called. */
   follow(listener: (decision: KeptDecision) => void): () => void;
 }
 
@@ -125,7 +125,7 @@ export function createDecisionLog({
   now = () => new Date(),
   capacity = MAX_DECISIONS,
 }: DecisionLogOptions): DecisionLog {
-  // A process that was started anew counts from the beginning.
+  // A new process counts from the beginning, so the ids have its start in them.
   const run = randomUUID().slice(0, 8);
   const kept = createFairMap<KeptDecision>(capacity);
   const listeners = new Set<(decision: KeptDecision) => void>();
@@ -135,9 +135,9 @@ export function createDecisionLog({
   return {
     record(judged) {
       const { kind, decision: decided } = judged.judgement;
-      // Nothing came of it. GitOps controllers and doctor send many, which would leave no room for the others.
+      // Dry runs change nothing. GitOps controllers and doctor send many, which would displace the others.
       if (judged.request.dryRun) return;
-      // Most requests are none of our business, and would leave no room for those that are.
+      // Most requests match no policy, and would displace those that do.
       if (kind === undefined || (decided.verdict === 'allow' && decided.violations.length === 0)) return;
       const source = { origin: judged.origin, part: bounded(judged.request.userInfo.username ?? '') };
       const unlisted = placeOf(source);

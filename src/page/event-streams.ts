@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 
-/** One event of a stream, made when somebody is there to take it. */
+/** One event of a stream. Its data is made when there is a client. */
 export interface StreamEvent {
   readonly type: string;
-  /** By which a reader knows it again; absent for events that mean nothing later. */
+  /** Tells a reader where to continue. Absent for events that mean nothing later. */
   readonly id?: string;
   /** JSON on one line. */
   readonly data: () => string;
@@ -11,27 +11,27 @@ export interface StreamEvent {
 
 export interface StreamLimits {
   readonly clients: number;
-  /** Events that wait for one client. */
+  /** The maximum number of events that wait for one client. */
   readonly waitingEvents: number;
-  /** Bytes that are given to a client's connection before it has taken those before. */
+  /** The maximum number of bytes that wait in a client's connection. */
   readonly bufferedBytes: number;
-  /** How often something is sent in any case, in milliseconds: so both ends notice when the other is gone. */
+  /** The interval of heartbeats, in milliseconds, by which both ends notice a dead connection. */
   readonly heartbeatMs: number;
 }
 
 export const STREAM_LIMITS: StreamLimits = {
   clients: 20,
-  // The latest decisions all at once, and as many again while the client reads them.
+  // The latest decisions, and as many again while the client reads them.
   waitingEvents: 400,
   bufferedBytes: 64 * 1024,
   heartbeatMs: 10_000,
 };
 
-/** Server-Sent Events (WHATWG HTML, section 9.2) to a bounded number of clients. Nobody's slowness costs more than is said in the limits. */
+/** Server-Sent Events (WHATWG HTML, section 9.2) to a bounded number of clients, each with bounded buffers. */
 export interface EventStreams {
-  /** Answers with a stream that begins with the events, or with 503 when there are too many streams. */
+  /** Answers with a stream that begins with these events, or with 503 if there are too many streams. */
   open(response: ServerResponse, first: readonly StreamEvent[]): void;
-  /** Sends the event to everybody. */
+  /** Sends the event to all clients. */
   send(event: StreamEvent): void;
   readonly size: number;
   /** Ends all streams. */
@@ -41,7 +41,7 @@ export interface EventStreams {
 interface Client {
   readonly response: ServerResponse;
   readonly waiting: StreamEvent[];
-  /** Whether it took nothing since the last heartbeat found it behind. */
+  /** Whether it has read nothing since the last heartbeat, which already found it behind. */
   stuck: boolean;
 }
 
@@ -55,7 +55,7 @@ export function createEventStreams(
 
   return {
     open(response, first) {
-      // Gone before it was served: nothing would ever tell of its end again.
+      // The client is gone already, and no event would report that again.
       if (response.destroyed) return;
       if (clients.size >= limits.clients) {
         response.writeHead(503, { ...headers, 'content-type': 'text/plain', 'retry-after': '10' });
@@ -69,7 +69,7 @@ export function createEventStreams(
         client.stuck = false;
         pump(client);
       });
-      // A client that is gone is none.
+      // The client has closed the connection.
       response.on('error', () => response.destroy());
       response.writeHead(200, { ...headers, 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
       response.write(`retry: ${RETRY_MS}\n\n`);
@@ -119,11 +119,11 @@ export function createEventStreams(
   }
 }
 
-/** After how long a browser asks again once its stream has ended. */
+/** After how long a browser reconnects when its stream has ended. */
 const RETRY_MS = 1_000;
 
 function textOf({ type, id, data }: StreamEvent): string {
-  // Names of replicas and objects have no line breaks, but that is for others to see to.
+  // Names have no line breaks, but this file does not rely on that.
   const line = id === undefined ? '' : `id: ${id.replace(/[\r\n\0]/g, ' ')}\n`;
   return `event: ${type}\n${line}data: ${data()}\n\n`;
 }

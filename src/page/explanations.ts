@@ -6,11 +6,11 @@ import type { PolicyKind } from '../policy/policy.ts';
 import type { ClusterObjects, PageSources } from './state-feed.ts';
 
 /**
- * Why a node or a DaemonSet is as it is, as `taintkeeper explain` says it: the JSON of `GET /api/explain/node/NAME` and
- * `GET /api/explain/daemonset/NAMESPACE/NAME`. What cannot be answered is said as plain text, with a status from 400 on.
+ * The explanation of a node or a DaemonSet, as `taintkeeper explain` makes it: the JSON of `GET /api/explain/node/NAME` and
+ * `GET /api/explain/daemonset/NAMESPACE/NAME`. Errors are plain text, with a status from 400 on.
  */
 export interface ShownExplanation {
-  /** When it was found, ISO 8601. */
+  /** When it was made, ISO 8601. */
   readonly at: string;
   readonly sections: readonly ShownSection[];
   readonly next: Step;
@@ -28,10 +28,10 @@ export type ShownSection =
 /** Of nodes, the first few by name. */
 export type ShownCell = string | StateCell | PolicyCell | { readonly nodes: readonly string[]; readonly more: number };
 
-/** It is not explained, and the message says why to whoever asked. */
+/** There is no explanation. The message tells the client why. */
 export class UnexplainedError extends Error {
   override name = 'UnexplainedError';
-  /** Of the answer by HTTP. */
+  /** The status of the HTTP answer. */
   readonly statusCode: number;
 
   constructor(statusCode: number, message: string) {
@@ -40,7 +40,7 @@ export class UnexplainedError extends Error {
   }
 }
 
-/** How many are made at a time: each asks the API server for an object, and one of a DaemonSet looks at every node. */
+/** How many are made at a time. Each reads an object from the API server, and that of a DaemonSet evaluates every node. */
 const MAX_AT_ONCE = 4;
 
 const MAX_ROWS = 100;
@@ -49,7 +49,7 @@ const MAX_NODES = 3;
 type Sources = Pick<PageSources, 'audit' | 'cluster' | 'objects'>;
 
 /**
- * @returns the explanation of `node/NAME` or `daemonset/NAMESPACE/NAME`; whoever asks for the same at the same time gets the same one
+ * @returns the explanation of `node/NAME` or `daemonset/NAMESPACE/NAME`. Requests for the same object at the same time share one
  * @throws UnexplainedError; what reading the object throws
  */
 export function createExplanations(sources: Sources): (what: string) => Promise<ShownExplanation> {
@@ -74,7 +74,7 @@ export function createExplanations(sources: Sources): (what: string) => Promise<
 const NO_CLUSTER =
   'This taintkeeper takes its policies from files and knows no cluster: of what it judged, it has the decisions alone.';
 
-/** What names and namespaces are made of (RFC 1123). */
+/** The characters of names and namespaces (RFC 1123). */
 const isName = (text: string) => /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/.test(text);
 
 interface InCluster extends Sources {
@@ -136,7 +136,7 @@ async function found(object: Promise<unknown>, otherwise: string): Promise<unkno
   }
 }
 
-/** No more than a reader takes in, however large the cluster. */
+/** Limits what is shown in large clusters. */
 function shown({ sections, next }: Explanation): ShownExplanation {
   return { at: new Date().toISOString(), sections: sections.map(shownSection), next };
 }

@@ -7,10 +7,10 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import type { NodeCell, NodeColumn, NodeMap, NodeNote, NodeRow } from './state.ts';
 
-/** More are for nobody to look at, and each is a letter for every node. */
+/** Each column has a letter for every node. */
 const MAX_COLUMNS = 200;
 
-/** Nodes that are looked at before requests get a turn. */
+/** How many nodes are processed before other work gets a turn. */
 const SLICE = 20;
 
 export interface NodeMapInput {
@@ -22,17 +22,17 @@ export interface NodeMapInput {
   readonly recordOf: (name: string) => NodeRecord | undefined;
 }
 
-/** A column, with what it takes to fill it. */
+/** A column, with its rule. */
 interface Column extends NodeColumn {
   readonly rule: CompiledTaintRule;
 }
 
-/** The nodes × the taints that policies keep on them. */
+/** Nodes × taints of the policies. */
 export async function nodeMap({ nodes, compiled, ...known }: NodeMapInput): Promise<NodeMap> {
   const all = compiled.flatMap((policy) => policy.rules.map((rule) => columnOf(policy, rule)));
   const columns = all.slice(0, MAX_COLUMNS);
   const rows: NodeRow[] = [];
-  // Five thousand nodes that lack the same taint are one thing to say.
+  // Thousands of nodes that lack the same taint share one note.
   const notes = collectDistinct<NodeNote>();
   let unselected = 0;
   let count = 0;
@@ -78,7 +78,7 @@ function rowOf(
     isContested: (taint) => isContested(node, taint),
     hasTurn: false,
   });
-  // Of several that one rule with a pattern is for, the first is told.
+  // If a pattern matches several lost taints, the first one is shown.
   const lost = new Map(losses.toReversed().map((loss) => [`${loss.policy.name} ${loss.field}`, loss]));
   const excused = new Set(removed.map(({ policy, field }) => `${policy.name} ${field}`));
   const carried = valuesOf(node.taints);
@@ -110,7 +110,7 @@ function rowOf(
   };
 }
 
-/** Of two rules that mean one taint, only the first says that it protects it. */
+/** If two rules protect one taint, only the first is reported as its protection. */
 function isPresent({ key, effect, ensure }: CompiledTaintRule, carried: ReadonlyMap<string, string>): boolean {
   return ensure === 'Always' && effect !== undefined && carried.has(identity({ key, effect }));
 }
@@ -119,14 +119,14 @@ function noteOn({ taint, hindrance }: Loss, found: string | undefined): NodeNote
   return {
     taint: formatTaint(taint),
     ...(found === undefined ? {} : { carries: formatTaint({ ...taint, value: found }) }),
-    ...(hindrance === undefined ? {} : { hindrance }),
+    ...(hindrance === undefined ? {} : { blockedBy: hindrance }),
   };
 }
 
-/** Things of which rows have the index: each once, however many rows say it. */
+/** Distinct items, to which rows refer by index. */
 export interface Distinct<T> {
   readonly list: readonly T[];
-  /** Equal things have the same one. */
+  /** Equal items have the same index. */
   indexOf(item: T): number;
 }
 

@@ -15,18 +15,18 @@ export interface Page {
   readonly explain: (what: string) => Promise<ShownExplanation>;
 }
 
-/** How often the state is looked at while somebody watches, in milliseconds. */
+/** The interval at which the state is checked while there are clients, in milliseconds. */
 const LOOK_MS = 1_000;
 
 const LOOPBACK_ONLY =
   'the page shows users and nodes, and is for connections by loopback: kubectl port-forward, or taintkeeper dashboard';
 
-/** What is served is small, and may be another one after an upgrade: asked for each time, and seldom sent. */
+/** The files may change with an upgrade: the browser revalidates them each time. */
 const REVALIDATE = { 'cache-control': 'no-cache' } as const;
 
 /**
  * A Fastify plugin with the page, its state and its events: `/` and the files, `/api/state`, `/api/events`, see `state.ts`, and
- * `/api/explain/`, see `explanations.ts`. All of it is read-only, for those who reach it by loopback, and for the reader's own browser: see `trusted-request.ts`.
+ * `/api/explain/`, see `explanations.ts`. All of it is read-only, and only for clients on loopback: see `trusted-request.ts`.
  */
 export function pageRoutes(
   { files, feed, decisions, explain }: Page,
@@ -36,7 +36,7 @@ export function pageRoutes(
   return async (app: FastifyInstance): Promise<void> => {
     const streams = createEventStreams(PAGE_HEADERS, limits);
     const endFollowing = decisions.follow((decision) => {
-      // The answer to the request goes first.
+      // The answer to the admission request has priority.
       if (streams.size > 0) setImmediate(() => streams.send(eventOf(decision)));
     });
     const watch = watchState(
@@ -94,7 +94,7 @@ export function pageRoutes(
   };
 }
 
-/** Those after the one that the reader had last; all of them where that is not known any more. */
+/** The decisions after the last one that the reader has. All of them if that one is not kept any more. */
 function since(decisions: readonly KeptDecision[], lastId: string | string[] | undefined): readonly KeptDecision[] {
   return decisions.slice(decisions.findIndex(({ id }) => id === lastId) + 1);
 }
@@ -115,14 +115,14 @@ function stateEvent(etag: string): StreamEvent {
   return { type: 'state', data: () => JSON.stringify(etag) };
 }
 
-/** Tells of another state while somebody is there to be told. */
+/** Reports changes of the state while there are clients. */
 function watchState(feed: StateFeed, tell: (etag: string) => void, isWatched: () => boolean) {
   let timer: NodeJS.Timeout | undefined;
   let told: string | undefined;
 
   async function look(): Promise<void> {
     if (!isWatched()) return stop();
-    // A fault is shown to whoever asks for the state itself.
+    // A client that requests the state gets the error.
     const found = await feed.current().catch(() => undefined);
     if (found === undefined || found.etag === told) return;
     told = found.etag;
@@ -150,7 +150,7 @@ function isKnown(etag: string, headers: { readonly 'if-none-match'?: string | un
   return (headers['if-none-match'] ?? '').split(',').some((known) => known.trim().replace(/^W\//, '') === etag);
 }
 
-/** Everything that the page is made of; it costs nothing while nobody looks. */
+/** All that the page needs. It costs nothing while there are no clients. */
 export async function openPage(decisions: DecisionLog, sources: PageSources): Promise<Page> {
   const explain = createExplanations(sources);
   return { files: await readPageFiles(), feed: createStateFeed(sources), decisions, explain };

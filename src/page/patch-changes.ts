@@ -3,15 +3,15 @@ import { isMap } from '../files/reviewables.ts';
 import { pointerNames } from '../kubernetes/json-pointer.ts';
 import type { DecidedChange } from './state.ts';
 
-/** How much of a patch, and of what it changes, is remembered: characters of JSON. */
+/** How much of a patch and of the changed values is kept, in characters of JSON. */
 const MAX_CHARACTERS = 8_192;
 
 /** More operations, or items of a list that is changed, would be more characters than that, whatever they say. */
 const MAX_ITEMS = 1_024;
 
 /**
- * Remembers what a patch changes: of the object only the lists and values that it names. The function that is returned says what
- * was there and what is. Undefined when that is too much to be remembered.
+ * Keeps what a patch changes: only those lists and values of the object that the patch names. The returned function computes the values
+ * before and after. Undefined if that is too large to be kept.
  * @param patch JSON patch for the object
  */
 export function keepPatch(object: unknown, patch: readonly Operation[]): (() => readonly DecidedChange[]) | undefined {
@@ -52,7 +52,7 @@ function boundedJson(value: unknown): string | undefined {
   }
 }
 
-/** Copies what is at the path, and the maps that lead there, as far as there are any. */
+/** Copies the value at the path, and the maps that lead to it. */
 function copyPlace(from: unknown, to: Record<string, unknown>, [key, ...rest]: readonly string[]): void {
   if (key === undefined || !isMap(from) || !Object.hasOwn(from, key)) return;
   const value = from[key];

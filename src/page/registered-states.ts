@@ -18,7 +18,7 @@ import { formatProblem } from '../policy/problem.ts';
 import { assessCondition } from '../policy/status-conditions.ts';
 import type { CertificateState, PolicyState, WebhookState } from './state.ts';
 
-/** The fields of a webhook (admissionregistration.k8s.io/v1) that are shown, as somebody may have written them. */
+/** The fields of a webhook (admissionregistration.k8s.io/v1) that are shown. Other writers may have changed them. */
 interface ShownFields {
   readonly failurePolicy?: string;
   readonly timeoutSeconds?: number;
@@ -29,7 +29,7 @@ interface ShownFields {
 
 /**
  * The registered webhooks.
- * @param ca of what is served, if it is known
+ * @param ca the CA of the served certificate, if it is known
  */
 export function webhookStates(
   webhooks: Pick<RegisteredWebhooks, 'get'>,
@@ -41,7 +41,7 @@ export function webhookStates(
 }
 
 function stateOf(phase: ConfigurationPhase, webhook: Webhook, ca: X509Certificate | undefined): WebhookState {
-  // An API server fills in the default of failurePolicy; who else would leave it out?
+  // The API server fills in the default of failurePolicy.
   const { failurePolicy = 'Fail', timeoutSeconds, rules, objectSelector, matchConditions } = webhook as ShownFields;
   return {
     name: webhook.name,
@@ -59,12 +59,12 @@ function stateOf(phase: ConfigurationPhase, webhook: Webhook, ca: X509Certificat
   };
 }
 
-/** The policies of files: whatever is wrong with a file is told by the checks. */
+/** The policies of files. The checks report problems of files. */
 export function filedPolicyStates(policies: readonly Policy[], audit: boolean): PolicyState[] {
   return sorted(policies.map((policy) => ({ ...inForce(policy, audit), violators: [], conditions: [] })));
 }
 
-/** The policies of a cluster, with the status that the leader has written last. */
+/** The policies of a cluster, with their last status. */
 export function clusterPolicyStates(objects: readonly PolicyObject[], audit: boolean): PolicyState[] {
   return sorted(
     objects.map(({ kind, name, result, inForce: used, status }) => {
@@ -94,7 +94,7 @@ export function clusterPolicyStates(objects: readonly PolicyObject[], audit: boo
   );
 }
 
-/** Of policies that are asked about again and again. */
+/** Caches the YAML of policies. */
 const specs = new WeakMap<Policy, string>();
 
 function inForce(policy: Policy, audit: boolean): Omit<PolicyState, 'violators' | 'conditions'> {
@@ -109,7 +109,7 @@ function sorted(states: readonly PolicyState[]): PolicyState[] {
   return states.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
-/** What is served, and how it is looked after. */
+/** The served certificate, and how it is renewed. */
 export function certificateState(certificates: Pick<CertificateKeeper, 'current' | 'fault'>): CertificateState {
   const { certificate, ca, renews } = certificates.current();
   const fault = certificates.fault();

@@ -11,7 +11,7 @@ import { nodeMap } from './node-map.ts';
 import type { CertificateState, Leader, PageState, PolicyState, WebhookState } from './state.ts';
 import { etagOf } from './static-files.ts';
 
-/** Whom to ask for what the page shows: each is asked when somebody looks. */
+/** Sources of what the page shows. They are read when there are clients. */
 export interface PageSources {
   readonly replica: string;
   readonly mode: PageState['mode'];
@@ -27,7 +27,7 @@ export interface PageSources {
   readonly objects?: ClusterObjects;
 }
 
-/** What a replica asks the API server for, and what it follows there. */
+/** What a replica reads from the API server, and watches there. */
 export interface ClusterObjects {
   /** An object as it is now; @throws ApiError */
   readonly read: (path: string) => Promise<unknown>;
@@ -42,27 +42,27 @@ export interface LedCluster {
   readonly compiled: PolicySet;
 }
 
-/** The page's state as it is sent. */
+/** The state, serialized. */
 export interface StateText {
   readonly etag: string;
   /** JSON of a {@link PageState}. */
   readonly body: string;
 }
 
-/** The state may be that old, in milliseconds. */
+/** The maximum age of the state, in milliseconds. */
 const MAX_AGE_MS = 500;
 
-/** Least time between two looks at all nodes, in milliseconds: 5,000 of them take a tenth of a second. */
+/** The minimum time between two evaluations of all nodes, in milliseconds: 5,000 nodes take a tenth of a second. */
 const SURVEY_PAUSE_MS = 2_000;
-/** How long a look may take until looks become rarer, so that they never take more than a fifth of the time. */
+/** Longer evaluations become rarer, so that they take a fifth of the time at most. */
 const USUAL_LOOK_MS = 500;
 
 export interface StateFeed {
-  /** The state as it is, or was a moment ago. */
+  /** The present state, or one of a moment ago. */
   current(): Promise<StateText>;
 }
 
-/** Nothing is found out before somebody asks, and little more when many ask. */
+/** The state is computed on request, and requests share it. */
 export function createStateFeed(
   sources: PageSources,
   { maxAgeMs = MAX_AGE_MS, pauseMs = SURVEY_PAUSE_MS } = {},
@@ -104,12 +104,12 @@ export function createStateFeed(
   }
 }
 
-/** Remembers what was found of all nodes, as the rest of a JSON object, until something has changed and a while has passed. */
+/** Caches the evaluation of all nodes, as the rest of a JSON object, until something has changed and a while has passed. */
 function surveyor(
   pauseMs: number,
   recordOf: ClusterObjects['recordOf'],
 ): (cluster: LedCluster | undefined) => Promise<string> {
-  // With the survey of a leader that leads no more go its nodes, whether or not anybody looks again.
+  // When the leader stops leading, its nodes are dropped from memory at once.
   const found = new WeakMap<ClusterSurvey, { revision: number; text: string; due: number }>();
   return async (cluster) => {
     if (!cluster?.survey.isSynced()) return '';

@@ -6,18 +6,18 @@ import type { Check } from '../server/admin-server.ts';
 
 /**
  * What the page shows, all of it: the JSON of `GET /api/state`, with an ETag that is another one whenever anything but `at` is.
- * What does not apply is absent. Text that comes from the cluster is as it stands there: show it as text, never as markup.
+ * What does not apply is absent. Text from the cluster is not escaped: show it as text, never as markup.
  */
 export interface PageState {
   readonly version: string;
-  /** The name of the replica that says all this. */
+  /** The name of the replica that serves it. */
   readonly replica: string;
   /** Policies and certificates from files, or from an API server. */
   readonly mode: 'standalone' | 'cluster';
   readonly leader: Leader;
-  /** Every policy is taken to be in mode Audit. */
+  /** taintkeeper runs with --audit. */
   readonly audit: boolean;
-  /** When this was found, ISO 8601. */
+  /** When it was computed, ISO 8601. */
   readonly at: string;
   /** As `/readyz` has them. */
   readonly checks: readonly Check[];
@@ -26,16 +26,16 @@ export interface PageState {
   /** As they are registered with the API server; none in standalone mode. */
   readonly webhooks: readonly WebhookState[];
   readonly policies: readonly PolicyState[];
-  /** Only where the nodes are known: on the leader, once it has read them. */
+  /** Only on the leader, once it has read the nodes. */
   readonly nodes?: NodeMap;
   /** As `nodes`. */
   readonly coverage?: CoverageMatrix;
 }
 
 export interface Leader {
-  /** True in standalone mode, where nobody else is. */
+  /** True in standalone mode. */
   readonly isThis: boolean;
-  /** Absent while nobody leads, or nobody knows. */
+  /** Absent if there is no leader, or it is not known. */
   readonly name?: string;
 }
 
@@ -47,7 +47,7 @@ export interface CertificateState {
   readonly notAfter: string;
   /** Absent where the CA is not known. */
   readonly caNotAfter?: string;
-  /** What taintkeeper renews by itself. */
+  /** What taintkeeper renews. */
   readonly renews: 'nothing' | 'serving' | 'all';
   /** Why the certificates that are stored are not the ones that are served. */
   readonly fault?: string;
@@ -70,20 +70,20 @@ export interface WebhookState {
 export interface PolicyState {
   readonly kind: PolicyKind;
   readonly name: string;
-  /** As it is in force; absent where nothing of it is. */
+  /** The mode in force. Absent if the policy is not in force. */
   readonly mode?: string;
-  /** False: it is not in force as it stands, and `problems` says why. */
+  /** False: the present spec is not in force, and `problems` says why. */
   readonly valid: boolean;
   readonly problems: readonly string[];
   /** Of a policy that is not valid: the earlier generation that stays in force, if one does. */
   readonly generationInForce?: number;
-  /** How many nodes or DaemonSets it selects, and how many of them are not as it wants them; from its status in the cluster. */
+  /** How many nodes or DaemonSets it selects, and how many of them differ from it, by its status. */
   readonly matched?: number;
   readonly violating?: number;
   /** The first few of those, by name. */
   readonly violators: readonly string[];
   readonly conditions: readonly ConditionState[];
-  /** The `spec` that is in force, YAML; empty where none is. */
+  /** The `spec` in force, YAML. Empty if none is. */
   readonly spec: string;
 }
 
@@ -102,10 +102,10 @@ export interface ConditionState {
 }
 
 /**
- * What became of a taint on a node, one letter each:
- * `k` kept, `m` missing (lost, or never set), `d` carried with another value, `c` contested: somebody takes it away again and again,
- * `r` removed by a user whom the policy exempts, `a` absent, and nothing says that it should be there, or not protected yet by a key
- * with a wildcard, `-` the policy does not select the node.
+ * The state of a taint on a node, as a letter:
+ * `k` kept, `m` missing (lost, or never set), `d` carried with another value, `c` conflict: another writer removes it repeatedly,
+ * `r` removed with permission, `a` neither carried nor required, or carried and not established yet for a pattern, `-` the policy does not
+ * select the node.
  */
 export type NodeCell = 'k' | 'm' | 'd' | 'c' | 'r' | 'a' | '-';
 
@@ -126,9 +126,9 @@ export interface NodeColumn {
   /** For example `spec.taints[0]`. */
   readonly field: string;
   readonly mode: string;
-  /** The mode that only --audit keeps from being in force; absent where nothing does. */
+  /** The mode without --audit, if that differs. */
   readonly trial?: string;
-  /** `key=value:Effect`; what the policy leaves open is left out, and the key may be a pattern. */
+  /** `key=value:Effect`. The key may be a pattern, and value and effect may be absent. */
   readonly taint: string;
 }
 
@@ -137,17 +137,17 @@ export interface NodeRow {
   readonly ready: boolean;
   /** A {@link NodeCell} for each column, one after the other. */
   readonly cells: string;
-  /** What there is to say of cells that are `m`, `d` or `c`, in the order of the columns: index into {@link NodeMap.notes}; absent when there is nothing. */
+  /** An index into {@link NodeMap.notes} for each cell that is `m`, `d` or `c`, in the order of the columns. Absent if there are none. */
   readonly notes?: readonly number[];
 }
 
-/** A taint that a node should carry and does not, taints as kubectl writes them. */
+/** A required taint that a node does not carry. Taints are as kubectl writes them. */
 export interface NodeNote {
   readonly taint: string;
   /** What the node carries in its place: the same key and effect, another value. */
   readonly carries?: string;
-  /** Why it is not put back; absent where it is about to be. */
-  readonly hindrance?: Hindrance;
+  /** Why it is not restored. Absent if it is about to be. */
+  readonly blockedBy?: Hindrance;
 }
 
 export interface CoverageMatrix {
@@ -161,7 +161,7 @@ export interface CoverageMatrix {
 }
 
 export interface NodeGroup {
-  /** What its nodes have in common but for taints: roles, labels that some DaemonSet looks at. May be empty. */
+  /** The roles of its nodes, and labels that DaemonSets select by. May be empty. */
   readonly label: string;
   readonly count: number;
   /** The first few, by name. */
@@ -175,13 +175,13 @@ export interface CoverageRow {
   readonly name: string;
   /** Index into {@link CoverageMatrix.answers} for each group. */
   readonly cells: readonly number[];
-  /** On how many nodes it should run, by taintkeeper's own count. */
+  /** On how many nodes it should run, as taintkeeper computes it. */
   readonly runs: number;
-  /** On how many nodes taints alone keep it off that do not come and go by themselves. */
+  /** On how many nodes only lasting taints keep it off. */
   readonly keptOff: number;
-  /** True where its annotations say that it is to be left alone: what keeps it off is meant so. */
+  /** True if it opts out by annotation: then its gaps are intended. */
   readonly optsOut?: true;
-  /** True where it tolerates the control plane's taint by one of its two names, and not by the other: hardly anybody means that. */
+  /** True if it tolerates only one of the two names of the control plane's taint, which is rarely intended. */
   readonly halfTolerant?: true;
   /** From its status: how many pods the DaemonSet controller wants, and how many of them are not available. */
   readonly desired: number;
@@ -190,20 +190,20 @@ export interface CoverageRow {
 
 export interface CoverageAnswer {
   /**
-   * `runs`; `tainted`: taints alone keep it off; `stays`: so do they, but a pod that is already there stays; `elsewhere`: its selector,
-   * affinity or nodeName is for other nodes, which is taken to be meant so.
+   * `tainted`: only taints keep it off. `stays`: as `tainted`, and a pod that runs there stays. `elsewhere`: its selector, affinity or nodeName
+   * is for other nodes, which counts as intended.
    */
   readonly kind: 'runs' | 'tainted' | 'stays' | 'elsewhere';
-  /** True where those taints come and go by themselves: nobody has to do anything about them. */
+  /** True if Kubernetes, autoscalers or operators remove those taints. */
   readonly passing?: true;
   /** Empty for `runs`. */
   readonly reasons: readonly string[];
-  /** Of `tainted` and `stays`: the keys of the taints that keep it off and do not pass by themselves. */
+  /** For `tainted` and `stays`: the keys of the lasting taints that keep it off. */
   readonly keys?: readonly string[];
 }
 
 /**
- * One admission request that there was something to say of. Plain "allowed, nothing found" is not shown.
+ * One admission request that was denied, patched or reported. Requests that were allowed without a finding are not shown.
  *
  * `GET /api/events` is a stream of Server-Sent Events: `event: decision` with one of these, first those of the latest 200 that are
  * still known, then each as it is made; and `event: state` (data: the new ETag) at most once a second when `/api/state` has changed,
@@ -221,12 +221,12 @@ export interface PageDecision {
   readonly kind: 'Node' | 'DaemonSet';
   /** Absent for nodes. */
   readonly namespace?: string;
-  /** Empty when it is still to be generated. */
+  /** Empty if the API server has not generated it yet. */
   readonly name: string;
   readonly user: string;
   /** The address that the review came from. A pod can forge all of a review, but not this. */
   readonly origin: string;
-  readonly verdict: 'allowed' | 'patched' | 'denied';
+  readonly result: 'allowed' | 'patched' | 'denied';
   /** Why it was denied. */
   readonly message?: string;
   readonly warnings: readonly string[];
@@ -237,11 +237,11 @@ export interface PageDecision {
   readonly changes: readonly DecidedChange[];
   /** True when the patch was too large to be kept. */
   readonly changesLeftOut: boolean;
-  /** How many decisions on the same user's requests came since the last one that is listed, and are only in the log. */
+  /** How many decisions on the same user's requests since the last listed one are only in the log. */
   readonly unlisted: number;
 }
 
-/** One place that a patch changes: `before` is what the request had there. Absent means that nothing was, or is, there. */
+/** One value that a patch changes. `before` is the value in the request. Absent: there was, or is, no value. */
 export interface DecidedChange {
   /** JSON pointer (RFC 6901). */
   readonly path: string;

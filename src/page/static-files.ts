@@ -5,7 +5,7 @@ import { extname } from 'node:path';
 /** The page's files by their names, as texts. */
 export type PageFiles = Readonly<Record<string, string>>;
 
-/** The bundle carries them (see rolldown.config.ts); source code reads them. */
+/** Set in the bundle (see rolldown.config.ts). Source code reads the files. */
 declare const PAGE_FILES: PageFiles | undefined;
 
 const FOLDER = new URL('static/', import.meta.url);
@@ -17,16 +17,16 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** One of them, ready to be sent. */
+/** One file, as it is served. */
 export interface StaticFile {
-  /** Where it is served: `/` for `index.html`. */
+  /** Its path: `/` for `index.html`. */
   readonly path: string;
   readonly type: string;
   readonly etag: string;
   readonly body: Buffer;
 }
 
-/** The files of `static/` that a browser is to have. */
+/** The files of `static/` that are served. */
 export async function readPageFiles(): Promise<PageFiles> {
   if (typeof PAGE_FILES !== 'undefined') return PAGE_FILES;
   const names = (await readdir(FOLDER)).filter((name) => extname(name) in TYPES).sort();
@@ -44,7 +44,7 @@ export function staticFiles(files: PageFiles): StaticFile[] {
   }));
 }
 
-/** A strong entity tag (RFC 9110, section 8.8.3) for what is sent as this text. */
+/** A strong entity tag (RFC 9110, section 8.8.3) of a text. */
 export function etagOf(text: string): string {
   return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
 }

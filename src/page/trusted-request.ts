@@ -1,15 +1,15 @@
 import { isIP, type Socket } from 'node:net';
 
 /**
- * Whether a connection came to an address of loopback: from the same machine or pod, or by a port-forward, which begins within the
- * pod's network. No other pod and no Service gets there.
+ * Whether a connection has a loopback address as its destination. It comes from the same machine or pod, or by a port-forward, which starts
+ * within the pod's network. Other pods and Services cannot reach it.
  */
 export function isReachedByLoopback({ localAddress = '' }: Pick<Socket, 'localAddress'>): boolean {
-  // A listener on `::` has IPv4 addresses in IPv6's clothes.
+  // A listener on `::` has IPv4-mapped IPv6 addresses.
   return localAddress === '::1' || /^(::ffff:)?127\./.test(localAddress);
 }
 
-/** Sent with all that belongs to the page: it runs its own scripts alone, speaks to nobody else, and is framed by nobody. */
+/** Headers of all answers of the page: only its own scripts run, it connects to no other origin, and cannot be framed. */
 export const PAGE_HEADERS = {
   'content-security-policy': [
     "default-src 'none'",
@@ -27,15 +27,15 @@ export const PAGE_HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 } as const;
 
-/** What of a request says where it comes from: header fields by their lower-case names. */
+/** The headers of a request by which its origin is checked, by their lower-case names. */
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
- * Why a request is not answered, or undefined if it is. Two kinds are refused that come from other pages in the reader's browser:
+ * Why a request is refused. Undefined if it is accepted. Two kinds are refused, which pages of other sites could send from the user's browser:
  *
- * - those for a name that somebody else could own. A page of theirs, at a name that leads here for a moment (DNS rebinding),
- *   would be of one origin with ours. Addresses, `localhost` and a cluster's own names cannot be had like that.
- * - those that the browser itself says are made by a page of another site (Fetch Metadata), other than by following a link.
+ * - Requests for a name that another party could own. Their page could be of the same origin if their name resolved to this address for a
+ *   moment (DNS rebinding). Addresses, `localhost` and a cluster's own names cannot be used so.
+ * - Requests of a page of another site, by the browser's own headers (Fetch Metadata), except navigation by a link.
  */
 export function refusal(headers: RequestHeaders): string | undefined {
   const host = text(headers.host);
@@ -46,7 +46,7 @@ export function refusal(headers: RequestHeaders): string | undefined {
   return undefined;
 }
 
-/** Top-level names that are kept from the public (RFC 6761; kubernetes.io/docs/concepts/services-networking/dns-pod-service). */
+/** Top-level names that cannot be registered (RFC 6761; kubernetes.io/docs/concepts/services-networking/dns-pod-service). */
 const PRIVATE_NAMES = /(^|\.)(localhost|svc|svc\.cluster\.local)$/;
 
 /** @param host `NAME`, `NAME:PORT`, `[ADDRESS]:PORT` */

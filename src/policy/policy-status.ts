@@ -134,7 +134,7 @@ export function conditionOf(status: unknown, type: ConditionType): PolicyConditi
 export type ConditionState = Pick<PolicyCondition, 'status' | 'reason' | 'message'>;
 
 /** How the existing objects comply with one policy. */
-export interface Findings {
+export interface PolicyFindings {
   /** How many the policy selects. */
   readonly matched: number;
   /** The violators by name (`NAMESPACE/NAME` for DaemonSets and stuck pods), the latest first. */
@@ -166,7 +166,7 @@ export interface StatusInput {
   /** The DaemonSets that it has patched. */
   readonly patched?: readonly PatchedDaemonSet[];
   /** Undefined for a policy that cannot be used. */
-  readonly findings: Findings | undefined;
+  readonly findings: PolicyFindings | undefined;
   readonly now: Date;
 }
 

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
+import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { DaemonSetSelectionSchema } from './daemon-set-selection.ts';
 import type { Problem } from './problem.ts';
 import {
@@ -75,8 +76,8 @@ export type PolicyToleration = Static<typeof PolicyTolerationSchema>;
 
 /** The required tolerations of a TolerationPolicy that lists none: both names of the control plane's taint. */
 export const DEFAULT_TOLERATIONS: readonly PolicyToleration[] = [
-  { key: 'node-role.kubernetes.io/master', operator: 'Exists', effect: 'NoSchedule' },
-  { key: 'node-role.kubernetes.io/control-plane', operator: 'Exists', effect: 'NoSchedule' },
+  { key: OLD_ROLE, operator: 'Exists', effect: 'NoSchedule' },
+  { key: NEW_ROLE, operator: 'Exists', effect: 'NoSchedule' },
 ];
 
 const SPEC_CONSTRAINTS: readonly Constraint<{ mode: string; existing?: string }>[] = [

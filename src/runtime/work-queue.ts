@@ -6,18 +6,18 @@ import { startTimer } from './timer.ts';
 /** A deduplicating work queue: one worker for each key at a time. */
 export interface WorkQueue {
   /**
-   * Adds the key, to be processed at once or in so many milliseconds. A waiting key is processed once: at the earliest requested time, or after the
-   * pause of its last failure.
+   * Adds the key, at once or in so many milliseconds. A key that waits already keeps its earliest time. After a failure it waits for the
+   * end of the back-off.
    */
   add(key: string, inMs?: number): void;
   /**
-   * The same, after the input of the work has changed: the pause after failures starts again at its shortest. A pause that the error itself requested
-   * stays.
+   * Adds a key whose input has changed, such as a policy: the back-off after failures starts again at its shortest pause. A pause that the
+   * server asked for (Retry-After) is kept.
    */
   restart(key: string, inMs?: number): void;
-  /** How many keys are due or being processed. Keys that wait for their time do not count. */
+  /** How many keys are due or in progress. Keys that wait for their time are not counted. */
   depth(): number;
-  /** Stops for good, after the work in progress. */
+  /** Stops. Resolves when the work in progress has ended. */
   stop(): Promise<void>;
 }
 
@@ -26,18 +26,18 @@ interface QueueOptions {
   readonly name: string;
   readonly log: Logger;
   readonly onResult?: (result: 'ok' | 'error') => void;
-  /** Once it is aborted, no work starts, and errors are ignored. */
+  /** Once it is aborted, no work starts, and errors of work in progress are not failures. */
   readonly signal?: AbortSignal;
 }
 
 export interface WorkQueueOptions extends QueueOptions {
-  /** Processes a key from the current state. Returns in how many milliseconds to process it again; undefined: on request. */
+  /** Reconciles one key from the present state. Returns in how many milliseconds to repeat it; undefined: only when added. */
   readonly work: (key: string) => Promise<number | undefined>;
   /** How many keys are worked on at the same time. */
   readonly concurrency: number;
 }
 
-/** Failed work is repeated for that key after a time that doubles, with jitter. The log shows when the failures begin and end. */
+/** Work that fails is repeated with a back-off for each key. The log has the first failure, and the recovery. */
 export function startWorkQueue({ log, ...options }: WorkQueueOptions): WorkQueue {
   const { name } = options;
   const fault = followFault({ warn: (text) => log.error(text), info: (text) => log.info(text) }, recovered(name));
@@ -50,26 +50,26 @@ export function startWorkQueue({ log, ...options }: WorkQueueOptions): WorkQueue
   });
 }
 
-/** Reconciles a state repeatedly. */
+/** Keeps something in its desired state. */
 export interface Reconciler {
-  /** Requests a run, at once or in so many milliseconds. Requests while one waits are merged. */
+  /** Requests a run, at once or in so many milliseconds. Requests while one waits result in one run. */
   trigger(inMs?: number): void;
-  /** The same, after the input of a run has changed; see {@link WorkQueue.restart}. */
+  /** Requests a run because its input has changed: it cuts a back-off short, see {@link WorkQueue.restart}. */
   restart(inMs?: number): void;
-  /** Stops for good, after the run in progress. */
+  /** Stops. Resolves when the run in progress has ended. */
   stop(): Promise<void>;
 }
 
 export interface ReconcilerOptions extends QueueOptions {
-  /** One run, from the current state. Returns in how many milliseconds to run again without a request; undefined: never. */
+  /** One run, from the present state. Returns in how many milliseconds to run again; undefined: only when triggered. */
   readonly reconcile: () => Promise<number | undefined>;
   /** Minimum time from the end of one run to the start of the next, in milliseconds. */
   readonly pauseMs?: number;
 }
 
 /**
- * A queue with one key: runs once at the start and on request, one run at a time. A failed run is repeated after a time that doubles, with jitter.
- * The same failure is logged once.
+ * A queue with one key: runs once at the start and whenever triggered, never two at a time. A run that fails is repeated with a back-off. The
+ * same failure is logged once.
  */
 export function startReconciler({ reconcile, log, pauseMs = 0, ...options }: ReconcilerOptions): Reconciler {
   const { name } = options;
@@ -82,7 +82,7 @@ export function startReconciler({ reconcile, log, pauseMs = 0, ...options }: Rec
     onFailure: (_key, message) => fault.is(message, `${name}: ${message}`),
     onRecovered: fault.isOver,
   });
-  // By a timer, also at once: requests of the same moment are one run.
+  // Always by a timer, so that several triggers of one moment result in one run.
   const trigger = (inMs = 0) => queue.add('', inMs);
   trigger();
   return { trigger, restart: (inMs = 0) => queue.restart('', inMs), stop: queue.stop };
@@ -98,11 +98,11 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 /** The state of a key. Times are of performance.now(). */
 interface Item {
-  /** When the key is due, or {@link NEVER}: on request. */
+  /** When the next run is due, or {@link NEVER}. */
   due: number;
-  /** The earliest time of the next run, whatever is requested. */
+  /** No run starts before: the end of the pause or of the back-off. */
   notBefore: number;
-  /** After a failure: also for work that {@link WorkQueue.restart} requests. */
+  /** After a failure: no run starts before, even after {@link WorkQueue.restart}. */
   notRestartedBefore: number;
   timer: NodeJS.Timeout | undefined;
   /** While it fails. */
@@ -114,17 +114,17 @@ function newItem(): Item {
 }
 
 interface StartOptions extends Omit<WorkQueueOptions, 'log'> {
-  /** Minimum time from the end of one run to the start of the next for the same key, in milliseconds. */
+  /** Minimum time from the end of a run to the start of the next of the same key, in milliseconds. */
   readonly pauseMs: number;
   readonly onFailure: (key: string, message: string) => void;
-  /** No key fails any more. */
+  /** Called when no key fails any more. */
   readonly onRecovered: () => void;
 }
 
 function startQueue(options: StartOptions): WorkQueue {
   const { work, concurrency, pauseMs, signal, onResult, onFailure, onRecovered } = options;
   const items = new Map<string, Item>();
-  /** The due keys, in the order in which they became due. */
+  /** The keys that are due, in order. */
   const ready = new Set<string>();
   const running = new Map<string, Promise<void>>();
   let failing = 0;
@@ -155,14 +155,14 @@ function startQueue(options: StartOptions): WorkQueue {
     const due = inMs === undefined ? AT_ONCE : performance.now() + inMs;
     if (due >= item.due) return;
     item.due = due;
-    // Requested while it is processed: runs afterwards.
+    // A key that is in progress is repeated afterwards.
     if (!running.has(key)) arm(key, item);
   }
 
   function restart(key: string, inMs = 0): void {
     const item = items.get(key);
     item?.backOff?.reset();
-    // Never later than before: frequent requests would otherwise postpone the work forever.
+    // Never later than before: frequent calls would postpone the work without end.
     if (item?.backOff && !running.has(key) && !ready.has(key)) {
       item.notBefore = Math.min(item.notBefore, Math.max(item.notRestartedBefore, performance.now() + inMs));
       arm(key, item);
@@ -175,7 +175,7 @@ function startQueue(options: StartOptions): WorkQueue {
     if (stopped) return;
     const at = Math.max(item.due, item.notBefore);
     if (at === AT_ONCE) makeReady(key);
-    // An early run is harmless: it says when to run again.
+    // A run that is too early does no harm: it returns when to repeat it.
     else item.timer = startTimer(() => makeReady(key), at - performance.now());
   }
 
@@ -190,9 +190,9 @@ function startQueue(options: StartOptions): WorkQueue {
       ready.delete(key);
       const item = items.get(key) as Item;
       item.due = NEVER;
-      // Not at once: the work may request its own key.
+      // Asynchronously: the work may add its own key.
       const done = Promise.resolve()
-        .then(() => look(key, item))
+        .then(() => run(key, item))
         .finally(() => {
           running.delete(key);
           if (item.due < NEVER) arm(key, item);
@@ -203,7 +203,7 @@ function startQueue(options: StartOptions): WorkQueue {
     }
   }
 
-  async function look(key: string, item: Item): Promise<void> {
+  async function run(key: string, item: Item): Promise<void> {
     try {
       const againInMs = await work(key);
       if (item.backOff && --failing === 0) onRecovered();
@@ -212,16 +212,15 @@ function startQueue(options: StartOptions): WorkQueue {
       onResult?.('ok');
       if (againInMs !== undefined) add(key, againInMs);
     } catch (error) {
-      // Aborted work is no failure.
+      // Aborted work is not a failure.
       if (stopped) return;
       if (!item.backOff) failing++;
       item.backOff ??= createBackOff({ minMs: FIRST_RETRY_MS, maxMs: LONGEST_RETRY_MS });
       onFailure(key, (error as Error).message);
       onResult?.('error');
-      // Also not earlier because of a request meanwhile.
       const toldMs = toldToWaitMs(error);
       item.notBefore = performance.now() + item.backOff.next(toldMs);
-      item.notRestartedBefore = performance.now() + Math.max(FIRST_RETRY_MS, toldMs);
+      item.notRestartedBefore = performance.now() + Math.max(FIRST_RETRY_MS, pauseMs, toldMs);
       add(key);
     }
   }

@@ -18,7 +18,7 @@ export interface ClusterMetrics {
   repaired(kind: 'Node' | 'DaemonSet', policy: string): void;
   recovered(policy: string): void;
   /** All reasons that prevent controllers from enforcing policies. */
-  stalled(troubles: readonly { kind: PolicyKind; policy: string; reason: string }[]): void;
+  stalled(problems: readonly { kind: PolicyKind; policy: string; reason: string }[]): void;
   /** `depth` is called whenever the metrics are read. Undefined: the queue no longer exists. */
   watchQueue(controller: string, depth: (() => number) | undefined): void;
   /** A controller has checked all of its objects. `at` in milliseconds since the epoch. */
@@ -145,9 +145,9 @@ export function clusterMetrics(registers: Registry[]): ClusterMetrics {
     },
     repaired: (kind, policy) => repairs.inc({ kind, policy }),
     recovered: (policy) => recoveries.inc({ policy }),
-    stalled(troubles) {
+    stalled(problems) {
       stalled.reset();
-      for (const { kind, policy, reason } of troubles) stalled.set({ kind, policy, reason }, 1);
+      for (const { kind, policy, reason } of problems) stalled.set({ kind, policy, reason }, 1);
     },
     watchQueue(controller, depth) {
       if (depth) queues.set(controller, depth);

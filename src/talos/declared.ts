@@ -13,18 +13,18 @@ import {
 import { entriesAt, isMapping, kindOf, textAt, valueAt } from './tree.ts';
 
 /** A place in a machine configuration or a patch of one. */
-export interface Place {
+export interface FieldLocation {
   readonly document: SourceDocument;
   readonly path: Path;
 }
 
 /** A value, and its place in the files. */
-export interface Declared<T> extends Place {
+export interface Declared<T> extends FieldLocation {
   readonly value: T;
 }
 
 /** An invalid taint or label. */
-export interface Malformed extends Place {
+export interface Malformed extends FieldLocation {
   readonly subject: 'taint' | 'label';
   readonly problem: string;
   /** The expected form. */
@@ -35,7 +35,7 @@ export interface Malformed extends Place {
 
 function malformed(
   subject: Malformed['subject'],
-  { document, path }: Place,
+  { document, path }: FieldLocation,
   problem: string,
   expected: string,
 ): Malformed {

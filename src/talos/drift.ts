@@ -5,7 +5,7 @@ import type { Declaration } from './declaration.ts';
 import { type LiveNode, OWNED_LABELS, OWNED_TAINTS } from './live-node.ts';
 
 /** How a node differs from what its machine configuration declares. */
-export interface Finding {
+export interface DriftFinding {
   readonly kind: 'taint' | 'label' | 'annotation';
   /**
    * missing: declared, and not on the node. different: on the node with another value or effect. orphaned: Talos has set it, and it is no longer
@@ -18,7 +18,7 @@ export interface Finding {
   /** `file:line:column` of the declaration. */
   readonly at?: string;
   /** The arguments of the kubectl command that repairs the node. */
-  readonly mend: readonly string[];
+  readonly fix: readonly string[];
 }
 
 /** Labels that Talos sets for system extensions. No machine configuration declares them. */
@@ -28,76 +28,76 @@ const EXTENSION_LABELS = 'extensions.talos.dev/';
  * All differences of the node. What other writers have added to the node does not count. A patch does not say what else is declared, so a patch makes
  * nothing orphaned.
  */
-export function driftOf(node: LiveNode, declaration: Declaration): Finding[] {
+export function driftOf(node: LiveNode, declaration: Declaration): DriftFinding[] {
   const orphans = declaration.configuration.isPatch
     ? []
     : [...orphanedTaints(node, declaration), ...orphanedLabels(node, declaration)];
   return [...taintFindings(node, declaration), ...labelFindings(node, declaration), ...orphans, ...unreadable(node)];
 }
 
-function taintFindings({ name, taints: live }: LiveNode, { taints }: Declaration): Finding[] {
+function taintFindings({ name, taints: live }: LiveNode, { taints }: Declaration): DriftFinding[] {
   // A transient taint may be missing for good reasons.
   const lasting = taints.filter(({ key }) => !isTransientTaintKey(key));
-  return lasting.flatMap((taint): Finding[] => {
+  return lasting.flatMap((taint): DriftFinding[] => {
     const declared = formatTaint(taint);
     const found = live.find((other) => sameTaint(other, taint));
     if (found) {
       if ((found.value ?? '') === (taint.value ?? '')) return [];
-      const mend = ['taint', 'node', name, declared, '--overwrite'];
-      return [{ kind: 'taint', problem: 'different', live: formatTaint(found), declared, at: taint.at, mend }];
+      const fix = ['taint', 'node', name, declared, '--overwrite'];
+      return [{ kind: 'taint', problem: 'different', live: formatTaint(found), declared, at: taint.at, fix }];
     }
     // Talos compares only the key: one with another effect is the declared one with a change.
     const changed = live.find(
       (other) => other.key === taint.key && !taints.some((declaredToo) => sameTaint(declaredToo, other)),
     );
     if (!changed)
-      return [{ kind: 'taint', problem: 'missing', declared, at: taint.at, mend: ['taint', 'node', name, declared] }];
-    const mend = ['taint', 'node', name, declared, removal(changed)];
-    return [{ kind: 'taint', problem: 'different', live: formatTaint(changed), declared, at: taint.at, mend }];
+      return [{ kind: 'taint', problem: 'missing', declared, at: taint.at, fix: ['taint', 'node', name, declared] }];
+    const fix = ['taint', 'node', name, declared, removal(changed)];
+    return [{ kind: 'taint', problem: 'different', live: formatTaint(changed), declared, at: taint.at, fix }];
   });
 }
 
-function orphanedTaints({ name, taints: live, ownedTaints }: LiveNode, { taints }: Declaration): Finding[] {
+function orphanedTaints({ name, taints: live, ownedTaints }: LiveNode, { taints }: Declaration): DriftFinding[] {
   return live
     .filter(({ key }) => ownedTaints?.has(key) && !taints.some((taint) => taint.key === key))
     .map((taint) => ({
       kind: 'taint',
       problem: 'orphaned',
       live: formatTaint(taint),
-      mend: ['taint', 'node', name, removal(taint)],
+      fix: ['taint', 'node', name, removal(taint)],
     }));
 }
 
-function labelFindings({ name, labels: live }: LiveNode, { labels }: Declaration): Finding[] {
-  return [...labels].flatMap(([key, { value, at }]): Finding[] => {
+function labelFindings({ name, labels: live }: LiveNode, { labels }: Declaration): DriftFinding[] {
+  return [...labels].flatMap(([key, { value, at }]): DriftFinding[] => {
     const found = own(live, key);
     if (found === value) return [];
     const declared = `${key}=${value}`;
-    const mend = ['label', 'node', name, declared];
-    if (found === undefined) return [{ kind: 'label', problem: 'missing', declared, at, mend }];
+    const fix = ['label', 'node', name, declared];
+    if (found === undefined) return [{ kind: 'label', problem: 'missing', declared, at, fix }];
     const changed = `${key}=${found}`;
-    return [{ kind: 'label', problem: 'different', live: changed, declared, at, mend: [...mend, '--overwrite'] }];
+    return [{ kind: 'label', problem: 'different', live: changed, declared, at, fix: [...fix, '--overwrite'] }];
   });
 }
 
-function orphanedLabels({ name, labels: live, ownedLabels }: LiveNode, { labels }: Declaration): Finding[] {
+function orphanedLabels({ name, labels: live, ownedLabels }: LiveNode, { labels }: Declaration): DriftFinding[] {
   return [...(ownedLabels ?? [])]
     .filter((key) => own(live, key) !== undefined && !labels.has(key) && !key.startsWith(EXTENSION_LABELS))
     .map((key) => ({
       kind: 'label',
       problem: 'orphaned',
       live: `${key}=${own(live, key)}`,
-      mend: ['label', 'node', name, `${key}-`],
+      fix: ['label', 'node', name, `${key}-`],
     }));
 }
 
-function unreadable({ name, ownedTaints, ownedLabels }: LiveNode): Finding[] {
+function unreadable({ name, ownedTaints, ownedLabels }: LiveNode): DriftFinding[] {
   const annotations = [...(ownedTaints ? [] : [OWNED_TAINTS]), ...(ownedLabels ? [] : [OWNED_LABELS])];
   return annotations.map((live) => ({
     kind: 'annotation',
     problem: 'unreadable',
     live,
-    mend: ['annotate', 'node', name, `${live}-`],
+    fix: ['annotate', 'node', name, `${live}-`],
   }));
 }
 

@@ -4,7 +4,7 @@ import { inaccessible, openPage } from './opened-page.ts';
 import { type PageServer, servePage } from './page-server.ts';
 import { SAMPLE_TIME, samplePage } from './sample-page.ts';
 
-const OBJECTS = ['nodes/gpu-b-0002?show=trouble', 'coverage/kube-flannel/kube-flannel-ds?q=kube'];
+const OBJECTS = ['nodes/gpu-b-0002?show=problem', 'coverage/kube-flannel/kube-flannel-ds?q=kube'];
 
 // A small cluster: axe looks at every cell, and one is like the other.
 describeWithChromium('the page of a leader', (browser) => {
@@ -23,7 +23,7 @@ describeWithChromium('the page of a leader', (browser) => {
     'has nothing that axe objects to, and nothing wider than the window: %s, %d pixels',
     async (colorScheme, width) => {
       const { page, faults } = await openPage(browser(), server.url, { colorScheme, viewport: { width, height: 800 } });
-      await page.getByRole('heading', { name: /wrong/ }).waitFor();
+      await page.getByRole('heading', { name: /problem/ }).waitFor();
       const found: string[] = [];
       for (const name of ['policies', 'nodes', 'coverage', 'decisions', 'trust']) {
         await page.locator(`#tab-${name}`).click();
@@ -55,7 +55,7 @@ describeWithChromium('the page of a leader', (browser) => {
 
   it('would be found out by axe', async () => {
     const { page } = await openPage(browser(), server.url);
-    await page.getByRole('heading', { name: /wrong/ }).waitFor();
+    await page.getByRole('heading', { name: /problem/ }).waitFor();
     await page.evaluate(() =>
       document.getElementById('policies-filter')?.closest('label')?.replaceWith(document.createElement('input')),
     );

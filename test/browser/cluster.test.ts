@@ -27,7 +27,7 @@ describeWithControlPlane('the page of a real installation', {}, (cp) => {
       await row.getByText('missing').waitFor({ timeout: SEEN_WITHIN_MS });
       await page.getByRole('link', { name: /is missing on 1 node$/ }).waitFor();
       // The command that the page has for it.
-      const cause = page.locator('#troubles > li').filter({ hasText: 'is missing on 1 node' });
+      const cause = page.locator('#problems > li').filter({ hasText: 'is missing on 1 node' });
       const command = (await cause.locator('code').textContent()) ?? '';
       expect(command).toBe('kubectl taint node gpu-1 dedicated=gpu:NoSchedule');
       await cp().kubectl(command.split(' ').slice(1));
@@ -53,7 +53,9 @@ describeWithControlPlane('the page of a real installation', {}, (cp) => {
       const other = leader === 'a' ? 'b' : 'a';
       const { page, faults } = await openPage(browser(), `${installation.replica(other).adminUrl}/#nodes`);
       await page.getByRole('heading', { name: 'Another replica leads' }).waitFor({ timeout: SEEN_WITHIN_MS });
-      expect(await page.locator('#nodes-absent').textContent()).toContain(`leader alone: ${leader}.`);
+      expect(await page.locator('#nodes-absent').textContent()).toContain(
+        `Only the leader knows nodes and DaemonSets: ${leader}.`,
+      );
       await page.getByRole('tab', { name: /^Trust/ }).click();
       await page
         .getByRole('row', { name: /protect\.taintkeeper\.dev/ })

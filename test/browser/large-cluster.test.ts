@@ -30,13 +30,13 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
 
   it('says first what is wrong, the worst first, and leads there', async () => {
     const { page, faults } = await open('trust');
-    await page.getByRole('heading', { name: /things are wrong/ }).waitFor();
-    const troubles = page.locator('#troubles > li');
-    const texts = await troubles.allTextContents();
+    await page.getByRole('heading', { name: /\d problems/ }).waitFor();
+    const problems = page.locator('#problems > li');
+    const texts = await problems.allTextContents();
     expect(texts[0]).toContain(
       'TaintPolicy idle is not in force: spec.taints[0].key: "node.kubernetes.io/*" protects nothing: a pattern never covers taints that Kubernetes or an agent sets and removes, so name an exact key',
     );
-    const cause = troubles.filter({
+    const cause = problems.filter({
       hasText: 'dedicated=storage:NoSchedule has another value on 1 node: storage-c-0003',
     });
     await cause.getByText('TaintPolicy storage-pool: mode Audit restores nothing').waitFor();
@@ -53,9 +53,9 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     expect(faults).toEqual([]);
   });
 
-  it('has a command that mends a trouble, and copies it', async () => {
+  it('has a command that mends a problem, and copies it', async () => {
     const { page, faults } = await open('trust', { permissions: ['clipboard-read', 'clipboard-write'] });
-    const cause = page.locator('#troubles > li').filter({ hasText: 'example.com/edge:NoExecute is missing' });
+    const cause = page.locator('#problems > li').filter({ hasText: 'example.com/edge:NoExecute is missing' });
     await cause.getByRole('button', { name: /^Copy/ }).click();
     await cause.getByText('Copied').waitFor();
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(
@@ -68,7 +68,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
   it('selects the command where a page may not write to the clipboard', async () => {
     const { page } = await openPage(browser(), server.url);
     await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
-    const cause = page.locator('#troubles > li').filter({ hasText: 'has another value' });
+    const cause = page.locator('#problems > li').filter({ hasText: 'has another value' });
     await cause.getByRole('button', { name: /^Copy/ }).click();
     await cause.getByText('Press Ctrl+C').waitFor();
     expect(await page.evaluate(() => getSelection()?.toString())).toBe(
@@ -76,18 +76,18 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     );
   });
 
-  it('shows a few troubles, and all when asked', async () => {
+  it('shows a few problems, and all when asked', async () => {
     const { page } = await open('trust');
-    const troubles = page.locator('#troubles > li:visible');
+    const problems = page.locator('#problems > li:visible');
     await page.getByRole('button', { name: 'Show all 8' }).click();
-    await troubles.nth(7).waitFor();
-    expect((await troubles.last().textContent()) ?? '').toMatch(
+    await problems.nth(7).waitFor();
+    expect((await problems.last().textContent()) ?? '').toMatch(
       /^! 18 DaemonSets kept off nodes, tolerating one of the two names of the control plane's taint: /,
     );
     expect(await page.getByRole('button', { name: 'Show all 8' }).isVisible()).toBe(false);
   });
 
-  it('shows the nodes with trouble first, and why', async () => {
+  it('shows the nodes with a problem first, and why', async () => {
     const { page, faults } = await open('nodes');
     const rows = page.locator('#nodes-table tbody:not(.spacer) tr');
     await rows.first().waitFor();
@@ -100,12 +100,12 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
       'storage-c-0003',
     ]);
     expect(await rows.nth(1).getByRole('cell').first().textContent()).toBe(
-      '⟳ contested dedicated=gpu:NoSchedule · removed each time, so not restored for now',
+      '⟳ conflict dedicated=gpu:NoSchedule · another writer removes it repeatedly, so it is not restored for now',
     );
     await rows.getByRole('link', { name: CONTESTED_NODE }).click();
     expect(await page.evaluate(() => location.hash)).toBe(`#nodes/${CONTESTED_NODE}`);
     const details = page.locator('#node-details');
-    await details.getByText('removed each time').waitFor();
+    await details.getByText('removes it repeatedly').waitFor();
     await details.getByRole('link', { name: 'Latest decisions about it: 1' }).click();
     await page.locator('#decisions-count').filter({ hasText: '1 of the latest 5 decisions' }).waitFor();
     expect(faults).toEqual([]);
@@ -132,7 +132,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     await page.locator('#node-details').getByText('There is no node gone-1.').waitFor();
   });
 
-  it('shows the first node, and its trouble, on the first screen of a phone', async () => {
+  it('shows the first node, and its problem, on the first screen of a phone', async () => {
     const { page } = await open('nodes', { viewport: { width: 390, height: 844 } });
     const first = page.locator('#nodes-table tbody:not(.spacer) tr').first();
     await first.waitFor();
@@ -172,10 +172,10 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     await page.keyboard.press('/');
     await page.keyboard.type('gpu-a-00');
     await says(/^99 of 5,000 nodes/);
-    await page.getByLabel('Show').and(page.locator('#nodes-show')).selectOption('trouble');
+    await page.getByLabel('Show').and(page.locator('#nodes-show')).selectOption('problem');
     await says(/^1 of 5,000 nodes/);
     await page.locator('#nodes-filter').fill('no such node');
-    await page.getByText('No node is like that.').waitFor();
+    await page.getByText('No node matches.').waitFor();
     await page.locator('#nodes-filter').fill('');
     await page.locator('#nodes-show').selectOption('');
     await page.locator('#nodes-policy').selectOption('storage-pool');

@@ -23,7 +23,7 @@ describe('with TAINTKEEPER_SCREENSHOTS', skipFor(obstacle), () => {
           colorScheme,
           viewport: { width: 1280, height: 860 },
         });
-        await page.getByRole('heading', { name: /wrong/ }).waitFor();
+        await page.getByRole('heading', { name: /problem/ }).waitFor();
         await page.getByRole('tab', { name: /^Decisions 5/ }).waitFor();
         await page.screenshot({ path: join(IMAGES, `page-${panel}-${colorScheme}.png`) });
         expect(faults).toEqual([]);

@@ -333,11 +333,11 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     { keep: true, annotations: { 'helm.sh/resource-policy': 'keep' } },
     { keep: false, annotations: undefined },
   ])(
-    'crds.keep=$keep says so on every definition, which are otherwise those of manifests/crds',
+    'crds.keep=$keep says so on every definition, which are otherwise those of its files/crds',
     async ({ keep, annotations }) => {
       const objects = await render(['--set', `crds.keep=${keep}`]);
       const rendered = objects.filter(({ kind }) => kind === 'CustomResourceDefinition');
-      const folder = join(CHART, '..', 'crds');
+      const folder = join(CHART, 'files', 'crds');
       const sources = readdirSync(folder).flatMap((file) => objectsOf(readFileSync(join(folder, file), 'utf8')));
       expect(rendered.map(({ metadata: { name }, spec }) => ({ name, spec }))).toEqual(
         sources.map(({ metadata: { name }, spec }) => ({ name, spec })),

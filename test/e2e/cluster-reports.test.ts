@@ -137,7 +137,7 @@ describeWithControlPlane('reports for auditors', { components: ['kube-controller
     const { stdout } = await runTaintkeeper(cp(), ['doctor', '--output', 'json']);
     const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string; remedy?: string }[] };
     const found = checks.filter((check) => check.name === 'reports');
-    expect(found).toMatchObject([{ state: 'trouble', evidence: expect.stringContaining(said) }]);
+    expect(found).toMatchObject([{ state: 'problem', evidence: expect.stringContaining(said) }]);
     await pasteRemedy(cp(), found[0]?.remedy);
     await waitFor((all) => all.get(name)?.metadata.labels['app.kubernetes.io/managed-by']);
   });

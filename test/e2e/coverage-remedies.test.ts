@@ -18,7 +18,7 @@ const NEVER = {
   'never-by-name': { mode: 'Deny', taints: [{ key: OLD.key, effect: 'NoSchedule', restrict: ['Removal'] }] },
   'never-by-pattern': { mode: 'Restore', taints: [{ key: 'node-role.kubernetes.io/*', restrict: ['Removal'] }] },
 };
-const MANIFESTS = join(import.meta.dirname, '..', '..', 'manifests', 'crds');
+const MANIFESTS = join(import.meta.dirname, '..', '..', 'manifests', 'chart', 'files', 'crds');
 
 describeWithControlPlane('what coverage tells people to do', {}, (cp) => {
   let workspace: Workspace;

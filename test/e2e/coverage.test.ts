@@ -152,10 +152,10 @@ async function create(cp: ControlPlane, url: string, body: object): Promise<void
 /** A node that its kubelet makes Ready, or one with conditions of its own, which a kubelet would overwrite. */
 async function createNode(
   cp: ControlPlane,
-  { name, labels, taints, unschedulable, trouble }: MixedNode,
+  { name, labels, taints, unschedulable, problem }: MixedNode,
 ): Promise<void> {
   const lastHeartbeatTime = new Date().toISOString();
-  const conditions = Object.entries({ Ready: 'True', ...trouble?.conditions }).map(([type, status]) => ({
+  const conditions = Object.entries({ Ready: 'True', ...problem?.conditions }).map(([type, status]) => ({
     type,
     status,
     reason: 'Test',
@@ -163,15 +163,15 @@ async function createNode(
   }));
   const capacity = { pods: '110' };
   await create(cp, '/api/v1/nodes', {
-    metadata: { name, labels, annotations: trouble ? {} : WITH_KUBELET },
+    metadata: { name, labels, annotations: problem ? {} : WITH_KUBELET },
     spec: { taints, unschedulable },
-    status: trouble ? { capacity, allocatable: capacity, conditions } : {},
+    status: problem ? { capacity, allocatable: capacity, conditions } : {},
   });
 }
 
-/** Waits until Kubernetes has given a node the taints of its troubles, and has taken away the one that all new nodes have. */
-async function waitForLifeCycleTaints(cp: ControlPlane, { name, unschedulable, trouble }: MixedNode): Promise<void> {
-  const wanted = [...(trouble?.taints ?? []), ...(unschedulable ? ['unschedulable:NoSchedule'] : [])].toSorted().join();
+/** Waits until Kubernetes has given a node the taints of its problems, and has taken away the one that all new nodes have. */
+async function waitForLifeCycleTaints(cp: ControlPlane, { name, unschedulable, problem }: MixedNode): Promise<void> {
+  const wanted = [...(problem?.taints ?? []), ...(unschedulable ? ['unschedulable:NoSchedule'] : [])].toSorted().join();
   let found = '';
   await waitUntil(
     async () => {

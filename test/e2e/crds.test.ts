@@ -40,7 +40,7 @@ describeWithControlPlane('CRDs', {}, (cp) => {
       'Established=True',
       'NamesAccepted=True',
     ]);
-    const committed = fileURLToPath(new URL(`manifests/crds/${file}`, ROOT));
+    const committed = fileURLToPath(new URL(`manifests/chart/files/crds/${file}`, ROOT));
     const again = await cp().kubectl(['apply', '--server-side', '--validate=strict', '-f', committed]);
     expect(again).toMatchObject({ code: 0, stderr: '' });
     const after = await cp().request<Crd>(admin, 'GET', path);

@@ -80,7 +80,7 @@ describeWithControlPlane('the dashboard of a real installation', {}, (cp) => {
     await cp().request(admin, 'PATCH', '/api/v1/nodes/cp-1', { body, contentType: MERGE_PATCH });
     for (;;) {
       const decision = await stream.nextDecision();
-      if (decision.verdict !== 'denied' || decision.user !== admin.name) continue;
+      if (decision.result !== 'denied' || decision.user !== admin.name) continue;
       expect(decision).toMatchObject({ name: 'cp-1', replica: expect.stringMatching(/^[ab]$/) });
       break;
     }

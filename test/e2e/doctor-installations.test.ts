@@ -34,8 +34,8 @@ describeWithControlPlane('doctor looks for taintkeeper:', {}, (cp: () => Control
         '  -> with Helm: helm install taintkeeper CHART --namespace taintkeeper --create-namespace; without Helm: kubectl apply -f install.yaml\n',
     );
     expect(code).toBe(1);
-    const { verdict, checks } = await diagnosis('--namespace', 'elsewhere');
-    expect(verdict).toBe('installation');
+    const { result, checks } = await diagnosis('--namespace', 'elsewhere');
+    expect(result).toBe('installation');
     expect(checks.map(({ name }) => name)).toEqual(['installation']);
     await pasteRemedy(cp(), checks[0]?.remedy);
   });
@@ -51,8 +51,8 @@ describeWithControlPlane('doctor looks for taintkeeper:', {}, (cp: () => Control
     it('it is found without a namespace, and no certificate is blamed that no replica could issue', async () => {
       const found = await diagnosis();
       expect(installation(found)).toMatchObject({ state: 'ok', evidence: 'Deployment taintkeeper/taintkeeper' });
-      expect(found.verdict, found.summary).toBe('network');
-      expect(found.checks.filter(({ state }) => state === 'trouble').map(({ name }) => name)).toEqual(['replicas']);
+      expect(found.result, found.summary).toBe('network');
+      expect(found.checks.filter(({ state }) => state === 'problem').map(({ name }) => name)).toEqual(['replicas']);
     });
 
     it('a wrong namespace is called that, and the remedy leads there', async () => {
@@ -72,7 +72,7 @@ describeWithControlPlane('doctor looks for taintkeeper:', {}, (cp: () => Control
         state: 'skipped',
         evidence: expect.stringMatching(/^no webhook is registered, though policies need one: see /),
       });
-      expect(checks.find(({ name }) => name === 'rights')).toMatchObject({ state: 'trouble' });
+      expect(checks.find(({ name }) => name === 'rights')).toMatchObject({ state: 'problem' });
     });
 
     it('two installations are named, and the remedy leaves one', async () => {
@@ -88,7 +88,7 @@ describeWithControlPlane('doctor looks for taintkeeper:', {}, (cp: () => Control
       const body = { metadata: { name: 'taintkeeper', labels: metadata.labels }, spec };
       expect((await cp().request(admin, 'POST', path('guards'), { body })).status).toBe(201);
       const found = await diagnosis('--namespace', 'taintkeeper');
-      expect(found.verdict).toBe('installation');
+      expect(found.result).toBe('installation');
       expect(installation(found)?.evidence).toContain(
         '2 times: Deployment taintkeeper/taintkeeper and Deployment guards/taintkeeper.',
       );
@@ -110,9 +110,9 @@ describeWithControlPlane('doctor looks for taintkeeper:', {}, (cp: () => Control
       const body = { metadata: { name: 'taintkeeper' }, webhooks: [webhook] };
       expect((await cp().request(admin, 'POST', path, { body })).status).toBe(201);
       await cp().kubectl(['delete', 'deployment,service', '-n', 'taintkeeper', 'taintkeeper']);
-      const { verdict, summary, checks } = await diagnosis();
-      expect({ verdict, summary }).toMatchObject({
-        verdict: 'network',
+      const { result, summary, checks } = await diagnosis();
+      expect({ result, summary }).toMatchObject({
+        result: 'network',
         summary: expect.stringMatching(
           /^Service taintkeeper\/taintkeeper not found, and webhooks that call it are registered/,
         ),

@@ -156,7 +156,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     ]);
     const rights = checkRights(await look());
     expect(rights).toMatchObject({
-      state: 'trouble',
+      state: 'problem',
       evidence: expect.stringContaining('get, list, watch, patch nodes;'),
     });
     expect(rights.evidence).toContain('get, list, watch, patch secrets taintkeeper-certs in taintkeeper');
@@ -189,7 +189,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
   ])('the Service has $fault, and the remedy mends it', async ({ patch, says }) => {
     await patchObject(SERVICE_PATH, patch);
     const found = checkService(await lookAtService());
-    expect(found).toMatchObject({ state: 'trouble', evidence: expect.stringMatching(says) });
+    expect(found).toMatchObject({ state: 'problem', evidence: expect.stringMatching(says) });
     await paste(found.remedy);
     expect(checkService(await lookAtService())).toMatchObject({ state: 'ok' });
     // And what it was installed from can be applied as ever.
@@ -204,7 +204,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     const services = SERVICE_PATH.slice(0, SERVICE_PATH.lastIndexOf('/'));
     expect((await cp().request(admin, 'POST', services, { body: headless })).status).toBe(201);
     const found = checkService(await lookAtService());
-    expect(found).toMatchObject({ state: 'trouble', evidence: expect.stringContaining('has no cluster IP') });
+    expect(found).toMatchObject({ state: 'problem', evidence: expect.stringContaining('has no cluster IP') });
     await paste(found.remedy);
     expect(checkService(await lookAtService())).toMatchObject({ state: 'ok' });
   });
@@ -216,7 +216,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     await patchObject(SERVICE_PATH, [{ op: 'replace', path: '/spec/ports', value: ports }]);
     const astray = { ...healthyFacts().replicas[0], endpoint: { port: 1, isReady: true } } as ReplicaFacts;
     const found = checkEndpoints({ ...healthyFacts(), ...(await lookAtService()), replicas: [astray] });
-    expect(found).toMatchObject({ state: 'trouble', evidence: expect.stringContaining('leads to port 1 of a') });
+    expect(found).toMatchObject({ state: 'problem', evidence: expect.stringContaining('leads to port 1 of a') });
     await paste(found.remedy);
     const { spec } = (await cp().request<typeof body>(admin, 'GET', SERVICE_PATH)).body;
     expect(spec.ports).toMatchObject([
@@ -229,7 +229,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
   it('a Deployment that is scaled to 0 is called that, and the remedy scales it', async () => {
     await cp().kubectl(['scale', '-n', NAMESPACE, 'deployment/taintkeeper', '--replicas=0']);
     const found = checkReplicas(await lookAtService());
-    expect(found).toMatchObject({ state: 'trouble', evidence: expect.stringContaining('is scaled to 0') });
+    expect(found).toMatchObject({ state: 'problem', evidence: expect.stringContaining('is scaled to 0') });
     await paste(found.remedy);
     const mended = checkReplicas(await lookAtService());
     // Nobody makes pods here.
@@ -364,7 +364,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     const [gone] = await waitUntil(
       async () => {
         const found = await policies();
-        return found[0]?.state === 'trouble' ? found : undefined;
+        return found[0]?.state === 'problem' ? found : undefined;
       },
       { timeoutMs: 10_000, otherwise: () => 'they are still there' },
     );
@@ -390,7 +390,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     const [other, ...more] = checkOtherWebhooks(await look());
     expect(more).toEqual([]);
     expect(other).toMatchObject({
-      state: 'trouble',
+      state: 'problem',
       evidence: expect.stringContaining('others, webhook check.example.com'),
     });
     await paste(other?.remedy);

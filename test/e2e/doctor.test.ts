@@ -38,8 +38,8 @@ function expectInGuide(index: number, diagnosis: Diagnosis, all = false): void {
 
 interface Fault {
   readonly fault: string;
-  readonly verdict: Diagnosis['verdict'];
-  /** The one check that has trouble. */
+  readonly result: Diagnosis['result'];
+  /** The one check that has a problem. */
   readonly check: string;
   readonly says: RegExp;
   /** Which output of docs/troubleshooting.md it is. */
@@ -76,7 +76,7 @@ function doctorTests(cp: () => ControlPlane): void {
     return { code, diagnosis: JSON.parse(stdout) };
   }
 
-  const troublesOf = ({ checks }: Diagnosis) => checks.filter(({ state }) => state === 'trouble');
+  const problemsOf = ({ checks }: Diagnosis) => checks.filter(({ state }) => state === 'problem');
 
   /** What was broken may take a moment to be whole again: statuses are written, certificates read anew. */
   async function waitUntilHealthy(): Promise<void> {
@@ -84,8 +84,8 @@ function doctorTests(cp: () => ControlPlane): void {
     await waitUntil(
       async () => {
         const { diagnosis } = await doctor();
-        last = troublesOf(diagnosis);
-        return diagnosis.verdict === 'healthy' ? true : undefined;
+        last = problemsOf(diagnosis);
+        return diagnosis.result === 'healthy' ? true : undefined;
       },
       { timeoutMs: 40_000, otherwise: () => `still not healthy: ${JSON.stringify(last, null, 2)}` },
     );
@@ -115,15 +115,15 @@ function doctorTests(cp: () => ControlPlane): void {
     );
   }
 
-  async function namesIt({ verdict, check, says, inGuide, breakIt, mendIt }: Fault): Promise<void> {
+  async function namesIt({ result, check, says, inGuide, breakIt, mendIt }: Fault): Promise<void> {
     await breakIt();
     try {
       const { code, diagnosis } = await doctor();
-      const troubles = troublesOf(diagnosis);
-      const found = { verdict: diagnosis.verdict, troubles: [...new Set(troubles.map(({ name }) => name))] };
-      expect(found, JSON.stringify(diagnosis, null, 2)).toEqual({ verdict, troubles: [check] });
+      const problems = problemsOf(diagnosis);
+      const found = { result: diagnosis.result, problems: [...new Set(problems.map(({ name }) => name))] };
+      expect(found, JSON.stringify(diagnosis, null, 2)).toEqual({ result, problems: [check] });
       expect(diagnosis.summary).toMatch(says);
-      for (const { remedy } of troubles) expect(remedy).toBeDefined();
+      for (const { remedy } of problems) expect(remedy).toBeDefined();
       expect(code).toBe(1);
       if (inGuide !== undefined) expectInGuide(inGuide, diagnosis);
     } finally {
@@ -134,7 +134,7 @@ function doctorTests(cp: () => ControlPlane): void {
   it('has no complaint of an installation that is well', async () => {
     const { code, diagnosis } = await doctor();
     expect(diagnosis.checks.filter(({ state }) => state !== 'ok')).toEqual([]);
-    expect(diagnosis.verdict).toBe('healthy');
+    expect(diagnosis.result).toBe('healthy');
     expect(code).toBe(0);
     expectInGuide(0, diagnosis);
     expectInGuide(2, diagnosis, true);
@@ -147,7 +147,7 @@ function doctorTests(cp: () => ControlPlane): void {
   const configurationFaults: Fault[] = [
     {
       fault: 'a right that is missing',
-      verdict: 'configuration',
+      result: 'configuration',
       check: 'rights',
       says: /may not patch nodes/,
       async breakIt() {
@@ -164,7 +164,7 @@ function doctorTests(cp: () => ControlPlane): void {
     },
     {
       fault: 'a policy that can select nothing',
-      verdict: 'configuration',
+      result: 'configuration',
       check: 'selectors',
       says: /TaintPolicy gpu-pool can select no node: nothing is pool=gpu, !pool/,
       breakIt: () =>
@@ -187,7 +187,7 @@ function doctorTests(cp: () => ControlPlane): void {
     },
     {
       fault: "somebody else's webhook, with Fail on nodes",
-      verdict: 'configuration',
+      result: 'configuration',
       check: 'other webhooks',
       says: /no node registers/,
       breakIt: () =>
@@ -215,7 +215,7 @@ function doctorTests(cp: () => ControlPlane): void {
   const otherFaults: Fault[] = [
     {
       fault: 'a serving certificate that has expired',
-      verdict: 'certificate',
+      result: 'certificate',
       check: 'serving certificate',
       inGuide: 1,
       says: /^the certificate of taintkeeper-a, taintkeeper-b is not valid after /,
@@ -230,7 +230,7 @@ function doctorTests(cp: () => ControlPlane): void {
     },
     {
       fault: 'a name that is missing from the certificate',
-      verdict: 'certificate',
+      result: 'certificate',
       check: 'certificate names',
       says: /asks for taintkeeper.taintkeeper.svc, and the certificate of taintkeeper-a, taintkeeper-b is for .*other.taintkeeper.svc/,
       async breakIt() {
@@ -240,7 +240,7 @@ function doctorTests(cp: () => ControlPlane): void {
     },
     {
       fault: 'another CA in the caBundle',
-      verdict: 'certificate',
+      result: 'certificate',
       check: 'caBundle',
       says: /^all \d+ webhooks: the caBundle trusts taintkeeper CA/,
       async breakIt() {
@@ -264,7 +264,7 @@ function doctorTests(cp: () => ControlPlane): void {
     },
     {
       fault: 'replicas that disagree',
-      verdict: 'certificate',
+      result: 'certificate',
       check: 'agreement of replicas',
       says: /does not trust taintkeeper-b/,
       async breakIt() {
@@ -276,7 +276,7 @@ function doctorTests(cp: () => ControlPlane): void {
     },
     {
       fault: 'a clock that is an hour ahead',
-      verdict: 'certificate',
+      result: 'certificate',
       check: 'clocks',
       says: /the clock of taintkeeper-skewed is 1 h 0 min ahead/,
       breakIt: () =>
@@ -288,7 +288,7 @@ function doctorTests(cp: () => ControlPlane): void {
     },
     {
       fault: 'a Service without endpoints',
-      verdict: 'network',
+      result: 'network',
       check: 'endpoints',
       says: /has no ready endpoint; 2 of its pods are ready/,
       breakIt: () => Promise.all(REPLICAS.map((name) => rig.lead(name, undefined))),
@@ -296,7 +296,7 @@ function doctorTests(cp: () => ControlPlane): void {
     },
     {
       fault: 'a port of the Service that nobody calls',
-      verdict: 'network',
+      result: 'network',
       check: 'Service',
       says: /the webhooks call port \d+ of Service taintkeeper\/taintkeeper, which has 8443/,
       async breakIt() {
@@ -308,7 +308,7 @@ function doctorTests(cp: () => ControlPlane): void {
     },
     {
       fault: 'a port of the pods on which nobody listens',
-      verdict: 'network',
+      result: 'network',
       check: 'endpoints',
       says: /leads to port 1 of taintkeeper-a, which listens on \d+ \(webhook\)/,
       breakIt: () => Promise.all(REPLICAS.map((name) => rig.lead(name, 1))),
@@ -316,7 +316,7 @@ function doctorTests(cp: () => ControlPlane): void {
     },
     {
       fault: 'packets that are dropped',
-      verdict: 'network',
+      result: 'network',
       check: 'round trip',
       says: /the API server calls taintkeeper-a .*no answer: packets are lost/,
       async breakIt() {
@@ -331,7 +331,7 @@ function doctorTests(cp: () => ControlPlane): void {
     },
     {
       fault: 'a process that is gone',
-      verdict: 'network',
+      result: 'network',
       check: 'round trip',
       says: /the API server calls taintkeeper-b .*connection refused/,
       async breakIt() {
@@ -354,7 +354,7 @@ function doctorTests(cp: () => ControlPlane): void {
 
   it('has no complaint when all is mended', async () => {
     const { code, diagnosis } = await doctor();
-    expect(troublesOf(diagnosis)).toEqual([]);
+    expect(problemsOf(diagnosis)).toEqual([]);
     expect(code).toBe(0);
   });
 

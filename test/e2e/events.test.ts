@@ -22,7 +22,7 @@ import { registerWebhook, unregisterWebhook } from '../control-plane/webhook.ts'
 import { captureLog } from '../unit/captured-log.ts';
 import { GPU, path } from './nodes.ts';
 
-const CRDS = join(import.meta.dirname, '..', '..', 'manifests', 'crds');
+const CRDS = join(import.meta.dirname, '..', '..', 'manifests', 'chart', 'files', 'crds');
 
 const policy = (kind: string, name: string, spec: object) => ({
   apiVersion: 'taintkeeper.dev/v1alpha1',

@@ -6,7 +6,7 @@ import { PROGRAM } from '../control-plane/program.ts';
 import { runTool } from '../control-plane/run-tool.ts';
 import { admin } from '../control-plane/users.ts';
 
-const CRDS = join(import.meta.dirname, '..', '..', 'manifests', 'crds');
+const CRDS = join(import.meta.dirname, '..', '..', 'manifests', 'chart', 'files', 'crds');
 const CRD = join(CRDS, 'taintpolicies.taintkeeper.dev.yaml');
 const POLICY = {
   apiVersion: 'taintkeeper.dev/v1alpha1',

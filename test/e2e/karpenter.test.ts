@@ -167,11 +167,11 @@ describe('Karpenter', skipFor(obstacleToKarpenter()), () => {
         expect((await waitForEvent(cp(), 'gpu', 'PoolLacksTaint')).note).toContain('kubectl patch nodepool gpu');
       });
 
-      it('is trouble for doctor, which prints the same command', async () => {
+      it('is a problem for doctor, which prints the same command', async () => {
         const { stdout } = await runTaintkeeper(cp(), ['doctor', '--output', 'json']);
         const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string; remedy?: string }[] };
         expect(checks.filter(({ name }) => name === 'node pools')).toMatchObject([
-          { state: 'trouble', remedy: expect.stringMatching(/: kubectl patch nodepool gpu --type=json -p '/) },
+          { state: 'problem', remedy: expect.stringMatching(/: kubectl patch nodepool gpu --type=json -p '/) },
         ]);
       });
 

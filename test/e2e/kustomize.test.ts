@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { CHART, INSTALL, KUSTOMIZE_BASE, renderChart } from '../../scripts/chart.ts';
+import { CHART, renderChart } from '../../scripts/chart.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { obstacleToHelm } from '../control-plane/helm.ts';
 import { skipFor } from '../skip-for.ts';
@@ -41,7 +41,7 @@ describeWithControlPlane('manifests/kustomize', {}, (cp) => {
     symlinkSync(FOLDER, join(folder, 'manifests'));
     mkdirSync(join(folder, 'mine'));
     const lines = [
-      'resources: [../manifests/kustomize/base]',
+      'resources: [../manifests]',
       'images: [{name: taintkeeper.invalid/taintkeeper, newName: registry.example/taintkeeper}]',
       `components: ${JSON.stringify(components.map((name) => `../manifests/kustomize/components/${name}`))}`,
     ];
@@ -58,10 +58,6 @@ describeWithControlPlane('manifests/kustomize', {}, (cp) => {
   beforeAll(async () => {
     for (const definition of FOREIGN_DEFINITIONS)
       await cp().kubectl(['create', '-f', '-'], { input: JSON.stringify(definition) });
-  });
-
-  it('has install.yaml for its base', () => {
-    expect(readFileSync(KUSTOMIZE_BASE, 'utf8'), 'run `npm run generate`').toBe(readFileSync(INSTALL, 'utf8'));
   });
 
   it.each([[[]], ...COMPONENTS.map((name) => [[name]]), [COMPONENTS]])(

@@ -250,7 +250,7 @@ function check({ request, answer, calls }: Made, policies: readonly Policy[], co
     const mustFail = isAgainstFail(request, admission, policies, compiled);
     expect(validating.includes('protect.taintkeeper.dev'), context()).toBe(mustFail);
   }
-  expect(denied ? 'denied' : 'passed', context()).toBe(admission.verdict === 'denied' ? 'denied' : 'passed');
+  expect(denied ? 'denied' : 'passed', context()).toBe(admission.result === 'denied' ? 'denied' : 'passed');
   expect(answer.warnings.toSorted(), context()).toEqual(denied ? [] : admission.warnings.toSorted());
   // By the API server's own library, by ours and by a third one.
   if (!denied) expect(looks(answer.body), context()).toEqual(looks(admission.object));

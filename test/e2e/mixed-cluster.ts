@@ -7,7 +7,7 @@ export interface MixedNode {
   readonly taints?: readonly Taint[];
   readonly unschedulable?: boolean;
   /** Conditions that are not those of a healthy node, and the taints of `node.kubernetes.io` that the controllers make of them. */
-  readonly trouble?: {
+  readonly problem?: {
     readonly conditions: Readonly<Record<string, 'True' | 'False'>>;
     readonly taints: readonly string[];
   };
@@ -47,11 +47,11 @@ export const MIXED_NODES: readonly MixedNode[] = [
   { name: 'cordoned', labels: { zone: 'a' }, unschedulable: true },
   {
     name: 'no-network',
-    trouble: { conditions: { NetworkUnavailable: 'True' }, taints: ['network-unavailable:NoSchedule'] },
+    problem: { conditions: { NetworkUnavailable: 'True' }, taints: ['network-unavailable:NoSchedule'] },
   },
   {
     name: 'pressed',
-    trouble: {
+    problem: {
       conditions: { MemoryPressure: 'True', DiskPressure: 'True', PIDPressure: 'True' },
       taints: ['memory-pressure:NoSchedule', 'disk-pressure:NoSchedule', 'pid-pressure:NoSchedule'],
     },
@@ -59,7 +59,7 @@ export const MIXED_NODES: readonly MixedNode[] = [
   {
     name: 'not-ready',
     labels: { zone: 'a' },
-    trouble: { conditions: { Ready: 'False' }, taints: ['not-ready:NoSchedule', 'not-ready:NoExecute'] },
+    problem: { conditions: { Ready: 'False' }, taints: ['not-ready:NoSchedule', 'not-ready:NoExecute'] },
   },
   {
     name: 'maintained',

@@ -108,7 +108,7 @@ function check({ request, answer }: Made, policies: readonly TaintPolicy[], opti
     expect(message, context()).toContain('is not allowed to modify');
     return ['refused by NodeRestriction'];
   }
-  expect(denied ? 'denied' : 'passed', context()).toBe(admission.verdict === 'denied' ? 'denied' : 'passed');
+  expect(denied ? 'denied' : 'passed', context()).toBe(admission.result === 'denied' ? 'denied' : 'passed');
   const tally = ['cases', ...new Set(admission.violations.map(({ outcome }) => outcome))];
   if (denied) return tally;
 
@@ -141,8 +141,8 @@ function expected(request: AdmissionRequest, compiled: PolicySet, { mutates }: K
     ({ outcome, subject }) =>
       outcome === 'allowed-by-annotation' && left.some((entry) => namesAny(entry, valuesOfText(subject))),
   );
-  const verdict = decision.verdict === 'deny' || isUnspent ? 'denied' : 'allowed';
-  return { ...decision, verdict, patch: [], object: request.object };
+  const result = decision.verdict === 'deny' || isUnspent ? 'denied' : 'allowed';
+  return { ...decision, result, patch: [], object: request.object };
 }
 
 /** The entries of the annotation after the request. */

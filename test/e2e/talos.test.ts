@@ -28,7 +28,7 @@ describeWithControlPlane('taintkeeper talos', {}, (cp) => {
       expect(code, stderr).toBe(0);
     });
 
-    it('finds in a cluster what it finds in a file of the same nodes, and its commands mend it', async () => {
+    it('finds in a cluster what it finds in a file of the same nodes, and its commands fix it', async () => {
       const fromCluster = await talos('drift', ...FILES);
       expect(fromCluster.code, fromCluster.stderr).toBe(1);
       const offline = await talos('drift', ...FILES, '--nodes', NODES);

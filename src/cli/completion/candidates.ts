@@ -1,19 +1,19 @@
 import type { CommandSyntax, OptionSyntax, Value } from './syntax.ts';
 
-/** What a shell may offer for the word that is being typed. */
+/** The candidates for the last word. */
 export interface Candidates {
   readonly words: readonly { readonly text: string; readonly description: string }[];
-  /** Names of files as well, which the shell knows. */
+  /** Whether the shell adds names of files. */
   readonly files: boolean;
 }
 
 const NONE: Candidates = { words: [], files: false };
 
 /**
- * What can stand in place of the last word.
+ * The candidates for the last word.
  * @param syntaxes of all commands, the program's first
- * @param typed the words of the command line after the program's name; the last is being typed, and may be empty. Bash makes three
- * words of `--option=value`.
+ * @param typed the words of the command line after the program's name; the last one may be empty. Bash splits
+ * `--option=value` into three words.
  */
 export function candidates(syntaxes: readonly CommandSyntax[], typed: readonly string[]): Candidates {
   const words = typed.filter((word, index) => word !== '=' || index === typed.length - 1);
@@ -38,11 +38,11 @@ export function candidates(syntaxes: readonly CommandSyntax[], typed: readonly s
   return { words: [...startingWith(current, commands), ...choices], files };
 }
 
-/** Which command the words lead to, and the option whose value comes next, if any. */
+/** The command that the words name, and the option whose value comes next, if any. */
 function read(syntaxes: readonly CommandSyntax[], words: readonly string[]) {
   let [syntax] = syntaxes;
   let option: OptionSyntax | undefined;
-  // A command with commands may take arguments instead of one.
+  // A command with subcommands may take arguments instead.
   let takesCommand = true;
   for (const word of words) {
     if (option) {
@@ -88,7 +88,7 @@ function startingWith<T extends { readonly text: string }>(current: string, all:
   return all.filter(({ text }) => text.startsWith(current));
 }
 
-/** As the scripts of the shells read it: a line for each word, with its description after a tab, and one for files. */
+/** The output for the scripts: a line for each word, with its description after a tab, and a line for files. */
 export function formatCandidates({ words, files }: Candidates): string {
   const lines = words.map(({ text, description }) => (description === '' ? text : `${text}\t${description}`));
   return [...lines, ...(files ? [':files'] : [])].map((line) => `${line}\n`).join('');

@@ -1,7 +1,7 @@
 import { Argument, Command } from 'commander';
 import { SCRIPTS } from './scripts.ts';
 
-/** `taintkeeper completion`: scripts for shells. */
+/** `taintkeeper completion`: prints scripts for shells. */
 export function completionCommand(): Command {
   return new Command('completion')
     .description('Print a script that lets a shell complete commands, options and their choices.')

@@ -1,9 +1,9 @@
-/** What the scripts call, with the words of the command line: it prints what can stand in place of the last one. */
+/** The command that the scripts call with the words of the command line. It prints the candidates for the last word. */
 export const COMPLETE = '__complete';
 
-/** Scripts that ask the program at each key press, by shell: they hold for every version of it. */
+/** Scripts by shell. They call the program at each key press, so they work with every version. */
 export const SCRIPTS = {
-  /** From 3.2 on, which macOS has. */
+  /** bash 3.2, which macOS has, or newer. */
   bash: `# Completion of taintkeeper for bash, made by: taintkeeper completion bash
 _taintkeeper() {
   local cur=\${COMP_WORDS[COMP_CWORD]} line
@@ -22,7 +22,7 @@ _taintkeeper() {
 
 complete -F _taintkeeper taintkeeper
 `,
-  /** A file of `$fpath`, or to be sourced. */
+  /** A file in `$fpath`, or sourced. */
   zsh: `#compdef taintkeeper
 # Completion of taintkeeper for zsh, made by: taintkeeper completion zsh
 _taintkeeper() {
@@ -45,7 +45,7 @@ else
   compdef _taintkeeper taintkeeper
 fi
 `,
-  /** From 3.2 on. */
+  /** fish 3.2 or newer. */
   fish: `# Completion of taintkeeper for fish, made by: taintkeeper completion fish
 function __taintkeeper_complete
     set -l words (commandline -opc)

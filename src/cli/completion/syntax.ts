@@ -1,11 +1,11 @@
 import type { Argument, Command, Option } from 'commander';
 
-/** What may stand for an option's value, or for an argument. */
+/** The possible values of an option or an argument. */
 export type Value =
   | { readonly kind: 'none' }
   | { readonly kind: 'choices'; readonly choices: readonly string[] }
   | { readonly kind: 'files' }
-  /** Something that only its author knows, such as a name. */
+  /** A value without candidates, such as a name. */
   | { readonly kind: 'other'; readonly name: string };
 
 export interface OptionSyntax {
@@ -15,16 +15,16 @@ export interface OptionSyntax {
   readonly value: Value;
 }
 
-/** What may follow a command. */
+/** The syntax of a command. */
 export interface CommandSyntax {
-  /** The words of it, from the program's name on, such as `taintkeeper certs status`. */
+  /** Its words from the program's name on, such as `taintkeeper certs status`. */
   readonly path: string;
   readonly commands: readonly { readonly name: string; readonly description: string }[];
   readonly options: readonly OptionSyntax[];
   readonly argument: Value;
 }
 
-/** What the shells complete: the program's command first, then all below it. */
+/** The syntaxes of all commands: the program's first, then its subcommands. */
 export function syntaxOf(command: Command, parent?: CommandSyntax): CommandSyntax[] {
   const help = command.createHelp();
   const subcommands = help.visibleCommands(command);
@@ -39,7 +39,7 @@ export function syntaxOf(command: Command, parent?: CommandSyntax): CommandSynta
   return [syntax, ...subcommands.flatMap((child) => syntaxOf(child, syntax))];
 }
 
-/** Commander's own `help [command]` does not say which commands it knows. */
+/** Commander's own `help [command]` has no choices. */
 function isHelp(command: Command, parent: CommandSyntax | undefined): parent is CommandSyntax {
   return parent !== undefined && command.name() === 'help';
 }
@@ -52,7 +52,7 @@ function optionSyntax(option: Option): OptionSyntax {
   };
 }
 
-/** How this program's help names what is a file. */
+/** The names of arguments that are files, in this program's help. */
 const FILES = /\b(file|path|directory)\b/i;
 
 function valueAfter(holder: Option | Argument | undefined): Value {
@@ -62,7 +62,7 @@ function valueAfter(holder: Option | Argument | undefined): Value {
   return FILES.test(name) ? { kind: 'files' } : { kind: 'other', name };
 }
 
-/** The first clause: lists of candidates have a line for each. */
+/** The first clause of a description, to fit on a line. */
 function brief(description: string): string {
   return description.split(/[.:;](?:\s|$)| \(/, 1)[0] ?? '';
 }

@@ -96,10 +96,10 @@ export function createEventRecorder(options: {
   async function writeOne(series: EventSeries): Promise<void> {
     if (!bucket.take()) return;
     const limits = { timeoutMs: WRITE_TIMEOUT_MS, signal: stopping.signal };
-    settle(series, await writeEvent(context, series, limits));
+    handleResult(series, await writeEvent(context, series, limits));
   }
 
-  function settle(series: EventSeries, write: EventWrite): void {
+  function handleResult(series: EventSeries, write: EventWrite): void {
     series.attempts++;
     switch (write.outcome) {
       case 'written':

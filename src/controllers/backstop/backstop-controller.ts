@@ -10,11 +10,11 @@ import { asksForNatives, inAudit, type NativelyExpressible } from '../../policy/
 import type { Policy } from '../../policy/policy.ts';
 import { type NativeState, reported } from '../../policy/status-conditions.ts';
 import { createBackOff } from '../../runtime/back-off.ts';
-import { type Controller, type LeaderContext, POLICIES_SETTLE_MS, startController } from '../context.ts';
+import { type Controller, type LeaderContext, POLICIES_GATHER_MS, startController } from '../context.ts';
 import { ownedByClusterRole } from '../managed-objects.ts';
-import type { Trouble } from '../reports.ts';
+import type { ReportedProblem } from '../reports.ts';
 import { type BackstopState, nativeCondition, stateOfFault } from './backstop-condition.ts';
-import { type NamedPolicy, type NativeRun, nativesOf, settleNatives, type TranslatedPolicy } from './native-run.ts';
+import { applyNatives, type NamedPolicy, type NativeRun, nativesOf, type TranslatedPolicy } from './native-run.ts';
 import { nativeWriter } from './native-writer.ts';
 
 /**
@@ -47,20 +47,20 @@ export interface Backstop {
   /** What the policy's status says of them. Undefined: it asks for none. `pending`: not known until the next run. */
   condition(policy: PolicyObject): NativeState | 'pending' | undefined;
   /** The policies whose native ones are not in force. */
-  troubles(): readonly Trouble[];
+  problems(): readonly ReportedProblem[];
 }
 
 /** Keeps the native policies as the policies ask for them. */
 export function startBackstop(context: LeaderContext): Controller {
   const { policies, rights, reports, signal } = context;
-  const { reconcile, condition, troubles } = backstop({
+  const { reconcile, condition, problems } = backstop({
     ...context,
     objects: policies.objects,
     mayWrite: () => rights.permits('nativePolicies'),
     translate: translatePolicy,
   });
   const changed = reports.add({
-    troubles,
+    problems,
     conditions(policy) {
       const found = condition(policy);
       if (found === undefined || found === 'pending') return found ?? [];
@@ -69,7 +69,7 @@ export function startBackstop(context: LeaderContext): Controller {
     },
   });
   const reconciler = startController(context, 'backstop', reconcile, { onEnd: changed });
-  policies.changes.subscribe(() => reconciler.restart(POLICIES_SETTLE_MS), signal);
+  policies.changes.subscribe(() => reconciler.restart(POLICIES_GATHER_MS), signal);
   rights.changes.subscribe(() => reconciler.restart(), signal);
   return reconciler;
 }
@@ -89,7 +89,7 @@ export function backstop(options: BackstopOptions): Backstop {
       );
       const asking = inForce.flatMap(({ object, policy }) => (asksForNatives(policy) ? versionOf(object) : []));
       const every = (state: BackstopState) => new Map(asking.map((key) => [key, state]));
-      let isSettled = false;
+      let isApplied = false;
       try {
         const versions = await servedVersions(client);
         if (versions.validating === undefined) {
@@ -108,9 +108,9 @@ export function backstop(options: BackstopOptions): Backstop {
         const installation = await ownedByClusterRole(client, options.ownerClusterRole);
         const backed = translateAll(inForce, versions.mutating !== undefined);
         const unreadable = objects().filter(({ inForce }) => !inForce);
-        const run = await settleNatives(backed, found, { writer, versions, namespace, installation, unreadable });
+        const run = await applyNatives(backed, found, { writer, versions, namespace, installation, unreadable });
         states = run.states;
-        isSettled = true;
+        isApplied = true;
         if (run.fault) throw run.fault;
         return asking.length + run.waits.length === 0 ? undefined : nextLookMs(run);
       } catch (error) {
@@ -118,22 +118,22 @@ export function backstop(options: BackstopOptions): Backstop {
         if (isForbidden(error) && asking.length === 0) return undefined;
         // What the API server said of single ones is known already; and what was in force is so while it does not answer.
         const isKnown = asking.every((key) => states.has(key));
-        if (!isSettled && (isForbidden(error) || !isKnown)) states = every(stateOfFault(error));
+        if (!isApplied && (isForbidden(error) || !isKnown)) states = every(stateOfFault(error));
         throw error;
       }
     },
     condition,
-    troubles: () =>
+    problems: () =>
       objects().flatMap((object) => {
         const { kind, name: policy } = object;
         const found = condition(object);
         if (found === undefined || found === 'pending' || found.status === 'True') return [];
         const { reason, message } = found;
-        const trouble: Trouble =
+        const problem: ReportedProblem =
           kind === 'TolerationRestriction'
             ? { kind, policy, reason, message }
             : { kind, policy, reason: `Backstop${reason}`, message: `backstop: ${message}` };
-        return [trouble];
+        return [problem];
       }),
   };
 

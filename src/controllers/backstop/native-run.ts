@@ -42,7 +42,7 @@ export interface NativeRun {
  * take keeps back none of the others, and what is in force of it stays.
  * @param found all that are ours
  */
-export async function settleNatives(
+export async function applyNatives(
   backed: readonly TranslatedPolicy[],
   found: readonly NativeObject[],
   { writer, versions, namespace, installation, unreadable }: NativeRunContext,
@@ -55,11 +55,11 @@ export async function settleNatives(
   let hasWritten = false;
 
   for (const policy of unreadable) keep(nativesOf(policy, found));
-  for (const one of backed) states.set(versionOf(one.object), await settle(one));
+  for (const one of backed) states.set(versionOf(one.object), await apply(one));
   await removeOthers();
   return { states, hasWritten, waits, fault: faults[0] };
 
-  async function settle({ object: policy, translation }: TranslatedPolicy): Promise<BackstopState> {
+  async function apply({ object: policy, translation }: TranslatedPolicy): Promise<BackstopState> {
     const { policies, limits, refusal } = translation;
     if (refusal !== undefined) {
       keep(nativesOf(policy, found));
@@ -70,7 +70,7 @@ export async function settleNatives(
     for (const one of desired) wanted.add(titleOf(one));
     const standing: NativeObject[] = [];
     try {
-      for (const one of desired) standing.push(await settleOne(one));
+      for (const one of desired) standing.push(await applyOne(one));
     } catch (error) {
       if (error instanceof NotOursError) return { what: 'NotOurs', object: error.message };
       if (!(error instanceof ApiError)) throw error;
@@ -85,11 +85,11 @@ export async function settleNatives(
     for (const object of natives) wanted.add(titleOf(object));
   }
 
-  async function settleOne(desired: DesiredNative): Promise<NativeObject> {
-    const settled = await writer.settle(desired, present.get(titleOf(desired)), versions);
-    if (settled.written) hasWritten = true;
-    if (settled.waitMs !== undefined) waits.push(settled.waitMs);
-    return { ...settled.object, kind: desired.kind };
+  async function applyOne(desired: DesiredNative): Promise<NativeObject> {
+    const applied = await writer.apply(desired, present.get(titleOf(desired)), versions);
+    if (applied.written) hasWritten = true;
+    if (applied.waitMs !== undefined) waits.push(applied.waitMs);
+    return { ...applied.object, kind: desired.kind };
   }
 
   /** What puts one in force before what decides, and what refuses before what puts right. */

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { isConflict, isNotFound } from '../../cluster/client/api-error.ts';
+import { isConflict } from '../../cluster/client/api-error.ts';
+import { deleteObject } from '../../cluster/client/delete-object.ts';
 import { type NativeKind, type NativeObject, type NativeVersions, nativePath } from '../../cluster/native-policies.ts';
 import { covers, limitRepairs, type RepairLimit } from '../managed-objects.ts';
 import type { DesiredNative } from './desired-native-policies.ts';
@@ -14,13 +15,13 @@ export interface NativeWriter {
    * @param found as it stands, if it is known to
    * @throws ApiError; NotOursError
    */
-  settle(desired: DesiredNative, found: NativeObject | undefined, versions: NativeVersions): Promise<Settled>;
+  apply(desired: DesiredNative, found: NativeObject | undefined, versions: NativeVersions): Promise<Applied>;
   /** @throws ApiError */
   /** @returns after how many milliseconds to try again; undefined when it is gone */
   remove(found: NativeObject, versions: NativeVersions): Promise<number | undefined>;
 }
 
-export interface Settled {
+export interface Applied {
   /** As it stands now. */
   readonly object: NativeObject;
   readonly written: boolean;
@@ -37,22 +38,17 @@ export function nativeWriter(client: ApiClient, log: Logger): NativeWriter {
   const limits = new Map<string, RepairLimit>();
 
   return {
-    async settle(desired, found, versions) {
+    async apply(desired, found, versions) {
       const path = collection(desired.kind, versions);
       if (found) return update(path, desired, found);
       const created = await create(path, desired);
       return created ? { object: created, written: true } : update(path, desired, await readOurs(path, desired));
     },
     async remove(found, versions) {
-      const { name, uid, resourceVersion } = found.metadata;
-      const body = { preconditions: { uid, resourceVersion } };
-      try {
-        await client.request('DELETE', `${collection(found.kind, versions)}/${name}`, { body });
-        log.info(`${titleOf(found)} removed: no policy asks for it`);
-      } catch (error) {
-        if (isConflict(error)) return CONFLICT_PAUSE_MS;
-        if (!isNotFound(error)) throw error;
-      }
+      const path = `${collection(found.kind, versions)}/${found.metadata.name}`;
+      const outcome = await deleteObject(client, path, found.metadata);
+      if (outcome === 'changed') return CONFLICT_PAUSE_MS;
+      if (outcome === 'deleted') log.info(`${titleOf(found)} removed: no policy asks for it`);
       limits.delete(titleOf(found));
       return undefined;
     },
@@ -78,7 +74,7 @@ export function nativeWriter(client: ApiClient, log: Logger): NativeWriter {
     throw new NotOursError(titleOf(desired));
   }
 
-  async function update(path: string, desired: DesiredNative, found: NativeObject): Promise<Settled> {
+  async function update(path: string, desired: DesiredNative, found: NativeObject): Promise<Applied> {
     const { metadata, spec } = desired;
     if (covers(found, { metadata, spec })) return { object: found, written: false };
 

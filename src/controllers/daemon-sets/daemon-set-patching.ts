@@ -5,8 +5,8 @@ import { compareResourceVersions } from '../../cluster/watch/cached-objects.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { Controller, LeaderContext } from '../context.ts';
 import { startController } from '../context.ts';
-import type { Trouble } from '../reports.ts';
-import { daemonSetSurvey, daemonSetTroubles } from './daemon-set-survey.ts';
+import type { ReportedProblem } from '../reports.ts';
+import { daemonSetProblems, daemonSetSurvey } from './daemon-set-survey.ts';
 import {
   daemonSetEvents,
   daemonSetWriter,
@@ -16,13 +16,13 @@ import {
   titleOf,
   type Written,
 } from './daemon-set-writer.ts';
-import { earlierTroubles } from './earlier-troubles.ts';
+import { earlierProblems } from './earlier-problems.ts';
 
 const NAME = 'daemon-set-patching';
 /** Pods change all the time. */
 const PAUSE_MS = 1_000;
 /** A container that crashes is started again after 10 s at first. */
-const SETTLE_MS = 10_000;
+const STABLE_MS = 10_000;
 const STALLED_MS = 600_000;
 const REFUSED_PAUSE_MS = 300_000;
 /** A new leader finds again within this time what the leader before has reported: a stalled rollout after {@link STALLED_MS}. */
@@ -47,12 +47,12 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
     ...context,
     compiled,
     policies: policies.objects,
-    settleMs: SETTLE_MS,
+    stableMs: STABLE_MS,
     stalledMs: STALLED_MS,
   });
   const writer = daemonSetWriter(client);
-  let troubles: readonly Trouble[] = [];
-  const earlier = earlierTroubles(policies.objects());
+  let problems: readonly ReportedProblem[] = [];
+  const earlier = earlierProblems(policies.objects());
   /** When the first run began. */
   let began: number | undefined;
   const attempted = Promise.withResolvers<void>();
@@ -71,7 +71,7 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
   const changed = reports.add({
     // A status written before would lose what the leader before has reported.
     ready: attempted.promise,
-    troubles: () => troubles,
+    problems: () => problems,
     patched: ({ kind, name }) => (kind === 'TolerationPolicy' ? survey.patchedBy(name) : undefined),
   });
   for (const source of [nodes.news, daemonSets.changes]) source.subscribe(() => reconciler.trigger(), signal);
@@ -92,7 +92,7 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
     const lacking = new Map(found.map((daemonSet) => [daemonSet.entry.uid, lackingIn(daemonSet)]));
     // What another policy asks for need not wait for what was refused.
     for (const [uid, { added }] of refusals) if (lacking.get(uid) !== added) refusals.delete(uid);
-    const isBusy = found.some(({ patched, standing }) => patched && !standing.settled);
+    const isBusy = found.some(({ patched, standing }) => patched && !standing.stable);
     const due = isBusy ? undefined : found.find((daemonSet) => isDue(daemonSet, now));
     const next = due && rights.permits('patchDaemonSets') ? due : undefined;
     report(found, now - began < EARLIER_MS);
@@ -121,7 +121,7 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
   }
 
   function isDue({ lacks, putBack, standing, entry }: RunningDaemonSet, now: number): boolean {
-    return lacks.length > 0 && !putBack && standing.settled && (refusals.get(entry.uid)?.until ?? now) <= now;
+    return lacks.length > 0 && !putBack && standing.stable && (refusals.get(entry.uid)?.until ?? now) <= now;
   }
 
   function conclude(daemonSet: RunningDaemonSet, outcome: Written): void {
@@ -157,7 +157,7 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
 
   /** @param mayRepeat whether a problem may be one that the leader before has reported */
   function report(found: readonly RunningDaemonSet[], mayRepeat: boolean): void {
-    const next = daemonSetTroubles({
+    const next = daemonSetProblems({
       daemonSets: found,
       stalledMs: STALLED_MS,
       refusal: ({ entry }) => refusals.get(entry.uid)?.message,
@@ -167,16 +167,16 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
           .tolerationPolicies.filter((policy) => policy.patchesExisting && policy.selectsDaemonSet(entry.value))
           .map(({ name }) => name),
     });
-    const before = new Set(troubles.map(textOf));
-    const after = next.map(({ kind, policy, reason, message }): Trouble => ({ kind, policy, reason, message }));
-    if (isDeepStrictEqual(troubles, after)) return;
-    troubles = after;
-    for (const trouble of next) {
-      if (before.has(textOf(trouble))) continue;
-      log.warn(textOf(trouble));
+    const before = new Set(problems.map(textOf));
+    const after = next.map(({ kind, policy, reason, message }): ReportedProblem => ({ kind, policy, reason, message }));
+    if (isDeepStrictEqual(problems, after)) return;
+    problems = after;
+    for (const problem of next) {
+      if (before.has(textOf(problem))) continue;
+      log.warn(textOf(problem));
       // The log begins anew with each process, but the Events are there.
-      if (mayRepeat && earlier.take(trouble)) continue;
-      const { daemonSet, policy, reason, note } = trouble;
+      if (mayRepeat && earlier.take(problem)) continue;
+      const { daemonSet, policy, reason, note } = problem;
       const wording = { type: 'Warning', reason, action: 'LeaveAlone' } as const;
       for (const event of daemonSetEvents(daemonSet, [policy], wording, () => note)) record(event);
     }
@@ -189,6 +189,6 @@ function lackingIn({ lacks }: RunningDaemonSet): string {
   return JSON.stringify(lacks.map(({ subject }) => subject));
 }
 
-function textOf({ kind, policy, message }: Trouble): string {
+function textOf({ kind, policy, message }: ReportedProblem): string {
   return `${kind} ${policy}: ${message}`;
 }

@@ -12,7 +12,7 @@ import type { EventReason } from '../../kubernetes/event-reasons.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
 import type { PatchedDaemonSet, PolicyStatus } from '../../policy/policy-status.ts';
 import type { StalledReason } from '../../policy/status-conditions.ts';
-import type { StalledTrouble } from '../reports.ts';
+import type { StalledProblem } from '../reports.ts';
 import { type ClusterDaemonSet, type DaemonSets, type Nodes, unreadyNodes } from '../sources.ts';
 import { listLacks, policiesOf, type RunningDaemonSet, titleOf } from './daemon-set-writer.ts';
 import { watchRollouts } from './rollout-watch.ts';
@@ -20,7 +20,7 @@ import { watchRollouts } from './rollout-watch.ts';
 /** Reasons of the condition, which the Events have as well. */
 type Reason = StalledReason & EventReason;
 
-export interface DaemonSetTrouble extends StalledTrouble {
+export interface DaemonSetProblem extends StalledProblem {
   readonly reason: Reason;
   readonly daemonSet: RunningDaemonSet;
   /** The message without what differs from one time to the next, and without advice. */
@@ -41,12 +41,12 @@ export interface Obstacles {
 type Report = (policies: readonly string[], reason: Reason, note: (policy: string) => string, more: string) => void;
 
 /** What keeps tolerations from being appended, for each policy that asks for them. */
-export function daemonSetTroubles(obstacles: Obstacles): DaemonSetTrouble[] {
+export function daemonSetProblems(obstacles: Obstacles): DaemonSetProblem[] {
   const { daemonSets, stalledMs } = obstacles;
   const waiting = daemonSets.filter(({ lacks, putBack }) => lacks.length > 0 && !putBack);
   const lasting = `for ${Math.round(stalledMs / 60_000)} minutes`;
   return daemonSets.flatMap((daemonSet) => {
-    const found: DaemonSetTrouble[] = [];
+    const found: DaemonSetProblem[] = [];
     tell(daemonSet, (policies, reason, note, more) => {
       for (const policy of new Set(policies)) {
         const message = `${titleOf(daemonSet)} ${note(policy)}${more}`;
@@ -98,7 +98,7 @@ export interface SurveyOptions {
   /** As they are when the leader begins: their status says what leaders before it have patched. */
   readonly policies: () => readonly PolicyObject[];
   /** How long a DaemonSet has to be healthy before that counts. */
-  readonly settleMs: number;
+  readonly stableMs: number;
   /** How long one that is not makes no progress before somebody should look. */
   readonly stalledMs: number;
 }

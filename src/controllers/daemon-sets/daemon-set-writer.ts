@@ -3,9 +3,9 @@ import { ApiError, isFinal, isOutdated } from '../../cluster/client/api-error.ts
 import { findObject } from '../../cluster/client/find-object.ts';
 import type { Entry } from '../../cluster/watch/watch-cache.ts';
 import { listSubjects, type Violation } from '../../judge/decision.ts';
-import type { ObjectReference, RecordedEvent } from '../../kubernetes/event.ts';
+import { daemonSetReference, type RecordedEvent } from '../../kubernetes/event.ts';
 import type { ManagedFields } from '../../objects/managed-fields.ts';
-import { POLICY_API_VERSION } from '../../policy/policy.ts';
+import { eventsOnBoth } from '../../policy/policy-events.ts';
 import { describeOwner, FIELD_MANAGER, fieldOwner, lastOtherWriter } from '../managed-objects.ts';
 import type { ClusterDaemonSet } from '../sources.ts';
 import type { RolloutStanding } from './rollout-watch.ts';
@@ -46,16 +46,17 @@ export function daemonSetEvents(
   wording: Pick<RecordedEvent, 'type' | 'reason' | 'action'>,
   note: (policy: string) => string,
 ): RecordedEvent[] {
-  const { namespace, name, uid } = daemonSet.entry;
-  const regarding: ObjectReference = { apiVersion: 'apps/v1', kind: 'DaemonSet', namespace, name, uid };
-  return policies.flatMap((policy) => [
-    { ...wording, regarding, note: `TolerationPolicy ${policy}: ${note(policy)}` },
-    {
-      ...wording,
-      regarding: { apiVersion: POLICY_API_VERSION, kind: 'TolerationPolicy', name: policy },
-      note: `${titleOf(daemonSet)}: ${note(policy)}`,
-    },
-  ]);
+  const regarding = daemonSetReference(daemonSet.entry);
+  return policies.flatMap((name) => {
+    const text = note(name);
+    return eventsOnBoth(
+      regarding,
+      { kind: 'TolerationPolicy', name },
+      wording,
+      text,
+      `TolerationPolicy ${name}: ${text}`,
+    );
+  });
 }
 
 const TOLERATIONS = ['spec', 'template', 'spec', 'tolerations'];

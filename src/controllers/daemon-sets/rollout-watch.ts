@@ -9,8 +9,8 @@ type Unready = ReadonlyMap<string, ClusterNode>;
 export interface RolloutStanding {
   readonly rolledOut: boolean;
   /** It has been healthy for a while: a pod that crashes looks well in between. */
-  readonly settled: boolean;
-  /** It is not settled, and has made no progress for a long time. */
+  readonly stable: boolean;
+  /** It is not stable, and has made no progress for a long time. */
   readonly stalled: boolean;
   /** When this changes if nothing else does, in milliseconds. */
   readonly changesInMs: number;
@@ -28,7 +28,7 @@ export interface RolloutWatch {
 
 interface History {
   readonly generation: number;
-  /** The template was seen to change, and has not settled since. */
+  /** The template was seen to change, and has not been stable since. */
   readonly unproven: boolean;
   /** The nodes that are not Ready through no fault of the rollout. */
   readonly excused: Unready;
@@ -42,22 +42,22 @@ interface History {
 }
 
 /** Follows rollouts from look to look. What it has not seen yet begins with the first one. */
-export function watchRollouts({ settleMs, stalledMs }: { settleMs: number; stalledMs: number }): RolloutWatch {
+export function watchRollouts({ stableMs, stalledMs }: { stableMs: number; stalledMs: number }): RolloutWatch {
   const histories = new Map<string, History>();
   return {
     look(uid, daemonSet, unready, now) {
       const history = continued(histories.get(uid), daemonSet, unready, now);
       const { healthySince, progressAt, rolledOut } = history;
-      const settled = healthySince !== undefined && now - healthySince >= settleMs;
+      const stable = healthySince !== undefined && now - healthySince >= stableMs;
       // What goes wrong later has only then begun to.
-      histories.set(uid, settled ? { ...history, unproven: false, progressAt: now } : history);
-      const stalled = !settled && now - progressAt >= stalledMs;
-      const waits = [...(healthySince === undefined ? [] : [healthySince + settleMs]), progressAt + stalledMs];
+      histories.set(uid, stable ? { ...history, unproven: false, progressAt: now } : history);
+      const stalled = !stable && now - progressAt >= stalledMs;
+      const waits = [...(healthySince === undefined ? [] : [healthySince + stableMs]), progressAt + stalledMs];
       return {
         rolledOut,
-        settled,
+        stable,
         stalled,
-        changesInMs: settled ? Number.POSITIVE_INFINITY : Math.min(...waits.filter((at) => at > now)) - now,
+        changesInMs: stable ? Number.POSITIVE_INFINITY : Math.min(...waits.filter((at) => at > now)) - now,
       };
     },
     retain(uids) {
@@ -70,7 +70,7 @@ function continued(before: History | undefined, daemonSet: Rolling, unready: Unr
   const { generation, status } = daemonSet;
   const { observedGeneration, desired, updated, unavailable } = status;
   const unproven = before !== undefined && (before.unproven || before.generation !== generation);
-  // A network that the new pods have broken makes nodes not Ready, too: until it has settled, only those that were so before
+  // A network that the new pods have broken makes nodes not Ready, too: until it is stable, only those that were so before
   // it began are no fault of it.
   const excused = unproven ? new Map([...unready].filter(([name]) => before.excused.has(name))) : unready;
   const isMissing = desired > updated || unavailable > 0;

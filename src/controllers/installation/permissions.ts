@@ -5,7 +5,7 @@ import { isPermitted, notPermitted } from '../../cluster/rights.ts';
 import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';
 import { createSubject, type Source } from '../../runtime/source.ts';
 import { type Controller, type LeaderContext, type Rights, startController } from '../context.ts';
-import type { Trouble } from '../reports.ts';
+import type { ReportedProblem } from '../reports.ts';
 
 /** While a policy waits for a right that somebody may be about to grant. */
 const WAITING_MS = 10_000;
@@ -25,7 +25,7 @@ export interface Permissions extends Rights {
   /** One run. Gives the time until the next look, in milliseconds. */
   reconcile(): Promise<number>;
   /** The policies that ask for what is not permitted. Of native policies their condition says so. */
-  troubles(): readonly Trouble[];
+  problems(): readonly ReportedProblem[];
 }
 
 /**
@@ -65,7 +65,7 @@ export function permissions({ client, objects, audit, log }: PermissionsOptions)
     },
     changes,
     asked,
-    troubles: () => found().flatMap(({ right, trouble }) => (right === 'nativePolicies' ? [] : [trouble])),
+    problems: () => found().flatMap(({ right, problem }) => (right === 'nativePolicies' ? [] : [problem])),
   };
 
   function found() {
@@ -73,8 +73,8 @@ export function permissions({ client, objects, audit, log }: PermissionsOptions)
       .filter(({ right }) => permitted.get(right) === false)
       .map(({ kind, policy, right, by }) => {
         const message = notPermitted(right, by);
-        const trouble: Trouble = { kind, policy, reason: 'NotPermitted', message };
-        return { right, trouble, message: `${kind} ${policy}: ${message}` };
+        const problem: ReportedProblem = { kind, policy, reason: 'NotPermitted', message };
+        return { right, problem, message: `${kind} ${policy}: ${message}` };
       });
   }
 
@@ -92,7 +92,7 @@ type Context = Pick<LeaderContext, 'policies' | 'reports' | 'metrics' | 'log' | 
 /** Keeps asking for what the policies need. */
 export function startPermissions(context: Context): Controller {
   const { policies, rights, reports, signal } = context;
-  const changed = reports.add({ troubles: rights.troubles });
+  const changed = reports.add({ problems: rights.problems });
   const reconciler = startController(context, 'permissions', rights.reconcile);
   for (const source of [policies.changes, rights.asked]) source.subscribe(() => reconciler.restart(), signal);
   rights.changes.subscribe(changed, signal);

@@ -47,18 +47,18 @@ export function roleOwnership({ client, clusterRole, namespace, log }: RoleOwner
     const { metadata } = await client.request<OwnedRole>('GET', path);
     const { uid, resourceVersion, ownerReferences = [] } = metadata;
     const others = ownerReferences.filter(({ kind }) => kind !== 'Namespace');
-    const wanted = others.length > 0 || isArgos(metadata) ? others : [await theNamespace()];
-    if (sameOwners(ownerReferences, wanted)) return LOOK_AGAIN_MS;
+    const desired = others.length > 0 || isArgos(metadata) ? others : [await theNamespace()];
+    if (sameOwners(ownerReferences, desired)) return LOOK_AGAIN_MS;
     try {
       await client.request('PATCH', path, {
         contentType: 'application/merge-patch+json',
-        body: { metadata: { uid, resourceVersion, ownerReferences: wanted } },
+        body: { metadata: { uid, resourceVersion, ownerReferences: desired } },
       });
     } catch (error) {
       if (isConflict(error)) return CONFLICT_PAUSE_MS;
       throw error;
     }
-    const change = wanted === others ? 'is no longer' : 'is';
+    const change = desired === others ? 'is no longer' : 'is';
     log.info(`ClusterRole ${clusterRole} ${change} owned by Namespace ${namespace}`);
     return LOOK_AGAIN_MS;
   };
@@ -77,8 +77,8 @@ function isArgos({ annotations = {}, managedFields = [] }: OwnedRole['metadata']
   );
 }
 
-function sameOwners(found: readonly OwnerReference[], wanted: readonly OwnerReference[]): boolean {
-  return found.length === wanted.length && found.every(({ uid }, index) => uid === wanted[index]?.uid);
+function sameOwners(found: readonly OwnerReference[], desired: readonly OwnerReference[]): boolean {
+  return found.length === desired.length && found.every(({ uid }, index) => uid === desired[index]?.uid);
 }
 
 export function startRoleOwnership(context: LeaderContext): Controller | undefined {

@@ -16,7 +16,7 @@ import type { RecordedEvent } from '../../kubernetes/event.ts';
 import type { StateOf } from '../../policy/status-conditions.ts';
 import type { Counted } from '../context.ts';
 import { startController } from '../context.ts';
-import type { Trouble } from '../reports.ts';
+import type { ReportedProblem } from '../reports.ts';
 import type { ClusterNode, Nodes } from '../sources.ts';
 import type { EvictionTurns } from './eviction-turns.ts';
 import { eventOfEvictions } from './node-reports.ts';
@@ -41,7 +41,7 @@ export interface EvictionsOptions extends Counted {
   /** It is the node's turn. */
   readonly onTurn: (name: string) => void;
   readonly record: (event: RecordedEvent) => void;
-  /** Called when states or troubles may have changed. */
+  /** Called when states or problems may have changed. */
   readonly onChange: () => void;
 }
 
@@ -70,7 +70,7 @@ export interface Evictions {
   /** Looks at a node, in its turn if it is. */
   look<T>(name: string, work: (turn: Turn) => Promise<T>): Promise<T>;
   stateOf(policy: string): Evicting;
-  troubles(): readonly Trouble[];
+  problems(): readonly ReportedProblem[];
   stop(): Promise<void>;
 }
 
@@ -135,7 +135,7 @@ export function startEvictions(options: EvictionsOptions): Evictions {
       const condition = evictionState({ nodes: zones.length, rate, holds: holding, podsHidden });
       return { nodes: lacking, condition: zones.length === 0 ? undefined : condition };
     },
-    troubles() {
+    problems() {
       const now = performance.now();
       return [...new Set(policiesOfWaiting())].sort().flatMap((policy) => {
         const [first, ...more] = holdsOf(zonesOfWaiting(policy)).filter(({ since }) => now - since >= STALLED_MS);

@@ -1,9 +1,9 @@
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { type NodePod, podName } from '../../evictions/node-pods.ts';
-import type { ObjectReference } from '../../kubernetes/event.ts';
+import { nodeReference, type ObjectReference } from '../../kubernetes/event.ts';
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost, count } from '../../kubernetes/text.ts';
-import { POLICY_API_VERSION } from '../../policy/policy.ts';
+import { policyReference } from '../../policy/policy-events.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import type { LeaderContext } from '../context.ts';
 import type { ClusterNode } from '../sources.ts';
@@ -50,7 +50,8 @@ export function misplacedPodReports({
     record({ regarding: nodeReference(node), ...said, note: `${text}, and do not tolerate it` });
     for (const name of policiesOf(found)) {
       const own = found.filter(({ policies }) => policies.some((policy) => policy.name === name));
-      record({ regarding: policyReference(name), ...said, note: `Node ${node.name}: ${misplacedPodsText(own)}` });
+      const regarding = policyReference({ kind: 'TaintPolicy', name });
+      record({ regarding, ...said, note: `Node ${node.name}: ${misplacedPodsText(own)}` });
     }
     for (const { pod, taints } of found.slice(0, MAX_TOLD)) {
       const note = `landed on Node ${node.name} while ${missing([{ pod, taints, policies: [] }])}, and does not tolerate it`;
@@ -64,14 +65,6 @@ function policiesOf(found: readonly MisplacedPod[]): string[] {
   return [...new Set(found.flatMap(({ policies }) => policies.map(({ name }) => name)))].sort();
 }
 
-function nodeReference({ name, uid }: NodeEntry): ObjectReference {
-  return { apiVersion: 'v1', kind: 'Node', name, uid };
-}
-
 function podReference({ namespace, name, uid }: NodePod): ObjectReference {
   return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid };
-}
-
-function policyReference(name: string): ObjectReference {
-  return { apiVersion: POLICY_API_VERSION, kind: 'TaintPolicy', name };
 }

@@ -70,7 +70,7 @@ export function startMisplacedPods(context: MisplacedPodsContext): Controller {
   }, signal);
   for (const { changes } of [policies, rights]) {
     changes.subscribe(() => {
-      for (const name of cases.keys()) queue.add(name);
+      for (const name of cases.keys()) queue.restart(name);
     }, signal);
   }
 

@@ -16,10 +16,10 @@ import {
 } from '../../coverage/seen-startup-taints.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { identity } from '../../kubernetes/taint.ts';
-import { POLICY_API_VERSION } from '../../policy/policy.ts';
+import { policyReference } from '../../policy/policy-events.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { reported, type StateOf } from '../../policy/status-conditions.ts';
-import { type Controller, type LeaderContext, POLICIES_SETTLE_MS, type Rights, startController } from '../context.ts';
+import { type Controller, type LeaderContext, POLICIES_GATHER_MS, type Rights, startController } from '../context.ts';
 import { type ClusterNode, isNews, type Nodes } from '../sources.ts';
 
 /** Pools are few, and change seldom: a list of them now and then is cheaper than a watch of three resources. */
@@ -139,7 +139,7 @@ export function poolReview(options: PoolReviewOptions): PoolReview {
   }
 
   function tell(name: string, { message }: StateOf<'PoolLacksTaint'>): void {
-    const regarding = { apiVersion: POLICY_API_VERSION, kind: 'TaintPolicy', name };
+    const regarding = policyReference({ kind: 'TaintPolicy', name });
     record({ regarding, type: 'Warning', reason: 'PoolLacksTaint', action: 'ReviewNodePools', note: message });
   }
 }
@@ -158,10 +158,10 @@ export function startPoolReview(context: LeaderContext): Controller {
     onChange: () => changed(),
   });
   const changed = reports.add({ conditions: (policy) => reported('PoolLacksTaint', review.undeclared(policy)) });
-  const reconciler = startController(context, 'node-pools', review.reconcile, { pauseMs: POLICIES_SETTLE_MS });
+  const reconciler = startController(context, 'node-pools', review.reconcile, { pauseMs: POLICIES_GATHER_MS });
   nodes.changes.subscribe((change) => {
     if (change.type !== 'deleted' && isNews(change) && review.see(change.entry.value)) reconciler.trigger();
   }, signal);
-  for (const source of [policies.changes, rights.changes]) source.subscribe(() => reconciler.trigger(), signal);
+  for (const source of [policies.changes, rights.changes]) source.subscribe(() => reconciler.restart(), signal);
   return reconciler;
 }

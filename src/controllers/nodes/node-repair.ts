@@ -116,7 +116,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   });
   const sweep = startReconciler({ name: 'node-sweep', reconcile: checkAll, log, signal });
   const changed = reports.add({
-    troubles: () => [...problems.troubles(), ...evictions.troubles()],
+    problems: () => [...problems.list(), ...evictions.problems()],
     conditions: ({ kind, name }) =>
       kind === 'TaintPolicy' ? reported('Evicting', evictions.stateOf(name).condition) : [],
     awaitingEviction: ({ kind, name }) => (kind === 'TaintPolicy' ? evictions.stateOf(name).nodes : 0),
@@ -134,7 +134,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   }, signal);
   policies.changes.subscribe(() => {
     policiesSince = performance.now();
-    sweep.trigger();
+    sweep.restart();
   }, signal);
 
   return {

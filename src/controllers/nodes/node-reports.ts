@@ -6,10 +6,10 @@ import { type Blocked, type BlockedReason, MAX_BLOCKED_MESSAGE } from '../../jud
 import type { OwedTaint } from '../../judge/node-view.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../judge/removal.ts';
 import type { UnseenAddition } from '../../judge/unseen-additions.ts';
-import type { ObjectReference, RecordedEvent } from '../../kubernetes/event.ts';
+import { nodeReference, type ObjectReference, type RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost, printable, shorten } from '../../kubernetes/text.ts';
-import { POLICY_API_VERSION } from '../../policy/policy.ts';
+import { eventsOnBoth, policyReference } from '../../policy/policy-events.ts';
 import type { LeaderMetrics } from '../../server/metrics.ts';
 import type { ClusterNode } from '../sources.ts';
 import type { RepairProblems } from './repair-problems.ts';
@@ -51,11 +51,11 @@ export function trackNodeReports({ problems, record, metrics, log }: NodeReports
   const tell = (entry: Entry<ClusterNode>, loss: Loss, isFirst = false) => {
     const rival = problems.rivalOf(entry.name, loss.taint);
     const before = { carried: otherValue(entry, loss), isFirst };
-    for (const event of eventsOfLoss(referenceTo(entry), loss, rival, before)) record(event);
+    for (const event of eventsOfLoss(nodeReference(entry), loss, rival, before)) record(event);
   };
 
   const tellAddition = (entry: Entry<ClusterNode>, addition: UnseenAddition) => {
-    for (const event of eventsOfAddition(referenceTo(entry), addition)) record(event);
+    for (const event of eventsOfAddition(nodeReference(entry), addition)) record(event);
     log.warn(`Node ${entry.name}: TaintPolicy ${addition.policy.name} ${noteOfAddition(addition)}`);
     if (addition.hindrance === undefined) metrics.repaired('Node', addition.policy.name);
   };
@@ -93,16 +93,12 @@ export function trackNodeReports({ problems, record, metrics, log }: NodeReports
       for (const policy of new Set(repaired.map(({ policy }) => policy.name))) metrics.repaired('Node', policy);
       for (const loss of repaired) tell(entry, loss, isFirst(loss));
       if (expired.length > 0) {
-        const event = eventOfExpiry(referenceTo(entry), expired);
+        const event = eventOfExpiry(nodeReference(entry), expired);
         record(event);
         log.info(`Node ${entry.name}: ${event.note}`);
       }
     },
   };
-}
-
-function referenceTo({ name, uid }: Entry<ClusterNode>): ObjectReference {
-  return { apiVersion: 'v1', kind: 'Node', name, uid };
 }
 
 const WHY_NOT: Record<Exclude<Hindrance, 'contested'>, (loss: Loss) => string> = {
@@ -165,15 +161,7 @@ function eventsOfAddition(node: ObjectReference, addition: UnseenAddition): Reco
     addition.hindrance === undefined
       ? ({ type: 'Normal', reason: 'TaintAdditionReverted', action: 'RevertTaint' } as const)
       : ({ type: 'Warning', reason: 'TaintAdditionFound', action: 'LeaveTaint' } as const);
-  const note = noteOfAddition(addition);
-  return [
-    { regarding: node, ...how, note: `TaintPolicy ${name} ${note}` },
-    {
-      regarding: { apiVersion: POLICY_API_VERSION, kind: 'TaintPolicy', name },
-      ...how,
-      note: `Node ${node.name}: ${note}`,
-    },
-  ];
+  return eventsOnBoth(node, { kind: 'TaintPolicy', name }, how, noteOfAddition(addition));
 }
 
 /** What is to be said of an announcement that was taken away because nobody used it. */
@@ -185,7 +173,7 @@ function eventOfExpiry(node: ObjectReference, entries: readonly string[]): Recor
 
 /** What is to be said of a policy whose taint evicts pods while nodes wait for it. */
 export function eventOfEvictions(name: string, hold: Hold['reason'] | undefined, rate: number): RecordedEvent {
-  const policy = { apiVersion: POLICY_API_VERSION, kind: 'TaintPolicy', name };
+  const policy = policyReference({ kind: 'TaintPolicy', name });
   const note = `nodes wait for a taint that evicts pods: ${hold ? WHY_HELD[hold] : paceOf(rate)}`;
   return hold
     ? { regarding: policy, type: 'Warning', reason: 'EvictionsHeld', action: 'WaitToEvict', note }
@@ -194,18 +182,14 @@ export function eventOfEvictions(name: string, hold: Hold['reason'] | undefined,
 
 /** What is to be said of a node that registered anew, and carries again what it carried before its deletion. */
 export function eventsOfReturn(
-  { name, uid }: Pick<Entry<ClusterNode>, 'name' | 'uid'>,
+  node: Pick<Entry<ClusterNode>, 'name' | 'uid'>,
   returned: readonly OwedTaint[],
 ): RecordedEvent[] {
-  const node: ObjectReference = { apiVersion: 'v1', kind: 'Node', name, uid };
   const common = { type: 'Normal', reason: 'TaintReturned', action: 'AddTaint' } as const;
   return returned.flatMap(({ policy, taint }): RecordedEvent[] => {
     const note = `carries taint ${formatTaint(taint)} again, as before it was deleted`;
-    const regarding = { apiVersion: POLICY_API_VERSION, kind: 'TaintPolicy', name: policy.name };
-    return [
-      { regarding: node, ...common, note: `registered anew, and ${note} (TaintPolicy ${policy.name})` },
-      { regarding, ...common, note: `Node ${name}: ${note}` },
-    ];
+    const onNode = `registered anew, and ${note} (TaintPolicy ${policy.name})`;
+    return eventsOnBoth(nodeReference(node), { kind: 'TaintPolicy', name: policy.name }, common, note, onNode);
   });
 }
 
@@ -231,20 +215,16 @@ export function eventsOfLoss(
   rival: string | undefined,
   before: Before = {},
 ): RecordedEvent[] {
-  const { type, reason, action, note } = saying(node.name, loss, rival, before);
-  const policy = { apiVersion: POLICY_API_VERSION, kind: 'TaintPolicy', name: loss.policy.name };
-  return [
-    { regarding: node, type, reason, action, note: noteOfLoss(node.name, loss, rival, before) },
-    { regarding: policy, type, reason, action, note: `Node ${node.name}: ${note}` },
-  ];
+  const wording = wordingOfLoss(node.name, loss, rival, before);
+  return eventsOnBoth(node, { kind: 'TaintPolicy', name: loss.policy.name }, wording, wording.note);
 }
 
 /** The same in words, of a node that need not be named. */
 function noteOfLoss(node: string, loss: Loss, rival: string | undefined, before: Before): string {
-  return `TaintPolicy ${loss.policy.name} ${saying(node, loss, rival, before).note}`;
+  return `TaintPolicy ${loss.policy.name} ${wordingOfLoss(node, loss, rival, before).note}`;
 }
 
-function saying(
+function wordingOfLoss(
   node: string,
   loss: Loss,
   rival: string | undefined,

@@ -4,7 +4,7 @@ import { atMost } from '../../kubernetes/text.ts';
 import type { ManagedFields } from '../../objects/managed-fields.ts';
 import type { StalledReason } from '../../policy/status-conditions.ts';
 import { describeOwner, fieldOwner } from '../managed-objects.ts';
-import type { Trouble } from '../reports.ts';
+import type { ReportedProblem } from '../reports.ts';
 
 // What is common to the problems with nodes that a policy reports.
 
@@ -42,11 +42,11 @@ export interface Concern {
 }
 
 /** One problem for each policy, ordered by name. @param message from at most {@link MAX_NAMED} texts, and how many are left out */
-export function troublesOf(
+export function problemsOf(
   concerns: readonly Concern[],
   reason: StalledReason,
   message: (texts: readonly string[]) => string,
-): Trouble[] {
+): ReportedProblem[] {
   const byPolicy = Map.groupBy(
     concerns.flatMap(({ policies, text }) => Array.from(policies, (policy) => ({ policy, text }))),
     ({ policy }) => policy,

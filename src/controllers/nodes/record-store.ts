@@ -10,7 +10,7 @@ import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { pause } from '../../runtime/pause.ts';
 import { tokenBucket } from '../../runtime/rate-limit.ts';
 import { type LeaderContext, startController } from '../context.ts';
-import type { Trouble } from '../reports.ts';
+import type { ReportedProblem } from '../reports.ts';
 
 /** Changes within this time are written together. */
 const SETTLE_MS = 200;
@@ -90,9 +90,9 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
   /** Whether records were looked for although no policy asks for them. */
   let isChecked = false;
 
-  const changed = reports.add({ troubles: () => (problem === undefined ? [] : unwrittenRecords(problem)) });
+  const changed = reports.add({ problems: () => (problem === undefined ? [] : unwrittenRecords(problem)) });
   const writing = startController(context, 'node-records', reconcile, { pauseMs: SETTLE_MS });
-  policies.changes.subscribe(() => writing.trigger(), signal);
+  policies.changes.subscribe(() => writing.restart(), signal);
   api.changes.subscribe((name) => {
     if (!records || isAsSeen(name)) return;
     doubtful.add(name);
@@ -119,8 +119,8 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
     stop: writing.stop,
   };
 
-  function unwrittenRecords(why: string): Trouble[] {
-    const notWritten = ({ kind, name: policy }: CompiledTaintPolicy, effect: string): Trouble => ({
+  function unwrittenRecords(why: string): ReportedProblem[] {
+    const notWritten = ({ kind, name: policy }: CompiledTaintPolicy, effect: string): ReportedProblem => ({
       ...{ kind, policy, reason: 'NodeRecordsNotWritten', message: `${effect}: ${why}` },
     });
     return [

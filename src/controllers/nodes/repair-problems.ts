@@ -5,8 +5,8 @@ import { MAX_KEPT_TAINTS } from '../../judge/node-record.ts';
 import { recordsTaints } from '../../judge/record-keeping.ts';
 import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
-import type { Trouble } from '../reports.ts';
-import { type Concern, otherWriterOf, troublesOf } from './other-writers.ts';
+import type { ReportedProblem } from '../reports.ts';
+import { type Concern, otherWriterOf, problemsOf } from './other-writers.ts';
 
 /** Why nodes are not kept as the policies declare them, by the name of the node, for the status of policies. */
 export interface RepairProblems {
@@ -31,7 +31,7 @@ export interface RepairProblems {
   /** Whether the taints of the node are in conflict, or its updates are refused. */
   has(node: string): boolean;
   gone(node: string): void;
-  troubles(): readonly Trouble[];
+  list(): readonly ReportedProblem[];
 }
 
 interface KnownConflict extends Conflict {
@@ -78,20 +78,20 @@ export function trackRepairProblems(options: {
       recordIsFull(node, false);
       if (conflicts.delete(node)) onChange();
     },
-    troubles: () => [
-      ...troublesOf(
+    list: () => [
+      ...problemsOf(
         [...conflicts].flatMap(([node, found]) =>
           Array.from(found.values(), (conflict) => ({ policies: conflict.policies, text: textOf(node, conflict) })),
         ),
         'TaintContested',
         (texts) => `not restored for now, because they are removed each time: ${texts.join(', ')}`,
       ),
-      ...troublesOf(
+      ...problemsOf(
         [...refusals.values()],
         'RepairRefused',
         (messages) => `the API server refuses the updates that restore taints: ${messages.join(', ')}`,
       ),
-      ...troublesOf(
+      ...problemsOf(
         Array.from(full, (node) => ({ policies: namesOfPatterns(), text: node })),
         'NodeRecordFull',
         (nodes) =>

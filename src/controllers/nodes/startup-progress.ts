@@ -20,15 +20,16 @@ import {
   type WaitingTaint,
   waitingText,
 } from '../../judge/startup-progress.ts';
+import { nodeReference } from '../../kubernetes/event.ts';
 import type { EventReason } from '../../kubernetes/event-reasons.ts';
 import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
 import { shorten } from '../../kubernetes/text.ts';
 import { asNode } from '../../objects/node-object.ts';
 import { type LeaderContext, startController, startControllerQueue } from '../context.ts';
 import { FIELD_MANAGER } from '../managed-objects.ts';
-import type { Trouble } from '../reports.ts';
+import type { ReportedProblem } from '../reports.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../sources.ts';
-import { type Concern, troublesOf } from './other-writers.ts';
+import { type Concern, problemsOf } from './other-writers.ts';
 import { watchStartupPods } from './startup-pods.ts';
 
 export type StartupProgressContext = Pick<
@@ -101,7 +102,7 @@ export function startStartupProgress(
   let replicas: readonly ReplicaPod[] = [];
 
   const queue = startControllerQueue(context, NAME, { work: check, concurrency: CONCURRENCY });
-  const changed = reports.add({ troubles, startupOn: (name) => textOf(cases.get(name)) });
+  const changed = reports.add({ problems, startupOn: (name) => textOf(cases.get(name)) });
   const reading = startController(context, 'startup-replicas', readReplicas);
   const pods = watchStartupPods(context, (node) => {
     for (const name of node === undefined ? cases.keys() : [node]) if (cases.has(name)) queue.add(name);
@@ -110,7 +111,7 @@ export function startStartupProgress(
     if (type === 'deleted' && cases.has(name)) queue.add(name);
   }, signal);
   policies.changes.subscribe(() => {
-    reading.trigger();
+    reading.restart();
     retainPods();
   }, signal);
   daemonSets.changes.subscribe((change) => {
@@ -127,7 +128,7 @@ export function startStartupProgress(
   }, signal);
   rights.changes.subscribe(() => {
     retainPods();
-    for (const name of cases.keys()) queue.add(name);
+    for (const name of cases.keys()) queue.restart(name);
   }, signal);
 
   return {
@@ -298,11 +299,9 @@ export function startStartupProgress(
     }
   }
 
-  function report({ name, uid }: NodeEntry, type: 'Normal' | 'Warning', reason: EventReason, note: string): void {
-    const regarding = { apiVersion: 'v1', kind: 'Node', name, uid };
-    context.record({ regarding, type, reason, action: 'StartupTaint', note });
-    if (type === 'Warning') log.warn(`Node ${name}: ${note}`);
-    else log.info(`Node ${name}: ${note}`);
+  function report(node: NodeEntry, type: 'Normal' | 'Warning', reason: EventReason, note: string): void {
+    context.record({ regarding: nodeReference(node), type, reason, action: 'StartupTaint', note });
+    log[type === 'Warning' ? 'warn' : 'info'](`Node ${node.name}: ${note}`);
   }
 
   async function readReplicas(): Promise<number | undefined> {
@@ -313,18 +312,18 @@ export function startStartupProgress(
     return REPLICAS_MS;
   }
 
-  function troubles(): readonly Trouble[] {
+  function problems(): readonly ReportedProblem[] {
     const all = compiled();
     const faults = all.flatMap((policy) =>
       startupFaults(policy, {
         others: all.filter((other) => other !== policy),
         daemonSetOf: ({ namespace, name }) => daemonSets.get(name, namespace)?.value,
         replicas,
-      }).map((fault): Trouble => ({ kind: policy.kind, policy: policy.name, ...fault })),
+      }).map((fault): ReportedProblem => ({ kind: policy.kind, policy: policy.name, ...fault })),
     );
     const writes = [...refused].flatMap(([node, { policies: names, message }]) =>
       [...new Set(names)].map(
-        (policy): Trouble => ({
+        (policy): ReportedProblem => ({
           kind: 'TaintPolicy',
           policy,
           reason: 'StartupTaintRefused',
@@ -332,7 +331,7 @@ export function startStartupProgress(
         }),
       ),
     );
-    const overdue = troublesOf(
+    const overdue = problemsOf(
       [...cases].flatMap(([name, found]) => overdueOn(name, found)),
       'StartupTaintDeadlineExceeded',
       (texts) => `the progress deadline of startup taints has passed: ${texts.join('; ')}`,

@@ -1,6 +1,7 @@
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../../judge/startup-taints.ts';
+import { nodeReference } from '../../kubernetes/event.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { type Controller, type LeaderContext, startControllerQueue } from '../context.ts';
 import { type ClusterNode, isNews } from '../sources.ts';
@@ -24,7 +25,7 @@ export function startStartupTaints(context: StartupTaintsContext): Controller {
     if (isNews(change)) queue.add(change.entry.name);
   }, signal);
   policies.changes.subscribe(() => {
-    for (const { name, value } of nodes.entries()) if (value.taintedSince !== undefined) queue.add(name);
+    for (const { name, value } of nodes.entries()) if (value.taintedSince !== undefined) queue.restart(name);
   }, signal);
 
   return { stop: queue.stop };
@@ -49,9 +50,14 @@ export function startStartupTaints(context: StartupTaintsContext): Controller {
     return undefined;
   }
 
-  function report({ name, uid }: Entry<ClusterNode>, note: string): void {
-    const regarding = { apiVersion: 'v1', kind: 'Node', name, uid };
-    record({ regarding, type: 'Warning', reason: 'StartupTaintRemains', action: 'ReportTaint', note });
-    log.warn(`Node ${name}: ${note}`);
+  function report(node: Entry<ClusterNode>, note: string): void {
+    record({
+      regarding: nodeReference(node),
+      type: 'Warning',
+      reason: 'StartupTaintRemains',
+      action: 'ReportTaint',
+      note,
+    });
+    log.warn(`Node ${node.name}: ${note}`);
   }
 }

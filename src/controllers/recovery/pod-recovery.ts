@@ -1,11 +1,11 @@
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { StuckPod } from '../../judge/findings.ts';
 import { type Controller, type LeaderContext, startControllerQueue } from '../context.ts';
-import type { Trouble } from '../reports.ts';
+import type { ReportedProblem } from '../reports.ts';
 import { type FailedPods, watchFailedPods } from './failed-pods.ts';
 import { recoverPods } from './recover-pods.ts';
 import { createRecoveryHistory } from './recovery-history.ts';
-import { createRecoveryTroubles } from './recovery-reports.ts';
+import { createRecoveryProblems } from './recovery-reports.ts';
 
 export type PodRecoveryContext = Pick<
   LeaderContext,
@@ -26,8 +26,8 @@ export function startPodRecovery(context: PodRecoveryContext): Controller {
   const { client, nodes, daemonSets, policies, rights, reports, metrics, log, signal } = context;
   const compiled = () => policies.snapshot().compiled;
   const history = createRecoveryHistory();
-  const troubles = createRecoveryTroubles();
-  const recover = recoverPods({ ...context, compiled, permits: rights.permits, history, troubles });
+  const problems = createRecoveryProblems();
+  const recover = recoverPods({ ...context, compiled, permits: rights.permits, history, problems });
   const queue = startControllerQueue(context, NAME, {
     async work(daemonSet) {
       lookedAt.set(daemonSet, performance.now());
@@ -49,13 +49,13 @@ export function startPodRecovery(context: PodRecoveryContext): Controller {
   /** Why the pods are not watched though they should be. */
   let outage: { readonly since: number; readonly error: string } | undefined;
   const ending = new Set<Promise<void>>();
-  const changed = reports.add({ troubles: () => [...troubles.current(), ...outageTroubles()], stuckPods });
+  const changed = reports.add({ problems: () => [...problems.current(), ...outageProblems()], stuckPods });
   watchIfNeeded();
   signal.addEventListener('abort', endWatch, { once: true });
   for (const { changes } of [policies, rights]) {
     changes.subscribe(() => {
       watchIfNeeded();
-      for (const key of [...(failed?.daemonSets() ?? []), ...troubles.daemonSets()]) queue.restart(key, pauseOf(key));
+      for (const key of [...(failed?.daemonSets() ?? []), ...problems.daemonSets()]) queue.restart(key, pauseOf(key));
     }, signal);
   }
   nodes.changes.subscribe(({ entry }) => {
@@ -115,10 +115,10 @@ export function startPodRecovery(context: PodRecoveryContext): Controller {
     changed();
   }
 
-  function outageTroubles(): Trouble[] {
+  function outageProblems(): ReportedProblem[] {
     if (!outage || performance.now() - outage.since < OUTAGE_MS) return [];
-    const trouble = { reason: 'PodsNotWatched', message: `Failed pods cannot be watched: ${outage.error}` } as const;
-    return compiled().recoveryPolicies.map(({ name }) => ({ kind: 'RecoveryPolicy', policy: name, ...trouble }));
+    const problem = { reason: 'PodsNotWatched', message: `Failed pods cannot be watched: ${outage.error}` } as const;
+    return compiled().recoveryPolicies.map(({ name }) => ({ kind: 'RecoveryPolicy', policy: name, ...problem }));
   }
 
   function stuckPods(): readonly StuckPod[] {

@@ -13,7 +13,7 @@ import type { ClusterDaemonSet, DaemonSets, Nodes } from '../sources.ts';
 import type { TrackedPod } from './failed-pods.ts';
 import type { RecoveryHistory } from './recovery-history.ts';
 import { deletePod } from './recovery-history.ts';
-import type { RecoveryNews, RecoveryTroubles } from './recovery-reports.ts';
+import type { RecoveryNews, RecoveryProblems } from './recovery-reports.ts';
 import { recoveryEvents, recoveryMessage } from './recovery-reports.ts';
 
 export interface RecoverPodsOptions {
@@ -23,7 +23,7 @@ export interface RecoverPodsOptions {
   readonly compiled: () => PolicySet;
   readonly permits: (right: OptionalRight) => boolean | undefined;
   readonly history: RecoveryHistory;
-  readonly troubles: RecoveryTroubles;
+  readonly problems: RecoveryProblems;
   readonly record: (event: RecordedEvent) => void;
   readonly metrics: ClusterMetrics;
   readonly log: Logger;
@@ -54,7 +54,7 @@ interface RecoverablePod {
 
 /** One look at the Failed pods of a DaemonSet (`NAMESPACE/NAME`). It says in how many milliseconds to look again; undefined: when something changes. */
 export function recoverPods(options: RecoverPodsOptions) {
-  const { client, nodes, daemonSets, compiled, history, troubles, metrics, log, signal } = options;
+  const { client, nodes, daemonSets, compiled, history, problems, metrics, log, signal } = options;
 
   return async (key: string, pods: readonly TrackedPod[]): Promise<number | undefined> => {
     const lookedAt = performance.now();
@@ -75,7 +75,7 @@ export function recoverPods(options: RecoverPodsOptions) {
         note(recoverable, 'RecoveryFailed', (error as Error).message);
       }
     }
-    waits.push(troubles.settle(key, lookedAt));
+    waits.push(problems.endRun(key, lookedAt));
     if (faults.length > 0) throw faults[0];
     const due = waits.filter((ms) => ms !== undefined);
     return due.length === 0 ? undefined : Math.ceil(Math.min(...due));
@@ -87,22 +87,22 @@ export function recoverPods(options: RecoverPodsOptions) {
       if (history.isDone(place, what)) return [];
       const now = performance.now();
       const { failedAt, since = now } = pod;
-      const verdict = judgeFailedPod(
+      const decision = judgeFailedPod(
         policy,
         { failedAt, since, evicted: pod.entry.value.evicted, attempts: history.before(place, what) },
         now,
       );
-      switch (verdict.action) {
+      switch (decision.action) {
         case 'wait': {
           // From then on it counts as stuck, though it may be freed only later.
           const stuckInMs = since + policy.stuckMs - now;
-          return [verdict.forMs, stuckInMs > 0 ? stuckInMs : undefined];
+          return [decision.forMs, stuckInMs > 0 ? stuckInMs : undefined];
         }
         case 'leave':
-          if (verdict.because === 'PodFailsAgain') history.failedAgain(place, failedAt, policy.stuckMs);
-          if (verdict.because !== 'Audit') note(recoverable, verdict.because);
-          tell(recoverable, verdict.because);
-          return [verdict.forMs];
+          if (decision.because === 'PodFailsAgain') history.failedAgain(place, failedAt, policy.stuckMs);
+          if (decision.because !== 'Audit') note(recoverable, decision.because);
+          tell(recoverable, decision.because);
+          return [decision.forMs];
         case 'free':
           // Whoever is permitted later looks again.
           return options.permits('deletePods') ? [await free(recoverable)] : [];
@@ -130,11 +130,11 @@ export function recoverPods(options: RecoverPodsOptions) {
 
     function note(
       { pod, policy }: RecoverablePod,
-      reason: Parameters<RecoveryTroubles['note']>[0]['reason'],
+      reason: Parameters<RecoveryProblems['note']>[0]['reason'],
       detail?: string,
     ) {
-      const trouble = { daemonSet: key, node: pod.entry.value.node, policy: policy.name, reason };
-      troubles.note({ ...trouble, ...(detail === undefined ? {} : { detail }) }, lookedAt);
+      const problem = { daemonSet: key, node: pod.entry.value.node, policy: policy.name, reason };
+      problems.note({ ...problem, ...(detail === undefined ? {} : { detail }) }, lookedAt);
     }
   };
 

@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { isOutdated } from '../../cluster/client/api-error.ts';
+import { deleteObject } from '../../cluster/client/delete-object.ts';
 import type { Entry } from '../../cluster/watch/watch-cache.ts';
 import { failedAtOnce, type RecoveryAttempt } from '../../evictions/recovery.ts';
 
@@ -76,17 +76,6 @@ export function createRecoveryHistory(): RecoveryHistory {
  * @returns false when the pod has changed or gone since
  * @throws ApiError, Error
  */
-export async function deletePod(
-  client: ApiClient,
-  { namespace, name, uid, resourceVersion }: Entry<unknown>,
-): Promise<boolean> {
-  try {
-    await client.request('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}`, {
-      body: { preconditions: { uid, resourceVersion } },
-    });
-    return true;
-  } catch (error) {
-    if (isOutdated(error)) return false;
-    throw error;
-  }
+export async function deletePod(client: ApiClient, { namespace, name, ...version }: Entry<unknown>): Promise<boolean> {
+  return (await deleteObject(client, `/api/v1/namespaces/${namespace}/pods/${name}`, version)) === 'deleted';
 }

@@ -1,13 +1,13 @@
 import type { Entry } from '../../cluster/watch/watch-cache.ts';
 import type { LeftBecause } from '../../evictions/recovery.ts';
-import type { RecordedEvent } from '../../kubernetes/event.ts';
+import { daemonSetReference, type RecordedEvent } from '../../kubernetes/event.ts';
 import { atMost } from '../../kubernetes/text.ts';
-import { POLICY_API_VERSION } from '../../policy/policy.ts';
-import type { Trouble } from '../reports.ts';
+import { eventsOnBoth } from '../../policy/policy-events.ts';
+import type { ReportedProblem } from '../reports.ts';
 
 /** How many places one message names. */
 const MAX_PLACES = 5;
-/** A pod that fails again and again is gone for a moment each time: that is not the end of the trouble. */
+/** A pod that fails again and again is gone for a moment each time: that is not the end of the problem. */
 const LINGER_MS = 5_000;
 
 type Reason = Exclude<LeftBecause, 'Audit'> | 'RecoveryFailed';
@@ -26,26 +26,26 @@ interface Noted {
 }
 
 /** What keeps pods from being freed, by DaemonSet and node. */
-export interface RecoveryTroubles {
+export interface RecoveryProblems {
   /** `now` is that of the look, by performance.now(). */
-  note(trouble: Omit<Noted, 'at' | 'goneAt' | 'detail'> & { readonly detail?: string }, now: number): void;
+  note(problem: Omit<Noted, 'at' | 'goneAt' | 'detail'> & { readonly detail?: string }, now: number): void;
   /** The look is over: what it did not note ends soon. Says in how many milliseconds to look again. */
-  settle(daemonSet: string, now: number): number | undefined;
+  endRun(daemonSet: string, now: number): number | undefined;
   /** The DaemonSets with any. */
   daemonSets(): Iterable<string>;
   /** One for each policy and reason. */
-  current(): readonly Trouble[];
+  current(): readonly ReportedProblem[];
 }
 
-export function createRecoveryTroubles(): RecoveryTroubles {
+export function createRecoveryProblems(): RecoveryProblems {
   const byDaemonSet = new Map<string, Map<string, Noted>>();
   return {
-    note({ detail = '', ...trouble }, now) {
-      const places = byDaemonSet.get(trouble.daemonSet) ?? new Map<string, Noted>();
-      byDaemonSet.set(trouble.daemonSet, places);
-      places.set(trouble.node, { ...trouble, detail, at: now, goneAt: undefined });
+    note({ detail = '', ...problem }, now) {
+      const places = byDaemonSet.get(problem.daemonSet) ?? new Map<string, Noted>();
+      byDaemonSet.set(problem.daemonSet, places);
+      places.set(problem.node, { ...problem, detail, at: now, goneAt: undefined });
     },
-    settle(daemonSet, now) {
+    endRun(daemonSet, now) {
       const places = byDaemonSet.get(daemonSet);
       if (!places) return undefined;
       let next: number | undefined;
@@ -77,7 +77,7 @@ const SAID: Record<Reason, string> = {
   RecoveryFailed: 'pods cannot be freed',
 };
 
-function describe(noted: readonly [Noted, ...Noted[]]): Trouble {
+function describe(noted: readonly [Noted, ...Noted[]]): ReportedProblem {
   const [{ policy, reason, detail }] = noted;
   const places = atMost(MAX_PLACES, noted.map(placeOf));
   return {
@@ -129,30 +129,17 @@ export interface RecoverySubject {
 
 /** What happened to a pod of the DaemonSet on the node: one Event on the DaemonSet and one on the policy. */
 export function recoveryEvents(news: RecoveryNews, subject: RecoverySubject): RecordedEvent[] {
-  const { type, reason, action } = WORDINGS[news];
-  const { policy, daemonSet } = subject;
-  const { namespace, name, uid } = daemonSet;
-  return [
-    {
-      regarding: { apiVersion: 'apps/v1', kind: 'DaemonSet', namespace, name, uid },
-      ...{ type, reason, action },
-      note: recoveryMessage(news, subject),
-    },
-    {
-      regarding: { apiVersion: POLICY_API_VERSION, kind: 'RecoveryPolicy', name: policy },
-      ...{ type, reason, action },
-      note: `DaemonSet ${namespace}/${name}: ${said(news, subject)}`,
-    },
-  ];
+  const policy = { kind: 'RecoveryPolicy', name: subject.policy } as const;
+  return eventsOnBoth(daemonSetReference(subject.daemonSet), policy, WORDINGS[news], noteOf(news, subject));
 }
 
 /** The same in one sentence. */
 export function recoveryMessage(news: RecoveryNews, subject: RecoverySubject): string {
-  return `RecoveryPolicy ${subject.policy} ${said(news, subject)}`;
+  return `RecoveryPolicy ${subject.policy} ${noteOf(news, subject)}`;
 }
 
 /** Without the pod's own name: each has another one, and what is done again and again is to be one Event. */
-function said(news: RecoveryNews, { node, reason }: RecoverySubject): string {
+function noteOf(news: RecoveryNews, { node, reason }: RecoverySubject): string {
   return WORDINGS[news].note(`the pod on node ${node}${reason && ` (${reason})`}`);
 }
 

@@ -20,13 +20,13 @@ import type { EstablishedView } from '../../judge/node-view.ts';
 import { modeOf } from '../../policy/policy.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../../policy/policy-set.ts';
-import type { Findings, PolicyStatus } from '../../policy/policy-status.ts';
+import type { PolicyFindings, PolicyStatus } from '../../policy/policy-status.ts';
 import { nextPolicyStatus } from '../../policy/policy-status.ts';
 import { orAborted } from '../../runtime/pause.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { Controller, LeaderContext } from '../context.ts';
 import { startController } from '../context.ts';
-import { type Reports, stalledCondition, type Trouble } from '../reports.ts';
+import { type ReportedProblem, type Reports, stalledCondition } from '../reports.ts';
 import { type Evaluation, startClusterReports } from './cluster-reports.ts';
 
 export interface PolicyStatusOptions {
@@ -91,8 +91,9 @@ export function startPolicyStatus(context: Context): Controller {
   });
   const known = () => orAborted(Promise.all([synced, reports.ready()]), signal);
   const reconciler = startController(context, 'policy-status', () => known().then(write), { pauseMs: PAUSE_MS });
-  // What changes of the policies themselves changes what is registered for them, and that is reported.
-  for (const source of [nodes.news, nodeRecords.changes, daemonSets.changes, reports.changes, policies.statusChanges]) {
+  // A new policy changes what is registered for it, which the controllers report.
+  reports.changes.subscribe(() => reconciler.restart(), signal);
+  for (const source of [nodes.news, nodeRecords.changes, daemonSets.changes, policies.statusChanges]) {
     source.subscribe(() => reconciler.trigger(), signal);
   }
   return { stop: async () => void (await Promise.all([reconciler.stop(), auditing?.stop()])) };
@@ -122,7 +123,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     const evaluated: Evaluation['policies'][number][] = [];
     const keys = keysOf(nodeViews);
     const stalled = [
-      ...reports.troubles(),
+      ...reports.problems(),
       ...taintPolicies.flatMap((policy) => misspelt(policy, keys)),
       ...contradictions(taintPolicies, nodeViews).flatMap(contradicting),
     ];
@@ -184,7 +185,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
       return own?.kind === 'TaintPolicy' ? idleNotes(own, selected.get(own) ?? [], nodeViews.length) : [];
     }
 
-    function findingsOf(own: Compiled, known: readonly string[]): Findings | undefined {
+    function findingsOf(own: Compiled, known: readonly string[]): PolicyFindings | undefined {
       switch (own.kind) {
         case 'TaintPolicy':
           return nodeFindings(own, selected.get(own) ?? [], known);
@@ -235,7 +236,7 @@ async function nodesByPolicy(
 }
 
 /** On both policies: neither of them is where the mistake is for certain. */
-function contradicting(contradiction: Contradiction): Trouble[] {
+function contradicting(contradiction: Contradiction): ReportedProblem[] {
   const message = contradictionText(contradiction);
   return [contradiction.winner, contradiction.loser].map(({ policy: { kind, name } }) => ({
     kind,
@@ -245,7 +246,7 @@ function contradicting(contradiction: Contradiction): Trouble[] {
   }));
 }
 
-function misspelt(policy: CompiledTaintPolicy, keys: NodeKeys): Trouble[] {
+function misspelt(policy: CompiledTaintPolicy, keys: NodeKeys): ReportedProblem[] {
   return misspeltKeys(policy, keys).map((message) => ({
     kind: policy.kind,
     policy: policy.name,

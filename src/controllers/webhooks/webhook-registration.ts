@@ -4,7 +4,7 @@ import { readSecret } from '../../cluster/certificate-secret.ts';
 import { versionInForce } from '../../cluster/policies.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import type { Controller, LeaderContext } from '../context.ts';
-import { POLICIES_SETTLE_MS, startController } from '../context.ts';
+import { POLICIES_GATHER_MS, startController } from '../context.ts';
 import { followPolicies } from './desired-webhooks.ts';
 import { webhookWriter } from './webhook-writer.ts';
 
@@ -47,7 +47,7 @@ export function startWebhookRegistration(context: LeaderContext): Controller {
       changed();
     },
   });
-  policies.changes.subscribe(() => reconciler.restart(Math.max(POLICIES_SETTLE_MS, followed.dueInMs())), signal);
+  policies.changes.subscribe(() => reconciler.restart(Math.max(POLICIES_GATHER_MS, followed.dueInMs())), signal);
   for (const { changes } of [webhooks, certificates]) changes.subscribe(() => reconciler.trigger(), signal);
   return reconciler;
 

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import { isConflict, isNotFound } from '../../cluster/client/api-error.ts';
+import { isConflict } from '../../cluster/client/api-error.ts';
+import { deleteObject } from '../../cluster/client/delete-object.ts';
 import {
   ADMISSION_REGISTRATION,
   CONFIGURATION_NAME,
@@ -82,18 +83,18 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
       // What exists comes first: until its caBundle is right, no replica may be ready, and the webhook answers nobody. Then
       // mutation before validation, which refuses what a missing mutation has not restored.
       const waits = [
-        ...(await settleAll(PHASES.filter((phase) => actual(phase)))),
-        ...(await settleAll(PHASES.filter((phase) => !actual(phase)))),
+        ...(await applyAll(PHASES.filter((phase) => actual(phase)))),
+        ...(await applyAll(PHASES.filter((phase) => !actual(phase)))),
       ];
       const [fault] = faults;
       complaint = fault?.message;
       if (fault) throw fault;
       return Math.min(LOOK_AGAIN_MS, ...waits);
 
-      async function settleAll(phases: readonly ConfigurationPhase[]): Promise<number[]> {
+      async function applyAll(phases: readonly ConfigurationPhase[]): Promise<number[]> {
         const found: number[] = [];
         for (const phase of phases) {
-          const waitMs = await attempt(() => settle(phase, desired(phase, needed)));
+          const waitMs = await attempt(() => apply(phase, desired(phase, needed)));
           if (waitMs !== undefined) found.push(waitMs);
         }
         return found;
@@ -128,7 +129,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
   }
 
   /** Gives the time until the next look, in milliseconds. */
-  async function settle(phase: ConfigurationPhase, webhooks: readonly Webhook[]): Promise<number> {
+  async function apply(phase: ConfigurationPhase, webhooks: readonly Webhook[]): Promise<number> {
     const { kind, resource } = CONFIGURATIONS[phase];
     const path = `${ADMISSION_REGISTRATION}/${resource}`;
     const found = actual(phase);
@@ -180,15 +181,9 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
 
   /** Gives the time until the next look, in milliseconds. */
   async function remove(kind: string, path: string, found: WebhookConfiguration): Promise<number> {
-    const { uid, resourceVersion } = found.metadata;
-    try {
-      await client.request('DELETE', path, { body: { preconditions: { uid, resourceVersion } } });
-      log.info(`${kind} removed: no policy needs it`);
-    } catch (error) {
-      if (isConflict(error)) return CONFLICT_PAUSE_MS;
-      if (!isNotFound(error)) throw error;
-    }
-    return LOOK_AGAIN_MS;
+    const outcome = await deleteObject(client, path, found.metadata);
+    if (outcome === 'deleted') log.info(`${kind} removed: no policy needs it`);
+    return outcome === 'changed' ? CONFLICT_PAUSE_MS : LOOK_AGAIN_MS;
   }
 }
 

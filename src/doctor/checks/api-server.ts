@@ -8,8 +8,8 @@ const FAIL_OPEN = 'apiserver_admission_webhook_fail_open_count';
 const REJECTIONS = 'apiserver_admission_webhook_rejection_count';
 
 /**
- * What the API server counts of calls to our webhooks that failed. It counts from its start on, and of several API servers one
- * was asked: what is found is worth knowing, and tells nothing of now.
+ * Reports how many calls of our webhooks failed, by the API server's metrics. It is a note, because one of several API servers was asked,
+ * and it counts since its start.
  */
 export function checkFailedCalls({ metrics }: Pick<Facts, 'metrics'>): Finding[] {
   if (!metrics.ok) {
@@ -68,7 +68,7 @@ function byWebhook(samples: readonly Sample[]): string {
 
 const MAX_SKEW = 3;
 
-/** Whether this Kubernetes is one that taintkeeper is made for, and the kubelets are ones that the API server is made for. */
+/** Checks that taintkeeper supports this version of Kubernetes, and that the API server supports the kubelets. */
 export function checkVersions({ version, nodes }: Pick<Facts, 'version' | 'nodes'>): Finding[] {
   if (!version.ok) return [finding('skipped', version.why)];
   const minor = minorOf(version.value);
@@ -80,7 +80,7 @@ export function checkVersions({ version, nodes }: Pick<Facts, 'version' | 'nodes
 function apiServer(version: string, minor: number): Finding[] {
   if (minor >= Number(OLDEST_KUBERNETES.slice('1.'.length))) return [];
   const evidence = `API server ${version} is older than ${OLDEST_KUBERNETES}: it does not serve all that the installation has`;
-  return [finding('trouble', evidence, `upgrade Kubernetes to ${OLDEST_KUBERNETES} or newer`)];
+  return [finding('problem', evidence, `upgrade Kubernetes to ${OLDEST_KUBERNETES} or newer`)];
 }
 
 /** https://kubernetes.io/releases/version-skew-policy/ */
@@ -97,7 +97,7 @@ function kubelets(minor: number, nodes: ConfigurationNodes): Finding[] {
 
 type ConfigurationNodes = readonly { readonly name: string; readonly kubeletVersion: string }[];
 
-/** Of `v1.36.3`, `v1.30+` or `v1.31.2-gke.1`. */
+/** The minor version of `v1.36.3`, `v1.30+` or `v1.31.2-gke.1`. */
 function minorOf(version: string): number | undefined {
   const minor = /^v1\.(\d+)/.exec(version)?.[1];
   return minor === undefined ? undefined : Number(minor);

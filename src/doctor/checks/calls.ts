@@ -5,18 +5,18 @@ import { deploymentOf } from '../installation.ts';
 import { ingressTo } from '../network-policy.ts';
 import type { ReplicaFacts } from '../replicas.ts';
 import { isOurs } from '../trial.ts';
-import { alike } from './served.ts';
+import { describeGroups } from './served.ts';
 
-/** One review, there and back. */
+/** The outcome of one review, and its client. */
 type Trip =
   | { readonly outcome: 'answered'; readonly who: 'the API server' | 'this machine' }
   | { readonly outcome: 'failed'; readonly who: 'the API server' | 'this machine'; readonly fault: ConnectionFault };
 
-/** Whether each replica answers a review over TLS: to the API server, whose way is the one that counts, or else to us. */
+/** Checks that each replica answers a review over TLS: one of the API server if possible, else one of this machine. */
 export function checkRoundTrip(facts: Facts): Finding {
   const { replicas } = facts;
   if (replicas.length === 0) return finding('skipped', 'no replica to call');
-  // A pod that is not ready gets no calls: of it the other checks tell.
+  // A pod that is not ready gets no calls. Other checks report it.
   const called = replicas.filter(({ pod, endpoint }) => pod?.isReady ?? endpoint?.isReady ?? false);
   if (called.length === 0) return finding('skipped', 'no replica is ready');
   const trips = called.map((replica) => ({ replica, trip: tripTo(replica) }));
@@ -29,7 +29,7 @@ export function checkRoundTrip(facts: Facts): Finding {
       `${trips.length === 1 ? '1 replica answers' : `${trips.length} replicas answer`} a review from ${askers}`,
     );
   }
-  const told = alike(
+  const told = describeGroups(
     failed,
     ({ who, fault }) => `${who} ${fault.kind}`,
     (group) => {
@@ -37,7 +37,7 @@ export function checkRoundTrip(facts: Facts): Finding {
       return `${group[0].who} calls ${called}: ${FAULT_MEANINGS[group[0].fault.kind]} (${group[0].fault.message})`;
     },
   );
-  // Packets that are dropped from here alone say nothing of the API server's way.
+  // That this machine does not reach the pods says nothing about the API server.
   const isOurWay = failed.every(
     ({ who, fault }) => who === 'this machine' && ['silent', 'unreachable', 'foreign'].includes(fault.kind),
   );
@@ -48,7 +48,7 @@ export function checkRoundTrip(facts: Facts): Finding {
           'skipped',
           `${told}; that is usual outside the cluster, and the API server could not be asked to call the pods (pods/proxy)`,
         )
-      : finding('trouble', told, REMEDIES[first.fault.kind](first.replica, facts));
+      : finding('problem', told, REMEDIES[first.fault.kind](first.replica, facts));
   return consequence(found, (cause) => `see ${cause}`);
 }
 
@@ -77,14 +77,14 @@ function processRemedy({ name }: ReplicaFacts, { installation: { namespace } }: 
   return `the process has ended, or listens elsewhere: kubectl logs --namespace ${namespace} ${name} --previous; kubectl delete pod --namespace ${namespace} ${name}`;
 }
 
-/** Who does answer us, and who may keep the API server's packets. */
+/** What may block the API server, by whether the replica answers this machine. */
 function wayRemedy({ name, port, pod, dialled, way }: ReplicaFacts, { networkPolicies, installation }: Facts): string {
   const policies =
     pod && networkPolicies.ok
       ? ingressTo(pod.labels, { number: port, name: 'webhook' }, networkPolicies.value)
       : undefined;
   if (policies && policies.access !== 'open') {
-    return `NetworkPolicy ${policies.policies.join(', ')} does not let everybody connect to port ${port}: kubectl describe networkpolicy --namespace ${installation.namespace}`;
+    return `NetworkPolicy ${policies.policies.join(', ')} restricts connections to port ${port}: kubectl describe networkpolicy --namespace ${installation.namespace}`;
   }
   if (dialled.outcome === 'failed') {
     return `it does not answer this machine either: does the process hang (kubectl logs --namespace ${installation.namespace} ${name}), or does the CNI lose packets to its node?`;
@@ -92,7 +92,7 @@ function wayRemedy({ name, port, pod, dialled, way }: ReplicaFacts, { networkPol
   return `it answers this machine (${way}), so the path from the API server is blocked: open port ${port} from the control plane to the nodes (GKE, EKS: a firewall rule or security group), or run the replicas in the nodes' network, with the chart's preset host-network.yaml`;
 }
 
-/** What NetworkPolicies say about the webhook's port. It is told and not judged: whether they matter is the CNI's affair. */
+/** Reports what NetworkPolicies say about the webhook's port. It is never a problem, because not every CNI enforces them. */
 export function checkNetworkPolicies({ networkPolicies, replicas }: Facts): Finding {
   if (!networkPolicies.ok) return finding('skipped', networkPolicies.why);
   const [replica] = replicas.filter(({ pod }) => pod !== undefined);
@@ -103,7 +103,7 @@ export function checkNetworkPolicies({ networkPolicies, replicas }: Facts): Find
   if (policies.length === 0) return finding('ok', 'none selects the pods');
   switch (access) {
     case 'open':
-      return finding('ok', `${names}: everybody may connect to port ${replica.port}`);
+      return finding('ok', `${names}: all clients may connect to port ${replica.port}`);
     case 'limited':
       return finding('note', `${names}: port ${replica.port} is open for some only; the API server must be among them`);
     case 'closed':
@@ -119,7 +119,7 @@ const SHOW_A_CERTIFICATE =
 const UNREACHABLE =
   "the replicas are healthy and the API server does not reach them over the Service: is kube-proxy (or its replacement) running on the control plane, and may the control plane connect to the pods' network? If not, use the chart's preset host-network.yaml";
 
-/** Whether a real request to the API server, as a dry run, comes back with what the webhook has to say of it. */
+/** Checks that a dry-run request to the API server comes back with the response of the webhook. */
 export function checkAdmission({ admission, webhooks, installation }: Facts): Finding {
   const isNative = admission.ok && admission.value.outcome === 'refused natively';
   const none = webhooks.ok && webhooks.value.length === 0 && !isNative;
@@ -151,7 +151,7 @@ export function checkAdmission({ admission, webhooks, installation }: Facts): Fi
     case 'failed': {
       const told = `${trial.what} (a dry run) fails at ${trial.webhook}: ${FAULT_MEANINGS[trial.fault.kind]} (${trial.fault.message})`;
       if (!isOurs(trial.webhook)) return finding('skipped', `${told}; that one is not taintkeeper's`);
-      const found = finding('trouble', told, trial.fault.kind === 'stranger' ? SHOW_A_CERTIFICATE : UNREACHABLE);
+      const found = finding('problem', told, trial.fault.kind === 'stranger' ? SHOW_A_CERTIFICATE : UNREACHABLE);
       return consequence({ ...found, area: trial.fault.kind === 'certificate' ? 'certificate' : 'network' });
     }
   }

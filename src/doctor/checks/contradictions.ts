@@ -18,8 +18,8 @@ interface Side {
 }
 
 /**
- * Whether policies want different things of one node. Different modes are no contradiction: Deny wins over Restore over Audit.
- * A contradiction with a policy that only audits is a note, and so is one that no node has met yet.
+ * Finds policies that require incompatible taints of one node. Different modes do not contradict each other: Deny precedes Restore, and
+ * Restore precedes Audit. A contradiction with a policy in mode Audit is a note, and so is one that no node has yet.
  */
 export function checkContradictions({ policies, nodes }: Pick<Facts, 'policies' | 'nodes'>): readonly Finding[] {
   return needs({ policies }, (known) => contradictions(policiesInForce(known.policies), nodes.ok ? nodes.value : []));
@@ -35,7 +35,7 @@ function contradictions(policies: readonly Policy[], nodes: readonly DoctorNode[
   const pairs = sides.flatMap((one, index) => sides.slice(index + 1).map((other) => [one, other] as const));
   const results = [
     ...pairs.flatMap(([one, other]) => checkPair(one, other, nodes)),
-    ...checkHeld(taintPolicies, nodes),
+    ...checkProtected(taintPolicies, nodes),
   ];
   if (results.length > 0) return results;
   return [finding('ok', `none among ${declared.length} TaintPolicies`)];
@@ -50,9 +50,9 @@ function checkPair(one: Side, other: Side, nodes: readonly DoctorNode[]): Findin
   if (meeting === undefined) return [];
   const names = `TaintPolicies ${one.policy.name} and ${other.policy.name}`;
   const audited = [one, other].some(({ compiled }) => compiled.mode === 'Audit');
-  const where = placeOf(meeting, one, other);
+  const where = nodesOf(meeting, one, other);
   return clashes.map(({ what, wins, serious }) => {
-    const state = serious && meeting.isCertain && !audited ? 'trouble' : 'note';
+    const state = serious && meeting.isCertain && !audited ? 'problem' : 'note';
     const outcome =
       wins && !audited ? `. A node with neither gets ${wins}: ${whyFirst(one.compiled, other.compiled)}` : '';
     const remedy = `choose one, or make its nodeSelector leave out what ${one.policy.name} selects: kubectl edit taintpolicy ${other.policy.name}`;
@@ -60,7 +60,7 @@ function checkPair(one: Side, other: Side, nodes: readonly DoctorNode[]): Findin
   });
 }
 
-/** What two policies say of the same taint, if that cannot be done both. */
+/** How two required taints contradict each other, if they do. */
 function clash(
   a: RequiredTaint,
   b: RequiredTaint,
@@ -80,8 +80,8 @@ function clash(
   return undefined;
 }
 
-/** Which nodes both policies are for: those that are there, else those that could be. */
-function placeOf({ nodes, within, isCertain }: Meeting, one: Side, other: Side): string {
+/** Which nodes both policies select: existing nodes, else possible ones. */
+function nodesOf({ nodes, within, isCertain }: Meeting, one: Side, other: Side): string {
   if (nodes.length > 0)
     return `both select ${nodes.length === 1 ? 'node' : 'nodes'} ${atMost(MAX_NAMED, nodes).join(', ')}`;
   if (!isCertain) return 'a node with the labels of both would match both; there is none now';
@@ -89,8 +89,8 @@ function placeOf({ nodes, within, isCertain }: Meeting, one: Side, other: Side):
   return `each node of ${inner.policy.name} is one of ${outer.policy.name}`;
 }
 
-/** Taints that one policy wants, on nodes whose present one another policy protects. */
-function checkHeld(policies: readonly CompiledTaintPolicy[], nodes: readonly DoctorNode[]): Finding[] {
+/** Finds taints that one policy requires, on nodes whose present taint of that key another policy protects. */
+function checkProtected(policies: readonly CompiledTaintPolicy[], nodes: readonly DoctorNode[]): Finding[] {
   const held = nodes.flatMap((node) =>
     nodeDrift({ ...node, ...NOTHING_RECORDED }, policies)
       .losses.filter(({ hindrance }) => hindrance === 'held')
@@ -109,7 +109,7 @@ function checkHeld(policies: readonly CompiledTaintPolicy[], nodes: readonly Doc
       ).join(', ');
       const evidence = `TaintPolicy ${policy.name} requires ${formatTaint(taint)}, and ${holder.name} protects ${formatTaint(carried)}, which these nodes carry: ${names}`;
       return finding(
-        'trouble',
+        'problem',
         evidence,
         `let it leave out that taint, or those nodes: kubectl edit taintpolicy ${holder.name}`,
       );
@@ -118,9 +118,9 @@ function checkHeld(policies: readonly CompiledTaintPolicy[], nodes: readonly Doc
 }
 
 function holds(policy: CompiledTaintPolicy, { labels }: DoctorNode, taint: Taint): boolean {
-  // A policy that requires the taint is one of a pair, and told of there.
-  const wants = policy.required.some(({ value }) => identity(value.taint) === identity(taint));
-  return policy.mode !== 'Audit' && !wants && policy.selectsNode(labels) && policy.protectedBy(taint) !== undefined;
+  // A policy that requires the taint is reported as one of a pair.
+  const requires = policy.required.some(({ value }) => identity(value.taint) === identity(taint));
+  return policy.mode !== 'Audit' && !requires && policy.selectsNode(labels) && policy.protectedBy(taint) !== undefined;
 }
 
 function carriedBy({ taints }: DoctorNode, { key, effect }: Taint): Taint | undefined {

@@ -8,7 +8,7 @@ import { consequence, type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import { deploymentOf, type Installation, reinstall } from '../installation.ts';
 
-/** Whether some replica leads. Without replicas that work, or the right to the Lease, nobody can. */
+/** Checks that a replica leads. Without working replicas, or the right to write the Lease, none can. */
 export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'installation'>): Finding {
   if (!lease.ok) return finding('skipped', lease.why);
   const { holder, renewed, renewTime, watchedSeconds } = lease.value;
@@ -21,12 +21,12 @@ export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'inst
       : `${name} was released, and no replica has taken it in ${watchedSeconds} s`;
   const remedy = `after a crash, a new leader takes up to 20 s; its log: kubectl logs --namespace ${installation.namespace} ${deploymentOf(installation)} --tail=200 | grep -i lead`;
   return consequence(
-    finding('trouble', `${evidence}: nothing is repaired, and webhooks are not kept up to date`, remedy),
+    finding('problem', `${evidence}: nothing is repaired, and webhooks are not kept up to date`, remedy),
     (cause) => `${evidence}; that may be because of the problem with ${cause}`,
   );
 }
 
-/** Whether the service account may do all that it has to. */
+/** Checks the rights that the service account always needs. */
 export function checkRights({ rights, installation }: Pick<Facts, 'rights' | 'installation'>): Finding {
   if (!rights.ok) {
     const remedy = 'run doctor with permission to create subjectaccessreviews, as cluster-admin for example';
@@ -34,10 +34,10 @@ export function checkRights({ rights, installation }: Pick<Facts, 'rights' | 'in
   }
   const { user, asked, lacking } = rights.value;
   if (lacking.length === 0) return finding('ok', `${user} has all ${asked} that it needs`);
-  return finding('trouble', `${user} may not ${formatAccesses(lacking)}`, reinstall(installation));
+  return finding('problem', `${user} may not ${formatAccesses(lacking)}`, reinstall(installation));
 }
 
-/** Whether it may do all that the policies ask for besides. */
+/** Checks the rights that the policies need in addition. */
 export function checkPermissions({
   rights,
   installation,
@@ -56,11 +56,11 @@ function checkPolicy(
   return asked
     .filter(({ right }) => missing.includes(right))
     .map(({ right, by }) =>
-      finding('trouble', `${kind} ${name}: ${notPermitted(right, by)}`, howToGrant(right, installation)),
+      finding('problem', `${kind} ${name}: ${notPermitted(right, by)}`, howToGrant(right, installation)),
     );
 }
 
-/** Whether reports can be written, where that is asked for. */
+/** Checks that taintkeeper can write ClusterReports, if it runs with `--write-reports`. */
 export function checkReports({
   rights,
   installation,
@@ -71,16 +71,16 @@ export function checkReports({
   return needs({ rights, foreignReports }, ({ rights: { notPermitted: missing }, foreignReports: foreign }) => {
     if (missing.includes('writeReports')) {
       const evidence = notPermitted('writeReports', '--write-reports');
-      return [finding('trouble', evidence, howToGrant('writeReports', installation))];
+      return [finding('problem', evidence, howToGrant('writeReports', installation))];
     }
     if (foreign === undefined) {
-      const remedy = 'install the CustomResourceDefinitions of OpenReports, or take --write-reports away';
-      return [finding('trouble', `--write-reports: the API server does not serve ${REPORT_API_VERSION}`, remedy)];
+      const remedy = 'install the CustomResourceDefinitions of OpenReports, or remove --write-reports';
+      return [finding('problem', `--write-reports: the API server does not serve ${REPORT_API_VERSION}`, remedy)];
     }
     return needs({ policies }, (known) => {
       const taken = known.policies.filter((policy) => foreign.includes(reportName(policy))).map(nameTaken);
       return taken.length > 0
-        ? taken.map(({ evidence, remedy }) => finding('trouble', evidence, remedy))
+        ? taken.map(({ evidence, remedy }) => finding('problem', evidence, remedy))
         : [finding('ok', `the API server has ClusterReports (${REPORT_API_VERSION})`)];
     });
   });
@@ -100,7 +100,7 @@ export function howToGrant(right: OptionalRight, { namespace, account, helmRelea
   ].join(' && ');
 }
 
-/** `list, watch pods`, `get secrets taintkeeper-certs in taintkeeper`, one after the other. */
+/** Such as `list, watch pods; get secrets taintkeeper-certs in taintkeeper`. */
 function formatAccesses(accesses: readonly Access[]): string {
   const byObject = Map.groupBy(accesses, ({ resource, group, name, namespace }) => {
     const type = group === '' ? resource : `${resource}.${group}`;
@@ -109,7 +109,7 @@ function formatAccesses(accesses: readonly Access[]): string {
   return [...byObject].map(([object, all]) => `${all.map(({ verb }) => verb).join(', ')} ${object}`).join('; ');
 }
 
-/** Whether webhooks are registered where policies need them. Most causes that keep the leader from it are of other checks. */
+/** Checks that webhooks are registered if policies need them. Other checks report most causes. */
 export function checkRegistration({
   webhooks,
   policies,
@@ -123,5 +123,5 @@ export function checkRegistration({
   const needed = webhookEntries(policiesInForce(policies.value), installation);
   if (needed.length === 0) return finding('ok', 'no webhook is registered, and no policy needs one');
   const remedy = `the leader registers them as soon as it is reached through the Service; its log says what prevents that: kubectl logs --namespace ${installation.namespace} ${deploymentOf(installation)}`;
-  return consequence(finding('trouble', 'no webhook is registered, though policies need one', remedy));
+  return consequence(finding('problem', 'no webhook is registered, though policies need one', remedy));
 }

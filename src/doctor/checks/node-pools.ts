@@ -31,8 +31,8 @@ interface Known {
 }
 
 /**
- * Whether the templates of node pools declare the required taints with which their nodes come, and the startup taints that nodes carry now.
- * Where only some nodes of a pool are selected, or nothing is enforced, that is a note.
+ * Checks that the templates of node pools declare the taints that are set when a node registers, and the startup taints that nodes carry
+ * now. It is a note if only some nodes of a pool are selected, or nothing is enforced.
  */
 export function checkNodePools(
   facts: Pick<Facts, 'policies' | 'nodes' | 'nodePools' | 'rights' | 'installation'>,
@@ -51,7 +51,7 @@ function checkPools(
   const results = [...Map.groupBy(undeclared, ({ pool }) => pool).values()].flatMap(checkPool);
   const seen = nodes.flatMap((node) => seenStartupTaints(node, taintPolicies));
   const unknown = unknownStartupTaints(pools, seen, undeclared).map((one) =>
-    finding('trouble', unknownText(one), howToDeclareSeen(one)),
+    finding('problem', unknownText(one), howToDeclareSeen(one)),
   );
   const hasMachines = apis.some(({ right }) => right === 'listMachineDeployments');
   const forClusterAutoscaler = hasMachines ? [...keysForClusterAutoscaler(seen)].map(noteOfKey) : [];
@@ -65,16 +65,16 @@ function checkPools(
   return all.length > 0 ? all : [finding('ok', `${count(pools.length, 'pool')}, each with all required taints`)];
 }
 
-/** @param undeclared of one pool */
+/** @param undeclared the taints of one pool */
 function checkPool(undeclared: readonly UndeclaredTaint[]): Finding[] {
   const enforced = undeclared.filter(isEnforced);
   const [first] = enforced;
   const notes = undeclared.filter((one) => !isEnforced(one)).map(noteOf);
   if (first === undefined) return notes;
-  return [finding('trouble', lackText(first.pool, enforced, sourceOf), howToDeclare(first.pool, enforced)), ...notes];
+  return [finding('problem', lackText(first.pool, enforced, sourceOf), howToDeclare(first.pool, enforced)), ...notes];
 }
 
-/** Its flags are not known here. */
+/** The flags of Cluster Autoscaler are not known here. */
 function noteOfKey([key, node]: readonly [string, string]): Finding {
   const evidence = `node ${node} carries startup taint ${key}, which Cluster Autoscaler takes for a taint that stays, unless a flag names it`;
   return finding(

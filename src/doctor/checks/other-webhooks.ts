@@ -4,12 +4,12 @@ import type { RegisteredConfiguration, RegisteredWebhook, WebhookRule } from '..
 import type { Facts } from '../facts.ts';
 import type { Installation } from '../installation.ts';
 
-/** What the policies are about, and what taintkeeper itself has to write. */
+/** The objects that policies select, and that taintkeeper writes. */
 const NODES = { group: '', resource: 'nodes', scope: 'Cluster' } as const;
 const DAEMON_SETS = { group: 'apps', resource: 'daemonsets', scope: 'Namespaced' } as const;
 type Target = typeof NODES | typeof DAEMON_SETS;
 
-/** Engines whose own settings win over a change of the configuration, and where those are. */
+/** Policy engines that overwrite changes of their webhook configuration, and the setting to change instead. */
 const ENGINES = [
   {
     sign: /kyverno/i,
@@ -26,8 +26,8 @@ const ENGINES = [
 ] as const;
 
 /**
- * Webhooks of others that are asked about nodes or DaemonSets as well. One that fails closed for every write of a node takes the
- * node controllers, and taintkeeper's repairs, down with it.
+ * Finds webhooks of other programs that are called for nodes or DaemonSets. One that fails closed for every write of a node blocks the
+ * node controllers and taintkeeper's repairs while it is unavailable.
  */
 export function checkOtherWebhooks({
   configurations,
@@ -61,7 +61,7 @@ function checkWebhook(configuration: RegisteredConfiguration, webhook: Registere
   if (!failsClosed || nodes.length === 0 || limits.length > 0) return [finding('note', evidence)];
   return [
     finding(
-      'trouble',
+      'problem',
       `${evidence}. While it does not answer, no node registers, and no taint is restored`,
       remedy(configuration, webhook, index),
     ),
@@ -84,13 +84,13 @@ function callsUs(
   return name === CONFIGURATION_NAME || (called?.namespace === namespace && called.name === service);
 }
 
-/** For which writes of the resource the webhook is called. Subresources, such as `nodes/status`, do not count. */
+/** The operations on the resource for which the webhook is called. Subresources, such as `nodes/status`, do not count. */
 function operationsOn({ rules }: RegisteredWebhook, target: Target): string[] {
   const operations = (rules ?? []).filter((rule) => covers(rule, target)).flatMap(({ operations = [] }) => operations);
   return ['CREATE', 'UPDATE'].filter((operation) => operations.includes(operation) || operations.includes('*'));
 }
 
-/** As rules.Matcher of k8s.io/apiserver (pkg/admission/plugin/webhook/predicates/rules) has it. */
+/** Follows rules.Matcher of k8s.io/apiserver (pkg/admission/plugin/webhook/predicates/rules). */
 function covers(
   { apiGroups = [], apiVersions = [], resources = [], scope = '*' }: WebhookRule,
   target: Target,
@@ -104,7 +104,7 @@ function covers(
   );
 }
 
-/** What keeps it from being asked about all of them. Labels of the namespace do not count: nodes are in none. */
+/** What restricts its calls to some objects. A namespaceSelector does not count: nodes have no namespace. */
 function limitsOf({ matchConditions, objectSelector }: RegisteredWebhook): string[] {
   return [
     ...((matchConditions ?? []).length > 0 ? ['matchConditions'] : []),

@@ -18,10 +18,10 @@ import { reinstall } from '../installation.ts';
 const NOT_FOUND = 404;
 const MAX_NAMED = 5;
 
-/** What keeps the leader from doing as a policy says. */
+/** The checks that show why the leader does not enforce a policy. */
 const LEADERSHIP: readonly CheckName[] = [...LEADER_NEEDS, 'leader', 'other webhooks'];
 
-/** Whether every policy is valid, in force, and done as it says. */
+/** Checks that every policy is valid and enforced. */
 export function checkPolicies({
   policies,
   installation,
@@ -31,7 +31,7 @@ export function checkPolicies({
   if (!policies.ok) {
     if (policies.status !== NOT_FOUND) return [finding('skipped', policies.why)];
     return [
-      finding('trouble', 'the CustomResourceDefinitions of the policies are not installed', reinstall(installation)),
+      finding('problem', 'the CustomResourceDefinitions of the policies are not installed', reinstall(installation)),
     ];
   }
   if (policies.value.length === 0) {
@@ -41,7 +41,7 @@ export function checkPolicies({
   if (policies.value.some(runsInAudit)) {
     results.push(finding('note', 'taintkeeper runs with --audit: it reports, and changes and refuses nothing'));
   }
-  // The same on every policy: it is about the registration of the webhook.
+  // Every policy has the same, because it is about the registration of the webhook.
   const unverified = policies.value.flatMap(({ status }) => conditionOf(status, 'Unverified') ?? []).at(0);
   if (unverified) results.push(finding('note', unverified.message));
   if (nodes.ok && nodeRecords.ok) {
@@ -61,7 +61,7 @@ function checkPolicy(policy: PolicyObject): Finding[] {
   const unusable = whyUnusable(policy);
   if (unusable !== undefined) {
     const edit = `kubectl edit ${kind.toLowerCase()} ${name}`;
-    return [finding('trouble', `${nameOf(policy)} is not valid: ${unusable}`, edit)];
+    return [finding('problem', `${nameOf(policy)} is not valid: ${unusable}`, edit)];
   }
   const condition = conditionOf(status, 'Ready');
   if (condition === undefined || condition.observedGeneration !== generation) {
@@ -89,13 +89,13 @@ function checkCondition(policy: PolicyObject, condition: PolicyCondition, look: 
   if (level === 'quiet' || check !== undefined) return [];
   const evidence = `${nameOf(policy)} is ${word} (${reason}): ${message}`;
   if (level === 'attention') return [finding('note', evidence, next)];
-  // The others do not end when there is a leader.
-  if (type !== 'Ready' && type !== 'Stalled') return [finding('trouble', evidence, next)];
+  // The other conditions do not depend on the leader.
+  if (type !== 'Ready' && type !== 'Stalled') return [finding('problem', evidence, next)];
   const causes = reason.endsWith('NotPermitted') ? (['optional rights', ...LEADERSHIP] as const) : LEADERSHIP;
   return [unlessLeaderless(evidence, next, causes)];
 }
 
-/** A violation is what policies are there to find: nothing is wrong with the configuration. */
+/** Violations are a note: nothing is wrong with the configuration. */
 function violating(
   policy: { readonly kind: SelectingKind; readonly name: string },
   status: PolicyStatus | undefined,
@@ -112,14 +112,14 @@ function violating(
   );
 }
 
-/** What the violators of a policy are, for `taintkeeper explain`. */
+/** The kind of a policy's violators, as an argument of `taintkeeper explain`. */
 const VIOLATORS: Readonly<Record<SelectingKind, string>> = {
   TaintPolicy: 'node',
   TolerationPolicy: 'daemonset',
   RecoveryPolicy: 'pod',
 };
 
-/** Taints that stay off for good until somebody sets them: that is as the policies say, and seldom what everybody knows. */
+/** Reports required taints that were removed with permission. The policies do not restore them. */
 function removedTaints(
   policies: readonly Policy[],
   nodes: readonly DoctorNode[],
@@ -147,7 +147,7 @@ function removedTaints(
   return [finding('note', evidence, `taintkeeper explain node ${first.name}`)];
 }
 
-/** Removals that somebody announced and nobody made: the next one who may write the node can make them. */
+/** Reports removals that are announced and not made yet: any user who may write the node can make them. */
 function announcedRemovals(nodes: readonly DoctorNode[]): Finding[] {
   const announced = nodes.flatMap(({ name, allowRemoval, announcedAt }) => {
     const texts = announcementsIn(parseAllowedRemovals(allowRemoval)).map(({ text }) => text);
@@ -166,10 +166,10 @@ function announcedRemovals(nodes: readonly DoctorNode[]): Finding[] {
   return [finding('note', evidence, `kubectl annotate node ${shellWord(first.name)} ${ALLOW_REMOVAL_ANNOTATION}-`)];
 }
 
-/** What only the leader can bring about is no problem of its own where nobody can lead. */
+/** A problem that follows from the lack of a leader, if there is none. */
 function unlessLeaderless(evidence: string, remedy: string, causes = LEADERSHIP): Finding {
   return consequence(
-    finding('trouble', evidence, remedy),
+    finding('problem', evidence, remedy),
     (cause) => `${evidence}; that may be because of the problem with ${cause}`,
     causes,
   );
@@ -179,7 +179,7 @@ function nameOf({ kind, name }: Pick<PolicyObject, 'kind' | 'name'>): string {
   return `${kind} ${name}`;
 }
 
-/** What there is to know of policies that mean every taint. */
+/** Notes on policies whose patterns match many taints. */
 export function checkWildcards({ policies }: Pick<Facts, 'policies'>): Finding[] {
   if (!policies.ok) return [];
   return policiesInForce(policies.value).flatMap((policy) =>

@@ -4,7 +4,7 @@ import { type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import { reinstall } from '../installation.ts';
 
-/** Whether the API server keeps the annotations that taintkeeper trusts from those who may write `nodes/status`. */
+/** Checks that the API server protects the annotations that taintkeeper trusts from users who may write `nodes/status`. */
 export function checkRecords({
   recordProtection,
   installation,
@@ -24,7 +24,8 @@ export function checkRecords({
     if (found === undefined) return [`${kind} ${NODE_ANNOTATIONS_POLICY} not found`];
     return covers(found.spec, desired[place]) ? [] : [`${kind} ${NODE_ANNOTATIONS_POLICY} was changed`];
   });
-  if (wrong.length === 0) return finding('ok', `${NODE_ANNOTATIONS_POLICY} keeps them from writers of nodes/status`);
+  if (wrong.length === 0)
+    return finding('ok', `${NODE_ANNOTATIONS_POLICY} protects the annotations from writers of nodes/status`);
   const evidence = `${wrong.join('; ')}: users who may write nodes/status can forge what taintkeeper records on nodes`;
-  return finding('trouble', evidence, reinstall(installation));
+  return finding('problem', evidence, reinstall(installation));
 }

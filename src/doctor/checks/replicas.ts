@@ -9,7 +9,7 @@ import type { Readiness, ReplicaFacts } from '../replicas.ts';
 
 const MAX_NAMED = 5;
 
-/** Whether there are pods that run and are ready; one is enough to answer, and of the others it is told. */
+/** Checks that pods are ready. If one is ready, the others are a note. */
 export function checkReplicas(
   facts: Pick<Facts, 'pods' | 'service' | 'installation' | 'replicas' | 'rejectedPods' | 'search' | 'nodes'>,
 ): Finding {
@@ -36,33 +36,33 @@ export function checkReplicas(
     return crowded(evidence, facts) ?? finding('ok', evidence);
   }
 
-  const reasons = unready.map(({ name, trouble }) => ({
+  const reasons = unready.map(({ name, problem }) => ({
     name,
-    trouble,
-    failures: trouble ? [] : failuresOf(replicas.find((replica) => replica.pod?.name === name)),
+    problem,
+    failures: problem ? [] : failuresOf(replicas.find((replica) => replica.pod?.name === name)),
   }));
-  // A replica whose certificate is not valid is not ready, and that is not the network's doing.
-  const isBlamed = reasons.every(({ failures: [first] }) => TRUST_CHECKS.includes(first?.name ?? ''));
+  // A replica whose certificate is not valid is not ready. The cause is not the network.
+  const isAboutTrust = reasons.every(({ failures: [first] }) => TRUST_CHECKS.includes(first?.name ?? ''));
   const told = atMost(
     MAX_NAMED,
-    reasons.map(({ name, trouble, failures }) => {
+    reasons.map(({ name, problem, failures }) => {
       const texts = failures.map((failure) => `${failure.name} failed: ${failure.detail}`);
-      return `${name}: ${trouble || texts.join(', ') || 'no reason given'}`;
+      return `${name}: ${problem || texts.join(', ') || 'no reason given'}`;
     }),
   ).join('; ');
   // The readiness check `drain` of the last replica (src/replica/readiness.ts).
   const drained = unready.find((_pod, index) => reasons[index]?.failures[0]?.name === 'drain');
   const found = finding(
-    ready === 0 ? 'trouble' : 'note',
+    ready === 0 ? 'problem' : 'note',
     [evidence, told, rejected].filter(Boolean).join('; '),
     drained
       ? `kubectl uncordon ${drained.node}`
       : remedyFor(unready[0]?.cannotStart, `--namespace ${namespace} ${unready[0]?.name}`),
   );
-  return isBlamed ? consequence(found, (cause) => `${evidence} (${told}): see ${cause}`) : found;
+  return isAboutTrust ? consequence(found, (cause) => `${evidence} (${told}): see ${cause}`) : found;
 }
 
-/** All replicas on one node, although another one could take one of them. Without the right to list nodes, nothing is said. */
+/** A note if all replicas are on one node although another one could run one. None without the right to list nodes. */
 function crowded(
   evidence: string,
   { pods, nodes, installation }: Pick<Facts, 'pods' | 'nodes' | 'installation'>,
@@ -76,7 +76,7 @@ function crowded(
   const loaded = new Set(
     nodes.ok ? nodes.value.filter(({ loadedImages }) => loadedImages?.includes(image)).map(({ name }) => name) : [],
   );
-  // A node does not report all its images: one that does not report this one may have it all the same.
+  // A node does not report all its images, so it may have the image without reporting it.
   const unsure = isNowhere(image) ? shared.others.filter((name) => !loaded.has(name)) : [];
   const loading =
     unsure.length === 0
@@ -90,19 +90,19 @@ function whyNone(evidence: string, { installation, search }: Pick<Facts, 'instal
   if (deployment?.replicas === 0) {
     const told = `${evidence}: Deployment ${namespace}/${deployment.name} is scaled to 0`;
     return finding(
-      'trouble',
+      'problem',
       told,
       `kubectl scale --namespace ${namespace} ${deploymentOf(installation)} --replicas=2`,
     );
   }
   if (deployment) {
     const told = `${evidence}, though Deployment ${namespace}/${deployment.name} has ${deployment.replicas} replicas`;
-    return finding('trouble', told, `kubectl describe replicaset --namespace ${namespace} --selector=${LABEL}`);
+    return finding('problem', told, `kubectl describe replicaset --namespace ${namespace} --selector=${LABEL}`);
   }
   if (search.blind === undefined) {
-    return finding('trouble', `${evidence}, and there is no Deployment`, reinstall(installation));
+    return finding('problem', `${evidence}, and there is no Deployment`, reinstall(installation));
   }
-  return finding('trouble', evidence, `kubectl get deployment,pod --namespace ${namespace} --show-labels`);
+  return finding('problem', evidence, `kubectl get deployment,pod --namespace ${namespace} --show-labels`);
 }
 
 function rejections(counts: ReadonlyMap<string, number>): string {

@@ -5,10 +5,10 @@ import { deploymentOf } from '../installation.ts';
 import type { PodView } from '../pod-view.ts';
 import { renewal, servedBy } from './served.ts';
 
-/** From then on taintkeeper replaces its CA by itself. */
+/** taintkeeper replaces its own CA when less than this is left. */
 const CA_SOON_MS = 365 * 86_400_000;
 
-/** Whether the Secret has what is to be served. What is wrong with a leaf that is served already is for the other checks. */
+/** Checks that the Secret has a usable certificate. Other checks report problems of a certificate that is served already. */
 export function checkSecret(facts: Facts): Finding {
   const { secret, service, pods, source, installation, serverName } = facts;
   const where = `Secret ${installation.namespace}/${source.secret}`;
@@ -17,40 +17,40 @@ export function checkSecret(facts: Facts): Finding {
   }
   if (!secret.ok) return finding('skipped', `${where}: ${secret.why}`);
   if (secret.value === undefined) {
-    // Nothing is there that could create it.
+    // Without a Service there is no replica that could create it.
     if (service.ok && service.value === undefined) return finding('skipped', `${where} not found: see Service`);
     if (source.kind === 'secret' && pods.ok && !pods.value.some(hasStarted)) {
       return finding('skipped', `${where} not found, because no replica has started: see replicas`);
     }
-    return finding('trouble', `${where} not found`, missing(facts));
+    return finding('problem', `${where} not found`, missing(facts));
   }
   const files = secret.value;
   const now = trustedTime(facts);
   const [leaf] = parseCertificates(files.cert ?? '');
   const isServed = servedBy(facts).some((one) => one.leaf.fingerprint256 === leaf?.fingerprint256);
-  // A pair of somebody else's need not come with its CA.
-  const isForeign = files.caKey === undefined && leaf !== undefined;
+  // Another issuer need not store its CA with the certificate.
+  const isOtherIssuer = files.caKey === undefined && leaf !== undefined;
   const fault =
-    (isForeign ? undefined : caFault(files, now)) ??
-    (isServed || (isForeign && files.caCert === undefined) ? undefined : servingFault(files, [serverName], now, 0));
+    (isOtherIssuer ? undefined : caFault(files, now)) ??
+    (isServed || (isOtherIssuer && files.caCert === undefined) ? undefined : servingFault(files, [serverName], now, 0));
   if (fault !== undefined) {
-    return finding('trouble', `${where} cannot be served: ${said(fault)}`, renewal(facts));
+    return finding('problem', `${where} cannot be served: ${said(fault)}`, renewal(facts));
   }
   const [ca] = parseCertificates(files.caCert ?? '');
   if (ca && invalidAt(ca, new Date(now.getTime() + CA_SOON_MS)) !== undefined) {
     const evidence = `${where} is complete; its CA expires ${ca.validToDate.toISOString()}`;
-    return finding('note', evidence, isForeign ? renewal(facts) : 'none: taintkeeper replaces it in time');
+    return finding('note', evidence, isOtherIssuer ? renewal(facts) : 'none: taintkeeper replaces it in time');
   }
   const expiry = ca ? `, CA until ${ca.validToDate.toISOString()}` : '';
   return finding('ok', `${where} is complete${expiry}`);
 }
 
-/** The faults are worded for the log line of what was issued in its place. */
+/** The faults are worded for the log line of a new certificate. */
 function said(fault: string): string {
   return fault === 'not found' ? 'a part of it is missing' : fault;
 }
 
-/** Whether the pod's process may have come as far as creating the Secret. */
+/** Whether the pod's process may have created the Secret. */
 function hasStarted({ cannotStart, ip }: PodView): boolean {
   return cannotStart === undefined && ip !== undefined;
 }

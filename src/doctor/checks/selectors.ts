@@ -13,7 +13,7 @@ import type { Facts } from '../facts.ts';
 
 const MAX_NAMED = 6;
 
-/** Whether every policy selects something. Of built-in ones, that is not expected: they know what might be there. */
+/** Checks that every policy selects an object. Built-in policies need not: they name CNI plugins that may be installed. */
 export function checkSelectors({
   policies,
   builtin,
@@ -34,14 +34,14 @@ export function checkSelectors({
 function checkNodes(name: string, selector: LabelSelector | undefined, nodes: readonly DoctorNode[]): Finding[] {
   const requirements = requirementsOf(selector);
   const edit = `change spec.nodeSelector: kubectl edit taintpolicy ${name}`;
-  const wanted = requirements.map(formatRequirement).join(', ');
+  const required = requirements.map(formatRequirement).join(', ');
   if (!satisfiable(requirements)) {
-    return [finding('trouble', `TaintPolicy ${name} can select no node: nothing is ${wanted}`, edit)];
+    return [finding('problem', `TaintPolicy ${name} can select no node: nothing is ${required}`, edit)];
   }
   if (selector === undefined || nodes.some(({ labels }) => selects(selector, labels))) return [];
   if (nodes.length === 0) return [finding('note', `TaintPolicy ${name}: there are no nodes yet`)];
-  const evidence = `TaintPolicy ${name} selects none of ${count(nodes.length, 'node')} by ${wanted}${whyNot(selector, nodes)}`;
-  // Its nodes may come later: whether the labels are wrong, only its author knows.
+  const evidence = `TaintPolicy ${name} selects none of ${count(nodes.length, 'node')} by ${required}${whyNot(selector, nodes)}`;
+  // The nodes may register later, so this is a note.
   return [
     finding('note', evidence, `a pool that is scaled to zero needs nothing; otherwise label its nodes, or ${edit}`),
   ];
@@ -67,14 +67,14 @@ function checkDaemonSets(
   }
   const edit = `change spec.daemonSets: kubectl edit ${kind.toLowerCase()} ${name}`;
   if (!satisfiable(requirementsOf(selection.selector))) {
-    return [finding('trouble', `${policy} can select no DaemonSet: spec.daemonSets.selector contradicts itself`, edit)];
+    return [finding('problem', `${policy} can select no DaemonSet: spec.daemonSets.selector contradicts itself`, edit)];
   }
   if (daemonSets.length === 0) return [finding('note', `${policy}: there are no DaemonSets yet`)];
   const evidence = `${policy} selects none of ${count(daemonSets.length, 'DaemonSet')}: ${narrowing(selection, daemonSets)}`;
-  return [finding('trouble', evidence, edit)];
+  return [finding('problem', evidence, edit)];
 }
 
-/** Which of the three parts leaves nothing. */
+/** Which of the three fields of the selection excludes the rest. */
 function narrowing({ namespaces, names = ['*'], selector }: DaemonSetSelection, all: readonly DaemonSetView[]): string {
   const list = (patterns: readonly string[]) => atMost(MAX_NAMED, patterns).join(', ');
   const inNamespaces = all.filter(({ namespace }) => namespaces.some((one) => matchesPattern(one, namespace)));
@@ -83,15 +83,15 @@ function narrowing({ namespaces, names = ['*'], selector }: DaemonSetSelection, 
   const there = list(inNamespaces.map(({ name }) => name));
   if (named.length === 0)
     return `none is named ${list(names)} in namespace${plural(namespaces)} ${list(namespaces)}; there: ${there}`;
-  const wanted = requirementsOf(selector).map(formatRequirement).join(', ');
-  return `none is labelled ${wanted}${whyNot(selector ?? {}, named)}; named so: ${list(named.map(({ name }) => name))}`;
+  const required = requirementsOf(selector).map(formatRequirement).join(', ');
+  return `none is labelled ${required}${whyNot(selector ?? {}, named)}; named so: ${list(named.map(({ name }) => name))}`;
 }
 
 function plural(patterns: readonly string[]): string {
   return patterns.length > 1 || patterns.some(isPattern) ? 's' : '';
 }
 
-/** Of several requirements, those that nothing meets; and what stands in their place. */
+/** The requirements that no object meets, and the values that the objects have. */
 function whyNot(selector: LabelSelector, objects: readonly { readonly labels: StringMap }[]): string {
   const unmet = requirementsOf(selector).filter(
     (requirement) => !objects.some(({ labels }) => selects({ matchExpressions: [requirement] }, labels)),
@@ -110,7 +110,7 @@ function whyNot(selector: LabelSelector, objects: readonly { readonly labels: St
 
 const MAX_IGNORED = 5;
 
-/** DaemonSets that a policy selects, and that opt out of it. */
+/** Reports DaemonSets that a policy selects and that opt out by annotation. */
 export function checkIgnoredDaemonSets({
   policies,
   daemonSets,

@@ -3,18 +3,18 @@ import type { Dialled } from '../dial.ts';
 import type { Facts } from '../facts.ts';
 import type { Way } from '../replicas.ts';
 
-/** What one replica serves. */
+/** The certificates that one replica serves. */
 export interface Served {
   readonly replica: string;
   readonly way: Way;
   readonly leaf: X509Certificate;
-  /** The leaf first. */
+  /** The leaf is first. */
   readonly chain: readonly X509Certificate[];
 }
 
 /**
- * What is served, by those who could be dialled, and by the Service's address where that is somebody else's. Who is no webhook does
- * not count there: outside of the cluster, another network may have that address.
+ * The certificates of all replicas that answered, and those at the Service's address that no replica has. Servers at that address that are
+ * no webhook do not count: outside the cluster, another network may have it.
  */
 export function servedBy({
   replicas,
@@ -41,7 +41,7 @@ function servedIn(replica: string, way: Way, dialled: Dialled): Served[] {
   return leaf ? [{ replica, way, leaf, chain }] : [];
 }
 
-/** Why nothing is known of what is served. */
+/** Why no served certificate is known. */
 export function unservedReason({ replicas }: Pick<Facts, 'replicas'>): string {
   return replicas.length === 0
     ? 'no replica to connect to: see the network checks'
@@ -50,12 +50,12 @@ export function unservedReason({ replicas }: Pick<Facts, 'replicas'>): string {
         .join('; ')}`;
 }
 
-/** The first 8 bytes of a fingerprint: enough to tell certificates apart. */
+/** The first 8 bytes of a fingerprint, which tell certificates apart. */
 export function shortFingerprint({ fingerprint256 }: X509Certificate): string {
   return fingerprint256.slice(0, 23);
 }
 
-/** What gets a new serving certificate. */
+/** How to get a new serving certificate. */
 export function renewal({ installation, source, secret }: Pick<Facts, 'installation' | 'source' | 'secret'>): string {
   const { namespace } = installation;
   if (source.kind === 'files') {
@@ -69,7 +69,11 @@ export function renewal({ installation, source, secret }: Pick<Facts, 'installat
     : `the leader issues a new one in place of a deleted one: kubectl delete secret --namespace ${namespace} ${source.secret}`;
 }
 
-/** Those of whom the same is to be said, said once: `a, b are late; c is early`. In the order of the first of each. */
-export function alike<T>(items: readonly T[], trait: (item: T) => string, say: (group: [T, ...T[]]) => string): string {
-  return [...Map.groupBy(items, trait).values()].map((group) => say(group as [T, ...T[]])).join('; ');
+/** Describes items with the same trait together: `a, b are late; c is early`. */
+export function describeGroups<T>(
+  items: readonly T[],
+  trait: (item: T) => string,
+  describe: (group: [T, ...T[]]) => string,
+): string {
+  return [...Map.groupBy(items, trait).values()].map((group) => describe(group as [T, ...T[]])).join('; ');
 }

@@ -7,18 +7,18 @@ import { all } from '../reading.ts';
 import { calledPort, WEBHOOK_PORT } from '../replicas.ts';
 import type { ServicePort } from '../service-facts.ts';
 
-const TAKE_AWAY = `kubectl delete --ignore-not-found clusterrole,mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME}`;
+const REMOVE = `kubectl delete --ignore-not-found clusterrole,mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME}`;
 
-/** Whether taintkeeper is installed, and where: the first question. */
+/** Checks that taintkeeper is installed, and once. */
 export function checkInstallation({ search }: Pick<Facts, 'search'>): Finding {
   const { asked, found, chosen, blind } = search;
   const [first, ...others] = found;
   if (first === undefined) {
     if (blind !== undefined) return { ...finding('skipped', blind), essential: true };
-    // Its webhooks, or who asks, have named a Service: whether that is there is the question then.
+    // The webhooks or the user named a Service: the check of the Service tells whether it exists.
     if (chosen) return finding('skipped', 'neither a Deployment nor a Service of taintkeeper was found: see Service');
     return finding(
-      'trouble',
+      'problem',
       'taintkeeper is not installed in this cluster: there is no Deployment or Service of it, and no webhook',
       'with Helm: helm install taintkeeper CHART --namespace taintkeeper --create-namespace; without Helm: kubectl apply -f install.yaml',
     );
@@ -26,14 +26,14 @@ export function checkInstallation({ search }: Pick<Facts, 'search'>): Finding {
   const places = found.map(placeOf);
   if (chosen === undefined) {
     return finding(
-      'trouble',
+      'problem',
       `taintkeeper is not installed in namespace ${asked.namespace}: it is ${places.join(' and ')}`,
       `taintkeeper doctor --namespace ${first.namespace}`,
     );
   }
   if (others.length > 0) {
     return finding(
-      'trouble',
+      'problem',
       `taintkeeper is installed ${found.length} times: ${places.join(' and ')}. All of them write the same webhook configurations, each over what the others wrote; the first is looked into here`,
       `keep one, and take the others away: ${others.map(removal).join(' && ')}`,
     );
@@ -46,14 +46,14 @@ function placeOf({ namespace, service, deployment, helmRelease }: Installation):
   return helmRelease === undefined ? object : `${object} of Helm release ${helmRelease}`;
 }
 
-/** Without the ClusterRole, which all of them share: `helm uninstall` would take that away from the others. */
+/** Leaves the ClusterRole, which all installations share. `helm uninstall` would delete it. */
 function removal({ namespace, service, deployment }: Installation): string {
   return deployment
     ? `kubectl delete deployment,service --ignore-not-found --namespace ${namespace} ${[...new Set([deployment.name, service])].join(' ')}`
     : `kubectl delete service --namespace ${namespace} ${service}`;
 }
 
-/** Whether the Service is there, has an address, and has the port that the API server calls. */
+/** Checks that the Service exists, and has an address and the port that the API server calls. */
 export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'installation'>): Finding {
   const { service, webhooks, installation } = facts;
   const where = `Service ${installation.namespace}/${installation.service}`;
@@ -61,9 +61,9 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
   if (service.value === undefined) {
     const left = webhooks.ok && webhooks.value.length > 0;
     return finding(
-      'trouble',
+      'problem',
       `${where} not found${left ? ', and webhooks that call it are registered' : ''}`,
-      `does it have another namespace or name (--namespace, --service)? If not, ${left ? `to be rid of what is left: ${TAKE_AWAY}; or ` : ''}put it back: ${reinstall(installation)}`,
+      `does it have another namespace or name (--namespace, --service)? If not, ${left ? `to be rid of what is left: ${REMOVE}; or ` : ''}put it back: ${reinstall(installation)}`,
     );
   }
   const elsewhere = (webhooks.ok ? webhooks.value : []).find(({ clientConfig }) => {
@@ -73,7 +73,7 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
   if (elsewhere) {
     const { namespace, name } = elsewhere.clientConfig.service ?? {};
     return finding(
-      'trouble',
+      'problem',
       `webhook ${elsewhere.name} calls Service ${namespace}/${name}, not ${where}`,
       `look there: taintkeeper doctor --namespace ${namespace} --service ${name}`,
     );
@@ -85,7 +85,7 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
   }
   if (!clusterIP || clusterIP === 'None') {
     return finding(
-      'trouble',
+      'problem',
       `${where} has no cluster IP: the API server cannot call a webhook through it`,
       `kubectl delete service --namespace ${installation.namespace} ${installation.service} && ${reinstall(installation)}`,
     );
@@ -93,7 +93,7 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
   if (!ports.some((one) => one.port === port)) {
     const there = ports.map((one) => one.port).join(', ') || 'none';
     return finding(
-      'trouble',
+      'problem',
       `the webhooks call port ${port} of ${where}, which has ${there}`,
       patchService(installation, [changedPort(ports, port)]),
     );
@@ -103,7 +103,7 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
   if (labels && selector && !selects({ matchLabels: selected }, labels)) {
     const compared = Object.entries(labels).filter(([key]) => key in selected || key in selector);
     return finding(
-      'trouble',
+      'problem',
       `${where} selects ${formatLabels(selected) || 'nothing'}, and the pods of Deployment ${installation.namespace}/${name} have ${formatLabels(Object.fromEntries(compared)) || 'nothing'}`,
       patchService(installation, [{ op: 'add', path: '/spec/selector', value: selector }]),
     );
@@ -111,7 +111,7 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
   return finding('ok', `${where}, ${clusterIP} port ${port}`);
 }
 
-/** Gives the webhook's port of the Service the number that is called, or adds one. */
+/** Changes the webhook's port of the Service to the number that is called, or adds one. */
 function changedPort(ports: readonly ServicePort[], port: number): object {
   const index = ports.findIndex(({ name, targetPort }) => [name, targetPort].includes(WEBHOOK_PORT));
   return index < 0
@@ -119,12 +119,12 @@ function changedPort(ports: readonly ServicePort[], port: number): object {
     : { op: 'replace', path: `/spec/ports/${index}/port`, value: port };
 }
 
-/** By a JSON patch: `kubectl apply` merges ports by their numbers, and labels with those that are there. */
+/** A JSON patch, because `kubectl apply` merges ports by number, and merges labels. */
 function patchService({ namespace, service }: Installation, patch: readonly object[]): string {
   return `kubectl patch service --namespace ${namespace} ${service} --type=json --patch='${JSON.stringify(patch)}'`;
 }
 
-/** Whether the Service leads to somebody, at the port that they listen on. */
+/** Checks that the Service has ready endpoints, at the port on which they listen. */
 export function checkEndpoints(facts: Facts): Finding {
   const { slices } = facts;
   if (!slices.ok) return finding('skipped', slices.why);
@@ -140,7 +140,7 @@ function endpoints(facts: Facts): Finding {
   const listed = replicas.filter(({ endpoint }) => endpoint !== undefined);
   const ready = listed.filter(({ endpoint }) => endpoint?.isReady);
   if (ready.length === 0) {
-    // Which port of the slices is called is known by these only.
+    // Only these tell which port of the slices is called.
     const called = all({ service, webhooks });
     if (!called.ok) return finding('skipped', called.why);
     if (pods.ok && pods.value.length > 0 && !pods.value.some(({ isReady }) => isReady)) {
@@ -148,7 +148,7 @@ function endpoints(facts: Facts): Finding {
     }
     const there = pods.ok ? `; ${pods.value.filter(({ isReady }) => isReady).length} of its pods are ready` : '';
     return finding(
-      'trouble',
+      'problem',
       `Service ${name} has no ready endpoint${there}`,
       `if the pods are ready and not listed, the controller manager does not work, or another controller writes the slices: kubectl get endpointslices --namespace ${installation.namespace} --selector kubernetes.io/service-name=${installation.service} --output yaml`,
     );
@@ -166,7 +166,7 @@ function endpoints(facts: Facts): Finding {
     );
     const ports = [...(astray.pod?.ports ?? [])].map(([port, number]) => `${number} (${port || 'unnamed'})`);
     return finding(
-      'trouble',
+      'problem',
       `Service ${name} leads to port ${astray.endpoint?.port} of ${astray.name}, which listens on ${ports.join(' and ')}`,
       patchService(installation, [
         { op: 'test', path: `/spec/ports/${index}/port`, value: port },

@@ -2,12 +2,12 @@ import { invalidAt, namesOf, uncoveredNames } from '../../certs/inspect.ts';
 import { count } from '../../kubernetes/text.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
-import { alike, renewal, type Served, servedBy, unservedReason } from './served.ts';
+import { describeGroups, renewal, type Served, servedBy, unservedReason } from './served.ts';
 
-/** Less than that before the end, whoever renews should have done so: ours are renewed 30 days before theirs. */
+/** Certificates should have been renewed by then: taintkeeper renews its own 30 days before they expire. */
 const SOON_MS = 14 * 86_400_000;
 
-/** Whether what each replica serves is valid now, and for a while; by the API server's clock. */
+/** Checks that the served certificates are valid, now and soon, by the API server's clock. */
 export function checkServing(facts: Facts): Finding {
   const served = servedBy(facts);
   const [first] = served;
@@ -18,12 +18,12 @@ export function checkServing(facts: Facts): Finding {
     return reason === undefined ? [] : [{ replica, reason }];
   });
   if (invalid.length > 0) {
-    const told = alike(
+    const told = describeGroups(
       invalid,
       ({ reason }) => reason,
       (group) => `the certificate of ${group.map(({ replica }) => replica).join(', ')} is ${group[0].reason}`,
     );
-    const found = finding('trouble', `${told}; it is ${now.toISOString()} now`, renewal(facts));
+    const found = finding('problem', `${told}; it is ${now.toISOString()} now`, renewal(facts));
     const isValidHere = served.every(({ leaf }) => !invalidAt(leaf, facts.now));
     return isValidHere
       ? consequence(found, (cause) => `valid by this machine's clock, and not by the API server's: see ${cause}`)
@@ -36,7 +36,7 @@ export function checkServing(facts: Facts): Finding {
     : finding('ok', evidence);
 }
 
-/** Whether what each replica serves is for the name that the API server asks for. */
+/** Checks that the served certificates are for the server name of the API server's TLS handshake. */
 export function checkNames(facts: Facts): Finding {
   const { serverName, installation } = facts;
   const served = servedBy(facts);
@@ -44,19 +44,19 @@ export function checkNames(facts: Facts): Finding {
   const wrong = served.filter(({ leaf }) => uncoveredNames(leaf, [serverName]).length > 0);
   if (wrong.length === 0) return finding('ok', `for ${serverName}`);
   const namesIn = ({ leaf }: Served) => namesOf(leaf).join(', ') || 'no name at all';
-  const found = alike(
+  const found = describeGroups(
     wrong,
     namesIn,
     (group) => `the certificate of ${group.map(({ replica }) => replica).join(', ')} is for ${namesIn(group[0])}`,
   );
   return finding(
-    'trouble',
+    'problem',
     `the API server asks for ${serverName}, and ${found}`,
     `is the Service called ${installation.service}, in namespace ${installation.namespace} (--service, --namespace)? If so, ${renewal(facts)}`,
   );
 }
 
-/** Certificates are valid from an hour before they are issued; long before that is used up, somebody should know. */
+/** Certificates are valid from an hour before they are issued. A problem is reported long before a clock is off by that much. */
 const TOLERATED_MS = 5 * 60_000;
 
 interface Clock {
@@ -65,7 +65,7 @@ interface Clock {
   readonly aheadMs: number;
 }
 
-/** Whether those who issue certificates, serve them and check them agree on the time. */
+/** Checks that the clocks of the API server, the replicas and this machine agree. */
 export function checkClocks({ apiServerAheadMs, replicas, now }: Facts): Finding {
   if (apiServerAheadMs === undefined) {
     return finding('skipped', 'the API server does not report its time');
@@ -85,7 +85,7 @@ export function checkClocks({ apiServerAheadMs, replicas, now }: Facts): Finding
     const seconds = Math.ceil(widest / 1000);
     return finding('ok', `${clocks.length} agree within ${seconds} s: ${clocks.map(({ whose }) => whose).join(', ')}`);
   }
-  // Where all of the others agree, it is the API server that is wrong.
+  // If all others agree, the API server's clock is wrong.
   const isApiServer = wrong.length === clocks.length - 1;
   const odd = isApiServer ? [apiServer] : wrong;
   const base = isApiServer ? 0 : apiServer.aheadMs;
@@ -93,7 +93,7 @@ export function checkClocks({ apiServerAheadMs, replicas, now }: Facts): Finding
     .map(({ whose, aheadMs }) => `${whose} is ${difference(aheadMs - base)}`)
     .join(', that of ')}`;
   return finding(
-    'trouble',
+    'problem',
     evidence,
     `correct the clock there, and check that it is synchronised (chronyc tracking, timedatectl, talosctl time): certificates depend on it`,
   );

@@ -8,7 +8,7 @@ import type { Facts } from '../facts.ts';
 
 const MAX_NAMED = 5;
 
-/** Whether a binding lets a whole group tolerate a key of a TolerationRestriction, or a controller, whose right does not count. */
+/** Finds bindings that allow a whole group, or a controller, to tolerate a key of a TolerationRestriction. The right of a controller has no effect. */
 export function checkTolerateGrants({ policies, grants }: Pick<Facts, 'policies' | 'grants'>): readonly Finding[] {
   return needs({ policies, grants }, (known) =>
     known.grants === undefined

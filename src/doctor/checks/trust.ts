@@ -5,9 +5,9 @@ import { CONFIGURATION_NAME, caBundleOf, type Webhook } from '../../cluster/webh
 import { consequence, type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
 import { deploymentOf } from '../installation.ts';
-import { alike, type Served, servedBy, shortFingerprint, unservedReason } from './served.ts';
+import { describeGroups, type Served, servedBy, shortFingerprint, unservedReason } from './served.ts';
 
-/** Whether the `caBundle` of every webhook vouches for what the replicas serve. */
+/** Checks that the `caBundle` of every webhook trusts the certificates that the replicas serve. */
 export function checkTrust(facts: Facts): Finding {
   const { webhooks } = facts;
   if (!webhooks.ok) return { ...finding('skipped', webhooks.why), essential: true };
@@ -17,19 +17,19 @@ export function checkTrust(facts: Facts): Finding {
   const served = servedBy(facts);
   if (served.length === 0) return finding('skipped', unservedReason(facts));
   const distrustingAt = (now: Date) =>
-    webhooks.value.filter((webhook) => served.some(({ chain }) => !vouchesFor(bundleOf(webhook), chain, now)));
+    webhooks.value.filter((webhook) => served.some(({ chain }) => !trusts(bundleOf(webhook), chain, now)));
   const distrusting = distrustingAt(trustedTime(facts));
   if (distrusting.length === 0) {
     return finding('ok', `all ${webhooks.value.length} webhooks trust what is served`);
   }
-  const evidence = alike(
+  const evidence = describeGroups(
     distrusting,
     (webhook) => fault(webhook, served, trustedTime(facts)),
     (group) => `${said(group, webhooks.value.length)}: ${fault(group[0], served, trustedTime(facts))}`,
   );
   const remedy = `the leader repairs it within a minute; if it does not, see its log, and have it register them anew: kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration ${CONFIGURATION_NAME}`;
   return consequence(
-    finding('trouble', evidence, remedy),
+    finding('problem', evidence, remedy),
     (cause) =>
       cause === 'clocks'
         ? `trusted by this machine's clock, and not by the API server's: see ${cause}`
@@ -60,8 +60,8 @@ function bundleOf(webhook: Webhook): X509Certificate[] {
   return parseCertificates(caBundleOf(webhook));
 }
 
-/** Whether the chain leads to one of the CAs; names and the leaf's own time are not asked for here. */
-function vouchesFor(cas: readonly X509Certificate[], chain: readonly X509Certificate[], now: Date): boolean {
+/** Whether the chain leads to one of the CAs. Names and the validity of the leaf are not checked. */
+function trusts(cas: readonly X509Certificate[], chain: readonly X509Certificate[], now: Date): boolean {
   const valid = cas.filter((ca) => invalidAt(ca, now) === undefined);
   const [leaf, ...others] = chain;
   let current = leaf;
@@ -74,17 +74,17 @@ function vouchesFor(cas: readonly X509Certificate[], chain: readonly X509Certifi
   return false;
 }
 
-/** Whether every webhook that is registered vouches for the chain. */
+/** Whether every registered webhook trusts the chain. */
 function isTrustedByAll(webhooks: readonly Webhook[], chain: readonly X509Certificate[], now: Date): boolean {
-  return webhooks.every((webhook) => vouchesFor(bundleOf(webhook), chain, now));
+  return webhooks.every((webhook) => trusts(bundleOf(webhook), chain, now));
 }
 
-/** A replica serves what is in the Secret within 45 s, also over a dead connection, and 10 s later at most. */
-const SETTLES_MS = 60_000;
+/** A replica serves a new Secret within 45 s if its watch connection is dead, plus 10 s. */
+const SPREAD_MS = 60_000;
 
 /**
- * Whether all replicas serve the same, which is what the Secret holds. While a new one gets about they may differ, and where
- * every `caBundle` vouches for each, nobody minds.
+ * Checks that all replicas serve the certificate of the Secret. While a new certificate spreads, they may differ, which is no problem if
+ * every `caBundle` trusts each of them.
  */
 export function checkAgreement(facts: Facts): Finding {
   return consequence(agreement(facts), (cause) => `see ${cause}`);
@@ -109,10 +109,10 @@ function agreement(facts: Facts): Finding {
     ...served.map(shown),
   ].join(', ');
   const isNew = [...served.map(({ leaf }) => leaf), ...(stored ? [stored] : [])].some(
-    ({ validFromDate }) => now.getTime() - validFromDate.getTime() - BACKDATE_MS < SETTLES_MS,
+    ({ validFromDate }) => now.getTime() - validFromDate.getTime() - BACKDATE_MS < SPREAD_MS,
   );
   const trusted = served.filter(({ chain }) => !webhooks.ok || isTrustedByAll(webhooks.value, chain, now));
-  // That none is trusted has another cause, of which the check of the caBundle tells.
+  // If none is trusted, the check of the caBundle reports the cause.
   const storedIsTrusted = stored !== undefined && webhooks.ok && isTrustedByAll(webhooks.value, [stored], now);
   const harmless = trusted.length === served.length || (trusted.length === 0 && !storedIsTrusted);
   const recently = isNew ? ' (one is new, and may take a minute to reach every replica)' : '';
@@ -125,7 +125,7 @@ function agreement(facts: Facts): Finding {
     ? `delete pod --namespace ${installation.namespace} ${strays.join(' ')}`
     : `rollout restart --namespace ${installation.namespace} ${deploymentOf(installation)}`;
   return finding(
-    'trouble',
+    'problem',
     `${evidence}; the API server does not trust ${strays.join(', ')}${recently}`,
     `restart them, so that they serve what the others serve: kubectl ${again}`,
   );

@@ -1,25 +1,25 @@
 // @ts-check
-/** @import { Place } from './words.js' */
+/** @import { PageAddress } from './words.js' */
 import { hrefOf, placeIn } from './words.js';
 
-/** Browsers refuse an address that changes with every key. */
+/** Browsers limit how often the address may change. */
 const WRITE_AFTER_MS = 250;
 
-/** @type {Map<string, Place>} where each panel was left */
+/** @type {Map<string, PageAddress>} where each panel was left */
 const places = new Map();
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let writing;
 
 /**
- * Where somebody stands in a panel, or stood when it was left.
+ * The address of a panel as it was last shown.
  * @param {string} tab
- * @returns {Place}
+ * @returns {PageAddress}
  */
 export function placeOf(tab) {
   return places.get(tab) ?? { tab, object: '', filters: {} };
 }
 
-/** Takes what the address says, and returns it. */
+/** Reads the address, and returns it. */
 function arrive() {
   clearTimeout(writing);
   const place = placeIn(location.hash);
@@ -28,7 +28,7 @@ function arrive() {
 }
 
 /**
- * Goes to a panel as it was left. The address is replaced: nobody wants to go back through tabs.
+ * Shows a panel as it was left. The address is replaced, so that "back" does not lead through tabs.
  * @param {string} tab
  */
 function enter(tab) {
@@ -38,9 +38,9 @@ function enter(tab) {
 }
 
 /**
- * Changes where somebody stands in the panel in view, without a step that leads back.
+ * Changes the address within the panel in view, without a history entry.
  * @param {string} tab
- * @param {Partial<Pick<Place, 'object' | 'filters'>>} change
+ * @param {Partial<Pick<PageAddress, 'object' | 'filters'>>} change
  */
 export function amend(tab, change) {
   places.set(tab, { ...placeOf(tab), ...change });
@@ -50,8 +50,8 @@ export function amend(tab, change) {
 
 /**
  * The tabs pattern of the ARIA Authoring Practices: one tab stop, arrows, Home and End, the panel follows the focus.
- * The selected one stands in the address (`#nodes`), so that it can be sent to a colleague and survives a reload; no element
- * has it for its id, or browsers would scroll there.
+ * The address has the selected tab (`#nodes`), so that it can be sent to a colleague and survives a reload. No element has that id, because
+ * browsers would scroll to it.
  *
  * @param {HTMLElement} list with `role="tablist"`; its tabs have a `data-name`, and name their panels by `aria-controls`
  * @param {(name: string) => void} onSelect

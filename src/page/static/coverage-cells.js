@@ -2,6 +2,7 @@
 /** @import { CoverageAnswer, CoverageMatrix, CoverageRow, NodeGroup } from '../state.ts' */
 /** @import { Filters } from './words.js' */
 import { breakable, h, spoken } from './dom.js';
+import { nodeLinks } from './panel-parts.js';
 import { ANSWERS, counted, hrefOf, lookOf, number } from './words.js';
 
 /** @type {CoverageAnswer} an index that leads nowhere */
@@ -48,11 +49,7 @@ export function rowOf({ answers }, index, { namespace, name, cells, runs, keptOf
       { scope: 'row', class: 'name mono' },
       h(
         'a',
-        {
-          href: hrefOf('coverage', object, filters),
-          id: `daemonset-${object}`,
-          'aria-current': chosen ? 'true' : undefined,
-        },
+        { href: hrefOf('coverage', object, filters), id: `daemonset-${object}`, 'aria-current': chosen && 'true' },
         h('span', { class: 'quiet' }, `${namespace}/`),
         name,
       ),
@@ -102,13 +99,8 @@ export function groupOf({ label, count, examples, taints }, name) {
   );
 }
 
-/** @param {readonly string[]} nodes */
-function nodeLinks(nodes) {
-  return nodes.flatMap((node, index) => [index > 0 && ', ', h('a', { href: hrefOf('nodes', node) }, node)]);
-}
-
 /**
- * How a DaemonSet stands, in one sentence.
+ * The state of a DaemonSet, in one sentence.
  * @param {CoverageRow} row
  */
 export function summaryOf({ runs, keptOff, desired, unavailable, optsOut }) {

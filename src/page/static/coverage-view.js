@@ -5,13 +5,13 @@ import { groupOf, headOf, rowOf, summaryOf } from './coverage-cells.js';
 import { byId, fill, h, putBefore } from './dom.js';
 import { asker, showDetails } from './explanation.js';
 import { absence, filters } from './panel-parts.js';
-import { ANSWERS, counted, groupNames, hrefOf, lookOf, number } from './words.js';
+import { ANSWERS, counted, countedOf, groupNames, hrefOf, lookOf, number } from './words.js';
 
-/** The largest groups come first, and a matrix that is wider than this is looked at with a purpose. */
+/** A wider matrix is shown on request only. The largest groups come first. */
 const FEW_GROUPS = 40;
 
 /**
- * The panel of DaemonSets and groups of alike nodes.
+ * The panel of DaemonSets and groups of equal nodes.
  * @param {(kind: 'DaemonSet', name: string) => readonly PageDecision[]} decisionsOn the latest that are about it
  */
 export function coverageView(decisionsOn) {
@@ -23,7 +23,6 @@ export function coverageView(decisionsOn) {
   let matrix;
   let wide = false;
 
-  let chosen = '';
   /** Of the state. */
   let version = '';
   /** @type {readonly string[]} of the groups */
@@ -66,11 +65,8 @@ export function coverageView(decisionsOn) {
 
   function showChosen() {
     const { object, filters } = placeOf('coverage');
-    const isOther = chosen !== object;
-    chosen = object;
-    const details = byId('daemonset-details');
     const row = matrix?.daemonSets.find((one) => nameOf(one) === object);
-    showDetails(details, asked.about(object && `daemonset/${object}`, version), {
+    showDetails(byId('daemonset-details'), asked.about(object && `daemonset/${object}`, version), {
       kind: 'daemonset',
       object,
       close: hrefOf('coverage', '', filters),
@@ -78,7 +74,6 @@ export function coverageView(decisionsOn) {
       ...(row ? { summary: summaryOf(row) } : {}),
       decisions: decisionsOn('DaemonSet', object),
     });
-    if (isOther && object !== '') details.scrollIntoView({ block: 'nearest' });
   }
 
   function show() {
@@ -104,9 +99,7 @@ export function coverageView(decisionsOn) {
       groups.slice(0, shown).map((group, index) => groupOf(group, names[index] ?? '')),
     );
     byId('coverage-count').textContent = [
-      rows.length === daemonSets.length
-        ? counted(rows.length, 'DaemonSet')
-        : `${number(rows.length)} of ${counted(daemonSets.length, 'DaemonSet')}`,
+      countedOf(rows.length, daemonSets.length, 'DaemonSet'),
       `${counted(groups.length + groupsLeftOut, 'group')} of alike nodes`,
       ...(groupsLeftOut > 0 ? [`${number(groupsLeftOut)} of them, the smallest, not shown`] : []),
     ].join(' · ');
@@ -115,7 +108,7 @@ export function coverageView(decisionsOn) {
     byId('coverage-scroller').hidden = rows.length === 0;
     byId('coverage-none').hidden = rows.length > 0;
     byId('coverage-none').textContent =
-      daemonSets.length === 0 ? 'This cluster has no DaemonSets.' : 'No DaemonSet is like that.';
+      daemonSets.length === 0 ? 'This cluster has no DaemonSets.' : 'No DaemonSet matches.';
   }
 
   return {
@@ -129,7 +122,7 @@ export function coverageView(decisionsOn) {
       if (!matrix) return showChosen();
       show();
     },
-    /** There are other decisions. */
+    /** Called after new decisions. */
     decided: showChosen,
   };
 }
@@ -140,7 +133,7 @@ const nameOf = ({ namespace, name }) => `${namespace}/${name}`;
 /** @param {CoverageRow} row */
 const isKeptOff = ({ keptOff, optsOut }) => keptOff > 0 && !optsOut;
 
-/** @param {CoverageRow} row @returns {number} the more, the more somebody has to look */
+/** @param {CoverageRow} row @returns {number} the severity */
 const gravity = (row) => (row.unavailable > 0 ? 2 : isKeptOff(row) ? 1 : 0);
 
 /**
@@ -174,7 +167,7 @@ function gridKeys(table) {
 }
 
 /**
- * Makes one cell the tab stop; without one, the first cell of the table.
+ * Makes one cell the tab stop, by default the first cell of the table.
  * @param {HTMLTableElement} table
  * @param {HTMLTableCellElement | null} [cell]
  */

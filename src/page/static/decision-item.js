@@ -2,14 +2,14 @@
 /** @import { DecidedChange, PageDecision } from '../state.ts' */
 import { diff } from './diff.js';
 import { breakable, drawn, h, spoken } from './dom.js';
-import { hrefOf, localTime, number, outcomeWords, saying } from './words.js';
+import { counted, hrefOf, localTime, number, outcomeWords } from './words.js';
 
 /** @param {PageDecision} decision */
 export function objectOf({ kind, namespace, name }) {
   return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name || '(name to be generated)'}`;
 }
 
-/** @param {PageDecision} decision @returns {string | undefined} the address of what is known of the object */
+/** @param {PageDecision} decision @returns {string | undefined} the address of the object on the page */
 function objectHref({ kind, namespace, name }) {
   if (name === '') return undefined;
   return kind === 'Node' ? hrefOf('nodes', name) : hrefOf('coverage', `${namespace}/${name}`);
@@ -19,17 +19,16 @@ const SIGNS = { denied: '✕', patched: '+', allowed: '✓' };
 
 /** @param {PageDecision} decision */
 export function articleOf(decision) {
-  const { time, verdict, operation, user, origin, violationsLeftOut, changes, changesLeftOut } = decision;
-  const { unlisted, replica } = decision;
-  const { texts, violations } = saying(decision);
+  const { time, result, operation, user, origin, violationsLeftOut, changes, changesLeftOut } = decision;
+  const { unlisted, replica, message, warnings, violations } = decision;
   const href = objectHref(decision);
   const object = breakable(objectOf(decision));
   const [day, clock = '', zone = ''] = localTime(time).split(' ');
   return h(
     'li',
-    { class: `decision is-${verdict}` },
+    { class: `decision is-${result}` },
     h('time', { datetime: time, title: `${day} ${clock} ${zone}` }, clock, h('span', { class: 'quiet line' }, day)),
-    h('span', { class: 'verdict' }, drawn(`${SIGNS[verdict]} `), verdict),
+    h('span', { class: 'result' }, drawn(`${SIGNS[result]} `), result),
     h(
       'div',
       { class: 'what' },
@@ -39,10 +38,10 @@ export function articleOf(decision) {
         h('span', { class: 'quiet' }, `${operation} `),
         h('strong', { class: 'mono' }, href === undefined ? h('span', {}, ...object) : h('a', { href }, ...object)),
         h('span', { class: 'quiet' }, ' by '),
-        h('span', { class: 'mono' }, ...breakable(user || 'nobody named')),
+        h('span', { class: 'mono' }, ...breakable(user || '(no user name)')),
         h('span', { class: 'quiet small' }, ` · review from ${origin}, answered by ${replica}`),
       ),
-      ...texts.map((text) => h('p', {}, ...breakable(text))),
+      message !== undefined && h('p', {}, ...breakable(message)),
       violations.length + violationsLeftOut > 0 &&
         h(
           'ul',
@@ -64,6 +63,13 @@ export function articleOf(decision) {
             ),
           ),
           violationsLeftOut > 0 && h('li', { class: 'quiet' }, `and ${number(violationsLeftOut)} more`),
+        ),
+      warnings.length > 0 &&
+        h(
+          'details',
+          { class: 'quiet' },
+          h('summary', {}, `${counted(warnings.length, 'warning')} to the user`),
+          ...warnings.map((text) => h('p', {}, ...breakable(text))),
         ),
       ...changes.map(changeOf),
       changesLeftOut && h('p', { class: 'quiet' }, 'The patch was too large to be kept.'),

@@ -7,10 +7,10 @@ import { mostOf } from './fair-list.js';
 import { filters } from './panel-parts.js';
 import { counted, number, outcomeWords, trialOf } from './words.js';
 
-/** Decisions that are kept: as many as the program itself keeps. */
+/** How many decisions are kept: as many as the program keeps. */
 const MAX_DECISIONS = 200;
 
-/** What came when the page was opened is not news. */
+/** Older decisions are not announced. */
 const NEWS_MS = 10_000;
 
 /** How long a new decision is marked. */
@@ -40,8 +40,8 @@ export function decisionsView() {
     byId('decisions-none').hidden = visible.length > 0;
     byId('decisions-none').textContent =
       decisions.length === 0
-        ? 'Nothing has been decided yet. What is refused, changed or worth a word appears here at once.'
-        : 'No decision is like that.';
+        ? 'There are no decisions yet. Requests that are denied, changed or reported appear here at once.'
+        : 'No decision matches.';
   }
 
   /** @param {PageDecision} decision */
@@ -53,14 +53,14 @@ export function decisionsView() {
 
   show();
   return {
-    /** Brings the list in line with the address. */
+    /** Shows the list by the filters of the address. */
     show() {
       inputs();
       show();
     },
     /**
      * @param {readonly PageDecision[]} found some of which may be known
-     * @param {number | undefined} now by the clock of those who decided; while it is not known, nothing is news
+     * @param {number | undefined} now by the program's clock. While it is not known, no decision is news
      */
     add(found, now) {
       const known = new Set(decisions.map(({ id }) => id));
@@ -97,13 +97,13 @@ export function decisionsView() {
 
 /**
  * @param {PageDecision} decision
- * @param {string} wanted a verdict, or `trial`
+ * @param {string} wanted a result, or `trial`
  */
 function isWanted(decision, wanted) {
-  return wanted === '' || decision.verdict === wanted || (wanted === 'trial' && trialOf(decision) !== undefined);
+  return wanted === '' || decision.result === wanted || (wanted === 'trial' && trialOf(decision) !== undefined);
 }
 
-/** @param {PageDecision} decision @returns {string} all that a filter looks at */
+/** @param {PageDecision} decision @returns {string} the text that is searched */
 function wordsOf(decision) {
   const { operation, user, origin, message = '', warnings, violations, replica } = decision;
   const found = violations.flatMap(({ policy, outcome, subject }) => [policy, outcome, outcomeWords(outcome), subject]);
@@ -112,11 +112,11 @@ function wordsOf(decision) {
     .toLowerCase();
 }
 
-/** Least time between two announcements to those who hear the page. */
+/** The minimum time between two announcements by screen readers. */
 const ANNOUNCE_EVERY_MS = 5_000;
 
 /**
- * Says what is new, without talking all the time.
+ * Announces new decisions, a few at a time.
  * @param {HTMLElement} region a polite live region
  * @returns {(news: readonly PageDecision[]) => void}
  */
@@ -129,7 +129,7 @@ function announcer(region) {
     timer = undefined;
     const [latest] = waiting;
     if (!latest) return;
-    const what = `${latest.verdict}: ${latest.operation} ${objectOf(latest)}, by ${latest.user}`;
+    const what = `${latest.result}: ${latest.operation} ${objectOf(latest)}, by ${latest.user}`;
     region.textContent = waiting.length === 1 ? what : `${counted(waiting.length, 'new decision')}, among them ${what}`;
     waiting = [];
     timer = setTimeout(speak, ANNOUNCE_EVERY_MS);

@@ -2,16 +2,16 @@
 /** @import { DecidedChange } from '../state.ts' */
 
 /**
- * One line of a readable change: what comes (`+`), what goes (`-`), and what stays beside it (a blank).
+ * One line of a diff: added (`+`), removed (`-`), or unchanged (a blank).
  * @typedef {{ readonly sign: '+' | '-' | ' '; readonly text: string }} DiffLine
  */
 
-/** Items of a list that stay are shown up to this many: they are only there to say where one is. */
+/** How many unchanged items of a list are shown. */
 const MAX_CONTEXT = 3;
 
 /**
- * What a patch changed at one place, in lines. Lists are compared item by item, whatever the order: those of taints and
- * tolerations are written whole, and what matters is which one came or went.
+ * The diff of one changed value. Lists are compared item by item, and their order is ignored: writers replace lists of taints and tolerations
+ * as a whole.
  *
  * @param {DecidedChange} change
  * @returns {{ readonly path: string; readonly lines: readonly DiffLine[] }} the path as kubectl writes it
@@ -58,7 +58,7 @@ function ofLists(before, after) {
   return [...gone.map((item) => line('-', item)), ...lines];
 }
 
-/** @param {unknown} value a list, or what stood in its place */
+/** @param {unknown} value a list, or another value in its place */
 function items(value) {
   if (Array.isArray(value)) return value.map(phrase);
   return value === undefined || value === null ? [] : [phrase(value)];
@@ -82,7 +82,7 @@ function entries(value) {
 const line = (sign, text) => ({ sign, text });
 
 /**
- * A value in one line: a taint or a toleration as kubectl writes them, everything else as it is in JSON.
+ * A value on one line: a taint or a toleration as kubectl writes it, any other value as JSON.
  * @param {unknown} value
  */
 function phrase(value) {
@@ -96,7 +96,7 @@ function phrase(value) {
 }
 
 /**
- * A JSON pointer (RFC 6901) as a field: `/spec/taints/0` is `spec.taints[0]`; a key that holds dots stands in brackets.
+ * A JSON pointer (RFC 6901) as a field: `/spec/taints/0` is `spec.taints[0]`; a key with dots is in brackets.
  * @param {string} pointer
  */
 function fieldOf(pointer) {

@@ -1,11 +1,11 @@
 // @ts-check
-/** @import { Level } from './troubles.js' */
+/** @import { Level } from './problems.js' */
 
 /** @typedef {Node | string | undefined | false} Child */
 /** @typedef {Record<string, string | number | boolean | undefined>} Attributes */
 
 /**
- * Makes an element. Strings become text, never markup: most of them come from the cluster.
+ * Makes an element. Strings become text, never markup, because most of them come from the cluster.
  *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
@@ -48,10 +48,10 @@ export function byId(id) {
   return element;
 }
 
-/** @param {string} text for those who hear the page */
+/** @param {string} text for screen readers */
 export const spoken = (text) => h('span', { class: 'spoken' }, text);
 
-/** @param {string} text for those who see the page, where the same is said in words nearby */
+/** @param {string} text hidden from screen readers, because a word nearby has the same meaning */
 export const drawn = (text) => h('span', { 'aria-hidden': 'true' }, text);
 
 /**
@@ -64,7 +64,7 @@ export function breakable(text) {
 }
 
 /**
- * Puts new contents into an element, unless they are those of the last time; what had the focus has it again afterwards.
+ * Replaces the contents of an element if their source has changed. Keeps the focus.
  *
  * @param {Element} target
  * @param {unknown} source all that the contents depend on
@@ -81,7 +81,7 @@ export function fill(target, source, make) {
 }
 
 /**
- * Makes these the children of a list, moving none that is in its place: what is being read, or was selected, stays so.
+ * Makes these the children of a list. Elements that are in place are not moved, so that a selection stays.
  *
  * @param {Element} list
  * @param {readonly Element[]} wanted
@@ -97,7 +97,7 @@ export function arrange(list, wanted) {
 }
 
 /**
- * Moves an element, unless it is there: what moves loses the focus.
+ * Moves an element if it is not in place: a moved element loses the focus.
  * @param {Element} next
  * @param {Element} element
  */
@@ -119,7 +119,7 @@ function setAttributes(element, attributes) {
   }
 }
 
-/** By form, so that nothing hangs on colours alone. */
+/** A sign for each level, so that colours are not the only difference. */
 export const SIGNS = { ok: '✓', attention: '!', failed: '✕' };
 
 /**
@@ -132,7 +132,7 @@ export function signed(level, word) {
 }
 
 /**
- * Characters that cannot be seen, or that turn the text around them, are spelled out: a name must not look like another one.
+ * Spells out invisible and bidirectional characters, so that a name does not look like another one.
  * @param {string} text
  */
 function visible(text) {

@@ -3,20 +3,20 @@
 /** @import { PageDecision } from '../state.ts' */
 import { breakable, byId, fill, h, signed } from './dom.js';
 import { explain } from './fixes.js';
-import { fixLine } from './panel-parts.js';
+import { fixLine, nodeLinks } from './panel-parts.js';
 import { hrefOf, localTime, number, outcomeWords } from './words.js';
 
 /**
- * What is known of one: nothing yet, an explanation, or why there is none.
+ * An explanation, or why there is none. Both are absent at first.
  * @typedef {{ readonly explanation?: ShownExplanation; readonly fault?: string }} Answer
  */
 
 const ANSWER_WITHIN_MS = 10_000;
-/** Least time between two questions about the same: a large cluster changes all the time. */
+/** The minimum time between two requests for one object: a large cluster changes all the time. */
 const PAUSE_MS = 2_000;
 
 /**
- * Asks why one object is as it is, for as long as it is looked at, and again when the state has changed.
+ * Requests the explanation of the chosen object, and again when the state has changed.
  * @param {() => void} onNews there is another answer
  */
 export function asker(onNews) {
@@ -38,7 +38,7 @@ export function asker(onNews) {
     }, PAUSE_MS);
     void answerTo(asked).then((found) => {
       if (asked !== path) return;
-      // What was found before is worth more than that it could not be found again.
+      // An earlier explanation is kept when a new request fails.
       answer = found.explanation ? found : { ...answer, ...found };
       onNews();
     });
@@ -74,12 +74,12 @@ async function answerTo(path) {
     const answer = await fetch(address, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
     return answer.ok ? { explanation: await answer.json() } : { fault: await answer.text() };
   } catch {
-    return { fault: 'The explanation could not be had.' };
+    return { fault: 'The explanation could not be loaded.' };
   }
 }
 
 /**
- * What is shown of the object that was chosen.
+ * The chosen object.
  * @typedef {object} Details
  * @property {'node' | 'daemonset'} kind
  * @property {string} object empty for none
@@ -90,19 +90,21 @@ async function answerTo(path) {
  */
 
 /**
- * Shows the object that was chosen: the explanation, and the latest decisions about it.
+ * Shows the explanation of the chosen object, and the latest decisions about it. Scrolls there when another one is chosen.
  *
  * @param {HTMLElement} target
  * @param {Answer} answer
  * @param {Details} details
  */
 export function showDetails(target, { explanation, fault }, { kind, object, close, tag, summary, decisions }) {
+  const isOther = target.dataset.object !== object;
+  target.dataset.object = object;
   target.hidden = object === '';
   if (object === '') return;
   const { at = '', ...known } = explanation ?? { sections: [], next: {} };
   const { id } = target;
   const fix = explain(kind, object);
-  // The time alone is no reason to make all of it anew, under the eyes of whoever reads it.
+  // If only the time changed, nothing is redrawn.
   const source = [known, explanation ? '' : fault, decisions.map(({ id }) => id), kind, object, close, tag, summary];
   fill(target, source, () => [
     h('h3', { class: 'mono' }, object, tag !== '' && h('span', { class: 'tag' }, tag)),
@@ -114,9 +116,11 @@ export function showDetails(target, { explanation, fault }, { kind, object, clos
     explanation && h('p', { class: 'quiet small', id: `${id}-at` }),
     fix && fixLine({ ...fix, note: 'says it in a terminal, with your rights' }, `${id}-explain`),
   ]);
-  if (!explanation) return;
-  const [day = '', clock = '', zone = ''] = localTime(at).split(' ');
-  byId(`${id}-at`).textContent = `As of ${day} ${clock} ${zone}${fault === undefined ? '' : ` · ${fault}`}`;
+  if (explanation) {
+    const [day = '', clock = '', zone = ''] = localTime(at).split(' ');
+    byId(`${id}-at`).textContent = `As of ${day} ${clock} ${zone}${fault === undefined ? '' : ` · ${fault}`}`;
+  }
+  if (isOther) target.scrollIntoView({ block: 'nearest' });
 }
 
 /**
@@ -158,10 +162,7 @@ const policyOf = ({ text, policy }) => [h('a', { href: hrefOf('policies', policy
 
 /** @param {{ readonly nodes: readonly string[]; readonly more: number }} cell */
 function nodesOf({ nodes, more }) {
-  return [
-    ...nodes.flatMap((node, index) => [index > 0 && ', ', h('a', { href: hrefOf('nodes', node) }, node)]),
-    more > 0 && ` and ${number(more)} more`,
-  ];
+  return [...nodeLinks(nodes), more > 0 && ` and ${number(more)} more`];
 }
 
 const MAX_SHOWN = 3;
@@ -175,13 +176,13 @@ function decisionsAbout(object, kind, decisions) {
   const shown = decisions.slice(0, MAX_SHOWN);
   if (shown.length === 0) return [h('p', { class: 'quiet' }, 'None of the latest decisions is about it.')];
   const all = hrefOf('decisions', '', { q: `${kind === 'node' ? 'Node' : 'DaemonSet'} ${object}` });
-  const rows = shown.map(({ time, verdict, user, replica, violations, message = '' }) => {
+  const rows = shown.map(({ time, result, user, replica, violations, message = '' }) => {
     const said = violations.map(({ policy, outcome, subject }) => `${outcomeWords(outcome)} ${subject} (${policy})`);
     const [day = '', clock = ''] = localTime(time).split(' ');
-    return [`${day} ${clock}`, verdict, user, `${said.join('; ') || message} · answered by ${replica}`];
+    return [`${day} ${clock}`, result, user, `${said.join('; ') || message} · answered by ${replica}`];
   });
   return [
-    sectionOf({ head: ['Decided', 'Verdict', 'For', 'What'], rows, rowsLeftOut: 0 }),
+    sectionOf({ head: ['Decided', 'Result', 'For', 'What'], rows, rowsLeftOut: 0 }),
     h('p', {}, h('a', { href: all }, `Latest decisions about it: ${number(decisions.length)}`)),
   ];
 }

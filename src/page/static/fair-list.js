@@ -2,8 +2,8 @@
 /** @import { PageDecision } from '../state.ts' */
 
 /**
- * As many of the decisions as there is room for, by the rule of the program itself (fair-map.ts): the oldest of the origin that has the
- * most goes first, and within that origin of the user that has the most. So a pod that forges reviews takes nobody else's places.
+ * Limits the number of decisions by the rule of the program (fair-map.ts): removes the oldest decision of the origin that has the most, and
+ * within that origin of the user that has the most. So a pod that forges reviews displaces only its own.
  * @param {readonly PageDecision[]} decisions
  * @param {number} room
  * @returns {PageDecision[]}

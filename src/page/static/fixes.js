@@ -2,16 +2,16 @@
 /** @import { NodeColumn, NodeNote, PolicyState } from '../state.ts' */
 
 /**
- * What to do about a trouble.
+ * What to do about a problem.
  * @typedef {object} Fix
  * @property {string} command to be pasted into a shell
  * @property {string} note what one should know before; may be empty
  */
 
-/** A command for more nodes than this is nothing that somebody reads before running it. */
+/** A command for more nodes would be too long to read. */
 export const MAX_NODES = 100;
 
-/** What names and taints of Kubernetes are made of. Anything else is not for a shell. */
+/** The characters of names and taints of Kubernetes. A command has no others. */
 const HARMLESS = /^[\w./=:-]+$/;
 
 /**
@@ -24,24 +24,24 @@ function whyNotByMode(column) {
 }
 
 /**
- * Why a taint is not put back.
- * @param {NodeNote['hindrance']} hindrance
- * @param {Pick<NodeColumn, 'mode' | 'trial'> | undefined} column of the policy that wants it
+ * Why a taint is not restored.
+ * @param {NodeNote['blockedBy']} blockedBy
+ * @param {Pick<NodeColumn, 'mode' | 'trial'> | undefined} column of the policy that requires it
  */
-export function whyNot(hindrance, column) {
-  switch (hindrance) {
+export function whyNot(blockedBy, column) {
+  switch (blockedBy) {
     case undefined:
       return 'about to be restored';
     case 'mode':
       return whyNotByMode(column);
     case 'eviction':
-      return 'not restored, for it would evict pods: mayEvict in the policy allows that';
+      return 'not restored, because it would evict pods: mayEvict in the policy allows that';
     case 'held':
-      return 'not restored, for the value that it carries is protected as well';
+      return 'not restored, because the value that it carries is protected as well';
     case 'contested':
-      return 'removed each time, so not restored for now';
+      return 'another writer removes it repeatedly, so it is not restored for now';
     case 'paced':
-      return 'it evicts pods, and waits for its turn';
+      return 'waits for its turn, because it evicts pods';
   }
 }
 
@@ -50,11 +50,11 @@ export function whyNot(hindrance, column) {
  *
  * @param {readonly string[]} nodes by name
  * @param {NodeNote} note what they lack; `carries` where one of them has another value
- * @returns {Fix | undefined} undefined where taintkeeper is about to do it
+ * @returns {Fix | undefined} undefined if taintkeeper is about to restore it
  */
-export function taintFix(nodes, { taint, carries, hindrance }) {
+export function taintFix(nodes, { taint, carries, blockedBy }) {
   const [first = ''] = nodes;
-  switch (hindrance) {
+  switch (blockedBy) {
     case undefined:
     case 'paced':
       return undefined;
@@ -85,7 +85,7 @@ export function taintFix(nodes, { taint, carries, hindrance }) {
  */
 export const explain = (kind, name) => fix(['taintkeeper', 'explain', kind, name], '');
 
-/** @returns {Fix} what tells the cause of whatever is wrong with the installation */
+/** @returns {Fix} the command that finds problems of the installation */
 export const doctor = () => ({ command: 'taintkeeper doctor', note: '' });
 
 /**
@@ -97,7 +97,7 @@ export const editPolicy = ({ kind, name }) => fix(['kubectl', 'edit', kind.toLow
 /**
  * What to do about DaemonSets that lack the tolerations of a policy.
  * @param {Pick<PolicyState, 'kind' | 'name' | 'mode' | 'spec'>} policy
- * @returns {Fix | undefined} undefined where taintkeeper is at it, or does something else on purpose
+ * @returns {Fix | undefined} undefined if taintkeeper patches them already, or must not
  */
 export function patchExisting({ kind, name, mode, spec }) {
   if (kind !== 'TolerationPolicy' || mode !== 'Mutate' || /^existing: Patch$/m.test(spec) || !HARMLESS.test(name)) {
@@ -109,12 +109,12 @@ export function patchExisting({ kind, name, mode, spec }) {
   };
 }
 
-/** @returns {Fix} what shows why each DaemonSet is kept off where it is */
+/** @returns {Fix} the command that shows the taints that keep DaemonSets off */
 export const listGaps = () => ({ command: 'taintkeeper coverage --gaps', note: 'Says which taints keep each off.' });
 
 /**
  * @param {readonly { readonly namespace: string; readonly name: string }[]} found
- * @returns {Fix | undefined} what tells why their pods are not available
+ * @returns {Fix | undefined} the command that shows why their pods are not available
  */
 export function describeDaemonSets(found) {
   const [first] = found;
@@ -124,7 +124,7 @@ export function describeDaemonSets(found) {
 }
 
 /**
- * What lets a DaemonSet run where taints keep it off.
+ * The command for a policy that lets a DaemonSet tolerate the taints that keep it off.
  *
  * @param {{ readonly namespace: string; readonly name: string }} daemonSet
  * @param {readonly string[]} keys of those taints
@@ -141,7 +141,7 @@ export function tolerate({ namespace, name }, keys) {
 /**
  * @param {readonly string[]} words
  * @param {string} note
- * @returns {Fix | undefined} undefined where a word is not for a shell
+ * @returns {Fix | undefined} undefined if a word has characters that are special in a shell
  */
 function fix(words, note) {
   return words.every((word) => HARMLESS.test(word)) ? { command: words.join(' '), note } : undefined;

@@ -1,19 +1,19 @@
 // @ts-check
 /** @import { PageDecision, PageState } from '../state.ts' */
-/** @import { Level, Tab } from './troubles.js' */
-import { hasTrouble } from './node-rows.js';
-import { troubles } from './troubles.js';
+/** @import { Level, Tab } from './problems.js' */
+import { hasProblem } from './node-rows.js';
+import { problems } from './problems.js';
 import { ago, counted, DAY_MS, number, outcomeWords, trialOf } from './words.js';
 
 /** @typedef {Level | 'plain'} GaugeLevel `plain`: nothing to judge */
 
 /**
- * What a tab says of its panel.
+ * The summary of a panel on its tab.
  * @typedef {{ readonly figure: string; readonly note: string; readonly level: GaugeLevel }} Gauge
  */
 
 /**
- * What each tab says of its panel.
+ * The summaries of all panels.
  *
  * @param {PageState} state
  * @param {readonly PageDecision[]} decisions the latest first
@@ -21,8 +21,8 @@ import { ago, counted, DAY_MS, number, outcomeWords, trialOf } from './words.js'
  * @returns {Record<Tab, Gauge>}
  */
 export function gauges(state, decisions, now) {
-  const found = troubles(state, now);
-  const levelOf = (/** @type {Tab} */ tab) => found.find((trouble) => trouble.tab === tab)?.level;
+  const found = problems(state, now);
+  const levelOf = (/** @type {Tab} */ tab) => found.find((problem) => problem.tab === tab)?.level;
   return {
     policies: policyGauge(state, levelOf('policies') ?? 'ok'),
     nodes: nodeGauge(state, levelOf('nodes') ?? 'ok'),
@@ -57,7 +57,7 @@ function policyGauge({ policies, audit }, level) {
 function nodeGauge(state, level) {
   const { nodes } = state;
   if (nodes === undefined) return { figure: '–', note: unknownNote(state), level: 'plain' };
-  const bad = nodes.rows.filter(({ cells }) => hasTrouble(cells)).length;
+  const bad = nodes.rows.filter(({ cells }) => hasProblem(cells)).length;
   return {
     figure: number(nodes.rows.length + nodes.unselected),
     note: bad > 0 ? `${number(bad)} not as declared` : nodes.rows.length > 0 ? 'all as declared' : 'none selected',
@@ -91,7 +91,7 @@ function decisionGauge(decisions, now) {
   if (latest === undefined) return { figure: '0', note: 'none yet', level: 'plain' };
   return {
     figure: number(decisions.length),
-    note: `${outcomeWords(trialOf(latest) ?? latest.verdict)} ${ago(now - Date.parse(latest.time))}`,
+    note: `${outcomeWords(trialOf(latest) ?? latest.result)} ${ago(now - Date.parse(latest.time))}`,
     level: 'plain',
   };
 }

@@ -2,7 +2,7 @@
 /** @import { PageDecision, PageState } from '../state.ts' */
 
 /**
- * How the page stands to the program that serves it.
+ * The connection to the program that serves the page.
  * @typedef {{ readonly kind: 'connecting' } | { readonly kind: 'live' } | { readonly kind: 'lost'; readonly since: number }} Connection
  */
 
@@ -13,7 +13,7 @@
  * @property {(connection: Connection) => void} onConnection
  */
 
-/** A dead connection says nothing: the state is asked for anyway, as often as this. */
+/** The interval at which the state is requested without an event, because a dead connection sends none. */
 const ASK_EVERY_MS = 15_000;
 const ANSWER_WITHIN_MS = 10_000;
 const RETRY_FIRST_MS = 500;
@@ -23,8 +23,8 @@ const RETRY_MOST_MS = 10_000;
 const GATHER_MS = 50;
 
 /**
- * Follows the program: its state whenever it changes, and its decisions as they are made. A lost connection is tried again
- * for as long as the page is open. While nobody sees the page it lets go of the stream, which others may want.
+ * Follows the state and the decisions of the program. A lost connection is retried for as long as the page is open. While the page is
+ * hidden, the stream is closed, because the number of streams is limited.
  *
  * @param {Listeners} listeners
  */
@@ -65,7 +65,7 @@ export function follow({ onState, onDecisions, onConnection }) {
     do {
       askAgain = false;
       try {
-        // `no-cache` is "ask with the ETag", which costs nothing while nothing has changed.
+        // `no-cache` revalidates by the ETag, which is cheap while nothing has changed.
         const answer = await fetch('api/state', { cache: 'no-cache', signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
         if (!answer.ok) throw new Error(`${answer.status}`);
         onState(await answer.json(), Date.parse(answer.headers.get('date') ?? ''));
@@ -89,7 +89,7 @@ export function follow({ onState, onDecisions, onConnection }) {
       retryMs = RETRY_FIRST_MS;
       judge();
     });
-    // Also the first thing on every stream.
+    // The first event of every stream.
     opened.addEventListener('state', () => void ask());
     opened.addEventListener('decision', ({ data }) => {
       gathered.push(JSON.parse(data));
@@ -98,7 +98,7 @@ export function follow({ onState, onDecisions, onConnection }) {
     opened.addEventListener('error', () => {
       streaming = false;
       fail();
-      // Ours, not the browser's own retry: that one ends for good at the first answer that is not a stream.
+      // The browser's own retry stops at the first answer that is not a stream.
       opened.close();
       clearTimeout(retry);
       retry = setTimeout(open, retryMs);

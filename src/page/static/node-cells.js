@@ -1,6 +1,6 @@
 // @ts-check
 /** @import { NodeCell, NodeMap, NodeRow } from '../state.ts' */
-/** @import { Filters } from './words.js' */
+/** @import { PageAddress } from './words.js' */
 import { drawn, h } from './dom.js';
 import { whyNot } from './fixes.js';
 import { losses, STATES } from './node-rows.js';
@@ -17,21 +17,22 @@ export function headOf() {
 /**
  * @param {NodeMap} map
  * @param {NodeRow} row
- * @param {{ readonly chosen: boolean; readonly filters: Filters }} view
+ * @param {Pick<PageAddress, 'object' | 'filters'>} address
  */
-export function rowOf(map, row, { chosen, filters }) {
+export function rowOf(map, row, { object, filters }) {
   const { name, ready } = row;
+  const chosen = name === object;
   const bad = losses(map, row);
   const said = bad.map(({ cell, column, note }) => [
     state(cell),
     ' ',
     h('span', { class: 'mono' }, note.taint),
-    h('span', { class: 'quiet' }, ` · ${whyNot(note.hindrance, map.columns[column])}`),
+    h('span', { class: 'quiet' }, ` · ${whyNot(note.blockedBy, map.columns[column])}`),
   ]);
   const why = said.length > 0 ? said.flatMap((one, index) => (index === 0 ? one : ['; ', ...one])) : [rest(row)];
   const kept = taintsIn(map, row, 'k').join(', ');
   const cell = h('td', { class: 'why' }, h('span', { class: 'clamped' }, ...why));
-  // What does not fit into the line.
+  // The title has the text that does not fit.
   if (bad.length > 0) cell.title = cell.textContent ?? '';
   return h(
     'tr',
@@ -41,12 +42,7 @@ export function rowOf(map, row, { chosen, filters }) {
       { scope: 'row', class: 'name mono' },
       h(
         'a',
-        {
-          href: hrefOf('nodes', name, filters),
-          id: `node-${name}`,
-          title: name,
-          'aria-current': chosen ? 'true' : undefined,
-        },
+        { href: hrefOf('nodes', name, filters), id: `node-${name}`, title: name, 'aria-current': chosen && 'true' },
         name,
       ),
       !ready && h('span', { class: 'tag' }, 'not ready'),
@@ -63,7 +59,7 @@ function state(cell) {
 }
 
 /**
- * Of a node without trouble.
+ * The state of a node without a problem.
  * @param {NodeRow} row
  */
 function rest({ cells }) {

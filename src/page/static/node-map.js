@@ -5,8 +5,8 @@ import { STATES, worst } from './node-rows.js';
 import { counted } from './words.js';
 
 /**
- * Every node that has a taint to keep as one mark, in the order of the names, so that a node keeps its place: trouble shows by form
- * and colour. It is one path for each kind of mark, however many nodes there are.
+ * A mark for every node with a protected taint, by name, so that a node keeps its position. Problems differ by form and colour. There is one
+ * path for each kind of mark.
  *
  * @param {Element} target
  * @param {(row: NodeRow) => void} onChoose

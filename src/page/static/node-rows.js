@@ -2,13 +2,13 @@
 /** @import { NodeCell, NodeMap, NodeNote, NodeRow } from '../state.ts' */
 
 /**
- * What becomes of a taint on a node: one word for each state, wherever the page tells of it, and a name for addresses and style sheets.
+ * The states of a taint on a node: the word that the page shows, and the name in addresses and style sheets.
  * @type {Readonly<Record<NodeCell, { readonly name: string; readonly word: string; readonly sign: string }>>}
  */
 export const STATES = {
   m: { name: 'missing', word: 'missing', sign: '✕' },
   d: { name: 'another-value', word: 'another value', sign: '≠' },
-  c: { name: 'contested', word: 'contested', sign: '⟳' },
+  c: { name: 'conflict', word: 'conflict', sign: '⟳' },
   r: { name: 'removed', word: 'removed', sign: '−' },
   k: { name: 'kept', word: 'kept', sign: '✓' },
   a: { name: 'none', word: 'none', sign: '' },
@@ -18,10 +18,10 @@ export const STATES = {
 /** @typedef {'m' | 'd' | 'c'} BadCell */
 
 /**
- * What of the nodes is to be seen; what is empty filters nothing.
+ * The filters of nodes. An empty filter matches all.
  * @typedef {object} NodeFilter
  * @property {string} [q] a part of the name
- * @property {string} [show] `trouble`, `unready`, or the name of a state
+ * @property {string} [show] `problem`, `unready`, or the name of a state
  * @property {string} [policy]
  */
 
@@ -29,7 +29,7 @@ export const STATES = {
 const WORST_FIRST = 'mdcrka-';
 
 /**
- * What there is to say of the cells that are trouble, the worst first.
+ * The notes on the cells with a problem, the worst first.
  *
  * @param {NodeMap} map
  * @param {NodeRow} row
@@ -42,7 +42,7 @@ export function losses({ notes: all }, { cells, notes = [] }) {
   let count = 0;
   for (let column = 0; column < cells.length; column++) {
     const cell = cells[column];
-    if (!isTrouble(cell)) continue;
+    if (!isProblem(cell)) continue;
     const note = all[notes[count++] ?? -1];
     if (note) found.push({ cell, column, note });
   }
@@ -50,7 +50,7 @@ export function losses({ notes: all }, { cells, notes = [] }) {
 }
 
 /**
- * The rows to show: those with trouble first, and last of these what policies only watch; otherwise in the order of their names.
+ * The rows to show, by name: those with a problem first, and among these, problems of policies in mode Audit last.
  *
  * @param {NodeMap} map
  * @param {NodeFilter} filter
@@ -62,7 +62,7 @@ export function rowsOf(map, { q = '', show = '', policy = '' }) {
     policy === '' ? undefined : [...map.columns.keys()].filter((index) => map.columns[index]?.policy === policy);
   const matches = matching(show);
   /** @type {NodeRow[]} */
-  const troubled = [];
+  const withProblems = [];
   /** @type {NodeRow[]} */
   const fine = [];
   for (const row of map.rows) {
@@ -70,16 +70,16 @@ export function rowsOf(map, { q = '', show = '', policy = '' }) {
     const cells = columns ? columns.map((index) => row.cells[index] ?? '-').join('') : row.cells;
     if (columns && /^-*$/.test(cells)) continue;
     if (!matches(row, cells)) continue;
-    (hasTrouble(cells) ? troubled : fine).push(row);
+    (hasProblem(cells) ? withProblems : fine).push(row);
   }
   const binding = map.columns.map(({ mode }) => mode !== 'Audit');
   const rank = (/** @type {NodeRow} */ { cells }) => {
     const bound = worst([...cells].filter((_, column) => binding[column]).join(''));
-    return isTrouble(bound) ? WORST_FIRST.indexOf(bound) : WORST_FIRST.length + WORST_FIRST.indexOf(worst(cells));
+    return isProblem(bound) ? WORST_FIRST.indexOf(bound) : WORST_FIRST.length + WORST_FIRST.indexOf(worst(cells));
   };
-  const ranks = new Map(troubled.map((row) => [row, rank(row)]));
-  troubled.sort((a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0));
-  return [...troubled, ...fine];
+  const ranks = new Map(withProblems.map((row) => [row, rank(row)]));
+  withProblems.sort((a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0));
+  return [...withProblems, ...fine];
 }
 
 /**
@@ -88,14 +88,14 @@ export function rowsOf(map, { q = '', show = '', policy = '' }) {
  */
 function matching(show) {
   if (show === '') return () => true;
-  if (show === 'trouble') return (_, cells) => hasTrouble(cells);
+  if (show === 'problem') return (_, cells) => hasProblem(cells);
   if (show === 'unready') return ({ ready }) => !ready;
   const [letter] = Object.entries(STATES).find(([, { name }]) => name === show) ?? [];
   return (_, cells) => letter !== undefined && cells.includes(letter);
 }
 
 /** @param {string} cells */
-export const hasTrouble = (cells) => /[mdc]/.test(cells);
+export const hasProblem = (cells) => /[mdc]/.test(cells);
 
 /**
  * The worst of a node's cells.
@@ -111,4 +111,4 @@ export function worst(cells) {
  * @param {string | undefined} cell
  * @returns {cell is BadCell}
  */
-const isTrouble = (cell) => cell === 'm' || cell === 'd' || cell === 'c';
+const isProblem = (cell) => cell === 'm' || cell === 'd' || cell === 'c';

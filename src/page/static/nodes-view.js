@@ -9,7 +9,7 @@ import { nodeMap } from './node-map.js';
 import { rowsOf } from './node-rows.js';
 import { absence, filters } from './panel-parts.js';
 import { virtualRows } from './virtual-rows.js';
-import { counted, hrefOf, number } from './words.js';
+import { counted, countedOf, hrefOf, number } from './words.js';
 
 /**
  * The panel of nodes and protected taints.
@@ -21,15 +21,14 @@ export function nodesView(decisionsOn) {
   table.append(h('thead', {}, h('tr', { 'aria-rowindex': '1' }, ...headOf())));
   /** @type {NodeMap | undefined} */
   let map;
-  /** By which the rows in view were chosen. */
+  /** The filters of the rows in view. */
   let filtered = '';
-  let chosen = '';
   /** Of the state. */
   let version = '';
 
   const inputs = filters('nodes', { q: 'nodes-filter', show: 'nodes-show', policy: 'nodes-policy' }, show);
   const rows = virtualRows(scroller, table, (/** @type {NodeRow} */ row) =>
-    rowOf(/** @type {NodeMap} */ (map), row, { chosen: row.name === chosen, filters: placeOf('nodes').filters }),
+    rowOf(/** @type {NodeMap} */ (map), row, placeOf('nodes')),
   );
   const overview = nodeMap(byId('nodes-map'), ({ name }) => {
     location.hash = hrefOf('nodes', name, placeOf('nodes').filters);
@@ -39,18 +38,14 @@ export function nodesView(decisionsOn) {
 
   function showChosen() {
     const { object, filters } = placeOf('nodes');
-    const isOther = chosen !== object;
-    chosen = object;
-    const details = byId('node-details');
     const ready = map?.rows.find(({ name }) => name === object)?.ready;
-    showDetails(details, asked.about(object && `node/${object}`, version), {
+    showDetails(byId('node-details'), asked.about(object && `node/${object}`, version), {
       kind: 'node',
       object,
       close: hrefOf('nodes', '', filters),
       tag: ready === undefined ? '' : ready ? 'ready' : 'not ready',
       decisions: decisionsOn('Node', object),
     });
-    if (isOther && object !== '') details.scrollIntoView({ block: 'nearest' });
   }
 
   function show() {
@@ -64,9 +59,7 @@ export function nodesView(decisionsOn) {
     const visible = rowsOf(found, filters);
     rows.show(visible);
     byId('nodes-count').textContent = [
-      visible.length === found.rows.length
-        ? counted(found.rows.length, 'node')
-        : `${number(visible.length)} of ${counted(found.rows.length, 'node')}`,
+      countedOf(visible.length, found.rows.length, 'node'),
       ...(found.unselected > 0 ? [`${number(found.unselected)} more that no policy selects`] : []),
       ...(found.columnsLeftOut > 0 ? [`${counted(found.columnsLeftOut, 'taint')} of policies left out`] : []),
     ].join(' · ');
@@ -80,11 +73,11 @@ export function nodesView(decisionsOn) {
       map = state.nodes;
       version = state.at;
       absence('nodes', state, map !== undefined);
-      // What a replica that does not lead can say of one node, it says.
+      // A replica that does not lead can still explain one node.
       putBefore(byId(map ? 'nodes-scroller' : 'nodes-absent'), byId('node-details'));
       if (!map) return showChosen();
       const { policy = '' } = placeOf('nodes').filters;
-      // What was chosen stays so when others come and go.
+      // The chosen policy stays in the list although it has no column any more.
       const names = [...new Set([...map.columns.map((column) => column.policy), ...(policy === '' ? [] : [policy])])];
       fill(byId('nodes-policy'), names, () => [
         h('option', { value: '' }, 'every policy'),
@@ -94,7 +87,7 @@ export function nodesView(decisionsOn) {
       overview.show(map);
       show();
     },
-    /** There are other decisions. */
+    /** Called after new decisions. */
     decided: showChosen,
   };
 }

@@ -1,7 +1,7 @@
 // @ts-check
 /** @import { PageState } from '../state.ts' */
 /** @import { Connection } from './live.js' */
-/** @import { Tab, Trouble } from './troubles.js' */
+/** @import { Tab, Problem } from './problems.js' */
 import { tabs } from './address.js';
 import { coverageView } from './coverage-view.js';
 import { decisionsView } from './decisions-view.js';
@@ -11,14 +11,14 @@ import { follow } from './live.js';
 import { nodesView } from './nodes-view.js';
 import { copyButtons, fixLine, slashFocusesFilter } from './panel-parts.js';
 import { policiesView } from './policies-view.js';
-import { troubles, verdict } from './troubles.js';
+import { headline, problems } from './problems.js';
 import { trustView } from './trust-view.js';
 import { number, span } from './words.js';
 
 /** Ages are shown by the second. */
 const TICK_MS = 1_000;
 
-/** As base.css has them: `.many` and `.very-many` fold the rest until somebody asks. */
+/** As in base.css: `.many` and `.very-many` fold the other problems. */
 const MAX_ON_PHONE = 2;
 const MAX_AT_ONCE = 5;
 
@@ -28,7 +28,7 @@ const SPOKEN = { ok: '(fine)', attention: '(needs attention)', failed: '(wrong)'
 let state;
 /** @type {Connection} */
 let connection = { kind: 'connecting' };
-/** How much further this clock is than the program's, in milliseconds. */
+/** How far this clock is ahead of the program's, in milliseconds. */
 let clockAhead = 0;
 /** @type {string} */
 let selected = '';
@@ -44,11 +44,11 @@ tabs(byId('tabs'), (name) => {
 });
 
 copyButtons();
-byId('troubles-all').addEventListener('click', () => {
-  const list = byId('troubles');
+byId('problems-all').addEventListener('click', () => {
+  const list = byId('problems');
   const folded = [...list.children].find((item) => item instanceof HTMLElement && item.offsetParent === null);
   list.classList.add('all');
-  // The button is gone: whoever pressed it goes on reading where the list went on.
+  // The button disappears, so the focus moves to the first unfolded problem.
   folded?.querySelector('a')?.focus();
 });
 slashFocusesFilter();
@@ -71,23 +71,23 @@ follow({
 });
 setInterval(() => {
   showGauges();
-  showVerdict();
+  showSummary();
   showConnection();
 }, TICK_MS);
 
-/** The time by the program's clock, which is that of everything it tells. */
+/** The time by the program's clock, which is that of all times in the state. */
 function now() {
   return Date.now() - clockAhead;
 }
 
 function showAll() {
   showIdentity();
-  showVerdict();
+  showSummary();
   showGauges();
   showPanel();
 }
 
-/** Only what is in view is worth the work. */
+/** Updates only the panel in view. */
 function showPanel() {
   if (selected === 'decisions') decisions.show();
   if (!state) return;
@@ -124,27 +124,27 @@ function showIdentity() {
   ]);
 }
 
-function showVerdict() {
+function showSummary() {
   if (!state) return;
-  const found = troubles(state, now());
+  const found = problems(state, now());
   const level = found[0]?.level ?? 'ok';
-  byId('verdict').className = `verdict-strip is-${level}`;
-  const words = verdict(found, state);
-  fill(byId('verdict-words'), [level, words], () => [drawn(`${SIGNS[level]} `), words]);
-  fill(byId('troubles'), found, () => found.map(troubleOf));
-  const all = byId('troubles-all');
+  byId('summary').className = `summary-strip is-${level}`;
+  const words = headline(found, state);
+  fill(byId('summary-words'), [level, words], () => [drawn(`${SIGNS[level]} `), words]);
+  fill(byId('problems'), found, () => found.map(problemOf));
+  const all = byId('problems-all');
   all.textContent = `Show all ${found.length}`;
-  byId('troubles').classList.toggle('many', found.length > MAX_ON_PHONE);
-  byId('troubles').classList.toggle('very-many', found.length > MAX_AT_ONCE);
+  byId('problems').classList.toggle('many', found.length > MAX_ON_PHONE);
+  byId('problems').classList.toggle('very-many', found.length > MAX_AT_ONCE);
   document.title = `${found.length > 0 ? `(${found.length}) ` : ''}taintkeeper`;
 }
 
 /**
- * @param {Trouble} trouble
+ * @param {Problem} problem
  * @param {number} index
  */
-function troubleOf({ level, text, href, names = [], more = 0, why, fix }, index) {
-  const id = `trouble-${index}`;
+function problemOf({ level, text, href, names = [], more = 0, why, fix }, index) {
+  const id = `problem-${index}`;
   return h(
     'li',
     { class: `is-${level}` },

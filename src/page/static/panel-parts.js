@@ -3,9 +3,10 @@
 /** @import { Fix } from './fixes.js' */
 import { amend, placeOf } from './address.js';
 import { byId, fill, h, spoken } from './dom.js';
+import { hrefOf } from './words.js';
 
 /**
- * Shows a panel's contents, or why there are none: nodes and DaemonSets are known to the leader of a cluster alone.
+ * Shows a panel's contents, or why there are none: only the leader of a cluster knows nodes and DaemonSets.
  *
  * @param {'nodes' | 'coverage'} panel with a part `-present` and a part `-absent`
  * @param {PageState} state
@@ -24,7 +25,7 @@ export function absence(panel, state, present) {
         h(
           'p',
           {},
-          'This taintkeeper takes its policies from files and judges what it is sent. It knows no nodes and no DaemonSets.',
+          'This taintkeeper reads its policies from files and answers requests. It knows no nodes and no DaemonSets.',
         ),
       ];
     }
@@ -35,35 +36,30 @@ export function absence(panel, state, present) {
       ];
     if (leader.name === undefined) {
       return [
-        h('h3', {}, 'Nobody leads'),
-        h(
-          'p',
-          {},
-          'Nodes and DaemonSets are known to the leader, and there is none at the moment. A new one is elected within seconds.',
-        ),
+        h('h3', {}, 'No leader'),
+        h('p', {}, 'Only the leader knows nodes and DaemonSets. A new leader is elected within seconds.'),
       ];
     }
     return [
       h('h3', {}, 'Another replica leads'),
-      h(
-        'p',
-        {},
-        'Nodes and DaemonSets are known to the leader alone: ',
-        h('span', { class: 'mono' }, leader.name),
-        '.',
-      ),
-      h('p', {}, 'To see its page: ', h('code', {}, 'taintkeeper dashboard'), ', which always goes to the leader.'),
+      h('p', {}, 'Only the leader knows nodes and DaemonSets: ', h('span', { class: 'mono' }, leader.name), '.'),
+      h('p', {}, 'To see its page: ', h('code', {}, 'taintkeeper dashboard'), ', which always shows the leader.'),
     ];
   });
 }
 
+/** @param {readonly string[]} nodes by name */
+export function nodeLinks(nodes) {
+  return nodes.flatMap((node, index) => [index > 0 && ', ', h('a', { href: hrefOf('nodes', node) }, node)]);
+}
+
 /**
- * The fields and lists that say what a panel shows. The address has their values.
+ * The filters of a panel. The address has their values.
  *
  * @param {string} tab
  * @param {Readonly<Record<string, string>>} ids of the inputs, by the name in the address
  * @param {() => void} onChange
- * @returns {() => void} brings them in line with the address
+ * @returns {() => void} sets the inputs from the address
  */
 export function filters(tab, ids, onChange) {
   const inputs = Object.entries(ids).map(([name, id]) => ({
@@ -92,11 +88,11 @@ export function filters(tab, ids, onChange) {
   };
 }
 
-/** How long a button says that it has copied. */
+/** How long a button shows that it has copied. */
 const COPIED_MS = 2_000;
 
 /**
- * A command that mends something, with a button that copies it.
+ * A command that fixes a problem, with a button that copies it.
  * @param {Fix} fix
  * @param {string} id of the line, from which those of its parts are made
  */
@@ -144,14 +140,14 @@ async function copy(text, button) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // Only pages of loopback or by HTTPS may write there: elsewhere it is selected, for whoever reads it to copy.
+    // Only pages on loopback or by HTTPS may write to the clipboard. Elsewhere the command is selected, so that the user can copy it.
     const code = button.parentElement?.querySelector('code');
     if (code) getSelection()?.selectAllChildren(code);
     return false;
   }
 }
 
-/** `/` goes to the filter of the panel in view, as in other tools for people who type. */
+/** `/` moves the focus to the filter of the panel in view. */
 export function slashFocusesFilter() {
   document.addEventListener('keydown', (event) => {
     if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -3,8 +3,8 @@
 import { amend, placeOf } from './address.js';
 import { byId, drawn, fill, h, signed, spoken } from './dom.js';
 import { filters } from './panel-parts.js';
-import { noun, violatorHref } from './troubles.js';
-import { counted, hrefOf, localTime, number } from './words.js';
+import { noun, violatorHref } from './problems.js';
+import { counted, countedOf, hrefOf, localTime, number } from './words.js';
 
 /** The panel of policies. */
 export function policiesView() {
@@ -13,7 +13,7 @@ export function policiesView() {
   const open = new Set();
   /** @type {PageState | undefined} */
   let latest;
-  /** What the address names is opened once: it may be closed again. */
+  /** The policy of the address is opened once, so that the user can close it. */
   let arrived = '';
   const inputs = filters('policies', { q: 'policies-filter' }, show);
 
@@ -43,13 +43,10 @@ export function policiesView() {
         return open.has(id) ? [row, detailsOf(policy, id)] : [row];
       }),
     );
-    byId('policies-count').textContent =
-      visible.length === policies.length
-        ? counted(policies.length, 'policy', 'policies')
-        : `${number(visible.length)} of ${counted(policies.length, 'policy', 'policies')}`;
+    byId('policies-count').textContent = countedOf(visible.length, policies.length, 'policy', 'policies');
     byId('policies-none').hidden = visible.length > 0;
     byId('policies-none').textContent =
-      policies.length === 0 ? 'There are no policies: nothing is protected.' : 'No policy is called that.';
+      policies.length === 0 ? 'There are no policies: nothing is protected.' : 'No policy matches.';
   }
 
   return {
@@ -71,16 +68,16 @@ export function policiesView() {
 /** @param {PolicyState} policy */
 const idOf = ({ kind, name }) => `policy-${kind}-${name}`;
 
-/** @param {PolicyState} policy as addresses name it */
+/** @param {PolicyState} policy @returns {string} its name in addresses */
 const objectOf = ({ kind, name }) => `${kind}/${name}`;
 
-/** @param {PolicyState} policy @returns {number} the more, the more somebody has to look */
+/** @param {PolicyState} policy @returns {number} the severity */
 function rank(policy) {
   const { level } = standing(policy);
   return level === 'failed' ? 2 : level === 'attention' ? 1 : 0;
 }
 
-/** Of conditions, the worst first. */
+/** The levels of conditions, the worst first. */
 const LEVELS = /** @type {const} */ (['failed', 'problem', 'attention']);
 
 /** @param {PolicyState} policy @returns {{ level: 'ok' | 'attention' | 'failed'; word: string; why: string }} */
@@ -147,7 +144,7 @@ function rowOf(policy, id, expanded) {
 function countOf(kind, name, violating) {
   const count = h('strong', { class: 'bad' }, number(violating));
   if (kind !== 'TaintPolicy') return count;
-  return h('a', { href: hrefOf('nodes', '', { show: 'trouble', policy: name }) }, count, spoken(': the list'));
+  return h('a', { href: hrefOf('nodes', '', { show: 'problem', policy: name }) }, count, spoken(': the list'));
 }
 
 function unknown() {

@@ -1,5 +1,5 @@
 // @ts-check
-// Loaded before the page is painted, so that nobody at night sees a white flash first.
+// Loaded before the page is painted, so that a dark page does not flash white.
 
 const KEY = 'taintkeeper.theme';
 const THEMES = /** @type {const} */ (['auto', 'light', 'dark']);
@@ -40,7 +40,7 @@ document.addEventListener('DOMContentLoaded', () => {
     try {
       localStorage.setItem(KEY, theme);
     } catch {
-      // Then it lasts until the page is loaded again.
+      // Without storage, the theme lasts until the page is loaded again.
     }
     useTheme(theme);
     label();

@@ -26,13 +26,13 @@ export function trustView() {
           );
         }),
       );
-      // By the day: nothing shorter is shown of it.
+      // The smallest unit shown is a day.
       fill(byId('certificate'), [certificate, Math.floor(now / DAY_MS)], () => certificateOf(certificate, now));
       byId('webhooks-present').hidden = webhooks.length === 0;
       byId('webhooks-none').hidden = webhooks.length > 0;
       byId('webhooks-none').textContent =
         mode === 'standalone'
-          ? 'In standalone mode taintkeeper registers no webhooks: whoever runs it does.'
+          ? 'In standalone mode taintkeeper registers no webhooks: register them yourself.'
           : 'None is registered yet: no request reaches taintkeeper.';
       fill(byId('webhooks-body'), webhooks, () => webhooks.map(webhookOf));
     },

@@ -6,7 +6,7 @@ const OVERSCAN = 12;
 
 /**
  * Shows any number of rows of equal height in a table that scrolls, of which only those near the view are in the document.
- * Two empty bodies around the real one take the place of the others; `aria-rowindex` tells where a row stands.
+ * Two empty bodies around the real one take the space of the others. `aria-rowindex` is the position of a row.
  *
  * @template Row
  * @param {HTMLElement} scroller what scrolls the table
@@ -26,7 +26,7 @@ export function virtualRows(scroller, table, make) {
 
   const draw = (/** @type {boolean} */ anew) => {
     const height = rowHeight(table);
-    // There may be fewer rows by now than were scrolled past.
+    // There may be fewer rows than at the last scroll position.
     const top = Math.min(scroller.scrollTop, Math.max(0, rows.length * height - scroller.clientHeight));
     const first = Math.max(0, Math.floor(top / height) - OVERSCAN);
     const last = Math.min(rows.length, Math.ceil((top + scroller.clientHeight) / height) + OVERSCAN);
@@ -71,7 +71,7 @@ function spacer() {
 }
 
 /**
- * As the style sheets have it (`--row`, in rem), in pixels.
+ * The height of a row by the style sheets (`--row`, in rem), in pixels.
  * @param {Element} table
  */
 function rowHeight(table) {

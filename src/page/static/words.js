@@ -16,6 +16,17 @@ export function counted(count, one, many = `${one}s`) {
   return `${number(count)} ${count === 1 ? one : many}`;
 }
 
+/**
+ * How many of all are shown: `5 nodes`, `2 of 5 nodes`.
+ * @param {number} shown
+ * @param {number} all
+ * @param {string} one
+ * @param {string} [many]
+ */
+export function countedOf(shown, all, one, many) {
+  return shown === all ? counted(all, one, many) : `${number(shown)} of ${counted(all, one, many)}`;
+}
+
 /** @param {number} value */
 export const number = (value) => value.toLocaleString('en');
 
@@ -73,7 +84,7 @@ export const ANSWERS = {
 export const lookOf = ({ kind, passing }) => (passing ? 'passing' : kind);
 
 /**
- * A name for each group, short and its own: that of its only node, or else what its nodes have in common.
+ * A short and unique name for each group: that of its only node, or what its nodes have in common.
  * @param {readonly NodeGroup[]} groups
  * @returns {string[]}
  */
@@ -89,41 +100,11 @@ export function groupNames(groups) {
   });
 }
 
-/** What people were told of these has more in it than the record. */
-const TOLD_BETTER = ['denied', 'announced', 'unselected', 'missing'];
-
-/**
- * What is said of a decision, each thing once: in the words that people were told, or else as it was recorded.
- * @param {Pick<PageDecision, 'message' | 'warnings' | 'violations'>} decision
- * @returns {{ readonly texts: readonly string[]; readonly violations: PageDecision['violations'] }}
- */
-export function saying({ message, warnings, violations }) {
-  const told = [...(message === undefined ? [] : [message]), ...warnings];
-  const names = (/** @type {string} */ text, /** @type {PageDecision['violations'][number]} */ { policy, subject }) =>
-    mentions(text, policy) && mentions(text, subject);
-  const better = violations.filter(({ outcome }) => TOLD_BETTER.includes(outcome));
-  const shorter = violations.filter((violation) => !better.includes(violation));
-  return {
-    texts: told.filter((text) => !shorter.some((violation) => names(text, violation))),
-    violations: violations.filter((one) => !better.includes(one) || !told.some((text) => names(text, one))),
-  };
-}
-
-/**
- * Whether the text has the name of a policy or of a taint in it, and not as a part of a longer name.
- * @param {string} text
- * @param {string} name
- */
-function mentions(text, name) {
-  const escaped = name.replace(/[^\w\s]/g, '\\$&');
-  return new RegExp(`(?<![\\w./=:-])${escaped}(?![\\w/=-]|[.:]\\w)`).test(text);
-}
-
 /** The strongest first. */
 const TRIALS = /** @type {const} */ (['would-deny', 'would-restore', 'would-revert', 'would-add']);
 
 /**
- * What only --audit keeps taintkeeper from doing: the strongest, in a decision of several.
+ * What taintkeeper would have done without --audit: the strongest of several outcomes.
  * @param {Pick<PageDecision, 'violations'>} decision
  */
 export function trialOf({ violations }) {
@@ -131,18 +112,18 @@ export function trialOf({ violations }) {
   return TRIALS.flatMap((trial) => outcomes.find((outcome) => outcome.endsWith(trial)) ?? [])[0];
 }
 
-/** @param {string} outcome @returns {string} as it is read */
+/** @param {string} outcome @returns {string} as words */
 export const outcomeWords = (outcome) => outcome.replaceAll('-', ' ');
 
 /**
- * What a list is filtered by; what is empty, or absent, filters nothing.
+ * The filters of a list. An empty or absent filter matches all.
  * @typedef {Readonly<Record<string, string>>} Filters
  */
 
 /**
- * Where somebody stands: a panel, one of its objects (a node's name, `NAMESPACE/NAME` of a DaemonSet, `KIND/NAME` of a policy; may be
- * empty), and what its list is filtered by. The address has all of it, `#nodes/gpu-7?show=missing`, to be sent to a colleague.
- * @typedef {{ readonly tab: string; readonly object: string; readonly filters: Filters }} Place
+ * A view of the page: a panel, one of its objects (a node's name, `NAMESPACE/NAME` of a DaemonSet, `KIND/NAME` of a policy, or empty), and
+ * the filters of its list. The address has all of it: `#nodes/gpu-7?show=missing`.
+ * @typedef {{ readonly tab: string; readonly object: string; readonly filters: Filters }} PageAddress
  */
 
 /**
@@ -158,8 +139,8 @@ export function hrefOf(tab, object = '', filters = {}) {
 
 /**
  * The reverse of {@link hrefOf}.
- * @param {string} hash of an address, as somebody may have typed it
- * @returns {Place}
+ * @param {string} hash of an address, which a user may have typed
+ * @returns {PageAddress}
  */
 export function placeIn(hash) {
   const [path = '', ...query] = hash.replace(/^#/, '').split('?');

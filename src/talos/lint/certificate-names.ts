@@ -1,7 +1,7 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import type { Path } from '../../policy/problem.ts';
 import { kindOf, valueAt } from '../tree.ts';
-import type { Found, LintSubject, Rule } from './finding.ts';
+import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 import { misplacedCertificateNames } from './unknown-field.ts';
 
 /** Names by which pods reach the Kubernetes API. */
@@ -15,7 +15,7 @@ export const CERTIFICATE_NAMES: Rule = {
   check: (subject) => [...misplacedCertificateNames(subject), ...wrongNames(subject)],
 };
 
-function wrongNames({ configuration: { documents, isPatch }, role }: LintSubject): Found[] {
+function wrongNames({ configuration: { documents, isPatch }, role }: LintSubject): RuleFinding[] {
   return documents.flatMap((document) => {
     const kubernetes: Path | undefined =
       kindOf(document) === undefined
@@ -41,7 +41,7 @@ function names(document: SourceDocument, path: Path): [at: Path, name: string][]
   return list.flatMap((name, index): [Path, string][] => (typeof name === 'string' ? [[[...path, index], name]] : []));
 }
 
-function ofKubernetes(document: SourceDocument, path: Path): Found[] {
+function ofKubernetes(document: SourceDocument, path: Path): RuleFinding[] {
   return names(document, path)
     .filter(([, name]) => KUBERNETES_NAME.test(name))
     .map(([at]) => ({
@@ -52,7 +52,7 @@ function ofKubernetes(document: SourceDocument, path: Path): Found[] {
     }));
 }
 
-function noNames(document: SourceDocument, path: Path): Found[] {
+function noNames(document: SourceDocument, path: Path): RuleFinding[] {
   return names(document, path)
     .filter(([, name]) => /:\/\/|^[^:]+:\d+$|^\[.*\]/.test(name))
     .map(([at]) => ({
@@ -64,7 +64,7 @@ function noNames(document: SourceDocument, path: Path): Found[] {
     }));
 }
 
-function unserved(document: SourceDocument, path: Path): Found[] {
+function unserved(document: SourceDocument, path: Path): RuleFinding[] {
   if (names(document, path).length === 0) return [];
   return [
     {

@@ -3,7 +3,7 @@ import { type FoundTaint, sameDeclaration } from '../declared.ts';
 import type { MachineConfiguration } from '../machine-configuration.ts';
 import { isByKubelet, isHandedOver } from '../refused-taints.ts';
 import { kindOf } from '../tree.ts';
-import type { Found, LintSubject, Rule } from './finding.ts';
+import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 
 export const CHANGED_REGISTRATION: Rule = {
   id: 'changed-registration',
@@ -37,7 +37,7 @@ function onlyAtRegistration(subject: LintSubject, found: FoundTaint): boolean {
 
 const FIX = 'apply the policy that "taintkeeper talos policies" makes of this file, or register the node anew';
 
-function added({ document, path, value }: FoundTaint, before: readonly FoundTaint[]): Found {
+function added({ document, path, value }: FoundTaint, before: readonly FoundTaint[]): RuleFinding {
   const earlier = before.find((other) => other.value.key === value.key);
   return {
     document,
@@ -49,7 +49,7 @@ function added({ document, path, value }: FoundTaint, before: readonly FoundTain
   };
 }
 
-function removed(taint: FoundTaint, { documents, source }: MachineConfiguration): Found {
+function removed(taint: FoundTaint, { documents, source }: MachineConfiguration): RuleFinding {
   const place = documents.find((document) => kindOf(document) === kindOf(taint.document)) ?? documents[0];
   return {
     document: place ?? { value: null, locate: () => source, scalar: () => undefined },

@@ -1,6 +1,6 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import type { Path } from '../../policy/problem.ts';
-import type { Place } from '../declared.ts';
+import type { FieldLocation } from '../declared.ts';
 import {
   documentLife,
   documentSection,
@@ -10,10 +10,10 @@ import {
   type Section,
 } from '../fields.ts';
 import { entriesAt, isMapping, kindOf, valueAt } from '../tree.ts';
-import type { Found, LintSubject, Rule } from './finding.ts';
+import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 
 /** The possible findings about a field of a document. */
-export type FieldFact = Place & { readonly name: string } & (
+export type FieldFact = FieldLocation & { readonly name: string } & (
     | { readonly fact: 'unknown'; readonly beside: readonly string[] }
     | { readonly fact: 'too new' | 'gone' | 'deprecated'; readonly life: FieldLife }
   );
@@ -95,7 +95,7 @@ export const DEPRECATED_FIELD: Rule = {
 
 type Fact = 'too new' | 'gone' | 'deprecated';
 
-function documents({ configuration, version }: LintSubject): Found[] {
+function documents({ configuration, version }: LintSubject): RuleFinding[] {
   return configuration.documents.flatMap((document) => {
     const kind = kindOf(document);
     const life = typeof kind === 'string' ? documentLife(kind) : undefined;
@@ -105,7 +105,7 @@ function documents({ configuration, version }: LintSubject): Found[] {
   });
 }
 
-function facts(subject: LintSubject, wanted: readonly Fact[]): Found[] {
+function facts(subject: LintSubject, wanted: readonly Fact[]): RuleFinding[] {
   return fieldFacts(subject).flatMap((found) => {
     if (found.fact === 'unknown' || !wanted.includes(found.fact)) return [];
     const { document, path, name, life, fact } = found;
@@ -203,7 +203,7 @@ function partsOf(section: Section, value: unknown, at: Path): { field: FieldSect
 /** Since 1.13 a flag may be a list of texts. */
 const FLAG_LISTS_SINCE = 13;
 
-function flagLists({ configuration, version }: LintSubject): Found[] {
+function flagLists({ configuration, version }: LintSubject): RuleFinding[] {
   if (version === undefined || version >= FLAG_LISTS_SINCE) return [];
   const path = ['machine', 'kubelet', 'extraArgs'];
   return configuration.documents.flatMap((document) =>

@@ -1,5 +1,5 @@
 import type { Path } from '../../policy/problem.ts';
-import type { Place } from '../declared.ts';
+import type { FieldLocation } from '../declared.ts';
 import type { MachineConfiguration, MachineRole } from '../machine-configuration.ts';
 
 /**
@@ -15,7 +15,7 @@ export function isAtLeast(severity: Severity, other: Severity): boolean {
 }
 
 /** A part of a configuration that does not have the intended effect. */
-export interface Finding extends Place {
+export interface LintFinding extends FieldLocation {
   readonly rule: string;
   readonly severity: Severity;
   /** The effect and its cause. Names keys, taints and labels, never another value, which may be a secret. */
@@ -36,7 +36,7 @@ export interface LintSubject {
 }
 
 /** The finding of a rule. Without a severity, it has the rule's own. */
-export type Found = Omit<Finding, 'rule' | 'severity'> & { readonly severity?: Severity };
+export type RuleFinding = Omit<LintFinding, 'rule' | 'severity'> & { readonly severity?: Severity };
 
 /** One kind of finding. */
 export interface Rule {
@@ -46,7 +46,7 @@ export interface Rule {
   readonly severity: Severity;
   /** One sentence for the reference page. */
   readonly about: string;
-  check(subject: LintSubject): Found[];
+  check(subject: LintSubject): RuleFinding[];
 }
 
 export const MALFORMED: Rule = {

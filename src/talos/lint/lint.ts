@@ -5,7 +5,7 @@ import { kindOf, textAt } from '../tree.ts';
 import { CERTIFICATE_NAMES } from './certificate-names.ts';
 import { CHANGED_REGISTRATION } from './changed-registration.ts';
 import { DEPRECATED_FIELD, FIELD_VERSION } from './field-version.ts';
-import { type Finding, type LintSubject, MALFORMED, type Rule } from './finding.ts';
+import { type LintFinding, type LintSubject, MALFORMED, type Rule } from './finding.ts';
 import { MISPLACED_FLAG } from './misplaced-flag.ts';
 import { CONTRADICTING_TAINT, CONTROL_PLANE_LABEL, CONTROL_PLANE_TAINTS, WORKER_TAINT } from './taints.ts';
 import { CONTROL_PLANE_DOCUMENT, SAME_NAME, TWO_SHAPES } from './two-shapes.ts';
@@ -45,7 +45,7 @@ export interface LintOptions {
 }
 
 /** All parts of the configuration that do not have the intended effect, in the order of the rules. Empty if there are none. */
-export function lint(configuration: MachineConfiguration, options: LintOptions = {}): Finding[] {
+export function lint(configuration: MachineConfiguration, options: LintOptions = {}): LintFinding[] {
   const installed = installedVersion(configuration);
   const version = options.version ?? installed;
   const subject: LintSubject = {

@@ -5,7 +5,7 @@ import { CONTROL_PLANE_TAINT } from '../declaration.ts';
 import { type FoundTaint, sameDeclaration } from '../declared.ts';
 import { isByKubelet, isHandedOver, MULTI_DOCUMENT_VERSION, refusedTaints } from '../refused-taints.ts';
 import { booleanAt, kindOf } from '../tree.ts';
-import type { Found, LintSubject, Rule } from './finding.ts';
+import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 
 export const WORKER_TAINT: Rule = {
   id: 'worker-taint',
@@ -24,7 +24,7 @@ export const WORKER_TAINT: Rule = {
 
 const NODE_TAINTS_VERSION = 6;
 
-function keptBack({ document, path }: FoundTaint): Found {
+function keptBack({ document, path }: FoundTaint): RuleFinding {
   return {
     document,
     path,
@@ -34,7 +34,7 @@ function keptBack({ document, path }: FoundTaint): Found {
   };
 }
 
-function refused({ version }: LintSubject, { document, path, value }: FoundTaint): Found {
+function refused({ version }: LintSubject, { document, path, value }: FoundTaint): RuleFinding {
   const { key, effect } = value;
   const item = [
     `key: ${key}`,
@@ -57,7 +57,7 @@ export const CONTROL_PLANE_TAINTS: Rule = {
     "A taint in `machine.nodeTaints` with the key of a control plane's own, where it and `allowSchedulingOnControlPlanes` say different things: ordinary pods stay away all the same, or Talos, since 1.14, puts its own in place of it.",
   check({ configuration: { taints, allowSchedulingOnControlPlanes: allow, isPatch }, role, version }) {
     if (role !== 'controlplane' || (version !== undefined && version < NODE_TAINTS_VERSION)) return [];
-    return taints.flatMap(({ shape, value, document, path }): Found[] => {
+    return taints.flatMap(({ shape, value, document, path }): RuleFinding[] => {
       if (shape !== 'nodeTaints' || value.key !== CONTROL_PLANE_TAINT.key) return [];
       const taint = formatTaint(value);
       if (allow?.value) {
@@ -85,7 +85,7 @@ export const CONTROL_PLANE_LABEL: Rule = {
   check({ configuration: { documents, labels, taints, isPatch }, role }) {
     if (role !== 'controlplane' || isPatch) return [];
     const { key, effect } = CONTROL_PLANE_TAINT;
-    return documents.flatMap((document): Found[] => {
+    return documents.flatMap((document): RuleFinding[] => {
       if (kindOf(document) !== 'KubeNodeConfig' || booleanAt(document, ['skipNodeRegistration'])) return [];
       if (labels.some((label) => label.document === document && label.value.key === key)) return [];
       const isTainted = taints.some((taint) => taint.document === document && taint.value.key === key);
@@ -111,7 +111,7 @@ export const CONTRADICTING_TAINT: Rule = {
 };
 
 /** Talos' taint, if the kubelet registers with another taint of that key. */
-function overruledByKubelet(taints: readonly FoundTaint[]): Found[] {
+function overruledByKubelet(taints: readonly FoundTaint[]): RuleFinding[] {
   const byKey = Map.groupBy(taints.filter(isByKubelet), ({ value }) => value.key);
   return taints.flatMap((taint) => {
     if (isByKubelet(taint)) return [];
@@ -130,7 +130,7 @@ function overruledByKubelet(taints: readonly FoundTaint[]): Found[] {
   });
 }
 
-function replacedByFlag(taints: readonly FoundTaint[]): Found[] {
+function replacedByFlag(taints: readonly FoundTaint[]): RuleFinding[] {
   const flags = taints.filter(({ shape }) => shape === 'register-with-taints');
   const last = flags.at(-1);
   if (!last) return [];

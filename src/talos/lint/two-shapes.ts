@@ -4,7 +4,7 @@ import { CONTROL_PLANE_TAINT } from '../declaration.ts';
 import { allConflicts, type Conflict, documentLife, holdsIn, isForControlPlanes, namesakeVersions } from '../fields.ts';
 import { booleanAt, isMapping, kindOf, textAt, valueAt } from '../tree.ts';
 import { insteadOf } from './field-version.ts';
-import type { Found, LintSubject, Rule } from './finding.ts';
+import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 
 export const TWO_SHAPES: Rule = {
   id: 'two-shapes',
@@ -59,7 +59,7 @@ function conflicting(
   path: Path,
   newer: readonly SourceDocument[],
   version: number | undefined,
-): Found {
+): RuleFinding {
   const kinds = [...new Set(newer.map(kindOf))];
   const places = newer.map((each) => each.locate([])).join(', ');
   return {

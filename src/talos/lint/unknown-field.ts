@@ -3,7 +3,7 @@ import { formatPath, type Path } from '../../policy/problem.ts';
 import { documentKinds, documentLife, documentSection, FIRST_VERSION, LAST_VERSION, type Section } from '../fields.ts';
 import { kindOf } from '../tree.ts';
 import { type FieldFact, fieldAt, fieldFacts, lifeFact } from './field-version.ts';
-import type { Found, LintSubject, Rule } from './finding.ts';
+import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 import { KUBELET_FLAGS } from './misplaced-flag.ts';
 
 let known: ReadonlyMap<string, readonly Path[]> | undefined;
@@ -52,7 +52,7 @@ function index(): ReadonlyMap<string, readonly Path[]> {
   return found;
 }
 
-/** The name that the user probably intended: the nearest one, at most two typing errors away, or the same except for case. */
+/** The nearest known name: it differs by two typing errors at most, or by case only. */
 function nearest(name: string, names: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.min(3, name.length - 1);
@@ -66,7 +66,7 @@ function nearest(name: string, names: Iterable<string>): string | undefined {
   return best;
 }
 
-/** Characters to add, remove or replace: Levenshtein's distance. Long names count as distant from everything. */
+/** Levenshtein's distance: how many characters to add, remove or replace. Infinity if the lengths differ by more than 2. */
 function typingErrors(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > 2) return Infinity;
   let before = Array.from({ length: b.length + 1 }, (_, index) => index);
@@ -112,7 +112,7 @@ export const MISPLACED_FIELD: Rule = {
 };
 
 /** Part of the rule about names of certificates. */
-export function misplacedCertificateNames(subject: LintSubject): Found[] {
+export function misplacedCertificateNames(subject: LintSubject): RuleFinding[] {
   return fieldFacts(subject)
     .filter(isUnknown)
     .filter(({ name }) => CERTIFICATE_FIELD.test(name))
@@ -130,7 +130,7 @@ function isNowhere({ document, name, beside }: Unknown): boolean {
   return kindOf(document) !== undefined || nearest(name, beside) !== undefined || placesOf(name).length === 0;
 }
 
-function nowhere({ document, path, name, beside }: Unknown): Found {
+function nowhere({ document, path, name, beside }: Unknown): RuleFinding {
   const ofKubelet = kindOf(document) === undefined ? undefined : kubeletSection(name);
   const meant = nearest(name, beside) ?? beside.find((field) => name.toLowerCase().endsWith(field.toLowerCase()));
   return {
@@ -145,7 +145,7 @@ function nowhere({ document, path, name, beside }: Unknown): Found {
   };
 }
 
-function misplaced({ document, path, name }: Unknown, { configuration, version }: LintSubject): Found {
+function misplaced({ document, path, name }: Unknown, { configuration, version }: LintSubject): RuleFinding {
   const kinds = configuration.documents.map(kindOf);
   const places = placesOf(name).map((place) => {
     const newer = successorIn(place, version, kinds);
@@ -175,7 +175,7 @@ function sectionName(document: SourceDocument, path: FieldFact['path']): string 
   return above === '' ? 'the top level' : above;
 }
 
-function unknownKind(document: SourceDocument): Found[] {
+function unknownKind(document: SourceDocument): RuleFinding[] {
   const kind = kindOf(document);
   if (kind === undefined || (typeof kind === 'string' && documentLife(kind))) return [];
   const kinds = documentKinds();

@@ -1,5 +1,5 @@
 import type { FoundLabel } from '../declared.ts';
-import type { Found, Rule } from './finding.ts';
+import type { Rule, RuleFinding } from './finding.ts';
 
 /** Labels of Kubernetes' own that a kubelet may set on its node (k8s.io/kubelet/pkg/apis/well_known_labels.go). */
 const KUBELET_LABELS: readonly string[] = [
@@ -40,7 +40,7 @@ export const WORKER_LABEL: Rule = {
       .map(finding),
 };
 
-function finding({ document, path, shape, value: { key } }: FoundLabel): Found {
+function finding({ document, path, shape, value: { key } }: FoundLabel): RuleFinding {
   const byFlag = shape === 'node-labels';
   return {
     document,

@@ -128,7 +128,7 @@ describe('a Node request, whatever the policies', () => {
         const { before, after, record, user } = generated;
         const { request, compiled, records } = toNodeCase(generated);
         const admission = admit(request, compiled, records);
-        if (admission.verdict === 'denied') return;
+        if (admission.result === 'denied') return;
         const { taints } = viewOf(admission.object);
         const carried = valuesOf(before.taints);
         const lacking = requiredTaints(after.labels, compiled.taintPolicies).filter(
@@ -167,7 +167,7 @@ describe('a Node request, whatever the policies', () => {
             policy.removableByAnnotation && before.allowRemoval?.includes(taint.key);
           if (held.length === 0) continue;
           left++;
-          if (admission.verdict !== 'denied') expect(held.every(isRemovalAllowed)).toBe(true);
+          if (admission.result !== 'denied') expect(held.every(isRemovalAllowed)).toBe(true);
         }
       }),
       RUNS,
@@ -180,7 +180,7 @@ describe('a Node request, whatever the policies', () => {
       fc.property(nodeUpdate, (generated) => {
         const { request, compiled, records } = toNodeCase(generated);
         const admission = admit(request, compiled, records);
-        if (admission.verdict === 'denied') return;
+        if (admission.result === 'denied') return;
         const after = viewOf(admission.object);
         const isEstablished = establishedIn(generated.record);
         for (const taint of droppedTaints(generated.before.taints, after.taints)) {
@@ -202,7 +202,7 @@ describe('a Node request, whatever the policies', () => {
     fc.assert(
       fc.property(nodeCreation, (generated) => {
         const { request, compiled, records } = toNodeCase(generated);
-        expect(admit(request, compiled, records).verdict).not.toBe('denied');
+        expect(admit(request, compiled, records).result).not.toBe('denied');
       }),
       RUNS,
     );
@@ -222,10 +222,10 @@ describe('a DaemonSet request, whatever the policies', () => {
         const request = daemonSetRequest({ object: daemonSet(tolerations) });
         const compiled = policySet({ toleration: policies });
         const { decision, patch } = judge(request, 'mutate', compiled);
-        const { object, verdict } = admit(request, compiled);
+        const { object, result } = admit(request, compiled);
         const view = viewDaemonSet(asDaemonSet(object, []), 'kube-system', 'cni');
 
-        expect(verdict).not.toBe('denied');
+        expect(result).not.toBe('denied');
         expect(view.tolerations.slice(0, tolerations.length)).toEqual(tolerations);
         expect(object).toEqual(daemonSet(view.tolerations));
         if (decision.verdict === 'patch') {

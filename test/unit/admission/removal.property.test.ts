@@ -22,7 +22,7 @@ describe('the annotation allow-removal, whatever the policies,', () => {
         const { before, after, record, user } = generated;
         const { request, compiled, records } = toNodeCase(generated);
         const admission = admit(request, compiled, records);
-        if (admission.verdict === 'denied' || user.groups.includes('system:nodes')) return;
+        if (admission.result === 'denied' || user.groups.includes('system:nodes')) return;
         const { taints, allowRemoval } = viewOf(admission.object);
         const allowed = parseAllowedRemovals(allowRemoval);
         const isEstablished = establishedIn(record);

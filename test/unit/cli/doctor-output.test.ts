@@ -9,7 +9,7 @@ const DIAGNOSIS = diagnose([
   {
     area: 'network',
     name: 'round trip',
-    state: 'trouble',
+    state: 'problem',
     evidence: 'nobody\u001b[2J listens',
     remedy: 'kubectl logs',
   },
@@ -26,18 +26,18 @@ it('has what is not right first, and what to do, harmless to a terminal', () => 
   );
 });
 
-it('has the cause first, then other troubles, then notes', () => {
+it('has the cause first, then other problems, then notes', () => {
   const check = (area: Area, name: string, state: CheckState) => ({ area, name, state, evidence: `is ${state}` });
   const checks = [
-    check('network', 'Service', 'trouble'),
+    check('network', 'Service', 'problem'),
     check('network', 'replicas', 'note'),
-    check('certificate', 'Secret', 'trouble'),
+    check('certificate', 'Secret', 'problem'),
     check('network', 'endpoints', 'skipped'),
     check('network', 'admission', 'ok'),
   ];
   const lines = [
-    'certificate: Secret: is trouble',
-    'network: Service: is trouble',
+    'certificate: Secret: is problem',
+    'network: Service: is problem',
     'note: replicas: is note',
     '1 check ok, 1 skipped; --all shows every check',
     '',
@@ -49,26 +49,26 @@ it('has the cause first, then other troubles, then notes', () => {
 });
 
 it.each([
-  { verdict: 'healthy', state: 'ok' as const, lines: ['healthy: 1 check, no problems', ''] },
+  { result: 'healthy', state: 'ok' as const, lines: ['healthy: 1 check, no problems', ''] },
   {
-    verdict: 'unknown',
+    result: 'unknown',
     state: 'skipped' as const,
     lines: ['unknown: Secret: you may not get it', ''],
   },
-])('is short where it is $verdict', ({ state, lines }) => {
+])('is short where it is $result', ({ state, lines }) => {
   const evidence = state === 'ok' ? 'complete' : 'you may not get it';
   const diagnosis = diagnose([{ area: 'certificate', name: 'Secret', state, evidence }]);
   expect(formatDiagnosis(diagnosis, 'table')).toBe(lines.join('\n'));
 });
 
-it('with --all has the verdict first, then what was seen and what to do, harmless to a terminal', () => {
+it('with --all has the result first, then what was seen and what to do, harmless to a terminal', () => {
   expect(formatDiagnosis(DIAGNOSIS, 'table', { all: true })).toBe(
     [
       'network: nobody\\u{1b}[2J listens',
       '',
       'AREA         CHECK       STATE    EVIDENCE',
       'certificate  Secret      ok       is complete',
-      'network      round trip  trouble  nobody\\u{1b}[2J listens',
+      'network      round trip  problem  nobody\\u{1b}[2J listens',
       '                                  -> kubectl logs',
       '',
     ].join('\n'),

@@ -135,7 +135,7 @@ describe('with the built-in policies', () => {
     const allowed = await runWithInput(node, 'review', '-o', 'json', '-');
 
     expect(denied).toMatchObject({ code: 1, stderr: '', stdout: expect.stringMatching(/nodes\/cp-1 +UPDATE +denied/) });
-    expect(JSON.parse(allowed.stdout)).toMatchObject({ reviewed: [{ name: 'a', verdict: 'allowed' }] });
+    expect(JSON.parse(allowed.stdout)).toMatchObject({ reviewed: [{ name: 'a', result: 'allowed' }] });
     expect(allowed.code).toBe(0);
   });
 });
@@ -198,7 +198,7 @@ describe('output', () => {
           resource: 'nodes',
           name: 'cp-1',
           operation: 'UPDATE',
-          verdict: 'denied',
+          result: 'denied',
           message: expect.stringContaining('must keep taint'),
           violations: [
             {
@@ -218,7 +218,7 @@ describe('output', () => {
           namespace: 'kube-flannel',
           name: 'kube-flannel-ds',
           operation: 'CREATE',
-          verdict: 'patched',
+          result: 'patched',
           violations: [expect.objectContaining({ outcome: 'added' })],
           warnings: ['TolerationPolicy cni-tolerations added toleration node-role.kubernetes.io/master:NoSchedule'],
           patch: [

@@ -40,9 +40,9 @@ async function asked(text: string, ...args: string[]) {
   const common = ['talos', 'doctor', '--talosconfig', temporaryFile('talosconfig', text), ...args];
   const { stdout, stderr, code } = await run(...common, '-o', 'json');
   expect(stdout + stderr).not.toContain('SECRET');
-  const { verdict, checks } = JSON.parse(stdout) as Diagnosis;
+  const { result, checks } = JSON.parse(stdout) as Diagnosis;
   const said = checks.filter(({ name }) => !/^talosconfig$|^client certificate$|^127\.0\.0\.1:/.test(name));
-  return { code, verdict, checks, said: said.map(({ name, state, evidence }) => `${state} ${name}: ${evidence}`) };
+  return { code, result, checks, said: said.map(({ name, state, evidence }) => `${state} ${name}: ${evidence}`) };
 }
 
 /** No answer comes until the call's time has run out, which is at once here: the clock has to stand still. */
@@ -67,13 +67,13 @@ describe('the version', () => {
     };
     const nodes = ['10.0.0.5', '10.0.0.6', '10.0.0.7'];
     const text = context([await endpoint(api)], { nodes });
-    const { code, verdict, said } = await asked(text, '--timeout', '1000');
-    expect({ code, verdict }).toEqual({ code: 1, verdict: 'network' });
+    const { code, result, said } = await asked(text, '--timeout', '1000');
+    expect({ code, result }).toEqual({ code: 1, result: 'network' });
     expect(said).toEqual([
       'ok version: 10.0.0.5 runs Talos v1.13.2 through 127.0.0.1',
       'ok version: 10.0.0.6 runs Talos v1.12.4 through 127.0.0.1',
       expect.stringMatching(
-        /^trouble 10\.0\.0\.7: 127\.0\.0\.1 does not reach it \(.*timed out\).*port 50000 is closed/,
+        /^problem 10\.0\.0\.7: 127\.0\.0\.1 does not reach it \(.*timed out\).*port 50000 is closed/,
       ),
       'note version: not all nodes run the same Talos: v1.13.2 on 10.0.0.5, v1.12.4 on 10.0.0.6',
     ]);
@@ -91,73 +91,73 @@ describe('the version', () => {
 
   it('of a node that nobody reaches: that is said once', async () => {
     const api: Api = (method, node) => (node ? { status: 14, says: 'i/o timeout' } : versionOnly()(method, node));
-    const { verdict, checks } = await asked(context([await endpoint(api)]), '--nodes', '127.9.9.9');
-    expect(verdict).toBe('network');
-    expect(checks.filter(({ state }) => state === 'trouble').map(({ name }) => name)).toEqual(['127.9.9.9']);
+    const { result, checks } = await asked(context([await endpoint(api)]), '--nodes', '127.9.9.9');
+    expect(result).toBe('network');
+    expect(checks.filter(({ state }) => state === 'problem').map(({ name }) => name)).toEqual(['127.9.9.9']);
   });
 
   it('of a machine in maintenance mode, which knows no client and has it as a resource alone', async () => {
     const api: Api = (method) =>
       method === VERSION_RESOURCE ? { message: resource('runtime', 'v1.12.4') } : UNIMPLEMENTED;
     const at = await startApid(await servingPair(await talosCa()), undefined, api);
-    const { verdict, said } = await asked(context([at]));
-    expect(verdict).toBe('configuration');
+    const { result, said } = await asked(context([at]));
+    expect(result).toBe('configuration');
     expect(said).toEqual(['ok version: 127.0.0.1 runs Talos v1.12.4, in maintenance mode']);
   });
 
-  it.each<{ what: string; api: Api; verdict: string; says: RegExp }>([
+  it.each<{ what: string; api: Api; result: string; says: RegExp }>([
     {
       what: 'that no answer comes',
       api: () => outOfTime('silent'),
-      verdict: 'network',
-      says: /^trouble 127\.0\.0\.1: Talos' API shakes hands, and gives no answer/,
+      result: 'network',
+      says: /^problem 127\.0\.0\.1: Talos' API shakes hands, and gives no answer/,
     },
     {
       what: 'an answer that never ends',
       api: () => outOfTime('endless'),
-      verdict: 'network',
+      result: 'network',
       says: /gives no answer \(.*timed out/,
     },
     {
       what: 'an answer without end that announces itself',
       api: () => ({ body: framed(Buffer.alloc(100), 2 ** 31) }),
-      verdict: 'network',
+      result: 'network',
       says: /is no answer of Talos' API \(message size 2147483648 is larger/,
     },
     {
       what: 'garbage',
       api: () => ({ message: Buffer.from('SECRET'.repeat(50)) }),
-      verdict: 'network',
+      result: 'network',
       says: /is no answer of Talos' API/,
     },
     {
       what: 'half an answer',
       api: () => ({ body: framed(Buffer.alloc(3), 9) }),
-      verdict: 'network',
+      result: 'network',
       says: /is no answer/,
     },
     {
       what: 'nothing in the answer',
       api: () => ({ message: Buffer.alloc(0) }),
-      verdict: 'network',
+      result: 'network',
       says: /is no answer of Talos' API \(there is nothing in the answer\)/,
     },
     {
       what: 'a backend that is down',
       api: () => ({ status: 14, says: 'connection error: desc = "transport: Error while dialing"' }),
-      verdict: 'network',
+      result: 'network',
       says: /gives no answer \(connection error: .*machined behind it/,
     },
     {
       what: 'another service',
       api: () => UNIMPLEMENTED,
-      verdict: 'configuration',
+      result: 'configuration',
       says: /does not know the call for its version \(unknown service\): this is another service than apid/,
     },
-  ])('is not known: $what', async ({ api, verdict, says }) => {
+  ])('is not known: $what', async ({ api, result, says }) => {
     stopClock();
     const found = await asked(context([await endpoint(api)]));
-    expect({ code: found.code, verdict: found.verdict }).toEqual({ code: 1, verdict });
+    expect({ code: found.code, result: found.result }).toEqual({ code: 1, result });
     expect(found.said).toEqual([expect.stringMatching(says)]);
   });
 
@@ -201,7 +201,7 @@ describe('a configuration', () => {
       what: 'has what came later',
       tag: 'v1.12.4',
       text: `${LIVE}---\napiVersion: v1alpha1\nkind: KubeNodeConfig\n`,
-      says: /^trouble .*:13:1: Talos 1\.12 does not have documents of kind KubeNodeConfig, which came with 1\.14: .* \(127\.0\.0\.1 runs Talos 1\.12\)$/,
+      says: /^problem .*:13:1: Talos 1\.12 does not have documents of kind KubeNodeConfig, which came with 1\.14: .* \(127\.0\.0\.1 runs Talos 1\.12\)$/,
     },
     {
       what: 'has older beside newer',
@@ -217,8 +217,8 @@ describe('a configuration', () => {
     },
   ])('that $what is refused', async ({ tag, text, says }) => {
     const path = temporaryFile('worker.yaml', text);
-    const { code, verdict, said } = await asked(context([await endpoint(configured(LIVE, tag))]), '-f', path);
-    expect({ code, verdict }).toEqual({ code: 1, verdict: 'configuration' });
+    const { code, result, said } = await asked(context([await endpoint(configured(LIVE, tag))]), '-f', path);
+    expect({ code, result }).toEqual({ code: 1, result: 'configuration' });
     expect(said.slice(1)).toEqual([
       expect.stringMatching(says),
       `skipped ${path} on 127.0.0.1: Talos refuses it: see ${path}`,
@@ -232,7 +232,7 @@ describe('a configuration', () => {
       '-f',
       temporaryFile('w.yaml', `${LIVE}---\napiVersion: v1alpha1\nkind: KubeNodeConfig\n`),
     );
-    expect(said[1]).toMatch(/^trouble .*does not have documents of kind KubeNodeConfig/);
+    expect(said[1]).toMatch(/^problem .*does not have documents of kind KubeNodeConfig/);
     const { checks } = await asked(context([at]), '-f', temporaryFile('worker.yaml', LIVE));
     expect(checks.at(-1)).toMatchObject({
       evidence: 'there is no configuration yet',
@@ -263,8 +263,8 @@ describe('a configuration', () => {
     },
   ])('$what', async ({ text, tag, says }) => {
     const path = temporaryFile('worker.yaml', text);
-    const { code, verdict, said } = await asked(context([await endpoint(configured(LIVE, tag))]), '-f', path);
-    expect({ code, verdict }).toEqual({ code: 0, verdict: 'healthy' });
+    const { code, result, said } = await asked(context([await endpoint(configured(LIVE, tag))]), '-f', path);
+    expect({ code, result }).toEqual({ code: 0, result: 'healthy' });
     expect(said.at(-1)).toMatch(says);
   });
 
@@ -293,8 +293,8 @@ describe('a configuration', () => {
     // The version is asked for at the same time, so the clock cannot be moved.
     const patience = reply === 'silent' ? ['--timeout', '1000'] : [];
     const path = temporaryFile('worker.yaml', LIVE);
-    const { code, verdict, said } = await asked(context([await endpoint(api)]), '-f', path, ...patience);
-    expect({ code, verdict }).toEqual({ code: 2, verdict: 'unknown' });
+    const { code, result, said } = await asked(context([await endpoint(api)]), '-f', path, ...patience);
+    expect({ code, result }).toEqual({ code: 2, result: 'unknown' });
     expect(said).toEqual([
       'ok version: 127.0.0.1 runs Talos v1.13.2',
       `ok ${path}: 127.0.0.1 runs Talos 1.13, which knows all that stands there`,

@@ -29,16 +29,16 @@ beforeAll(async () => {
 
 const file = (text: string) => temporaryFile('talosconfig', text);
 
-/** The verdict, and the checks of what was dialled by their states. */
+/** The result, and the checks of what was dialled by their states. */
 async function diagnosed(text: string, ...args: string[]) {
   const outcome = await run('talos', 'doctor', '--talosconfig', file(text), '-o', 'json', '--timeout', '300', ...args);
-  const { verdict, checks } = JSON.parse(outcome.stdout) as Diagnosis;
-  const troubles = checks.filter(({ state }) => state === 'trouble');
+  const { result, checks } = JSON.parse(outcome.stdout) as Diagnosis;
+  const problems = checks.filter(({ state }) => state === 'problem');
   return {
     code: outcome.code,
-    verdict,
+    result,
     checks,
-    troubles: troubles.map(({ name, evidence }) => `${name}: ${evidence}`),
+    problems: problems.map(({ name, evidence }) => `${name}: ${evidence}`),
   };
 }
 
@@ -66,35 +66,35 @@ describe('the network is to blame', () => {
     { what: 'something else that listens', start: startSsh, says: /speaks no TLS/ },
   ])('for $what', async ({ start, says }) => {
     const at = await start();
-    const { code, verdict, troubles } = await diagnosed(talosconfig([at], ca, client));
-    expect({ code, verdict }).toEqual({ code: 1, verdict: 'network' });
-    expect(troubles).toEqual([expect.stringMatching(says)]);
+    const { code, result, problems } = await diagnosed(talosconfig([at], ca, client));
+    expect({ code, result }).toEqual({ code: 1, result: 'network' });
+    expect(problems).toEqual([expect.stringMatching(says)]);
   });
 
   it('for one of several addresses, those of --nodes included', async () => {
     const well = await startApid(await servingPair(ca), ca);
     const closed = await closedPort();
-    const { verdict, troubles } = await diagnosed(talosconfig([well], ca, client), '--nodes', `${well},${closed}`);
-    expect(verdict).toBe('network');
-    expect(troubles).toEqual([expect.stringContaining(`${closed}: port `)]);
+    const { result, problems } = await diagnosed(talosconfig([well], ca, client), '--nodes', `${well},${closed}`);
+    expect(result).toBe('network');
+    expect(problems).toEqual([expect.stringContaining(`${closed}: port `)]);
   });
 });
 
 describe('a certificate is to blame', () => {
   it('where the machine is of another cluster', async () => {
     const other = await talosCa();
-    const { verdict, checks, troubles } = await diagnosed(
+    const { result, checks, problems } = await diagnosed(
       talosconfig([await startApid(await servingPair(other), other)], ca, client),
     );
     const names = [other, ca].map(({ cert }) => new X509Certificate(cert).subject.replace('\n', ', '));
-    expect(verdict).toBe('certificate');
-    expect(troubles).toEqual([
+    expect(result).toBe('certificate');
+    expect(problems).toEqual([
       expect.stringMatching(
         `its certificate is of another CA \\(issuer ${names[0]}\\) than the talosconfig's \\(${names[1]}, made on [-\\d]{10}\\)`,
       ),
     ]);
     // There is no other context to choose.
-    expect(checks.find(({ state }) => state === 'trouble')?.remedy).toMatch(
+    expect(checks.find(({ state }) => state === 'problem')?.remedy).toMatch(
       /^make a talosconfig anew .*: talosctl gen config --with-secrets secrets\.yaml --output-types talosconfig /,
     );
   });
@@ -104,7 +104,7 @@ describe('a certificate is to blame', () => {
     const at = await startApid(await servingPair(other), other);
     const two = parse(talosconfig([at], ca, client)) as { contexts: object };
     const { checks } = await diagnosed(stringify({ ...two, contexts: { ...two.contexts, staging: {} } }));
-    expect(checks.find(({ state }) => state === 'trouble')?.remedy).toMatch(
+    expect(checks.find(({ state }) => state === 'problem')?.remedy).toMatch(
       /^if another context is that of this cluster \(staging\), choose it: talosctl config context NAME; or make a /,
     );
   });
@@ -118,9 +118,9 @@ describe('a certificate is to blame', () => {
     },
   ])('of the client, $what; what follows from it is not said again', async ({ life, says }) => {
     const at = await startApid(await servingPair(ca), ca);
-    const { verdict, troubles, checks } = await diagnosed(talosconfig([at], ca, await clientPair(ca, life)));
-    expect(verdict).toBe('certificate');
-    expect(troubles).toEqual([expect.stringMatching(says)]);
+    const { result, problems, checks } = await diagnosed(talosconfig([at], ca, await clientPair(ca, life)));
+    expect(result).toBe('certificate');
+    expect(problems).toEqual([expect.stringMatching(says)]);
     expect(checks.find(({ name }) => name === at)).toMatchObject({ state: 'skipped' });
   });
 
@@ -136,25 +136,25 @@ describe('a certificate is to blame', () => {
 
   it('of the client, that another CA has issued', async () => {
     const at = await startApid(await servingPair(ca), ca);
-    const { troubles } = await diagnosed(talosconfig([at], ca, await clientPair(await talosCa())));
-    expect(troubles).toEqual([
+    const { problems } = await diagnosed(talosconfig([at], ca, await clientPair(await talosCa())));
+    expect(problems).toEqual([
       'client certificate: it is not signed by the CA of its own context: parts of two talosconfigs are mixed',
     ]);
   });
 
   it('of the client, whose key is another one', async () => {
     const { key } = await clientPair(ca);
-    const { troubles } = await diagnosed(
+    const { problems } = await diagnosed(
       talosconfig([await startApid(await servingPair(ca), ca)], ca, { ...client, key }),
     );
-    expect(troubles).toEqual(['client certificate: the private key does not belong to the certificate']);
+    expect(problems).toEqual(['client certificate: the private key does not belong to the certificate']);
   });
 
   it('where the machine accepts another CA than its own is of', async () => {
     const at = await startApid(await servingPair(ca), await talosCa());
-    const { verdict, troubles } = await diagnosed(talosconfig([at], ca, client));
-    expect(verdict).toBe('certificate');
-    expect(troubles).toEqual([expect.stringMatching(/it refuses the client certificate/)]);
+    const { result, problems } = await diagnosed(talosconfig([at], ca, client));
+    expect(result).toBe('certificate');
+    expect(problems).toEqual([expect.stringMatching(/it refuses the client certificate/)]);
   });
 });
 
@@ -169,34 +169,34 @@ describe('a clock is to blame', () => {
   ])('that of a node is $what', async ({ life, says }) => {
     const wrong = await startApid(await servingPair(ca, life), ca);
     const right = await startApid(await servingPair(ca), ca);
-    const { verdict, troubles } = await diagnosed(talosconfig([wrong, right], ca, client));
-    expect(verdict).toBe('certificate');
-    expect(troubles).toEqual([expect.stringMatching(new RegExp(`^${wrong}: clocks: .*${says}$`))]);
+    const { result, problems } = await diagnosed(talosconfig([wrong, right], ca, client));
+    expect(result).toBe('certificate');
+    expect(problems).toEqual([expect.stringMatching(new RegExp(`^${wrong}: clocks: .*${says}$`))]);
   });
 
   it('that of this machine, where all nodes disagree with it', async () => {
     const early = { from: 0.2, to: 1.2 };
     const both = await Promise.all([1, 2].map(async () => startApid(await servingPair(ca, early), ca)));
-    const { troubles } = await diagnosed(talosconfig(both, ca, client));
-    expect(troubles).toHaveLength(2);
-    for (const trouble of troubles) expect(trouble).toContain("this machine's clock is behind: all of them say so");
+    const { problems } = await diagnosed(talosconfig(both, ca, client));
+    expect(problems).toHaveLength(2);
+    for (const problem of problems) expect(problem).toContain("this machine's clock is behind: all of them say so");
   });
 });
 
 describe('what the server says by TLS', needsOpenssl, () => {
   it('that the client certificate has expired: its clock is ahead', async () => {
     const at = await startOpenssl(await servingPair(ca), ca, 400);
-    const { verdict, troubles } = await diagnosed(talosconfig([at], ca, client));
-    expect(verdict).toBe('certificate');
-    expect(troubles).toEqual([
+    const { result, problems } = await diagnosed(talosconfig([at], ca, client));
+    expect(result).toBe('certificate');
+    expect(problems).toEqual([
       expect.stringMatching(/clocks: it takes the client certificate for expired, .*: the node's clock is ahead$/),
     ]);
   });
 
   it('that it does not know the CA', async () => {
     const at = await startOpenssl(await servingPair(ca), await talosCa());
-    const { troubles } = await diagnosed(talosconfig([at], ca, client));
-    expect(troubles).toEqual([
+    const { problems } = await diagnosed(talosconfig([at], ca, client));
+    expect(problems).toEqual([
       expect.stringMatching(/it refuses the client certificate \(alert unknown ca\): its CA was replaced since/),
     ]);
   });
@@ -205,20 +205,20 @@ describe('what the server says by TLS', needsOpenssl, () => {
 describe('the configuration is to blame', () => {
   it('where the certificate is not for the address', async () => {
     const at = await startApid(await servingPair(ca, undefined, '10.0.0.5'), ca);
-    const { verdict, troubles } = await diagnosed(talosconfig([at], ca, client));
-    expect(verdict).toBe('configuration');
-    expect(troubles).toEqual([`${at}: its certificate is not for 127.0.0.1, but for 10.0.0.5`]);
+    const { result, problems } = await diagnosed(talosconfig([at], ca, client));
+    expect(result).toBe('configuration');
+    expect(problems).toEqual([`${at}: its certificate is not for 127.0.0.1, but for 10.0.0.5`]);
   });
 
   it('where the machine is in maintenance mode', async () => {
     const at = await startApid(await servingPair(await talosCa()));
-    const { verdict, checks, troubles } = await diagnosed(talosconfig([at], ca, client));
-    expect(verdict).toBe('configuration');
-    expect(troubles).toEqual([
+    const { result, checks, problems } = await diagnosed(talosconfig([at], ca, client));
+    expect(result).toBe('configuration');
+    expect(problems).toEqual([
       expect.stringMatching(/its API answers as Talos in maintenance mode does, without a configuration$/),
     ]);
     // Anybody can answer that: a configuration goes to nobody but the machine whose console shows the fingerprint.
-    const { remedy } = checks.find(({ state }) => state === 'trouble') ?? {};
+    const { remedy } = checks.find(({ state }) => state === 'problem') ?? {};
     expect(remedy).toBe(
       'talosctl apply-config --insecure --nodes 127.0.0.1 --cert-fingerprint FINGERPRINT --file FILE, with the fingerprint that the console of the machine shows',
     );
@@ -229,9 +229,9 @@ describe('the configuration is to blame', () => {
     { what: 'gives no answer', api: () => 'silent' },
   ])('not where a stranger that asks for no client certificate $what: no secret is to go there', async ({ api }) => {
     const at = await startApid(await servingPair(await talosCa()), undefined, api);
-    const { verdict, checks, troubles } = await diagnosed(talosconfig([at], ca, client), '-f', file('machine: {}\n'));
-    expect(verdict).toBe('certificate');
-    expect(troubles).toEqual([
+    const { result, checks, problems } = await diagnosed(talosconfig([at], ca, client), '-f', file('machine: {}\n'));
+    expect(result).toBe('certificate');
+    expect(problems).toEqual([
       expect.stringMatching(/its certificate is of another CA .*, and yet it does not refuse the client certificate: /),
     ]);
     expect(JSON.stringify(checks)).not.toMatch(/apply-config|in maintenance mode,/);
@@ -239,22 +239,22 @@ describe('the configuration is to blame', () => {
 
   it('not where the CA of the machine is being replaced: it accepts the old one still', async () => {
     const at = await startApid(await servingPair(await talosCa()), ca);
-    const { verdict, checks, troubles } = await diagnosed(talosconfig([at], ca, client));
-    expect(verdict).toBe('certificate');
-    expect(troubles).toEqual([expect.stringMatching(/: its CA is being replaced, or /)]);
+    const { result, checks, problems } = await diagnosed(talosconfig([at], ca, client));
+    expect(result).toBe('certificate');
+    expect(problems).toEqual([expect.stringMatching(/: its CA is being replaced, or /)]);
     expect(JSON.stringify(checks)).not.toMatch(/apply-config|in maintenance mode,/);
   });
 
   it('where the context has no endpoints', async () => {
-    const { verdict, troubles } = await diagnosed(talosconfig([], ca, client));
-    expect(verdict).toBe('configuration');
-    expect(troubles).toEqual(['talosconfig: context home has no endpoints']);
+    const { result, problems } = await diagnosed(talosconfig([], ca, client));
+    expect(result).toBe('configuration');
+    expect(problems).toEqual(['talosconfig: context home has no endpoints']);
   });
 });
 
 it('a context without CA or certificate is not usable', async () => {
-  const { troubles } = await diagnosed(talosconfig([await startApid(await servingPair(ca), ca)]));
-  expect(troubles).toEqual([
+  const { problems } = await diagnosed(talosconfig([await startApid(await servingPair(ca), ca)]));
+  expect(problems).toEqual([
     'talosconfig: context home has no CA that can be read',
     'client certificate: context home has no client certificate that can be read',
   ]);
@@ -263,8 +263,8 @@ it('a context without CA or certificate is not usable', async () => {
 it('a context of Omni has neither CA nor certificate, and what that hides is not guessed', async () => {
   const at = await startApid(await servingPair(ca));
   const auth = { siderov1: { identity: 'a@example.com' } };
-  const { code, verdict, troubles, checks } = await diagnosed(talosconfig([at], undefined, undefined, { auth }));
-  expect({ code, verdict, troubles }).toEqual({ code: 2, verdict: 'unknown', troubles: [] });
+  const { code, result, problems, checks } = await diagnosed(talosconfig([at], undefined, undefined, { auth }));
+  expect({ code, result, problems }).toEqual({ code: 2, result: 'unknown', problems: [] });
   expect(checks.find(({ name }) => name === at)).toMatchObject({ state: 'ok' });
 });
 

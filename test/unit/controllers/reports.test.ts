@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import type { PolicyObject } from '../../../src/cluster/policies.ts';
-import { createReports, type Report, type StalledTrouble } from '../../../src/controllers/reports.ts';
+import { createReports, type Report, type StalledProblem } from '../../../src/controllers/reports.ts';
 
-const trouble = (reason: StalledTrouble['reason']): StalledTrouble => ({
+const problem = (reason: StalledProblem['reason']): StalledProblem => ({
   kind: 'TaintPolicy',
   policy: 'p',
   reason,
@@ -10,20 +10,20 @@ const trouble = (reason: StalledTrouble['reason']): StalledTrouble => ({
 });
 const POLICY = { kind: 'TaintPolicy', name: 'p' } as PolicyObject;
 
-it('tells of all troubles, in the order in which the controllers came, and of all conditions once each controller knows its own', () => {
+it('tells of all problems, in the order in which the controllers came, and of all conditions once each controller knows its own', () => {
   const reports = createReports();
-  expect([reports.troubles(), reports.conditions(POLICY), reports.awaitingEviction(POLICY)]).toEqual([[], [], 0]);
-  reports.add({ troubles: () => [trouble('NotPermitted')], awaitingEviction: () => 0 });
+  expect([reports.problems(), reports.conditions(POLICY), reports.awaitingEviction(POLICY)]).toEqual([[], [], 0]);
+  reports.add({ problems: () => [problem('NotPermitted')], awaitingEviction: () => 0 });
   const unready = { type: 'Ready', status: 'False', reason: 'NotRegistered', message: '' } as const;
   const undeclared = { type: 'PoolLacksTaint', status: 'True', reason: 'Undeclared', message: '' } as const;
   reports.add({ conditions: () => [unready] });
   reports.add({
-    troubles: () => [trouble('RepairRefused')],
+    problems: () => [problem('RepairRefused')],
     awaitingEviction: () => 1,
     conditions: () => [undeclared],
     isContested: (node) => node === 'n1',
   });
-  expect(reports.troubles().map(({ reason }) => reason)).toEqual(['NotPermitted', 'RepairRefused']);
+  expect(reports.problems().map(({ reason }) => reason)).toEqual(['NotPermitted', 'RepairRefused']);
   expect(reports.conditions(POLICY)).toEqual([unready, undeclared]);
   expect(reports.awaitingEviction(POLICY)).toBe(1);
   reports.add({ conditions: () => 'pending' });

@@ -3,7 +3,7 @@ import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
 import type { PolicyObject } from '../../../src/cluster/policies.ts';
 import type { Change, Entry } from '../../../src/cluster/watch/watch-cache.ts';
 import { startDaemonSetPatching } from '../../../src/controllers/daemon-sets/daemon-set-patching.ts';
-import { createReports, stalledCondition, type Trouble } from '../../../src/controllers/reports.ts';
+import { createReports, type ReportedProblem, stalledCondition } from '../../../src/controllers/reports.ts';
 import { type ClusterDaemonSet, type ClusterNode, projectDaemonSet } from '../../../src/controllers/sources.ts';
 import type { RecordedEvent } from '../../../src/kubernetes/event.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
@@ -57,7 +57,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
   const patches: Patch[] = [];
   const events: RecordedEvent[] = [];
   const repairs: string[] = [];
-  /** What troubles there were, each time that they changed. */
+  /** What problems there were, each time that they changed. */
   const told: string[][] = [];
   const { log, lines } = captureLog();
   let version = 1;
@@ -216,7 +216,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
       whileAway: () => void,
       recorded = leader.reports.patched({ kind: 'TolerationPolicy', name: 'cni' }),
     ) {
-      const status = statusOf(recorded, leader.reports.troubles());
+      const status = statusOf(recorded, leader.reports.problems());
       await leader.stop();
       whileAway();
       leader = startLeader(status);
@@ -226,7 +226,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
     events,
     repairs,
     messages: () => lines().map(({ msg }) => msg),
-    troubles: () => leader.reports.troubles(),
+    problems: () => leader.reports.problems(),
     reasons,
     /** Resolves when the status of the policy may be written. */
     ready: () => leader.reports.ready(),
@@ -235,13 +235,13 @@ export function startRunningCluster(compiled: () => PolicySet) {
 
   function reasons(): string[] {
     return leader.reports
-      .troubles()
+      .problems()
       .map(({ policy, reason, message }) => `${policy} ${reason} ${message.split(' ')[1]}`);
   }
 }
 
 /** The status of the policy, as the status writer of a leader writes it. */
-function statusOf(patched: readonly PatchedDaemonSet[], stalled: readonly Trouble[]): PolicyStatus {
+function statusOf(patched: readonly PatchedDaemonSet[], stalled: readonly ReportedProblem[]): PolicyStatus {
   return nextPolicyStatus({
     ...{ kind: 'TolerationPolicy', before: undefined, generation: 1, problems: [], inForce: undefined, audit: false },
     reported: stalled.flatMap(stalledCondition),

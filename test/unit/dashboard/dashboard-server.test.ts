@@ -193,7 +193,7 @@ it('keeps the replicas it knows while nobody can say who is there', async () => 
   await vi.waitFor(() => expect(told).toEqual([expect.stringMatching(/no API server$/)]), SOON);
   expect((await ask(url)).status).toBe(200);
   broken = false;
-  await vi.waitFor(() => expect(told[1]).toBe('the replicas are known again'), SOON);
+  await vi.waitFor(() => expect(told[1]).toBe('the replicas were found again'), SOON);
 });
 
 it('stops while somebody who is asked who is there does not answer', async () => {

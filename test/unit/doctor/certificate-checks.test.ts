@@ -30,7 +30,7 @@ interface Case {
   readonly facts: Facts;
   /** Those that are not ok. */
   readonly found: Record<string, CheckState>;
-  /** What the troubles, or else the others that are not ok, say. */
+  /** What the problems, or else the others that are not ok, say. */
   readonly says?: RegExp;
 }
 
@@ -45,9 +45,9 @@ describe('certificates', () => {
 
   it.each<Case>([
     {
-      why: 'a leaf that has expired is one trouble, whoever else might complain',
+      why: 'a leaf that has expired is one problem, whoever else might complain',
       facts: wellFacts(its, { replicas: served(greeted(expired), greeted(expired)), secret: filesOf(expired) }),
-      found: { 'serving certificate': 'trouble', 'agreement of replicas': 'skipped' },
+      found: { 'serving certificate': 'problem', 'agreement of replicas': 'skipped' },
       says: /^the certificate of a, b is not valid after 2026-05-31T.*; it is 2026-06-01T12:00:00.000Z now$/,
     },
     {
@@ -59,7 +59,7 @@ describe('certificates', () => {
     {
       why: 'a name that is missing',
       facts: wellFacts(its, { replicas: served(greeted(misnamed), greeted(misnamed)), secret: filesOf(misnamed) }),
-      found: { 'certificate names': 'trouble' },
+      found: { 'certificate names': 'problem' },
       says: /^the API server asks for taintkeeper.taintkeeper.svc, and the certificate of a, b is for other.taintkeeper.svc/,
     },
     {
@@ -70,25 +70,25 @@ describe('certificates', () => {
           webhook('protect.taintkeeper.dev', others.ca.cert),
         ]),
       }),
-      found: { caBundle: 'trouble' },
+      found: { caBundle: 'problem' },
       says: /^protect.taintkeeper.dev: the caBundle trusts taintkeeper CA \w+, and the certificate was issued by taintkeeper CA \w+$/,
     },
     {
       why: 'no caBundle',
       facts: wellFacts(its, { webhooks: known([webhook('protect.taintkeeper.dev', undefined)]) }),
-      found: { caBundle: 'trouble' },
+      found: { caBundle: 'problem' },
       says: /^protect.taintkeeper.dev: no readable caBundle/,
     },
     {
       why: 'replicas of which one is not trusted',
       facts: wellFacts(its, { replicas: served(greeted(its), greeted(others)) }),
-      found: { 'agreement of replicas': 'trouble', caBundle: 'skipped' },
+      found: { 'agreement of replicas': 'problem', caBundle: 'skipped' },
       says: /^Secret taintkeeper-certs holds [0-9A-F:]+, a serves .*, b serves .*; the API server does not trust b$/,
     },
     {
       why: 'a single replica that has not read what the Secret holds, and the caBundle trusts',
       facts: wellFacts(its, { replicas: served(greeted(others)) }),
-      found: { 'agreement of replicas': 'trouble', caBundle: 'skipped' },
+      found: { 'agreement of replicas': 'problem', caBundle: 'skipped' },
       says: /does not trust a$/,
     },
     {
@@ -99,7 +99,7 @@ describe('certificates', () => {
     {
       why: "the Service's address leads to somebody else",
       facts: wellFacts(its, { overService: [greeted(others), greeted(its), greeted(others)] }),
-      found: { 'agreement of replicas': 'trouble', caBundle: 'skipped' },
+      found: { 'agreement of replicas': 'problem', caBundle: 'skipped' },
       says: /does not trust Service taintkeeper$/,
     },
     {
@@ -110,7 +110,7 @@ describe('certificates', () => {
     {
       why: 'no Secret, though all goes well: whoever starts next has none',
       facts: wellFacts(its, { secret: known(undefined) }),
-      found: { Secret: 'trouble' },
+      found: { Secret: 'problem' },
       says: /Secret taintkeeper\/taintkeeper-certs not found/,
     },
     {
@@ -118,7 +118,7 @@ describe('certificates', () => {
       facts: wellFacts(its, {
         secret: known(undefined),
         replicas: [],
-        pods: known([pod('a', { isReady: false, trouble: 'ErrImagePull', cannotStart: 'image' })]),
+        pods: known([pod('a', { isReady: false, problem: 'ErrImagePull', cannotStart: 'image' })]),
       }),
       found: {
         Secret: 'skipped',
@@ -157,7 +157,7 @@ describe('certificates', () => {
         replicas: served(dead),
       }),
       found: {
-        Secret: 'trouble',
+        Secret: 'problem',
         'serving certificate': 'skipped',
         'certificate names': 'skipped',
         'agreement of replicas': 'skipped',
@@ -191,26 +191,26 @@ describe('certificates', () => {
     {
       why: "a replica's clock that is ahead",
       facts: wellFacts(its, { replicas: served(greeted(its, HOUR_MS), greeted(its)) }),
-      found: { clocks: 'trouble' },
+      found: { clocks: 'problem' },
       says: /^it is 2026-06-01T12:00:00.000Z by the API server, and the clock of a is 1 h 0 min ahead$/,
     },
     {
       why: "the API server's clock that is behind that of all others",
       facts: wellFacts(its, { apiServerAheadMs: -HOUR_MS }),
-      found: { clocks: 'trouble' },
+      found: { clocks: 'problem' },
       says: /by this machine, and the clock of the API server is 1 h 0 min behind$/,
     },
     {
       why: "this machine's clock, which is no replica's",
       facts: wellFacts(its, { apiServerAheadMs: HOUR_MS, replicas: served(greeted(its, HOUR_MS)) }),
-      found: { clocks: 'trouble' },
+      found: { clocks: 'problem' },
       says: /the clock of this machine is 1 h 0 min behind$/,
     },
     {
       why: 'clocks by which the certificate is not yet valid: they are to blame, not it',
       facts: wellFacts(its, { apiServerAheadMs: -2 * DAY_MS }),
       found: {
-        clocks: 'trouble',
+        clocks: 'problem',
         'serving certificate': 'skipped',
         'agreement of replicas': 'skipped',
         Secret: 'ok',
@@ -223,9 +223,9 @@ describe('certificates', () => {
     const notOk = checks.filter(({ state }) => state !== 'ok');
     const expected = Object.entries(found).filter(([, state]) => state !== 'ok');
     expect(Object.fromEntries(notOk.map(({ name, state }) => [name, state]))).toEqual(Object.fromEntries(expected));
-    const troubles = checks.filter(({ state }) => state === 'trouble');
-    if (says) expect((troubles[0] ?? notOk[0])?.evidence).toMatch(says);
-    for (const { remedy } of troubles) expect(remedy).toBeDefined();
+    const problems = checks.filter(({ state }) => state === 'problem');
+    if (says) expect((problems[0] ?? notOk[0])?.evidence).toMatch(says);
+    for (const { remedy } of problems) expect(remedy).toBeDefined();
   });
 
   it('never show a key', () => {

@@ -32,37 +32,37 @@ describe('the list of checks', () => {
   const results = (checks: Check[]) =>
     runChecks(checks, healthyFacts()).map(({ name, state, evidence }) => `${name} ${state}: ${evidence}`);
 
-  it('skips what follows from the trouble of another check, wherever that stands', () => {
-    const follows = consequence(finding('trouble', 'nobody listens'));
-    expect(results([one('endpoints', 'trouble', ['Service'], follows), one('Service', 'trouble')])).toEqual([
+  it('skips what follows from the problem of another check, wherever that stands', () => {
+    const follows = consequence(finding('problem', 'nobody listens'));
+    expect(results([one('endpoints', 'problem', ['Service'], follows), one('Service', 'problem')])).toEqual([
       'endpoints skipped: nobody listens: see Service',
-      'Service trouble: Service is trouble',
+      'Service problem: Service is problem',
     ]);
-    expect(results([one('endpoints', 'trouble', ['Service'], follows), one('Service', 'note')])).toEqual([
-      'endpoints trouble: nobody listens',
+    expect(results([one('endpoints', 'problem', ['Service'], follows), one('Service', 'note')])).toEqual([
+      'endpoints problem: nobody listens',
       'Service note: Service is note',
     ]);
   });
 
   it('names the first cause of what follows from what follows', () => {
-    const follows = (evidence: string) => consequence(finding('trouble', evidence));
+    const follows = (evidence: string) => consequence(finding('problem', evidence));
     expect(
       results([
-        one('admission', 'trouble', ['round trip'], follows('no call ends')),
-        one('round trip', 'trouble', ['endpoints'], follows('nobody answers')),
-        one('endpoints', 'trouble'),
+        one('admission', 'problem', ['round trip'], follows('no call ends')),
+        one('round trip', 'problem', ['endpoints'], follows('nobody answers')),
+        one('endpoints', 'problem'),
       ]),
     ).toEqual([
       'admission skipped: no call ends: see endpoints',
       'round trip skipped: nobody answers: see endpoints',
-      'endpoints trouble: endpoints is trouble',
+      'endpoints problem: endpoints is problem',
     ]);
   });
 
   it('reports what is a cause, whatever else there is', () => {
-    expect(results([one('endpoints', 'trouble', ['Service']), one('Service', 'trouble')])).toEqual([
-      'endpoints trouble: endpoints is trouble',
-      'Service trouble: Service is trouble',
+    expect(results([one('endpoints', 'problem', ['Service']), one('Service', 'problem')])).toEqual([
+      'endpoints problem: endpoints is problem',
+      'Service problem: Service is problem',
     ]);
   });
 
@@ -76,54 +76,54 @@ describe('the list of checks', () => {
 });
 
 describe('a diagnosis', () => {
-  it.each<{ why: string; checks: CheckResult[]; verdict: string; summary: string }>([
+  it.each<{ why: string; checks: CheckResult[]; result: string; summary: string }>([
     {
       why: 'all is well',
       checks: [check('certificate', 'ok'), check('network', 'ok'), check('configuration', 'ok')],
-      verdict: 'healthy',
+      result: 'healthy',
       summary: '3 checks, no problems',
     },
     {
       why: 'a note is no problems, and a check that told nothing is not counted',
       checks: [check('network', 'ok'), check('network', 'note'), check('network', 'skipped')],
-      verdict: 'healthy',
+      result: 'healthy',
       summary: '2 checks, no problems, 1 note',
     },
     {
-      why: 'one trouble',
-      checks: [check('certificate', 'ok'), check('network', 'trouble', 'nobody listens')],
-      verdict: 'network',
+      why: 'one problem',
+      checks: [check('certificate', 'ok'), check('network', 'problem', 'nobody listens')],
+      result: 'network',
       summary: 'nobody listens',
     },
     {
       why: 'trust comes first, whatever the order of the checks',
       checks: [
-        check('configuration', 'trouble'),
-        check('network', 'trouble'),
-        check('certificate', 'trouble', 'expired'),
+        check('configuration', 'problem'),
+        check('network', 'problem'),
+        check('certificate', 'problem', 'expired'),
       ],
-      verdict: 'certificate',
+      result: 'certificate',
       summary: 'expired (and 2 more problems below)',
     },
     {
       why: 'of one area nothing could be seen',
       checks: [check('certificate', 'skipped', 'no right to get the Secret'), check('network', 'ok')],
-      verdict: 'unknown',
+      result: 'unknown',
       summary: 'certificate skipped: no right to get the Secret',
     },
     {
       why: 'something essential could not be seen, though something else of its area could',
       checks: [check('network', 'ok'), { ...check('network', 'skipped', 'no right'), essential: true }],
-      verdict: 'unknown',
+      result: 'unknown',
       summary: 'network skipped: no right',
     },
     {
-      why: 'trouble that was seen is not called unknown',
-      checks: [check('certificate', 'skipped'), check('network', 'trouble', 'nobody listens')],
-      verdict: 'network',
+      why: 'a problem that was seen is not called unknown',
+      checks: [check('certificate', 'skipped'), check('network', 'problem', 'nobody listens')],
+      result: 'network',
       summary: 'nobody listens',
     },
-  ])('$why', ({ checks, verdict, summary }) => {
-    expect(diagnose(checks)).toEqual({ verdict, summary, checks });
+  ])('$why', ({ checks, result, summary }) => {
+    expect(diagnose(checks)).toEqual({ result, summary, checks });
   });
 });

@@ -12,19 +12,19 @@ describe('the leader', () => {
     {
       what: 'is silent',
       differs: { renewed: false },
-      state: 'trouble',
+      state: 'problem',
       evidence: 'held by tk-0, which has not renewed it in 6 s (last: 2026',
     },
     {
       what: 'never was',
       differs: { holder: undefined, renewed: false },
-      state: 'trouble',
+      state: 'problem',
       evidence: 'no replica has ever led',
     },
     {
       what: 'gave it up',
       differs: { holder: '', renewed: false },
-      state: 'trouble',
+      state: 'problem',
       evidence: 'no replica has taken it in 6 s',
     },
   ])('$what', ({ differs, state, evidence }) => {
@@ -79,7 +79,7 @@ describe('versions', () => {
     { version: 'v1.36.3', kubelet: 'v1.36.3', state: 'ok', evidence: /API server v1\.36\.3/ },
     { version: 'v1.30.4-gke.1', kubelet: 'v1.28.1', state: 'ok', evidence: /v1\.30\.4-gke\.1/ },
     { version: 'v1.30+', kubelet: 'v1.30.0', state: 'ok', evidence: /v1\.30\+/ },
-    { version: 'v1.29.9', kubelet: 'v1.29.9', state: 'trouble', evidence: /older than 1\.30/ },
+    { version: 'v1.29.9', kubelet: 'v1.29.9', state: 'problem', evidence: /older than 1\.30/ },
     {
       version: 'v1.34.2',
       kubelet: 'v1.35.0',

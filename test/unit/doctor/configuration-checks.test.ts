@@ -15,7 +15,7 @@ import {
 } from './facts.ts';
 
 const REFUSED = { kind: 'refused', message: 'connect ECONNREFUSED' } as const;
-/** Trouble of the network: no answer. */
+/** A problem of the network: no answer. */
 const ELSEWHERE: Partial<Facts> = {
   replicas: [
     replica('a', { outcome: 'failed', fault: REFUSED }, { reached: known({ outcome: 'failed', fault: REFUSED }) }),
@@ -75,7 +75,7 @@ it('finds nothing where all is well', () => {
   expect(states(healthyFacts())).toEqual({});
 });
 
-describe('only causes are trouble', () => {
+describe('only causes are problems', () => {
   it.each<{ what: string; facts: Partial<Facts>; elsewhere?: Partial<Facts>; expected: Record<string, string> }>([
     {
       what: 'no leader, as the pods are gone',
@@ -86,12 +86,12 @@ describe('only causes are trouble', () => {
     {
       what: 'no leader, as it may not write the Lease',
       facts: { lease: DEAD_LEASE, policies: STALE, rights: LACKING },
-      expected: { policies: 'skipped', rights: 'trouble', leader: 'skipped' },
+      expected: { policies: 'skipped', rights: 'problem', leader: 'skipped' },
     },
     {
       what: 'a policy that waits for a right',
       facts: { policies: known([RECOVERY]), rights: NOT_PERMITTED, daemonSets: known([daemonSet('kube-system/a')]) },
-      expected: { policies: 'skipped', rights: 'trouble' },
+      expected: { policies: 'skipped', rights: 'problem' },
     },
     {
       what: 'no leader, which a right that a policy waits for has nothing to do with',
@@ -101,41 +101,41 @@ describe('only causes are trouble', () => {
         rights: NOT_PERMITTED,
         daemonSets: known([daemonSet('kube-system/a')]),
       },
-      expected: { policies: 'skipped', rights: 'trouble', leader: 'trouble' },
+      expected: { policies: 'skipped', rights: 'problem', leader: 'problem' },
     },
     {
       what: 'a status that is behind, as nobody leads',
       facts: { lease: DEAD_LEASE, policies: STALE },
-      expected: { policies: 'skipped', leader: 'trouble' },
+      expected: { policies: 'skipped', leader: 'problem' },
     },
     {
       what: 'a status that is behind, though somebody leads',
       facts: { policies: STALE },
-      expected: { policies: 'trouble' },
+      expected: { policies: 'problem' },
     },
     {
       what: 'a policy that is not valid, whatever else there is',
       facts: { policies: known([taintPolicy('gpu', { taints: [] })]) },
       elsewhere: ELSEWHERE,
-      expected: { policies: 'trouble' },
+      expected: { policies: 'problem' },
     },
     {
       what: 'a status that is behind, as a webhook of others refuses what the leader writes',
       facts: { policies: STALE, configurations: OTHERS },
-      expected: { policies: 'skipped', 'other webhooks': 'trouble' },
+      expected: { policies: 'skipped', 'other webhooks': 'problem' },
     },
     {
-      what: 'a webhook of others, next to trouble elsewhere',
+      what: 'a webhook of others, next to a problem elsewhere',
       facts: { configurations: OTHERS },
       elsewhere: ELSEWHERE,
-      expected: { 'other webhooks': 'trouble' },
+      expected: { 'other webhooks': 'problem' },
     },
   ])('$what', ({ facts, elsewhere = {}, expected }) => {
     expect(states(healthyFacts({ ...facts, ...elsewhere }))).toEqual(expected);
   });
 });
 
-it('what may not be read is skipped, and said so; the definitions of policies that are not there are trouble', () => {
+it('what may not be read is skipped, and said so; the definitions of policies that are not there are a problem', () => {
   const no = unseen('GET /apis/x: 403 Forbidden', 403);
   const facts = {
     policies: no,
@@ -152,7 +152,7 @@ it('what may not be read is skipped, and said so; the definitions of policies th
   const results = run(CONFIGURATION_CHECKS, healthyFacts(facts));
   expect(new Set(results.map(({ state }) => state))).toEqual(new Set(['skipped']));
   expect(results.every(({ evidence }) => evidence.includes('403 Forbidden'))).toBe(true);
-  expect(states(healthyFacts({ policies: unseen('404', 404) })).policies).toBe('trouble');
+  expect(states(healthyFacts({ policies: unseen('404', 404) })).policies).toBe('problem');
 });
 
 it('every result is of this area, and in one line', () => {

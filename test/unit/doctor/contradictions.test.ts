@@ -33,7 +33,7 @@ describe('two policies', () => {
       what: 'different values, on a node that is there',
       a: present('a'),
       b: { ...present('b'), ...on({ pool: 'gpu' }) },
-      expected: 'trouble',
+      expected: 'problem',
       evidence: /TaintPolicies p and q require dedicated=a:NoSchedule and dedicated=b:NoSchedule.*both select node n1/,
     },
     {
@@ -61,7 +61,7 @@ describe('two policies', () => {
       what: 'different values, for nodes that are not there yet, where one selector includes the other',
       a: { ...present('a'), ...on({ pool: 'new' }) },
       b: { ...present('b'), ...on({ pool: 'new', zone: 'z' }) },
-      expected: 'trouble',
+      expected: 'problem',
       evidence: /each node of q is one of p/,
     },
     {
@@ -81,7 +81,7 @@ describe('two policies', () => {
 
 it('needs no nodes to see that two selectors are the same', () => {
   const policies = known([taintPolicy('p', present('a')), taintPolicy('q', present('b'))]);
-  expect(checkContradictions(healthyFacts({ policies, nodes: unseen('403') }))).toMatchObject([{ state: 'trouble' }]);
+  expect(checkContradictions(healthyFacts({ policies, nodes: unseen('403') }))).toMatchObject([{ state: 'problem' }]);
 });
 
 describe('a taint that is there, and protected by another policy', () => {
@@ -95,7 +95,7 @@ describe('a taint that is there, and protected by another policy', () => {
     const nodes = known(['n1', 'n2', 'n3', 'n4'].map(carrying));
     const evidence =
       'TaintPolicy p requires dedicated=a:NoSchedule, and q protects dedicated=b:NoSchedule, which these nodes carry: n1, n2, and 2 more';
-    expect(checkContradictions(healthyFacts({ policies, nodes }))).toMatchObject([{ state: 'trouble', evidence }]);
+    expect(checkContradictions(healthyFacts({ policies, nodes }))).toMatchObject([{ state: 'problem', evidence }]);
   });
 
   it('does not count where the other policy means another value', () => {

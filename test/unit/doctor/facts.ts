@@ -64,7 +64,7 @@ export function pod(name: string, changes: Partial<PodView> = {}): PodView {
     ip: '10.244.0.7',
     hostNetwork: false,
     isReady: true,
-    trouble: '',
+    problem: '',
     cannotStart: undefined,
     ports: new Map([
       ['webhook', 8443],

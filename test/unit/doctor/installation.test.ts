@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { INSTALL } from '../../../scripts/chart.ts';
 import { checkInstallation } from '../../../src/doctor/checks/service.ts';
-import { findInstallation, type Place } from '../../../src/doctor/installation.ts';
+import { findInstallation, type InstallationChoice } from '../../../src/doctor/installation.ts';
 import { objectsOf } from '../../e2e/kubernetes-objects.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { INSTALLATION } from './facts.ts';
@@ -33,7 +33,10 @@ interface Cluster {
   readonly mayGet?: boolean;
 }
 
-async function find({ deployments = [], services = [], called, mayList, mayGet = true }: Cluster, asked: Place = {}) {
+async function find(
+  { deployments = [], services = [], called, mayList, mayGet = true }: Cluster,
+  asked: InstallationChoice = {},
+) {
   const api = await startFakeApi(({ path, query }, response) => {
     const [, namespace, resource = '', name] =
       /(?:\/namespaces\/([^/]+))?\/(deployments|services)(?:\/([^/]+))?$/.exec(path) ?? [];
@@ -78,7 +81,7 @@ describe('the installation', () => {
   it.each<{
     what: string;
     cluster: Cluster;
-    asked?: Place;
+    asked?: InstallationChoice;
     chosen: string | undefined;
     state: string;
     says: RegExp;
@@ -88,7 +91,7 @@ describe('the installation', () => {
       what: 'is nowhere',
       cluster: {},
       chosen: undefined,
-      state: 'trouble',
+      state: 'problem',
       says: /^taintkeeper is not installed in this cluster: /,
       remedy: /: kubectl apply -f install.yaml$/,
     },
@@ -97,7 +100,7 @@ describe('the installation', () => {
       cluster: {},
       asked: { namespace: 'elsewhere' },
       chosen: undefined,
-      state: 'trouble',
+      state: 'problem',
       says: /^taintkeeper is not installed in this cluster: /,
     },
     {
@@ -112,7 +115,7 @@ describe('the installation', () => {
       cluster: { deployments: [inNamespace('guards')] },
       asked: { namespace: 'taintkeeper' },
       chosen: undefined,
-      state: 'trouble',
+      state: 'problem',
       says: /^taintkeeper is not installed in namespace taintkeeper: it is Deployment guards\/taintkeeper$/,
       remedy: /^taintkeeper doctor --namespace guards$/,
     },
@@ -120,7 +123,7 @@ describe('the installation', () => {
       what: 'is there twice: the one whose Service is called is looked into',
       cluster: { deployments: [inNamespace('guards'), inNamespace('taintkeeper')], called: 'taintkeeper' },
       chosen: 'taintkeeper',
-      state: 'trouble',
+      state: 'problem',
       says: /^taintkeeper is installed 2 times: Deployment taintkeeper\/taintkeeper and Deployment guards\/taintkeeper\. /,
       remedy: /: kubectl delete deployment,service --ignore-not-found --namespace guards taintkeeper$/,
     },
@@ -129,7 +132,7 @@ describe('the installation', () => {
       cluster: { deployments: [inNamespace('guards'), inNamespace('taintkeeper')], called: 'taintkeeper' },
       asked: { namespace: 'guards' },
       chosen: 'guards',
-      state: 'trouble',
+      state: 'problem',
       says: /2 times: Deployment guards\/taintkeeper and /,
     },
     {

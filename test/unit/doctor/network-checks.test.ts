@@ -58,7 +58,7 @@ describe('the network', () => {
       why: 'no Service',
       facts: wellFacts(its, { service: known(undefined), pods: known([]), replicas: [] }),
       found: {
-        Service: 'trouble',
+        Service: 'problem',
         replicas: 'skipped',
         endpoints: 'skipped',
         'round trip': 'skipped',
@@ -74,28 +74,28 @@ describe('the network', () => {
         service: serviceWith({ ports: [{ port: 8443 }] }),
         admission: tried('no service port 443 found for service "taintkeeper"'),
       }),
-      found: { Service: 'trouble', endpoints: 'skipped', admission: 'skipped' },
+      found: { Service: 'problem', endpoints: 'skipped', admission: 'skipped' },
       says: /the webhooks call port 443 of .*, which has 8443$/,
       remedy: /"op":"add","path":"\/spec\/ports\/-","value":{"name":"webhook","port":443,"targetPort":"webhook"}/,
     },
     {
       why: 'webhooks that call another Service',
       facts: wellFacts(its, { installation: { ...INSTALLATION, namespace: 'other' } }),
-      found: { Service: 'trouble', endpoints: 'skipped' },
+      found: { Service: 'problem', endpoints: 'skipped' },
       says: /calls Service taintkeeper\/taintkeeper, not Service other\/taintkeeper/,
       remedy: /^look there: taintkeeper doctor --namespace taintkeeper --service taintkeeper$/,
     },
     {
       why: 'a targetPort on which nobody listens',
       facts: wellFacts(its, { replicas: both({ endpoint: { port: 9999, isReady: true } }), admission: tried(REFUSED) }),
-      found: { endpoints: 'trouble', admission: 'skipped' },
+      found: { endpoints: 'problem', admission: 'skipped' },
       says: /leads to port 9999 of a, which listens on 8443 \(webhook\) and 8080 \(admin\)$/,
     },
     {
       why: 'no pods',
       facts: wellFacts(its, { replicas: [], admission: tried('no endpoints available for service "taintkeeper"') }),
       found: {
-        replicas: 'trouble',
+        replicas: 'problem',
         endpoints: 'skipped',
         'round trip': 'skipped',
         NetworkPolicies: 'skipped',
@@ -107,14 +107,14 @@ describe('the network', () => {
     {
       why: 'no pods, because nobody wants any',
       facts: wellFacts(its, { replicas: [], installation: deployed({ replicas: 0 }) }),
-      found: { replicas: 'trouble', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
+      found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
       says: /: Deployment taintkeeper\/taintkeeper is scaled to 0$/,
       remedy: /^kubectl scale --namespace taintkeeper deployment\/taintkeeper --replicas=2$/,
     },
     {
       why: 'no pods, because there is no Deployment',
       facts: wellFacts(its, { replicas: [], installation: { ...INSTALLATION, deployment: undefined } }),
-      found: { replicas: 'trouble', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
+      found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
       says: /, and there is no Deployment$/,
       remedy: /^kubectl apply -f install.yaml$/,
     },
@@ -122,7 +122,7 @@ describe('the network', () => {
       why: 'a selector that the pods do not have',
       facts: wellFacts(its, { replicas: [], installation: deployed({ labels: { app: 'guard' } }) }),
       found: {
-        Service: 'trouble',
+        Service: 'problem',
         replicas: 'skipped',
         endpoints: 'skipped',
         'round trip': 'skipped',
@@ -136,20 +136,20 @@ describe('the network', () => {
       why: 'pods that do not come up',
       facts: wellFacts(its, {
         replicas: both({
-          pod: pod('a', { isReady: false, trouble: 'CrashLoopBackOff, restarted 7 times' }),
+          pod: pod('a', { isReady: false, problem: 'CrashLoopBackOff, restarted 7 times' }),
           endpoint: { port: 8443, isReady: false },
         }),
       }),
-      found: { replicas: 'trouble', endpoints: 'skipped', 'round trip': 'skipped' },
+      found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped' },
       says: /^0 of 2 pods are ready; a: CrashLoopBackOff, restarted 7 times; /,
     },
     {
       why: 'an image that no node can get',
       facts: wellFacts(its, {
         replicas: [],
-        pods: known([pod('a', { isReady: false, trouble: 'ErrImagePull', cannotStart: 'image' })]),
+        pods: known([pod('a', { isReady: false, problem: 'ErrImagePull', cannotStart: 'image' })]),
       }),
-      found: { replicas: 'trouble', endpoints: 'skipped', NetworkPolicies: 'skipped', 'round trip': 'skipped' },
+      found: { replicas: 'problem', endpoints: 'skipped', NetworkPolicies: 'skipped', 'round trip': 'skipped' },
       says: /^0 of 1 pods are ready; a: ErrImagePull$/,
     },
     {
@@ -200,11 +200,11 @@ describe('the network', () => {
           }),
         ],
         pods: known([
-          pod('b', { isReady: false, node: '', trouble: '0/1 nodes are available', cannotStart: 'unscheduled' }),
+          pod('b', { isReady: false, node: '', problem: '0/1 nodes are available', cannotStart: 'unscheduled' }),
           pod('a', { isReady: false }),
         ]),
       }),
-      found: { replicas: 'trouble', endpoints: 'skipped', 'round trip': 'skipped' },
+      found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped' },
       says: /^0 of 2 pods are ready; b: 0\/1 nodes are available; a: drain failed: node n1 is cordoned/,
       remedy: /^kubectl uncordon n1$/,
     },
@@ -234,7 +234,7 @@ describe('the network', () => {
         replicas: both({ endpoint: undefined }),
         admission: tried('no endpoints available for service "taintkeeper"'),
       }),
-      found: { endpoints: 'trouble', admission: 'skipped' },
+      found: { endpoints: 'problem', admission: 'skipped' },
       says: /has no ready endpoint; 2 of its pods are ready$/,
     },
     {
@@ -246,7 +246,7 @@ describe('the network', () => {
         ],
         admission: tried(REFUSED),
       }),
-      found: { 'round trip': 'trouble', admission: 'skipped' },
+      found: { 'round trip': 'problem', admission: 'skipped' },
       says: /^the API server calls b \(10.244.0.7:8443\): connection refused: nothing listens/,
       remedy: /kubectl logs --namespace taintkeeper b --previous/,
     },
@@ -256,7 +256,7 @@ describe('the network', () => {
         replicas: both({ reached: unreached('no answer within 3000 ms') }),
         admission: tried('context deadline exceeded'),
       }),
-      found: { 'round trip': 'trouble', admission: 'skipped' },
+      found: { 'round trip': 'problem', admission: 'skipped' },
       says: /the API server calls a .*: no answer: packets are lost/,
       remedy: /it answers this machine \(port-forward\), so the path from the API server is blocked: open port 8443/,
     },
@@ -266,8 +266,8 @@ describe('the network', () => {
         replicas: both({ reached: unreached('no answer within 3000 ms') }),
         networkPolicies: policy([]),
       }),
-      found: { 'round trip': 'trouble', NetworkPolicies: 'note' },
-      remedy: /^NetworkPolicy default-deny does not let everybody connect to port 8443/,
+      found: { 'round trip': 'problem', NetworkPolicies: 'note' },
+      remedy: /^NetworkPolicy default-deny restricts connections to port 8443/,
     },
     {
       why: 'nobody answers anybody',
@@ -277,7 +277,7 @@ describe('the network', () => {
         ),
         admission: tried('context deadline exceeded'),
       }),
-      found: { 'round trip': 'trouble', admission: 'skipped' },
+      found: { 'round trip': 'problem', admission: 'skipped' },
       remedy: /^it does not answer this machine either/,
     },
     {
@@ -299,7 +299,7 @@ describe('the network', () => {
     {
       why: 'kube-proxy: all replicas are well, and the Service is not reached',
       facts: wellFacts(its, { admission: tried('dial tcp 10.0.0.9:443: i/o timeout') }),
-      found: { admission: 'trouble' },
+      found: { admission: 'problem' },
       says: /fails at protect.taintkeeper.dev: no answer: packets are lost/,
       remedy: /kube-proxy/,
     },
@@ -326,7 +326,7 @@ describe('the network', () => {
     const checks = run(NETWORK_CHECKS, facts);
     const notOk = checks.filter(({ state }) => state !== 'ok');
     expect(Object.fromEntries(notOk.map(({ name, state }) => [name, state]))).toEqual(found);
-    const told = notOk.find(({ state }) => state === 'trouble') ?? notOk[0];
+    const told = notOk.find(({ state }) => state === 'problem') ?? notOk[0];
     if (says) expect(told?.evidence).toMatch(says);
     if (remedy) expect(told?.remedy).toMatch(remedy);
   });
@@ -347,20 +347,20 @@ describe('the network', () => {
       admission: tried('tls: failed to verify certificate: x509: certificate has expired or is not yet valid'),
     });
     const checks = run([...CERTIFICATE_CHECKS, ...NETWORK_CHECKS], facts);
-    expect(checks.filter(({ state }) => state === 'trouble').map(({ name }) => name)).toEqual(['serving certificate']);
-    expect(diagnose(checks).verdict).toBe('certificate');
+    expect(checks.filter(({ state }) => state === 'problem').map(({ name }) => name)).toEqual(['serving certificate']);
+    expect(diagnose(checks).result).toBe('certificate');
   });
 
   it('is not blamed for a certificate that only the API server refuses', () => {
     const facts = wellFacts(its, { admission: tried('x509: certificate relies on legacy Common Name field') });
-    const trouble = run(NETWORK_CHECKS, facts).find(({ state }) => state === 'trouble');
-    expect(trouble).toMatchObject({ area: 'certificate', name: 'admission' });
+    const problem = run(NETWORK_CHECKS, facts).find(({ state }) => state === 'problem');
+    expect(problem).toMatchObject({ area: 'certificate', name: 'admission' });
   });
 
   it('is not sought where the webhook asks for a client certificate, and the API server shows none', () => {
     const facts = wellFacts(its, { admission: tried('the server has asked for the client to provide credentials') });
-    const trouble = run(NETWORK_CHECKS, facts).find(({ state }) => state === 'trouble');
-    expect(trouble).toMatchObject({ name: 'admission', remedy: expect.stringContaining('leave out --client-ca') });
+    const problem = run(NETWORK_CHECKS, facts).find(({ state }) => state === 'problem');
+    expect(problem).toMatchObject({ name: 'admission', remedy: expect.stringContaining('leave out --client-ca') });
   });
 
   it('is not blamed for replicas that have no certificate to serve', () => {
@@ -368,8 +368,8 @@ describe('the network', () => {
       secret: known(undefined),
       replicas: [replica('a', failed(REFUSED), { reached: unreached(REFUSED) })],
     });
-    const troubles = run([...CERTIFICATE_CHECKS, ...NETWORK_CHECKS], facts).filter(({ state }) => state === 'trouble');
-    expect(troubles.map(({ name }) => name)).toEqual(['Secret']);
+    const problems = run([...CERTIFICATE_CHECKS, ...NETWORK_CHECKS], facts).filter(({ state }) => state === 'problem');
+    expect(problems.map(({ name }) => name)).toEqual(['Secret']);
   });
 
   it('cannot be told of without the right to see the Service', () => {
@@ -378,7 +378,7 @@ describe('the network', () => {
       pods: unknown('you may not list resource "pods"'),
     });
     expect(diagnose(run([...CERTIFICATE_CHECKS, ...NETWORK_CHECKS], facts))).toMatchObject({
-      verdict: 'unknown',
+      result: 'unknown',
       summary: 'Service: Service taintkeeper/taintkeeper: you may not get resource "services"',
     });
   });
@@ -395,8 +395,8 @@ describe('the network', () => {
       pods: known([]),
       webhooks: known([webhook('protect.taintkeeper.dev', its.ca.cert)]),
     });
-    const troubles = run(NETWORK_CHECKS, facts).filter(({ state }) => state === 'trouble');
-    expect(troubles.map(({ name }) => name)).toEqual(['round trip']);
-    expect(troubles[0]?.evidence).toMatch(/^this machine calls localhost/);
+    const problems = run(NETWORK_CHECKS, facts).filter(({ state }) => state === 'problem');
+    expect(problems.map(({ name }) => name)).toEqual(['round trip']);
+    expect(problems[0]?.evidence).toMatch(/^this machine calls localhost/);
   });
 });

@@ -38,7 +38,7 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
     },
     expected: [
       [
-        'trouble',
+        'problem',
         /^NodePool gpu does not declare taint dedicated=gpu:NoSchedule, required by TaintPolicy p \(spec\.taints\[0\]\) and slow:NoSchedule, required by TaintPolicy q/,
         /^to declare it, upon which Karpenter replaces the nodes of the pool .*: kubectl patch nodepool gpu .*"dedicated".*"slow"/,
       ],
@@ -70,7 +70,7 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
     facts: { nodePools: pools(pool()), policies: known([]), nodes: known([inPool]) },
     expected: [
       [
-        'trouble',
+        'problem',
         /^NodePool gpu does not declare in startupTaints taint ebs\.csi\.aws\.com\/agent-not-ready:NoExecute, which node n2 carried/,
         /: kubectl patch nodepool gpu .*startupTaints/,
       ],

@@ -20,7 +20,7 @@ it.each([
   {
     what: 'not valid, as everybody can see without a leader',
     policies: [taintPolicy('gpu', { taints: [{ key: 'a/b/c', restrict: ['Removal'] }] })],
-    expected: ['trouble', /TaintPolicy gpu is not valid: generation 1 cannot be used: spec\.taints\[0\]\.key/],
+    expected: ['problem', /TaintPolicy gpu is not valid: generation 1 cannot be used: spec\.taints\[0\]\.key/],
   },
   {
     what: 'not valid any more, as the leader says that has seen it before',
@@ -46,7 +46,7 @@ it.each([
       ),
     ],
     expected: [
-      'trouble',
+      'problem',
       /TaintPolicy gpu is not valid: generation 1 stays in force until taintkeeper restarts; .*: spec\.mode: b$/,
       /^kubectl edit taintpolicy gpu$/,
     ],
@@ -54,34 +54,34 @@ it.each([
   {
     what: 'not valid, while the status is about the generation before',
     policies: [taintPolicy('gpu', { mode: 'Warn' }, { generation: 2, status: READY })],
-    expected: ['trouble', /TaintPolicy gpu is not valid: generation 2 cannot be used: spec\.mode/],
+    expected: ['problem', /TaintPolicy gpu is not valid: generation 2 cannot be used: spec\.mode/],
   },
   {
     what: 'in force without a field that is not known',
     policies: [withStatus({ conditions: [CONDITION, ignored] })],
-    expected: ['trouble', /TaintPolicy gpu is in force, in part \(UnknownFields\): spec\.future: this version/],
+    expected: ['problem', /TaintPolicy gpu is in force, in part \(UnknownFields\): spec\.future: this version/],
   },
   {
     what: 'never looked at',
     policies: [taintPolicy('gpu', {}, { status: {} })],
-    expected: ['trouble', /TaintPolicy gpu has no status/],
+    expected: ['problem', /TaintPolicy gpu has no status/],
   },
   {
     what: 'not looked at since it changed',
     policies: [taintPolicy('gpu', {}, { generation: 3 })],
-    expected: ['trouble', /a status for generation 1, and is at generation 3/],
+    expected: ['problem', /a status for generation 1, and is at generation 3/],
   },
   {
     what: 'not registered',
     policies: [
       withStatus({ conditions: [{ ...CONDITION, status: 'False', reason: 'NotRegistered', message: 'no answer' }] }),
     ],
-    expected: ['trouble', /not in force \(NotRegistered\): no answer/],
+    expected: ['problem', /not in force \(NotRegistered\): no answer/],
   },
   {
     what: 'stalled',
     policies: [withStatus({ conditions: [CONDITION, stalled] })],
-    expected: ['trouble', /stalled \(RepairsRefused\): node n1: forbidden/],
+    expected: ['problem', /stalled \(RepairsRefused\): node n1: forbidden/],
   },
   {
     what: 'stalled for a reason of the table, which says what to do',
@@ -90,7 +90,7 @@ it.each([
         conditions: [CONDITION, { ...CONDITION, type: 'Stalled', status: 'True', reason: 'TaintContested' }],
       }),
     ],
-    expected: ['trouble', /stalled \(TaintContested\)/, /^stop the writer that the message names/],
+    expected: ['problem', /stalled \(TaintContested\)/, /^stop the writer that the message names/],
   },
   {
     what: 'with misplaced pods',
@@ -214,7 +214,7 @@ it('of a removal that is announced and not made, there is something to know', ()
 
 it('names the command that installs the definitions', () => {
   const [result] = checkPolicies(healthyFacts({ policies: unseen('404 NotFound', 404) }));
-  expect(result).toMatchObject({ state: 'trouble', remedy: 'kubectl apply -f install.yaml' });
+  expect(result).toMatchObject({ state: 'problem', remedy: 'kubectl apply -f install.yaml' });
 });
 
 it('of a policy that means every taint, there is something to know', () => {

@@ -41,9 +41,9 @@ describe('the protection of records on nodes', () => {
       found: [policy, { spec: { ...binding.spec, matchResources: { objectSelector: {} } } }],
       says: 'Binding taintkeeper-node-annotations was changed',
     },
-  ])('is trouble where $what', ({ found, says }) => {
+  ])('is problem where $what', ({ found, says }) => {
     expect(checkRecords(healthyFacts({ recordProtection: known(found) }))).toMatchObject({
-      state: 'trouble',
+      state: 'problem',
       evidence: expect.stringContaining(says),
     });
   });

@@ -11,13 +11,13 @@ it.each([
   {
     why: 'they are needed',
     facts: { webhooks: known([]), admission: passed },
-    state: 'trouble',
+    state: 'problem',
     says: /though policies need one$/,
   },
   {
     why: 'they are needed, though no node has a taint to try it with',
     facts: { webhooks: known([]), admission: known({ outcome: 'nothing to try' } as const) },
-    state: 'trouble',
+    state: 'problem',
     says: /though policies need one$/,
   },
   {

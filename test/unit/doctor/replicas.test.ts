@@ -34,9 +34,9 @@ describe('a pod', () => {
 
   it('says why it does not run', () => {
     const containerStatuses = [{ restartCount: 7, state: { waiting: { reason: 'CrashLoopBackOff' } } }];
-    expect(viewPod(podObject('a', [], { containerStatuses })).trouble).toBe('CrashLoopBackOff, restarted 7 times');
+    expect(viewPod(podObject('a', [], { containerStatuses })).problem).toBe('CrashLoopBackOff, restarted 7 times');
     const conditions = [{ type: 'PodScheduled', status: 'False', message: '0/3 nodes are available' }];
-    expect(viewPod(podObject('a', [], { conditions })).trouble).toBe('0/3 nodes are available');
+    expect(viewPod(podObject('a', [], { conditions })).problem).toBe('0/3 nodes are available');
   });
 
   it.each([

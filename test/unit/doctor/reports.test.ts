@@ -19,7 +19,7 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
     facts: { installation, foreignReports: known(['taintkeeper-taintpolicy-gpu', 'taintkeeper-taintpolicy-gone']) },
     expected: [
       [
-        'trouble',
+        'problem',
         /^TaintPolicy gpu has no report: ClusterReport taintkeeper-taintpolicy-gpu lacks the label .*managed-by=taintkeeper/,
         /^if it is not needed: kubectl delete clusterreport taintkeeper-taintpolicy-gpu$/,
       ],
@@ -33,14 +33,14 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
   {
     what: 'the definitions are missing',
     facts: { installation, policies: unseen('no answer') },
-    expected: [['trouble', /does not serve openreports\.io\/v1alpha1/, /CustomResourceDefinitions of OpenReports/]],
+    expected: [['problem', /does not serve openreports\.io\/v1alpha1/, /CustomResourceDefinitions of OpenReports/]],
   },
   {
     what: 'the right is missing',
     facts: { installation, rights: NOT_PERMITTED },
     expected: [
       [
-        'trouble',
+        'problem',
         /permission to write ClusterReports/,
         /^kubectl create clusterrole taintkeeper-write-reports --verb=list,create,update,delete --resource=clusterreports\.openreports\.io && kubectl create clusterrolebinding/,
       ],

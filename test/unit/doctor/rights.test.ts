@@ -137,7 +137,7 @@ describe('the check', () => {
     const facts = healthyFacts({ rights, installation: { ...INSTALLATION, ...differs } });
     const evidence =
       'system:serviceaccount:taintkeeper:taintkeeper may not watch, delete pods; update leases.coordination.k8s.io taintkeeper in taintkeeper';
-    expect(checkRights(facts)).toMatchObject({ state: 'trouble', evidence, remedy });
+    expect(checkRights(facts)).toMatchObject({ state: 'problem', evidence, remedy });
   });
 
   it.each([
@@ -159,7 +159,7 @@ describe('the check', () => {
       installation: { ...INSTALLATION, ...differs },
     });
     const evidence = expect.stringMatching(/^RecoveryPolicy reboots: a RecoveryPolicy needs permission to delete pods/);
-    expect(checkPermissions(facts)).toMatchObject([{ state: 'trouble', evidence, remedy }]);
+    expect(checkPermissions(facts)).toMatchObject([{ state: 'problem', evidence, remedy }]);
     // It is reported, and changes nothing.
     const audited = { ...facts, installation: { ...facts.installation, audit: true } };
     expect(checkPermissions(audited)).toEqual([]);

@@ -37,7 +37,7 @@ it.each([
         matchExpressions: [{ key: 'zone', operator: 'DoesNotExist' }],
       },
     }),
-    expected: ['trouble', /can select no node: nothing is zone=a, !zone/],
+    expected: ['problem', /can select no node: nothing is zone=a, !zone/],
   },
   {
     what: 'no node, as there is none',
@@ -57,20 +57,20 @@ it.each([
   {
     what: 'no DaemonSet, by its namespace',
     policy: tolerationPolicy('p', { namespaces: ['calico-system'] }),
-    expected: ['trouble', /none of 2 DaemonSets: there is none in namespace calico-system/],
+    expected: ['problem', /none of 2 DaemonSets: there is none in namespace calico-system/],
   },
   {
     what: 'no DaemonSet, by its name',
     policy: policyObject('RecoveryPolicy', 'p', { daemonSets: { namespaces: ['kube-system'], names: ['flannel'] } }),
     expected: [
-      'trouble',
+      'problem',
       /RecoveryPolicy p .*none is named flannel in namespace kube-system; there: kube-proxy, calico-node/,
     ],
   },
   {
     what: 'no DaemonSet, by its labels',
     policy: tolerationPolicy('p', { namespaces: ['kube-system'], selector: { matchLabels: { app: 'd' } } }),
-    expected: ['trouble', /none is labelled app=d \(here, app is c\)/],
+    expected: ['problem', /none is labelled app=d \(here, app is c\)/],
   },
   {
     what: 'no DaemonSet, as there is none',
@@ -82,7 +82,7 @@ it.each([
   const facts = healthyFacts({ policies: known([policy]), nodes: known(nodes), daemonSets: known(daemonSets) });
   const results = checkSelectors(facts);
   expect(results).toEqual([expect.objectContaining({ state, evidence: expect.stringMatching(evidence) })]);
-  const isAdvised = state === 'trouble' || /by \S+=/.test(results[0]?.evidence ?? '');
+  const isAdvised = state === 'problem' || /by \S+=/.test(results[0]?.evidence ?? '');
   expect(results[0]?.remedy).toEqual(isAdvised ? expect.stringContaining('kubectl edit') : undefined);
 });
 
@@ -100,5 +100,5 @@ it('a built-in policy may match nothing, unless somebody has changed for whom it
       }),
     );
   expect(look(cni.spec.daemonSets)).toMatchObject([{ state: 'note' }]);
-  expect(look({ ...cni.spec.daemonSets, names: ['mine'] })).toMatchObject([{ state: 'trouble' }]);
+  expect(look({ ...cni.spec.daemonSets, names: ['mine'] })).toMatchObject([{ state: 'problem' }]);
 });

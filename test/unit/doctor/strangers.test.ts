@@ -11,7 +11,7 @@ import { CERTIFICATE_CHECKS } from '../../../src/doctor/check.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
 import { known } from '../../../src/doctor/reading.ts';
 import { recogniserFor } from '../../../src/doctor/recognition.ts';
-import { callOn, type ReplicaFacts } from '../../../src/doctor/replicas.ts';
+import { probeReplica, type ReplicaFacts } from '../../../src/doctor/replicas.ts';
 import { certificates, greeted, healthyFacts, pod, run, unseen, webhook, wellFacts } from './facts.ts';
 
 const its = await certificates();
@@ -61,7 +61,7 @@ const sockets = {
 async function calledOn(port: number, facts: Pick<Facts, 'secret' | 'webhooks'>): Promise<ReplicaFacts> {
   const replica = { name: 'a', address: '127.0.0.1', port, endpoint: { port, isReady: true }, pod: pod('a') };
   const recognise = recogniserFor(facts);
-  return callOn(replica, { client, sockets, namespace: 'taintkeeper', serverName: SERVER_NAME, recognise });
+  return probeReplica(replica, { client, sockets, namespace: 'taintkeeper', serverName: SERVER_NAME, recognise });
 }
 
 describe('what answers at the address of a pod and shows a certificate that is not of taintkeeper', () => {
@@ -76,7 +76,7 @@ describe('what answers at the address of a pod and shows a certificate that is n
 
     const said = `something else answers at 127.0.0.1:${port}: its certificate was issued by Example Proxy CA`;
     const checks = run([...CERTIFICATE_CHECKS, 'round trip'], facts);
-    expect(checks.filter(({ state }) => state === 'trouble')).toEqual([]);
+    expect(checks.filter(({ state }) => state === 'problem')).toEqual([]);
     expect(checks.find(({ name }) => name === 'serving certificate')).toMatchObject({
       state: 'skipped',
       evidence: expect.stringContaining(said),

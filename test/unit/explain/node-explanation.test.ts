@@ -26,10 +26,10 @@ function explain(node: NodeView, specs: Record<string, TaintPolicySpec>, { recor
   return explainNode(withRecorded(node, recorded, removed), policies);
 }
 
-/** One line a taint: what it is, how it stands, the policies, and the hindrance in brackets. */
+/** One line a taint: what it is, how it stands, the policies, and in brackets what blocks its restoration. */
 const lines = (node: NodeView, specs: Record<string, TaintPolicySpec>, recorded?: Recorded) =>
-  explain(node, specs, recorded).taints.map(({ taint, state, by, hindrance }) =>
-    [formatTaint(taint), state, ...by.map(({ policy }) => policy), ...(hindrance ? [`(${hindrance})`] : [])].join(' '),
+  explain(node, specs, recorded).taints.map(({ taint, state, by, blockedBy }) =>
+    [formatTaint(taint), state, ...by.map(({ policy }) => policy), ...(blockedBy ? [`(${blockedBy})`] : [])].join(' '),
   );
 
 const nextFor = (node: NodeView, specs: Record<string, TaintPolicySpec>, recorded?: Recorded) =>
@@ -37,7 +37,7 @@ const nextFor = (node: NodeView, specs: Record<string, TaintPolicySpec>, recorde
     ...explain(node, specs, recorded),
     name: 'n1',
     writtenBy: undefined,
-    troubles: [],
+    problems: [],
     events: [],
     notes: [],
   }).next;
@@ -77,7 +77,7 @@ describe('each taint of a node', () => {
 
   it('that a pattern matches is protected once it is established', () => {
     const policies = { a: rule('Deny', { key: 'g*', restrict: ['Removal'] }) };
-    expect(lines(nodeOf([GPU]), policies)).toEqual(['gpu=true:NoSchedule settling a']);
+    expect(lines(nodeOf([GPU]), policies)).toEqual(['gpu=true:NoSchedule not-established a']);
     expect(lines(nodeOf([GPU]), policies, { recorded: 'gpu=true:NoSchedule' })).toEqual([
       'gpu=true:NoSchedule protected a',
     ]);
@@ -86,7 +86,7 @@ describe('each taint of a node', () => {
   it('that is guarded is said to be, whether anybody may remove it or not', () => {
     const guard = { key: 'gpu', restrict: ['Removal', 'Addition'] } as const;
     const text = (spec: TaintPolicySpec) => {
-      const explained = { ...explain(nodeOf([GPU]), { a: spec }), name: 'n1', troubles: [], events: [] };
+      const explained = { ...explain(nodeOf([GPU]), { a: spec }), name: 'n1', problems: [], events: [] };
       const words = wordsOfNode({ ...explained, writtenBy: undefined, notes: [] });
       return explanationText(words, { wide: false, colors: false, width: undefined });
     };
@@ -117,7 +117,7 @@ describe('each taint of a node', () => {
     const policies = { a: rule('Restore', PRESENT) };
     const removed = { removed: 'gpu=true:NoSchedule' };
     expect(lines(nodeOf([]), policies, removed)).toEqual(['gpu=true:NoSchedule removed a']);
-    const explained = { ...explain(nodeOf([]), policies, removed), name: 'n1', troubles: [], events: [] };
+    const explained = { ...explain(nodeOf([]), policies, removed), name: 'n1', problems: [], events: [] };
     expect(wordsOfNode({ ...explained, writtenBy: undefined, notes: [] })).toMatchObject({
       isWell: true,
       sections: [
@@ -143,7 +143,7 @@ describe('each taint of a node', () => {
 it('is in mode Audit where taintkeeper runs with --audit, and nothing is restored', () => {
   const policies: TaintPolicy[] = [{ kind: 'TaintPolicy', name: 'a', spec: rule('Restore', PRESENT) }];
   const { audit, taints } = explainNode(withRecorded(nodeOf([]), undefined), policies, { audit: true });
-  expect({ audit, taints }).toMatchObject({ audit: true, taints: [{ by: [{ mode: 'Audit' }], hindrance: 'mode' }] });
+  expect({ audit, taints }).toMatchObject({ audit: true, taints: [{ by: [{ mode: 'Audit' }], blockedBy: 'mode' }] });
 });
 
 it('tells a missing taint from one that is there with another value', () => {
@@ -188,7 +188,7 @@ describe('a taint that the node carries with another value', () => {
   const reasonFor = (node: NodeView, specs: Record<string, TaintPolicySpec>, recorded?: Recorded) => {
     const words = wordsOfNode({
       ...explain(node, specs, recorded),
-      ...{ name: 'n1', writtenBy: undefined, troubles: [], events: [], notes: [] },
+      ...{ name: 'n1', writtenBy: undefined, problems: [], events: [], notes: [] },
     });
     const [table] = words.sections;
     const isMissing = (cell: Cell | undefined) =>
@@ -256,7 +256,7 @@ describe('removals that are announced', () => {
   const linesOf = (allowRemoval: string, spec: TaintPolicySpec, announcedAt?: string) => {
     const { sections } = wordsOfNode({
       ...explain(nodeOf([GPU, EDGE], { allowRemoval }), { a: spec }),
-      ...{ name: 'n1', writtenBy: undefined, troubles: [], events: [], notes: [] },
+      ...{ name: 'n1', writtenBy: undefined, problems: [], events: [], notes: [] },
       ...(announcedAt === undefined ? {} : { announcedAt }),
     });
     return sections.flatMap((section) => ('lines' in section ? section.lines : []));

@@ -1,13 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  count,
-  isSlip,
-  mark,
-  presentableWarnings,
-  printable,
-  WARNING_MAX_LENGTH,
-} from '../../../src/kubernetes/text.ts';
+import { count, mark, presentableWarnings, printable, WARNING_MAX_LENGTH } from '../../../src/kubernetes/text.ts';
 
 describe('presentableWarnings', () => {
   it('leaves short plain text alone', () => {
@@ -66,27 +59,6 @@ it.each([
   { number: 2, text: '2 nodes' },
 ])('count: $text', ({ number, text }) => {
   expect(count(number, 'node')).toBe(text);
-});
-
-it.each([
-  { one: 'dedicated', other: 'dedicated', slip: true },
-  { one: 'Dedicated', other: 'dedi-cated', slip: true },
-  { one: 'dedicated', other: 'dedicatd', slip: true },
-  { one: 'dedicated', other: 'dedicatedd', slip: true },
-  { one: 'dedicated', other: 'deidcated', slip: true },
-  { one: 'dedicated', other: 'dedicatde', slip: true },
-  { one: 'pool-a', other: 'pool-b', slip: false },
-  { one: 'pool', other: 'pool1', slip: false },
-  { one: 'dedicated', other: 'dexcatedx', slip: false },
-  { one: 'abcd', other: 'axcde', slip: false },
-  { one: 'abcd', other: 'abdx', slip: false },
-  { one: 'abcd', other: 'acxd', slip: false },
-  { one: 'abcd', other: 'acbx', slip: false },
-  { one: 'abcd', other: 'axbd', slip: false },
-  { one: 'abcd', other: 'acbdef', slip: false },
-  { one: 'ab', other: 'abcde', slip: false },
-])('isSlip: $one and $other: $slip', ({ one, other, slip }) => {
-  expect([isSlip(one, other), isSlip(other, one)]).toEqual([slip, slip]);
 });
 
 it('mark has eight letters and digits for each text but the empty one, and others for each', () => {

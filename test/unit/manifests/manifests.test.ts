@@ -14,7 +14,7 @@ const objects = objectsOf(readFileSync(INSTALL, 'utf8'));
 const { deployment, container } = deploymentOf(objects);
 const option = (name: string) => container.args.find((arg) => arg.startsWith(`--${name}=`))?.split('=')[1];
 
-it('the chart holds what is in manifests/admission, manifests/crds and manifests/policies, and nothing else', () => {
+it('files of the chart: what is generated, the policies of manifests/policies, and nothing else', () => {
   const held = readdirSync(join(CHART, 'files'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(CHART.length + 1));

@@ -32,7 +32,7 @@ describe('what is remembered of a request', () => {
         name: 'n1',
         user: 'dev',
         origin: '10.0.0.1',
-        verdict: 'denied',
+        result: 'denied',
         message: expect.stringMatching(/^node n1 must keep taint keep:NoSchedule, protected by TaintPolicy "deny"/),
         warnings: [],
         violations: [
@@ -66,7 +66,7 @@ describe('what is remembered of a request', () => {
     );
 
     expect(viewsOf(log)).toMatchObject([
-      { verdict: 'patched', changes: [{ path: '/spec/taints', before: [other], after: [other, gpu] }] },
+      { result: 'patched', changes: [{ path: '/spec/taints', before: [other], after: [other, gpu] }] },
     ]);
   });
 
@@ -80,7 +80,7 @@ describe('what is remembered of a request', () => {
         namespace: 'kube-system',
         name: 'cni',
         operation: 'CREATE',
-        verdict: 'patched',
+        result: 'patched',
         changes: [
           {
             path: '/spec/template/spec/tolerations',
@@ -95,7 +95,7 @@ describe('what is remembered of a request', () => {
     const log = logOf();
     log.record(judged(drop('watched'), 'validate'));
 
-    expect(viewsOf(log)).toMatchObject([{ verdict: 'allowed', violations: [{ outcome: 'audited' }] }]);
+    expect(viewsOf(log)).toMatchObject([{ result: 'allowed', violations: [{ outcome: 'audited' }] }]);
   });
 
   it.each([
@@ -176,7 +176,7 @@ describe('bounds', () => {
     );
 
     const [view] = viewsOf(log);
-    expect(view).toMatchObject({ verdict: 'patched', violationsLeftOut: 84 });
+    expect(view).toMatchObject({ result: 'patched', violationsLeftOut: 84 });
     expect(JSON.stringify(view).length).toBeLessThan(16_000);
     expect(view?.user).toBe(`${'x'.repeat(512)}…`);
   });

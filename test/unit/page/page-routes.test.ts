@@ -121,7 +121,7 @@ describe('/api/events', () => {
     expect(stream.headers).toMatchObject({ 'content-type': 'text/event-stream', 'x-content-type-options': 'nosniff' });
     expect([await stream.nextDecision(), await stream.nextDecision()]).toMatchObject([{ uid: 'a' }, { uid: 'b' }]);
     decide('c');
-    expect(await stream.nextDecision()).toMatchObject({ uid: 'c', verdict: 'denied', user: 'dev' });
+    expect(await stream.nextDecision()).toMatchObject({ uid: 'c', result: 'denied', user: 'dev' });
   });
 
   it('goes on where a reader was cut off', async () => {

@@ -23,7 +23,7 @@ it('a denial is on the page within a second', async () => {
 
   const asked = performance.now();
   await postReview(app, taintDropReview());
-  expect(await stream.nextDecision()).toMatchObject({ verdict: 'denied', name: 'cp-1', user: 'dev@example.com' });
+  expect(await stream.nextDecision()).toMatchObject({ result: 'denied', name: 'cp-1', user: 'dev@example.com' });
   expect(performance.now() - asked).toBeLessThan(1_000);
 });
 

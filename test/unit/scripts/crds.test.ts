@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { crdFiles } from '../../../scripts/crds.ts';
 import type { StructuralSchema } from '../../../scripts/structural-schema.ts';
 
-const COMMITTED = new URL('../../../manifests/crds/', import.meta.url);
+const COMMITTED = new URL('../../../manifests/chart/files/crds/', import.meta.url);
 
 interface Crd {
   metadata: { name: string };

@@ -13,8 +13,8 @@ const gpu = declare(
 
 /** Each finding on one line. */
 const findings = (node: LiveNode, declaration = gpu) =>
-  driftOf(node, declaration).map(({ problem, kind, live, declared, mend }) =>
-    [problem, kind, live ?? '-', declared ?? '-', '| kubectl', ...mend].join(' '),
+  driftOf(node, declaration).map(({ problem, kind, live, declared, fix }) =>
+    [problem, kind, live ?? '-', declared ?? '-', '| kubectl', ...fix].join(' '),
   );
 
 describe('drift of taints', () => {

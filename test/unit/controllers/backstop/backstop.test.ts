@@ -51,7 +51,7 @@ function policy(name: string, spec: TaintPolicySpec = SPEC, generation = 1, know
 
 function controller(api: NativeApi, options: Partial<BackstopOptions> = {}) {
   const objects = [policy('a')];
-  const { reconcile, condition, troubles } = backstop({
+  const { reconcile, condition, problems } = backstop({
     client: api.client,
     mayWrite: () => true,
     objects: () => objects,
@@ -63,7 +63,7 @@ function controller(api: NativeApi, options: Partial<BackstopOptions> = {}) {
     ...options,
   });
   const conditionOf = (index = 0) => condition(objects[index] as PolicyObject);
-  return { objects, reconcile, troubles, conditionOf };
+  return { objects, reconcile, problems, conditionOf };
 }
 
 const forbidden = (method: string, path: string) => {
@@ -333,12 +333,12 @@ describe('a TolerationRestriction', () => {
   });
 
   it('says why it cannot be written natively', async () => {
-    const { objects, reconcile, troubles } = controller(nativeApi(), {
+    const { objects, reconcile, problems } = controller(nativeApi(), {
       translate: () => ({ policies: [], limits: [], refusal: 'TolerationRestriction a: too large' }),
     });
     objects[0] = restriction();
     await reconcile();
-    expect(troubles()).toEqual([
+    expect(problems()).toEqual([
       {
         kind: 'TolerationRestriction',
         policy: 'a',
@@ -396,9 +396,9 @@ describe('the condition', () => {
 
   it('says what the API server says of the types in an expression', async () => {
     const api = nativeApi();
-    const { reconcile, conditionOf, troubles } = controller(api);
+    const { reconcile, conditionOf, problems } = controller(api);
     await reconcile();
-    expect(troubles()).toEqual([]);
+    expect(problems()).toEqual([]);
     const expressionWarnings = [
       { fieldRef: 'spec.validations[0].expression', warning: "ERROR: undefined field 'x'\n | x" },
     ];
@@ -447,10 +447,10 @@ describe('the condition', () => {
     },
   ])('is False with $what', async ({ served, options, reason, said }) => {
     const api = nativeApi(served);
-    const { reconcile, conditionOf, troubles } = controller(api, options);
+    const { reconcile, conditionOf, problems } = controller(api, options);
     await reconcile();
     expect(api.writes).toEqual([]);
-    expect(troubles()).toEqual([
+    expect(problems()).toEqual([
       { kind: 'TaintPolicy', policy: 'a', reason: `Backstop${reason}`, message: expect.stringContaining(said) },
     ]);
     expect(conditionOf()).toMatchObject({ status: 'False', reason, message: expect.stringContaining(said) });
@@ -519,14 +519,14 @@ describe('once native policies may not be written any more', () => {
   };
 
   it('what is still in force is named, with the command that ends it, and nobody tries to remove it', async () => {
-    const { permit, conditionOf, troubles, api } = await start();
+    const { permit, conditionOf, problems, api } = await start();
     expect(await permit(false)).toBe(10_000);
     expect(conditionOf()).toMatchObject(left);
     const [, command] = /(kubectl delete .*)$/.exec((conditionOf() as { message: string }).message) ?? [];
     expect(command).toBe(
       'kubectl delete validatingadmissionpolicybindings,validatingadmissionpolicies,mutatingadmissionpolicybindings,mutatingadmissionpolicies -l app.kubernetes.io/managed-by=taintkeeper',
     );
-    expect(troubles()).toMatchObject([{ policy: 'a', reason: 'BackstopLeftInForce' }]);
+    expect(problems()).toMatchObject([{ policy: 'a', reason: 'BackstopLeftInForce' }]);
     expect(api.writes).toHaveLength(4);
   });
 

@@ -51,7 +51,7 @@ it('patches once, precisely, and tells of it', async () => {
     ],
   ]);
   expect(cluster.repairs).toEqual(['DaemonSet cni']);
-  expect(cluster.troubles()).toEqual([]);
+  expect(cluster.problems()).toEqual([]);
 });
 
 it('a heartbeat of a node is no reason to look at all DaemonSets', async () => {
@@ -87,7 +87,7 @@ it('tries nothing that is not permitted, and sets to work once it is', async () 
   await soon();
   cluster.permit(false);
   await soon();
-  expect([cluster.patches, cluster.events, cluster.troubles()]).toEqual([[], [], []]);
+  expect([cluster.patches, cluster.events, cluster.problems()]).toEqual([[], [], []]);
   cluster.permit(true);
   await soon();
   expect(cluster.patched()).toEqual(['a/a']);
@@ -213,7 +213,7 @@ describe('one at a time', () => {
     expect(stalledEvents()).toBe(4);
   });
 
-  it('one that was patched long ago and ails now is nobody’s trouble while nobody waits', async () => {
+  it('one that was patched long ago and ails now is nobody’s problem while nobody waits', async () => {
     const cluster = startPatching();
     cluster.add('a/a');
     await soon();
@@ -267,7 +267,7 @@ describe('a patch that fails', () => {
     await soon();
     expect(cluster.patched()).toEqual(['a/a', 'a/b']);
     expect(cluster.reasons()).toEqual(['cni PatchRefused a/a']);
-    expect(cluster.troubles()[0]?.message).toContain('denied by another webhook');
+    expect(cluster.problems()[0]?.message).toContain('denied by another webhook');
     await vi.advanceTimersByTimeAsync(11 * MINUTE);
     expect(cluster.patched()).toEqual(['a/a', 'a/b', 'a/a', 'a/a']);
     cluster.failWith(undefined);

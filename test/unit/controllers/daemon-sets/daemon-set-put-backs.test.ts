@@ -56,7 +56,7 @@ it.each([
   }
   expect(cluster.patched()).toEqual(['a/a']);
   expect(cluster.reasons()).toEqual(['cni PutBack a/a']);
-  expect(cluster.troubles()[0]?.message).toContain('(field manager "operator" (Update at 2026-01-01T00:00:00Z))');
+  expect(cluster.problems()[0]?.message).toContain('(field manager "operator" (Update at 2026-01-01T00:00:00Z))');
   const told = cluster.events.filter(({ reason }) => reason === 'PutBack');
   expect(told.map(({ regarding }) => regarding.kind)).toEqual(['DaemonSet', 'TolerationPolicy']);
   expect(told[0]?.note).not.toContain('2026');
@@ -83,7 +83,7 @@ it('a replacement without tolerations is reported with its writer, although its 
       { manager: 'taintkeeper', operation: 'Update', time: '2026-01-05T00:00:00Z', fieldsV1: template },
     );
   });
-  expect(cluster.troubles()[0]?.message).toContain(
+  expect(cluster.problems()[0]?.message).toContain(
     '(field manager "kubectl-replace" (Update at 2026-01-03T00:00:00Z))',
   );
 });

@@ -25,22 +25,22 @@ function unreadyNodes(names: readonly string[] = []): Map<string, ClusterNode> {
 
 /** What is seen, by the second, and what is said of the last of them. */
 function follow(...seen: readonly Seen[]) {
-  const watch = watchRollouts({ settleMs: 10 * SECOND, stalledMs: 600 * SECOND });
+  const watch = watchRollouts({ stableMs: 10 * SECOND, stalledMs: 600 * SECOND });
   return seen.map(([at, one, unready]) => watch.look('uid', one, unreadyNodes(unready), at * SECOND)).at(-1);
 }
 
-it('is settled once it has been healthy for a while', () => {
-  expect(follow([0, rollout()])).toEqual({ rolledOut: true, settled: false, stalled: false, changesInMs: 10 * SECOND });
-  expect(follow([0, rollout()], [9, rollout()])).toMatchObject({ settled: false, changesInMs: 1 * SECOND });
-  expect(follow([0, rollout()], [10, rollout()])).toMatchObject({ settled: true, changesInMs: Infinity });
+it('is stable once it has been healthy for a while', () => {
+  expect(follow([0, rollout()])).toEqual({ rolledOut: true, stable: false, stalled: false, changesInMs: 10 * SECOND });
+  expect(follow([0, rollout()], [9, rollout()])).toMatchObject({ stable: false, changesInMs: 1 * SECOND });
+  expect(follow([0, rollout()], [10, rollout()])).toMatchObject({ stable: true, changesInMs: Infinity });
 });
 
 it.each([
   { why: 'a pod that crashes', between: rollout({ unavailable: 1 }), last: rollout() },
   { why: 'another template', between: rollout({}, 3), last: rollout({}, 3) },
 ])('$why begins the while anew', ({ between, last }) => {
-  expect(follow([0, rollout()], [8, between], [16, last])).toMatchObject({ settled: false });
-  expect(follow([0, rollout()], [8, between], [16, last], [26, last])).toMatchObject({ settled: true });
+  expect(follow([0, rollout()], [8, between], [16, last])).toMatchObject({ stable: false });
+  expect(follow([0, rollout()], [8, between], [16, last], [26, last])).toMatchObject({ stable: true });
 });
 
 it('is stalled when nothing has moved for long', () => {
@@ -62,7 +62,7 @@ it.each([
 it('is stalled also while its pods crash in turns', () => {
   const [up, down] = [rollout(), rollout({ unavailable: 1 })];
   const seen = Array.from({ length: 120 }, (_, index) => [index * 6, index % 2 ? up : down] as const);
-  expect(follow(...seen)).toMatchObject({ settled: false, stalled: true });
+  expect(follow(...seen)).toMatchObject({ stable: false, stalled: true });
 });
 
 it('what was well for days is not stalled as soon as it ails', () => {
@@ -76,8 +76,8 @@ describe('nodes that are not Ready', () => {
   const old = rollout({ updated: 4, unavailable: 1 });
 
   it('may lack a pod, if it runs there', () => {
-    expect(follow([0, dead, ['main/a']], [10, dead, ['main/a']])).toMatchObject({ rolledOut: true, settled: true });
-    expect(follow([0, dead, ['gpu/a']], [10, dead, ['gpu/a']])).toMatchObject({ settled: false });
+    expect(follow([0, dead, ['main/a']], [10, dead, ['main/a']])).toMatchObject({ rolledOut: true, stable: true });
+    expect(follow([0, dead, ['gpu/a']], [10, dead, ['gpu/a']])).toMatchObject({ stable: false });
     expect(follow([0, old, ['gpu/a']], [10, old, ['gpu/a']])).toMatchObject({ rolledOut: false });
   });
 
@@ -85,7 +85,7 @@ describe('nodes that are not Ready', () => {
     const before = rollout({}, 1);
     expect(follow([0, before], [10, before], [11, old, ['main/a']], [30, dead, ['main/a']])).toMatchObject({
       rolledOut: true,
-      settled: false,
+      stable: false,
     });
     expect(follow([0, before], [10, before], [11, old, ['main/a']], [700, old, ['main/a']])).toMatchObject({
       stalled: true,
@@ -112,7 +112,7 @@ describe('nodes that are not Ready', () => {
       ],
     },
     {
-      why: 'that become so once it has settled',
+      why: 'that become so once it is stable',
       seen: [
         [0, rollout({}, 1)],
         [11, rollout()],
@@ -123,6 +123,6 @@ describe('nodes that are not Ready', () => {
       ],
     },
   ])('are none of its faults: those $why', ({ seen }) => {
-    expect(follow(...seen)).toMatchObject({ settled: true });
+    expect(follow(...seen)).toMatchObject({ stable: true });
   });
 });

@@ -65,12 +65,12 @@ it('checks what a policy or a controller asks for, and nothing besides', async (
 });
 
 it('says of each policy what it asks for and nobody has permitted, and how to permit it', async () => {
-  const { reconcile, deny, troubles, permits } = start([PATCHING, RECOVERING, BACKED]);
+  const { reconcile, deny, problems, permits } = start([PATCHING, RECOVERING, BACKED]);
   expect(permits('patchDaemonSets')).toBeUndefined();
   deny(ALL_DENIED);
   expect(await reconcile()).toBe(10_000);
   // Of native policies, the condition Backstop says it.
-  expect(troubles()).toEqual([
+  expect(problems()).toEqual([
     {
       kind: 'TolerationPolicy',
       policy: 'cni',
@@ -102,31 +102,31 @@ it('says of each policy what it asks for and nobody has permitted, and how to pe
 });
 
 it('says it once in the log, and looks again until it is permitted', async () => {
-  const { reconcile, deny, troubles, changes, logged } = start([PATCHING, BACKED]);
+  const { reconcile, deny, problems, changes, logged } = start([PATCHING, BACKED]);
   deny(ALL_DENIED);
   await reconcile();
   await reconcile();
   expect([changes(), logged().length]).toEqual([1, 2]);
   deny([]);
   expect(await reconcile()).toBe(60_000);
-  expect([changes(), troubles()]).toEqual([2, []]);
+  expect([changes(), problems()]).toEqual([2, []]);
 });
 
 it.each([
   { what: 'where no policy asks for it', objects: [], audit: false },
   { what: 'with --audit', objects: [PATCHING], audit: true },
 ])('says nothing $what', async ({ objects, audit }) => {
-  const { reconcile, deny, troubles, logged } = start(objects, { audit });
+  const { reconcile, deny, problems, logged } = start(objects, { audit });
   deny(ALL_DENIED);
   expect(await reconcile()).toBe(60_000);
-  expect([troubles(), logged()]).toEqual([[], []]);
+  expect([problems(), logged()]).toEqual([[], []]);
 });
 
 it('lets it be tried where the API server does not say', async () => {
-  const { reconcile, deny, permits, troubles } = start([PATCHING]);
+  const { reconcile, deny, permits, problems } = start([PATCHING]);
   deny(new ApiError('POST', '/', 403, 'Forbidden', 'no reviews'));
   await reconcile();
-  expect([permits('patchDaemonSets'), troubles()]).toEqual([true, []]);
+  expect([permits('patchDaemonSets'), problems()]).toEqual([true, []]);
 });
 
 it('knows nothing while the API server does not answer', async () => {

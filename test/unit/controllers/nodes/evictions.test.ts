@@ -106,7 +106,7 @@ describe('a taint that evicts pods', () => {
   });
 
   it('is told of the policy while nodes wait, and of no node before its turn', async () => {
-    const { repair, said, saidOfPolicies, onTroubles } = startRepair(evicting, nodes(3));
+    const { repair, said, saidOfPolicies, onProblems } = startRepair(evicting, nodes(3));
     await pass(PROMPT_MS);
     expect(repair.evicting('p')?.condition).toEqual({
       type: 'Evicting',
@@ -120,11 +120,11 @@ describe('a taint that evicts pods', () => {
     expect(saidOfPolicies()).toContain(
       'nodes wait for a taint that evicts pods: at most one node in 10 s in each zone',
     );
-    onTroubles.mockClear();
+    onProblems.mockClear();
     await pass(2 * INTERVAL_MS + 2 * PROMPT_MS);
     expect(said()).toEqual(['a0 TaintAdded', 'a1 TaintAdded', 'a2 TaintAdded']);
     expect(repair.evicting('p')).toEqual({ nodes: 0, condition: undefined });
-    expect(onTroubles).toHaveBeenCalled();
+    expect(onProblems).toHaveBeenCalled();
   });
 
   it('comes to a node whose zone is known later, and is looked at then', async () => {
@@ -186,9 +186,9 @@ describe('no node gets it', () => {
       reason: 'PodsWithoutNode',
       message: `4 nodes waiting for a taint that evicts pods; at most one node in 10 s in each zone; ${why}`,
     });
-    expect(repair.repair.troubles()).toEqual([]);
+    expect(repair.repair.problems()).toEqual([]);
     await pass(60_000);
-    expect(repair.repair.troubles()).toEqual([
+    expect(repair.repair.problems()).toEqual([
       {
         kind: 'TaintPolicy',
         policy: 'p',
@@ -203,7 +203,7 @@ describe('no node gets it', () => {
     await pass(INTERVAL_MS + PROMPT_MS);
     expect(outOf(repair)).toEqual(['a0', 'a1']);
     expect(repair.repair.evicting('p')?.condition).toMatchObject({ reason: 'Paced' });
-    expect(repair.repair.troubles()).toEqual([]);
+    expect(repair.repair.problems()).toEqual([]);
   });
 
   it('while too many pods have no node to be looked at', async () => {
@@ -280,10 +280,10 @@ describe('a turn', () => {
       if (name === 'a0') throw new ApiError('PATCH', name, 403, 'Forbidden', 'not this one');
     });
     await pass(PROMPT_MS);
-    expect(repair.repair.troubles()).toMatchObject([{ reason: 'RepairRefused' }]);
+    expect(repair.repair.problems()).toMatchObject([{ reason: 'RepairRefused' }]);
     await pass(2 * INTERVAL_MS + 3 * PROMPT_MS);
     expect(outOf(repair)).toEqual(['a1', 'a2']);
-    expect(repair.repair.troubles()).toMatchObject([{ reason: 'RepairRefused' }]);
+    expect(repair.repair.problems()).toMatchObject([{ reason: 'RepairRefused' }]);
     await pass(10 * INTERVAL_MS);
     expect(repair.writes.filter(({ name }) => name === 'a0').length).toBeLessThanOrEqual(12);
   });

@@ -141,13 +141,13 @@ describe('a write', () => {
   });
 
   it('that the API server refuses is in the status of the policy until it passes, or nobody wants it', async () => {
-    const { repair, change, beforeWrite, setPolicies, onTroubles } = startRepair(restore, bare(3));
+    const { repair, change, beforeWrite, setPolicies, onProblems } = startRepair(restore, bare(3));
     beforeWrite.mockImplementation((name) => {
       throw new ApiError('PATCH', name, 403, 'Forbidden', 'no patch of nodes');
     });
     await settle();
     const refusal = (name: string) => `${name}: 403 Forbidden: no patch of nodes`;
-    expect(repair.troubles()).toMatchObject([
+    expect(repair.problems()).toMatchObject([
       {
         kind: 'TaintPolicy',
         policy: 'p',
@@ -157,12 +157,12 @@ describe('a write', () => {
     ]);
     change('n0', { taints: [gpu] });
     await vi.advanceTimersByTimeAsync(30_000);
-    expect(repair.troubles()).toMatchObject([{ message: expect.not.stringContaining('n0') }]);
-    const before = onTroubles.mock.calls.length;
+    expect(repair.problems()).toMatchObject([{ message: expect.not.stringContaining('n0') }]);
+    const before = onProblems.mock.calls.length;
     setPolicies({});
     await vi.advanceTimersByTimeAsync(30_000);
-    expect(repair.troubles()).toEqual([]);
-    expect(onTroubles.mock.calls.length).toBeGreaterThan(before);
+    expect(repair.problems()).toEqual([]);
+    expect(onProblems.mock.calls.length).toBeGreaterThan(before);
   });
 
   it('waits for its turn, so that the API server can serve others: a hundred at once, and a hundred a second', async () => {
@@ -293,14 +293,14 @@ describe('a taint that somebody takes away each time', () => {
   }
 
   it('is put back three times, and then left to them, which node, policy and status say', async () => {
-    const { takeAway, times, said, repair, onTroubles } = contest();
+    const { takeAway, times, said, repair, onProblems } = contest();
     await takeAway(10);
     expect(times).toEqual([1, 2, 3]);
     expect(said()).toEqual([...Array(3).fill('n0 TaintRestored'), 'n0 TaintContested']);
-    expect(repair.troubles()).toMatchObject([{ policy: 'p', reason: 'TaintContested' }]);
+    expect(repair.problems()).toMatchObject([{ policy: 'p', reason: 'TaintContested' }]);
     expect(repair.isContested('n0', gpu)).toBe(true);
     expect(repair.isContested('another', gpu)).toBe(false);
-    expect(onTroubles).toHaveBeenCalledTimes(1);
+    expect(onProblems).toHaveBeenCalledTimes(1);
   });
 
   it('is tried again as soon as it may be: three times in ten minutes, however long it goes on', async () => {
@@ -309,17 +309,17 @@ describe('a taint that somebody takes away each time', () => {
     expect(times).toEqual([1, 2, 3, 11, 12, 13, 21, 22, 23, 31, 32]);
   });
 
-  it('is nobody’s trouble any more once they have given up', async () => {
-    const { takeAway, times, repair, onTroubles } = contest();
+  it('is nobody’s problem any more once they have given up', async () => {
+    const { takeAway, times, repair, onProblems } = contest();
     await takeAway(9);
     // Ten minutes from the last time that it was put back, and not a minute before.
     await vi.advanceTimersByTimeAsync(11.5 * 60_000);
     expect(times).toEqual([1, 2, 3, 11]);
-    expect(repair.troubles()).toHaveLength(1);
+    expect(repair.problems()).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(times).toHaveLength(4);
-    expect(repair.troubles()).toEqual([]);
-    expect(onTroubles).toHaveBeenCalledTimes(2);
+    expect(repair.problems()).toEqual([]);
+    expect(onProblems).toHaveBeenCalledTimes(2);
   });
 });
 

@@ -163,16 +163,16 @@ describe('the records of nodes', () => {
   it('that may not be written are reported, and written once they may', async () => {
     const cluster = startRepair({ p: spec() }, [onMachine('n1', [GPU])]);
     cluster.records.refuse(403);
-    await expect.poll(cluster.repair.troubles).toMatchObject([{ policy: 'p', reason: 'NodeRecordsNotWritten' }]);
+    await expect.poll(cluster.repair.problems).toMatchObject([{ policy: 'p', reason: 'NodeRecordsNotWritten' }]);
     cluster.records.refuse(undefined);
     await expectRecords(cluster, { n1: {} });
-    await expect.poll(cluster.repair.troubles).toEqual([]);
+    await expect.poll(cluster.repair.problems).toEqual([]);
   });
 
   it('whose definition is not served are reported; required taints are restored once they can be read', async () => {
     const cluster = startRepair({ p: spec({ taints: [{ ...GPU, ensure: 'Always' }] }) }, [onMachine('n1', [])]);
     cluster.records.refuse(404);
-    await expect.poll(cluster.repair.troubles).toMatchObject([
+    await expect.poll(cluster.repair.problems).toMatchObject([
       {
         policy: 'p',
         reason: 'NodeRecordsNotWritten',
@@ -183,7 +183,7 @@ describe('the records of nodes', () => {
     cluster.records.refuse(undefined);
     await expect.poll(() => cluster.taintsOf('n1')).toEqual([GPU]);
     await expectRecords(cluster, { n1: { taints: [RECORDED] } });
-    await expect.poll(cluster.repair.troubles).toEqual([]);
+    await expect.poll(cluster.repair.problems).toEqual([]);
   });
 
   it('alone say what a node lost: one of an earlier Node on another machine does not', async () => {
@@ -201,12 +201,12 @@ describe('the records of nodes', () => {
     for (const name of ['n1', 'n2']) cluster.change(name, { taints: [GPU] });
     await expectRecords(cluster, { n2: {} });
     await expect
-      .poll(cluster.repair.troubles)
+      .poll(cluster.repair.problems)
       .toMatchObject([{ message: expect.stringContaining('the records of n1:') }]);
     cluster.records.refuse(undefined);
     cluster.change('n1', { labels: { a: 'b' } });
     await expectRecords(cluster, { n1: {}, n2: {} });
-    await expect.poll(cluster.repair.troubles).toEqual([]);
+    await expect.poll(cluster.repair.problems).toEqual([]);
   });
 
   it('from the future count from now: a clock was wrong', async () => {

@@ -34,7 +34,7 @@ it('the other writer of a taint in conflict is read once, and named in every pol
   const message =
     'not restored for now, because they are removed each time: ' +
     'taint dedicated=gpu:NoSchedule of node n1, by field manager "nodectl" (Update)';
-  expect(problems.troubles()).toEqual(
+  expect(problems.list()).toEqual(
     ['a', 'b'].map((policy) => ({ kind: 'TaintPolicy', policy, reason: 'TaintContested', message })),
   );
 });
@@ -44,7 +44,7 @@ it('a message names only so many taints, and no writer where none is known', asy
   const keys = Array.from({ length: 20 }, (_, index) => `k${index}`);
   await problems.inConflict('n1', conflictsOf(keys, 'p'));
   expect(problems.rivalOf('n1', { ...gpu, key: 'k0' })).toBeUndefined();
-  const [{ message = '' } = {}] = problems.troubles();
+  const [{ message = '' } = {}] = problems.list();
   expect(message).toMatch(/: taint k0=gpu:NoSchedule of node n1, .*k3=gpu:NoSchedule of node n1, and 16 more$/);
 });
 
@@ -58,7 +58,7 @@ it.each([
   expect(problems.has('n1')).toBe(true);
   onChange.mockClear();
   await end(tracked);
-  expect(problems.troubles()).toEqual([]);
+  expect(problems.list()).toEqual([]);
   expect(problems.has('n1')).toBe(false);
   expect(problems.rivalOf('n1', gpu)).toBeUndefined();
   expect(onChange).toHaveBeenCalledTimes(1);

@@ -79,8 +79,8 @@ export function startRepair(
   const nodeChanges = createSubject<Change<ClusterNode>>();
   const policyChanges = createSubject();
   const reports = createReports();
-  const onTroubles = vi.fn();
-  reports.changes.subscribe(onTroubles);
+  const onProblems = vi.fn();
+  reports.changes.subscribe(onProblems);
   const stopping = new AbortController();
   /** Does what somebody else does before the write arrives; what it throws is the answer. */
   const beforeWrite = vi.fn((_name: string) => {});
@@ -222,7 +222,7 @@ export function startRepair(
   const repair = {
     nodeChanged,
     policiesChanged: () => policyChanges.next(),
-    troubles: reports.troubles,
+    problems: reports.problems,
     evicting(name: string) {
       const policy = { kind: 'TaintPolicy', name } as PolicyObject;
       const [condition] = reports.conditions(policy);
@@ -248,7 +248,7 @@ export function startRepair(
     cluster,
     writes,
     beforeWrite,
-    onTroubles,
+    onProblems,
     change,
     beat,
     remove(name: string) {

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
-import type { Trouble } from '../../../../src/controllers/reports.ts';
+import type { ReportedProblem } from '../../../../src/controllers/reports.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../../../src/controllers/sources.ts';
 import type { NodeRecord } from '../../../../src/judge/node-record.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
@@ -196,9 +196,9 @@ it('a Ready pod of an earlier revision counts, while the DaemonSet is rolled out
 it('the status of the policy names a DaemonSet that would wait for itself, until it tolerates the taint', async () => {
   const waitsForItself = { ...CILIUM, value: { ...CILIUM.value, tolerations: [] } };
   const cluster = lead([], { daemonSets: [waitsForItself] });
-  expect(cluster.repair.troubles()).toMatchObject([{ policy: 'network', reason: 'DaemonSetDoesNotTolerate' }]);
+  expect(cluster.repair.problems()).toMatchObject([{ policy: 'network', reason: 'DaemonSetDoesNotTolerate' }]);
   cluster.setDaemonSet(waitsForItself, CILIUM);
-  expect(cluster.repair.troubles()).toEqual([]);
+  expect(cluster.repair.problems()).toEqual([]);
 });
 
 describe('a node that waits past the progress deadline', () => {
@@ -223,13 +223,13 @@ describe('a node that waits past the progress deadline', () => {
     const stored = Object.fromEntries(names.map((name) => [name, recorded(name, seconds)]));
     const nodes = names.map((name) => registered(name));
     const cluster = startRepair(policies, nodes, { daemonSets: [CILIUM], stored });
-    let last: readonly Trouble[] = [];
-    cluster.onTroubles.mockImplementation(() => {
-      last = cluster.repair.troubles();
+    let last: readonly ReportedProblem[] = [];
+    cluster.onProblems.mockImplementation(() => {
+      last = cluster.repair.problems();
     });
     return { ...cluster, told: () => last };
   }
-  const stalled = (policy: string, texts: string): Trouble => ({
+  const stalled = (policy: string, texts: string): ReportedProblem => ({
     kind: 'TaintPolicy',
     policy,
     reason: 'StartupTaintDeadlineExceeded',
@@ -246,12 +246,12 @@ describe('a node that waits past the progress deadline', () => {
   });
 
   it('is named once the deadline has passed, and not before', async () => {
-    const { told, startupOn, onTroubles } = overdue(['n1'], 599);
+    const { told, startupOn, onProblems } = overdue(['n1'], 599);
     await expect.poll(() => startupOn('n1'), wait).toContain('it has no pod on the node');
-    const before = onTroubles.mock.calls.length;
+    const before = onProblems.mock.calls.length;
     expect(told()).toEqual([]);
     await expect.poll(told, wait).toEqual([stalled('network', textOn('n1', 'it has no pod on the node'))]);
-    expect(onTroubles.mock.calls.length).toBe(before + 1);
+    expect(onProblems.mock.calls.length).toBe(before + 1);
   });
 
   it.each<{ what: string; end: (cluster: Cluster) => void }>([

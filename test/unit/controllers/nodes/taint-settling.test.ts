@@ -90,7 +90,7 @@ it('a node with more taints than its record lists: the policy names it, until th
   const many = Array.from({ length: 66 }, (_, index): Taint => ({ key: `k-${index}`, effect: 'NoSchedule' }));
   const { repair, change } = startRepair(everything, [nodeEntry('n1', many)]);
   await vi.advanceTimersByTimeAsync(SETTLE_MS);
-  expect(repair.troubles()).toEqual([
+  expect(repair.problems()).toEqual([
     {
       kind: 'TaintPolicy',
       policy: 'p',
@@ -100,5 +100,5 @@ it('a node with more taints than its record lists: the policy names it, until th
   ]);
   change('n1', { taints: many.slice(0, 64) });
   await vi.advanceTimersByTimeAsync(0);
-  expect(repair.troubles()).toEqual([]);
+  expect(repair.problems()).toEqual([]);
 });

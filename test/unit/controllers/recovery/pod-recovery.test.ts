@@ -27,7 +27,7 @@ describe('what is not permitted', () => {
     cluster.forbid('deletePods');
     cluster.addPod('cni-1');
     await pass(60);
-    expect([cluster.writes, cluster.recovery.troubles()]).toEqual([[], []]);
+    expect([cluster.writes, cluster.recovery.problems()]).toEqual([[], []]);
     expect(cluster.recovery.stuckPods()).toHaveLength(1);
     cluster.forbid('patchDaemonSets');
     await settle();
@@ -40,7 +40,7 @@ describe('what is not permitted', () => {
     cluster.setReadable(false);
     cluster.setPolicies({ daemons: {} });
     await pass(120);
-    expect([cluster.calls.watches, cluster.recovery.troubles(), cluster.logged()]).toEqual([0, [], []]);
+    expect([cluster.calls.watches, cluster.recovery.problems(), cluster.logged()]).toEqual([0, [], []]);
     cluster.setReadable(true);
     cluster.forbid();
     await settle();
@@ -171,14 +171,14 @@ describe('pods are watched', () => {
   });
 });
 
-it('where pods may not be watched, the policies are in trouble', async () => {
+it('where pods may not be watched, the policies are in problem', async () => {
   const cluster = await start({});
   cluster.setReadable(false);
   cluster.setPolicies({ a: {}, b: { mode: 'Audit' } });
   await pass(20);
-  expect(cluster.recovery.troubles()).toEqual([]);
+  expect(cluster.recovery.problems()).toEqual([]);
   await pass(15);
-  expect(cluster.recovery.troubles()).toMatchObject([
+  expect(cluster.recovery.problems()).toMatchObject([
     {
       kind: 'RecoveryPolicy',
       policy: 'a',
@@ -190,7 +190,7 @@ it('where pods may not be watched, the policies are in trouble', async () => {
   const calls = cluster.calls.findings;
   cluster.setReadable(true);
   await pass(60);
-  expect(cluster.recovery.troubles()).toEqual([]);
+  expect(cluster.recovery.problems()).toEqual([]);
   expect(cluster.calls.findings).toBeGreaterThan(calls);
 });
 
@@ -218,7 +218,7 @@ describe('when the API server', () => {
     cluster.addPod('cni-2');
     await pass(60);
     expect(cluster.writes).toHaveLength(3);
-    expect(cluster.recovery.troubles()).toMatchObject([{ reason: 'RecoveryBudgetSpent' }]);
+    expect(cluster.recovery.problems()).toMatchObject([{ reason: 'RecoveryBudgetSpent' }]);
   });
 
   it('has deleted the pod without an answer, that counts', async () => {
@@ -249,10 +249,10 @@ describe('when the API server', () => {
     await pass(120);
     expect(cluster.writes.every((write) => write.method === 'DELETE')).toBe(true);
     expect(cluster.writes.slice(before)).toEqual([]);
-    expect(cluster.recovery.troubles()).toMatchObject([{ reason: 'RecoveryBudgetSpent' }]);
+    expect(cluster.recovery.problems()).toMatchObject([{ reason: 'RecoveryBudgetSpent' }]);
   });
 
-  it('refuses, the other pods are freed all the same, and the policy is in trouble', async () => {
+  it('refuses, the other pods are freed all the same, and the policy is in problem', async () => {
     const cluster = await start({});
     cluster.answers(({ path }) => (path.endsWith('cni-1') ? 403 : 'done'));
     cluster.addPod('cni-1');
@@ -260,7 +260,7 @@ describe('when the API server', () => {
     cluster.setPolicies({ daemons: {} });
     await pass(10.1);
     expect(deletedBy(cluster).slice(0, 2)).toEqual(['DELETE cni-1', 'DELETE cni-2']);
-    expect(cluster.recovery.troubles()).toEqual([
+    expect(cluster.recovery.problems()).toEqual([
       {
         kind: 'RecoveryPolicy',
         policy: 'daemons',
@@ -271,7 +271,7 @@ describe('when the API server', () => {
     ]);
     cluster.answers(() => 'done');
     await pass(60);
-    expect(cluster.recovery.troubles()).toEqual([]);
+    expect(cluster.recovery.problems()).toEqual([]);
     expect(cluster.logged()).toContain('pod-recovery: it works again');
   });
 });
@@ -292,13 +292,13 @@ it('stops between two pods', async () => {
 });
 
 describe('what fails again at once', () => {
-  it('is trouble until it has been over for a while, not from pod to pod', async () => {
+  it('is problem until it has been over for a while, not from pod to pod', async () => {
     const cluster = await start({ daemons: {} });
     cluster.addPod('cni-1');
     await pass(10.1);
     cluster.addPod('cni-2');
     await settle();
-    expect(cluster.recovery.troubles()).toEqual([
+    expect(cluster.recovery.problems()).toEqual([
       {
         kind: 'RecoveryPolicy',
         policy: 'daemons',
@@ -308,20 +308,20 @@ describe('what fails again at once', () => {
         ),
       },
     ]);
-    const troubles = cluster.recovery.troubles();
+    const problems = cluster.recovery.problems();
     for (const name of ['cni-3', 'cni-4']) {
       await pass(30);
       cluster.removePod(name === 'cni-3' ? 'cni-2' : 'cni-3');
       await pass(2);
-      expect(cluster.recovery.troubles()).toEqual(troubles);
+      expect(cluster.recovery.problems()).toEqual(problems);
       cluster.addPod(name);
       await settle();
-      expect(cluster.recovery.troubles()).toEqual(troubles);
+      expect(cluster.recovery.problems()).toEqual(problems);
     }
     const { findings } = cluster.calls;
     cluster.removePod('cni-4');
     await pass(6);
-    expect(cluster.recovery.troubles()).toEqual([]);
+    expect(cluster.recovery.problems()).toEqual([]);
     expect(cluster.calls.findings).toBeGreaterThan(findings);
   });
 

@@ -150,7 +150,7 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
       for (const watcher of watchers) watcher({ type: 'DELETED', object });
     },
     recovery: {
-      troubles: reports.troubles,
+      problems: reports.problems,
       stuckPods: reports.stuckPods,
       stop() {
         stopping.abort();

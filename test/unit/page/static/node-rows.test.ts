@@ -29,7 +29,7 @@ const ALL = {};
 
 it.each([
   {
-    why: 'trouble first, the worst before the rest, and by name within',
+    why: 'problem first, the worst before the rest, and by name within',
     filter: ALL,
     rows: ['c-missing', 'f-missing-too', 'd-edge-differs', 'b-contested', 'a-kept', 'e-absent'],
   },
@@ -39,8 +39,8 @@ it.each([
     rows: ['c-missing', 'f-missing-too'],
   },
   {
-    why: 'only trouble',
-    filter: { show: 'trouble' },
+    why: 'only problem',
+    filter: { show: 'problem' },
     rows: ['c-missing', 'f-missing-too', 'd-edge-differs', 'b-contested'],
   },
   { why: 'nothing by a word that is no state', filter: { show: 'lost' }, rows: [] },
@@ -48,7 +48,7 @@ it.each([
   { why: 'not ready', filter: { show: 'unready' }, rows: ['c-missing', 'e-absent'] },
   { why: 'the nodes of one policy alone', filter: { policy: 'edge' }, rows: ['d-edge-differs'] },
   {
-    why: "the trouble of other policies is not this policy's",
+    why: "the problem of other policies is not this policy's",
     filter: { policy: 'edge', show: 'missing' },
     rows: [],
   },
@@ -69,7 +69,7 @@ it('leaves the map as it is, however it is sorted', () => {
 });
 
 it('tells what there is to say of a node, the worst first', () => {
-  const notes = [{ taint: 'a:NoSchedule' }, { taint: 'b:NoSchedule', hindrance: 'contested' }] as const;
+  const notes = [{ taint: 'a:NoSchedule' }, { taint: 'b:NoSchedule', blockedBy: 'contested' }] as const;
   const row = { name: 'n', ready: true, cells: 'kcm', notes: [1, 0] };
   expect(losses({ ...MAP, notes }, row)).toEqual([
     { cell: 'm', column: 2, note: notes[0] },

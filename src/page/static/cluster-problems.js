@@ -2,19 +2,19 @@
 /** @import { CoverageMatrix, NodeMap } from '../state.ts' */
 /** @import { Fix } from './fixes.js' */
 /** @import { BadCell } from './node-rows.js' */
-/** @import { Trouble } from './troubles.js' */
+/** @import { Problem } from './problems.js' */
 import { describeDaemonSets, listGaps, taintFix, tolerate, whyNot } from './fixes.js';
 import { losses, STATES } from './node-rows.js';
 import { counted, hrefOf } from './words.js';
 
-/** As many are named as one takes in at a glance. */
-const MAX_NAMED = 3;
+/** How many nodes or DaemonSets a problem names. */
+export const MAX_NAMED = 3;
 
-/** Nodes that lack taints for more different reasons than this are looked at in their table. */
+/** If there are more causes than this, the table of nodes has the rest. */
 const MAX_CAUSES = 8;
 
 /**
- * Nodes that lack taints, those together that do by the same field of a policy and for the same reason.
+ * Nodes that lack a taint by the same field of a policy and for the same reason.
  * @typedef {object} Cause
  * @property {BadCell} cell
  * @property {number} column
@@ -23,30 +23,30 @@ const MAX_CAUSES = 8;
  * @property {string[]} nodes
  */
 
-/** @type {WeakMap<NodeMap, Trouble[]>} they are asked for every second */
+/** @type {WeakMap<NodeMap, Problem[]>} they are asked for every second */
 const known = new WeakMap();
 
 /**
  * @param {NodeMap | undefined} nodes
- * @returns {Trouble[]}
+ * @returns {Problem[]}
  */
-export function nodeTroubles(nodes) {
+export function nodeProblems(nodes) {
   if (nodes === undefined) return [];
-  const found = known.get(nodes) ?? troublesOf(nodes);
+  const found = known.get(nodes) ?? problemsOf(nodes);
   known.set(nodes, found);
   return found;
 }
 
 /**
  * @param {NodeMap} map
- * @returns {Trouble[]}
+ * @returns {Problem[]}
  */
-function troublesOf(map) {
+function problemsOf(map) {
   /** @type {Map<string, Cause>} */
   const causes = new Map();
   for (const row of map.rows) {
     for (const { cell, column, note } of losses(map, row)) {
-      const key = `${cell} ${column} ${note.hindrance}`;
+      const key = `${cell} ${column} ${note.blockedBy}`;
       const cause = causes.get(key) ?? { cell, column, note, alike: true, nodes: [] };
       causes.set(key, cause);
       cause.alike &&= cause.note.taint === note.taint;
@@ -59,14 +59,14 @@ function troublesOf(map) {
   const left = sorted.slice(MAX_CAUSES);
   const others = new Set(left.flatMap(({ nodes }) => nodes)).size;
   return [
-    ...sorted.slice(0, MAX_CAUSES).map((cause) => nodeTrouble(map, cause)),
+    ...sorted.slice(0, MAX_CAUSES).map((cause) => nodeProblem(map, cause)),
     ...(left.length > 0
       ? [
-          /** @type {Trouble} */ ({
+          /** @type {Problem} */ ({
             level: 'attention',
             text: `${counted(others, 'node')} for ${counted(left.length, 'more reason')}`,
             tab: 'nodes',
-            href: hrefOf('nodes', '', { show: 'trouble' }),
+            href: hrefOf('nodes', '', { show: 'problem' }),
           }),
         ]
       : []),
@@ -74,14 +74,14 @@ function troublesOf(map) {
 }
 
 /** @type {Readonly<Record<BadCell, string>>} with the words of the states */
-const HOW = { m: 'is missing', d: 'has another value', c: 'is contested' };
+const HOW = { m: 'is missing', d: 'has another value', c: 'is in conflict' };
 
 /**
  * @param {NodeMap} map
  * @param {Cause} cause
- * @returns {Trouble}
+ * @returns {Problem}
  */
-function nodeTrouble({ columns }, { cell, column, note, alike, nodes }) {
+function nodeProblem({ columns }, { cell, column, note, alike, nodes }) {
   const { policy = '', mode = '', taint = '' } = columns[column] ?? {};
   const count = nodes.length;
   return {
@@ -91,25 +91,25 @@ function nodeTrouble({ columns }, { cell, column, note, alike, nodes }) {
     href: hrefOf('nodes', '', { show: STATES[cell].name, policy }),
     names: nodes.slice(0, MAX_NAMED).map((name) => ({ text: name, href: hrefOf('nodes', name) })),
     more: count - Math.min(MAX_NAMED, count),
-    why: `TaintPolicy ${policy}: ${whyNot(note.hindrance, columns[column])}`,
+    why: `TaintPolicy ${policy}: ${whyNot(note.blockedBy, columns[column])}`,
     fix: alike ? taintFix(nodes, note) : undefined,
   };
 }
 
 /**
- * A DaemonSet that a pool's own taint keeps off is mostly meant to be: that is in the panel, and no problem.
+ * That a pool's own taint keeps a DaemonSet off is mostly intended: the panel shows it, and it is no problem.
  *
  * @param {CoverageMatrix | undefined} coverage
- * @returns {Trouble[]}
+ * @returns {Problem[]}
  */
-export function coverageTroubles(coverage) {
+export function coverageProblems(coverage) {
   if (coverage === undefined) return [];
   const { daemonSets } = coverage;
   const down = daemonSets.filter(({ unavailable }) => unavailable > 0);
   const off = daemonSets.filter(({ keptOff, halfTolerant, optsOut }) => keptOff > 0 && halfTolerant && !optsOut);
   return [
-    ...daemonSetTrouble(down, 'unavailable', (count) => `${count} with pods unavailable`, describeDaemonSets(down)),
-    ...daemonSetTrouble(
+    ...daemonSetProblem(down, 'unavailable', (count) => `${count} with pods unavailable`, describeDaemonSets(down)),
+    ...daemonSetProblem(
       off,
       'tainted',
       (count) => `${count} kept off nodes, tolerating one of the two names of the control plane's taint`,
@@ -132,9 +132,9 @@ function letRun(coverage, off) {
  * @param {string} show
  * @param {(count: string) => string} text
  * @param {Fix | undefined} fix
- * @returns {Trouble[]}
+ * @returns {Problem[]}
  */
-function daemonSetTrouble(found, show, text, fix) {
+function daemonSetProblem(found, show, text, fix) {
   if (found.length === 0) return [];
   const names = found.slice(0, MAX_NAMED).map(({ namespace, name }) => `${namespace}/${name}`);
   return [
@@ -151,7 +151,7 @@ function daemonSetTrouble(found, show, text, fix) {
 }
 
 /**
- * The keys of the taints that keep a DaemonSet off, and that do not pass by themselves.
+ * The keys of the lasting taints that keep a DaemonSet off.
  * @param {CoverageMatrix} coverage
  * @param {CoverageMatrix['daemonSets'][number]} row
  */

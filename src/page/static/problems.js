@@ -1,16 +1,16 @@
 // @ts-check
 /** @import { PageState } from '../state.ts' */
 /** @import { Fix } from './fixes.js' */
-import { coverageTroubles, nodeTroubles } from './cluster-troubles.js';
+import { coverageProblems, MAX_NAMED, nodeProblems } from './cluster-problems.js';
 import { doctor, editPolicy, explain, patchExisting } from './fixes.js';
 import { counted, DAY_MS, hrefOf, number } from './words.js';
 
-/** @typedef {'ok' | 'attention' | 'failed'} Level how much somebody has to look at it */
+/** @typedef {'ok' | 'attention' | 'failed'} Level the severity */
 /** @typedef {'policies' | 'nodes' | 'coverage' | 'decisions' | 'trust'} Tab */
 
 /**
- * Something that is wrong, and where to read on.
- * @typedef {object} Trouble
+ * A problem, and the address with its details.
+ * @typedef {object} Problem
  * @property {'attention' | 'failed'} level
  * @property {string} text
  * @property {Tab} tab
@@ -21,50 +21,47 @@ import { counted, DAY_MS, hrefOf, number } from './words.js';
  * @property {Fix | undefined} [fix]
  */
 
-/** As many are named as one takes in at a glance. */
-const MAX_NAMED = 3;
-
-/** From here on a certificate should have been renewed long ago: that happens when a third of its life is left. */
+/** By then a certificate should have been renewed: that happens when a third of its life is left. */
 const EXPIRY_CONCERN_MS = 14 * DAY_MS;
 
 /**
- * All that is wrong, the worst first.
+ * All problems, the worst first.
  *
  * @param {PageState} state
  * @param {number} now milliseconds since the epoch
- * @returns {Trouble[]}
+ * @returns {Problem[]}
  */
-export function troubles(state, now) {
+export function problems(state, now) {
   const all = [
-    ...checkTroubles(state),
-    ...certificateTroubles(state, now),
-    ...policyTroubles(state),
-    ...nodeTroubles(state.nodes),
-    ...coverageTroubles(state.coverage),
-    ...(state.mode === 'cluster' && state.leader.name === undefined && !state.leader.isThis ? [NOBODY_LEADS] : []),
+    ...checkProblems(state),
+    ...certificateProblems(state, now),
+    ...policyProblems(state),
+    ...nodeProblems(state.nodes),
+    ...coverageProblems(state.coverage),
+    ...(state.mode === 'cluster' && state.leader.name === undefined && !state.leader.isThis ? [NO_LEADER] : []),
   ];
   return [...all.filter(({ level }) => level === 'failed'), ...all.filter(({ level }) => level !== 'failed')];
 }
 
 /**
- * The troubles in one line.
- * @param {readonly Trouble[]} found
+ * The problems in one line.
+ * @param {readonly Problem[]} found
  * @param {Pick<PageState, 'mode'>} state
  */
-export function verdict(found, { mode }) {
-  const wrong = found.filter(({ level }) => level === 'failed').length;
-  const others = found.length - wrong;
-  const lookAt = `${wrong > 0 ? number(others) : counted(others, 'thing')} to look at`;
+export function headline(found, { mode }) {
   if (found.length === 0) {
     return mode === 'standalone' ? 'Serving requests; no cluster to check' : 'Everything is as declared';
   }
-  if (wrong === 0) return lookAt;
-  const are = `${counted(wrong, 'thing')} ${wrong === 1 ? 'is' : 'are'} wrong`;
-  return others === 0 ? are : `${are}, ${lookAt}`;
+  const failed = found.filter(({ level }) => level === 'failed').length;
+  const warnings = found.length - failed;
+  return [
+    ...(failed > 0 ? [counted(failed, 'problem')] : []),
+    ...(warnings > 0 ? [counted(warnings, 'warning')] : []),
+  ].join(', ');
 }
 
-/** @type {Trouble} */
-const NOBODY_LEADS = {
+/** @type {Problem} */
+const NO_LEADER = {
   level: 'attention',
   text: 'No replica leads: nothing is repaired outside of requests',
   tab: 'trust',
@@ -74,12 +71,12 @@ const NOBODY_LEADS = {
 
 /**
  * @param {PageState} state
- * @returns {Trouble[]}
+ * @returns {Problem[]}
  */
-function checkTroubles({ checks, policies, mode }) {
+function checkProblems({ checks, policies, mode }) {
   const named = policies.some(({ valid }) => !valid);
   return checks.flatMap(({ name, state, detail }) => {
-    // Policies that are not in force are named one by one.
+    // Each policy that is not in force is a problem of its own.
     if (state === 'ok' || (name === 'policies' && state === 'degraded' && named)) return [];
     const tab = name === 'policies' ? 'policies' : 'trust';
     const level = state === 'failed' ? 'failed' : 'attention';
@@ -91,9 +88,9 @@ function checkTroubles({ checks, policies, mode }) {
 /**
  * @param {PageState} state
  * @param {number} now
- * @returns {Trouble[]}
+ * @returns {Problem[]}
  */
-function certificateTroubles({ certificate, checks, mode }, now) {
+function certificateProblems({ certificate, checks, mode }, now) {
   const told = checks.some(({ name, state }) => name === 'certificate' && state !== 'ok');
   if (certificate === undefined || told) return [];
   const left = Date.parse(certificate.notAfter) - now;
@@ -106,9 +103,9 @@ function certificateTroubles({ certificate, checks, mode }, now) {
 
 /**
  * @param {PageState} state
- * @returns {Trouble[]}
+ * @returns {Problem[]}
  */
-function policyTroubles({ policies, nodes, checks }) {
+function policyProblems({ policies, nodes, checks }) {
   const read = checks.every(({ name, state }) => name !== 'policies' || state === 'ok');
   if (policies.length === 0 && read) {
     const text = 'There are no policies: nothing is protected';
@@ -126,13 +123,13 @@ function policyTroubles({ policies, nodes, checks }) {
       violating = 0,
       matched = 0,
     } = policy;
-    /** @type {Trouble[]} */
+    /** @type {Problem[]} */
     const found = [];
     const href = hrefOf('policies', `${kind}/${name}`);
     const say = (
-      /** @type {Trouble['level']} */ level,
+      /** @type {Problem['level']} */ level,
       /** @type {string} */ what,
-      /** @type {Partial<Trouble>} */ more = {},
+      /** @type {Partial<Problem>} */ more = {},
     ) => found.push({ level, text: `${kind} ${name} ${what}`, tab: 'policies', href, ...more });
     const fix = editPolicy(policy);
     if (!valid && generationInForce !== undefined) {
@@ -143,12 +140,12 @@ function policyTroubles({ policies, nodes, checks }) {
       );
     } else if (!valid) say('failed', `is not in force: ${problems[0] ?? 'it cannot be read'}`, { fix });
     for (const { type, level, word, message, next: why } of conditions) {
-      // What is not valid is reported with its fields above.
+      // An invalid spec is reported above.
       if (level === 'quiet' || (type === 'Ready' && !valid)) continue;
       const more = { ...(why === undefined ? {} : { why }), ...(level === 'attention' ? {} : { fix: doctor() }) };
       say(level === 'failed' ? 'failed' : 'attention', `is ${word}: ${message}`, more);
     }
-    // Where the nodes are known, they are told of themselves.
+    // If the nodes are known, their problems are reported by cause.
     if (violating > 0 && !(kind === 'TaintPolicy' && nodes)) {
       const [first] = violators;
       const isPods = kind === 'RecoveryPolicy';

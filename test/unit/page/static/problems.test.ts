@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CoverageRow, NodeMap, PageDecision, PageState } from '../../../../src/page/state.ts';
 import { gauges } from '../../../../src/page/static/gauges.js';
-import { troubles, verdict } from '../../../../src/page/static/troubles.js';
+import { headline, problems } from '../../../../src/page/static/problems.js';
 import { assessCondition } from '../../../../src/policy/status-conditions.ts';
 
 const NOW = Date.parse('2026-03-14T02:00:00Z');
@@ -46,11 +46,11 @@ const HEALTHY: PageState = {
     unselected: 2,
   },
 };
-/** Nodes `n0`, `n1`, … of which each cell in trouble lacks the same taint. */
+/** Nodes `n0`, `n1`, … of which each cell in problem lacks the same taint. */
 const nodesWith = (...cells: string[]): NodeMap => ({
   columns: HEALTHY.nodes?.columns ?? [],
   columnsLeftOut: 0,
-  notes: [{ taint: 'a:NoSchedule', hindrance: 'mode' }],
+  notes: [{ taint: 'a:NoSchedule', blockedBy: 'mode' }],
   unselected: 2,
   rows: cells.map((row, index) => ({
     name: `n${index}`,
@@ -65,7 +65,7 @@ const condition = (type: string, status: string, reason = '') => {
 };
 
 it('finds nothing wrong where nothing is', () => {
-  expect(troubles(HEALTHY, NOW)).toEqual([]);
+  expect(problems(HEALTHY, NOW)).toEqual([]);
 });
 
 it.each<{ why: string; change: Partial<PageState>; found: string[] }>([
@@ -133,12 +133,12 @@ it.each<{ why: string; change: Partial<PageState>; found: string[] }>([
     ],
   },
   {
-    why: 'taints that are missing or have another value, and those that are contested',
+    why: 'taints that are missing or have another value, and those in conflict',
     change: { nodes: nodesWith('mk', 'mk', 'dk', 'ck') },
     found: [
       'failed nodes a:NoSchedule is missing on 2 nodes',
       'failed nodes a:NoSchedule has another value on 1 node',
-      'attention nodes a:NoSchedule is contested on 1 node',
+      'attention nodes a:NoSchedule is in conflict on 1 node',
     ],
   },
   {
@@ -177,14 +177,14 @@ it.each<{ why: string; change: Partial<PageState>; found: string[] }>([
     found: ['attention trust No replica leads: nothing is repaired outside of requests'],
   },
 ])('tells of $why', ({ change, found }) => {
-  expect(troubles({ ...HEALTHY, ...change }, NOW).map(({ level, tab, text }) => `${level} ${tab} ${text}`)).toEqual(
+  expect(problems({ ...HEALTHY, ...change }, NOW).map(({ level, tab, text }) => `${level} ${tab} ${text}`)).toEqual(
     found,
   );
 });
 
-describe('a trouble of nodes', () => {
+describe('a problem of nodes', () => {
   it('names the first three, leads to the list of all, and says what to do', () => {
-    expect(troubles({ ...HEALTHY, nodes: nodesWith('mk', 'kk', 'mk', 'mk', 'mk') }, NOW)).toEqual([
+    expect(problems({ ...HEALTHY, nodes: nodesWith('mk', 'kk', 'mk', 'mk', 'mk') }, NOW)).toEqual([
       {
         level: 'failed',
         text: 'a:NoSchedule is missing on 4 nodes',
@@ -199,14 +199,14 @@ describe('a trouble of nodes', () => {
   });
 
   it('is one for each reason', () => {
-    const notes = [{ taint: 'a:NoSchedule' }, { taint: 'a:NoSchedule', hindrance: 'held' }] as const;
+    const notes = [{ taint: 'a:NoSchedule' }, { taint: 'a:NoSchedule', blockedBy: 'held' }] as const;
     const rows = ['n0', 'n1', 'n2'].map((name, index) => ({
       name,
       ready: true,
       cells: 'mk',
       notes: [index === 0 ? 1 : 0],
     }));
-    const found = troubles({ ...HEALTHY, nodes: { ...nodesWith(), notes, rows } }, NOW);
+    const found = problems({ ...HEALTHY, nodes: { ...nodesWith(), notes, rows } }, NOW);
     expect(found.map(({ names = [], why }) => [...names.map(({ text }) => text), why])).toEqual([
       ['n1', 'n2', 'TaintPolicy gpu-pool: about to be restored'],
       ['n0', expect.stringContaining('protected as well')],
@@ -215,11 +215,11 @@ describe('a trouble of nodes', () => {
 
   it('has no command for nodes that lack different taints', () => {
     const notes = [
-      { taint: 'a/x:NoSchedule', hindrance: 'mode' },
-      { taint: 'a/y:NoSchedule', hindrance: 'mode' },
+      { taint: 'a/x:NoSchedule', blockedBy: 'mode' },
+      { taint: 'a/y:NoSchedule', blockedBy: 'mode' },
     ] as const;
     const rows = ['n0', 'n1'].map((name, index) => ({ name, ready: true, cells: 'mk', notes: [index] }));
-    const [found] = troubles({ ...HEALTHY, nodes: { ...nodesWith(), notes, rows } }, NOW);
+    const [found] = problems({ ...HEALTHY, nodes: { ...nodesWith(), notes, rows } }, NOW);
     expect(found).toMatchObject({ text: 'a:NoSchedule is missing on 2 nodes', fix: undefined });
   });
 
@@ -228,13 +228,13 @@ describe('a trouble of nodes', () => {
       ...{ policy: `p${index}`, field: 'spec.taints[0]', mode: 'Deny' },
       taint: `t${index}:NoSchedule`,
     }));
-    const found = troubles({ ...HEALTHY, nodes: { ...nodesWith('m'.repeat(12)), columns } }, NOW);
+    const found = problems({ ...HEALTHY, nodes: { ...nodesWith('m'.repeat(12)), columns } }, NOW);
     expect(found).toHaveLength(9);
-    expect(found.at(-1)).toMatchObject({ text: '1 node for 4 more reasons', href: '#nodes?show=trouble' });
+    expect(found.at(-1)).toMatchObject({ text: '1 node for 4 more reasons', href: '#nodes?show=problem' });
   });
 });
 
-describe('a trouble of DaemonSets', () => {
+describe('a problem of DaemonSets', () => {
   const row = (name: string, more: Partial<CoverageRow>): CoverageRow => ({
     ...{ namespace: 'ns', name, cells: [0], runs: 1, keptOff: 0, desired: 1, unavailable: 0 },
     ...more,
@@ -248,7 +248,7 @@ describe('a trouble of DaemonSets', () => {
       answers: [{ kind: 'tainted', reasons: ['taint a:NoSchedule'], keys: ['a'] }],
     },
   });
-  const tell = (state: PageState) => troubles(state, NOW).map(({ level, tab, text }) => `${level} ${tab} ${text}`);
+  const tell = (state: PageState) => problems(state, NOW).map(({ level, tab, text }) => `${level} ${tab} ${text}`);
 
   it('is pods that are not available, and taints that keep it off', () => {
     expect(
@@ -272,7 +272,7 @@ describe('a trouble of DaemonSets', () => {
   });
 
   it('names them, and says what to do about one', () => {
-    expect(troubles(coverageWith(row('b', { keptOff: 2, halfTolerant: true })), NOW)).toMatchObject([
+    expect(problems(coverageWith(row('b', { keptOff: 2, halfTolerant: true })), NOW)).toMatchObject([
       {
         href: '#coverage?show=tainted',
         names: [{ text: 'ns/b', href: '#coverage/ns/b' }],
@@ -282,7 +282,7 @@ describe('a trouble of DaemonSets', () => {
   });
 
   it('says where to look for several', () => {
-    const found = troubles(
+    const found = problems(
       coverageWith(
         row('a', { keptOff: 1, halfTolerant: true, unavailable: 1 }),
         row('b', { keptOff: 2, halfTolerant: true }),
@@ -309,7 +309,7 @@ it('names the stuck pods that a RecoveryPolicy finds, which have no page of thei
     violating: 4,
     violators: ['ns/a-1', 'ns/b-2', 'ns/c-3', 'ns/d-4'],
   } as const;
-  expect(troubles({ ...HEALTHY, policies: [policy] }, NOW)).toMatchObject([
+  expect(problems({ ...HEALTHY, policies: [policy] }, NOW)).toMatchObject([
     {
       text: 'RecoveryPolicy gpu-pool finds 4 stuck pods',
       names: [{ text: 'ns/a-1' }, { text: 'ns/b-2' }, { text: 'ns/c-3' }].map((name) => ({ ...name, href: undefined })),
@@ -327,7 +327,7 @@ it('names the DaemonSets that a policy finds not as declared, and what makes the
     violating: 2,
     violators: ['ns/a', 'ns/b'],
   } as const;
-  expect(troubles({ ...HEALTHY, policies: [policy] }, NOW)).toMatchObject([
+  expect(problems({ ...HEALTHY, policies: [policy] }, NOW)).toMatchObject([
     {
       href: '#policies/TolerationPolicy/gpu-pool',
       names: [
@@ -343,7 +343,7 @@ it('names the DaemonSets that a policy finds not as declared, and what makes the
 it('tells of a TaintPolicy by its status where the nodes are not known', () => {
   const { nodes: _, ...elsewhere } = HEALTHY;
   const state = { ...elsewhere, leader: { isThis: false, name: 'b' }, policies: [{ ...POLICY, violating: 2 }] };
-  expect(troubles(state, NOW).map(({ text }) => text)).toEqual([
+  expect(problems(state, NOW).map(({ text }) => text)).toEqual([
     'TaintPolicy gpu-pool finds 2 of 3 nodes not as declared',
   ]);
   expect(gauges(state, [], NOW).nodes).toEqual({ figure: '–', note: 'known to the leader', level: 'plain' });
@@ -360,7 +360,7 @@ it.each<{ note: string; change: Partial<PageState>; level: string }>([
 
 it('sums up each panel in a figure and a few words', () => {
   const decision = {
-    verdict: 'denied',
+    result: 'denied',
     violations: [],
     time: new Date(NOW - 4_000).toISOString(),
   } as unknown as PageDecision;
@@ -376,18 +376,18 @@ it('sums up each panel in a figure and a few words', () => {
 
 it.each([
   [0, 0, 'Everything is as declared'],
-  [0, 1, '1 thing to look at'],
-  [1, 0, '1 thing is wrong'],
-  [2, 0, '2 things are wrong'],
-  [2, 1, '2 things are wrong, 1 to look at'],
-])('%d wrong and %d to look at in one line', (wrong, others, line) => {
-  const trouble = (level: 'failed' | 'attention') => ({ level, text: '', tab: 'trust', href: '#trust' }) as const;
-  const found = [...Array(wrong).fill(trouble('failed')), ...Array(others).fill(trouble('attention'))];
-  expect(verdict(found, HEALTHY)).toBe(line);
+  [0, 1, '1 warning'],
+  [1, 0, '1 problem'],
+  [2, 0, '2 problems'],
+  [2, 1, '2 problems, 1 warning'],
+])('%d problems and %d warnings in one line', (wrong, others, line) => {
+  const problem = (level: 'failed' | 'attention') => ({ level, text: '', tab: 'trust', href: '#trust' }) as const;
+  const found = [...Array(wrong).fill(problem('failed')), ...Array(others).fill(problem('attention'))];
+  expect(headline(found, HEALTHY)).toBe(line);
 });
 
 it('without a cluster, nothing was compared with what is declared', () => {
   const { nodes: _, ...rest } = HEALTHY;
   const standalone: PageState = { ...rest, mode: 'standalone' };
-  expect(verdict(troubles(standalone, NOW), standalone)).toBe('Serving requests; no cluster to check');
+  expect(headline(problems(standalone, NOW), standalone)).toBe('Serving requests; no cluster to check');
 });

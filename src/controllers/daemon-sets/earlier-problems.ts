@@ -1,19 +1,19 @@
 import type { PolicyObject } from '../../cluster/policies.ts';
 import { conditionOf } from '../../policy/policy-status.ts';
-import type { DaemonSetTrouble } from './daemon-set-survey.ts';
+import type { DaemonSetProblem } from './daemon-set-survey.ts';
 import { titleOf } from './daemon-set-writer.ts';
 
 /** The problems that the leader before has reported. */
-export interface EarlierTroubles {
+export interface EarlierProblems {
   /** Whether the leader before has reported this problem. The answer is true once: if the problem returns, it is new. */
-  take(trouble: DaemonSetTrouble): boolean;
+  take(problem: DaemonSetProblem): boolean;
 }
 
 /**
  * Reads the condition `Stalled` of the policies. It names a limited number of problems; the others count as new.
  * @param policies as they are when the leader begins: its first status replaces the condition
  */
-export function earlierTroubles(policies: readonly PolicyObject[]): EarlierTroubles {
+export function earlierProblems(policies: readonly PolicyObject[]): EarlierProblems {
   const messages = new Map<string, string>();
   for (const { kind, name, status } of policies) {
     const stalled = conditionOf(status, 'Stalled');

@@ -1,0 +1,96 @@
+import { setImmediate } from 'node:timers/promises';
+import { beforeEach, expect, it, vi } from 'vitest';
+import { type PolicyObject, viewPolicy } from '../../../src/cluster/policies.ts';
+import type { Controller, LeaderContext } from '../../../src/controllers/context.ts';
+import { startPoolReview } from '../../../src/controllers/nodes/node-pools.ts';
+import { createReports } from '../../../src/controllers/reports.ts';
+import { startPolicyStatus } from '../../../src/controllers/status/status-writer.ts';
+import { createSubject, type Subject } from '../../../src/runtime/source.ts';
+import { captureLog } from '../captured-log.ts';
+import { rule } from '../judge/node-drifts.ts';
+import { policySet } from '../policy/policies.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  return () => vi.useRealTimers();
+});
+
+const SPEC = rule('Restore', { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' });
+
+/** The evaluation of policies waits for the event loop between two policies, which fake timers do not turn. */
+async function pass(ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 100) {
+    await vi.advanceTimersByTimeAsync(100);
+    await setImmediate();
+  }
+}
+
+/** A leader to which the API server answers every request with an error. */
+function failingLeader() {
+  const stopping = new AbortController();
+  const request = vi.fn(async () => {
+    throw new Error('the API server is unavailable');
+  });
+  const cache = () => ({ get: () => undefined, entries: () => [].values(), changes: createSubject<never>() });
+  const policy = viewPolicy('TaintPolicy', {
+    metadata: { name: 'p', uid: 'u', generation: 1, resourceVersion: '1' },
+    spec: SPEC,
+  });
+  const context = {
+    client: { request, now: () => new Date() },
+    nodes: { ...cache(), news: createSubject() },
+    nodeRecords: { recordOf: () => undefined, changes: createSubject<never>() },
+    daemonSets: cache(),
+    synced: Promise.resolve(),
+    policies: {
+      snapshot: () => ({ compiled: policySet({ taint: { p: SPEC } }) }),
+      objects: (): PolicyObject[] => [policy],
+      changes: createSubject(),
+      statusChanges: createSubject(),
+    },
+    rights: { permits: () => true, changes: createSubject() },
+    reports: createReports(),
+    record: () => {},
+    metrics: { reconciled() {}, violating() {}, awaitingEviction() {}, stalled() {} },
+    signal: stopping.signal,
+    log: captureLog().log,
+  } as unknown as LeaderContext;
+  return { context, request, stop: () => stopping.abort() };
+}
+
+it.each<{
+  what: string;
+  start: (context: LeaderContext) => Controller;
+  trigger: (context: LeaderContext) => void;
+}>([
+  {
+    what: 'the review of node pools, by a new policy',
+    start: startPoolReview,
+    trigger: ({ policies }) => (policies.changes as Subject).next(),
+  },
+  {
+    what: 'the review of node pools, by a new right',
+    start: startPoolReview,
+    trigger: ({ rights }) => (rights.changes as Subject).next(),
+  },
+  {
+    what: 'the writer of statuses, by what a controller reports',
+    start: startPolicyStatus,
+    trigger: ({ reports }) => reports.add({})(),
+  },
+])('the back-off after failures is cut short: $what', async ({ start, trigger }) => {
+  const { context, request, stop } = failingLeader();
+  const controller = start(context);
+  // By then the back-off has reached its longest pause, which is 15 s at least. It begins with a failure.
+  await pass(120_000);
+  const earlier = request.mock.calls.length;
+  expect(earlier).toBeGreaterThan(0);
+  while (request.mock.calls.length === earlier) await pass(100);
+  await pass(100);
+  const before = request.mock.calls.length;
+  trigger(context);
+  await pass(6_000);
+  expect(request.mock.calls.length).toBeGreaterThan(before);
+  stop();
+  await controller.stop();
+});
