@@ -219,10 +219,11 @@ function rivalText({ contradiction }: TaintOnNode): string[] {
   return contradiction ? [`a node that carries neither gets ${contradiction.winner}: ${contradiction.why}`] : [];
 }
 
-function blockedText({ blockedBy, onlyAudit, kept }: TaintOnNode, { fromLeader }: NodeExplanation): string {
+function blockedText({ blockedBy, recorded, onlyAudit, kept }: TaintOnNode, { fromLeader }: NodeExplanation): string {
   if (kept) return `the node carries ${formatTaint(kept.taint)}, which ${namedBy(kept.by)} protects as well`;
   switch (blockedBy) {
     case undefined:
+      if (recorded && !fromLeader) return `the leader does not restore it: ${recorded.message} (${recorded.reason})`;
       return fromLeader
         ? RESTORING
         : 'the leader restores it, unless another writer removes it repeatedly or it waits for its turn';
@@ -266,7 +267,7 @@ function nextStep({ name, taints, problems, fromLeader }: ExplainedNode): Step {
       note: `ensure: Always with mayEvict: true in ${by.field} lets taintkeeper set it, at a pace`,
     };
   }
-  if (missing.some(({ blockedBy }) => blockedBy === 'contested')) {
+  if (missing.some(({ blockedBy, recorded }) => blockedBy === 'contested' || recorded?.reason === 'Conflict')) {
     return {
       command: 'kubectl get events --all-namespaces --field-selector reason=TaintContested',
       note: 'says who removes it',

@@ -1,5 +1,6 @@
 import { type Contradiction, contradictions } from '../judge/contradictions.ts';
 import { type Circumstances, type Hindrance, isRestoredBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
+import { type Blocked, lostTaints } from '../judge/node-record.ts';
 import type { EstablishedView } from '../judge/node-view.ts';
 import {
   announcementsIn,
@@ -50,6 +51,8 @@ export interface TaintOnNode {
   readonly guards?: readonly PolicyField[];
   /** For a missing taint: why it is not restored. Undefined if it is about to be, as far as is known without the leader. */
   readonly blockedBy?: Hindrance | undefined;
+  /** Why the leader does not restore it, as the NodeTaintRecord says. */
+  readonly recorded?: Blocked;
   /** For a missing taint that a policy would restore if taintkeeper ran without --audit. */
   readonly onlyAudit?: true;
   /** For a missing taint: the node carries the same key and effect with another value. */
@@ -134,6 +137,7 @@ export function explainNode(
     ...(isContested ? { isContested, hasTurn: false } : {}),
   });
   const present = valuesOf(node.taints);
+  const lost = lostTaints(node.recorded, node.taints);
   const groups = Map.groupBy(losses, ({ taint }) => formatTaint(taint));
   const rivals = contradictions(selecting, [node]);
   return {
@@ -153,7 +157,8 @@ export function explainNode(
       ...carried,
       ...[...groups.values()].map((group) => {
         const found = missing(group, present);
-        return { ...found, ...inTheWay(found.taint, node, selecting, rivals) };
+        const recorded = lost.find((taint) => formatTaint(taint) === formatTaint(found.taint))?.blocked;
+        return { ...found, ...(recorded ? { recorded } : {}), ...inTheWay(found.taint, node, selecting, rivals) };
       }),
       ...removed
         .filter(({ taint }) => !present.has(identity(taint)))

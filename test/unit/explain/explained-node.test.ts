@@ -70,3 +70,28 @@ it('names the TaintPolicies that it leaves out, because nothing usable of them i
   ]);
   expect(notes({ ...view('TaintPolicy', 2), inForce: known })).toEqual([]);
 });
+
+it('says without the leader why a taint is not restored, as the record of the node has it', () => {
+  const taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+  const policy = policyObject('TaintPolicy', 'p', {
+    mode: 'Restore',
+    taints: [{ key: 'dedicated', restrict: ['Removal'] }],
+  });
+  const blocked = { reason: 'Conflict', message: 'it is removed each time, last by user dev' } as const;
+  const record = {
+    uid: 'u1',
+    machine: { systemUUID: '', providerID: '' },
+    taints: [{ ...taint, policies: ['p'], missingSince: NOW, blocked }],
+  };
+  const node = { metadata: { name: 'n1', uid: 'u1', creationTimestamp: '2026-01-01T09:00:00Z' }, spec: {}, status: {} };
+  const metadata = { ...policy.metadata, uid: 'u', generation: 1, resourceVersion: '1' };
+  const policies = [viewPolicy('TaintPolicy', { ...policy, metadata })];
+  const facts = { policies, audit: false, events: [], notes: [], record, now: NOW };
+  const leader = { isContested: () => false, misplacedPods: undefined, startup: undefined };
+  const textOf = (...more: [typeof leader] | []) =>
+    JSON.stringify(wordsOfNode(explainedNode(node, 'n1', facts, ...more)));
+  expect(textOf()).toContain('the leader does not restore it: it is removed each time, last by user dev (Conflict)');
+  expect(textOf()).toContain('reason=TaintContested');
+  // The leader itself knows better.
+  expect(textOf(leader)).toContain('the leader is about to restore it');
+});
