@@ -211,6 +211,9 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   async function checkAll(): Promise<number | undefined> {
     await synced;
     await records.tried;
+    const forgetsLostAt = policiesSince + FORGET_LOST_MS;
+    // As of the start of the sweep: nodes that are checked too early are checked again.
+    const isEarly = performance.now() < forgetsLostAt;
     let count = 0;
     for (const entry of nodes.entries()) {
       const { name } = entry;
@@ -225,8 +228,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     }
     for (const name of records.names()) if (!nodes.get(name)) checkDeleted(name);
     metrics.swept('node-repair', Date.now());
-    const forgetsLostInMs = policiesSince + FORGET_LOST_MS - performance.now();
-    return forgetsLostInMs > 0 ? forgetsLostInMs : SWEEP_MS;
+    return isEarly ? Math.max(1, forgetsLostAt - performance.now()) : SWEEP_MS;
   }
 
   async function repair(name: string, turn: Turn): Promise<number | undefined> {

@@ -558,6 +558,19 @@ describe('in the course of time,', () => {
       },
     );
 
+    it('is forgotten soon also where the first sweep takes longer than that', async () => {
+      let calls = 0;
+      const isComplete = () => {
+        // While the node is checked for the first time.
+        if (++calls === 1) vi.advanceTimersByTime(10_000);
+        return true;
+      };
+      const policies = { q: plain({ taints: [{ key: 'other', restrict: ['Removal'] }] }) };
+      const cluster = startRepair(policies, [onMachine('lost', [])], { stored: kept('lost'), isComplete });
+      await pass(2_000);
+      expect(listed(cluster)).toEqual([]);
+    });
+
     it('is not forgotten where a policy is replaced by one command', async () => {
       const cluster = await both();
       cluster.setPolicies({});
