@@ -1,6 +1,6 @@
 /**
- * Checks the links of all pages: the file, the heading and the named test must exist, and the index of docs/ must have every page. It does
- * not check links to other sites. `npm run lint` runs it.
+ * Checks the links of all pages: the file, the heading and the named test must exist, and the index of docs/ must have every page. Paths of this
+ * repository in code quotes must exist, too. It does not check links to other sites, nor the changelog's paths. `npm run lint` runs it.
  */
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -24,7 +24,12 @@ interface Link {
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
 const paths = globSync(['*.md', '{docs,bench,certs,manifests,examples,test}/**/*.md'], { cwd: ROOT }).sort();
-const faults = [...paths.flatMap(brokenLinks), ...Object.keys(TITLED).flatMap(unknownTests), ...pagesNotInIndex()];
+const faults = [
+  ...paths.flatMap(brokenLinks),
+  ...paths.flatMap(missingPaths),
+  ...Object.keys(TITLED).flatMap(unknownTests),
+  ...pagesNotInIndex(),
+];
 for (const fault of faults) process.stderr.write(`${fault}\n`);
 if (faults.length > 0) process.exitCode = 1;
 
@@ -38,6 +43,15 @@ function linksIn(markdown: string): Link[] {
 
 function brokenLinks(page: string): string[] {
   return linksIn(read(page)).flatMap(({ target }) => faultOf(page, target) ?? []);
+}
+
+function missingPaths(page: string): string[] {
+  if (page === 'CHANGELOG.md') return [];
+  const named = [...read(page).matchAll(/`((?:src|test|scripts|docs|manifests|bench|demo|examples)\/[\w./-]*[\w/])`/g)];
+  // NAME in capital letters stands for a name.
+  return named.flatMap(([, path = '']) =>
+    /[A-Z]{3}/.test(path) || existsSync(join(ROOT, path)) ? [] : `${page}: there is no ${path}`,
+  );
 }
 
 function faultOf(page: string, target: string): string | undefined {

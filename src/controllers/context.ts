@@ -56,7 +56,7 @@ export interface LeaderOptions {
   readonly predecessorAt: number | undefined;
   /** Makes this replica not ready while the drain of that node waits for its eviction; undefined: ready again. */
   readonly giveWay: (toDrainOf: string | undefined) => void;
-  readonly record: (event: RecordedEvent) => void;
+  readonly recordEvent: (event: RecordedEvent) => void;
   readonly metrics: LeaderMetrics;
   readonly log: Logger;
 }

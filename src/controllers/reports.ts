@@ -18,7 +18,7 @@ interface ProblemOf<Kind, Reason> {
 /** What keeps a controller from doing what a policy says. The status shows it as the condition `Stalled`. */
 export type StalledProblem = ProblemOf<SelectingKind, StalledReason>;
 
-/** As above. The status of a TolerationRestriction shows it as the condition `Ready`. */
+/** A StalledProblem, or that of a TolerationRestriction, whose status shows it as the condition `Ready`. */
 export type ReportedProblem = StalledProblem | ProblemOf<'TolerationRestriction', NativeReason>;
 
 /** The condition `Stalled` for it. A TolerationRestriction has none: its condition `Ready` is False then. */

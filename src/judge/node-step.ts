@@ -26,7 +26,7 @@ import {
 } from './node-record.ts';
 import { owedTaints } from './node-return.ts';
 import type { OwedTaint } from './node-view.ts';
-import { type RecordedNode, type RecordKeeping, recordOf } from './record-keeping.ts';
+import { nextRecord, type RecordedNode, type RecordKeeping } from './record-keeping.ts';
 import { ALLOW_REMOVAL_LIFE_MS } from './removal.ts';
 import { acceptedTaints, type UnseenAddition, unseenAdditions, withoutReverted } from './unseen-additions.ts';
 
@@ -145,7 +145,7 @@ function keepRecord(
   );
   const removedInOneStep = (taint: Taint) => wasRemovedWithNotice(history, taint);
   const recordedNode: RecordedNode = { ...node, established, removedInOneStep };
-  const record = recordOf(before, recordedNode, { ...keeping, policies, now });
+  const record = nextRecord(before, recordedNode, { ...keeping, policies, now });
   const isFull = record !== undefined && record.taints.length >= MAX_KEPT_TAINTS;
   const isReturn = before !== undefined && before.uid !== node.uid;
   return {

@@ -61,7 +61,7 @@ const MAX_SKEW_MS = 300_000;
  *
  * @param node the Node of that name; undefined where there is none any more
  */
-export function recordOf(
+export function nextRecord(
   before: NodeRecord | undefined,
   node: RecordedNode | undefined,
   { policies, now, forgets, forgetsLost }: RecordKeeping,

@@ -239,7 +239,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       giveWay(toDrainOf) {
         present.drained = toDrainOf;
       },
-      record: events.record,
+      recordEvent: events.record,
       metrics,
     });
     present.work = work;

@@ -45,7 +45,7 @@ export async function startRecovery(
     namespace: 'taintkeeper',
     policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: createSubject() },
     rights: { permits: () => true, changes: createSubject() },
-    record: () => {},
+    recordEvent: () => {},
     reports,
     metrics,
     log,

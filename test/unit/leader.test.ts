@@ -52,7 +52,7 @@ function unanswered(signal: AbortSignal) {
     writeReports: false,
     predecessorAt: undefined,
     giveWay: () => {},
-    record: () => {},
+    recordEvent: () => {},
     metrics,
     log,
   };

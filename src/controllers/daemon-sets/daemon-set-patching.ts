@@ -30,7 +30,7 @@ const EARLIER_MS = STALLED_MS + 60_000;
 
 export type DaemonSetPatchingContext = Pick<
   LeaderContext,
-  'client' | 'namespace' | 'nodes' | 'daemonSets' | 'synced' | 'rights' | 'record' | 'reports' | 'log' | 'signal'
+  'client' | 'namespace' | 'nodes' | 'daemonSets' | 'synced' | 'rights' | 'recordEvent' | 'reports' | 'log' | 'signal'
 > & {
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'objects' | 'changes'>;
   readonly metrics: Pick<ClusterMetrics, 'repaired' | 'reconciled' | 'swept'>;
@@ -41,7 +41,7 @@ export type DaemonSetPatchingContext = Pick<
  * only while every one that was patched before, by whichever leader, is healthy.
  */
 export function startDaemonSetPatching(context: DaemonSetPatchingContext): Controller {
-  const { client, nodes, daemonSets, synced, policies, rights, record, reports, metrics, log, signal } = context;
+  const { client, nodes, daemonSets, synced, policies, rights, recordEvent, reports, metrics, log, signal } = context;
   const compiled = () => policies.snapshot().compiled;
   const survey = daemonSetSurvey({
     ...context,
@@ -143,7 +143,7 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
     log.info({ policies }, `${titleOf(daemonSet)}: added toleration ${listLacks(daemonSet)}; its pods are replaced`);
     const wording = { type: 'Normal', reason: 'TolerationAdded', action: 'AddToleration' } as const;
     const note = (policy: string) => `added toleration ${listLacks(daemonSet, policy)} while it ran`;
-    for (const event of daemonSetEvents(daemonSet, policies, wording, note)) record(event);
+    for (const event of daemonSetEvents(daemonSet, policies, wording, note)) recordEvent(event);
   }
 
   async function findCulprits(putBack: readonly RunningDaemonSet[]): Promise<void> {
@@ -178,7 +178,7 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
       if (mayRepeat && earlier.take(problem)) continue;
       const { daemonSet, policy, reason, note } = problem;
       const wording = { type: 'Warning', reason, action: 'LeaveAlone' } as const;
-      for (const event of daemonSetEvents(daemonSet, [policy], wording, () => note)) record(event);
+      for (const event of daemonSetEvents(daemonSet, [policy], wording, () => note)) recordEvent(event);
     }
     changed();
   }

@@ -40,7 +40,7 @@ export interface EvictionsOptions extends Counted {
   readonly rate: number;
   /** It is the node's turn. */
   readonly onTurn: (name: string) => void;
-  readonly record: (event: RecordedEvent) => void;
+  readonly recordEvent: (event: RecordedEvent) => void;
   /** Called when states or problems may have changed. */
   readonly onChange: () => void;
 }
@@ -80,7 +80,7 @@ interface Waiter {
 }
 
 export function startEvictions(options: EvictionsOptions): Evictions {
-  const { client, nodes, synced, turns, rate, onTurn, record, onChange, signal } = options;
+  const { client, nodes, synced, turns, rate, onTurn, recordEvent, onChange, signal } = options;
   /** By node, whoever has waited longest first. */
   const waiting = new Map<string, Waiter>();
   /** The nodes whose turn it is, and what ends it: one in each zone. */
@@ -214,7 +214,7 @@ export function startEvictions(options: EvictionsOptions): Evictions {
       const reason = first?.hold.reason ?? 'Paced';
       if (told.get(policy) === reason) continue;
       told.set(policy, reason);
-      record(eventOfEvictions(policy, first?.hold.reason, rate));
+      recordEvent(eventOfEvictions(policy, first?.hold.reason, rate));
     }
   }
 

@@ -40,22 +40,22 @@ type NodeEntry = Entry<ClusterNode>;
 
 /** Reports what was found anew on a node, by Events and log lines. */
 export function misplacedPodReports({
-  record,
+  recordEvent,
   log,
-}: Pick<LeaderContext, 'record' | 'log'>): (node: NodeEntry, found: readonly MisplacedPod[]) => void {
+}: Pick<LeaderContext, 'recordEvent' | 'log'>): (node: NodeEntry, found: readonly MisplacedPod[]) => void {
   return (node, found) => {
     const said = { type: 'Warning', reason: 'PodMisplaced', action: 'ReportPod' } as const;
     const text = misplacedPodsText(found);
     if (text === undefined) return;
-    record({ regarding: nodeReference(node), ...said, note: `${text}, and do not tolerate it` });
+    recordEvent({ regarding: nodeReference(node), ...said, note: `${text}, and do not tolerate it` });
     for (const name of policiesOf(found)) {
       const own = found.filter(({ policies }) => policies.some((policy) => policy.name === name));
       const regarding = policyReference({ kind: 'TaintPolicy', name });
-      record({ regarding, ...said, note: `Node ${node.name}: ${misplacedPodsText(own)}` });
+      recordEvent({ regarding, ...said, note: `Node ${node.name}: ${misplacedPodsText(own)}` });
     }
     for (const { pod, taints } of found.slice(0, MAX_TOLD)) {
       const note = `landed on Node ${node.name} while ${missing([{ pod, taints, policies: [] }])}, and does not tolerate it`;
-      record({ regarding: podReference(pod), ...said, note });
+      recordEvent({ regarding: podReference(pod), ...said, note });
     }
     log.warn(`Node ${node.name}: ${text}`);
   };

@@ -20,7 +20,16 @@ import { type MisplacedPod, misplacedPodReports, misplacedPodsText } from './mis
 
 export type MisplacedPodsContext = Pick<
   LeaderContext,
-  'client' | 'nodes' | 'nodeRecords' | 'rights' | 'predecessorAt' | 'record' | 'reports' | 'metrics' | 'log' | 'signal'
+  | 'client'
+  | 'nodes'
+  | 'nodeRecords'
+  | 'rights'
+  | 'predecessorAt'
+  | 'recordEvent'
+  | 'reports'
+  | 'metrics'
+  | 'log'
+  | 'signal'
 > & { readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'> };
 
 const NAME = 'misplaced-pods';

@@ -37,7 +37,7 @@ export interface PoolReviewOptions {
   /** Resolves when `nodes` has all of them. */
   readonly synced: Promise<unknown>;
   readonly rights: Pick<Rights, 'permits'>;
-  readonly record: (event: RecordedEvent) => void;
+  readonly recordEvent: (event: RecordedEvent) => void;
   readonly log: Pick<Logger, 'warn'>;
   /** Called when a condition has changed. */
   readonly onChange: () => void;
@@ -57,7 +57,7 @@ export interface PoolReview {
 }
 
 export function poolReview(options: PoolReviewOptions): PoolReview {
-  const { client, taintPolicies, nodes, synced, rights, record, log, onChange } = options;
+  const { client, taintPolicies, nodes, synced, rights, recordEvent, log, onChange } = options;
   /** Of TaintPolicies, by name. */
   let conditions: ReadonlyMap<string, StateOf<'PoolLacksTaint'>> = new Map();
   /** By NodePool and taint: what was seen, and not compared with the pool yet. */
@@ -134,13 +134,13 @@ export function poolReview(options: PoolReviewOptions): PoolReview {
     const { name, uid } = unknown.pool;
     const regarding = { apiVersion: 'karpenter.sh/v1', kind: 'NodePool', name, ...(uid === undefined ? {} : { uid }) };
     const note = `${unknownText(unknown)}; ${howToDeclareSeen(unknown)}`;
-    record({ regarding, type: 'Warning', reason: 'PoolLacksTaint', action: 'ReviewNodePools', note });
+    recordEvent({ regarding, type: 'Warning', reason: 'PoolLacksTaint', action: 'ReviewNodePools', note });
     log.warn(note);
   }
 
   function tell(name: string, { message }: StateOf<'PoolLacksTaint'>): void {
     const regarding = policyReference({ kind: 'TaintPolicy', name });
-    record({ regarding, type: 'Warning', reason: 'PoolLacksTaint', action: 'ReviewNodePools', note: message });
+    recordEvent({ regarding, type: 'Warning', reason: 'PoolLacksTaint', action: 'ReviewNodePools', note: message });
   }
 }
 

@@ -13,7 +13,7 @@ import {
 import { recordedTaints } from '../../judge/node-record.ts';
 import { type KeptNode, type NodeStep, nodeStep } from '../../judge/node-step.ts';
 import type { DesiredNode } from '../../judge/node-view.ts';
-import { type RecordKeeping, recordOf } from '../../judge/record-keeping.ts';
+import { nextRecord, type RecordKeeping } from '../../judge/record-keeping.ts';
 import { UNKNOWN_MACHINE } from '../../kubernetes/machine.ts';
 import { identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { reported } from '../../policy/status-conditions.ts';
@@ -48,7 +48,7 @@ type NodeEntry = Entry<ClusterNode>;
 
 export type NodeRepairContext = Pick<
   LeaderContext,
-  'client' | 'synced' | 'nodes' | 'audit' | 'evictionRate' | 'record' | 'reports' | 'metrics' | 'log' | 'signal'
+  'client' | 'synced' | 'nodes' | 'audit' | 'evictionRate' | 'recordEvent' | 'reports' | 'metrics' | 'log' | 'signal'
 > &
   RecordStoreContext &
   StartupProgressContext & {
@@ -61,14 +61,14 @@ export type NodeRepairContext = Pick<
  * watch goes into the history of its node, and its record; a worker then writes the node. {@link nodeStep} has the rules.
  */
 export function startNodeRepair(context: NodeRepairContext): Controller {
-  const { client, synced, nodes, policies, audit, record, reports, metrics, log, signal } = context;
+  const { client, synced, nodes, policies, audit, recordEvent, reports, metrics, log, signal } = context;
   const compiled = () => policies.snapshot().compiled.taintPolicies;
   const histories = new Map<string, NodeHistory>();
   /** By the name of a node that another client had changed: the version that was known. It is of no use to write to that again. */
   const outdated = new Map<string, string>();
   let policiesSince = performance.now();
   const problems = trackRepairProblems({ client, policies: compiled, onChange: () => changed() });
-  const nodeReports = trackNodeReports({ problems, record, metrics, log });
+  const nodeReports = trackNodeReports({ problems, recordEvent, metrics, log });
   const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
 
   const queue = startControllerQueue(context, 'node-repair', {
@@ -109,12 +109,12 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     keepStartup({ name, uid }, progress) {
       const entry = nodes.get(name);
       if (entry?.uid !== uid) return;
-      const { record: known = { uid, machine: keptNode(entry).machine, taints: [] } } = check(entry);
+      const { record: known = { uid, machine: keptNode(entry).machine, taints: [] } } = takeStep(entry);
       records.put(name, { ...known, startup: progress });
-      check(entry);
+      takeStep(entry);
     },
   });
-  const sweep = startReconciler({ name: 'node-sweep', reconcile: checkAll, log, signal });
+  const sweep = startReconciler({ name: 'node-sweep', reconcile: sweepNodes, log, signal });
   const changed = reports.add({
     problems: () => [...problems.list(), ...evictions.problems()],
     conditions: ({ kind, name }) =>
@@ -145,7 +145,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
 
   function observe(change: Change<ClusterNode>): void {
     if (change.type === 'deleted') {
-      checkDeleted(change.entry.name);
+      keepDeleted(change.entry.name);
       return;
     }
     const { entry } = change;
@@ -155,7 +155,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     const event = { node: keptNode(entry), previous, isListed };
     histories.set(entry.name, historyAfter(histories.get(entry.name), event, compiled(), performance.now()));
     // At once: the next event may hide what this one did.
-    check(entry);
+    takeStep(entry);
   }
 
   function historyOf(entry: NodeEntry): NodeHistory {
@@ -177,8 +177,8 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     };
   }
 
-  /** Does what a step says of the record. Additions are accepted by {@link repair}, which reports them, if there are any. */
-  function check(entry: NodeEntry, hasTurn = false): NodeStep {
+  /** Computes the step, and has its record stored. Only {@link repair} accepts additions, because it reports them. */
+  function takeStep(entry: NodeEntry, hasTurn = false): NodeStep {
     const { name } = entry;
     const step = nodeStep(keptNode(entry), historyOf(entry), records.find(name), {
       ...keeping(),
@@ -190,15 +190,15 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     });
     records.put(name, step.record);
     if (step.additions.length === 0) histories.set(name, step.checked);
-    for (const event of eventsOfReturn(entry, step.returned)) record(event);
+    for (const event of eventsOfReturn(entry, step.returned)) recordEvent(event);
     problems.recordIsFull(name, step.isRecordFull);
     if (step.record?.startup !== undefined || requiresStartup(entry)) startup.check(name);
     return step;
   }
 
-  function checkDeleted(name: string): void {
+  function keepDeleted(name: string): void {
     const known = records.find(name)?.record;
-    if (known) records.put(name, recordOf(known, undefined, keeping()));
+    if (known) records.put(name, nextRecord(known, undefined, keeping()));
   }
 
   function requiresStartup({ value }: NodeEntry): boolean {
@@ -207,8 +207,8 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     );
   }
 
-  /** A check is cheap, and does not wait for what there is to repair. */
-  async function checkAll(): Promise<number | undefined> {
+  /** A step is cheap, and a sweep does not wait for repairs. */
+  async function sweepNodes(): Promise<number | undefined> {
     await synced;
     await records.tried;
     const forgetsLostAt = policiesSince + FORGET_LOST_MS;
@@ -217,7 +217,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     let count = 0;
     for (const entry of nodes.entries()) {
       const { name } = entry;
-      const { losses, desired, additions, nextInMs } = check(entry);
+      const { losses, desired, additions, nextInMs } = takeStep(entry);
       const isWrong = losses.length + additions.length > 0 || desired !== undefined;
       // What was reported of it may be over.
       const isKnown = nodeReports.has(name) || problems.has(name);
@@ -226,7 +226,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
       if (++count % SWEEP_SLICE === 0) await new Promise(setImmediate);
       if (signal.aborted) return undefined;
     }
-    for (const name of records.names()) if (!nodes.get(name)) checkDeleted(name);
+    for (const name of records.names()) if (!nodes.get(name)) keepDeleted(name);
     metrics.swept('node-repair', Date.now());
     return isEarly ? Math.max(1, forgetsLostAt - performance.now()) : SWEEP_MS;
   }
@@ -241,7 +241,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     // What is newer comes by the watch, however long that takes.
     if (outdated.get(name) === entry.resourceVersion) return undefined;
     outdated.delete(name);
-    const step = check(entry, turn.granted);
+    const step = takeStep(entry, turn.granted);
     const { losses, desired, additions } = step;
     histories.set(name, step.checked);
     nodeReports.added(entry, additions);
@@ -256,7 +256,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   }
 
   function forget(name: string): void {
-    checkDeleted(name);
+    keepDeleted(name);
     histories.delete(name);
     outdated.delete(name);
     nodeReports.gone(name);

@@ -19,7 +19,7 @@ const MAX_NAMED = 8;
 
 export interface NodeReportsOptions {
   readonly problems: Pick<RepairProblems, 'rivalOf'>;
-  readonly record: (event: RecordedEvent) => void;
+  readonly recordEvent: (event: RecordedEvent) => void;
   readonly metrics: LeaderMetrics;
   readonly log: Logger;
 }
@@ -45,17 +45,17 @@ export interface NodeReports {
   ): void;
 }
 
-export function trackNodeReports({ problems, record, metrics, log }: NodeReportsOptions): NodeReports {
+export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeReportsOptions): NodeReports {
   /** Of each node, the losses that were reported. */
   const reported = new Map<string, ReadonlySet<string>>();
   const tell = (entry: Entry<ClusterNode>, loss: Loss, isFirst = false) => {
     const rival = problems.rivalOf(entry.name, loss.taint);
     const before = { carried: otherValue(entry, loss), isFirst };
-    for (const event of eventsOfLoss(nodeReference(entry), loss, rival, before)) record(event);
+    for (const event of eventsOfLoss(nodeReference(entry), loss, rival, before)) recordEvent(event);
   };
 
   const tellAddition = (entry: Entry<ClusterNode>, addition: UnseenAddition) => {
-    for (const event of eventsOfAddition(nodeReference(entry), addition)) record(event);
+    for (const event of eventsOfAddition(nodeReference(entry), addition)) recordEvent(event);
     log.warn(`Node ${entry.name}: TaintPolicy ${addition.policy.name} ${noteOfAddition(addition)}`);
     if (addition.hindrance === undefined) metrics.repaired('Node', addition.policy.name);
   };
@@ -94,7 +94,7 @@ export function trackNodeReports({ problems, record, metrics, log }: NodeReports
       for (const loss of repaired) tell(entry, loss, isFirst(loss));
       if (expired.length > 0) {
         const event = eventOfExpiry(nodeReference(entry), expired);
-        record(event);
+        recordEvent(event);
         log.info(`Node ${entry.name}: ${event.note}`);
       }
     },

@@ -41,7 +41,7 @@ export type StartupProgressContext = Pick<
   | 'daemonSets'
   | 'rights'
   | 'audit'
-  | 'record'
+  | 'recordEvent'
   | 'reports'
   | 'metrics'
   | 'log'
@@ -300,7 +300,7 @@ export function startStartupProgress(
   }
 
   function report(node: NodeEntry, type: 'Normal' | 'Warning', reason: EventReason, note: string): void {
-    context.record({ regarding: nodeReference(node), type, reason, action: 'StartupTaint', note });
+    context.recordEvent({ regarding: nodeReference(node), type, reason, action: 'StartupTaint', note });
     log[type === 'Warning' ? 'warn' : 'info'](`Node ${node.name}: ${note}`);
   }
 

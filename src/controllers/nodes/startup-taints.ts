@@ -7,7 +7,10 @@ import { type Controller, type LeaderContext, startControllerQueue } from '../co
 import { type ClusterNode, isNews } from '../sources.ts';
 import { otherWriterOf } from './other-writers.ts';
 
-export type StartupTaintsContext = Pick<LeaderContext, 'client' | 'nodes' | 'record' | 'metrics' | 'log' | 'signal'> & {
+export type StartupTaintsContext = Pick<
+  LeaderContext,
+  'client' | 'nodes' | 'recordEvent' | 'metrics' | 'log' | 'signal'
+> & {
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'>;
 };
 
@@ -17,7 +20,7 @@ const CONCURRENCY = 2;
 
 /** Reports startup taints that remain on Ready nodes: their agent or controller does not remove them, and pods stay away. */
 export function startStartupTaints(context: StartupTaintsContext): Controller {
-  const { client, nodes, policies, record, log, signal } = context;
+  const { client, nodes, policies, recordEvent, log, signal } = context;
   /** By the name of the node, what was reported: once for the same taints. */
   const reported = new Map<string, string>();
   const queue = startControllerQueue(context, NAME, { work: check, concurrency: CONCURRENCY });
@@ -51,7 +54,7 @@ export function startStartupTaints(context: StartupTaintsContext): Controller {
   }
 
   function report(node: Entry<ClusterNode>, note: string): void {
-    record({
+    recordEvent({
       regarding: nodeReference(node),
       type: 'Warning',
       reason: 'StartupTaintRemains',

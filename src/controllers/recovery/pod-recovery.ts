@@ -9,7 +9,7 @@ import { createRecoveryProblems } from './recovery-reports.ts';
 
 export type PodRecoveryContext = Pick<
   LeaderContext,
-  'client' | 'namespace' | 'nodes' | 'daemonSets' | 'rights' | 'record' | 'reports' | 'metrics' | 'log' | 'signal'
+  'client' | 'namespace' | 'nodes' | 'daemonSets' | 'rights' | 'recordEvent' | 'reports' | 'metrics' | 'log' | 'signal'
 > & { readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'> };
 
 const NAME = 'pod-recovery';

@@ -24,7 +24,7 @@ export interface RecoverPodsOptions {
   readonly permits: (right: OptionalRight) => boolean | undefined;
   readonly history: RecoveryHistory;
   readonly problems: RecoveryProblems;
-  readonly record: (event: RecordedEvent) => void;
+  readonly recordEvent: (event: RecordedEvent) => void;
   readonly metrics: ClusterMetrics;
   readonly log: Logger;
   /** Aborted when nothing is to be begun any more. */
@@ -170,7 +170,7 @@ export function recoverPods(options: RecoverPodsOptions) {
     const { namespace, name, value } = pod.entry;
     const subject = { policy, daemonSet, node: value.node, reason: value.reason };
     const events = recoveryEvents(news, subject);
-    for (const event of events) options.record(event);
+    for (const event of events) options.recordEvent(event);
     const level = events.some(({ type }) => type === 'Warning') ? 'warn' : 'info';
     log[level]({ pod: `${namespace}/${name}` }, recoveryMessage(news, subject));
   }

@@ -50,7 +50,7 @@ function failingLeader() {
     },
     rights: { permits: () => true, changes: createSubject() },
     reports: createReports(),
-    record: () => {},
+    recordEvent: () => {},
     metrics: { reconciled() {}, violating() {}, awaitingEviction() {}, stalled() {} },
     signal: stopping.signal,
     log: captureLog().log,

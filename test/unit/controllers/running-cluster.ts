@@ -150,7 +150,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
         changes: createSubject(),
       },
       rights: { permits: (right) => (right === 'patchDaemonSets' ? permitted : false), changes: rightChanges },
-      record: (event) => events.push(event),
+      recordEvent: (event) => events.push(event),
       reports,
       metrics: {
         repaired: (kind, policy) => repairs.push(`${kind} ${policy}`),

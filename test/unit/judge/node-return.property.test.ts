@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { MAX_RECORDED_TAINTS, type NodeRecord } from '../../../src/judge/node-record.ts';
 import { owedTaints } from '../../../src/judge/node-return.ts';
-import { type RecordedNode, recordOf } from '../../../src/judge/record-keeping.ts';
+import { nextRecord, type RecordedNode } from '../../../src/judge/record-keeping.ts';
 import type { Machine } from '../../../src/kubernetes/machine.ts';
 import { formatTaint, identity, type Taint } from '../../../src/kubernetes/taint.ts';
 import { recordFields, viewRecord } from '../../../src/objects/node-record.ts';
@@ -89,13 +89,13 @@ it('a record is what the API server takes, is written only for a change, and say
         now += afterMs;
         const keeping = { policies: policies.taintPolicies, now, forgets, forgetsLost };
         const seen = node && asRecorded(node);
-        const next = recordOf(record, seen, keeping);
+        const next = nextRecord(record, seen, keeping);
 
         // A restart between any two steps makes no difference.
-        expect(recordOf(stored(record), seen, keeping)).toEqual(next);
+        expect(nextRecord(stored(record), seen, keeping)).toEqual(next);
         expect(stored(next)).toEqual(next);
         // What is seen again is no change.
-        expect(recordOf(next, seen, keeping)).toEqual(next);
+        expect(nextRecord(next, seen, keeping)).toEqual(next);
 
         const recorded = next?.taints ?? [];
         expect(new Set(recorded.map(identity)).size).toBe(recorded.length);

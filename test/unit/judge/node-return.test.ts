@@ -3,7 +3,7 @@ import type { Phase } from '../../../src/judge/decision.ts';
 import { judgeNode } from '../../../src/judge/node.ts';
 import type { NodeRecord } from '../../../src/judge/node-record.ts';
 import { owedTaints } from '../../../src/judge/node-return.ts';
-import { recordOf } from '../../../src/judge/record-keeping.ts';
+import { nextRecord } from '../../../src/judge/record-keeping.ts';
 import { type Machine, UNKNOWN_MACHINE } from '../../../src/kubernetes/machine.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
@@ -43,7 +43,7 @@ describe('a node that registers anew', () => {
   });
 
   it('is owed it before anybody has seen that it was deleted', () => {
-    const living = recordOf(undefined, nodeOf({ taints: [DEDICATED] }), at(policies()));
+    const living = nextRecord(undefined, nodeOf({ taints: [DEDICATED] }), at(policies()));
     expect(owedTo(living, { uid: 'second' }, policies(), START + 100 * HOUR)).toEqual(['dedicated=gpu:NoSchedule']);
     // Then a kubelet may as well have started again beside its Node: there is nothing to report.
     expect(owedTo(living, { uid: 'second' }, policies({ mode: 'Audit' }))).toEqual([]);
@@ -117,12 +117,12 @@ describe('a node that came back while the webhook was not called', () => {
 
   it('is owed what it lacks, also where the label comes later, until it has it', () => {
     const record = deleted(labelled, { labels: gpu, taints: [DEDICATED] });
-    const back = recordOf(record, nodeOf({ uid: 'second' }), at(labelled, START + HOUR));
+    const back = nextRecord(record, nodeOf({ uid: 'second' }), at(labelled, START + HOUR));
     expect(back?.taints).toMatchObject([{ ...DEDICATED, policies: ['p'], earlierDeletedAt: START }]);
     expect(owedTo(back, { uid: 'second' }, labelled)).toEqual([]);
     expect(owedTo(back, { uid: 'second', labels: gpu }, labelled, START + HOUR)).toEqual(['dedicated=gpu:NoSchedule']);
     const carrying = nodeOf({ uid: 'second', labels: gpu, taints: [DEDICATED] });
-    const paid = recordOf(back, carrying, at(labelled, START + HOUR));
+    const paid = nextRecord(back, carrying, at(labelled, START + HOUR));
     expect(texts(paid?.taints)).toEqual(['dedicated=gpu:NoSchedule']);
     expect(paid?.taints.map(({ earlierDeletedAt }) => earlierDeletedAt)).toEqual([undefined]);
     expect(paid?.deletedAt).toBeUndefined();
@@ -130,10 +130,10 @@ describe('a node that came back while the webhook was not called', () => {
 
   it('is owed nothing more when the retention is over, nor on another machine', () => {
     const record = deleted(policies());
-    const back = recordOf(record, nodeOf({ uid: 'second' }), at(policies(), START + HOUR));
-    expect(recordOf(back, nodeOf({ uid: 'second' }), at(policies(), START + 24 * HOUR))).toBeUndefined();
+    const back = nextRecord(record, nodeOf({ uid: 'second' }), at(policies(), START + HOUR));
+    expect(nextRecord(back, nodeOf({ uid: 'second' }), at(policies(), START + 24 * HOUR))).toBeUndefined();
     const other = nodeOf({ uid: 'second', machine: { systemUUID: 'other', providerID: '' } });
-    expect(recordOf(record, other, at(policies(), START + HOUR))).toBeUndefined();
+    expect(nextRecord(record, other, at(policies(), START + HOUR))).toBeUndefined();
   });
 
   it('that is deleted once more is owed both: what it was owed and what it carried', () => {
@@ -143,8 +143,8 @@ describe('a node that came back while the webhook was not called', () => {
         { key: OTHER.key, restrict: ['Removal'] },
       ],
     });
-    const back = recordOf(deleted(set), nodeOf({ uid: 'second', taints: [OTHER] }), at(set, START + HOUR));
-    const again = recordOf(back, undefined, at(set, START + 2 * HOUR));
+    const back = nextRecord(deleted(set), nodeOf({ uid: 'second', taints: [OTHER] }), at(set, START + HOUR));
+    const again = nextRecord(back, undefined, at(set, START + 2 * HOUR));
     expect(texts(again?.taints).sort()).toEqual(['dedicated=gpu:NoSchedule', 'example.com/other:NoExecute']);
     expect(again?.taints.map(({ earlierDeletedAt }) => earlierDeletedAt)).toEqual([undefined, undefined]);
     expect(again?.deletedAt).toBe(START + 2 * HOUR);

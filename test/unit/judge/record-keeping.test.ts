@@ -5,7 +5,7 @@ import {
   type NodeRecord,
   type RecordedTaint,
 } from '../../../src/judge/node-record.ts';
-import { recordOf } from '../../../src/judge/record-keeping.ts';
+import { nextRecord } from '../../../src/judge/record-keeping.ts';
 import { STARTUP_STATES } from '../../../src/judge/startup-progress.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
@@ -43,7 +43,7 @@ const listed = (record: NodeRecord | undefined) =>
 
 /** The record after the node was seen in each of these states, one after the other. */
 const recordAfter = (set: PolicySet, ...nodes: readonly Node[]) =>
-  nodes.reduce<NodeRecord | undefined>((record, node) => recordOf(record, nodeOf(node), at(set)), undefined);
+  nodes.reduce<NodeRecord | undefined>((record, node) => nextRecord(record, nodeOf(node), at(set)), undefined);
 
 describe('what is recorded of a node', () => {
   it.each<{ why: string; set?: PolicySet; before?: Node; node: Node; taints: string[] | undefined }>([
@@ -167,8 +167,8 @@ describe('what is recorded of a node', () => {
       taints: undefined,
     },
   ])('$why', ({ set = policies(), before, node, taints }) => {
-    const known = before && recordOf(undefined, nodeOf(before), at(set));
-    const record = recordOf(known, nodeOf(node), at(set));
+    const known = before && nextRecord(undefined, nodeOf(before), at(set));
+    const record = nextRecord(known, nodeOf(node), at(set));
     expect(record && texts(record.taints)).toEqual(taints);
   });
 
@@ -179,17 +179,17 @@ describe('what is recorded of a node', () => {
         { key: OTHER.key, restrict: ['Removal'] },
       ],
     });
-    const first = recordOf(undefined, nodeOf({ taints: [DEDICATED] }), at(set));
-    const more = recordOf(first, nodeOf({ taints: [DEDICATED, OTHER] }), at(set));
+    const first = nextRecord(undefined, nodeOf({ taints: [DEDICATED] }), at(set));
+    const more = nextRecord(first, nodeOf({ taints: [DEDICATED, OTHER] }), at(set));
     expect(texts(more?.taints)).toEqual(['dedicated=gpu:NoSchedule', 'example.com/other:NoExecute']);
     const announced = { allowRemoval: `${texts([DEDICATED, OTHER]).join(', ')}` };
-    expect(recordOf(more, nodeOf(announced), at(set))).toBeUndefined();
+    expect(nextRecord(more, nodeOf(announced), at(set))).toBeUndefined();
   });
 
   it('says when the node was deleted: when that was seen first', () => {
     const record = deleted(policies());
     expect(record?.deletedAt).toBe(START);
-    expect(recordOf(record, undefined, at(policies(), START + HOUR))?.deletedAt).toBe(START);
+    expect(nextRecord(record, undefined, at(policies(), START + HOUR))?.deletedAt).toBe(START);
   });
 
   it('names the policies by which a taint was recorded, also once the node is deleted and they are replaced', () => {
@@ -198,14 +198,14 @@ describe('what is recorded of a node', () => {
     const record = deleted(set, { labels: { p: 'x' }, taints: [DEDICATED] });
     expect(record?.taints).toEqual([{ ...DEDICATED, policies: ['p'] }]);
     const renamed = policySet({ taint: { q: selecting('q'), r: selecting('p') } });
-    expect(recordOf(record, undefined, at(renamed))?.taints).toEqual([{ ...DEDICATED, policies: ['q', 'r'] }]);
+    expect(nextRecord(record, undefined, at(renamed))?.taints).toEqual([{ ...DEDICATED, policies: ['q', 'r'] }]);
   });
 
   it('names the policies in alphabetical order, and as many as the record may have', () => {
     const names = Array.from({ length: MAX_RECORDED_POLICIES + 1 }, (_, index) => `p${String(index).padStart(2, '0')}`);
     const set = policySet({ taint: Object.fromEntries(names.toReversed().map((name) => [name, surviving()])) });
     const { taintPolicies } = set;
-    const record = recordOf(undefined, nodeOf({ taints: [DEDICATED] }), {
+    const record = nextRecord(undefined, nodeOf({ taints: [DEDICATED] }), {
       ...at(set),
       policies: taintPolicies.toReversed(),
     });
@@ -217,7 +217,7 @@ describe('what is recorded of a node', () => {
     { why: 'farther ahead', aheadMs: 300_001, deletedAt: START },
   ])('takes the time of a deletion from the record, or the present if that is too far ahead: $why', (one) => {
     const record = { ...(deleted(policies()) as NodeRecord), deletedAt: START + one.aheadMs };
-    expect(recordOf(record, undefined, at(policies()))?.deletedAt).toBe(one.deletedAt);
+    expect(nextRecord(record, undefined, at(policies()))?.deletedAt).toBe(one.deletedAt);
   });
 
   it('forgets completed startup taints that no policy requires, and only once policies are known to be complete', () => {
@@ -226,25 +226,25 @@ describe('what is recorded of a node', () => {
       ...{ policies: ['p'], since: START },
     }));
     const before: NodeRecord = { uid: 'first', machine: MACHINE, taints: [], startup };
-    expect(recordOf(before, nodeOf({}), at(policySet({}), START, { forgets: false }))).toEqual(before);
-    const later = recordOf(before, nodeOf({}), at(policySet({})));
+    expect(nextRecord(before, nodeOf({}), at(policySet({}), START, { forgets: false }))).toEqual(before);
+    const later = nextRecord(before, nodeOf({}), at(policySet({})));
     expect(later?.startup?.map(({ state }) => state)).toEqual(['Waiting', 'Ready']);
   });
 
   it('counts a deletion in the future from now', () => {
     const record = { ...(deleted(policies()) as NodeRecord), deletedAt: START + HOUR };
-    expect(recordOf(record, undefined, at(policies()))?.deletedAt).toBe(START);
+    expect(nextRecord(record, undefined, at(policies()))?.deletedAt).toBe(START);
   });
 
   it('is forgotten when the retention is over, or the policy says it no more', () => {
     const record = deleted(policies());
-    expect(recordOf(record, undefined, at(policies(), START + 24 * HOUR - 1))).toEqual(record);
-    expect(recordOf(record, undefined, at(policies(), START + 24 * HOUR))).toBeUndefined();
-    expect(recordOf(record, undefined, at(policySet({})))).toBeUndefined();
-    expect(recordOf(record, undefined, at(policySet({}), START, { forgets: false }))).toEqual(record);
+    expect(nextRecord(record, undefined, at(policies(), START + 24 * HOUR - 1))).toEqual(record);
+    expect(nextRecord(record, undefined, at(policies(), START + 24 * HOUR))).toBeUndefined();
+    expect(nextRecord(record, undefined, at(policySet({})))).toBeUndefined();
+    expect(nextRecord(record, undefined, at(policySet({}), START, { forgets: false }))).toEqual(record);
     // A policy that is replaced is no reason to write the records of all nodes twice.
-    const living = recordOf(undefined, nodeOf({ taints: [DEDICATED] }), at(policies()));
-    expect(recordOf(living, nodeOf({ taints: [DEDICATED] }), at(policySet({}), START, { forgets: false }))).toEqual(
+    const living = nextRecord(undefined, nodeOf({ taints: [DEDICATED] }), at(policies()));
+    expect(nextRecord(living, nodeOf({ taints: [DEDICATED] }), at(policySet({}), START, { forgets: false }))).toEqual(
       living,
     );
   });
@@ -341,15 +341,15 @@ describe('a required taint that was removed with permission', () => {
   const gone: Node = { allowRemoval: GPU };
 
   it('is listed as removed, with the policies that require it and the whole second in which that was seen', () => {
-    const record = recordOf(undefined, nodeOf(gone), at(set, START + 999));
+    const record = nextRecord(undefined, nodeOf(gone), at(set, START + 999));
     expect(record).toEqual({
       uid: 'first',
       machine: MACHINE,
       taints: [{ ...DEDICATED, policies: ['p'], removedAt: START }],
     });
     // Later, and without the entry, it says the same.
-    expect(recordOf(record, nodeOf(gone), at(set, START + HOUR))).toEqual(record);
-    expect(recordOf(record, nodeOf({}), at(set, START + HOUR))).toEqual(record);
+    expect(nextRecord(record, nodeOf(gone), at(set, START + HOUR))).toEqual(record);
+    expect(nextRecord(record, nodeOf({}), at(set, START + HOUR))).toEqual(record);
   });
 
   it.each<{ why: string; set?: PolicySet; node: Node; expected: string[] }>([
@@ -441,17 +441,19 @@ describe('a required taint that was removed with permission', () => {
   it('ends when no policy requires it, after the time in which policies are replaced', () => {
     const record = recordAfter(set, gone);
     const none = policySet({});
-    const kept = recordOf(record, nodeOf({}), at(none, START, { forgetsLost: false }));
+    const kept = nextRecord(record, nodeOf({}), at(none, START, { forgetsLost: false }));
     expect(listed(kept)).toEqual([`${GPU} removed`]);
-    expect(recordOf(record, nodeOf({}), at(none, START, { forgets: false, forgetsLost: true }))).toBeUndefined();
+    expect(nextRecord(record, nodeOf({}), at(none, START, { forgets: false, forgetsLost: true }))).toBeUndefined();
     // Meanwhile, it ends all the same when the node carries it.
-    expect(recordOf(record, nodeOf({ taints: [DEDICATED] }), at(none, START, { forgetsLost: false }))).toBeUndefined();
+    expect(
+      nextRecord(record, nodeOf({ taints: [DEDICATED] }), at(none, START, { forgetsLost: false })),
+    ).toBeUndefined();
   });
 
   it('names the policies that require it by now', () => {
     const record = recordAfter(set, gone);
     const renamed = policySet({ taint: { q: { mode: 'Deny', taints: [REQUIRED] } } });
-    expect(recordOf(record, nodeOf({}), at(renamed))?.taints).toEqual([
+    expect(nextRecord(record, nodeOf({}), at(renamed))?.taints).toEqual([
       { ...DEDICATED, policies: ['q'], removedAt: START },
     ]);
   });
@@ -460,8 +462,8 @@ describe('a required taint that was removed with permission', () => {
     const retaining = setOf(REQUIRED, { deletedNodeRetentionSeconds: 86_400 });
     const record = recordAfter(retaining, { taints: [DEDICATED] }, gone);
     expect(listed(record)).toEqual([`${GPU} removed`]);
-    expect(recordOf(record, undefined, at(retaining))).toBeUndefined();
-    expect(recordOf(record, nodeOf({ uid: 'second' }), at(retaining))).toBeUndefined();
+    expect(nextRecord(record, undefined, at(retaining))).toBeUndefined();
+    expect(nextRecord(record, nodeOf({ uid: 'second' }), at(retaining))).toBeUndefined();
   });
 });
 
@@ -469,7 +471,7 @@ describe('taints that no policy records any more', () => {
   const none = policySet({});
   const record = recordAfter(setOf(PROTECTED), { taints: [DEDICATED] });
   const seen = (taints: Taint[], keeping: { forgets: boolean; forgetsLost: boolean }) =>
-    listed(recordOf(record, nodeOf({ taints }), at(none, START, keeping)));
+    listed(nextRecord(record, nodeOf({ taints }), at(none, START, keeping)));
 
   it.each<{ why: string; taints: Taint[]; forgets: boolean; forgetsLost: boolean; left: string[] }>([
     { why: 'stay while policies may be replaced', taints: [DEDICATED], forgets: false, forgetsLost: true, left: [GPU] },
@@ -483,7 +485,7 @@ describe('taints that no policy records any more', () => {
 
   it('are removed with permission meanwhile as at any time', () => {
     const keeping = at(none, START, { forgets: false });
-    expect(recordOf(record, nodeOf({ allowRemoval: GPU }), keeping)).toBeUndefined();
+    expect(nextRecord(record, nodeOf({ allowRemoval: GPU }), keeping)).toBeUndefined();
   });
 });
 
@@ -494,7 +496,7 @@ it('new taints do not take the place of recorded ones', () => {
   const first = numbered(50, MAX_KEPT_TAINTS);
   const full = recordAfter(set, { taints: first, established: texts(first).join() });
   const more = [...numbered(0, 9), ...first.slice(1)];
-  const record = recordOf(full, nodeOf({ taints: more, established: texts([...more, ...first]).join() }), at(set));
+  const record = nextRecord(full, nodeOf({ taints: more, established: texts([...more, ...first]).join() }), at(set));
   expect(texts(record?.taints)).toEqual(texts(first));
   expect(record?.taints.every(({ policies }: RecordedTaint) => policies.length === 1)).toBe(true);
 });

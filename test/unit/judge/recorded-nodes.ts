@@ -1,5 +1,5 @@
 import { type NodeRecord, withRecord } from '../../../src/judge/node-record.ts';
-import { type RecordedNode, type RecordKeeping, recordOf } from '../../../src/judge/record-keeping.ts';
+import { nextRecord, type RecordedNode, type RecordKeeping } from '../../../src/judge/record-keeping.ts';
 import type { Machine } from '../../../src/kubernetes/machine.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
@@ -61,5 +61,5 @@ export const texts = (taints: readonly Taint[] = []) => taints.map(formatTaint);
 
 /** The record of a node that is deleted at {@link START}. */
 export function deleted(set: PolicySet, node: Node = { taints: [DEDICATED, FREE] }): NodeRecord | undefined {
-  return recordOf(recordOf(undefined, nodeOf(node), at(set)), undefined, at(set));
+  return nextRecord(nextRecord(undefined, nodeOf(node), at(set)), undefined, at(set));
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { judgeNode } from '../../../src/judge/node.ts';
 import { NOTHING_RECORDED } from '../../../src/judge/node-record.ts';
-import { recordOf } from '../../../src/judge/record-keeping.ts';
+import { nextRecord } from '../../../src/judge/record-keeping.ts';
 import { startupFaults } from '../../../src/judge/startup-faults.ts';
 import {
   POLICY_GONE_MS,
@@ -156,7 +156,7 @@ describe('the record of a node with a startup taint', () => {
   const before = { uid: 'u', machine: { systemUUID: '', providerID: '' }, taints: [], startup: [recorded('Removed')] };
 
   it('stays while the Node exists and the policy requires the taint', () => {
-    expect(recordOf(before, node(), { policies: policies(), now: NOW, forgets: true, forgetsLost: true })).toEqual(
+    expect(nextRecord(before, node(), { policies: policies(), now: NOW, forgets: true, forgetsLost: true })).toEqual(
       before,
     );
   });
@@ -166,12 +166,12 @@ describe('the record of a node with a startup taint', () => {
     ['the Node is deleted', undefined, policies()],
     ['no policy requires the taint', node(), []],
   ])('goes when %s', (_, after, by) => {
-    expect(recordOf(before, after, { policies: by, now: NOW, forgets: true, forgetsLost: true })).toBeUndefined();
+    expect(nextRecord(before, after, { policies: by, now: NOW, forgets: true, forgetsLost: true })).toBeUndefined();
   });
 
   it('stays for what waits although no policy requires the taint', () => {
     const waiting = { ...before, startup: [recorded('Waiting')] };
-    expect(recordOf(waiting, node(), { policies: [], now: NOW, forgets: true, forgetsLost: true })).toEqual(waiting);
+    expect(nextRecord(waiting, node(), { policies: [], now: NOW, forgets: true, forgetsLost: true })).toEqual(waiting);
   });
 });
 

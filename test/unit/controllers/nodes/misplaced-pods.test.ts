@@ -118,7 +118,7 @@ function start(names: readonly string[], options: Options = {}) {
     policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: createSubject() },
     rights: { permits: (right) => rights.has(right), changes: rightChanges },
     predecessorAt,
-    record: (event) => void events.push(event),
+    recordEvent: (event) => void events.push(event),
     reports,
     metrics: createMetrics('test'),
     log,

@@ -69,7 +69,7 @@ async function start(setting: Setting) {
     },
     synced: Promise.resolve(),
     rights: { permits: (right) => permitted[right] },
-    record: (event) => events.push(event),
+    recordEvent: (event) => events.push(event),
     log,
     onChange: () => changes++,
   });

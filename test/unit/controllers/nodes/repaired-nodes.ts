@@ -213,7 +213,7 @@ export function startRepair(
     audit,
     evictionRate,
     evictionTurns: evictionTurns({ client: client as ApiClient, nodes: watched, evictionRate }),
-    record: (event) => void events.push(event),
+    recordEvent: (event) => void events.push(event),
     reports,
     metrics,
     log,

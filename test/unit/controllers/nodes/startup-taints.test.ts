@@ -57,7 +57,7 @@ function start(policies: Policies = {}) {
     client: { now: () => new Date(), request: async () => object } as unknown as ApiClient,
     nodes: { get: (name) => entries.get(name), entries: () => entries.values(), changes, news: createSubject() },
     policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: policyChanges },
-    record: (event) => events.push(event),
+    recordEvent: (event) => events.push(event),
     metrics: createMetrics('test'),
     log,
     signal: stopping.signal,

@@ -180,7 +180,7 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
     },
     policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: policyChanges },
     rights: { permits: (right) => !forbidden.includes(right), changes: rightChanges },
-    record: (event) => events.push(event),
+    recordEvent: (event) => events.push(event),
     metrics,
     reports,
     log,
