@@ -2,7 +2,7 @@ import { droppedTaints, formatTaint, identity, sameTaint, type Taint } from '../
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import type { NodeView } from './node-view.ts';
+import { type NodeView, sameLabels } from './node-view.ts';
 import { isRemovalNoted, parseAllowedRemovals } from './removal.ts';
 import type { AcceptedTaints } from './unseen-additions.ts';
 
@@ -36,6 +36,8 @@ export interface NodeHistory {
    * one update did is not known: such removals count as losses.
    */
   readonly removedWithNotice: readonly Taint[];
+  /** Since when the Node has had its present labels. */
+  readonly labelsSince: number;
   /** Taints that the Node lost and has not got back. They are restored, not added. */
   readonly lost: readonly Taint[];
   /** By recorded taints as text: since when policies miss them. */
@@ -78,6 +80,7 @@ export function newHistory(node: WatchedNode, now: number): NodeHistory {
   return {
     uid: node.uid,
     carriedSince: timesOf(node, NO_TIMES, now),
+    labelsSince: now,
     removedWithNotice: NO_TAINTS,
     lost: NO_TAINTS,
     missingSince: NO_TIMES,
@@ -102,6 +105,7 @@ export function historyAfter(
   return {
     ...before,
     carriedSince: timesOf(node, before.carriedSince, now),
+    labelsSince: previous !== undefined && sameLabels(previous, node) ? before.labelsSince : now,
     removedWithNotice:
       previous === undefined || node.allowRemoval === undefined
         ? NO_TAINTS

@@ -41,7 +41,8 @@ export interface RecordedTaint extends Taint {
 
 /** Why a missing taint is not restored. */
 export interface Blocked {
-  readonly reason: BlockedReason;
+  /** One of {@link BLOCKED_REASONS}, or one that a later version knows. */
+  readonly reason: string;
   readonly message: string;
 }
 
@@ -93,6 +94,11 @@ export function withRecord<Node extends object>(
 ): Node & RecordedState {
   if (record === undefined || record.uid !== uid) return { ...node, ...NOTHING_RECORDED };
   return { ...node, established: establishedIn(record), recorded: record.taints };
+}
+
+/** The record without what it says of missing taints: that changes nothing of what is restored or allowed. */
+export function withoutMissing(record: NodeRecord): NodeRecord {
+  return { ...record, taints: record.taints.map(({ missingSince: _, blocked: __, ...taint }) => taint) };
 }
 
 /** What the record lists of the Node with this uid. */

@@ -1,5 +1,5 @@
 import type { Machine } from '../kubernetes/machine.ts';
-import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
+import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { establishment } from './establishment.ts';
@@ -17,6 +17,7 @@ import {
 import {
   type Blocked,
   establishedIn,
+  isKept,
   lostTaints,
   MAX_KEPT_TAINTS,
   MISSING_AFTER_MS,
@@ -30,12 +31,18 @@ import { nextRecord, type RecordedNode, type RecordKeeping } from './record-keep
 import { ALLOW_REMOVAL_LIFE_MS } from './removal.ts';
 import { acceptedTaints, type UnseenAddition, unseenAdditions, withoutReverted } from './unseen-additions.ts';
 
+/**
+ * What a node lost, and no policy records any more, is forgotten so long after the policies, and the labels of the node, last changed: a command
+ * that replaces a policy, or a label that is set again, must not make the leader forget a loss. In milliseconds.
+ */
+export const FORGET_LOST_MS = 10_000;
+
 /** A Node that the leader keeps as the policies declare it. */
 export interface KeptNode extends WatchedNode {
   readonly machine: Machine;
 }
 
-/** What a step depends on besides the Node, its record and its history. */
+/** What a step depends on besides the Node, its record and its history. `forgetsLost` counts the policies alone. */
 export interface StepOptions extends RecordKeeping {
   /** In milliseconds of the monotonic clock. `now` is the time of the API server. */
   readonly monotonicMs: number;
@@ -58,8 +65,10 @@ export interface NodeStep extends NodeDrift {
   /** The taints that a Node which has registered again carries as the one before it did. Given once. */
   readonly returned: readonly OwedTaint[];
   readonly additions: readonly UnseenAddition[];
-  /** The history once the step is done. */
-  readonly checked: NodeHistory;
+  /** The history after the step, without the additions. */
+  readonly history: NodeHistory;
+  /** The taints that are accepted once the additions were reported, and removed where nothing prevents it. */
+  readonly accepted: NodeHistory['accepted'];
   /** In how many milliseconds the step changes without an event. Undefined for never. */
   readonly nextInMs: number | undefined;
 }
@@ -82,9 +91,11 @@ export function nodeStep(
   const isContested = (taint: Taint) => isInConflict(history, taint, monotonicMs);
   const kept = known && keepRecord(node, history, known.record, options);
   const recorded = recordedTaints(kept?.record, node.uid);
-  const additions = audit
-    ? []
-    : unseenAdditions(node, policies, { accepted: history.accepted, now: monotonicMs, isContested });
+  // While the records are not known, nothing would restore a value that was replaced.
+  const additions =
+    audit || !known
+      ? []
+      : unseenAdditions(node, policies, { accepted: history.accepted, now: monotonicMs, isContested });
   const wanted = withoutReverted(node, additions);
   const expiresInMs =
     ALLOW_REMOVAL_LIFE_MS - allowRemovalAgeMs(history, node, { now: monotonicMs, apiTime: options.now });
@@ -102,26 +113,26 @@ export function nodeStep(
   const conflicts = conflictsNow(history, contested, monotonicMs);
   const before = recordedTaints(known?.record, node.uid);
   const lost = lostTaints(recorded, node.taints);
+  const forgetsInMs = history.labelsSince + FORGET_LOST_MS - monotonicMs;
   const missing = missingTaints(lost, { before, losses: drift.losses, history, now: monotonicMs });
   const waits = [
     kept?.nextInMs,
     missing.nextInMs,
+    forgetsInMs > 0 && recorded.some((taint) => !isKept(taint) || lost.includes(taint)) ? forgetsInMs : undefined,
     node.allowRemoval !== undefined && expiresInMs > 0 ? expiresInMs : undefined,
     ...Array.from(conflicts.values(), ({ taint }) => conflictChangesInMs(history, taint, monotonicMs)),
   ].filter((ms) => ms !== undefined);
   return {
     ...drift,
     desired: drift.desired ?? reverted,
-    record: kept?.record && withMissing(kept.record, missing.losses, before, options),
+    record: kept?.record && withMissing(kept.record, missing, before, options),
     isRecordFull: kept?.isFull ?? false,
     returned: kept?.returned ?? [],
     additions,
-    checked: {
-      ...history,
-      conflicts,
-      missingSince: missing.since,
-      accepted: acceptedTaints(history.accepted, node, policies, { additions, recorded, now: monotonicMs }),
-    },
+    history: { ...history, conflicts, missingSince: missing.since },
+    accepted: known
+      ? acceptedTaints(history.accepted, node, policies, { additions, recorded, now: monotonicMs })
+      : history.accepted,
     nextInMs: waits.length === 0 ? undefined : Math.max(1, Math.min(...waits)),
   };
 }
@@ -140,18 +151,22 @@ function keepRecord(
   before: NodeRecord | undefined,
   { policies, now, monotonicMs, ...keeping }: StepOptions,
 ): KeptRecord {
+  const forgetsLost = keeping.forgetsLost && monotonicMs - history.labelsSince >= FORGET_LOST_MS;
   const { established, nextInMs } = establishment(node, before, policies, (taint) =>
     carriedMs(history, taint, monotonicMs),
   );
   const removedInOneStep = (taint: Taint) => wasRemovedWithNotice(history, taint);
   const recordedNode: RecordedNode = { ...node, established, removedInOneStep };
-  const record = nextRecord(before, recordedNode, { ...keeping, policies, now });
+  const record = nextRecord(before, recordedNode, { ...keeping, policies, now, forgetsLost });
   const isFull = record !== undefined && record.taints.length >= MAX_KEPT_TAINTS;
   const isReturn = before !== undefined && before.uid !== node.uid;
+  const carried = valuesOf(node.taints);
   return {
     record,
     isFull: isFull && leavesOut(record, recordedNode, policies),
-    returned: isReturn ? owedTaints(before, node, policies, now).filter(({ taint }) => isCarried(node, taint)) : [],
+    returned: isReturn
+      ? owedTaints(before, node, policies, now).filter(({ taint }) => carried.get(identity(taint)) === taint.value)
+      : [],
     nextInMs,
   };
 }
@@ -167,12 +182,6 @@ function leavesOut(
   return taints.some(
     (taint) =>
       !isListed(taint) && established(taint) && waiting.some(({ protectedBy }) => protectedBy(taint) !== undefined),
-  );
-}
-
-function isCarried({ taints }: WatchedNode, taint: Taint): boolean {
-  return taints.some(
-    (one) => one.key === taint.key && one.effect === taint.effect && (one.value ?? '') === taint.value,
   );
 }
 
@@ -204,7 +213,9 @@ function missingTaints(
   const due = new Map<string, Loss>();
   const waits: number[] = [];
   // An earlier leader may have recorded it.
-  const isRecorded = new Set(before.flatMap((taint) => (taint.missingSince === undefined ? [] : [formatTaint(taint)])));
+  const isRecorded = new Set(
+    before.filter((taint) => taint.missingSince !== undefined || taint.blocked !== undefined).map(formatTaint),
+  );
   for (const taint of lost) {
     const loss = losses.find((one) => identity(one.taint) === identity(taint));
     if (loss === undefined) continue;
@@ -224,22 +235,25 @@ function missingTaints(
  */
 function withMissing(
   record: NodeRecord,
-  losses: Missing['losses'],
+  { losses, since: missingSince }: Missing,
   before: readonly RecordedTaint[],
-  { now, blockedBy }: StepOptions,
+  { now, monotonicMs, hasTurn, blockedBy }: StepOptions,
 ): NodeRecord {
   if (losses.size === 0) return record;
-  const known = new Map(before.map((taint) => [formatTaint(taint), taint.missingSince]));
-  // Whole seconds, as they are written.
-  const thisSecond = Math.floor(now / 1000) * 1000;
+  const known = new Map(before.map((taint) => [formatTaint(taint), taint]));
   const taints = record.taints.map((taint): RecordedTaint => {
-    const loss = losses.get(formatTaint(taint));
+    const text = formatTaint(taint);
+    const loss = losses.get(text);
     if (loss === undefined) return taint;
-    const blocked = blockedBy(loss);
-    const missingSince = known.get(formatTaint(taint)) ?? thisSecond;
+    const earlier = known.get(text);
+    // A turn ends soon, with the taint or without it.
+    const isWaiting = hasTurn && earlier?.blocked?.reason === 'WaitsForTurn';
+    const blocked = blockedBy(loss) ?? (isWaiting ? earlier.blocked : undefined);
+    // Whole seconds, as they are written.
+    const since = Math.floor((now - (monotonicMs - (missingSince.get(text) ?? monotonicMs))) / 1000) * 1000;
     return {
       ...taint,
-      ...(taint.earlierDeletedAt === undefined ? { missingSince } : {}),
+      ...(taint.earlierDeletedAt === undefined ? { missingSince: earlier?.missingSince ?? since } : {}),
       ...(blocked === undefined ? {} : { blocked }),
     };
   });

@@ -1,11 +1,10 @@
-import { own } from '../kubernetes/label-selector.ts';
 import { droppedTaints, formatTaint, type Taint, withoutEqualEnds } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { allow, type Decision, deny, taintViolation, type Violation } from './decision.ts';
 import { type Changes, mutateNode } from './node-mutation.ts';
 import { departureChange, namesOf, refusal, report, watches } from './node-update-reports.ts';
-import { type DesiredNode, isNode, type NodeUpdate, type NodeView } from './node-view.ts';
+import { type DesiredNode, isNode, type NodeUpdate, sameLabels } from './node-view.ts';
 import type { Outcome } from './outcomes.ts';
 import {
   additionRulings,
@@ -162,9 +161,4 @@ function auditWarnings({ taint, standing }: Ruling, what: 'dropped' | 'added'): 
     const [refused, undone] = what === 'dropped' ? ['refuse to drop', 'restore'] : ['refuse', 'take out'];
     return `${namesOf(protections)} would ${mode === 'Deny' ? refused : undone} ${text} (--audit)`;
   });
-}
-
-function sameLabels({ labels: one }: NodeView, { labels: other }: NodeView): boolean {
-  const keys = Object.keys(one);
-  return keys.length === Object.keys(other).length && keys.every((key) => own(one, key) === own(other, key));
 }

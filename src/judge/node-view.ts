@@ -1,4 +1,4 @@
-import type { StringMap } from '../kubernetes/label-selector.ts';
+import { own, type StringMap } from '../kubernetes/label-selector.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, Requester } from '../policy/policy-set.ts';
 import type { Phase } from './decision.ts';
@@ -16,6 +16,15 @@ export interface NodeView {
   readonly taints: readonly Taint[];
   /** The annotation {@link ALLOW_REMOVAL_ANNOTATION}, if there is one. */
   readonly allowRemoval: string | undefined;
+}
+
+/** Whether the labels are equal. */
+export function sameLabels(
+  { labels: one }: Pick<NodeView, 'labels'>,
+  { labels: other }: Pick<NodeView, 'labels'>,
+): boolean {
+  const keys = Object.keys(one);
+  return keys.length === Object.keys(other).length && keys.every((key) => own(one, key) === own(other, key));
 }
 
 /** A Node, and what its NodeTaintRecord says of it: see {@link withRecord}. */

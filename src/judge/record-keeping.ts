@@ -102,12 +102,14 @@ export function nextRecord(
     return left([{ ...withoutState(taint), earlierDeletedAt: past(since) }], past(since), isSame);
   });
   const known = (isKnown ? before.taints : owed).filter((taint) => isKept(taint) && !isGone(taint));
-  const isForgotten = (taint: RecordedTaint) => (carried.get(identity(taint)) === taint.value ? forgets : forgetsLost);
+  // A node may leave a policy for a moment: a lost taint is not forgotten at once.
+  const isSpared = (taint: RecordedTaint) =>
+    carried.get(identity(taint)) === taint.value ? isUnwanted(taint) && !forgets : !forgetsLost;
   const taints = keptOn(
     node,
     recording.filter((policy) => policy.selectsNode(node.labels)),
     known.filter((taint) => taint.earlierDeletedAt === undefined),
-    (taint) => isUnwanted(taint) && !isForgotten(taint),
+    isSpared,
   ).filter((taint) => !removed.some((one) => identity(one) === identity(taint)));
   const present = valuesOf([...node.taints, ...taints, ...removed]);
   const missing = owed.filter((taint) => !present.has(identity(taint)));
@@ -254,11 +256,9 @@ function withoutTime({ key, value, effect }: Taint): Pick<RecordedTaint, 'key' |
   return { key, value: value ?? '', effect };
 }
 
+/** Each once: the API server refuses a set with equal items. */
 function namesOf(policies: readonly CompiledTaintPolicy[]): string[] {
-  return policies
-    .map(({ name }) => name)
-    .sort()
-    .slice(0, MAX_RECORDED_POLICIES);
+  return [...new Set(policies.map(({ name }) => name))].sort().slice(0, MAX_RECORDED_POLICIES);
 }
 
 function byKey(a: Taint, b: Taint): number {

@@ -49,9 +49,8 @@ const TaintSchema = Type.Object({
   blocked: Type.Optional(
     Type.Object(
       {
-        reason: Type.Enum([...BLOCKED_REASONS], {
-          description: 'One word for the cause. The documentation of repairs says what to do about each.',
-        }),
+        // Not an enumeration: a replica of an earlier version has to read the record.
+        reason: Type.String({ description: `The cause: ${BLOCKED_REASONS.join(', ')}.`, maxLength: 64 }),
         message: Type.String({ description: 'The cause, for people.', maxLength: MAX_BLOCKED_MESSAGE }),
       },
       { description: 'Why a missing taint is not restored.' },

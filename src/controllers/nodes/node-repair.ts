@@ -11,7 +11,7 @@ import {
   newHistory,
 } from '../../judge/node-history.ts';
 import { recordedTaints } from '../../judge/node-record.ts';
-import { type KeptNode, type NodeStep, nodeStep } from '../../judge/node-step.ts';
+import { FORGET_LOST_MS, type KeptNode, type NodeStep, nodeStep } from '../../judge/node-step.ts';
 import type { DesiredNode } from '../../judge/node-view.ts';
 import { nextRecord, type RecordKeeping } from '../../judge/record-keeping.ts';
 import { UNKNOWN_MACHINE } from '../../kubernetes/machine.ts';
@@ -42,8 +42,6 @@ const WRITES = { burst: 100, refillMs: 10 };
 const CONFLICT_PAUSE_MS = 500;
 /** Recorded taints that no policy asks for are kept for this time after a policy has changed: some tools delete policies and create them again. */
 const FORGET_MS = 3_600_000;
-/** The same where the node does not carry the taint. A command that replaces a policy must not make the leader forget a loss. */
-const FORGET_LOST_MS = 10_000;
 type NodeEntry = Entry<ClusterNode>;
 
 export type NodeRepairContext = Pick<
@@ -145,7 +143,8 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
 
   function observe(change: Change<ClusterNode>): void {
     if (change.type === 'deleted') {
-      keepDeleted(change.entry.name);
+      // At once: the next event may be of another Node of that name.
+      forget(change.entry.name);
       return;
     }
     const { entry } = change;
@@ -189,7 +188,8 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
       blockedBy: (loss) => blockedBy(loss, problems.rivalOf(name, loss.taint), problems.refusalOf(name)),
     });
     records.put(name, step.record);
-    if (step.additions.length === 0) histories.set(name, step.checked);
+    const { history, accepted } = step;
+    histories.set(name, step.additions.length === 0 ? { ...history, accepted } : history);
     for (const event of eventsOfReturn(entry, step.returned)) recordEvent(event);
     problems.recordIsFull(name, step.isRecordFull);
     if (step.record?.startup !== undefined || requiresStartup(entry)) startup.check(name);
@@ -197,8 +197,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   }
 
   function keepDeleted(name: string): void {
-    const known = records.find(name)?.record;
-    if (known) records.put(name, nextRecord(known, undefined, keeping()));
+    records.put(name, nextRecord(records.find(name)?.record, undefined, keeping()));
   }
 
   function requiresStartup({ value }: NodeEntry): boolean {
@@ -243,14 +242,14 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     outdated.delete(name);
     const step = takeStep(entry, turn.granted);
     const { losses, desired, additions } = step;
-    histories.set(name, step.checked);
+    histories.set(name, { ...step.history, accepted: step.accepted });
     nodeReports.added(entry, additions);
     const paced = losses.filter(({ hindrance }) => hindrance === 'paced');
     evictions.waits(entry, new Set(paced.map(({ policy }) => policy.name)));
     const isOutdated = desired !== undefined && !audit && !(await write(entry, desired, step, turn));
     // Of a refused eviction nobody knows more before its next turn.
     if (desired !== undefined || paced.length === 0) problems.notRefused(name);
-    await problems.inConflict(name, step.checked.conflicts);
+    await problems.inConflict(name, step.history.conflicts);
     nodeReports.staying(entry, losses);
     return isOutdated ? CONFLICT_PAUSE_MS : step.nextInMs;
   }
@@ -270,9 +269,11 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     const { additions } = step;
     // An entry of the annotation may have to be deleted first: then nothing is restored yet.
     const carried = valuesOf(desired.taints);
-    const losses = step.losses.filter(({ taint, hindrance }) => hindrance ?? carried.has(identity(taint)));
+    const losses = step.losses.filter(
+      ({ taint, hindrance }) => hindrance ?? carried.get(identity(taint)) === (taint.value ?? ''),
+    );
     // Before the write: the watch may show what it did before the API server answers.
-    const earlier = [...recordedTaints(step.record, entry.uid), ...step.checked.lost];
+    const earlier = [...recordedTaints(step.record, entry.uid), ...step.history.lost];
     while (!writes.take()) {
       await pause(writes.waitMs(), signal);
       signal.throwIfAborted();
@@ -291,7 +292,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
         turn.used = false;
         return false;
       }
-      if (isFinal(error)) problems.refused(name, losses, error.message);
+      if (isFinal(error)) problems.refused(name, losses, error);
       throw error;
     }
     repaired(

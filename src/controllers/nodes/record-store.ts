@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type ApiError, isFinal, isForbidden, isNotFound } from '../../cluster/client/api-error.ts';
 import { NODE_RECORDS, type StoredRecord } from '../../cluster/node-records.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
-import type { NodeRecord } from '../../judge/node-record.ts';
+import { type NodeRecord, withoutMissing } from '../../judge/node-record.ts';
 import { recordsTaints } from '../../judge/record-keeping.ts';
 import { isOver } from '../../judge/startup-progress.ts';
 import { atMost } from '../../kubernetes/text.ts';
@@ -59,7 +59,7 @@ export interface RecordStore {
    */
   put(name: string, record: NodeRecord | undefined): void;
   isWritten(name: string): boolean;
-  /** Whether the record is stored as given, and the other replicas have seen it. */
+  /** Whether the record is stored as given, and the other replicas have seen it. What it says of missing taints does not count. */
   isSpread(name: string, record: NodeRecord | undefined): boolean;
   stop(): Promise<void>;
 }
@@ -115,7 +115,11 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
       writing.trigger();
     },
     isWritten,
-    isSpread: (name, record) => records !== undefined && isStored(name, record) && !spreading.has(name),
+    isSpread(name, record) {
+      if (records === undefined || spreading.has(name)) return false;
+      const found = stored.get(name)?.record;
+      return isDeepStrictEqual(found && withoutMissing(found), record && withoutMissing(record));
+    },
     stop: writing.stop,
   };
 

@@ -1,4 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
+import type { ApiError } from '../../cluster/client/api-error.ts';
 import type { Loss } from '../../judge/node-drift.ts';
 import type { Conflict, NodeHistory } from '../../judge/node-history.ts';
 import { MAX_KEPT_TAINTS } from '../../judge/node-record.ts';
@@ -18,10 +19,10 @@ export interface RepairProblems {
   /** Who removed the taint last, for people. */
   rivalOf(node: string, taint: Taint): string | undefined;
   /**
-   * The API server refused the update that restores the taints: for want of a right, or because another webhook objects.
-   * @param message of the API server, with the name of the node
+   * The API server refused the update that restores the taints: for want of a right, or because another webhook objects. Of equal refusals in a row,
+   * the first message stays: others may have another request id or time in it, and each would be a write.
    */
-  refused(node: string, losses: readonly Loss[], message: string): void;
+  refused(node: string, losses: readonly Loss[], error: Pick<ApiError, 'status' | 'reason' | 'message'>): void;
   /** What the API server said when it refused the last update of the node. */
   refusalOf(node: string): string | undefined;
   /** The node was written, needs nothing, or is deleted. */
@@ -46,7 +47,7 @@ export function trackRepairProblems(options: {
   const { client, policies, onChange } = options;
   /** By the name of the node, and the identity of the taint. */
   const conflicts = new Map<string, ReadonlyMap<string, KnownConflict>>();
-  const refusals = new Map<string, Concern>();
+  const refusals = new Map<string, Concern & { readonly cause: string }>();
   const full = new Set<string>();
 
   return {
@@ -64,9 +65,11 @@ export function trackRepairProblems(options: {
       onChange();
     },
     rivalOf: (node, taint) => conflicts.get(node)?.get(identity(taint))?.rival,
-    refused(node, losses, message) {
+    refused(node, losses, { status, reason, message }) {
       const concerned = losses.flatMap(({ policy, hindrance }) => (hindrance ? [] : [policy.name]));
-      refusals.set(node, { policies: new Set(concerned), text: message });
+      const cause = [status, reason, ...new Set(concerned)].join(' ');
+      if (refusals.get(node)?.cause === cause) return;
+      refusals.set(node, { policies: new Set(concerned), text: message, cause });
       onChange();
     },
     refusalOf: (node) => refusals.get(node)?.text,

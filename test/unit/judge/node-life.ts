@@ -152,7 +152,7 @@ export function nodeLife(policies: PolicySet, taints: readonly Taint[] = []): No
       },
     );
     ({ record } = step);
-    history = step.checked;
+    history = { ...step.history, accepted: step.accepted };
     return step;
   }
 }

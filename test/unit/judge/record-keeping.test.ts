@@ -500,3 +500,10 @@ it('new taints do not take the place of recorded ones', () => {
   expect(texts(record?.taints)).toEqual(texts(first));
   expect(record?.taints.every(({ policies }: RecordedTaint) => policies.length === 1)).toBe(true);
 });
+
+it('a policy that requires a taint twice is named once: the API server refuses equal items', () => {
+  const taint = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } as const;
+  const set = policySet({ taint: { p: { mode: 'Restore', taints: [taint, { ...taint, value: 'gpu' }] } } });
+  const record = nextRecord(undefined, nodeOf({ allowRemoval: 'dedicated=gpu:NoSchedule' }), at(set));
+  expect(record?.taints).toMatchObject([{ key: 'dedicated', policies: ['p'] }]);
+});

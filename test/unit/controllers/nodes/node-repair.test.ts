@@ -236,6 +236,15 @@ describe('what is not put back', () => {
     expect(said()).toEqual(['n0 TaintMissing', 'n0 TaintMissing']);
   });
 
+  it('is told of a new node of that name also where the watch shows both at once', async () => {
+    const { remove, change, said } = startRepair(watching, bare(1));
+    await settle();
+    remove('n0');
+    change('n0', {});
+    await settle();
+    expect(said()).toEqual(['n0 TaintMissing', 'n0 TaintMissing']);
+  });
+
   it('is told of a new node of that name, too', async () => {
     const { remove, change, said } = startRepair(watching, bare(1));
     await settle();
@@ -321,6 +330,16 @@ describe('a taint that somebody takes away each time', () => {
     expect(repair.problems()).toEqual([]);
     expect(onProblems).toHaveBeenCalledTimes(2);
   });
+});
+
+it('a write that only deletes an entry of the annotation restores nothing, and counts as no repair', async () => {
+  const entry = nodeEntry('n0', [{ ...gpu, value: 'cpu' }]);
+  const value = { ...entry.value, allowRemoval: 'dedicated=cpu:NoSchedule' };
+  const { writes, said, taintsOf } = startRepair(restore, [{ ...entry, value }]);
+  await settle();
+  expect(taintsOf('n0')).toEqual([gpu]);
+  expect(writes).toHaveLength(2);
+  expect(said()).toEqual(['n0 TaintRestored']);
 });
 
 describe('an announced removal that nobody uses', () => {

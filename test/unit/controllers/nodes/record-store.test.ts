@@ -348,7 +348,7 @@ describe('in the course of time,', () => {
       await pass(4_500);
       expect(recordedOn(cluster)).toEqual(RECORDED);
       await pass(1_000);
-      const missingSince = Math.floor((lostAt + 5_000) / 1000) * 1000;
+      const missingSince = Math.floor(lostAt / 1000) * 1000;
       expect(recordedOn(cluster)).toEqual({ ...RECORDED, missingSince, blocked: BLOCKED });
       await pass(HOUR);
       expect(cluster.records.writes()).toEqual(['POST n1', 'PATCH n1']);
@@ -371,6 +371,63 @@ describe('in the course of time,', () => {
       });
       await pass(HOUR);
       expect([recordedOn(cluster), cluster.records.writes()]).toEqual([missing, []]);
+    });
+
+    it('does not keep used entries of the annotation from being deleted', async () => {
+      const other = { key: 'other', effect: 'NoSchedule' } as const;
+      const both = plain({
+        mode: 'Deny',
+        taints: ['dedicated', 'other'].map((key) => ({ key, restrict: ['Removal'] })),
+      });
+      const cluster = startRepair({ p: both }, [onMachine('n1', [GPU, other])]);
+      await pass();
+      cluster.change('n1', { taints: [other] });
+      await pass(10_000);
+      cluster.change('n1', { taints: [], allowRemoval: 'other:NoSchedule-' });
+      await pass(SPREAD_MS + PROMPT_MS);
+      expect(cluster.cluster.get('n1')?.value.allowRemoval).toBeUndefined();
+      expect(cluster.records.all().n1?.taints).toMatchObject([{ key: 'dedicated', blocked: BLOCKED }]);
+    });
+
+    it('of an earlier Node is not written again by the next leader', async () => {
+      const missing = { ...RECORDED, earlierDeletedAt: Date.now(), blocked: BLOCKED };
+      const cluster = startRepair({ p: { ...DENY_IT, deletedNodeRetentionSeconds: 86_400 } }, [onMachine('n1', [])], {
+        stored: { n1: { ...recordOf('n1'), taints: [missing] } },
+      });
+      await pass(HOUR);
+      expect([recordedOn(cluster), cluster.records.writes()]).toEqual([missing, []]);
+    });
+
+    it.each(['for a moment', 'for good'])(
+      'is forgotten only where the labels keep the node out of the policy: %s',
+      async (how) => {
+        const pool = { pool: 'gpu' };
+        const policy = { ...DENY_IT, nodeSelector: { matchLabels: pool } };
+        const entry = onMachine('n1', [GPU]);
+        const cluster = startRepair({ p: policy }, [{ ...entry, value: { ...entry.value, labels: pool } }]);
+        await pass(HOUR);
+        cluster.change('n1', { taints: [] });
+        await pass(6_000);
+        cluster.change('n1', { labels: {} });
+        await pass(how === 'for good' ? 11_000 : 9_000);
+        cluster.change('n1', { labels: pool });
+        await pass(6_000);
+        expect(recordedOn(cluster)).toEqual(
+          how === 'for good' ? undefined : { ...RECORDED, missingSince: expect.any(Number), blocked: BLOCKED },
+        );
+      },
+    );
+
+    it('has the first message of equal refusals: another request id in it is no write', async () => {
+      const cluster = await watching(PROTECTED);
+      let request = 0;
+      cluster.beforeWrite.mockImplementation((name) => {
+        throw new ApiError('PATCH', `/api/v1/nodes/${name}`, 403, 'Forbidden', `request ${++request}`);
+      });
+      cluster.change('n1', { taints: [] });
+      await pass(HOUR);
+      expect(request).toBeGreaterThan(10);
+      expect(cluster.records.writes()).toEqual(['POST n1', 'PATCH n1']);
     });
 
     it('names the other writer of a conflict', async () => {
@@ -400,6 +457,14 @@ describe('in the course of time,', () => {
       await pass(60_000);
       expect([cluster.taintsOf('n1'), recordedOn(cluster)]).toEqual([[GPU], RECORDED]);
     });
+  });
+
+  it('are removed where they cannot be read, also once the node is deleted', async () => {
+    const cluster = startRepair({ p: PROTECTED }, []);
+    await pass();
+    cluster.records.put('gone', { node: 'nonsense' });
+    await pass();
+    expect(cluster.records.writes()).toEqual(['DELETE gone']);
   });
 
   describe('a removal with permission', () => {

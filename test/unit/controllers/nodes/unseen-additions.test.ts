@@ -129,6 +129,16 @@ describe('a guarded taint is left alone', () => {
     expect(said().filter((text) => text.includes('Addition'))).toEqual(told);
   });
 
+  it('while the records cannot be read: nothing would restore a value that was replaced', async () => {
+    const policies = { ...NOBODY_MAY, q: rule('Restore', { key: '*', restrict: ['Removal'] }) };
+    const { records, change, taintsOf } = startRepair(policies, [nodeEntry('n1', [other])]);
+    records.refuse(403);
+    await vi.advanceTimersByTimeAsync(2 * ADDITION_GRACE_MS);
+    change('n1', { taints: [other, gpu] });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(taintsOf('n1')).toEqual([other, gpu]);
+  });
+
   it('that the node had before the leader came', async () => {
     const { arrive, taintsOf } = await watching(NOBODY_MAY, [gpu]);
     await arrive({ labels: { a: 'b' } });
