@@ -227,17 +227,17 @@ function blockedText({ blockedBy, recorded, onlyAudit, kept }: TaintOnNode, { fr
       return fromLeader
         ? RESTORING
         : 'the leader restores it, unless another writer removes it repeatedly or it waits for its turn';
-    case 'mode':
+    case 'ModeDoesNotRestore':
       return onlyAudit
         ? 'only --audit keeps it from being restored'
         : 'no policy requires it in mode Deny or Restore, and none protects it in mode Restore, so it is not restored';
-    case 'eviction':
+    case 'WouldEvictPods':
       return 'it would evict pods, and no policy requires it with mayEvict';
-    case 'held':
+    case 'OtherValuePresent':
       return 'another value of it comes first';
-    case 'contested':
+    case 'Conflict':
       return 'another writer removes it repeatedly, so it is not restored for now';
-    case 'paced':
+    case 'WaitsForTurn':
       return WAITING;
   }
 }
@@ -257,9 +257,9 @@ function nextStep({ name, taints, problems, fromLeader }: ExplainedNode): Step {
   }
   const changed = missing.find(({ kept }) => kept);
   if (changed?.kept) return changeBack(name, changed, changed.kept);
-  const left = missing.find(({ blockedBy }) => blockedBy === 'mode');
+  const left = missing.find(({ blockedBy }) => blockedBy === 'ModeDoesNotRestore');
   if (left) return { command: taintCommand(name, left), ...(evicts(left) ? { note: EVICTS } : {}) };
-  const evicting = missing.find(({ blockedBy }) => blockedBy === 'eviction');
+  const evicting = missing.find(({ blockedBy }) => blockedBy === 'WouldEvictPods');
   const [by] = evicting?.by ?? [];
   if (by) {
     return {
@@ -267,7 +267,7 @@ function nextStep({ name, taints, problems, fromLeader }: ExplainedNode): Step {
       note: `ensure: Always with mayEvict: true in ${by.field} lets taintkeeper set it, at a pace`,
     };
   }
-  if (missing.some(({ blockedBy, recorded }) => blockedBy === 'contested' || recorded?.reason === 'Conflict')) {
+  if (missing.some(({ blockedBy, recorded }) => blockedBy === 'Conflict' || recorded?.reason === 'Conflict')) {
     return {
       command: 'kubectl get events --all-namespaces --field-selector reason=TaintContested',
       note: 'says who removes it',
@@ -275,7 +275,7 @@ function nextStep({ name, taints, problems, fromLeader }: ExplainedNode): Step {
   }
   const [waiting] = missing;
   if (problems.length > 0 || (waiting && !fromLeader)) return { command: 'taintkeeper doctor' };
-  if (waiting) return { note: `nothing: ${waiting.blockedBy === 'paced' ? WAITING : RESTORING}` };
+  if (waiting) return { note: `nothing: ${waiting.blockedBy === 'WaitsForTurn' ? WAITING : RESTORING}` };
   const removed = taints.find(({ state }) => state === 'removed');
   if (removed) {
     return {

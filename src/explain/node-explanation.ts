@@ -1,5 +1,5 @@
 import { type Contradiction, contradictions } from '../judge/contradictions.ts';
-import { type Circumstances, type Hindrance, isRestoredBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
+import { type BlockedBy, type Circumstances, isRestoredBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
 import { type Blocked, lostTaints } from '../judge/node-record.ts';
 import type { EstablishedView } from '../judge/node-view.ts';
 import {
@@ -50,7 +50,7 @@ export interface TaintOnNode {
   /** The policies that restrict its addition, if there are any. */
   readonly guards?: readonly PolicyField[];
   /** For a missing taint: why it is not restored. Undefined if it is about to be, as far as is known without the leader. */
-  readonly blockedBy?: Hindrance | undefined;
+  readonly blockedBy?: BlockedBy | undefined;
   /** Why the leader does not restore it, as the NodeTaintRecord says. */
   readonly recorded?: Blocked;
   /** For a missing taint that a policy would restore if taintkeeper ran without --audit. */
@@ -176,12 +176,12 @@ export function explainNode(
 function missing(losses: readonly Loss[], present: ReadonlyMap<string, string>): TaintOnNode {
   const [first] = losses;
   if (first === undefined) throw new Error('a group without a loss');
-  const restored = losses.some(({ hindrance }) => hindrance === undefined);
+  const restored = losses.some(({ blockedBy }) => blockedBy === undefined);
   return {
     taint: first.taint,
     state: 'missing',
     by: losses.map(({ policy: { name, mode }, field }) => ({ policy: name, mode, field })),
-    blockedBy: restored ? undefined : first.hindrance,
+    blockedBy: restored ? undefined : first.blockedBy,
     ...(losses.some(isHeldUpByAudit) ? { onlyAudit: true } : {}),
     otherValue: present.has(identity(first.taint)),
   };

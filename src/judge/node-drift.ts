@@ -16,18 +16,18 @@ import {
   satisfies,
 } from './removal.ts';
 
-/** Why a taint that a node should carry is not put back. */
-export type Hindrance =
+/** Why a taint that a node should carry is not restored. The record of the node has the same words. */
+export type BlockedBy =
   /** No policy restores it: see {@link isRestoredBy}. */
-  | 'mode'
+  | 'ModeDoesNotRestore'
   /** It would evict pods, and no policy that requires it has `mayEvict`. */
-  | 'eviction'
+  | 'WouldEvictPods'
   /** The node carries it with another value, which is protected as well. */
-  | 'held'
-  /** Somebody takes it away again and again. */
-  | 'contested'
+  | 'OtherValuePresent'
+  /** Another writer removes it repeatedly. */
+  | 'Conflict'
   /** It evicts pods, and it is not the node's turn. */
-  | 'paced';
+  | 'WaitsForTurn';
 
 /** A taint that a node should carry and does not, by one policy. */
 export interface Loss {
@@ -36,11 +36,11 @@ export interface Loss {
   readonly field: string;
   readonly taint: Taint;
   /** Undefined when {@link NodeDrift.desired} has it. */
-  readonly hindrance: Hindrance | undefined;
+  readonly blockedBy: BlockedBy | undefined;
 }
 
 /** A required taint that a node does without, because it was removed with permission. */
-export type Removal = Omit<Loss, 'hindrance'>;
+export type Removal = Omit<Loss, 'blockedBy'>;
 
 /** How a node differs from what the policies declare, as it is, whoever made it so. */
 export interface NodeDrift {
@@ -123,9 +123,9 @@ export function nodeDrift(
   const groups = [...Map.groupBy(claims(wanted, carried, lost, selecting), ({ taint }) => identity(taint)).values()];
   const judged = groups.map((group) => {
     const target = targetOf(group);
-    return { group, target, hindrance: hindranceOf(group, target) };
+    return { group, target, blockedBy: whatBlocks(group, target) };
   });
-  const repaired = judged.filter(({ hindrance }) => hindrance === undefined).map(({ target }) => target);
+  const repaired = judged.filter(({ blockedBy }) => blockedBy === undefined).map(({ target }) => target);
   const taints = repaired.length === 0 ? node.taints : withTaints(node.taints, repaired);
   const allowed = parseAllowedRemovals(node.allowRemoval);
   const used =
@@ -150,22 +150,22 @@ export function nodeDrift(
   };
   const changes = desired.taints !== node.taints || desired.allowRemoval !== node.allowRemoval;
   return {
-    losses: judged.flatMap(({ group, target, hindrance }) => lossesOf(group, target, hindrance)),
+    losses: judged.flatMap(({ group, target, blockedBy }) => lossesOf(group, target, blockedBy)),
     removed: excused,
     expired: isExpired ? parseAllowedRemovals(unspent).entries.map(({ text }) => text) : [],
     desired: changes ? desired : undefined,
   };
 
-  function hindranceOf(group: readonly Claim[], target: Taint): Hindrance | undefined {
+  function whatBlocks(group: readonly Claim[], target: Taint): BlockedBy | undefined {
     const restoring = group.filter(({ policy, required }) => isRestoredBy(policy.mode, required));
-    if (restoring.length === 0) return 'mode';
-    if (isContested(target)) return 'contested';
+    if (restoring.length === 0) return 'ModeDoesNotRestore';
+    if (isContested(target)) return 'Conflict';
     const present = carried.get(identity(target));
     // Admission lets nobody replace a protected value: not us either.
-    if (present !== undefined && protects({ ...target, value: present })) return 'held';
+    if (present !== undefined && protects({ ...target, value: present })) return 'OtherValuePresent';
     if (target.effect !== 'NoExecute') return undefined;
-    if (!restoring.some(({ mayEvict }) => mayEvict)) return 'eviction';
-    return hasTurn ? undefined : 'paced';
+    if (!restoring.some(({ mayEvict }) => mayEvict)) return 'WouldEvictPods';
+    return hasTurn ? undefined : 'WaitsForTurn';
   }
 }
 
@@ -214,16 +214,16 @@ function targetOf(group: readonly Claim[]): Taint {
 }
 
 /** What is to be told of claims on one taint, which the node gets as the target has it where nothing hinders. */
-function lossesOf(group: readonly Claim[], target: Taint, hindrance: Hindrance | undefined): Loss[] {
-  if (hindrance !== undefined) return group.map(({ policy, field, taint }) => ({ policy, field, taint, hindrance }));
+function lossesOf(group: readonly Claim[], target: Taint, blockedBy: BlockedBy | undefined): Loss[] {
+  if (blockedBy !== undefined) return group.map(({ policy, field, taint }) => ({ policy, field, taint, blockedBy }));
   const isMet = ({ taint, anyValue }: Claim) => anyValue || (taint.value ?? '') === (target.value ?? '');
   const unmet = group.filter((claim) => claim.present && !isMet(claim));
-  const left = unmet.some(({ policy }) => policy.mode !== 'Audit') ? 'held' : 'mode';
+  const left = unmet.some(({ policy }) => policy.mode !== 'Audit') ? 'OtherValuePresent' : 'ModeDoesNotRestore';
   return group.flatMap((claim): Loss[] => {
     const { policy, field, taint } = claim;
-    if (unmet.includes(claim)) return [{ policy, field, taint, hindrance: left }];
+    if (unmet.includes(claim)) return [{ policy, field, taint, blockedBy: left }];
     // A recorded value may have given way to one that its policy does not mean.
-    return isMet(claim) || policy.protectedBy(target) ? [{ policy, field, taint: target, hindrance }] : [];
+    return isMet(claim) || policy.protectedBy(target) ? [{ policy, field, taint: target, blockedBy }] : [];
   });
 }
 

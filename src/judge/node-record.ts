@@ -54,7 +54,6 @@ export const BLOCKED_REASONS = [
   'WaitsForTurn',
   'UpdateRefused',
 ] as const;
-export type BlockedReason = (typeof BLOCKED_REASONS)[number];
 
 /** The longest message, in characters: one of the API server may be longer. */
 export const MAX_BLOCKED_MESSAGE = 1_024;

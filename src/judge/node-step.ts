@@ -53,7 +53,7 @@ export interface StepOptions extends RecordKeeping {
   /** Whether the record is stored as it is, and the other replicas have seen it. */
   readonly isSpread: (record: NodeRecord | undefined) => boolean;
   /** Why the taint of a loss is not restored. Undefined where nothing is known to prevent it. */
-  readonly blockedBy: (loss: Loss) => Blocked | undefined;
+  readonly whyBlocked: (loss: Loss) => Blocked | undefined;
 }
 
 /** What the leader has to do for a Node. */
@@ -109,7 +109,7 @@ export function nodeStep(
       })
     : NO_DRIFT;
   const reverted = wanted === node ? undefined : { taints: wanted.taints, allowRemoval: node.allowRemoval };
-  const contested = drift.losses.filter(({ hindrance }) => hindrance === 'contested');
+  const contested = drift.losses.filter(({ blockedBy }) => blockedBy === 'Conflict');
   const conflicts = conflictsNow(history, contested, monotonicMs);
   const before = recordedTaints(known?.record, node.uid);
   const lost = lostTaints(recorded, node.taints);
@@ -237,7 +237,7 @@ function withMissing(
   record: NodeRecord,
   { losses, since: missingSince }: Missing,
   before: readonly RecordedTaint[],
-  { now, monotonicMs, hasTurn, blockedBy }: StepOptions,
+  { now, monotonicMs, hasTurn, whyBlocked }: StepOptions,
 ): NodeRecord {
   if (losses.size === 0) return record;
   const known = new Map(before.map((taint) => [formatTaint(taint), taint]));
@@ -248,7 +248,7 @@ function withMissing(
     const earlier = known.get(text);
     // A turn ends soon, with the taint or without it.
     const isWaiting = hasTurn && earlier?.blocked?.reason === 'WaitsForTurn';
-    const blocked = blockedBy(loss) ?? (isWaiting ? earlier.blocked : undefined);
+    const blocked = whyBlocked(loss) ?? (isWaiting ? earlier.blocked : undefined);
     // Whole seconds, as they are written.
     const since = Math.floor((now - (monotonicMs - (missingSince.get(text) ?? monotonicMs))) / 1000) * 1000;
     return {

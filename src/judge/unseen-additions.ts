@@ -14,14 +14,14 @@ export const ADDITION_GRACE_MS = 60_000;
 export interface UnseenAddition extends Protection {
   readonly taint: Taint;
   /** Why the leader does not remove it. Undefined where it does. */
-  readonly hindrance:
+  readonly blockedBy:
     | undefined
     /** No policy that restricts the addition is in mode Restore. */
-    | 'mode'
+    | 'ModeDoesNotRevert'
     /** Its removal is restricted as well. */
-    | 'held'
+    | 'RemovalRestricted'
     /** Another writer adds it repeatedly. */
-    | 'contested';
+    | 'Conflict';
 }
 
 interface AcceptedByPolicy {
@@ -70,7 +70,7 @@ export function unseenAdditions(
       return field === undefined || !isNew(policy, taint) ? [] : [{ policy, field, taint }];
     });
     if (by.every(({ policy }) => policy.exemptsAnybody) || isExpected(taint)) return [];
-    return by.map((one) => ({ ...one, hindrance: hindranceOf(taint, by) }));
+    return by.map((one) => ({ ...one, blockedBy: whatBlocks(taint, by) }));
   });
 
   function isNew(policy: CompiledTaintPolicy, taint: Taint): boolean {
@@ -78,11 +78,11 @@ export function unseenAdditions(
     return known !== undefined && now - known.since >= ADDITION_GRACE_MS && !known.taints.has(formatTaint(taint));
   }
 
-  function hindranceOf(taint: Taint, by: readonly Protection[]): UnseenAddition['hindrance'] {
+  function whatBlocks(taint: Taint, by: readonly Protection[]): UnseenAddition['blockedBy'] {
     const restoring = by.filter(({ policy }) => policy.mode === 'Restore');
-    if (restoring.length === 0) return 'mode';
-    if (binding.some((policy) => policy.heldBy(taint, NONE_ESTABLISHED) !== undefined)) return 'held';
-    return isContested(taint) ? 'contested' : undefined;
+    if (restoring.length === 0) return 'ModeDoesNotRevert';
+    if (binding.some((policy) => policy.heldBy(taint, NONE_ESTABLISHED) !== undefined)) return 'RemovalRestricted';
+    return isContested(taint) ? 'Conflict' : undefined;
   }
 }
 
@@ -121,8 +121,8 @@ export function acceptedTaints(
 }
 
 /** Whether the leader removes the taint. */
-export function isReverted({ hindrance }: UnseenAddition): boolean {
-  return hindrance === undefined;
+export function isReverted({ blockedBy }: UnseenAddition): boolean {
+  return blockedBy === undefined;
 }
 
 /** The node without the taints that the leader removes. */

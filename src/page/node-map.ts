@@ -96,7 +96,7 @@ function rowOf(
     if (loss !== undefined) {
       const found = carried.get(identity(loss.taint));
       notes.push(known.indexOf(noteOn(loss, found)));
-      if (loss.hindrance === 'contested') return 'c';
+      if (loss.blockedBy === 'Conflict') return 'c';
       return found === undefined ? 'm' : 'd';
     }
     if (excused.has(`${column.policy} ${column.field}`)) return 'r';
@@ -115,11 +115,11 @@ function isPresent({ key, effect, ensure }: CompiledTaintRule, carried: Readonly
   return ensure === 'Always' && effect !== undefined && carried.has(identity({ key, effect }));
 }
 
-function noteOn({ taint, hindrance }: Loss, found: string | undefined): NodeNote {
+function noteOn({ taint, blockedBy }: Loss, found: string | undefined): NodeNote {
   return {
     taint: formatTaint(taint),
     ...(found === undefined ? {} : { carries: formatTaint({ ...taint, value: found }) }),
-    ...(hindrance === undefined ? {} : { blockedBy: hindrance }),
+    ...(blockedBy === undefined ? {} : { blockedBy: blockedBy }),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Violation } from '../judge/decision.ts';
-import type { Hindrance } from '../judge/node-drift.ts';
+import type { BlockedBy } from '../judge/node-drift.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { ConditionLevel } from '../policy/status-conditions.ts';
 import type { Check } from '../server/admin-server.ts';
@@ -147,7 +147,7 @@ export interface NodeNote {
   /** What the node carries in its place: the same key and effect, another value. */
   readonly carries?: string;
   /** Why it is not restored. Absent if it is about to be. */
-  readonly blockedBy?: Hindrance;
+  readonly blockedBy?: BlockedBy;
 }
 
 export interface CoverageMatrix {

@@ -26,7 +26,7 @@ import { type ClusterNode, isNews } from '../sources.ts';
 import type { EvictionTurns } from './eviction-turns.ts';
 import { startEvictions, type Turn } from './evictions.ts';
 import { patchOf } from './node-patch.ts';
-import { blockedBy, eventsOfReturn, trackNodeReports } from './node-reports.ts';
+import { eventsOfReturn, trackNodeReports, whyBlocked } from './node-reports.ts';
 import { type RecordStoreContext, startRecordStore } from './record-store.ts';
 import { trackRepairProblems } from './repair-problems.ts';
 import { type StartupProgressContext, startStartupProgress } from './startup-progress.ts';
@@ -185,7 +185,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
       audit,
       hasTurn,
       isSpread: (given) => records.isSpread(name, given),
-      blockedBy: (loss) => blockedBy(loss, problems.rivalOf(name, loss.taint), problems.refusalOf(name)),
+      whyBlocked: (loss) => whyBlocked(loss, problems.rivalOf(name, loss.taint), problems.refusalOf(name)),
     });
     records.put(name, step.record);
     const { history, accepted } = step;
@@ -244,7 +244,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     const { losses, desired, additions } = step;
     histories.set(name, { ...step.history, accepted: step.accepted });
     nodeReports.added(entry, additions);
-    const paced = losses.filter(({ hindrance }) => hindrance === 'paced');
+    const paced = losses.filter(({ blockedBy }) => blockedBy === 'WaitsForTurn');
     evictions.waits(entry, new Set(paced.map(({ policy }) => policy.name)));
     const isOutdated = desired !== undefined && !audit && !(await write(entry, desired, step, turn));
     // Of a refused eviction nobody knows more before its next turn.
@@ -270,7 +270,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     // An entry of the annotation may have to be deleted first: then nothing is restored yet.
     const carried = valuesOf(desired.taints);
     const losses = step.losses.filter(
-      ({ taint, hindrance }) => hindrance ?? carried.get(identity(taint)) === (taint.value ?? ''),
+      ({ taint, blockedBy }) => blockedBy ?? carried.get(identity(taint)) === (taint.value ?? ''),
     );
     // Before the write: the watch may show what it did before the API server answers.
     const earlier = [...recordedTaints(step.record, entry.uid), ...step.history.lost];
@@ -297,7 +297,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     }
     repaired(
       entry,
-      [...losses, ...additions].flatMap(({ taint, hindrance }) => (hindrance ? [] : [taint])),
+      [...losses, ...additions].flatMap(({ taint, blockedBy }) => (blockedBy ? [] : [taint])),
     );
     nodeReports.written(entry, { ...step, losses }, additions, earlier);
     return true;

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { type Hold, paceOf } from '../../evictions/eviction-pace.ts';
-import type { Hindrance, Loss, NodeDrift } from '../../judge/node-drift.ts';
-import { type Blocked, type BlockedReason, MAX_BLOCKED_MESSAGE } from '../../judge/node-record.ts';
+import type { BlockedBy, Loss, NodeDrift } from '../../judge/node-drift.ts';
+import { type Blocked, MAX_BLOCKED_MESSAGE } from '../../judge/node-record.ts';
 import type { OwedTaint } from '../../judge/node-view.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../judge/removal.ts';
 import type { UnseenAddition } from '../../judge/unseen-additions.ts';
@@ -57,7 +57,7 @@ export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeRe
   const tellAddition = (entry: Entry<ClusterNode>, addition: UnseenAddition) => {
     for (const event of eventsOfAddition(nodeReference(entry), addition)) recordEvent(event);
     log.warn(`Node ${entry.name}: TaintPolicy ${addition.policy.name} ${noteOfAddition(addition)}`);
-    if (addition.hindrance === undefined) metrics.repaired('Node', addition.policy.name);
+    if (addition.blockedBy === undefined) metrics.repaired('Node', addition.policy.name);
   };
 
   return {
@@ -65,9 +65,9 @@ export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeRe
     gone: (name) => void reported.delete(name),
     staying(entry, losses) {
       // Who only waits for a turn gets what it lacks: the policy says that there are some.
-      const staying = losses.filter(({ hindrance }) => hindrance !== undefined && hindrance !== 'paced');
+      const staying = losses.filter(({ blockedBy }) => blockedBy !== undefined && blockedBy !== 'WaitsForTurn');
       const before = reported.get(entry.name);
-      const keyOf = ({ policy, taint, hindrance }: Loss) => [policy.name, formatTaint(taint), hindrance].join(' ');
+      const keyOf = ({ policy, taint, blockedBy }: Loss) => [policy.name, formatTaint(taint), blockedBy].join(' ');
       for (const loss of staying) {
         if (before?.has(keyOf(loss))) continue;
         tell(entry, loss);
@@ -80,13 +80,13 @@ export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeRe
       else reported.set(entry.name, new Set(staying.map(keyOf)));
     },
     added(entry, additions) {
-      for (const one of additions) if (one.hindrance !== undefined) tellAddition(entry, one);
+      for (const one of additions) if (one.blockedBy !== undefined) tellAddition(entry, one);
     },
     written(entry, { losses, expired }, additions, earlier) {
       const known = [...earlier, ...entry.value.taints];
       const isFirst = ({ taint }: Pick<Loss, 'taint'>) => !known.some((one) => sameTaint(one, taint));
-      for (const one of additions) if (one.hindrance === undefined) tellAddition(entry, one);
-      const repaired = losses.filter(({ hindrance }) => hindrance === undefined);
+      for (const one of additions) if (one.blockedBy === undefined) tellAddition(entry, one);
+      const repaired = losses.filter(({ blockedBy }) => blockedBy === undefined);
       for (const [text, loss] of new Map(repaired.map((loss) => [formatTaint(loss.taint), loss]))) {
         log.info(`${isFirst(loss) ? 'added' : 'restored'} taint ${text} on Node ${entry.name}`);
       }
@@ -101,19 +101,11 @@ export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeRe
   };
 }
 
-const WHY_NOT: Record<Exclude<Hindrance, 'contested'>, (loss: Loss) => string> = {
-  mode: ({ policy }) => `mode ${policy.mode} does not restore it`,
-  eviction: () => 'it would evict pods: add it by hand, or require it with mayEvict: true',
-  held: () => 'another value of it comes first',
-  paced: () => 'it evicts pods, and waits for its turn',
-};
-
-const BLOCKED_REASON: Record<Hindrance, BlockedReason> = {
-  mode: 'ModeDoesNotRestore',
-  eviction: 'WouldEvictPods',
-  held: 'OtherValuePresent',
-  contested: 'Conflict',
-  paced: 'WaitsForTurn',
+const WHY_NOT: Record<Exclude<BlockedBy, 'Conflict'>, (loss: Loss) => string> = {
+  ModeDoesNotRestore: ({ policy }) => `mode ${policy.mode} does not restore it`,
+  WouldEvictPods: () => 'it would evict pods: add it by hand, or require it with mayEvict: true',
+  OtherValuePresent: () => 'another value of it comes first',
+  WaitsForTurn: () => 'it evicts pods, and waits for its turn',
 };
 
 /**
@@ -121,19 +113,19 @@ const BLOCKED_REASON: Record<Hindrance, BlockedReason> = {
  * @param rival who removed it last, where that is known
  * @param refusal of the API server, where it refused the update that restores the taint
  */
-export function blockedBy(loss: Loss, rival: string | undefined, refusal: string | undefined): Blocked | undefined {
-  const { hindrance } = loss;
-  if (hindrance === undefined) {
+export function whyBlocked(loss: Loss, rival: string | undefined, refusal: string | undefined): Blocked | undefined {
+  const { blockedBy } = loss;
+  if (blockedBy === undefined) {
     return refusal === undefined
       ? undefined
       : { reason: 'UpdateRefused', message: shorten(printable(refusal), MAX_BLOCKED_MESSAGE) };
   }
-  const why = hindrance === 'contested' ? whyContested(rival) : WHY_NOT[hindrance](loss);
+  const why = blockedBy === 'Conflict' ? conflictText(rival) : WHY_NOT[blockedBy](loss);
   const message = shorten(printable(why), MAX_BLOCKED_MESSAGE);
-  return { reason: BLOCKED_REASON[hindrance], message };
+  return { reason: blockedBy, message };
 }
 
-function whyContested(rival: string | undefined): string {
+function conflictText(rival: string | undefined): string {
   return `it is removed each time${rival === undefined ? '' : `, last by ${rival}`}`;
 }
 
@@ -143,22 +135,22 @@ const WHY_HELD: Record<Hold['reason'], string> = {
   RateIsZero: 'the rate is 0 (serve --node-eviction-rate)',
 };
 
-const WHY_LEFT: Record<NonNullable<UnseenAddition['hindrance']>, string> = {
-  mode: 'its mode does not take it out',
-  held: 'it is protected as well, and is removed only with permission',
-  contested: 'it is added each time',
+const WHY_LEFT: Record<NonNullable<UnseenAddition['blockedBy']>, string> = {
+  ModeDoesNotRevert: 'its mode does not take it out',
+  RemovalRestricted: 'it is protected as well, and is removed only with permission',
+  Conflict: 'it is added each time',
 };
 
-function noteOfAddition({ taint, hindrance }: UnseenAddition): string {
+function noteOfAddition({ taint, blockedBy }: UnseenAddition): string {
   const what = `guarded taint ${formatTaint(taint)}, which was added while taintkeeper was not called`;
-  return hindrance === undefined ? `took out ${what}` : `leaves ${what}: ${WHY_LEFT[hindrance]}`;
+  return blockedBy === undefined ? `took out ${what}` : `leaves ${what}: ${WHY_LEFT[blockedBy]}`;
 }
 
 /** What is to be said of a guarded taint that came while nobody was asked, on the node and on the policy. */
 function eventsOfAddition(node: ObjectReference, addition: UnseenAddition): RecordedEvent[] {
   const { name } = addition.policy;
   const how =
-    addition.hindrance === undefined
+    addition.blockedBy === undefined
       ? ({ type: 'Normal', reason: 'TaintAdditionReverted', action: 'RevertTaint' } as const)
       : ({ type: 'Warning', reason: 'TaintAdditionFound', action: 'LeaveTaint' } as const);
   return eventsOnBoth(node, { kind: 'TaintPolicy', name }, how, noteOfAddition(addition));
@@ -230,14 +222,14 @@ function wordingOfLoss(
   rival: string | undefined,
   { carried, isFirst = false }: Before,
 ): Omit<RecordedEvent, 'regarding'> {
-  const { hindrance } = loss;
+  const { blockedBy } = loss;
   const taint = formatTaint(loss.taint);
-  switch (hindrance) {
+  switch (blockedBy) {
     case undefined:
       if (isFirst) return { type: 'Normal', reason: 'TaintAdded', action: 'AddTaint', note: `added taint ${taint}` };
       return { type: 'Normal', reason: 'TaintRestored', action: 'RestoreTaint', note: `restored taint ${taint}` };
-    case 'contested': {
-      const note = `pauses restoring taint ${taint}: ${whyContested(rival)}`;
+    case 'Conflict': {
+      const note = `pauses restoring taint ${taint}: ${conflictText(rival)}`;
       return { type: 'Warning', reason: 'TaintContested', action: 'LeaveTaint', note };
     }
     default: {
@@ -246,10 +238,10 @@ function wordingOfLoss(
         return {
           ...common,
           reason: 'TaintMissing',
-          note: `reports missing taint ${taint}: ${WHY_NOT[hindrance](loss)}`,
+          note: `reports missing taint ${taint}: ${WHY_NOT[blockedBy](loss)}`,
         };
       }
-      const why = hindrance === 'held' ? 'both values are protected' : WHY_NOT[hindrance](loss);
+      const why = blockedBy === 'OtherValuePresent' ? 'both values are protected' : WHY_NOT[blockedBy](loss);
       const note = `reports taint ${formatTaint(carried)} in place of ${taint}: ${why}; to change it: taintkeeper explain node ${node}`;
       return { ...common, reason: 'TaintValueDiffers', note };
     }

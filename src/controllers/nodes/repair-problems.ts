@@ -66,7 +66,7 @@ export function trackRepairProblems(options: {
     },
     rivalOf: (node, taint) => conflicts.get(node)?.get(identity(taint))?.rival,
     refused(node, losses, { status, reason, message }) {
-      const concerned = losses.flatMap(({ policy, hindrance }) => (hindrance ? [] : [policy.name]));
+      const concerned = losses.flatMap(({ policy, blockedBy }) => (blockedBy ? [] : [policy.name]));
       const cause = [status, reason, ...new Set(concerned)].join(' ');
       if (refusals.get(node)?.cause === cause) return;
       refusals.set(node, { policies: new Set(concerned), text: message, cause });

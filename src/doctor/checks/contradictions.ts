@@ -93,7 +93,7 @@ function nodesOf({ nodes, within, isCertain }: Meeting, one: Side, other: Side):
 function checkProtected(policies: readonly CompiledTaintPolicy[], nodes: readonly DoctorNode[]): Finding[] {
   const held = nodes.flatMap((node) =>
     nodeDrift({ ...node, ...NOTHING_RECORDED }, policies)
-      .losses.filter(({ hindrance }) => hindrance === 'held')
+      .losses.filter(({ blockedBy }) => blockedBy === 'OtherValuePresent')
       .flatMap(({ policy, taint }) => {
         const carried = carriedBy(node, taint);
         const holder = carried && policies.find((other) => holds(other, node, carried) && other !== policy);

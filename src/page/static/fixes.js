@@ -32,15 +32,15 @@ export function whyNot(blockedBy, column) {
   switch (blockedBy) {
     case undefined:
       return 'about to be restored';
-    case 'mode':
+    case 'ModeDoesNotRestore':
       return whyNotByMode(column);
-    case 'eviction':
+    case 'WouldEvictPods':
       return 'not restored, because it would evict pods: mayEvict in the policy allows that';
-    case 'held':
+    case 'OtherValuePresent':
       return 'not restored, because the value that it carries is protected as well';
-    case 'contested':
+    case 'Conflict':
       return 'another writer removes it repeatedly, so it is not restored for now';
-    case 'paced':
+    case 'WaitsForTurn':
       return 'waits for its turn, because it evicts pods';
   }
 }
@@ -56,17 +56,17 @@ export function taintFix(nodes, { taint, carries, blockedBy }) {
   const [first = ''] = nodes;
   switch (blockedBy) {
     case undefined:
-    case 'paced':
+    case 'WaitsForTurn':
       return undefined;
-    case 'contested':
+    case 'Conflict':
       return fix(
         ['kubectl', 'get', 'events', '--all-namespaces', '--field-selector', 'reason=TaintContested'],
         'Says who removes it.',
       );
-    case 'held':
+    case 'OtherValuePresent':
       return fix(['taintkeeper', 'explain', 'node', first], 'Says which policies contradict each other.');
-    case 'mode':
-    case 'eviction': {
+    case 'ModeDoesNotRestore':
+    case 'WouldEvictPods': {
       const evicts = taint.endsWith(':NoExecute') ? 'Evicts the pods there that do not tolerate it. ' : '';
       const some = nodes.length > MAX_NODES ? `Of ${nodes.length} nodes, the first ${MAX_NODES}.` : '';
       const overwrite = carries === undefined ? [] : ['--overwrite'];

@@ -25,7 +25,7 @@ it('a node that runs gets the evicting taint, and without mayEvict is only repor
   const without = compilePolicies(parsePolicies([{ name: 'policy.yaml', text }])).taintPolicies;
   const drift = driftAmong(node, without);
   expect(drift.desired?.taints ?? node.taints).toEqual([]);
-  expect(lossesOf(drift)).toEqual(['quarantine quarantine:NoExecute (eviction)']);
+  expect(lossesOf(drift)).toEqual(['quarantine quarantine:NoExecute (WouldEvictPods)']);
 });
 
 it.each(['talos-workers', 'spot'])('%s: nodes that run get the taint from the leader', async (name) => {

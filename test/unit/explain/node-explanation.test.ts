@@ -101,9 +101,11 @@ describe('each taint of a node', () => {
   it('that is missing is put back, or there is a reason why not', () => {
     expect(lines(nodeOf([]), { a: rule('Restore', PRESENT) })).toEqual(['gpu=true:NoSchedule missing a']);
     expect(lines(nodeOf([]), { a: rule('Deny', PRESENT) })).toEqual(['gpu=true:NoSchedule missing a']);
-    expect(lines(nodeOf([]), { a: rule('Audit', PRESENT) })).toEqual(['gpu=true:NoSchedule missing a (mode)']);
+    expect(lines(nodeOf([]), { a: rule('Audit', PRESENT) })).toEqual([
+      'gpu=true:NoSchedule missing a (ModeDoesNotRestore)',
+    ]);
     expect(lines(nodeOf([]), { a: rule('Restore', { ...EDGE, ensure: 'Always' }) })).toEqual([
-      'edge:NoExecute missing a (eviction)',
+      'edge:NoExecute missing a (WouldEvictPods)',
     ]);
   });
 
@@ -143,7 +145,10 @@ describe('each taint of a node', () => {
 it('is in mode Audit where taintkeeper runs with --audit, and nothing is restored', () => {
   const policies: TaintPolicy[] = [{ kind: 'TaintPolicy', name: 'a', spec: rule('Restore', PRESENT) }];
   const { audit, taints } = explainNode(withRecorded(nodeOf([]), undefined), policies, { audit: true });
-  expect({ audit, taints }).toMatchObject({ audit: true, taints: [{ by: [{ mode: 'Audit' }], blockedBy: 'mode' }] });
+  expect({ audit, taints }).toMatchObject({
+    audit: true,
+    taints: [{ by: [{ mode: 'Audit' }], blockedBy: 'ModeDoesNotRestore' }],
+  });
 });
 
 it('tells a missing taint from one that is there with another value', () => {

@@ -32,7 +32,7 @@ describe('a recorded taint that is lost', () => {
     {
       why: 'is missed, but leaves another value that is protected',
       node: nodeOf([cpu, other]),
-      losses: [`p ${GPU} (held)`],
+      losses: [`p ${GPU} (OtherValuePresent)`],
       taints: undefined,
     },
     {
@@ -78,7 +78,7 @@ describe('a recorded taint that is lost', () => {
       why: 'is only missed in mode Deny',
       policies: { p: rule('Deny', DEDICATED) },
       node: nodeOf([]),
-      losses: [`p ${GPU} (mode)`],
+      losses: [`p ${GPU} (ModeDoesNotRestore)`],
       taints: undefined,
     },
     {
@@ -230,7 +230,7 @@ describe('an entry of the annotation that names a taint which is restored', () =
   it('stays where the taint is not restored', () => {
     const policies = { p: rule('Deny', DEDICATED, { removalByAnnotation: 'Forbidden' }) };
     const drift = driftOf(policies, nodeOf([], { allowRemoval: GPU }), GPU, { isRecordWritten: true });
-    expect(lossesOf(drift)).toEqual([`p ${GPU} (mode)`]);
+    expect(lossesOf(drift)).toEqual([`p ${GPU} (ModeDoesNotRestore)`]);
     expect(drift.desired).toBeUndefined();
   });
 });

@@ -51,7 +51,7 @@ function repaired(one: Case): NodeView {
   return { ...first, ...driftOf({ ...one, node: first }).desired };
 }
 
-const isRepaired = ({ hindrance }: Loss) => hindrance === undefined;
+const isRepaired = ({ blockedBy }: Loss) => blockedBy === undefined;
 
 it('a node that was repaired needs no other repair', () => {
   always((one) => {
@@ -121,7 +121,7 @@ it('a node whose turn it is not gets all but what evicts pods, and that in its t
     const before = driftOf({ ...one, node }, { hasTurn: false });
     const now = { ...node, ...before.desired };
     expect(evictingTaints(node.taints, now.taints)).toEqual([]);
-    const paced = before.losses.filter(({ hindrance }) => hindrance === 'paced');
+    const paced = before.losses.filter(({ blockedBy }) => blockedBy === 'WaitsForTurn');
     expect(paced.every(({ taint }) => taint.effect === 'NoExecute')).toBe(true);
     const inTurn = driftOf({ ...one, node: now });
     expect(evictingTaints(now.taints, inTurn.desired?.taints ?? now.taints).length > 0).toBe(paced.length > 0);

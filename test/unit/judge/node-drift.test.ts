@@ -20,7 +20,7 @@ describe('a required taint', () => {
     { why: 'stands beside one of another effect', node: nodeOf([evicting]), taints: [evicting, gpu] },
   ])('$why', ({ node, taints }) => {
     const drift = driftOf({ p: rule('Restore', PRESENT_GPU) }, node);
-    expect(drift.losses).toMatchObject([{ field: 'spec.taints[0]', taint: gpu, hindrance: undefined }]);
+    expect(drift.losses).toMatchObject([{ field: 'spec.taints[0]', taint: gpu, blockedBy: undefined }]);
     expect(drift.desired?.taints).toEqual(taints);
   });
 
@@ -28,7 +28,7 @@ describe('a required taint', () => {
     ['Restore', [`p ${GPU}`], [gpu]],
     // The mode says what happens to requests.
     ['Deny', [`p ${GPU}`], [gpu]],
-    ['Audit', [`p ${GPU} (mode)`], undefined],
+    ['Audit', [`p ${GPU} (ModeDoesNotRestore)`], undefined],
   ])('in mode %s', (mode, losses, taints) => {
     for (const node of [nodeOf([]), nodeOf([cpu])]) {
       const drift = driftOf({ p: rule(mode, PRESENT_GPU) }, node);
@@ -68,13 +68,13 @@ describe('where several policies want one taint', () => {
     {
       why: 'the value of the strongest counts, though another one repairs',
       policies: { a: rule('Restore', PRESENT_CPU), b: rule('Deny', PRESENT_GPU) },
-      losses: [`b ${GPU}`, `a ${CPU} (held)`],
+      losses: [`b ${GPU}`, `a ${CPU} (OtherValuePresent)`],
       taints: [gpu],
     },
     {
       why: 'among equals, the first by name',
       policies: { b: rule('Restore', PRESENT_CPU), a: rule('Restore', PRESENT_GPU) },
-      losses: [`a ${GPU}`, `b ${CPU} (held)`],
+      losses: [`a ${GPU}`, `b ${CPU} (OtherValuePresent)`],
       taints: [gpu],
     },
     {
@@ -86,26 +86,26 @@ describe('where several policies want one taint', () => {
     {
       why: 'one that only watches has no say in the value',
       policies: { a: rule('Audit', PRESENT_GPU), b: rule('Restore', PRESENT_ANY) },
-      losses: ['b dedicated:NoSchedule', `a ${GPU} (mode)`],
+      losses: ['b dedicated:NoSchedule', `a ${GPU} (ModeDoesNotRestore)`],
       taints: [{ key: 'dedicated', effect: 'NoSchedule' }],
     },
     {
       why: 'one in mode Deny that does not get its value is not said to have got it',
       policies: { a: rule('Deny', PRESENT_GPU), b: rule('Deny', PRESENT_CPU), c: rule('Restore', PRESENT_GPU) },
-      losses: [`a ${GPU}`, `b ${CPU} (held)`, `c ${GPU}`],
+      losses: [`a ${GPU}`, `b ${CPU} (OtherValuePresent)`, `c ${GPU}`],
       taints: [gpu],
     },
     {
       why: 'the leader restores nothing for policies in mode Audit',
       policies: { a: rule('Audit', PRESENT_GPU), b: rule('Audit', PRESENT_GPU) },
-      losses: [`a ${GPU} (mode)`, `b ${GPU} (mode)`],
+      losses: [`a ${GPU} (ModeDoesNotRestore)`, `b ${GPU} (ModeDoesNotRestore)`],
       taints: undefined,
     },
     {
       why: 'a value that another one protects is held',
       policies: { a: rule('Restore', PRESENT_CPU), b: rule('Restore', PRESENT_GPU) },
       node: nodeOf([cpu]),
-      losses: [`b ${GPU} (held)`],
+      losses: [`b ${GPU} (OtherValuePresent)`],
       taints: undefined,
     },
     {
@@ -115,7 +115,7 @@ describe('where several policies want one taint', () => {
         b: rule('Restore', { ...PRESENT_GPU, value: '' }),
       },
       node: nodeOf([cpu]),
-      losses: ['b dedicated:NoSchedule (held)'],
+      losses: ['b dedicated:NoSchedule (OtherValuePresent)'],
       taints: undefined,
     },
     {
@@ -136,37 +136,37 @@ describe('a taint that evicts pods', () => {
   const mayEvict = { ...EVICTING, mayEvict: true };
   const RECORDED = 'dedicated=gpu:NoExecute';
 
-  it.each<{ why: string; policies: Policies; node: NodeView; recorded?: string; hindrances: unknown[] }>([
+  it.each<{ why: string; policies: Policies; node: NodeView; recorded?: string; blockedBy: unknown[] }>([
     {
       why: 'is not put on a node that never carried it',
       policies: { p: rule('Restore', EVICTING) },
       node: nodeOf([]),
-      hindrances: ['eviction'],
+      blockedBy: ['WouldEvictPods'],
     },
     {
       why: 'is with the consent of the policy',
       policies: { p: rule('Restore', mayEvict) },
       node: nodeOf([]),
-      hindrances: [undefined],
+      blockedBy: [undefined],
     },
     {
       why: 'is with that of one of two policies that repair',
       policies: { a: rule('Restore', mayEvict), b: rule('Restore', EVICTING) },
       node: nodeOf([]),
-      hindrances: [undefined, undefined],
+      blockedBy: [undefined, undefined],
     },
     {
       why: 'is not with that of a policy that only watches',
       policies: { a: rule('Audit', mayEvict), b: rule('Restore', EVICTING) },
       node: nodeOf([]),
-      hindrances: ['eviction', 'eviction'],
+      blockedBy: ['WouldEvictPods', 'WouldEvictPods'],
     },
     {
       why: 'is not put on a node of which a record says that it carried it',
       policies: { p: rule('Restore', EVICTING) },
       node: nodeOf([]),
       recorded: RECORDED,
-      hindrances: ['eviction'],
+      blockedBy: ['WouldEvictPods'],
     },
     {
       why: 'is not where a policy protects it and none requires it',
@@ -176,14 +176,14 @@ describe('a taint that evicts pods', () => {
       },
       node: nodeOf([{ key: 'other', effect: 'NoExecute' }]),
       recorded: RECORDED,
-      hindrances: ['eviction'],
+      blockedBy: ['WouldEvictPods'],
     },
     {
       why: 'is with the consent of the policy, with the recorded value',
       policies: { p: rule('Restore', mayEvict) },
       node: nodeOf([]),
       recorded: RECORDED,
-      hindrances: [undefined],
+      blockedBy: [undefined],
     },
     {
       why: 'does not when it was recorded with another value: pods may tolerate that one only',
@@ -193,16 +193,16 @@ describe('a taint that evicts pods', () => {
       },
       node: nodeOf([]),
       recorded: 'dedicated=cpu:NoExecute',
-      hindrances: ['eviction', 'eviction'],
+      blockedBy: ['WouldEvictPods', 'WouldEvictPods'],
     },
     {
       why: 'does not in place of another value that evicts',
       policies: { p: rule('Restore', EVICTING) },
       node: nodeOf([{ ...evicting, value: 'cpu' }]),
-      hindrances: ['eviction'],
+      blockedBy: ['WouldEvictPods'],
     },
-  ])('$why', ({ policies, node, recorded, hindrances }) => {
-    expect(driftOf(policies, node, recorded).losses.map(({ hindrance }) => hindrance)).toEqual(hindrances);
+  ])('$why', ({ policies, node, recorded, blockedBy }) => {
+    expect(driftOf(policies, node, recorded).losses.map(({ blockedBy }) => blockedBy)).toEqual(blockedBy);
   });
 });
 
@@ -213,7 +213,7 @@ it('leaves a contested taint to whoever takes it away, and repairs the others', 
   const drift = driftOf({ p: { ...policies.p, taints: [...policies.p.taints] } }, nodeOf([]), undefined, {
     isContested: ({ key }) => key === 'other',
   });
-  expect(lossesOf(drift)).toEqual([`p ${GPU}`, 'p other=gpu:NoSchedule (contested)']);
+  expect(lossesOf(drift)).toEqual([`p ${GPU}`, 'p other=gpu:NoSchedule (Conflict)']);
   expect(drift.desired?.taints).toEqual([gpu]);
 });
 

@@ -44,8 +44,8 @@ export const driftAmong = (
   { removed, ...more }: Partial<Circumstances> & { readonly removed?: string } = {},
 ): NodeDrift => nodeDrift(withRecorded(node, recorded, removed), policies, more);
 
-/** One line a loss: `POLICY TAINT`, and the hindrance in brackets. */
+/** One line a loss: `POLICY TAINT`, and the blockedBy in brackets. */
 export const lossesOf = ({ losses }: NodeDrift): string[] =>
   losses.map(
-    ({ policy, taint, hindrance }) => `${policy.name} ${formatTaint(taint)}${hindrance ? ` (${hindrance})` : ''}`,
+    ({ policy, taint, blockedBy }) => `${policy.name} ${formatTaint(taint)}${blockedBy ? ` (${blockedBy})` : ''}`,
   );

@@ -147,7 +147,7 @@ export function nodeLife(policies: PolicySet, taints: readonly Taint[] = []): No
         forgetsLost: true,
         audit: false,
         hasTurn: true,
-        blockedBy: () => undefined,
+        whyBlocked: () => undefined,
         isSpread: (given) => isDeepStrictEqual(given, stored) && isDeepStrictEqual(seen, stored),
       },
     );

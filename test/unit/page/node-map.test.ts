@@ -58,7 +58,7 @@ describe('a cell', () => {
       why: 'taken away again and again',
       node: node('n', []),
       cell: 'c',
-      note: { taint: 'dedicated=gpu:NoSchedule', blockedBy: 'contested' },
+      note: { taint: 'dedicated=gpu:NoSchedule', blockedBy: 'Conflict' },
       contested: true,
     },
     { why: 'another pool', node: node('n', [GPU], { labels: {} }), cell: '-' },
@@ -94,7 +94,7 @@ describe('a cell', () => {
 
   it('says what a mode does not do', async () => {
     const { notes } = await mapOf({ pool: { ...PRESENT, mode: 'Audit' } }, [node('n', [])]);
-    expect(notes).toEqual([{ taint: 'dedicated=gpu:NoSchedule', blockedBy: 'mode' }]);
+    expect(notes).toEqual([{ taint: 'dedicated=gpu:NoSchedule', blockedBy: 'ModeDoesNotRestore' }]);
   });
 
   it('of a rule behind another one for the same taint is kept as well', async () => {

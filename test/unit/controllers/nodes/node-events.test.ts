@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { eventsOfLoss } from '../../../../src/controllers/nodes/node-reports.ts';
-import type { Hindrance } from '../../../../src/judge/node-drift.ts';
+import type { BlockedBy } from '../../../../src/judge/node-drift.ts';
 import { driftOf, nodeOf, rule } from '../../judge/node-drifts.ts';
 
 const node = { apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'u1' };
@@ -12,7 +12,7 @@ if (!found) throw new Error('nothing is lost');
 const loss = found;
 
 it.each<{
-  hindrance: Hindrance | undefined;
+  blockedBy: BlockedBy | undefined;
   rival?: string;
   type?: string;
   reason: string;
@@ -20,41 +20,41 @@ it.each<{
   note: string;
 }>([
   {
-    hindrance: undefined,
+    blockedBy: undefined,
     type: 'Normal',
     reason: 'TaintRestored',
     action: 'RestoreTaint',
     note: 'restored taint a=x:NoSchedule',
   },
   {
-    hindrance: 'mode',
+    blockedBy: 'ModeDoesNotRestore',
     reason: 'TaintMissing',
     note: 'reports missing taint a=x:NoSchedule: mode Restore does not restore it',
   },
   {
-    hindrance: 'eviction',
+    blockedBy: 'WouldEvictPods',
     reason: 'TaintMissing',
     note: 'reports missing taint a=x:NoSchedule: it would evict pods: add it by hand, or require it with mayEvict: true',
   },
   {
-    hindrance: 'held',
+    blockedBy: 'OtherValuePresent',
     reason: 'TaintMissing',
     note: 'reports missing taint a=x:NoSchedule: another value of it comes first',
   },
   {
-    hindrance: 'contested',
+    blockedBy: 'Conflict',
     reason: 'TaintContested',
     note: 'pauses restoring taint a=x:NoSchedule: it is removed each time',
   },
   {
-    hindrance: 'contested',
+    blockedBy: 'Conflict',
     rival: 'field manager "nodectl" (Update)',
     reason: 'TaintContested',
     note: 'pauses restoring taint a=x:NoSchedule: it is removed each time, last by field manager "nodectl" (Update)',
   },
-])('with hindrance $hindrance, node and policy say: $reason', (expected) => {
-  const { hindrance, rival, note, ...event } = { type: 'Warning', action: 'LeaveTaint', rival: undefined, ...expected };
-  expect(eventsOfLoss(node, { ...loss, hindrance }, rival)).toEqual([
+])('with blockedBy $blockedBy, node and policy say: $reason', (expected) => {
+  const { blockedBy, rival, note, ...event } = { type: 'Warning', action: 'LeaveTaint', rival: undefined, ...expected };
+  expect(eventsOfLoss(node, { ...loss, blockedBy }, rival)).toEqual([
     { regarding: node, ...event, note: `TaintPolicy p ${note}` },
     {
       regarding: { apiVersion: 'taintkeeper.dev/v1alpha1', kind: 'TaintPolicy', name: 'p' },
@@ -64,13 +64,16 @@ it.each<{
   ]);
 });
 
-it.each<{ hindrance: Hindrance; note: string }>([
-  { hindrance: 'held', note: 'both values are protected; to change it: taintkeeper explain node n1' },
-  { hindrance: 'mode', note: 'mode Restore does not restore it; to change it: taintkeeper explain node n1' },
-])('of another value, with hindrance $hindrance, node and policy say which one the node carries', (expected) => {
-  const { hindrance, note } = expected;
+it.each<{ blockedBy: BlockedBy; note: string }>([
+  { blockedBy: 'OtherValuePresent', note: 'both values are protected; to change it: taintkeeper explain node n1' },
+  {
+    blockedBy: 'ModeDoesNotRestore',
+    note: 'mode Restore does not restore it; to change it: taintkeeper explain node n1',
+  },
+])('of another value, with blockedBy $blockedBy, node and policy say which one the node carries', (expected) => {
+  const { blockedBy, note } = expected;
   const carried = { key: 'a', value: 'y', effect: 'NoSchedule' };
-  const events = eventsOfLoss(node, { ...loss, hindrance }, undefined, { carried });
+  const events = eventsOfLoss(node, { ...loss, blockedBy }, undefined, { carried });
   expect(events.map(({ reason }) => reason)).toEqual(['TaintValueDiffers', 'TaintValueDiffers']);
   expect(events.map(({ note: text }) => text)).toEqual([
     `TaintPolicy p reports taint a=y:NoSchedule in place of a=x:NoSchedule: ${note}`,
@@ -79,7 +82,7 @@ it.each<{ hindrance: Hindrance; note: string }>([
 });
 
 it('of a taint that the node has never carried, node and policy say that it was added', () => {
-  const events = eventsOfLoss(node, { ...loss, hindrance: undefined }, undefined, { isFirst: true });
+  const events = eventsOfLoss(node, { ...loss, blockedBy: undefined }, undefined, { isFirst: true });
   expect(events.map(({ reason, action, note }) => [reason, action, note])).toEqual([
     ['TaintAdded', 'AddTaint', 'TaintPolicy p added taint a=x:NoSchedule'],
     ['TaintAdded', 'AddTaint', 'Node n1: added taint a=x:NoSchedule'],

@@ -7,34 +7,34 @@ it.each<{ why: string; nodes?: string[]; note: Parameters<typeof taintFix>[1]; c
   {
     why: 'nobody else does it',
     nodes: ['n1', 'n2'],
-    note: { taint: TAINT, blockedBy: 'mode' },
+    note: { taint: TAINT, blockedBy: 'ModeDoesNotRestore' },
     command: `kubectl taint node n1 n2 ${TAINT}`,
     says: '',
   },
   {
     why: 'another value is in its place',
-    note: { taint: TAINT, carries: 'dedicated=cpu:NoSchedule', blockedBy: 'mode' },
+    note: { taint: TAINT, carries: 'dedicated=cpu:NoSchedule', blockedBy: 'ModeDoesNotRestore' },
     command: `kubectl taint --overwrite node n1 ${TAINT}`,
   },
   {
     why: 'it evicts pods, which is said',
-    note: { taint: 'edge:NoExecute', blockedBy: 'eviction' },
+    note: { taint: 'edge:NoExecute', blockedBy: 'WouldEvictPods' },
     command: 'kubectl taint node n1 edge:NoExecute',
     says: 'Evicts the pods there that do not tolerate it.',
   },
   {
     why: 'policies contradict each other',
-    note: { taint: TAINT, blockedBy: 'held' },
+    note: { taint: TAINT, blockedBy: 'OtherValuePresent' },
     command: 'taintkeeper explain node n1',
   },
   {
     why: 'somebody else takes it away',
-    note: { taint: TAINT, blockedBy: 'contested' },
+    note: { taint: TAINT, blockedBy: 'Conflict' },
     command: 'kubectl get events --all-namespaces --field-selector reason=TaintContested',
   },
   { why: 'taintkeeper is about to restore it', note: { taint: TAINT } },
-  { why: 'it waits for its turn', note: { taint: TAINT, blockedBy: 'paced' } },
-  { why: 'a name is not for a shell', nodes: ['n1;reboot'], note: { taint: TAINT, blockedBy: 'mode' } },
+  { why: 'it waits for its turn', note: { taint: TAINT, blockedBy: 'WaitsForTurn' } },
+  { why: 'a name is not for a shell', nodes: ['n1;reboot'], note: { taint: TAINT, blockedBy: 'ModeDoesNotRestore' } },
 ])('a missing taint, where $why', ({ nodes = ['n1'], note, command, says }) => {
   const fix = taintFix(nodes, note);
   expect(fix?.command).toBe(command);
@@ -43,7 +43,7 @@ it.each<{ why: string; nodes?: string[]; note: Parameters<typeof taintFix>[1]; c
 
 it('has no command longer than one reads, and says of how many it is', () => {
   const nodes = Array.from({ length: 5_000 }, (_, index) => `n${index}`);
-  const fix = taintFix(nodes, { taint: TAINT, blockedBy: 'mode' });
+  const fix = taintFix(nodes, { taint: TAINT, blockedBy: 'ModeDoesNotRestore' });
   expect(fix?.command.split(' ')).toHaveLength(MAX_NODES + 4);
   expect(fix?.note).toBe(`Of 5000 nodes, the first ${MAX_NODES}.`);
 });
@@ -75,5 +75,5 @@ it.each([
   { column: { mode: 'Audit', trial: 'Audit' }, why: 'mode Audit restores nothing' },
   { column: { mode: 'Audit', trial: 'Restore' }, why: 'only --audit keeps it from being restored' },
 ])('says what its mode does not do: $column', ({ column, why }) => {
-  expect(whyNot('mode', column)).toBe(why);
+  expect(whyNot('ModeDoesNotRestore', column)).toBe(why);
 });

@@ -69,7 +69,7 @@ it('leaves the map as it is, however it is sorted', () => {
 });
 
 it('tells what there is to say of a node, the worst first', () => {
-  const notes = [{ taint: 'a:NoSchedule' }, { taint: 'b:NoSchedule', blockedBy: 'contested' }] as const;
+  const notes = [{ taint: 'a:NoSchedule' }, { taint: 'b:NoSchedule', blockedBy: 'Conflict' }] as const;
   const row = { name: 'n', ready: true, cells: 'kcm', notes: [1, 0] };
   expect(losses({ ...MAP, notes }, row)).toEqual([
     { cell: 'm', column: 2, note: notes[0] },

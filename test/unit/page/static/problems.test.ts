@@ -50,7 +50,7 @@ const HEALTHY: PageState = {
 const nodesWith = (...cells: string[]): NodeMap => ({
   columns: HEALTHY.nodes?.columns ?? [],
   columnsLeftOut: 0,
-  notes: [{ taint: 'a:NoSchedule', blockedBy: 'mode' }],
+  notes: [{ taint: 'a:NoSchedule', blockedBy: 'ModeDoesNotRestore' }],
   unselected: 2,
   rows: cells.map((row, index) => ({
     name: `n${index}`,
@@ -199,7 +199,7 @@ describe('a problem of nodes', () => {
   });
 
   it('is one for each reason', () => {
-    const notes = [{ taint: 'a:NoSchedule' }, { taint: 'a:NoSchedule', blockedBy: 'held' }] as const;
+    const notes = [{ taint: 'a:NoSchedule' }, { taint: 'a:NoSchedule', blockedBy: 'OtherValuePresent' }] as const;
     const rows = ['n0', 'n1', 'n2'].map((name, index) => ({
       name,
       ready: true,
@@ -215,8 +215,8 @@ describe('a problem of nodes', () => {
 
   it('has no command for nodes that lack different taints', () => {
     const notes = [
-      { taint: 'a/x:NoSchedule', blockedBy: 'mode' },
-      { taint: 'a/y:NoSchedule', blockedBy: 'mode' },
+      { taint: 'a/x:NoSchedule', blockedBy: 'ModeDoesNotRestore' },
+      { taint: 'a/y:NoSchedule', blockedBy: 'ModeDoesNotRestore' },
     ] as const;
     const rows = ['n0', 'n1'].map((name, index) => ({ name, ready: true, cells: 'mk', notes: [index] }));
     const [found] = problems({ ...HEALTHY, nodes: { ...nodesWith(), notes, rows } }, NOW);
