@@ -65,3 +65,17 @@ it('no page and no message tells anyone to run a package of npm that is not publ
   );
   expect(advertised).toEqual([expect.stringMatching(/^docs\/install\.md: Do not run `npx taintkeeper`/)]);
 });
+
+it('no page and no manifest names an account of GitHub that anyone can register', () => {
+  const manifests = globSync('manifests/**/*.{yaml,json,tpl,txt}', { cwd: ROOT }).map((path) => ({
+    path,
+    text: readFileSync(join(ROOT, path), 'utf8'),
+  }));
+  expect(manifests.length).toBeGreaterThan(20);
+  // OWNER is a word to replace: on pages, and not in a file that is applied as it is.
+  const named = [
+    ...allPages().filter(({ text }) => /github\.com\/taintkeeper\b/i.test(text)),
+    ...manifests.filter(({ text }) => /github\.com\/(taintkeeper|OWNER)\b/i.test(text)),
+  ];
+  expect(named.map(({ path }) => path)).toEqual([]);
+});
