@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { INSTALL } from '../../scripts/chart.ts';
 import { lockedVersion } from '../control-plane/go-modules.ts';
 import { HELM, helmPath, obstacleToHelm, runHelm } from '../control-plane/helm.ts';
 import { skipFor } from '../skip-for.ts';
@@ -28,6 +29,18 @@ describe('helm', skipFor(obstacleToHelm()), () => {
     const { code, stderr } = await runHelm(['template', 'x', '/no/such/chart']);
     expect(code).toBe(1);
     expect(stderr).toContain('/no/such/chart');
+  });
+
+  it('renders, with the command of the install guide for audit mode, install.yaml with --audit', async () => {
+    const guide = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'install.md'), 'utf8');
+    const [, args = ''] = /^ *helm (template [\s\S]*?) \| kubectl apply -f -$/m.exec(guide) ?? [];
+    const { stdout } = await runHelm(args.replaceAll('\\\n', ' ').trim().split(/ +/));
+    const withoutMarks = stdout
+      .replaceAll(/^ *(helm\.sh\/chart|app\.kubernetes\.io\/managed-by): .*\n/gm, '')
+      .replaceAll(/^ *annotations:\n *helm\.sh\/resource-policy: keep\n/gm, '');
+    const [notice = ''] = readFileSync(INSTALL, 'utf8').split('---\n');
+    expect(notice + withoutMarks.replace(/^ *- --audit\n/m, '')).toBe(readFileSync(INSTALL, 'utf8'));
+    expect(withoutMarks).toMatch(/^ *- --audit$/m);
   });
 });
 
