@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
 import { type CertificateReport, type RegisteredBundle, reportCertificates } from '../certs/certificate-report.ts';
-import { type CompleteFiles, introduceCa, isRotating, reissue, unusable } from '../certs/rotation.ts';
-import { readSecret, type SecretRef, writeSecret } from '../cluster/certificate-secret.ts';
+import { caFault, parseCertificates, servingFault, uncoveredNames } from '../certs/inspect.ts';
+import { type CompleteFiles, introduceCa, isRotating, type RotationStep, reissue } from '../certs/rotation.ts';
+import { readSecret, type SecretRef, type SecretState, writeSecret } from '../cluster/certificate-secret.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { serverName } from '../cluster/service-endpoint.ts';
 import { caBundleOf, readWebhooks } from '../cluster/webhook-configurations.ts';
@@ -49,15 +50,15 @@ const POLL_MS = 500;
 function rotateCommand(): Command {
   return withClusterOptions(new Command('rotate'))
     .description(
-      'Replace the serving certificate or, with --ca, the CA: the leader does the next steps, and no request fails.',
+      'Replace the serving certificate, also an expired one. With --ca, replace the CA: the leader does the next steps. No request fails.',
     )
     .option('--ca', 'replace the CA, and then the serving certificate', false)
     .option('--timeout <seconds>', 'how long to wait until the new serving certificate is in force', parseSeconds, 120)
     .addHelpText('after', '\nExit code: 0 replaced, 2 could not replace it.')
     .action((options: ClusterOptions & { ca: boolean; timeout: number }) =>
       atSite(options, async (site) => {
-        const step = await withProgress('asking the API server', beginRotation(site, options.ca));
-        process.stdout.write(`${step}\n`);
+        const steps = await withProgress('asking the API server', beginRotation(site, options.ca));
+        process.stdout.write(steps.map((step) => `${step}\n`).join(''));
         if (!options.ca) return;
         await withProgress('waiting until every caBundle trusts it', waitForServing(site, options.timeout));
         process.stdout.write(
@@ -67,26 +68,61 @@ function rotateCommand(): Command {
     );
 }
 
-/** Starts a rotation, and says with which step. */
-async function beginRotation({ client, ref, names }: Site, ca: boolean): Promise<string> {
-  const secret = `Secret ${ref.namespace}/${ref.name}`;
+/**
+ * Starts a rotation, and says with which steps. An unusable serving certificate is replaced first, also with `--ca`: its replacement is issued by
+ * the CA that the API server trusts already.
+ */
+async function beginRotation({ client, ref, names }: Site, ca: boolean): Promise<string[]> {
   const before = await readSecret(client, ref);
   const now = client.now();
-  if (before.files.cert !== undefined && before.files.caKey === undefined) {
+  refuseUnlessReplaceable(before, ref, names, now);
+  // Complete, except that the serving certificate or its key may be missing.
+  const files = before.files as CompleteFiles;
+  const fault = servingFault(files, names, now, 0);
+  if (fault === undefined && isRotating(files)) {
+    throw new InputError(['a new CA is being introduced already: try again when that is done']);
+  }
+
+  const steps: RotationStep[] = [];
+  if (fault !== undefined || !ca) steps.push(await reissue(files, names, now, fault ?? 'asked for'));
+  if (ca) steps.push(await introduceCa(steps[0]?.files ?? files, now, 'asked for'));
+  const { files: next } = steps.at(-1) as RotationStep;
+  if (!(await writeSecret(client, ref, next, before))) {
+    throw new InputError([`Secret ${ref.namespace}/${ref.name} was changed by another writer: try again`]);
+  }
+  return steps.map(({ what }) => what);
+}
+
+/** Refuses a Secret whose CA cannot issue, and a serving certificate for another Service. @throws InputError */
+function refuseUnlessReplaceable(
+  { files, resourceVersion }: SecretState,
+  { namespace, name }: SecretRef,
+  names: readonly string[],
+  now: Date,
+): void {
+  const secret = `Secret ${namespace}/${name}`;
+  if (resourceVersion === undefined) {
+    throw new InputError([`${secret} not found. Is taintkeeper installed in namespace ${namespace}?`]);
+  }
+  if (files.cert !== undefined && files.caKey === undefined) {
     throw new InputError([
       `${secret} has no ca.key: its certificates were issued by another issuer, and taintkeeper does not renew them`,
     ]);
   }
-  const fault = unusable(before.files, names, now);
-  if (fault) throw new InputError([`${secret}: ${fault}. Is taintkeeper installed?`]);
-  const files = before.files as CompleteFiles;
-  if (isRotating(files)) throw new InputError(['a new CA is being introduced already: try again when that is done']);
-
-  const step = ca ? await introduceCa(files, now, 'asked for') : await reissue(files, names, now, 'asked for');
-  if (!(await writeSecret(client, ref, step.files, before))) {
-    throw new InputError([`${secret} was changed by another writer: try again`]);
+  const reason = caFault(files, now);
+  if (reason !== undefined) {
+    throw new InputError([
+      `${secret}: the CA cannot be used: ${reason}. The leader, or a replica that starts, issues a new CA and serving certificate: ` +
+        `kubectl rollout restart --namespace ${namespace} deployment --selector app.kubernetes.io/name=taintkeeper`,
+    ]);
   }
-  return step.what;
+  const [serving] = parseCertificates(files.cert ?? '');
+  const uncovered = serving ? uncoveredNames(serving, names) : [];
+  if (uncovered.length > 0) {
+    throw new InputError([
+      `${secret}: the serving certificate is not for ${uncovered.join(', ')}: check --namespace and --service`,
+    ]);
+  }
 }
 
 /** Waits until the leader has replaced the serving certificate. */

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { NAMESPACE } from '../control-plane/replicas.ts';
 import { startServiceProxy } from '../control-plane/service-proxy.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -19,6 +20,7 @@ import {
   registerControlPlaneNode,
   waitUntilProtected,
 } from './installation.ts';
+import { pasteRemedy } from './paste-remedy.ts';
 import { runTaintkeeper } from './run-taintkeeper.ts';
 import { NONE_FAILED, startTrustProber } from './trust-prober.ts';
 
@@ -78,6 +80,45 @@ describeWithControlPlane('replicas that start', {}, (cp) => {
     expect(after.data['tls.crt']).not.toBe(before['tls.crt']);
     expect(after.data['ca.crt'] === (before as Record<string, string>)['ca.crt']).toBe(keepsCa);
     expect(new Set(await caBundles(cp()))).toEqual(new Set([after.data['ca.crt']]));
+  });
+
+  it('serve what `certs rotate` put in place of an expired serving certificate while no replica ran', async () => {
+    for (const replica of installation.replicas.values()) await replica.kill();
+    const before = await certificateData(100, 95);
+    await putCertificates(cp(), before);
+    const { code, stdout, stderr } = await runTaintkeeper(cp(), ['certs', 'rotate']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^serving certificate \(not valid after .+\)\n$/);
+    const rotated = await readCertificates(cp());
+    expect(rotated.data['ca.crt']).toBe(before['ca.crt']);
+
+    await installation.start(['a']);
+    await installation.proxy.waitForReady('a');
+    await waitUntilProtected(cp(), 'cp-1');
+    expect((await readCertificates(cp())).data).toEqual(rotated.data);
+  });
+
+  it('replace an expired CA, which `certs rotate` leaves to them: its remedy restarts them', async () => {
+    for (const replica of installation.replicas.values()) await replica.kill();
+    await putCertificates(cp(), await certificateData(3700, 3700));
+    const refused = await runTaintkeeper(cp(), ['certs', 'rotate']);
+    expect(refused.code).toBe(2);
+    const restartedAt = async () => {
+      const { stdout } = await cp().kubectl([
+        ...['get', '--namespace', NAMESPACE, 'deployment', 'taintkeeper', '-o'],
+        'jsonpath={.spec.template.metadata.annotations.kubectl\\.kubernetes\\.io/restartedAt}',
+      ]);
+      return stdout;
+    };
+    expect(await restartedAt()).toBe('');
+    await pasteRemedy(cp(), refused.stderr.trim());
+    expect(await restartedAt()).not.toBe('');
+
+    // What the Deployment does then.
+    await installation.start(['a']);
+    await installation.proxy.waitForReady('a');
+    await waitUntilProtected(cp(), 'cp-1');
+    expect(await runTaintkeeper(cp(), ['certs', 'rotate'])).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('beside older ones, do not fight over the webhook configurations', async () => {
