@@ -74,7 +74,7 @@ ${rightsText('cleanup taints')}
 Exit code: 0 the taints are shown or removed, 1 some could not be removed, 2 the input or the cluster could not be read.
 
 Examples:
-  kubectl patch taintpolicy gpu-pool --type merge -p '{"spec":{"mode":"Audit"}}'
+  ${auditPatch('gpu-pool')}
   taintkeeper cleanup taints --policy gpu-pool                            show the taints
   taintkeeper cleanup taints --policy gpu-pool --yes                      remove them
   taintkeeper cleanup taints --policy gpu-pool --policies gpu-pool.yaml   after the policy was deleted`,
@@ -151,13 +151,17 @@ function refuseWhileUnusable(inCluster: readonly PolicyObject[]): void {
   if (problems.length > 0) throw new InputError(problems);
 }
 
+/** The command that sets a policy to mode Audit. The API server refuses that mode together with `failurePolicy: Fail`. */
+function auditPatch(name: string): string {
+  return `kubectl patch taintpolicy ${name} --type merge -p '{"spec":{"mode":"Audit","failurePolicy":null}}'`;
+}
+
 /** Refuses while a policy is in force: the leader would add the taints again, or the webhook would deny their removal. @throws InputError */
 function refuseWhileRequired(inCluster: readonly PolicyObject[], name: string): void {
   const [policy] = policiesInForce(inCluster.filter((one) => one.name === name));
   if (policy?.kind !== 'TaintPolicy' || policy.spec.mode === 'Audit') return;
-  const patch = `kubectl patch taintpolicy ${name} --type merge -p '{"spec":{"mode":"Audit"}}'`;
   throw new InputError([
-    `TaintPolicy "${name}" is in mode ${policy.spec.mode}, so its taints would be restored. First: ${patch}`,
+    `TaintPolicy "${name}" is in mode ${policy.spec.mode}, so its taints would be restored. First: ${auditPatch(name)}`,
   ]);
 }
 

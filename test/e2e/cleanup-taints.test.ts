@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { PROGRAM } from '../control-plane/program.ts';
 import { runTool } from '../control-plane/run-tool.ts';
@@ -10,12 +9,15 @@ import { temporaryDirectory } from '../unit/temporary-directory.ts';
 import { createNodes, createTaintPolicy, waitForStatus, waitForTaints } from './drift.ts';
 import { type Installation, install } from './installation.ts';
 import { taintsOf } from './nodes.ts';
+import { pasteRemedy } from './paste-remedy.ts';
 import { policyObject } from './policy-objects.ts';
 import { POLICIES_PATH } from './policy-resources.ts';
 
 const POOL = 'handover';
 const SPEC = {
   mode: 'Restore',
+  // Which no policy in mode Audit may have.
+  failurePolicy: 'Fail',
   nodeSelector: { matchLabels: { pool: POOL } },
   taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' }],
 };
@@ -48,15 +50,13 @@ describeWithControlPlane('the taints that a policy required', {}, (cp) => {
     const { code, stdout, stderr } = await run('--policy', POOL, '--yes');
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toBe(
-      `taintkeeper: TaintPolicy "${POOL}" is in mode Restore, so its taints would be restored. First: kubectl patch taintpolicy ${POOL} --type merge -p '{"spec":{"mode":"Audit"}}'\n`,
+      `taintkeeper: TaintPolicy "${POOL}" is in mode Restore, so its taints would be restored. First: kubectl patch taintpolicy ${POOL} --type merge -p '{"spec":{"mode":"Audit","failurePolicy":null}}'\n`,
     );
     expect(await taintsOf(cp(), 'one')).toEqual([TAINT]);
   });
 
   it('are shown in mode Audit, and removed with --yes', async () => {
-    const path = `${POLICIES_PATH.TaintPolicy}/${POOL}`;
-    const body = { spec: { mode: 'Audit' } };
-    expect((await cp().request(admin, 'PATCH', path, { body, contentType: MERGE_PATCH })).status).toBe(200);
+    await pasteRemedy(cp(), (await run('--policy', POOL, '--yes')).stderr.trim());
     await waitForStatus(cp(), POOL, ({ observedGeneration }) => observedGeneration === 2);
 
     expect(await run('--policy', POOL)).toMatchObject({

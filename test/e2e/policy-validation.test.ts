@@ -1,12 +1,18 @@
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { crdFiles } from '../../scripts/crds.ts';
 import type { PolicyKind } from '../../src/policy/policy.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
+import { admin } from '../control-plane/users.ts';
+import { allPages } from '../unit/docs/pages.ts';
+import { temporaryDirectory } from '../unit/temporary-directory.ts';
+import { guideCommands } from './guide-commands.ts';
+import { pasteRemedy } from './paste-remedy.ts';
 import { SPECS } from './policy-generators.ts';
 import { policyObject, problemsOf } from './policy-objects.ts';
-import { createPolicy, installCrds } from './policy-resources.ts';
+import { createPolicy, installCrds, POLICIES_PATH } from './policy-resources.ts';
 import { MENDED_BY_THE_API_SERVER, VERDICTS } from './policy-verdicts.ts';
 
 /** More of them with TAINTKEEPER_POLICY_SETS, where twenty specs count as a set. */
@@ -14,6 +20,13 @@ const GENERATED_SPECS_PER_KIND = 20 * Number(process.env.TAINTKEEPER_POLICY_SETS
 const SPEC_TIMEOUT_MS = 200;
 /** 400 is what strict field validation answers to a field that is unknown. */
 const REFUSALS = [400, 422];
+
+/** The commands of the pages that set a TaintPolicy to mode Audit. */
+const AUDIT_PATCHES = allPages().flatMap(({ path, text }) =>
+  [...text.matchAll(/kubectl patch taintpolicy (\S+) .*"mode":"Audit".*$/gm)].map(([command, name]) => ({
+    ...{ path, command, name },
+  })),
+);
 
 /** The messages of all CEL rules within a CRD. */
 function ruleMessages(schema: unknown): string[] {
@@ -66,6 +79,55 @@ describeWithControlPlane('validation of policies', {}, (cp) => {
       },
       GENERATED_SPECS_PER_KIND * SPEC_TIMEOUT_MS,
     );
+  });
+
+  describe('every command of the pages that sets a policy to mode Audit is accepted', () => {
+    const RULES = { taints: [{ key: 'dedicated', effect: 'NoSchedule', restrict: ['Removal'] }] };
+    const SPECS_BEFORE = [
+      { mode: 'Deny', failurePolicy: 'Fail', ...RULES },
+      { mode: 'Restore', failurePolicy: 'Fail', ...RULES },
+      { mode: 'Restore', failurePolicy: 'Ignore', backstop: 'Native', ...RULES },
+      { mode: 'Deny', ...RULES },
+    ];
+    const create = async (name: string, spec: object) => {
+      await cp().request(admin, 'DELETE', `${POLICIES_PATH.TaintPolicy}/${name}`);
+      expect(await createPolicy(cp(), policyObject('TaintPolicy', name, spec))).toMatchObject({ status: 201 });
+    };
+    const specOf = async (name: string) =>
+      (await cp().request<{ spec: object }>(admin, 'GET', `${POLICIES_PATH.TaintPolicy}/${name}`)).body.spec;
+
+    it('there are such commands', () => {
+      expect(new Set(AUDIT_PATCHES.map(({ path }) => path))).toEqual(
+        new Set(['docs/on-call.md', 'docs/reference/cli.md', 'docs/repairs.md']),
+      );
+    });
+
+    it.each(AUDIT_PATCHES)('$path: $command', async ({ command, name = '' }) => {
+      for (const spec of SPECS_BEFORE) {
+        await create('audited', spec);
+        const before = await specOf('audited');
+        await pasteRemedy(cp(), command.replace(name, 'audited'));
+        expect(await specOf('audited')).toEqual({ ...before, mode: 'Audit', failurePolicy: undefined });
+      }
+    });
+
+    it('and the file that the page for those who are locked out saves first brings the policy back', async () => {
+      const folder = temporaryDirectory();
+      const steps = [0, 1].flatMap((block) => guideCommands('on-call.md', 'Locked out', block));
+      const [save, patch, replace, ...others] = steps.map(({ command }) =>
+        command.replace('NAME.yaml', join(folder, 'policy.yaml')).replace('NAME', 'gpu-pool'),
+      );
+      expect(others).toEqual([]);
+      for (const spec of SPECS_BEFORE) {
+        await create('gpu-pool', spec);
+        const before = await specOf('gpu-pool');
+        await pasteRemedy(cp(), save);
+        await pasteRemedy(cp(), patch);
+        expect(await specOf('gpu-pool')).toMatchObject({ mode: 'Audit' });
+        await pasteRemedy(cp(), replace);
+        expect(await specOf('gpu-pool')).toEqual(before);
+      }
+    });
   });
 
   describe('the API server admits', () => {

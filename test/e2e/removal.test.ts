@@ -168,7 +168,7 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
 
   it('locked out: one command frees the nodes, and applying the manifest again brings everything back', async () => {
     await install();
-    const [first] = guideCommands('on-call.md', 'Locked out', 1);
+    const [first] = guideCommands('on-call.md', 'Locked out', 2);
     // The right to register goes first: until then, the leader could put back what is deleted.
     expect(await kubectl(first?.command ?? '')).toMatch(/^clusterrole\./);
     await nodesAreFree();
@@ -375,7 +375,7 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
     stopLeader = await startStubbornLeader(cp());
     await helm('upgrade', 'taintkeeper', CHART, '--set', 'replicas=3', ...image);
     expect(await noted()).toBe('cni-tolerations.yaml');
-    await kubectl(guideCommands('on-call.md', 'Locked out', 1)[0]?.command ?? '');
+    await kubectl(guideCommands('on-call.md', 'Locked out', 2)[0]?.command ?? '');
     await nodesAreFree();
     await helm('upgrade', 'taintkeeper', CHART, ...image);
     await isInTheWay();
