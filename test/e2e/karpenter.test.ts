@@ -286,7 +286,7 @@ describe('Karpenter', skipFor(obstacleToKarpenter()), () => {
         const { stdout } = await runTaintkeeper(cp(), ['doctor', '--output', 'json']);
         const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string; remedy?: string }[] };
         const [remedy] = checks.flatMap((one) =>
-          one.state === 'trouble' && one.remedy?.includes('nodepool csi') ? [one.remedy] : [],
+          one.state === 'problem' && one.remedy?.includes('nodepool csi') ? [one.remedy] : [],
         );
         expect(remedy).toBeDefined();
         expect(event.note.endsWith(remedy ?? '?')).toBe(true);
