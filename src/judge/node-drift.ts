@@ -1,6 +1,6 @@
 import { identity, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import { policiesFor, selectingPolicies } from '../policy/policy-index.ts';
+import { isProtectedBy, policiesFor, selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import { isRemoved, lostTaints, type RecordedTaint } from './node-record.ts';
@@ -104,8 +104,6 @@ export function nodeDrift(
   }: Circumstances = {},
 ): NodeDrift {
   const selecting = selectingPolicies(policies, node.labels);
-  const protects = (taint: Taint) =>
-    policiesFor(selecting, taint.key).some(({ mode, protectedBy }) => mode !== 'Audit' && protectedBy(taint));
   const carried = valuesOf(node.taints);
   // With --audit, policies report what they would restore without it.
   const isEnforceable = (taint: RecordedTaint) =>
@@ -162,7 +160,7 @@ export function nodeDrift(
     if (isContested(target)) return 'Conflict';
     const present = carried.get(identity(target));
     // Admission lets nobody replace a protected value: not us either.
-    if (present !== undefined && protects({ ...target, value: present })) return 'OtherValuePresent';
+    if (present !== undefined && isProtectedBy(selecting, { ...target, value: present })) return 'OtherValuePresent';
     if (target.effect !== 'NoExecute') return undefined;
     if (!restoring.some(({ mayEvict }) => mayEvict)) return 'WouldEvictPods';
     return hasTurn ? undefined : 'WaitsForTurn';

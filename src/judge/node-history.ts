@@ -1,6 +1,6 @@
 import { droppedTaints, formatTaint, identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import { selectingPolicies } from '../policy/policy-index.ts';
+import { isProtectedBy, selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { type NodeView, sameLabels } from './node-view.ts';
 import { isRemovalNoted, parseAllowedRemovals } from './removal.ts';
@@ -214,9 +214,7 @@ function removedWithNotice(previous: NodeView, node: NodeView, policies: readonl
   const allowed = parseAllowedRemovals(node.allowRemoval);
   const selecting = selectingPolicies(policies, previous.labels);
   // While policies only audit, every user can make such a request.
-  const isProtected = (taint: Taint) =>
-    selecting.some(({ mode, protectedBy }) => mode !== 'Audit' && protectedBy(taint) !== undefined);
-  return removed.filter((taint) => isRemovalNoted(allowed, taint) && isProtected(taint));
+  return removed.filter((taint) => isRemovalNoted(allowed, taint) && isProtectedBy(selecting, taint));
 }
 
 /** Without taints that came back, with any value: they may be lost later. */

@@ -1,6 +1,7 @@
 import { type LabelSelector, own, type StringMap } from '../kubernetes/label-selector.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import { requirementsOf } from '../kubernetes/selector-overlap.ts';
+import type { Taint } from '../kubernetes/taint.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import type { CompiledTaintPolicy, PolicySet } from './policy-set.ts';
 
@@ -52,6 +53,13 @@ const selectionFrom = oncePer((policies: Policies) => {
 /** The policies with a rule that may match taints of the key, in their order. The policy itself decides which taints it matches. */
 export function policiesFor(policies: Policies, key: string): Policies {
   return policies.length <= FEW ? policies : meaningAmong(policies)(key);
+}
+
+/** Whether one of the policies, which select the node, restricts the removal of the taint and does more than report it. */
+export function isProtectedBy(selecting: Policies, taint: Taint): boolean {
+  return policiesFor(selecting, taint.key).some(
+    ({ mode, protectedBy }) => mode !== 'Audit' && protectedBy(taint) !== undefined,
+  );
 }
 
 const meaningAmong = oncePer((policies: Policies) => {
