@@ -73,6 +73,7 @@ export interface NodeStep extends NodeDrift {
   readonly nextInMs: number | undefined;
 }
 
+const NONE_MISSING: NodeHistory['missingSince'] = new Map();
 const NO_DRIFT: NodeDrift = { losses: [], removed: [], expired: [], desired: undefined };
 
 /**
@@ -109,12 +110,12 @@ export function nodeStep(
       })
     : NO_DRIFT;
   const reverted = wanted === node ? undefined : { taints: wanted.taints, allowRemoval: node.allowRemoval };
-  const contested = drift.losses.filter(({ blockedBy }) => blockedBy === 'Conflict');
-  const conflicts = conflictsNow(history, contested, monotonicMs);
-  const before = recordedTaints(known?.record, node.uid);
+  const inConflict = drift.losses.filter(({ blockedBy }) => blockedBy === 'Conflict');
+  const conflicts = conflictsNow(history, inConflict, monotonicMs);
   const lost = lostTaints(recorded, node.taints);
   const forgetsInMs = history.labelsSince + FORGET_LOST_MS - monotonicMs;
-  const missing = missingTaints(lost, { before, losses: drift.losses, history, now: monotonicMs });
+  const before = recordedTaints(known?.record, node.uid);
+  const missing = markMissing(recorded, { lost, losses: drift.losses, before, since: history.missingSince }, options);
   const waits = [
     kept?.nextInMs,
     missing.nextInMs,
@@ -125,13 +126,13 @@ export function nodeStep(
   return {
     ...drift,
     desired: drift.desired ?? reverted,
-    record: kept?.record && withMissing(kept.record, missing, before, options),
+    record: kept?.record && { ...kept.record, taints: missing.taints },
     isRecordFull: kept?.isFull ?? false,
     returned: kept?.returned ?? [],
     additions,
     history: { ...history, conflicts, missingSince: missing.since },
     accepted: known
-      ? acceptedTaints(history.accepted, node, policies, { additions, recorded, now: monotonicMs })
+      ? acceptedTaints(history.accepted, node, policies, { additions, lost, now: monotonicMs })
       : history.accepted,
     nextInMs: waits.length === 0 ? undefined : Math.max(1, Math.min(...waits)),
   };
@@ -185,77 +186,59 @@ function leavesOut(
   );
 }
 
-interface Missing {
-  /** By recorded taints as text: since when policies miss them. */
+/** What is known of the taints that a record lists. */
+interface Listed {
+  /** Those that the Node does not carry. */
+  readonly lost: readonly RecordedTaint[];
+  readonly losses: readonly Loss[];
+  /** What the record listed before the step. */
+  readonly before: readonly RecordedTaint[];
+  /** By taints as text: since when policies miss them. */
   readonly since: NodeHistory['missingSince'];
-  /** Of these, the losses of those that have been missing for long enough to be recorded. */
-  readonly losses: ReadonlyMap<string, Loss>;
-  /** In how many milliseconds the next one has. */
+}
+
+interface Marked {
+  /** The taints of the record. Those that have been missing for long enough say so, and why. */
+  readonly taints: readonly RecordedTaint[];
+  /** As in {@link Listed}, after the step. */
+  readonly since: NodeHistory['missingSince'];
+  /** In how many milliseconds the next taint has been missing for long enough. */
   readonly nextInMs: number | undefined;
 }
 
-function missingTaints(
-  lost: readonly RecordedTaint[],
-  {
-    before,
-    losses,
-    history,
-    now,
-  }: {
-    /** What the record listed before the step. */
-    readonly before: readonly RecordedTaint[];
-    readonly losses: readonly Loss[];
-    readonly history: NodeHistory;
-    readonly now: number;
-  },
-): Missing {
-  const since = new Map<string, number>();
-  const due = new Map<string, Loss>();
-  const waits: number[] = [];
-  // An earlier leader may have recorded it.
-  const isRecorded = new Set(
-    before.filter((taint) => taint.missingSince !== undefined || taint.blocked !== undefined).map(formatTaint),
-  );
-  for (const taint of lost) {
-    const loss = losses.find((one) => identity(one.taint) === identity(taint));
-    if (loss === undefined) continue;
-    const text = formatTaint(taint);
-    const from = history.missingSince.get(text) ?? now;
-    since.set(text, from);
-    const leftMs = isRecorded.has(text) ? 0 : MISSING_AFTER_MS - (now - from);
-    if (leftMs > 0) waits.push(leftMs);
-    else due.set(text, loss);
-  }
-  return { since, losses: due, nextInMs: waits.length === 0 ? undefined : Math.min(...waits) };
-}
-
-/**
- * The record with the taints that are missing, and why.
- * @param before what it listed before
- */
-function withMissing(
-  record: NodeRecord,
-  { losses, since: missingSince }: Missing,
-  before: readonly RecordedTaint[],
+function markMissing(
+  recorded: readonly RecordedTaint[],
+  { lost, losses, before, since: knownSince }: Listed,
   { now, monotonicMs, hasTurn, whyBlocked }: StepOptions,
-): NodeRecord {
-  if (losses.size === 0) return record;
+): Marked {
+  if (lost.length === 0) return { taints: recorded, since: NONE_MISSING, nextInMs: undefined };
   const known = new Map(before.map((taint) => [formatTaint(taint), taint]));
-  const taints = record.taints.map((taint): RecordedTaint => {
-    const text = formatTaint(taint);
-    const loss = losses.get(text);
+  const since = new Map<string, number>();
+  const waits: number[] = [];
+  const taints = recorded.map((taint): RecordedTaint => {
+    const loss = lost.includes(taint) ? losses.find((one) => identity(one.taint) === identity(taint)) : undefined;
     if (loss === undefined) return taint;
+    const text = formatTaint(taint);
+    const from = knownSince.get(text) ?? monotonicMs;
+    since.set(text, from);
     const earlier = known.get(text);
+    // An earlier leader may have recorded it.
+    const isRecorded = earlier?.missingSince !== undefined || earlier?.blocked !== undefined;
+    const leftMs = MISSING_AFTER_MS - (monotonicMs - from);
+    if (!isRecorded && leftMs > 0) {
+      waits.push(leftMs);
+      return taint;
+    }
     // A turn ends soon, with the taint or without it.
     const isWaiting = hasTurn && earlier?.blocked?.reason === 'WaitsForTurn';
     const blocked = whyBlocked(loss) ?? (isWaiting ? earlier.blocked : undefined);
     // Whole seconds, as they are written.
-    const since = Math.floor((now - (monotonicMs - (missingSince.get(text) ?? monotonicMs))) / 1000) * 1000;
+    const missingSince = earlier?.missingSince ?? Math.floor((now - (monotonicMs - from)) / 1000) * 1000;
     return {
       ...taint,
-      ...(taint.earlierDeletedAt === undefined ? { missingSince: earlier?.missingSince ?? since } : {}),
+      ...(taint.earlierDeletedAt === undefined ? { missingSince } : {}),
       ...(blocked === undefined ? {} : { blocked }),
     };
   });
-  return { ...record, taints };
+  return { taints, since, nextInMs: waits.length === 0 ? undefined : Math.min(...waits) };
 }

@@ -1,8 +1,9 @@
 import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import { selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { oncePer } from '../runtime/once-per.ts';
-import { lostTaints, NONE_ESTABLISHED, type RecordedTaint } from './node-record.ts';
+import { NONE_ESTABLISHED } from './node-record.ts';
 import type { NodeView } from './node-view.ts';
 import { isRequiredTaint, requiredTaints } from './removal.ts';
 import type { Protection } from './rulings.ts';
@@ -60,7 +61,7 @@ export function unseenAdditions(
 ): UnseenAddition[] {
   if (accepted === undefined || accepted.size === 0) return [];
   const binding = bindingPolicies(policies, node);
-  const restricting = binding.filter(({ additionRules }) => additionRules.length > 0);
+  const restricting = binding.filter(restrictsAdditions);
   const required = requiredTaints(node.labels, policies);
   const isExpected = (taint: Taint) =>
     isTransientTaintKey(taint.key) || required.some((one) => isRequiredTaint(taint, one));
@@ -90,7 +91,7 @@ export function unseenAdditions(
  * Accepts the taints that the node carries, except those that the leader removes. A new leader accepts the taints that it finds.
  *
  * @param additions those that {@link unseenAdditions} found
- * @param recorded what the record of the node lists: taints of it that the node lost may come back
+ * @param lost what the record of the node lists and the node does not carry: these taints may come back
  * @param now in milliseconds of the monotonic clock
  */
 export function acceptedTaints(
@@ -99,18 +100,18 @@ export function acceptedTaints(
   policies: readonly CompiledTaintPolicy[],
   {
     additions,
-    recorded,
+    lost,
     now,
   }: {
     readonly additions: readonly UnseenAddition[];
-    readonly recorded: readonly RecordedTaint[];
+    readonly lost: readonly Taint[];
     readonly now: number;
   },
 ): AcceptedTaints {
-  const restricting = bindingPolicies(policies, node).filter(({ additionRules }) => additionRules.length > 0);
+  const restricting = bindingPolicies(policies, node).filter(restrictsAdditions);
   if (restricting.length === 0) return NONE_ACCEPTED;
   const removed = new Set(additions.filter(isReverted).map(({ taint }) => taint));
-  const carried = [...node.taints.filter((taint) => !removed.has(taint)), ...lostTaints(recorded, node.taints)];
+  const carried = [...node.taints.filter((taint) => !removed.has(taint)), ...lost];
   return new Map(
     restricting.map((policy): [string, AcceptedByPolicy] => {
       const restriction = restrictionOf(policy);
@@ -121,7 +122,7 @@ export function acceptedTaints(
 }
 
 /** Whether the leader removes the taint. */
-export function isReverted({ blockedBy }: UnseenAddition): boolean {
+function isReverted({ blockedBy }: UnseenAddition): boolean {
   return blockedBy === undefined;
 }
 
@@ -132,5 +133,9 @@ export function withoutReverted<Node extends NodeView>(node: Node, additions: re
 }
 
 function bindingPolicies(policies: readonly CompiledTaintPolicy[], { labels }: NodeView): CompiledTaintPolicy[] {
-  return policies.filter(({ mode, selectsNode }) => mode !== 'Audit' && selectsNode(labels));
+  return selectingPolicies(policies, labels).filter(({ mode }) => mode !== 'Audit');
+}
+
+function restrictsAdditions({ additionRules }: CompiledTaintPolicy): boolean {
+  return additionRules.length > 0;
 }
