@@ -81,7 +81,7 @@ interface Waiter {
 
 export function startEvictions(options: EvictionsOptions): Evictions {
   const { client, nodes, synced, turns, rate, onTurn, recordEvent, onChange, signal } = options;
-  /** By node, whoever has waited longest first. */
+  /** By node, the one that has waited longest first. */
   const waiting = new Map<string, Waiter>();
   /** The nodes whose turn it is, and what ends it: one in each zone. */
   const granted = new Map<string, (used: boolean) => void>();

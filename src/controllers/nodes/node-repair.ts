@@ -261,6 +261,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     nodeReports.gone(name);
     problems.gone(name);
     evictions.gone(name);
+    startup.check(name);
   }
 
   /** False when the node has changed since it was checked. */

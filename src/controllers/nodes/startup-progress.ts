@@ -85,7 +85,7 @@ export interface StartupRecords {
 
 /** Removes startup taints once the DaemonSets of their policies are ready, and sets those that the webhook could not set. */
 export interface StartupProgressController {
-  /** Asks for a check of a node. */
+  /** Asks for a check of a node, also of one that was deleted. */
   check(name: string): void;
   stop(): Promise<void>;
 }
@@ -107,9 +107,6 @@ export function startStartupProgress(
   const pods = watchStartupPods(context, (node) => {
     for (const name of node === undefined ? cases.keys() : [node]) if (cases.has(name)) queue.add(name);
   });
-  nodes.changes.subscribe(({ type, entry: { name } }) => {
-    if (type === 'deleted' && cases.has(name)) queue.add(name);
-  }, signal);
   policies.changes.subscribe(() => {
     reading.restart();
     retainPods();
