@@ -43,7 +43,7 @@ export interface Report {
   readonly startupOn?: (node: string) => string | undefined;
   /** The daemon pods that are Failed on a node where they could run, however short the time. */
   readonly stuckPods?: () => readonly StuckPod[];
-  /** Whether the taint is left to whoever takes it away from the node each time. */
+  /** Whether another writer removes the taint from the node repeatedly. */
   readonly isContested?: (node: string, taint: Taint) => boolean;
 }
 

@@ -110,7 +110,7 @@ export interface ClusterSurvey {
   revision(): number;
   nodes(): ClusterNode[];
   daemonSets(): ClusterDaemonSet[];
-  /** Whether the taint is left to whoever takes it away from the node each time. */
+  /** Whether another writer removes the taint from the node repeatedly. */
   isContested(node: string, taint: Taint): boolean;
   /** The pods that landed on the node while a taint was missing, in words. */
   misplacedPodsOn(node: string): string | undefined;

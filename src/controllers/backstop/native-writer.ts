@@ -8,7 +8,7 @@ import type { DesiredNative } from './desired-native-policies.ts';
 
 const CONFLICT_PAUSE_MS = 200;
 
-/** Writes native policies, and gives way to whoever changes them again and again. */
+/** Writes native policies, and stops if another writer changes them repeatedly. */
 export interface NativeWriter {
   /**
    * Makes the object as it should be.

@@ -64,7 +64,7 @@ export function daemonSetProblems(obstacles: Obstacles): DaemonSetProblem[] {
       report(policiesOf(daemonSet), 'PutBack', note, ` (${obstacles.culprit(daemonSet)}). ${PUT_BACK_ADVICE}`);
     }
     if (patched && standing.stalled) {
-      // Once it was rolled out, that it ails is no problem unless somebody waits for it.
+      // After the rollout, failing pods are a problem only if another DaemonSet waits for this one.
       const own = standing.rolledOut ? [] : obstacles.patchedBy(daemonSet);
       const note = () => `got tolerations, and its pods have not all been replaced and available ${lasting}`;
       report([...own, ...waiting.flatMap(policiesOf)], 'RolloutStalled', note, `. ${STALLED_ADVICE}`);

@@ -8,7 +8,7 @@ import { exactSelector } from '../managed-objects.ts';
 
 export interface DesiredOptions {
   readonly service: ServiceRef;
-  /** PEM; undefined leaves the field to whoever knows the CA. */
+  /** PEM; undefined leaves the field to the replica that knows the CA. */
   readonly bundle: string | undefined;
   readonly timeoutSeconds: number;
 }
