@@ -5,17 +5,22 @@ import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { type NodeRecord, withoutMissing } from '../../judge/node-record.ts';
 import { recordsTaints } from '../../judge/record-keeping.ts';
 import { isOver } from '../../judge/startup-progress.ts';
-import { atMost } from '../../kubernetes/text.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { pause } from '../../runtime/pause.ts';
 import { tokenBucket } from '../../runtime/rate-limit.ts';
-import { type LeaderContext, startController } from '../context.ts';
+import { type LeaderContext, startController, startControllerQueue } from '../context.ts';
 import type { ReportedProblem } from '../reports.ts';
 
 /** Changes within this time are written together. */
 const SETTLE_MS = 200;
 /** Requests in a burst, and the time for each further one, in milliseconds: 5,000 new records take 100 s. */
 const REQUESTS = { burst: 50, refillMs: 20 };
+/** A record that is refused may be the only one. So many, with none written between them, have a cause in common, such as a missing right. */
+const REFUSED_FOR_ONE_CAUSE = 5;
+/** The requests while there is such a cause. */
+const ATTEMPTS = { burst: 1, refillMs: 2_000 };
+/** Records that are written at the same time: a slow request does not delay the others. */
+const CONCURRENCY = 4;
 /** Another client writes the object as well. */
 const CONFLICT_PAUSE_MS = 500;
 /** After this time, the watches of the other replicas have a record that was written. */
@@ -74,29 +79,33 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
   signal.addEventListener('abort', () => setTried(), { once: true });
   /** As they were last read or written. */
   let stored = new Map<string, StoredRecord>();
-  /** Names whose records may have to be written. */
-  const unwritten = new Set<string>();
   /** Names of records that the watch saw change: by our own write, or by another client's. */
   const doubtful = new Set<string>();
-  /** Names of records that were not as expected when they were written. */
-  const conflicts = new Set<string>();
   /** Why the API server refused records, by name. */
-  const refused = new Map<string, string>();
+  const refused = new Map<string, ApiError>();
+  /** Names of records that were refused after the last one that was written. */
+  const refusedInARow = new Set<string>();
   const requests = tokenBucket(REQUESTS.burst, REQUESTS.refillMs);
+  const attempts = tokenBucket(ATTEMPTS.burst, ATTEMPTS.refillMs);
   /** Of records that were written a moment ago, the timers that end the wait for the other replicas. */
   const spreading = new Map<string, NodeJS.Timeout>();
   signal.addEventListener('abort', () => spreading.forEach(clearTimeout), { once: true });
+  let unreadable: ApiError | undefined;
   let problem: string | undefined;
   /** Whether records were looked for although no policy asks for them. */
   let isChecked = false;
 
   const changed = reports.add({ problems: () => (problem === undefined ? [] : unwrittenRecords(problem)) });
-  const writing = startController(context, 'node-records', reconcile, { pauseMs: SETTLE_MS });
-  policies.changes.subscribe(() => writing.restart(), signal);
+  const keeping = startController(context, 'node-records', maintain, { pauseMs: SETTLE_MS });
+  const writing = startControllerQueue(context, 'node-record-writes', { work: reconcile, concurrency: CONCURRENCY });
+  policies.changes.subscribe(() => {
+    keeping.restart();
+    for (const name of refused.keys()) writing.restart(name);
+  }, signal);
   api.changes.subscribe((name) => {
     if (!records || isAsSeen(name)) return;
     doubtful.add(name);
-    writing.trigger();
+    writing.add(name, SETTLE_MS);
   }, signal);
 
   return {
@@ -108,11 +117,13 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
     names: () => [...new Set([...(records?.keys() ?? []), ...stored.keys()])],
     put(name, record) {
       if (!records) return;
+      const isSame = isDeepStrictEqual(records.get(name), record);
       if (record === undefined) records.delete(name);
-      else if (!isDeepStrictEqual(records.get(name), record)) records.set(name, record);
+      else if (!isSame) records.set(name, record);
+      if (!isSame && record?.deletedAt !== undefined) keeping.trigger();
       if (isWritten(name) && !refused.has(name)) return;
-      unwritten.add(name);
-      writing.trigger();
+      if (isSame) writing.add(name, SETTLE_MS);
+      else writing.restart(name, SETTLE_MS);
     },
     isWritten,
     isSpread(name, record) {
@@ -120,7 +131,7 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
       const found = stored.get(name)?.record;
       return isDeepStrictEqual(found && withoutMissing(found), record && withoutMissing(record));
     },
-    stop: writing.stop,
+    stop: async () => void (await Promise.all([keeping.stop(), writing.stop()])),
   };
 
   function unwrittenRecords(why: string): ReportedProblem[] {
@@ -158,36 +169,25 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
     return found ? record !== undefined && isDeepStrictEqual(found.record, record) : record === undefined;
   }
 
-  async function reconcile(): Promise<number | undefined> {
-    if (!records && !isAsked() && isChecked) {
-      setTried();
-      return undefined;
-    }
-    await synced;
+  /** Reads the records once a policy needs them, and keeps their number within its limit. */
+  async function maintain(): Promise<undefined> {
     try {
-      if (!records && !isAsked() && !(await hasWaiting())) {
-        setTried();
-        return undefined;
-      }
+      if (!records && !isAsked() && isChecked) return;
+      await synced;
+      if (!records && !isAsked() && !(await hasWaiting())) return;
       if (!records) {
         records = await begin();
+        unreadable = undefined;
         setTried();
         events.onRead();
       }
-      for (const name of doubtful) {
-        doubtful.delete(name);
-        if (!isAsSeen(name)) conflicts.add(name);
-      }
-      for (const name of conflicts) await lookUp(records, name);
       forgetOldest(records);
-      for (const name of unwritten) await write(records, name);
-      report();
-      return conflicts.size > 0 ? CONFLICT_PAUSE_MS : undefined;
     } catch (error) {
-      if (isFinal(error)) report(error);
+      if (isFinal(error)) unreadable = error;
       throw error;
     } finally {
       setTried();
+      report();
     }
   }
 
@@ -216,11 +216,34 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
     return new Map([...stored].flatMap(([name, { record }]) => (record ? [[name, record]] : [])));
   }
 
+  /** Brings the API server's record into its state. */
+  async function reconcile(name: string): Promise<number | undefined> {
+    if (!records) return undefined;
+    try {
+      if (doubtful.delete(name) && !isAsSeen(name)) await lookUp(records, name);
+      const isExpected = isWritten(name) || (await write(records, name));
+      refused.delete(name);
+      if (!isExpected) await lookUp(records, name);
+      if (isWritten(name)) return undefined;
+      // Also if it changed while it was written.
+      return isExpected ? SETTLE_MS : CONFLICT_PAUSE_MS;
+    } catch (error) {
+      doubtful.add(name);
+      if (isFinal(error)) {
+        // The first of equal refusals: each of them may have a request id of its own.
+        if (refused.get(name)?.status !== error.status) refused.set(name, error);
+        refusedInARow.add(name);
+      }
+      throw error;
+    } finally {
+      report();
+    }
+  }
+
   /** Reads what another client did to a record. A change of one that is known is overwritten. */
   async function lookUp(known: Map<string, NodeRecord>, name: string): Promise<void> {
     await turn();
     const found = await api.get(client, name);
-    conflicts.delete(name);
     if (found === undefined) {
       if (stored.delete(name)) {
         known.delete(name);
@@ -233,7 +256,29 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
         events.onFound(name);
       }
     }
-    if (!isWritten(name)) unwritten.add(name);
+  }
+
+  /**
+   * @returns false if the API server has another version than expected
+   * @throws ApiError
+   */
+  async function write(known: Map<string, NodeRecord>, name: string): Promise<boolean> {
+    await turn();
+    if (isWritten(name)) return true;
+    const record = known.get(name);
+    const before = stored.get(name);
+    if (record) {
+      const after = await api.write(client, name, record, before);
+      if (!after) return false;
+      stored.set(name, after);
+    } else if (before) {
+      if (!(await api.remove(client, name, before))) return false;
+      stored.delete(name);
+    }
+    refusedInARow.clear();
+    events.onWritten(name);
+    spread(name);
+    return true;
   }
 
   function forgetOldest(known: Map<string, NodeRecord>): void {
@@ -242,45 +287,9 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
     const forgotten = deleted.toSorted((a, b) => b.deletedAt - a.deletedAt).slice(MAX_DELETED_NODES);
     for (const { name } of forgotten) {
       known.delete(name);
-      unwritten.add(name);
+      writing.restart(name);
     }
     log.info(`forgot ${forgotten.length} deleted nodes, the oldest: records of ${MAX_DELETED_NODES} are kept`);
-  }
-
-  async function write(known: Map<string, NodeRecord>, name: string): Promise<void> {
-    if (!isWritten(name)) await turn();
-    const record = known.get(name);
-    const before = stored.get(name);
-    unwritten.delete(name);
-    if (isWritten(name)) {
-      refused.delete(name);
-      return;
-    }
-    try {
-      if (record) {
-        const after = await api.write(client, name, record, before);
-        if (after) stored.set(name, after);
-        else conflicts.add(name);
-      } else if (before) {
-        if (await api.remove(client, name, before)) stored.delete(name);
-        else conflicts.add(name);
-      }
-      refused.delete(name);
-      if (!conflicts.has(name)) {
-        events.onWritten(name);
-        spread(name);
-      }
-    } catch (error) {
-      if (!isFinal(error) || isNotFound(error) || isForbidden(error)) {
-        unwritten.add(name);
-        throw error;
-      }
-      // Only this record is refused: it is written again when it is put again.
-      refused.set(name, (error as ApiError).message);
-      return;
-    }
-    // It may have changed while it was written.
-    if (!conflicts.has(name) && !isWritten(name)) unwritten.add(name);
   }
 
   function spread(name: string): void {
@@ -293,27 +302,28 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
   }
 
   async function turn(): Promise<void> {
-    while (!requests.take()) {
-      await pause(requests.waitMs(), signal);
+    const bucket = () => (refusedInARow.size < REFUSED_FOR_ONE_CAUSE ? requests : attempts);
+    while (!bucket().take()) {
+      await pause(bucket().waitMs(), signal);
       signal.throwIfAborted();
     }
   }
 
-  function report(error?: ApiError): void {
+  function report(): void {
     const before = problem;
-    const names = atMost(MAX_NAMED, [...refused.keys()]).join(', ');
-    problem = error
-      ? problemOf(error)
-      : refused.size > 0
-        ? `the API server refuses the records of ${names}: ${refused.values().next().value}`
-        : undefined;
+    const error = refused.values().next().value ?? unreadable;
+    problem = error && problemOf(error, [...refused.keys()]);
     if (problem !== before) changed();
   }
 }
 
-function problemOf(error: ApiError): string {
+/** @param names of the records that the API server refuses; none if it is about all records */
+function problemOf(error: ApiError, names: readonly string[] = []): string {
   const { message } = error;
-  return isNotFound(error)
-    ? `the API server does not serve ${NODE_RECORDS}: install the CustomResourceDefinition ${NODE_RECORDS}.taintkeeper.dev (${message})`
-    : message;
+  if (isNotFound(error)) {
+    return `the API server does not serve ${NODE_RECORDS}: install the CustomResourceDefinition ${NODE_RECORDS}.taintkeeper.dev (${message})`;
+  }
+  if (names.length === 0) return message;
+  const others = names.length > MAX_NAMED ? ' and others' : '';
+  return `the API server refuses the records of ${names.slice(0, MAX_NAMED).join(', ')}${others}: ${message}`;
 }

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { MAX_DELETED_NODES } from '../../../../src/controllers/nodes/record-store.ts';
 import type { NodeRecord } from '../../../../src/judge/node-record.ts';
@@ -207,6 +207,46 @@ describe('the records of nodes', () => {
     cluster.change('n1', { labels: { a: 'b' } });
     await expectRecords(cluster, { n1: {}, n2: {} });
     await expect.poll(cluster.repair.problems).toEqual([]);
+  });
+
+  it('one of which may never be written delays none of the others', async () => {
+    const cluster = startRepair({ p: spec() }, [onMachine('n1', [GPU])]);
+    cluster.records.refuse((name) => (name === 'n1' ? 403 : undefined));
+    const attempts = () => cluster.records.writes().filter((request) => request === 'POST n1').length;
+    for (const [index, name] of ['n2', 'n3', 'n4'].entries()) {
+      await expect.poll(attempts).toBeGreaterThan(index);
+      const before = cluster.records.writes().length;
+      cluster.change(name, { taints: [GPU] });
+      await expect.poll(cluster.records.writes).toContain(`POST ${name}`);
+      const writes = cluster.records.writes();
+      expect(writes.slice(before, writes.indexOf(`POST ${name}`)).length, 'attempts before').toBeLessThanOrEqual(1);
+    }
+    await expect
+      .poll(cluster.repair.problems)
+      .toMatchObject([
+        { reason: 'NodeRecordsNotWritten', message: expect.stringContaining('refuses the records of n1: ') },
+      ]);
+    cluster.records.refuse(undefined);
+    cluster.repair.policiesChanged();
+    await expectRecords(cluster, { n1: {}, n2: {}, n3: {}, n4: {} });
+    await expect.poll(cluster.repair.problems).toEqual([]);
+  });
+
+  it('all of which are refused are tried one at a time, with pauses, and written at full speed once one is accepted', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const names = Array.from({ length: 200 }, (_, index) => `n${index}`);
+    const cluster = startRepair(
+      { p: spec() },
+      names.map((name) => onMachine(name, [GPU])),
+    );
+    cluster.records.refuse(403);
+    await vi.advanceTimersByTimeAsync(60_000);
+    const refused = cluster.records.requests.length;
+    cluster.records.refuse(undefined);
+    await vi.advanceTimersByTimeAsync(35_000);
+    expect(Object.keys(cluster.records.all())).toHaveLength(200);
+    expect(refused).toBeLessThan(50);
   });
 
   it('from the future count from now: a clock was wrong', async () => {
