@@ -86,9 +86,10 @@ export function nextRecord(
     const taints = left(before.taints, deletedAt, true).map(withoutState);
     return taints.length > 0 ? { uid: before.uid, machine: before.machine, taints, deletedAt } : undefined;
   }
-  const { uid, machine } = node;
+  const { uid } = node;
   const isKnown = before?.uid === uid;
-  const isSame = isKnown || before === undefined || sameMachine(before.machine, machine);
+  const isSame = isKnown || before === undefined || sameMachine(before.machine, node.machine);
+  const machine = isKnown ? firstKnown(before.machine, node.machine) : node.machine;
   const isPermitted = permittedRemovals(node, policies);
   const removed = removedFrom(node, isKnown ? before.taints : [], policies, { isPermitted, thisSecond, forgetsLost });
   const carried = valuesOf(node.taints);
@@ -117,6 +118,14 @@ export function nextRecord(
   const startup = isKnown ? startupOf(before, policies, forgets) : [];
   if (all.length + startup.length === 0) return undefined;
   return { uid, machine, taints: all.toSorted(byKey), ...(startup.length === 0 ? {} : { startup }) };
+}
+
+/**
+ * A Node is about one machine for as long as it exists. Any writer of `nodes/status` can change what it says of that, and would so take the
+ * taints from the next Node of that name.
+ */
+function firstKnown(recorded: Machine, { systemUUID, providerID }: Machine): Machine {
+  return { systemUUID: recorded.systemUUID || systemUUID, providerID: recorded.providerID || providerID };
 }
 
 /** What is kept of startup taints: all that wait, and the others while a policy requires them. */

@@ -237,7 +237,7 @@ describeWithControlPlane('a node that is deleted and registers anew', {}, (cp) =
       const { status } = await cp().request(developer, method, url, { body, contentType: MERGE_PATCH });
       expect({ method, status }).toEqual({ method, status: 403 });
     }
-    const status = { nodeInfo: { systemUUID: 'machine-of-forged', nodeTaintRecord: taints } };
+    const status = { nodeInfo: { systemUUID: 'another-machine', nodeTaintRecord: taints } };
     const { status: answered } = await cp().request(developer, 'PATCH', `${path('forged')}/status`, {
       body: { status },
       contentType: MERGE_PATCH,
@@ -245,6 +245,8 @@ describeWithControlPlane('a node that is deleted and registers anew', {}, (cp) =
     expect(answered).toBe(200);
     await taintedNode('after-forgery', 'restoring');
     expect(await recordOf('forged')).toEqual(before);
+    await remove('forged');
+    expect(await register('forged', 'restoring')).toMatchObject({ status: 201, taints: [GPU_TEXT] });
   });
 
   it('has nothing back when its record was deleted meanwhile; one that was edited is written again', async () => {

@@ -186,6 +186,18 @@ describe('what is recorded of a node', () => {
     expect(nextRecord(more, nodeOf(announced), at(set))).toBeUndefined();
   });
 
+  it('keeps the machine that the Node first had, and takes what was not known of it', () => {
+    const machineOf = (systemUUID: string) => ({ systemUUID, providerID: '' });
+    const set = policies();
+    const before = nextRecord(undefined, nodeOf({ taints: [DEDICATED], machine: machineOf('a') }), at(set));
+    const forged = nextRecord(before, nodeOf({ taints: [DEDICATED], machine: machineOf('b') }), at(set));
+    expect(forged).toEqual(before);
+    const more = nodeOf({ taints: [DEDICATED], machine: { ...machineOf('b'), providerID: 'cloud:///1' } });
+    const provided = nextRecord(forged, more, at(set));
+    expect(provided?.machine).toEqual({ systemUUID: 'a', providerID: 'cloud:///1' });
+    expect(nextRecord(provided, { ...more, uid: 'next' }, at(set))?.machine).toEqual(more.machine);
+  });
+
   it('says when the node was deleted: when that was seen first', () => {
     const record = deleted(policies());
     expect(record?.deletedAt).toBe(START);
