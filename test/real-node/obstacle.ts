@@ -9,6 +9,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   buildah: '/usr/bin/buildah',
   'busybox-static': '/bin/busybox',
   conntrack: '/usr/sbin/conntrack',
+  curl: '/usr/bin/curl',
   'containernetworking-plugins': '/usr/lib/cni/bridge',
   dbus: '/usr/bin/dbus-daemon',
   iproute2: '/sbin/ip',

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { conformanceFile } from '../../control-plane/conformance.ts';
 import { createWorkspace } from '../../control-plane/workspace.ts';
 import { createBuildah } from '../../image/buildah.ts';
@@ -10,6 +10,14 @@ import type { ImageAlias } from '../real-node.ts';
 
 const AGNHOST = 'localhost/agnhost:1';
 const SHELL = 'localhost/shell:1';
+const WEB = 'localhost/web:1';
+const NO_NEW_PRIVILEGES = 'localhost/no-new-privileges:1';
+
+/**
+ * Programs of this machine that the pods' commands call. The shell is bash, because Debian's BusyBox keeps variables such as `data-1` from the
+ * programs that it starts.
+ */
+const PROGRAMS = ['/usr/bin/curl', '/bin/bash'];
 
 /** The image that stands in for each image of the tests, by a part of its name. */
 const STAND_INS: readonly { readonly name: RegExp; readonly image: string }[] = [
@@ -17,6 +25,8 @@ const STAND_INS: readonly { readonly name: RegExp; readonly image: string }[] = 
   // It only waits for a signal, as agnhost does without arguments.
   { name: /\/pause:/, image: AGNHOST },
   { name: /\/busybox:/, image: SHELL },
+  { name: /\/nginx:/, image: WEB },
+  { name: /\/nonewprivs:/, image: NO_NEW_PRIVILEGES },
 ];
 
 const PASSWD = 'root:x:0:0::/root:/bin/sh\nuser-defined-in-image:x:1000:1000::/:/bin/sh\n';
@@ -30,12 +40,11 @@ export interface TestImages {
 
 /** @throws Error when an image does not build */
 export function provideTestImages(): TestImages {
-  return { archives: [agnhostImage(), shellImage()], aliases: aliases() };
+  return { archives: [agnhostImage(), shellImage(), webImage(), noNewPrivilegesImage()], aliases: aliases() };
 }
 
 /**
- * Kubernetes publishes agnhost on Alpine. This one has the same program and, of Alpine, only BusyBox: the tests' probes and hooks need a
- * shell.
+ * Kubernetes publishes agnhost on Alpine. This one has the same program and, of Alpine, only what the tests' probes and hooks call.
  */
 function agnhostImage(): string {
   const program = conformanceFile('agnhost');
@@ -58,20 +67,52 @@ function shellImage(): string {
   });
 }
 
-/** BusyBox under all of its names, and the folders and users that Alpine has. */
+/** It answers at port 80. */
+function webImage(): string {
+  return buildImage(WEB, [], (root) => {
+    addShell(root);
+    return 'CMD ["httpd", "-f", "-p", "80"]\n';
+  });
+}
+
+/** Its program has the bit that gives it the rights of its owner, unless the pod does not allow that. */
+function noNewPrivilegesImage(): string {
+  const program = conformanceFile('agnhost');
+  return buildImage(NO_NEW_PRIVILEGES, [program], (root) => {
+    const copy = join(root, 'agnhost');
+    copyFileSync(program, copy);
+    chmodSync(copy, 0o4755);
+    return 'CMD ["/agnhost", "nonewprivs"]\n';
+  });
+}
+
+/** BusyBox under all of its names, {@link PROGRAMS}, and the folders and users that Alpine has. */
 function addShell(root: string): void {
   for (const folder of ['bin', 'etc', 'root', 'tmp', 'var/tmp']) mkdirSync(join(root, folder), { recursive: true });
   copyFileSync(BUSYBOX, join(root, 'bin', 'busybox'));
   const applets = execFileSync(BUSYBOX, ['--list'], { encoding: 'utf8' }).trim().split('\n');
   for (const applet of applets) if (applet !== 'busybox') symlinkSync('busybox', join(root, 'bin', applet));
+  rmSync(join(root, 'bin', 'sh'));
+  symlinkSync('bash', join(root, 'bin', 'sh'));
+  for (const file of new Set(PROGRAMS.flatMap(withLibraries))) {
+    const copy = join(root, file.replace('/usr/bin/', '/bin/'));
+    mkdirSync(dirname(copy), { recursive: true });
+    copyFileSync(file, copy);
+  }
   writeFileSync(join(root, 'etc', 'passwd'), PASSWD);
   writeFileSync(join(root, 'etc', 'group'), GROUP);
+}
+
+/** A program and the libraries that it loads, as the loader finds them. */
+function withLibraries(program: string): string[] {
+  const listed = execFileSync('ldd', [program], { encoding: 'utf8' });
+  return [program, ...[...listed.matchAll(/(\/\S+) \(0x/g)].map(([, library = '']) => library)];
 }
 
 /** @param fill puts the files into the image's root, and gives the end of its Dockerfile */
 function buildImage(name: string, programs: readonly string[], fill: (root: string) => string): string {
   const key = createHash('sha256').update(readFileSync(import.meta.filename));
-  for (const file of [BUSYBOX, ...programs]) key.update(readFileSync(file));
+  for (const file of [BUSYBOX, ...PROGRAMS, ...programs]) key.update(readFileSync(file));
   const [kind] = name.replace('localhost/', '').split(':');
   return cached(`${kind}-${key.digest('hex').slice(0, 16)}.tar`, (archive) => {
     const workspace = createWorkspace('image');

@@ -12,7 +12,7 @@ import { SKIP } from './specs.ts';
 /** Far more than they take. Ginkgo ends them and reports what ran until then. */
 const LIMIT = '4h';
 /** How many specs run at a time, except for those that are marked as serial. */
-const PROCESSES = 2;
+const PROCESSES = 3;
 
 /**
  * Runs Kubernetes' own tests against a cluster, in the same order each time.

@@ -27,6 +27,10 @@ export const SKIP: readonly { readonly pattern: string; readonly why: string }[]
     pattern,
     why: 'the nodes have no cluster DNS',
   })),
+  {
+    pattern: '\\[sig-network\\] Services .*(ExternalName|NodePort|same port)',
+    why: 'they look Services up in the cluster DNS, or need another netcat than that of BusyBox',
+  },
   ...['Aggregator', 'Update Demo', 'ImageVolume'].map((pattern) => ({
     pattern,
     why: 'their images cannot be built from Go modules',
