@@ -1,12 +1,13 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { run, runWithInput } from './run-command.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'taintkeeper-export-'));
+afterAll(() => rmSync(directory, { recursive: true }));
 const file = (name: string, text: string): string => {
   const path = join(directory, name);
   writeFileSync(path, text);

@@ -1,7 +1,7 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { run, runWithInput } from './run-command.ts';
@@ -10,6 +10,7 @@ const EXAMPLES = join(import.meta.dirname, '..', '..', '..', 'examples', 'talos'
 const example = (name: string) => join(EXAMPLES, name);
 
 const directory = mkdtempSync(join(tmpdir(), 'taintkeeper-talos-'));
+afterAll(() => rmSync(directory, { recursive: true }));
 const write = (name: string, text: string): string => {
   const file = join(directory, name);
   writeFileSync(file, text);
