@@ -1,31 +1,26 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { type ApiClient, connect } from '../src/cluster/client/api-client.ts';
 import { listPages } from '../src/cluster/watch/list-pages.ts';
-import { deployedEnvironment } from '../test/control-plane/deployed-environment.ts';
-import { freePorts } from '../test/control-plane/free-ports.ts';
-import { launch } from '../test/control-plane/process.ts';
-import { type Replica, startReplica } from '../test/control-plane/replicas.ts';
-import { waitUntil } from '../test/control-plane/wait-until.ts';
-import { createWorkspace } from '../test/control-plane/workspace.ts';
-import { policyObject } from '../test/e2e/policy-objects.ts';
-import { POLICIES_PATH } from '../test/e2e/policy-resources.ts';
-import { POOL_LABEL, taintOf } from './far-out/simulated-nodes.ts';
+import type { Replica } from '../test/control-plane/replicas.ts';
+import { firstSweep, simulateCluster } from './far-out/rig.ts';
+import { taintOf } from './far-out/simulated-nodes.ts';
 import { printHead, printRow } from './markdown-table.ts';
 import { BUNDLE, buildBundle } from './peers/contestants.ts';
 import { cpuSecondsOf } from './process-cpu.ts';
 import { forgetPeak, memoryOf } from './process-memory.ts';
 import { forEach } from './side-by-side.ts';
-import type { Controls, SimulatedState, Started } from './simulated-api-server.ts';
+import type { SimulatedState } from './simulated-api-server.ts';
 import { stopwatch } from './stopwatch.ts';
 
 /**
  * What the leader takes at sizes for which a laptop has no API server: against simulated-api-server.ts, a process of its own. Beside it
- * stands what a bare loop with the same client takes to list, to follow and to patch the same nodes. Prints a Markdown table. Linux only.
+ * stands what a bare loop with the same client takes to list, to follow and to patch the same nodes, and the memory of a replica that does not
+ * lead. Prints a Markdown table. Linux only.
  *
- *     npx node bench/far-out.ts [--policies N] [--daemon-sets N] [--program FILE ...] [NODES ...]
+ *     npx node bench/far-out.ts [--policies N] [--daemon-sets N] [--records] [--program FILE ...] [NODES ...]
  *
- * With several programs, such as the bundles of two versions, each is measured in turn.
+ * With --records, the policies ask for a NodeTaintRecord of each node. With several programs, such as the bundles of two versions, each is
+ * measured in turn.
  */
 const NODE_COUNTS = [1_000, 5_000, 10_000, 20_000];
 /** A kubelet reports its node's status that often where nothing changes (nodeStatusReportFrequency). */
@@ -33,7 +28,6 @@ const HEARTBEAT_SECONDS = 300;
 const REST_MS = 15_000;
 /** What follows from the start is done by then: the policies' status, Events. */
 const SETTLE_MS = 5_000;
-const POLL_MS = 250;
 /** As the leader has it (src/controllers/sources.ts and nodes/node-repair.ts). */
 const NODES_PER_PAGE = 25;
 const REPAIR_CONCURRENCY = 8;
@@ -41,21 +35,16 @@ const REPAIR_CONCURRENCY = 8;
 const LIMIT = 50;
 const LIMITED_NODES = 1_000;
 
-const SWEEP = /^taintkeeper_sweep_timestamp_seconds\{controller="node-repair"\} (\S+)$/m;
-const START_TIMEOUT_MS = 30_000;
-const SWEEP_TIMEOUT_MS = 300_000;
-const REPAIR_TIMEOUT_MS = 900_000;
-const STOP_GRACE_MS = 5_000;
-
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     policies: { type: 'string', default: '20' },
     'daemon-sets': { type: 'string', default: '200' },
+    records: { type: 'boolean', default: false },
     program: { type: 'string', multiple: true },
   },
 });
-const pools = Number(flags.policies);
+const policies = Number(flags.policies);
 const counts = positionals.length > 0 ? positionals.map(Number) : NODE_COUNTS;
 
 if (!flags.program) buildBundle();
@@ -70,30 +59,30 @@ printHead(
   'ratio',
   'peak RSS',
   'RSS at the end',
-  'requests',
+  'RSS of another replica',
+  'writes',
 );
 for (const count of counts) for (const program of programs) await measure(count, program);
 
 async function measure(count: number, program: string): Promise<void> {
-  await using stack = new AsyncDisposableStack();
-  const workspace = createWorkspace('far-out');
-  stack.defer(workspace.remove);
-  const simulated = await startSimulated();
-  await createPolicies(simulated.client);
+  const size = { nodes: count, policies, daemonSets: Number(flags['daemon-sets']), records: flags.records };
+  await using simulated = await simulateCluster(size);
   const bare = await bareLoop();
+  let other: Replica | undefined;
 
-  const [port = 0] = await freePorts(1);
   const start = stopwatch();
-  const leader = await startReplica({
-    ...{ name: 'a', kubeconfigFile: simulated.kubeconfig, servicePort: port },
-    ...{ program, env: deployedEnvironment(), args: ['--port', String(port)] },
-  });
-  stack.defer(() => leader.kill());
+  const leader = await simulated.start('a', program);
   await firstSweep(leader);
   report('start to the first look at all nodes', start.seconds(), {
     cpu: cpuSecondsOf(leader.pid),
     bareCpu: bare.list,
+    ...(await simulated.state()),
   });
+  other = await simulated.start('b', program);
+  if (flags.records) {
+    const isRecorded = ({ records }: SimulatedState) => records === count;
+    await during('until every node has its record', () => simulated.until('nodes had a record', isRecorded));
+  }
   await delay(SETTLE_MS);
   await simulated.control('heartbeats', { perSecond: count / HEARTBEAT_SECONDS });
   await during('at rest, with heartbeats', async () => void (await delay(REST_MS)), bare.follow);
@@ -108,14 +97,7 @@ async function measure(count: number, program: string): Promise<void> {
       what,
       async () => {
         await simulated.control('wipe', {});
-        const isWhole = async () => {
-          await delay(POLL_MS);
-          return (await simulated.state()).tainted === count ? true : undefined;
-        };
-        await waitUntil(isWhole, {
-          timeoutMs: REPAIR_TIMEOUT_MS,
-          otherwise: () => `there were nodes without their taint after ${REPAIR_TIMEOUT_MS / 1000} s`,
-        });
+        await simulated.until('nodes had their taint', ({ tainted }) => tainted === count);
       },
       bareCpu,
     );
@@ -135,7 +117,7 @@ async function measure(count: number, program: string): Promise<void> {
     { cpu, bareCpu, requests = {} }: { cpu: number; bareCpu?: number | undefined } & Partial<SimulatedState>,
   ): void {
     const { now, peak } = memoryOf(leader.pid);
-    const nodeWrites = Object.entries(requests).filter(([name]) => /^patch nodes|429/.test(name));
+    const writes = Object.entries(requests).filter(([name]) => /^(patch nodes|post nodetaintrecords) |429/.test(name));
     printRow(
       ...(programs.length > 1 ? [program] : []),
       count.toLocaleString('en'),
@@ -146,35 +128,9 @@ async function measure(count: number, program: string): Promise<void> {
       bareCpu ? (cpu / bareCpu).toFixed(2) : '',
       `${peak.toFixed(0)} MiB`,
       `${now.toFixed(0)} MiB`,
-      nodeWrites.map(([name, times]) => `${name}: ${times}`).join(', '),
+      other ? `${memoryOf(other.pid).now.toFixed(0)} MiB` : '',
+      writes.map(([name, times]) => `${name}: ${times}`).join(', '),
     );
-  }
-
-  async function startSimulated() {
-    const program = `${import.meta.dirname}/simulated-api-server.ts`;
-    const args = [program, '--nodes', String(count), '--pools', String(pools), '--daemon-sets', flags['daemon-sets']];
-    const child = await launch('simulated API server', process.execPath, args, {
-      logFile: workspace.logFile('simulated'),
-    });
-    stack.defer(async () => void (await child.stop(STOP_GRACE_MS)));
-    const { url, ca } = await waitUntil(
-      () => {
-        if (child.exit) throw child.failure('ended');
-        const line = child.log().split('\n')[0] ?? '';
-        return line.endsWith('}') ? (JSON.parse(line) as Started) : undefined;
-      },
-      { timeoutMs: START_TIMEOUT_MS, otherwise: () => child.failure('does not listen').message },
-    );
-    const kubeconfig = workspace.write('kubeconfig', kubeconfigFor(url, ca));
-    const client = await connect({ kubeconfig, userAgent: 'far-out' });
-    stack.defer(() => client.close());
-    return {
-      kubeconfig,
-      client,
-      control: <What extends keyof Controls>(what: What, body: Controls[What]) =>
-        client.request('POST', `/bench/${what}`, { body, timeoutMs: START_TIMEOUT_MS }),
-      state: () => client.request<SimulatedState>('GET', '/bench/state'),
-    };
   }
 
   /** What this process takes with the leader's client, and without what the leader does, in seconds of CPU. */
@@ -197,7 +153,7 @@ async function measure(count: number, program: string): Promise<void> {
     await control('heartbeats', { perSecond: 0 });
     const patch = await cpuOf(() =>
       forEach(names, REPAIR_CONCURRENCY, async (name, index) => {
-        const body = { spec: { taints: [taintOf(index % pools)] } };
+        const body = { spec: { taints: [taintOf(index % policies)] } };
         await client.request('PATCH', `/api/v1/nodes/${name}`, { body, contentType: 'application/merge-patch+json' });
       }),
     );
@@ -210,50 +166,4 @@ async function cpuOf(work: () => Promise<void>): Promise<number> {
   await work();
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1e6;
-}
-
-/** For each pool a policy by which its nodes have its taint, and for every tenth one by which DaemonSets tolerate it. */
-async function createPolicies(client: ApiClient): Promise<void> {
-  for (let pool = 0; pool < pools; pool++) {
-    const taints = [
-      { ...taintOf(pool), ensure: 'Always' },
-      { key: `team-${pool}.example.com/*`, restrict: ['Removal'] },
-    ];
-    const nodeSelector = { matchLabels: { [POOL_LABEL]: `pool-${pool}` } };
-    const spec = { mode: 'Restore', failurePolicy: 'Ignore', nodeSelector, taints };
-    await create('TaintPolicy', `pool-${pool}`, spec);
-    if (pool % 10 > 0) continue;
-    const daemonSets = { namespaces: ['kube-system'], names: [`agent-${pool}*`] };
-    await create('TolerationPolicy', `pool-${pool}`, {
-      mode: 'Mutate',
-      daemonSets,
-      tolerations: [{ key: taintOf(pool).key }],
-    });
-  }
-
-  function create(kind: 'TaintPolicy' | 'TolerationPolicy', name: string, spec: object): Promise<unknown> {
-    return client.request('POST', POLICIES_PATH[kind], { body: policyObject(kind, name, spec) });
-  }
-}
-
-/** Waits until the leader has looked at all nodes. To ask for its metrics costs it something: not too often. */
-async function firstSweep(leader: Replica): Promise<void> {
-  await waitUntil(
-    async () => {
-      await delay(POLL_MS);
-      return Number(SWEEP.exec(await leader.metrics())?.[1]) > 0 ? true : undefined;
-    },
-    { timeoutMs: SWEEP_TIMEOUT_MS, otherwise: () => `no sweep within ${SWEEP_TIMEOUT_MS / 1000} s` },
-  );
-}
-
-/** YAML is a superset of JSON. */
-function kubeconfigFor(server: string, ca: string): string {
-  const name = 'simulated';
-  return JSON.stringify({
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
-    clusters: [{ name, cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
-    users: [{ name, user: { token: 'simulated' } }],
-    contexts: [{ name, context: { cluster: name, user: name } }],
-  });
 }

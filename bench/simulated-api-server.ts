@@ -37,11 +37,17 @@ export interface Controls {
 export interface SimulatedState {
   /** How many nodes carry the taint of their pool. */
   readonly tainted: number;
+  /** How many NodeTaintRecords there are. */
+  readonly records: number;
+  /** How many policies have a status. */
+  readonly statuses: number;
   /** Those of taintkeeper, by verb, resource and status, such as `patch nodes 200`. */
   readonly requests: Readonly<Record<string, number>>;
 }
 
 const NODES = '/api/v1/nodes';
+const POLICY_API = '/apis/taintkeeper.dev/v1alpha1';
+const POLICY_RESOURCES = ['taintpolicies', 'tolerationpolicies', 'tolerationrestrictions', 'recoverypolicies'];
 /** Collections that are there; what else is asked for is not found. */
 const SERVED = new Set([
   NODES,
@@ -51,9 +57,7 @@ const SERVED = new Set([
   '/apis/events.k8s.io/v1/events',
   '/apis/discovery.k8s.io/v1/endpointslices',
   '/apis/rbac.authorization.k8s.io/v1/clusterroles',
-  ...['taintpolicies', 'tolerationpolicies', 'tolerationrestrictions', 'recoverypolicies', 'nodetaintrecords'].map(
-    (one) => `/apis/taintkeeper.dev/v1alpha1/${one}`,
-  ),
+  ...[...POLICY_RESOURCES, 'nodetaintrecords'].map((resource) => `${POLICY_API}/${resource}`),
   ...['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'].map(
     (one) => `/apis/admissionregistration.k8s.io/v1/${one}`,
   ),
@@ -278,7 +282,11 @@ function control(what: string, body: Partial<Controls[keyof Controls]> & { perSe
   const tainted = states.filter(({ taints }, index) =>
     taints.some(({ key }) => key === taintOf(index % pools).key),
   ).length;
-  return { tainted, requests } satisfies SimulatedState;
+  const records = store.list(`${POLICY_API}/nodetaintrecords`, '').length;
+  const statuses = POLICY_RESOURCES.flatMap((resource) => store.list(`${POLICY_API}/${resource}`, '')).filter(
+    ({ status }) => status !== undefined,
+  ).length;
+  return { tainted, records, statuses, requests } satisfies SimulatedState;
 }
 
 function beat(perSecond: number): void {
