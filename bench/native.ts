@@ -90,7 +90,7 @@ function configurations(kind: string): string {
 }
 
 /** Waits until a DaemonSet gets its toleration, and a node its taint, or neither does. */
-async function untilInForce(cp: ControlPlane, wanted: boolean): Promise<void> {
+async function untilInForce(cp: ControlPlane, expected: boolean): Promise<void> {
   await waitUntil(
     async () => {
       const node = await cp.request<{ spec: { taints: { key: string }[] } }>(
@@ -104,9 +104,9 @@ async function untilInForce(cp: ControlPlane, wanted: boolean): Promise<void> {
         node.body.spec.taints.some(({ key }) => key === TAINT.key),
         daemonSet.body.spec.template.spec.tolerations.length === 2,
       ];
-      return seen.every((one) => one === wanted) || undefined;
+      return seen.every((one) => one === expected) || undefined;
     },
-    { timeoutMs: EFFECT_TIMEOUT_MS, otherwise: () => `the policies are not ${wanted ? 'in force' : 'gone'}` },
+    { timeoutMs: EFFECT_TIMEOUT_MS, otherwise: () => `the policies are not ${expected ? 'in force' : 'gone'}` },
   );
 }
 

@@ -102,7 +102,7 @@ async function underLoad(cluster: RealCluster, step: () => Promise<void>): Promi
   );
 }
 
-/** Waits for the taint that policies.yaml wants on nodes of the GPU pool. */
+/** Waits for the taint that policies.yaml requires on nodes of the GPU pool. */
 async function isBack(cluster: RealCluster): Promise<void> {
   const args = ['get', 'node', 'n2', '-o', 'jsonpath={.spec.taints[*].key}'];
   await waitUntil(async () => (await kubectl(cluster, args)).split(' ').includes('dedicated') || undefined, {

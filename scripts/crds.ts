@@ -70,7 +70,7 @@ const PRINTER_COLUMNS = [
   {
     name: 'Violating',
     type: 'integer',
-    description: 'How many of them are not as the policy wants them.',
+    description: 'How many of them do not have what the policy requires.',
     jsonPath: '.status.violating',
   },
   {

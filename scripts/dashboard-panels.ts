@@ -135,7 +135,7 @@ export const ROWS: readonly Row[] = [
       graph(
         'Drift',
         'short',
-        'What is not as the policies want it now.',
+        'What differs from the policies now.',
         { expr: `max by (policy) (taintkeeper_drift_nodes{${HERE}})`, legend: '{{policy}}: nodes' },
         { expr: `max by (policy) (taintkeeper_drift_daemonsets{${HERE}})`, legend: '{{policy}}: DaemonSets' },
         { expr: `max by (policy) (taintkeeper_stuck_pods{${HERE}})`, legend: '{{policy}}: stuck pods' },

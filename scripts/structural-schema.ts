@@ -1,4 +1,4 @@
-/** A schema as a CRD wants it: apiextensions.k8s.io/v1 JSONSchemaProps, of which this is what comes out here. */
+/** A schema as a CRD requires it: apiextensions.k8s.io/v1 JSONSchemaProps, of which this is what comes out here. */
 export interface StructuralSchema {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, StructuralSchema>>;

@@ -47,34 +47,34 @@ function mapLiteral(fields: Readonly<Record<string, string>>): string {
 }
 
 /**
- * True if none of the `tolerations` tolerates all taints of `want`, a map from {@link rangeLiteral}: {@link covers} in CEL.
- * @param dynamic whether the fields of `want` have a dynamic type. They are texts in both cases
+ * True if none of the `tolerations` tolerates all taints of `required`, a map from {@link rangeLiteral}: {@link covers} in CEL.
+ * @param dynamic whether the fields of `required` have a dynamic type. They are texts in both cases
  */
 export function notTolerated({ dynamic }: { readonly dynamic: boolean }): Expression {
-  const want = (field: string) => (dynamic ? `string(want.${field})` : `want.${field}`);
+  const required = (field: string) => (dynamic ? `string(required.${field})` : `required.${field}`);
   return cel((size) => 5 + size * COMPARISON_COST)`!${TOLERATIONS}.exists(t,
-  (!has(t.effect) || t.effect in ["", ${want('effect')}]) &&
-  (!has(t.key) || t.key in ["", ${want('key')}]) &&
+  (!has(t.effect) || t.effect in ["", ${required('effect')}]) &&
+  (!has(t.key) || t.key in ["", ${required('key')}]) &&
   (!has(t.operator) || t.operator in ["", "Equal"]
-    ? has(t.key) && t.key != "" && ${VALUE} == want.value
+    ? has(t.key) && t.key != "" && ${VALUE} == required.value
     : t.operator == "Exists"))`;
 }
 
 /**
- * True if the first of the `tolerations` that matches `want`, a map from {@link secondsLiteral}, ends too early: {@link cutShortBy} in CEL.
+ * True if the first of the `tolerations` that matches `required`, a map from {@link secondsLiteral}, ends too early: {@link cutShortBy} in CEL.
  */
 export const ENDS_TOO_EARLY: Expression = (() => {
   const short = cel(
     SECONDS_COST,
-  )`has(t.tolerationSeconds) && (want.seconds == "" || t.tolerationSeconds < int(want.seconds)) &&
+  )`has(t.tolerationSeconds) && (required.seconds == "" || t.tolerationSeconds < int(required.seconds)) &&
 !(has(t.key) && t.key in ${literals(OUTLASTING_KEYS)} && has(t.operator) && t.operator == "Exists")`;
   const reaches = cel(COMPARISON_COST)`(!has(t.effect) || t.effect in ["", "NoExecute"]) &&
-(want.key == "" || !has(t.key) || t.key in ["", want.key]) &&
+(required.key == "" || !has(t.key) || t.key in ["", required.key]) &&
 (!has(t.operator) || t.operator in ["", "Equal"]
-  ? has(t.key) && t.key != "" && (want.value == "${ANY_VALUE}" || ${VALUE} == want.value)
+  ? has(t.key) && t.key != "" && (required.value == "${ANY_VALUE}" || ${VALUE} == required.value)
   : t.operator == "Exists")`;
-  const covers = cel(COMPARISON_COST)`(!has(t.key) || t.key in ["", want.key]) &&
-(has(t.operator) && t.operator == "Exists" || ${VALUE} == want.value)`;
+  const covers = cel(COMPARISON_COST)`(!has(t.key) || t.key in ["", required.key]) &&
+(has(t.operator) && t.operator == "Exists" || ${VALUE} == required.value)`;
   return cel((size) => 20 + size * (COMPARISON_COST + SECONDS_COST))`[${TOLERATIONS}.map(t,
   ${reaches} &&
   (${covers} ||

@@ -23,7 +23,7 @@ import { keyCondition, lasting } from './protected-taints.ts';
 import {
   ADDED,
   DROPPED,
-  LACKS_WANTED,
+  LACKS_REQUIRED,
   NAMES_AFTER,
   NAMES_BEFORE,
   presentLiteral,
@@ -40,22 +40,22 @@ export interface ConditionalItems {
 }
 
 /**
- * True if the condition on one item, named `want`, is true for an item that counts. The text contains the condition once, for any number of groups.
+ * True if the condition on one item, named `required`, is true for an item that counts. The text contains the condition once, for any number of groups.
  */
 export function existsAmong(groups: readonly ConditionalItems[], condition: Expression): Expression {
   const counting = groups.filter(({ condition: when, items }) => when !== FALSE && items.length > 0);
   const [first] = counting;
   if (first === undefined) return FALSE;
-  if (counting.length === 1) return all([first.condition, exists(listed(first.items), 'want', condition)]);
+  if (counting.length === 1) return all([first.condition, exists(listed(first.items), 'required', condition)]);
 
   const lists = counting.map(({ condition: when, items }) =>
     when === TRUE ? cel(LIST_COST)`${listOf(items)}` : cel(0)`${when}\n? ${indented(listOf(items))}\n: []`,
   );
   const count = counting.reduce((sum, { items }) => sum + items.length, 0);
   const cost = counting.reduce((sum, { condition: when }) => sum + when.cost(0) + 2 * LIST_COST, LIST_COST);
-  const inner = exists({ items: cel(1)`wants`, size: count / counting.length }, 'want', condition);
+  const inner = exists({ items: cel(1)`group`, size: count / counting.length }, 'required', condition);
   const items = composed(lists, cost, (texts) => `[\n  ${texts.map(indented).join(',\n  ')}\n]`);
-  return exists({ items, size: counting.length }, 'wants', inner);
+  return exists({ items, size: counting.length }, 'group', inner);
 }
 
 function listed(items: readonly string[]) {
@@ -65,13 +65,13 @@ function listed(items: readonly string[]) {
 /** True if the new node, with its `taints`, lacks a required or a startup taint of a policy that selects its labels. */
 export function lacksPresentTaint(policies: readonly CompiledTaintPolicy[]): Expression {
   const groups = Map.groupBy(policies, (policy) => conditionsOf(policy).nodes);
-  const wanted = [...groups.values()].map((alike) => ({
+  const required = [...groups.values()].map((alike) => ({
     condition: any(alike.slice(0, 1).map((policy) => conditionsOf(policy).selects.after)),
     items: [
       ...new Set(alike.flatMap(({ atRegistration }) => atRegistration.map(({ value }) => presentLiteral(value)))),
     ].sort(),
   }));
-  return existsAmong(wanted, LACKS_WANTED);
+  return existsAmong(required, LACKS_REQUIRED);
 }
 
 /** Cost of a comprehension that keeps items, for each item. */

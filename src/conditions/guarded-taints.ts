@@ -42,7 +42,7 @@ export function additionVariables(
   const groups = Map.groupBy(policies, (policy) =>
     JSON.stringify([conditionsOf(policy).nodes, mayBePermitted(policy)]),
   );
-  const wanted = any(
+  const required = any(
     [...groups.values()].flatMap((alike) => {
       const present = alike.flatMap((policy) => policy.required.map(({ value }) => value));
       const concerned = present.filter(({ taint }) => isConcerned(taint));
@@ -52,7 +52,7 @@ export function additionVariables(
       return [all([isLackingOne, conditionsOf(first).selects.after])];
     }),
   );
-  return [IDS_BEFORE, { name: ADDITIONS, definition: those(ADDED.name, not(wanted)) }];
+  return [IDS_BEFORE, { name: ADDITIONS, definition: those(ADDED.name, not(required)) }];
 }
 
 /** True for an added taint `t` that is one of these, if the node lacked it. */

@@ -62,7 +62,7 @@ export function presentLiteral({ taint: { key, value, effect }, anyValue }: Requ
 /** Cost of comparing the keys of two maps, at their greatest length. */
 const COMPARISON_COST = 50;
 
-/** True if the node, with its `taints`, lacks the required taint named `want`, a map from {@link presentLiteral}. */
-export const LACKS_WANTED: Expression = cel((size) => 5 + size * COMPARISON_COST)`!${reference('taints')}.exists(t,
-  t.key == want.key && t.effect == want.effect &&
-  (!has(want.value) || want.value == ${VALUE}))`;
+/** True if the node, with its `taints`, lacks the required taint named `required`, a map from {@link presentLiteral}. */
+export const LACKS_REQUIRED: Expression = cel((size) => 5 + size * COMPARISON_COST)`!${reference('taints')}.exists(t,
+  t.key == required.key && t.effect == required.effect &&
+  (!has(required.value) || required.value == ${VALUE}))`;

@@ -30,7 +30,7 @@ export async function ownedByClusterRole(client: ApiClient, clusterRole: string 
 }
 
 /**
- * Whether `actual` has all that `desired` says: lists item by item, of maps the fields that are wanted. Fields that a newer
+ * Whether `actual` has all that `desired` says: lists item by item, of maps the required fields. Fields that a newer
  * API server adds by itself are no difference, or the configuration would be written forever.
  */
 export function covers(actual: unknown, desired: unknown): boolean {
@@ -65,7 +65,7 @@ const LONGEST_PAUSE_MS = 60_000;
 const QUIET_MS = 120_000;
 const REPEATED = 5;
 
-/** Keeps repairs apart: somebody else who wants something different would otherwise be answered without end. */
+/** Keeps repairs apart: somebody else who sets something different would otherwise be answered without end. */
 export interface RepairLimit {
   /** Whether these were written before, so that a difference is somebody else's doing. */
   isRepair(webhooks: unknown): boolean;

@@ -92,15 +92,15 @@ function compile({
 }: SchedulingView): (node: SchedulingNode) => Coverage {
   const unknown = tolerations.filter(hasUnknownOperator);
   const limited = tolerations.some(({ tolerationSeconds }) => tolerationSeconds != null);
-  const selected = Object.keys(nodeSelector).map((key) => ({ key, wanted: own(nodeSelector, key) ?? '' }));
+  const selected = Object.keys(nodeSelector).map((key) => ({ key, required: own(nodeSelector, key) ?? '' }));
   const mismatches = nodeAffinity && compileNodeAffinity(nodeAffinity);
 
   return (node) => {
     const obstacles: Obstacle[] = [];
-    if (nodeName !== '' && nodeName !== node.name) obstacles.push({ kind: 'nodeName', wanted: nodeName });
-    for (const { key, wanted } of selected) {
+    if (nodeName !== '' && nodeName !== node.name) obstacles.push({ kind: 'nodeName', required: nodeName });
+    for (const { key, required } of selected) {
       const found = own(node.labels, key);
-      if (found !== wanted) obstacles.push({ kind: 'nodeSelector', key, wanted, found });
+      if (found !== required) obstacles.push({ kind: 'nodeSelector', key, required, found });
     }
     const terms = mismatches?.(node);
     if (terms) obstacles.push({ kind: 'nodeAffinity', terms });
@@ -157,14 +157,14 @@ export type Obstacle =
   | {
       readonly kind: 'nodeSelector';
       readonly key: string;
-      readonly wanted: string;
+      readonly required: string;
       /** The node's value, if it has the label. */
       readonly found: string | undefined;
     }
   /** No term of the required node affinity matches, with the reason for each of them. */
   | { readonly kind: 'nodeAffinity'; readonly terms: readonly TermMismatch[] }
   /** The template's `nodeName` names another node. */
-  | { readonly kind: 'nodeName'; readonly wanted: string };
+  | { readonly kind: 'nodeName'; readonly required: string };
 
 /** The obstacle in one line. It contains names of objects, and may need escaping for a terminal. */
 export function formatObstacle(obstacle: Obstacle): string {
@@ -175,11 +175,11 @@ export function formatObstacle(obstacle: Obstacle): string {
     case 'virtualNode':
       return summarizeObstacle(obstacle);
     case 'nodeSelector':
-      return `nodeSelector requires ${obstacle.key}=${obstacle.wanted}, ${formatFound(obstacle.found)}`;
+      return `nodeSelector requires ${obstacle.key}=${obstacle.required}, ${formatFound(obstacle.found)}`;
     case 'nodeAffinity':
       return `node affinity: ${obstacle.terms.map(formatMismatch).join(', or ') || 'it has no terms'}`;
     case 'nodeName':
-      return `nodeName requires node ${obstacle.wanted}`;
+      return `nodeName requires node ${obstacle.required}`;
   }
 }
 
@@ -196,11 +196,11 @@ export function summarizeObstacle(obstacle: Obstacle): string {
     case 'virtualNode':
       return `virtual node ${obstacle.label.join('=')}`;
     case 'nodeSelector':
-      return `nodeSelector ${obstacle.key}=${obstacle.wanted}`;
+      return `nodeSelector ${obstacle.key}=${obstacle.required}`;
     case 'nodeAffinity':
       return `affinity ${obstacle.terms.map(({ unmet }) => unmet.map(formatRequirement).join(' and ') || 'to no node').join(', or ')}`;
     case 'nodeName':
-      return `nodeName ${obstacle.wanted}`;
+      return `nodeName ${obstacle.required}`;
   }
 }
 

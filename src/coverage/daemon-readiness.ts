@@ -34,13 +34,13 @@ const UNREGISTERED = 'karpenter.sh/unregistered';
  * not being deleted and was created after the Node, of any revision. Pods of an earlier Node of the same name do not count.
  */
 export function startupBlockers(
-  wanted: readonly ReadyDaemonSet[],
+  awaited: readonly ReadyDaemonSet[],
   node: WaitingNode,
   pods: readonly DaemonPodOnNode[],
-  daemonSetOf: (wanted: ReadyDaemonSet) => KnownDaemonSet | undefined,
+  daemonSetOf: (one: ReadyDaemonSet) => KnownDaemonSet | undefined,
 ): string[] {
   if (node.taints.some(({ key }) => key === UNREGISTERED)) return ['Karpenter: it has not registered the node'];
-  return wanted.flatMap((one) => {
+  return awaited.flatMap((one) => {
     const problem = problemOf(daemonSetOf(one), node, pods);
     return problem === undefined ? [] : `DaemonSet ${one.namespace}/${one.name}: ${problem}`;
   });

@@ -126,13 +126,13 @@ function isDeclared(
 
 /** See {@link UndeclaredTaint.openLabels}. Undefined if the policy selects no node of the pool. */
 function labelsLeftOpen(pool: NodePool, { nodeSelector }: CompiledTaintPolicy): string[] | undefined {
-  const wanted = requirementsOf(nodeSelector);
+  const required = requirementsOf(nodeSelector);
   const named = new Set(pool.labels.map(({ key }) => key));
-  const unnamed = wanted.filter(({ key }) => !named.has(key) && !isOfMachine(key));
+  const unnamed = required.filter(({ key }) => !named.has(key) && !isOfMachine(key));
   const absent = unnamed.map(({ key }): LabelSelectorRequirement => ({ key, operator: 'DoesNotExist' }));
-  if (!satisfiable([...pool.labels, ...absent, ...wanted])) return undefined;
+  if (!satisfiable([...pool.labels, ...absent, ...required])) return undefined;
   const known = pool.isComplete ? [...pool.labels, ...absent] : pool.labels;
-  const open = wanted.filter((requirement) => !implies(known, [requirement]));
+  const open = required.filter((requirement) => !implies(known, [requirement]));
   return [...new Set(open.map(({ key }) => key))];
 }
 

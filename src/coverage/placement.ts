@@ -145,14 +145,14 @@ export function placementByStatus(
   counts: DaemonSetCounts,
 ): Placement | undefined {
   const coverageOn = compileCoverage(daemonSet);
-  const wanted = nodes.filter((node) => coverageOn(node).runs);
+  const eligible = nodes.filter((node) => coverageOn(node).runs);
   const addsUp =
     counts.observedGeneration === counts.generation &&
-    counts.desired === wanted.length &&
-    counts.current === wanted.length &&
+    counts.desired === eligible.length &&
+    counts.current === eligible.length &&
     counts.misscheduled === 0 &&
     counts.unavailable === 0;
-  return addsUp ? new Map(wanted.map(({ name }) => [name, { state: 'scheduled' }])) : undefined;
+  return addsUp ? new Map(eligible.map(({ name }) => [name, { state: 'scheduled' }])) : undefined;
 }
 
 /** A pod of a DaemonSet, and its intended node. */

@@ -23,7 +23,7 @@ export function policiesChangedBy(
 
 /** The taints that the controllers set on a node as soon as its labels match policies that require them. */
 function taintsSetBy(policies: readonly Policy[], { labels, taints }: SchedulingNode, after: StringMap): Taint[] {
-  const wanted = compilePolicies(policies)
+  const required = compilePolicies(policies)
     .taintPolicies.filter(
       (policy) => policy.mode !== 'Audit' && policy.selectsNode(after) && !policy.selectsNode(labels),
     )
@@ -33,7 +33,7 @@ function taintsSetBy(policies: readonly Policy[], { labels, taints }: Scheduling
       return !isThere && !isTransientTaintKey(taint.key) && (taint.effect !== 'NoExecute' || mayEvict);
     })
     .map(({ value: { taint } }) => taint);
-  return [...new Map(wanted.map((taint) => [identity(taint), taint])).values()];
+  return [...new Map(required.map((taint) => [identity(taint), taint])).values()];
 }
 
 export const WORKLOAD_KINDS = ['DaemonSet', 'Deployment', 'StatefulSet', 'CronJob'] as const;

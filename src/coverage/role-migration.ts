@@ -37,10 +37,10 @@ export function planMigration(facts: MigrationFacts): MigrationStep[] {
   return MIGRATION_RULES.map(({ goal, find }) => {
     const found = find(now);
     const byHand = [...found.byHand];
-    const changes = found.changes.flatMap((wanted) => {
-      const losses = lossesBetween(now, withChange(now, wanted), wanted);
+    const changes = found.changes.flatMap((proposed) => {
+      const losses = lossesBetween(now, withChange(now, proposed), proposed);
       byHand.push(...losses);
-      const change = losses.length === 0 ? wanted : harmlessPart(wanted);
+      const change = losses.length === 0 ? proposed : harmlessPart(proposed);
       if (change) now = withChange(now, change);
       return change ?? [];
     });

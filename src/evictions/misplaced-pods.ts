@@ -68,7 +68,7 @@ function taintsToCarry(
   policies: readonly CompiledTaintPolicy[],
 ): { readonly taint: Taint; readonly isRecorded: boolean }[] {
   const binding = policies.filter(({ mode }) => mode !== 'Audit');
-  const required = requiredTaints(labels, binding).filter((want) => !want.anyValue && !isRemoved(recorded, want));
+  const required = requiredTaints(labels, binding).filter((one) => !one.anyValue && !isRemoved(recorded, one));
   const all = [
     ...required.map(({ taint }) => ({ taint, isRecorded: false })),
     ...recorded.filter(isKept).map((taint) => ({ taint, isRecorded: true })),

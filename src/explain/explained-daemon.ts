@@ -285,12 +285,12 @@ function nextOfDaemonSet(explained: ExplainedDaemon): Step {
       command: `kubectl annotate -n ${shellWord(namespace)} daemonset ${shellWord(name)} ${IGNORE_ANNOTATION}-`,
     };
   }
-  const wanting = tolerations
+  const missingBy = tolerations
     .flatMap(({ state, by }) => (state === 'missing' ? by : []))
     .filter(({ mode }) => mode === 'Mutate');
-  if (wanting.length > 0) {
+  if (missingBy.length > 0) {
     const isPatched = policies.some(
-      ({ policy, patchesExisting }) => patchesExisting && wanting.some((by) => by.policy === policy),
+      ({ policy, patchesExisting }) => patchesExisting && missingBy.some((by) => by.policy === policy),
     );
     // The leader patches one DaemonSet after the other, if it has the right.
     const command = isPatched ? 'taintkeeper doctor' : rolloutCommand(explained);

@@ -227,7 +227,7 @@ function inTheWay(
             ...(closed ? { closedBy: closed.policy.name } : {}),
             ...(isRemovalAllowed(parseAllowedRemovals(allowRemoval), taint) ? { isAnnounced: true } : {}),
             isRecorded:
-              established(missed) && !requiredTaints(labels, selecting).some((want) => isRequiredTaint(missed, want)),
+              established(missed) && !requiredTaints(labels, selecting).some((one) => isRequiredTaint(missed, one)),
           },
         }
       : {}),

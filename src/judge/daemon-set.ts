@@ -10,7 +10,7 @@ import {
 } from '../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy, PolicySet } from '../policy/policy-set.ts';
 import { allow, type Decision, type Phase, patch, type Violation } from './decision.ts';
-import { cutShortBy, lackingAmong, type Need, needsOf, type WantedToleration } from './needed-tolerations.ts';
+import { cutShortBy, lackingAmong, type Need, needsOf, type RequiredToleration } from './needed-tolerations.ts';
 import type { Outcome } from './outcomes.ts';
 
 /** The annotation by which a DaemonSet opts out; any value but `false` counts. */
@@ -58,7 +58,7 @@ export function optsOut({ annotations }: Pick<DaemonSetView, 'annotations'>): bo
 }
 
 /** A toleration that a policy asks for. */
-interface DeclaredToleration extends WantedToleration {
+interface DeclaredToleration extends RequiredToleration {
   readonly policy: CompiledTolerationPolicy;
   readonly field: string;
 }
@@ -83,7 +83,7 @@ export function judgeDaemonSet(
     .filter((policy) => (phase === 'validate' || policy.mode === 'Mutate') && policy.selectsDaemonSet(daemonSet))
     .flatMap((policy) => policy.tolerations.map(({ value, field }) => declaration(policy, field, value)));
   const needs = needsOf(declared);
-  const lacking = lackingAmong(needs, daemonTolerations(tolerations, hostNetwork)).map(({ wanted }) => wanted);
+  const lacking = lackingAmong(needs, daemonTolerations(tolerations, hostNetwork)).map(({ required }) => required);
   if (phase === 'validate') return validate(tolerations, lacking, needs);
   if (lacking.length === 0) return allow();
 
@@ -92,8 +92,8 @@ export function judgeDaemonSet(
   const uncertain = uncertainAmong(tolerations);
   return patch(
     { tolerations: [...tolerations, ...additions.map(({ toleration }) => toleration)] },
-    additions.map((want) => report(want, 'added')),
-    additions.flatMap((want) => [`${source(want)} added toleration ${subject(want)}`, ...doubts(uncertain, want)]),
+    additions.map((one) => report(one, 'added')),
+    additions.flatMap((one) => [`${source(one)} added toleration ${subject(one)}`, ...doubts(uncertain, one)]),
   );
 }
 
@@ -116,12 +116,12 @@ function takenOut(
   });
   if (!sameTemplate || !begins) return undefined;
   const rest = ran.slice(tolerations.length);
-  const wanted = rest.flatMap((toleration) => {
-    const want = declared.find((other) => equalToleration(other.toleration, toleration));
+  const matching = rest.flatMap((toleration) => {
+    const one = declared.find((other) => equalToleration(other.toleration, toleration));
     // Spelled as it runs: `operator: Equal` more or less would be another template.
-    return want ? [{ ...want, toleration }] : [];
+    return one ? [{ ...one, toleration }] : [];
   });
-  return wanted.length === rest.length ? wanted : undefined;
+  return matching.length === rest.length ? matching : undefined;
 }
 
 function validate(
@@ -131,26 +131,27 @@ function validate(
 ): Decision<never> {
   const cut = needs.flatMap((need) => {
     const by = cutShortBy(tolerations, need);
-    return by ? [{ want: need.wanted, by }] : [];
+    return by ? [{ required: need.required, by }] : [];
   });
   // Tolerations that are cut short are reported in every mode, and never changed.
   const outcomeOf = ({ policy }: DeclaredToleration) => (policy.mode === 'Audit' ? 'audited' : 'missing');
   const uncertain = uncertainAmong(tolerations);
-  const missing = (want: DeclaredToleration, what: string) =>
-    `${source(want)}${want.policy.mode === 'Audit' ? ', Audit' : ''}: toleration ${what} is missing`;
-  const lack = (want: DeclaredToleration) =>
-    want.policy.isTrial
-      ? `${source(want)} would add toleration ${subject(want)} (--audit)`
-      : missing(want, subject(want));
+  const missing = (one: DeclaredToleration, what: string) =>
+    `${source(one)}${one.policy.mode === 'Audit' ? ', Audit' : ''}: toleration ${what} is missing`;
+  const lack = (one: DeclaredToleration) =>
+    one.policy.isTrial ? `${source(one)} would add toleration ${subject(one)} (--audit)` : missing(one, subject(one));
   return allow(
     [
-      ...lacking.map((want) => report(want, want.policy.isTrial ? 'would-add' : outcomeOf(want))),
-      ...cut.map(({ want }) => ({ ...report(want, outcomeOf(want)), subject: formatSeconds(want.toleration) })),
+      ...lacking.map((one) => report(one, one.policy.isTrial ? 'would-add' : outcomeOf(one))),
+      ...cut.map(({ required }) => ({
+        ...report(required, outcomeOf(required)),
+        subject: formatSeconds(required.toleration),
+      })),
     ],
     [
-      ...lacking.flatMap((want) => [lack(want), ...doubts(uncertain, want)]),
-      ...cut.flatMap(({ want, by }) => [
-        missing(want, formatSeconds(want.toleration)),
+      ...lacking.flatMap((one) => [lack(one), ...doubts(uncertain, one)]),
+      ...cut.flatMap(({ required, by }) => [
+        missing(required, formatSeconds(required.toleration)),
         `toleration ${formatSeconds(by)} comes first: change its tolerationSeconds in the DaemonSet`,
       ]),
     ],
@@ -163,9 +164,9 @@ function uncertainAmong(tolerations: readonly Toleration[]): Toleration[] {
 }
 
 /** Those that might cover the lacking one. */
-function doubts(uncertain: readonly Toleration[], { toleration: wanted }: DeclaredToleration): string[] {
+function doubts(uncertain: readonly Toleration[], { toleration: missing }: DeclaredToleration): string[] {
   return uncertain
-    .filter((toleration) => !toleration.key || toleration.key === wanted.key)
+    .filter((toleration) => !toleration.key || toleration.key === missing.key)
     .map(
       (toleration) => `toleration ${formatToleration(toleration)}: operator not supported, treated as not tolerating`,
     );

@@ -9,15 +9,15 @@ import {
 } from '../kubernetes/toleration.ts';
 
 /** A toleration that is asked for. */
-export interface WantedToleration {
+export interface RequiredToleration {
   readonly toleration: Toleration;
   /** Of two that ask for the same taints, the one of the lower rank is asked first. */
   readonly rank: number;
 }
 
-/** A wanted toleration, and the taints for which none before it asks: at least one range. */
-export interface Need<T extends WantedToleration> {
-  readonly wanted: T;
+/** A required toleration, and the taints for which none before it asks: at least one range. */
+export interface Need<T extends RequiredToleration> {
+  readonly required: T;
   readonly ranges: readonly TaintRange[];
 }
 
@@ -30,9 +30,9 @@ export function secondsOf({ tolerationSeconds }: Toleration): number {
  * By rank; then the longest first, because Kubernetes goes by the first toleration that matches; then the widest. So none
  * makes one before it needless, whatever policies are called. Of equals, the order is kept.
  */
-export function inOrder<T extends WantedToleration>(wanted: readonly T[]): T[] {
+export function inOrder<T extends RequiredToleration>(required: readonly T[]): T[] {
   const compareSeconds = (a: number, b: number) => (a === b ? 0 : b > a ? 1 : -1);
-  return wanted
+  return required
     .map((one) => ({ one, rank: one.rank, seconds: secondsOf(one.toleration), width: widthOf(one.toleration) }))
     .sort((a, b) => a.rank - b.rank || compareSeconds(a.seconds, b.seconds) || b.width - a.width)
     .map(({ one }) => one);
@@ -53,18 +53,18 @@ function asksFor(one: Toleration, other: Toleration, range: TaintRange): boolean
   );
 }
 
-/** A range of a wanted toleration, and the tolerations before it in the order that ask for all of its taints. */
-export interface AskedRange<T extends WantedToleration> {
+/** A range of a required toleration, and the tolerations before it in the order that ask for all of its taints. */
+export interface AskedRange<T extends RequiredToleration> {
   readonly range: TaintRange;
   readonly askedBy: readonly T[];
 }
 
-/** The wanted tolerations, {@link inOrder}, with their ranges. */
-export function askedRanges<T extends WantedToleration>(
-  wanted: readonly T[],
-): { readonly wanted: T; readonly ranges: readonly AskedRange<T>[] }[] {
+/** The required tolerations, {@link inOrder}, with their ranges. */
+export function askedRanges<T extends RequiredToleration>(
+  required: readonly T[],
+): { readonly required: T; readonly ranges: readonly AskedRange<T>[] }[] {
   const before = new Map<string, T[]>();
-  return inOrder(wanted).map((one) => {
+  return inOrder(required).map((one) => {
     const key = one.toleration.key ?? '';
     const alike = before.get(key) ?? [];
     const others = key === '' ? alike : [...(before.get('') ?? []), ...alike];
@@ -73,7 +73,7 @@ export function askedRanges<T extends WantedToleration>(
       range,
       askedBy: others.filter(({ toleration }) => asksFor(toleration, one.toleration, range)),
     }));
-    return { wanted: one, ranges };
+    return { required: one, ranges };
   });
 }
 
@@ -81,10 +81,10 @@ export function askedRanges<T extends WantedToleration>(
  * What is to be asked for, so that no toleration asks for what another one does: then it does not matter which of them are there
  * already, and in which order the others are added.
  */
-export function needsOf<T extends WantedToleration>(wanted: readonly T[]): Need<T>[] {
-  return askedRanges(wanted).flatMap(({ wanted: one, ranges }): Need<T>[] => {
+export function needsOf<T extends RequiredToleration>(required: readonly T[]): Need<T>[] {
+  return askedRanges(required).flatMap(({ required: one, ranges }): Need<T>[] => {
     const own = ranges.filter(({ askedBy }) => askedBy.length === 0).map(({ range }) => range);
-    return own.length > 0 ? [{ wanted: one, ranges: own }] : [];
+    return own.length > 0 ? [{ required: one, ranges: own }] : [];
   });
 }
 
@@ -92,7 +92,7 @@ export function needsOf<T extends WantedToleration>(wanted: readonly T[]): Need<
  * Those of which a taint is not tolerated that is asked for: then to append the toleration changes what a node can run.
  * @param tolerations of the pods: see {@link daemonTolerations}
  */
-export function lackingAmong<T extends WantedToleration>(
+export function lackingAmong<T extends RequiredToleration>(
   needs: readonly Need<T>[],
   tolerations: readonly Toleration[],
 ): Need<T>[] {
@@ -110,11 +110,11 @@ export function lackingAmong<T extends WantedToleration>(
  */
 export function cutShortBy(
   tolerations: readonly Toleration[],
-  { wanted, ranges }: Need<WantedToleration>,
+  { required, ranges }: Need<RequiredToleration>,
 ): Toleration | undefined {
   const range = ranges.find(({ effect }) => effect === 'NoExecute');
   if (!range) return undefined;
-  const seconds = secondsOf(wanted.toleration);
+  const seconds = secondsOf(required.toleration);
   const isShort = (toleration: Toleration) => secondsOf(toleration) < seconds && !outlastsItsSeconds(toleration);
   const first = tolerations.find(
     (toleration) => reaches(toleration, range) && (isShort(toleration) || covers(toleration, range)),

@@ -115,10 +115,10 @@ export function nodeDrift(
   const lost = lostTaints(node.recorded, node.taints)
     .filter((taint) => !isTransientTaintKey(taint.key) && isEnforceable(taint))
     .map(taintOf);
-  const wants = requiredTaints(node.labels, selecting).filter(({ taint }) => !isTransientTaintKey(taint.key));
-  const excused = wants.filter((want) => !satisfies(carried, want) && isRemoved(node.recorded, want));
-  const wanted = excused.length === 0 ? wants : wants.filter((want) => !excused.includes(want));
-  const groups = [...Map.groupBy(claims(wanted, carried, lost, selecting), ({ taint }) => identity(taint)).values()];
+  const required = requiredTaints(node.labels, selecting).filter(({ taint }) => !isTransientTaintKey(taint.key));
+  const excused = required.filter((one) => !satisfies(carried, one) && isRemoved(node.recorded, one));
+  const expected = excused.length === 0 ? required : required.filter((one) => !excused.includes(one));
+  const groups = [...Map.groupBy(claims(expected, carried, lost, selecting), ({ taint }) => identity(taint)).values()];
   const judged = groups.map((group) => {
     const target = targetOf(group);
     return { group, target, blockedBy: whatBlocks(group, target) };
@@ -128,7 +128,7 @@ export function nodeDrift(
   const allowed = parseAllowedRemovals(node.allowRemoval);
   const used =
     isRecordWritten && policies.some(readsAllowRemoval)
-      ? allowed.entries.filter(usedEntries(carried, lost, wanted))
+      ? allowed.entries.filter(usedEntries(carried, lost, expected))
       : [];
   // One that names a taint which is restored does not count: if it did, the record would say so. Admission cannot know that, and would take
   // the restoration for an addition: it comes once the entry is gone.
@@ -174,26 +174,26 @@ function taintOf({ key, value, effect }: RecordedTaint): Taint {
 
 /** What each policy misses, every taint once: with the value that it declares, else with the recorded one, else with none. */
 function claims(
-  wants: readonly DeclaredTaint[],
+  required: readonly DeclaredTaint[],
   carried: ReadonlyMap<string, string>,
   lost: readonly Taint[],
   policies: readonly CompiledTaintPolicy[],
 ): Claim[] {
   const unmet = Map.groupBy(
-    wants.filter((want) => !satisfies(carried, want)),
+    required.filter((one) => !satisfies(carried, one)),
     ({ policy }) => policy,
   );
   const claiming = lost.length > 0 ? policies : policies.filter((policy) => unmet.has(policy));
   return claiming.flatMap((policy) => {
-    const present = (unmet.get(policy) ?? []).map((want) => ({ ...want, present: true, required: true }));
+    const present = (unmet.get(policy) ?? []).map((one) => ({ ...one, present: true, required: true }));
     const preserved = lost.flatMap((taint) => {
       const field = policy.protectedBy(taint);
       return field === undefined
         ? []
         : [{ policy, field, taint, anyValue: false, mayEvict: false, present: false, required: false }];
     });
-    const wanted = [...present.filter(({ anyValue }) => !anyValue), ...preserved, ...present];
-    return [...Map.groupBy(wanted, ({ taint }) => identity(taint)).values()].flatMap((group) =>
+    const claimed = [...present.filter(({ anyValue }) => !anyValue), ...preserved, ...present];
+    return [...Map.groupBy(claimed, ({ taint }) => identity(taint)).values()].flatMap((group) =>
       group.slice(0, 1).map((first) => ({
         ...first,
         mayEvict: group.some(({ mayEvict }) => mayEvict),
@@ -232,10 +232,10 @@ function lossesOf(group: readonly Claim[], target: Taint, blockedBy: BlockedBy |
 function usedEntries(
   carried: ReadonlyMap<string, string>,
   lost: readonly Taint[],
-  wanted: readonly DeclaredTaint[],
+  expected: readonly DeclaredTaint[],
 ): (entry: AllowedRemoval) => boolean {
   const missing = valuesOf(lost);
-  const lacking = new Set(wanted.filter((want) => !satisfies(carried, want)).map(({ taint }) => identity(taint)));
+  const lacking = new Set(expected.filter((one) => !satisfies(carried, one)).map(({ taint }) => identity(taint)));
   return (entry) =>
     entry.taint !== undefined &&
     // A notice of a taint that the node carries says nothing any more.

@@ -120,7 +120,7 @@ function pendingNotices(
   const lost = valuesOf(lostTaints(recorded, taints));
   const lacking = valuesOf(
     requiredTaints(labels, policies)
-      .filter((want) => !satisfies(carried, want) && !isRemoved(recorded, want))
+      .filter((one) => !satisfies(carried, one) && !isRemoved(recorded, one))
       .map(({ taint }) => taint),
   );
   return entries.filter(

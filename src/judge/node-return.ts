@@ -6,7 +6,7 @@ import { isKept, type NodeRecord } from './node-record.ts';
 import type { OwedTaint } from './node-view.ts';
 
 /**
- * What a node that comes back is to carry again, each taint once for each policy that wants it, with the value that was recorded. A
+ * What a node that comes back is to carry again, each taint once for each policy that requires it, with the value that was recorded. A
  * kubelet that starts tries to register its node also where that is still there: before its deletion was seen, there is nothing to report.
  */
 export function owedTaints(

@@ -97,11 +97,11 @@ export function nodeStep(
     audit || !known
       ? []
       : unseenAdditions(node, policies, { accepted: history.accepted, now: monotonicMs, isContested });
-  const wanted = withoutReverted(node, additions);
+  const target = withoutReverted(node, additions);
   const expiresInMs =
     ALLOW_REMOVAL_LIFE_MS - allowRemovalAgeMs(history, node, { now: monotonicMs, apiTime: options.now });
   const drift = kept
-    ? nodeDrift({ ...wanted, recorded }, policies, {
+    ? nodeDrift({ ...target, recorded }, policies, {
         isContested,
         hasTurn: options.hasTurn,
         isAllowRemovalExpired: expiresInMs <= 0,
@@ -109,7 +109,7 @@ export function nodeStep(
         isRecordWritten: node.allowRemoval !== undefined && options.isSpread(kept.record),
       })
     : NO_DRIFT;
-  const reverted = wanted === node ? undefined : { taints: wanted.taints, allowRemoval: node.allowRemoval };
+  const reverted = target === node ? undefined : { taints: target.taints, allowRemoval: node.allowRemoval };
   const inConflict = drift.losses.filter(({ blockedBy }) => blockedBy === 'Conflict');
   const conflicts = conflictsNow(history, inConflict, monotonicMs);
   const lost = lostTaints(recorded, node.taints);

@@ -48,7 +48,7 @@ export interface NodeUpdate extends Request {
 
 export interface NodeCreation extends Request {
   readonly operation: 'CREATE';
-  /** What policies want on it because the Node of that name carried it that was deleted; none where nobody knows. */
+  /** What policies require on it because the Node of that name carried it that was deleted; none where nobody knows. */
   readonly owed?: readonly OwedTaint[];
 }
 

@@ -22,26 +22,26 @@ function judgeNodeCreation(
   { phase, node, owed = [] }: NodeCreation,
   policies: readonly CompiledTaintPolicy[],
 ): Decision<DesiredNode> {
-  const wants = taintsAtRegistration(node.labels, policies);
-  const keys = new Set([...wants, ...owed].map(({ taint }) => taint.key));
+  const declared = taintsAtRegistration(node.labels, policies);
+  const keys = new Set([...declared, ...owed].map(({ taint }) => taint.key));
   // Of thousands of taints, few are asked for.
   const valuesAmong = (all: readonly Taint[]) => valuesOf(all.filter(({ key }) => keys.has(key)));
   const present = valuesAmong(node.taints);
-  const lacking = wants.filter((want) => !satisfies(present, want));
+  const lacking = declared.filter((one) => !satisfies(present, one));
   // What is declared besides is not said twice.
   const returning = owed.filter(
     ({ policy, taint }) =>
       !present.has(identity(taint)) &&
-      !wants.some((want) => (binds(want) || want.policy === policy) && sameTaint(want.taint, taint)),
+      !declared.some((one) => (binds(one) || one.policy === policy) && sameTaint(one.taint, taint)),
   );
 
   if (phase === 'validate') {
     const missing = [...lacking, ...returning];
     return allow(
-      missing.map((want) => taintViolation(want.policy, want.field, want.taint, outcomeOf(want))),
-      missing.map((want) => {
-        const { taint, policy } = want;
-        if (outcomeOf(want) === 'would-add')
+      missing.map((one) => taintViolation(one.policy, one.field, one.taint, outcomeOf(one))),
+      missing.map((one) => {
+        const { taint, policy } = one;
+        if (outcomeOf(one) === 'would-add')
           return `TaintPolicy ${policy.name} would add taint ${formatTaint(taint)} (--audit)`;
         const mode = policy.mode === 'Audit' ? ', Audit' : '';
         return `TaintPolicy ${policy.name}${mode}: the node lacks taint ${formatTaint(taint)}`;
@@ -51,19 +51,18 @@ function judgeNodeCreation(
 
   // Where policies name different values for one taint, the first one counts: they come with the strongest mode first.
   const named = new Map(
-    wants
-      .filter((want) => binds(want) && !want.anyValue)
+    declared
+      .filter((one) => binds(one) && !one.anyValue)
       .toReversed()
-      .map((want) => [identity(want.taint), want]),
+      .map((one) => [identity(one.taint), one]),
   );
   const carriedBefore = new Map(owed.filter(binds).map(({ taint }) => [identity(taint), taint]));
   const additions = lacking
     .filter(binds)
     .map(
-      (want) =>
-        named.get(identity(want.taint)) ?? { ...want, taint: carriedBefore.get(identity(want.taint)) ?? want.taint },
+      (one) => named.get(identity(one.taint)) ?? { ...one, taint: carriedBefore.get(identity(one.taint)) ?? one.taint },
     )
-    .filter((want) => !satisfies(present, want));
+    .filter((one) => !satisfies(present, one));
   const returned = returning.filter(binds);
   const taints = withTaints(
     node.taints,
@@ -74,11 +73,11 @@ function judgeNodeCreation(
   if (additions.length + returned.length === 0 && allowRemoval === node.allowRemoval) return allow();
 
   const values = valuesAmong(taints);
-  const added = lacking.filter((want) => binds(want) && satisfies(values, want));
+  const added = lacking.filter((one) => binds(one) && satisfies(values, one));
   return patch(
     { taints, allowRemoval },
     [
-      ...added.map((want) => taintViolation(want.policy, want.field, want.taint, 'added')),
+      ...added.map((one) => taintViolation(one.policy, one.field, one.taint, 'added')),
       ...returned.map(({ policy, field, taint }) => taintViolation(policy, field, taint, 'returned')),
     ],
     [

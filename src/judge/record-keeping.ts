@@ -68,14 +68,14 @@ export function nextRecord(
 ): NodeRecord | undefined {
   const surviving = policies.filter(({ deletedNodeRetentionMs }) => deletedNodeRetentionMs !== undefined);
   const recording = policies.filter(listsTaints);
-  const isUnwanted = (taint: Taint) => recording.every(({ protectedBy }) => protectedBy(taint) === undefined);
+  const isUnprotected = (taint: Taint) => recording.every(({ protectedBy }) => protectedBy(taint) === undefined);
   const left = (taints: readonly RecordedTaint[], since: number, isSame: boolean) =>
     taints.filter(isKept).flatMap((taint) => {
       const asking = surviving.filter((policy) => isOwed(taint, policy, now - since, isSame));
       // Of a deleted node, nothing says which policies select it.
       const recorded = asking.filter(({ name }) => taint.policies.includes(name));
       if (asking.length > 0) return { ...taint, policies: namesOf(recorded.length > 0 ? recorded : asking) };
-      return !forgets && isUnwanted(taint) ? taint : [];
+      return !forgets && isUnprotected(taint) ? taint : [];
     });
   // Whole seconds, as they are written.
   const thisSecond = Math.floor(now / 1000) * 1000;
@@ -105,7 +105,7 @@ export function nextRecord(
   const known = (isKnown ? before.taints : owed).filter((taint) => isKept(taint) && !isGone(taint));
   // A node may leave a policy for a moment: a lost taint is not forgotten at once.
   const isSpared = (taint: RecordedTaint) =>
-    carried.get(identity(taint)) === taint.value ? isUnwanted(taint) && !forgets : !forgetsLost;
+    carried.get(identity(taint)) === taint.value ? isUnprotected(taint) && !forgets : !forgetsLost;
   const taints = keptOn(
     node,
     recording.filter((policy) => policy.selectsNode(node.labels)),
@@ -181,7 +181,7 @@ function removedFrom(
     thisSecond,
     forgetsLost,
   }: {
-    readonly isPermitted: (want: Wanted) => boolean;
+    readonly isPermitted: (one: TaintMatch) => boolean;
     readonly thisSecond: number;
     readonly forgetsLost: boolean;
   },
@@ -192,25 +192,25 @@ function removedFrom(
   const selecting = policies.filter(({ declared, selectsNode }) => declared !== 'Audit' && selectsNode(node.labels));
   const required = requiredTaints(node.labels, selecting);
   const lacking = Map.groupBy(
-    required.filter((want) => !isTransientTaintKey(want.taint.key) && !satisfies(carried, want)),
+    required.filter((one) => !isTransientTaintKey(one.taint.key) && !satisfies(carried, one)),
     ({ taint }) => identity(taint),
   );
   // Where any value will do, what counts is the one that the node carried.
   const values = valuesOf(known.filter(isKept));
-  const asRecorded = (want: DeclaredTaint): DeclaredTaint => {
-    const value = want.anyValue ? values.get(identity(want.taint)) : undefined;
-    return value === undefined ? want : { ...want, taint: { ...want.taint, value }, anyValue: false };
+  const asRecorded = (one: DeclaredTaint): DeclaredTaint => {
+    const value = one.anyValue ? values.get(identity(one.taint)) : undefined;
+    return value === undefined ? one : { ...one, taint: { ...one.taint, value }, anyValue: false };
   };
-  const gone = [...lacking].flatMap(([key, wants]): RecordedTaint[] => {
-    const taint = wants.map(asRecorded).find(isPermitted)?.taint;
-    const names = namesOf(wants.map(({ policy }) => policy));
+  const gone = [...lacking].flatMap(([key, alike]): RecordedTaint[] => {
+    const taint = alike.map(asRecorded).find(isPermitted)?.taint;
+    const names = namesOf(alike.map(({ policy }) => policy));
     const listed = before.get(key);
     if (listed) return [{ ...listed, policies: names }];
     if (taint === undefined) return [];
     return [{ ...withoutTime(taint), policies: names, removedAt: thisSecond }];
   });
   // A policy that is replaced is away for a moment.
-  const isRequired = (taint: Taint) => required.some((want) => identity(want.taint) === identity(taint));
+  const isRequired = (taint: Taint) => required.some((one) => identity(one.taint) === identity(taint));
   const kept = forgetsLost
     ? []
     : [...before.values()].filter((taint) => !isRequired(taint) && carried.get(identity(taint)) !== taint.value);
@@ -218,15 +218,15 @@ function removedFrom(
 }
 
 /** A taint with this value, or with any. */
-type Wanted = Pick<RequiredTaint, 'taint' | 'anyValue'>;
+type TaintMatch = Pick<RequiredTaint, 'taint' | 'anyValue'>;
 
 /** Whether a taint that the node does without was removed with permission, as the annotation says: by an announcement, or by a notice. */
-function permittedRemovals(node: RecordedNode, policies: readonly CompiledTaintPolicy[]): (want: Wanted) => boolean {
+function permittedRemovals(node: RecordedNode, policies: readonly CompiledTaintPolicy[]): (one: TaintMatch) => boolean {
   const allowed = parseAllowedRemovals(node.allowRemoval);
   const selecting = policies.filter((policy) => policy.selectsNode(node.labels));
-  return (want) =>
-    (isRequiredRemovalNamed(allowed, want) && isRemovableByAnnotation(want.taint, selecting, node.established)) ||
-    (isRemovalNoted(allowed, want.taint) && node.removedInOneStep(want.taint));
+  return (one) =>
+    (isRequiredRemovalNamed(allowed, one) && isRemovableByAnnotation(one.taint, selecting, node.established)) ||
+    (isRemovalNoted(allowed, one.taint) && node.removedInOneStep(one.taint));
 }
 
 /**

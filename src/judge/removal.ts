@@ -3,13 +3,13 @@ import { identity, parseTaint, sameTaint, type Taint } from '../kubernetes/taint
 import { policiesFor } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';
 
-/** A required taint that a policy wants on a node. */
+/** A required taint that a policy sets on a node. */
 export interface DeclaredTaint extends RequiredTaint {
   readonly policy: CompiledTaintPolicy;
   readonly field: string;
 }
 
-/** The required taints that policies want on a node with these labels, in the order of the policies. */
+/** The required taints that policies set on a node with these labels, in the order of the policies. */
 export function requiredTaints(labels: StringMap, policies: readonly CompiledTaintPolicy[]): DeclaredTaint[] {
   return declaredTaints('required', labels, policies);
 }
@@ -29,7 +29,7 @@ function declaredTaints(
     .flatMap((policy) => policy[declaration].map(({ value, field }): DeclaredTaint => ({ ...value, policy, field })));
 }
 
-/** Whether one of the taints, given as {@link valuesOf} gives them, is the wanted one. */
+/** Whether one of the taints, given as {@link valuesOf} gives them, is the required one. */
 export function satisfies(values: ReadonlyMap<string, string>, { taint, anyValue }: RequiredTaint): boolean {
   const value = values.get(identity(taint));
   return value !== undefined && (anyValue || value === (taint.value ?? ''));

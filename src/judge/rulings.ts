@@ -117,9 +117,9 @@ function missingOn(
   const carried = valuesOf(oldNode.taints.filter(({ key }) => keys.has(key)));
   const lacking = Map.groupBy(
     present.filter(
-      (want) =>
-        !satisfies(carried, want) &&
-        !(mayBePermitted(want.policy) && (isRemoved(oldNode.recorded, want) || isRequiredRemovalNamed(allowed, want))),
+      (one) =>
+        !satisfies(carried, one) &&
+        !(mayBePermitted(one.policy) && (isRemoved(oldNode.recorded, one) || isRequiredRemovalNamed(allowed, one))),
     ),
     ({ taint }) => identity(taint),
   );
@@ -132,7 +132,7 @@ function missingOn(
   );
   return (taint) =>
     lost.get(identity(taint)) === (taint.value ?? '') ||
-    (lacking.get(identity(taint)) ?? []).some((want) => isRequiredTaint(taint, want));
+    (lacking.get(identity(taint)) ?? []).some((one) => isRequiredTaint(taint, one));
 }
 
 /** Whether some user may remove taints that the policy protects. Where none may, an entry of the annotation means nothing. */

@@ -21,7 +21,7 @@ export interface StartupFault {
 export interface StartupSurroundings {
   readonly others: readonly CompiledTaintPolicy[];
   readonly daemonSetOf: (
-    wanted: ReadyDaemonSet,
+    one: ReadyDaemonSet,
   ) => { readonly tolerations: readonly Toleration[]; readonly hostNetwork: boolean } | undefined;
   /** Taintkeeper's own pods. */
   readonly replicas: readonly { readonly tolerations: readonly Toleration[] }[];

@@ -60,13 +60,13 @@ export function valuesOf(taints: readonly Taint[]): ReadonlyMap<string, string> 
 }
 
 /**
- * `taints` with every one of `wanted`: in place of the taint of the same key and effect, otherwise at the end.
+ * `taints` with every one of `additions`: in place of the taint of the same key and effect, otherwise at the end.
  * The order of `taints` is kept.
  */
-export function withTaints(taints: readonly Taint[], wanted: readonly Taint[]): Taint[] {
-  if (wanted.length === 0) return [...taints];
-  const missing = new Map(wanted.map((taint) => [identity(taint), taint]));
-  const keys = new Set(wanted.map(({ key }) => key));
+export function withTaints(taints: readonly Taint[], additions: readonly Taint[]): Taint[] {
+  if (additions.length === 0) return [...taints];
+  const missing = new Map(additions.map((taint) => [identity(taint), taint]));
+  const keys = new Set(additions.map(({ key }) => key));
   const result = taints.map((taint) => {
     if (!keys.has(taint.key)) return taint;
     const replacement = missing.get(identity(taint));

@@ -2,7 +2,7 @@ import { any, cel, choose, type Expression, FALSE, LIST_COST, reference, type Va
 import { EMPTY, each, isEmpty, listOf, overItems, together } from '../cel/lists.ts';
 import { conditionsOf } from '../conditions/node-policies.ts';
 import { LABELS } from '../conditions/selection.ts';
-import { IDENTITY, LACKS_WANTED, presentLiteral, taintsOf } from '../conditions/taints.ts';
+import { IDENTITY, LACKS_REQUIRED, presentLiteral, taintsOf } from '../conditions/taints.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { identity } from '../kubernetes/taint.ts';
 import { byStrength, type CompiledTaintPolicy, type RequiredTaint } from '../policy/policy-set.ts';
@@ -27,9 +27,9 @@ const WRITTEN_TAINT = cel(80)`{
 export function puttingTaints(taints: string, put: string): { variables: Variable[]; operation: Expression } {
   const [list, added] = [reference(taints), reference(put)];
   const before: Variable = { name: `${taints}Ids`, definition: each(taints, IDENTITY) };
-  const wanted: Variable = { name: `${put}Ids`, definition: each(put, IDENTITY) };
+  const addedIds: Variable = { name: `${put}Ids`, definition: each(put, IDENTITY) };
   return {
-    variables: [before, wanted],
+    variables: [before, addedIds],
     operation: cel(
       (size) =>
         size * (2 * IDENTITY.cost(size) + 40 + size * 36) +
@@ -37,8 +37,8 @@ export function puttingTaints(taints: string, put: string): { variables: Variabl
         2 * size * (WRITTEN_TAINT.cost(size) + 25) +
         50,
     )`JSONPatch{op: "add", path: "/spec/taints", value:
-  (${list}.map(t, (${IDENTITY}) in ${wanted}
-    ? ${added}[${wanted}.indexOf(${IDENTITY})] : t) +
+  (${list}.map(t, (${IDENTITY}) in ${addedIds}
+    ? ${added}[${addedIds}.indexOf(${IDENTITY})] : t) +
   ${added}.filter(t, !((${IDENTITY}) in ${before}))
   ).map(t, ${WRITTEN_TAINT})}`,
   };
@@ -103,12 +103,12 @@ const NODE_CREATIONS: readonly ResourceRule[] = [
 export function registration(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): Assembled[] {
   const { length: count } = registrationTaintsOf(policy);
   if (policy.mode === 'Audit' || count === 0) return [];
-  const wanted = presentUnlessContested(policy, others);
-  if (wanted === EMPTY) return [];
+  const required = presentUnlessContested(policy, others);
+  if (required === EMPTY) return [];
   const put = puttingTaints('taints', 'lacking');
   return mutating({
     ...onCreation(policy, 'register'),
-    variables: [...CREATE_VARIABLES, { name: 'wanted', definition: wanted }, lacking(count), ...put.variables],
+    variables: [...CREATE_VARIABLES, { name: 'required', definition: required }, lacking(count), ...put.variables],
     reinvocationPolicy: 'Never',
     mutations: [
       choose(isEmpty('lacking'), EMPTY, cel((size) => put.operation.cost(size) + LIST_COST)`[${put.operation}]`),
@@ -124,7 +124,7 @@ export function registrationReport(policy: CompiledTaintPolicy, { purpose }: Tar
     ...onCreation(policy, 'report-registration'),
     variables: [
       ...CREATE_VARIABLES,
-      { name: 'wanted', definition: listOfRequired(required) },
+      { name: 'required', definition: listOfRequired(required) },
       lacking(required.length),
       { name: 'lost', definition: reference('lacking') },
       ...LOST.variables,
@@ -151,9 +151,9 @@ const lacking = (count: number): Variable => ({
   name: 'lacking',
   definition: overItems(
     'filter',
-    reference('wanted'),
-    'want',
-    LACKS_WANTED,
-    (size) => count * (LACKS_WANTED.cost(size) + 25),
+    reference('required'),
+    'required',
+    LACKS_REQUIRED,
+    (size) => count * (LACKS_REQUIRED.cost(size) + 25),
   ),
 });

@@ -29,7 +29,7 @@ import {
   lackingLists,
   type NamedLists,
   needsAmong,
-  type WantedTolerations,
+  type RequiredTolerations,
   type WeighedItem,
 } from './tolerations.ts';
 
@@ -46,7 +46,7 @@ export function lacksAny({ tolerations }: CompiledTolerationPolicy): Expression 
   const anyOf = (found: readonly string[]): Expression => {
     const items = [...new Set(found)];
     const list = { items: cel(LIST_COST)`${listOf(items)}`, size: items.length };
-    return items.length === 0 ? any([]) : exists(list, 'want', notTolerated({ dynamic: false }));
+    return items.length === 0 ? any([]) : exists(list, 'required', notTolerated({ dynamic: false }));
   };
   const at = (place: ReturnType<typeof alwaysTolerated>) =>
     anyOf(ranges.filter((range) => alwaysTolerated(range) === place).map(rangeLiteral));
@@ -59,13 +59,13 @@ export function lacksAny({ tolerations }: CompiledTolerationPolicy): Expression 
  */
 export function lackedOf(
   { name, mode }: CompiledTolerationPolicy,
-  { variables, wanted }: WantedTolerations,
+  { variables, required }: RequiredTolerations,
   mutates: boolean,
 ) {
-  const needs = needsAmong(wanted, (want) => want.policy === name);
+  const needs = needsAmong(required, (one) => one.policy === name);
   const lacking = lackingLists(needs, {
-    write: ({ want }) => literal(formatToleration(want.toleration)),
-    read: 'string(need.wanted)',
+    write: ({ required }) => literal(formatToleration(required.toleration)),
+    read: 'string(need.required)',
   });
   const items = earlyItems(needs);
   const early = earlyLists(items);
@@ -103,10 +103,10 @@ function withPromise(message: Expression, shown: Expression, { names }: NamedLis
 
 /** Tolerations that may end earlier than required. */
 function earlyItems(needs: readonly ConditionalNeed[]): WeighedItem[] {
-  return needs.flatMap(({ want, ranges }) =>
+  return needs.flatMap(({ required, ranges }) =>
     ranges.flatMap(({ range, unless }) => {
-      const item = secondsLiteral(range, want.toleration, { text: formatSeconds(want.toleration) });
-      const condition = all([want.condition, not(unless)]);
+      const item = secondsLiteral(range, required.toleration, { text: formatSeconds(required.toleration) });
+      const condition = all([required.condition, not(unless)]);
       return item === undefined ? [] : [{ condition, item: cel(0)`${item}`, ranges: SECONDS_WEIGHT }];
     }),
   );
@@ -116,8 +116,8 @@ function earlyItems(needs: readonly ConditionalNeed[]): WeighedItem[] {
 function earlyLists(items: readonly WeighedItem[]): NamedLists {
   return dividedLists('early', items, (some) => {
     const list = conditionalList(some);
-    return cel((size) => list.cost(size) + some.length * (ENDS_TOO_EARLY.cost(size) + 40))`${list}.filter(want,
-  ${ENDS_TOO_EARLY}).map(want, want.text)`;
+    return cel((size) => list.cost(size) + some.length * (ENDS_TOO_EARLY.cost(size) + 40))`${list}.filter(required,
+  ${ENDS_TOO_EARLY}).map(required, required.text)`;
   });
 }
 

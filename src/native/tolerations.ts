@@ -12,7 +12,7 @@ import {
 import { indented } from '../cel/layout.ts';
 import { listOf } from '../cel/lists.ts';
 import { HOST_NETWORK, notTolerated, rangeLiteral, selectsDaemonSet } from '../conditions/daemon-sets.ts';
-import { askedRanges, inOrder, type WantedToleration } from '../judge/needed-tolerations.ts';
+import { askedRanges, inOrder, type RequiredToleration } from '../judge/needed-tolerations.ts';
 import { overlap } from '../kubernetes/pattern.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { alwaysTolerated, type TaintRange } from '../kubernetes/toleration.ts';
@@ -20,24 +20,24 @@ import type { DaemonSetSelection } from '../policy/daemon-set-selection.ts';
 import { byName, type CompiledTolerationPolicy } from '../policy/policy-set.ts';
 
 /** A toleration that a policy requires, for the DaemonSets that meet the condition. */
-export interface ConditionalToleration extends WantedToleration {
+export interface ConditionalToleration extends RequiredToleration {
   readonly policy: string;
   readonly condition: Expression;
 }
 
 /** The required tolerations of the DaemonSets that a policy selects. */
-export interface WantedTolerations {
+export interface RequiredTolerations {
   /** The variables of the conditions. */
   readonly variables: readonly Variable[];
   /** In the order of {@link judgeDaemonSet}. */
-  readonly wanted: readonly ConditionalToleration[];
+  readonly required: readonly ConditionalToleration[];
 }
 
 /** Required by that policy, and by those of `among` that may select the same DaemonSet. */
-export function wantedWith(
+export function requiredWith(
   policy: CompiledTolerationPolicy,
   among: readonly CompiledTolerationPolicy[],
-): WantedTolerations {
+): RequiredTolerations {
   const own = JSON.stringify(policy.daemonSets);
   const conditions = new Map<string, Variable>();
   const conditionOf = ({ daemonSets }: CompiledTolerationPolicy): Expression => {
@@ -49,11 +49,11 @@ export function wantedWith(
     return variable.definition === TRUE ? TRUE : reference(variable.name);
   };
   const others = among.filter(({ name, daemonSets }) => name !== policy.name && meet(daemonSets, policy.daemonSets));
-  const wanted = [policy, ...others].sort(byName).flatMap((one): ConditionalToleration[] => {
+  const required = [policy, ...others].sort(byName).flatMap((one): ConditionalToleration[] => {
     const condition = conditionOf(one);
     return one.tolerations.map(({ value }) => ({ policy: one.name, toleration: value, rank: one.rank, condition }));
   });
-  return { variables: [...conditions.values()], wanted: inOrder(wanted) };
+  return { variables: [...conditions.values()], required: inOrder(required) };
 }
 
 /** True if both may select one DaemonSet. */
@@ -75,32 +75,32 @@ export interface NeededRange {
 
 /** A required toleration: {@link needsOf}, before it is known which policies select a DaemonSet. */
 export interface ConditionalNeed {
-  readonly want: ConditionalToleration;
+  readonly required: ConditionalToleration;
   /** At least one. */
   readonly ranges: readonly NeededRange[];
 }
 
 /** The remaining requirements in the given order, of the policies for which `asks` is true. */
 export function needsAmong(
-  wanted: readonly ConditionalToleration[],
-  asks: (want: ConditionalToleration) => boolean = () => true,
+  tolerations: readonly ConditionalToleration[],
+  asks: (toleration: ConditionalToleration) => boolean = () => true,
 ): ConditionalNeed[] {
-  return askedRanges(wanted)
-    .filter(({ wanted: want }) => asks(want))
-    .flatMap(({ wanted: want, ranges }): ConditionalNeed[] => {
+  return askedRanges(tolerations)
+    .filter(({ required }) => asks(required))
+    .flatMap(({ required, ranges }): ConditionalNeed[] => {
       const needed = ranges
         .filter(({ askedBy }) =>
-          askedBy.every(({ condition }) => condition !== TRUE && condition.text !== want.condition.text),
+          askedBy.every(({ condition }) => condition !== TRUE && condition.text !== required.condition.text),
         )
         .map(({ range, askedBy }) => ({ range, unless: any(askedBy.map(({ condition }) => condition)) }));
-      return needed.length > 0 ? [{ want, ranges: needed }] : [];
+      return needed.length > 0 ? [{ required, ranges: needed }] : [];
     });
 }
 
 /** How a toleration is written in a list, and how it is read with the name `need`. */
 export interface ItemForm {
   readonly write: (need: ConditionalNeed) => string;
-  /** The value of `need.wanted`, which has a dynamic type. */
+  /** The value of `need.required`, which has a dynamic type. */
   readonly read: string;
 }
 
@@ -110,15 +110,15 @@ export function lackingLists(needs: readonly ConditionalNeed[], { write, read }:
     const ranges = need.ranges.filter(({ range }) => alwaysTolerated(range) !== 'in every pod');
     if (ranges.length === 0) return [];
     const list = conditionalList(ranges.map(rangeItem));
-    const item = cel(0)`{"wanted": dyn(${write(need)}), "ranges": dyn(${list})}`;
-    return [{ condition: need.want.condition, item, ranges: ranges.length }];
+    const item = cel(0)`{"required": dyn(${write(need)}), "ranges": dyn(${list})}`;
+    return [{ condition: need.required.condition, item, ranges: ranges.length }];
   });
   const isLacking = notTolerated({ dynamic: true });
   return dividedLists('lacking', items, (some) => {
     const list = conditionalList(some);
     const ranges = some.reduce((sum, one) => sum + one.ranges, 0);
     const cost = (size: number) => list.cost(size) + ranges * (isLacking.cost(size) + 30) + some.length * 40;
-    return cel(cost)`${list}.filter(need, need.ranges.exists(want,
+    return cel(cost)`${list}.filter(need, need.ranges.exists(required,
   ${isLacking})).map(need, ${read})`;
   });
 }

@@ -22,8 +22,8 @@ import {
   joined,
   lackingLists,
   needsAmong,
-  type WantedTolerations,
-  wantedWith,
+  type RequiredTolerations,
+  requiredWith,
 } from './tolerations.ts';
 
 const DAEMON_SETS: readonly ResourceRule[] = [
@@ -51,12 +51,12 @@ export function translateDaemonSets(
     conditions: { 'is-selected': selectsDaemonSet(daemonSets), 'is-not-left-alone': NOT_LEFT_ALONE },
   } as const;
   const additions = additionsOf(
-    wantedWith(
+    requiredWith(
       policy,
       among.filter((other) => other.mode === 'Mutate'),
     ),
   );
-  const lacked = lackedOf(policy, wantedWith(policy, among), target.mutates);
+  const lacked = lackedOf(policy, requiredWith(policy, among), target.mutates);
   return conclude(
     policy,
     [
@@ -122,8 +122,8 @@ const AS_BEFORE: Variable = {
   definition: all([
     reference(SAME_TEMPLATE.name),
     cel(4)`size(${BEFORE}) >= size(${NOW})`,
-    // Each costs as much as the compared fields. `wanted` has its own cost.
-    cel((size) => size * 80)`${BEFORE}.all(i, t, i < size(${NOW}) ? t == ${NOW}[i] : t in ${reference('wanted')})`,
+    // Each costs as much as the compared fields. `required` has its own cost.
+    cel((size) => size * 80)`${BEFORE}.all(i, t, i < size(${NOW}) ? t == ${NOW}[i] : t in ${reference('required')})`,
   ]),
 };
 
@@ -138,20 +138,23 @@ const TAKEN_OUT: Variable = {
 };
 
 /** The additions for a DaemonSet with these required tolerations: those of {@link judgeDaemonSet}, as a JSON patch in CEL. */
-function additionsOf({ variables, wanted }: WantedTolerations): { variables: readonly Variable[]; patch: Expression } {
-  const lacking = lackingLists(needsAmong(wanted), {
-    write: ({ want }) => patchLiteral(want.toleration),
-    read: 'need.wanted',
+function additionsOf({ variables, required }: RequiredTolerations): {
+  variables: readonly Variable[];
+  patch: Expression;
+} {
+  const lacking = lackingLists(needsAmong(required), {
+    write: ({ required }) => patchLiteral(required.toleration),
+    read: 'need.required',
   });
   const list = conditionalList(
-    wanted.map(({ condition, toleration }) => ({ condition, item: cel(0)`${normalizedLiteral(toleration)}` })),
+    required.map(({ condition, toleration }) => ({ condition, item: cel(0)`${normalizedLiteral(toleration)}` })),
   );
   return {
     variables: [
       TOLERATIONS,
       ...variables,
       ...TOLERATIONS_BEFORE,
-      { name: 'wanted', definition: list },
+      { name: 'required', definition: list },
       SAME_TEMPLATE,
       NOW,
       AS_BEFORE,

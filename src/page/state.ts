@@ -183,7 +183,7 @@ export interface CoverageRow {
   readonly optsOut?: true;
   /** True if it tolerates only one of the two names of the control plane's taint, which is rarely intended. */
   readonly halfTolerant?: true;
-  /** From its status: how many pods the DaemonSet controller wants, and how many of them are not available. */
+  /** From its status: how many pods the DaemonSet controller requires, and how many of them are not available. */
   readonly desired: number;
   readonly unavailable: number;
 }

@@ -25,12 +25,12 @@ export async function startupAdvice(
   timeoutMs: number,
 ): Promise<readonly string[] | undefined> {
   const named = policy.untilReady.flatMap(({ value }) => value.daemonSets);
-  const wanted = [...new Map(named.map((one) => [daemonSetName(one), one])).values()];
-  if (wanted.length > MOST_DAEMON_SETS) return undefined;
+  const awaited = [...new Map(named.map((one) => [daemonSetName(one), one])).values()];
+  if (awaited.length > MOST_DAEMON_SETS) return undefined;
   const signal = AbortSignal.timeout(timeoutMs);
   const [replicas, ...found] = await Promise.all([
-    wanted.length === 0 ? [] : listReplicas(client, service, signal),
-    ...wanted.map(async (one) => [daemonSetName(one), await readDaemonSet(client, one, signal)] as const),
+    awaited.length === 0 ? [] : listReplicas(client, service, signal),
+    ...awaited.map(async (one) => [daemonSetName(one), await readDaemonSet(client, one, signal)] as const),
   ]);
   const daemonSets = new Map(found);
   const faults = startupFaults(policy, { others, replicas, daemonSetOf: (one) => daemonSets.get(daemonSetName(one)) });

@@ -60,13 +60,13 @@ const LATE: readonly string[] = [
  * The changes of a configuration in comparison with another one. Values are compared as written, as in Talos: a default that is written out is a
  * change.
  * @param live the documents of the configuration in force
- * @param wanted the documents of a whole configuration, no patch
+ * @param desired the documents of a whole configuration, no patch
  * @param version the minor version of Talos 1 on the node
  */
-export function changeOf(live: readonly SourceDocument[], wanted: readonly SourceDocument[], version: number): Change {
-  const [before, after] = [live, wanted].map((documents) => documents.find((each) => kindOf(each) === undefined));
+export function changeOf(live: readonly SourceDocument[], desired: readonly SourceDocument[], version: number): Change {
+  const [before, after] = [live, desired].map((documents) => documents.find((each) => kindOf(each) === undefined));
   const fields = before && after ? changedFields(before, after) : [];
-  const kinds = changedKinds(live, wanted);
+  const kinds = changedKinds(live, desired);
   const isRebooting = version < NEVER_REBOOTS_SINCE;
   return {
     fields,
@@ -95,10 +95,10 @@ function changedFields(before: SourceDocument, after: SourceDocument, path: read
   return isSame([before, path], [after, path]) ? [] : [path.join('.')];
 }
 
-function changedKinds(live: readonly SourceDocument[], wanted: readonly SourceDocument[]): string[] {
-  const kinds = [...new Set([...live, ...wanted].map(kindOf))].filter((kind) => typeof kind === 'string');
+function changedKinds(live: readonly SourceDocument[], desired: readonly SourceDocument[]): string[] {
+  const kinds = [...new Set([...live, ...desired].map(kindOf))].filter((kind) => typeof kind === 'string');
   return kinds.filter((kind) => {
-    const [before, after] = [live, wanted].map((documents) => documents.filter((each) => kindOf(each) === kind));
+    const [before, after] = [live, desired].map((documents) => documents.filter((each) => kindOf(each) === kind));
     const isIn = (others: readonly SourceDocument[]) => (document: SourceDocument) =>
       others.some((other) => isSame([document, []], [other, []]));
     return before?.length !== after?.length || !before?.every(isIn(after ?? [])) || !after?.every(isIn(before));

@@ -88,7 +88,7 @@ export function contradiction(taint: PlacedTaint, other: PlacedTaint): string {
   return `${taint.at}: taint ${formatTaint(taint)} contradicts ${formatTaint(other)} at ${other.at}: a node has only one of the two`;
 }
 
-/** The labels alone, as selectors want them. */
+/** The labels alone, as selectors read them. */
 export function labelsOf({ labels }: Declaration): StringMap {
   return Object.fromEntries([...labels].map(([key, { value }]) => [key, value]));
 }

@@ -33,7 +33,7 @@ export function daemonSetEntries(policies: readonly CompiledTolerationPolicy[]):
 function lacking(name: string, phase: Phase, policies: readonly CompiledTolerationPolicy[]): WebhookEntry[] {
   const groups = [...Map.groupBy(policies, ({ daemonSets }) => JSON.stringify(daemonSets)).values()].map((alike) => ({
     condition: any(alike.slice(0, 1).map(({ daemonSets }) => selectsDaemonSet(daemonSets))),
-    ...wantedBy(alike),
+    ...requiredBy(alike),
   }));
   const untolerated = existsAmong(
     groups.flatMap(({ condition, ranges, network }) => [
@@ -78,7 +78,7 @@ function lacking(name: string, phase: Phase, policies: readonly CompiledTolerati
 }
 
 /** The required tolerations of the policies, as maps in CEL. */
-function wantedBy(policies: readonly CompiledTolerationPolicy[]) {
+function requiredBy(policies: readonly CompiledTolerationPolicy[]) {
   const asked = policies
     .flatMap(({ tolerations }) => tolerations)
     .flatMap(({ value: toleration }) => rangesOf(toleration).map((range) => ({ toleration, range })));

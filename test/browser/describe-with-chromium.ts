@@ -11,7 +11,7 @@ export function describeWithChromium(name: string, body: (browser: () => Browser
   describe(name, skipFor(obstacle), () => {
     let browser: Browser | undefined;
     beforeAll(async () => {
-      // The sandbox wants privileges that containers seldom give; the only pages that are opened are ours.
+      // The sandbox needs privileges that containers seldom give; the only pages that are opened are ours.
       browser = await chromium.launch({
         executablePath: executablePath ?? '',
         args: ['--no-sandbox', '--disable-dev-shm-usage'],

@@ -35,7 +35,7 @@ const WRONG: Readonly<Record<string, readonly Taint[]>> = {
 };
 const NOT_READY = ['gpu-a-0004', 'worker-b-0005', 'worker-c-0011'];
 
-/** Nodes of several pools in three zones, a few of them not as the sample's policies want them. The same ones each time. */
+/** Nodes of several pools in three zones, a few of them not as the sample's policies require. The same ones each time. */
 export function sampleNodes(count: number): ClusterNode[] {
   const special = POOLS.map((pool) => nodesOf(pool, Math.floor((count * pool.share) / 100)));
   const controlPlanes = Array.from({ length: CONTROL_PLANES }, (_, index) =>

@@ -156,10 +156,12 @@ async function start(
     'kube-scheduler': async () => components.kubeScheduler(files, await kubeconfig('system:kube-scheduler')),
     kubelets: async () => components.kubelets(files, await kubeconfig('kubelets', ['system:masters']), graceSeconds),
   };
-  const wanted = options.components ?? [];
-  const outcomes = await Promise.allSettled(wanted.map(async (component) => run(component, await plans[component]())));
+  const selected = options.components ?? [];
+  const outcomes = await Promise.allSettled(
+    selected.map(async (component) => run(component, await plans[component]())),
+  );
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
-  if (wanted.includes('kube-controller-manager')) await waitForControllers(rest);
+  if (selected.includes('kube-controller-manager')) await waitForControllers(rest);
 
   const stop = async () => {
     desk.close();

@@ -42,7 +42,7 @@ export function programName(module: GoModule, program: string): string {
 /** The oldest Go that a module is content with, such as `1.26`. */
 export function oldestGo({ folder }: GoModule): string {
   const found = /^go (\d+\.\d+)/m.exec(readGoMod(folder))?.[1];
-  if (found === undefined) throw new Error(`${folder}/go.mod does not say which Go it wants`);
+  if (found === undefined) throw new Error(`${folder}/go.mod does not say which Go it needs`);
   return found;
 }
 

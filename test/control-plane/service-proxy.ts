@@ -93,8 +93,8 @@ export async function startServiceProxy(probe: Partial<ProbeOptions> = {}): Prom
     },
     ready,
     waitForReady: async (...names) => {
-      const wanted = JSON.stringify(names.toSorted());
-      await waitUntil(() => (JSON.stringify(ready().toSorted()) === wanted ? true : undefined), {
+      const expected = JSON.stringify(names.toSorted());
+      await waitUntil(() => (JSON.stringify(ready().toSorted()) === expected ? true : undefined), {
         timeoutMs: READY_TIMEOUT_MS,
         otherwise: () => `ready are [${ready()}], not [${names}], after ${READY_TIMEOUT_MS / 1000} s`,
       });

@@ -62,7 +62,7 @@ describeWithControlPlane('an installation that was harmed', {}, (cp) => {
     },
   );
 
-  it('does not write without end when somebody else wants another configuration', async () => {
+  it('does not write without end when another writer sets another configuration', async () => {
     await installation.proxy.waitForReady(...installation.replicas.keys());
     const path = configurationPath('validating');
     const timeoutOf = async () =>

@@ -13,7 +13,7 @@ import { guideCommands } from './guide-commands.ts';
 const NEW = { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' };
 const OLD = { key: 'node-role.kubernetes.io/master', effect: 'NoSchedule' };
 const GPU = { key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' };
-/** Policies that hold the old taint, whoever wants it gone. */
+/** Policies that hold the old taint, whoever removes it. */
 const NEVER = {
   'never-by-name': { mode: 'Deny', taints: [{ key: OLD.key, effect: 'NoSchedule', restrict: ['Removal'] }] },
   'never-by-pattern': { mode: 'Restore', taints: [{ key: 'node-role.kubernetes.io/*', restrict: ['Removal'] }] },

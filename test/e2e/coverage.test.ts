@@ -109,8 +109,8 @@ describeWithControlPlane(
 
       it('closes the gaps, and no others', async () => {
         await create(cp(), '/api/v1/namespaces', { metadata: { name: 'fixed' } });
-        await follow(cp(), 'kubectl label node control-plane plain gpu wanted=yes');
-        const lacking = { nodeSelector: { wanted: 'yes' } };
+        await follow(cp(), 'kubectl label node control-plane plain gpu selected=yes');
+        const lacking = { nodeSelector: { selected: 'yes' } };
         const tolerant = { ...lacking, tolerations: [{ operator: 'Exists' }] };
         for (const [name, podSpec] of Object.entries({ lacking, tolerant }))
           await createDaemonSet(cp(), daemonSetManifest('fixed', name, podSpec));
@@ -171,7 +171,9 @@ async function createNode(
 
 /** Waits until Kubernetes has given a node the taints of its problems, and has taken away the one that all new nodes have. */
 async function waitForLifeCycleTaints(cp: ControlPlane, { name, unschedulable, problem }: MixedNode): Promise<void> {
-  const wanted = [...(problem?.taints ?? []), ...(unschedulable ? ['unschedulable:NoSchedule'] : [])].toSorted().join();
+  const expected = [...(problem?.taints ?? []), ...(unschedulable ? ['unschedulable:NoSchedule'] : [])]
+    .toSorted()
+    .join();
   let found = '';
   await waitUntil(
     async () => {
@@ -180,8 +182,8 @@ async function waitForLifeCycleTaints(cp: ControlPlane, { name, unschedulable, p
         .flatMap((taint) => /^node\.kubernetes\.io\/(.*)/.exec(taint)?.[1] ?? [])
         .toSorted()
         .join();
-      return found === wanted ? true : undefined;
+      return found === expected ? true : undefined;
     },
-    { timeoutMs: CONTROLLERS_TIMEOUT_MS, otherwise: () => `${name} has the taints [${found}], not [${wanted}]` },
+    { timeoutMs: CONTROLLERS_TIMEOUT_MS, otherwise: () => `${name} has the taints [${found}], not [${expected}]` },
   );
 }

@@ -56,10 +56,10 @@ export async function followDaemonPods(cp: ControlPlane): Promise<DaemonPods> {
     );
   const pods: DaemonPods = {
     healthy: (daemonSet, node) => find(daemonSet, node, (phase) => phase !== 'Failed')?.uid,
-    waitFor: (daemonSet, node, wanted, otherThan) =>
-      waitUntil(() => find(daemonSet, node, (phase, uid) => phase === wanted && uid !== otherThan)?.uid, {
+    waitFor: (daemonSet, node, expected, otherThan) =>
+      waitUntil(() => find(daemonSet, node, (phase, uid) => phase === expected && uid !== otherThan)?.uid, {
         timeoutMs: REPLACED_TIMEOUT_MS,
-        otherwise: () => `no pod of ${daemonSet} on ${node} is ${wanted}: ${JSON.stringify([...cache.entries()])}`,
+        otherwise: () => `no pod of ${daemonSet} on ${node} is ${expected}: ${JSON.stringify([...cache.entries()])}`,
       }),
     async fail(daemonSet, node) {
       const pod = find(daemonSet, node, (phase) => phase !== 'Failed');

@@ -87,19 +87,23 @@ export async function createDaemonSet(cp: ControlPlane, manifest: Manifest): Pro
   if (status !== 201) throw new Error(`DaemonSet ${namespace}/${name}: ${status} ${JSON.stringify(body)}`);
 }
 
-export interface Wanted {
+export interface Placing {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly nodeSelector?: Readonly<Record<string, string>>;
 }
 
 /** A DaemonSet with Flannel's tolerations. */
-export function flannelManifest(namespace: string, name: string, { annotations, nodeSelector }: Wanted = {}): Manifest {
+export function flannelManifest(
+  namespace: string,
+  name: string,
+  { annotations, nodeSelector }: Placing = {},
+): Manifest {
   return daemonSetManifest(namespace, name, { nodeSelector, tolerations: FLANNEL_AFTER_PR_1907 }, annotations);
 }
 
 /** Creates one with Flannel's tolerations, and waits until its pods are available. */
-export async function runFlannel(cp: ControlPlane, namespace: string, name: string, wanted: Wanted = {}) {
-  await createDaemonSet(cp, flannelManifest(namespace, name, wanted));
+export async function runFlannel(cp: ControlPlane, namespace: string, name: string, placing: Placing = {}) {
+  await createDaemonSet(cp, flannelManifest(namespace, name, placing));
   return waitForDaemonSet(cp, namespace, name, isAvailable);
 }
 

@@ -112,12 +112,12 @@ export async function startDoctorRig(cp: ControlPlane, pair: Pair): Promise<Doct
     async serve(next, names = [...members.keys()]) {
       for (const name of names) write(member(name).directory, next);
       await rig.patch(CERTIFICATES, { data: secretData(next) });
-      const wanted = next.serving.cert.trim();
+      const expected = next.serving.cert.trim();
       for (const name of names) {
         await waitUntil(
           async () => {
             const shown = await shakeHands(member(name).replica.port, next.ca.cert);
-            return 'certificate' in shown && shown.certificate?.toString().trim() === wanted ? true : undefined;
+            return 'certificate' in shown && shown.certificate?.toString().trim() === expected ? true : undefined;
           },
           { timeoutMs: 20_000, otherwise: () => `${name} does not serve the new certificate` },
         );

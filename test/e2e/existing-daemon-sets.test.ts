@@ -86,11 +86,11 @@ describeWithControlPlane(
       }
     }
 
-    const waitForStall = (policy: string, reason: string, wanted = 1) =>
+    const waitForStall = (policy: string, reason: string, expected = 1) =>
       waitUntil(
         async () => {
           const labels = `kind="TolerationPolicy",policy="${policy}",reason="${reason}"`;
-          return (await metric(new RegExp(`^taintkeeper_stalled\\{${labels}\\} (.*)$`, 'm'))) === wanted || undefined;
+          return (await metric(new RegExp(`^taintkeeper_stalled\\{${labels}\\} (.*)$`, 'm'))) === expected || undefined;
         },
         { timeoutMs: TIMEOUT_MS, otherwise: () => `no ${reason} of ${policy}` },
       );

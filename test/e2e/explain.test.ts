@@ -51,7 +51,7 @@ describeWithControlPlane('taintkeeper explain', {}, (cp) => {
     expect(await explain('pod', 'x')).toMatchObject({ code: 2 });
   });
 
-  it('names the missing taint, who wants it, and the command that sets it, which does', async () => {
+  it('names the missing taint, the policy that requires it, and the command that sets it, which does', async () => {
     const { code, stdout } = await explain('node', 'gpu-7');
     expect(code).toBe(1);
     expect(stdout).toMatch(/^gpu=true:NoSchedule +missing +required by gpu-pool \(Audit, spec\.taints\[0\]\)/m);

@@ -35,7 +35,7 @@ const isGuarded = ({ key }: { readonly key: string }) => KEYS.includes(key);
 const guardedIn = (taints: readonly string[]) =>
   taints.filter((text) => KEYS.some((key) => text.startsWith(`${key}=`) || text.startsWith(`${key}:`))).toSorted();
 
-/** What the owner wants, one after the other: of each key one value, or none. */
+/** What the owner writes, one after the other: of each key one value, or none. */
 const wishes = fc.sample(
   fc.array(fc.constantFrom(...VALUES), { minLength: KEYS.length, maxLength: KEYS.length }).map((values) =>
     values.flatMap((value, index): Taint[] => {
@@ -47,10 +47,10 @@ const wishes = fc.sample(
 );
 
 /** Sees to it that the guarded taints are these, whoever else writes meanwhile. What others put there is a little out of date, too. */
-async function writeAsOwner(cp: ControlPlane, name: string, wanted: readonly Taint[]): Promise<void> {
+async function writeAsOwner(cp: ControlPlane, name: string, expected: readonly Taint[]): Promise<void> {
   for (;;) {
     const { spec } = await getNode(cp, name);
-    const body = { spec: { taints: [...(spec.taints ?? []).filter((taint) => !isGuarded(taint)), ...wanted] } };
+    const body = { spec: { taints: [...(spec.taints ?? []).filter((taint) => !isGuarded(taint)), ...expected] } };
     const answer = await cp.request<{ message?: string }>(owner, 'PATCH', path(name), {
       body,
       contentType: MERGE_PATCH,
@@ -149,13 +149,13 @@ describeWithControlPlane('taints that are guarded both ways', {}, (cp) => {
 
     const tally: Tally = { passed: 0, refused: 0, conflicts: 0, unanswered: 0, restored: 0, reverted: 0, wrong: [] };
     const writers = await Promise.all(Array.from({ length: WRITERS }, (_, writer) => startWriter(cp(), writer, tally)));
-    const wanted = new Map<string, string[][]>(NAMES.map((name) => [name, [[]]]));
+    const expected = new Map<string, string[][]>(NAMES.map((name) => [name, [[]]]));
     const writeAll = async (round: number) => {
       for (let index = round * OWNER_WRITES_A_ROUND; index < (round + 1) * OWNER_WRITES_A_ROUND; index++) {
         const name = NAMES[index % NAMES.length] ?? '';
         const wish = wishes[index] ?? [];
         await writeAsOwner(cp(), name, wish);
-        wanted.get(name)?.push(wish.map(formatTaint).toSorted());
+        expected.get(name)?.push(wish.map(formatTaint).toSorted());
       }
     };
     for (let round = 0; round < ROUNDS; round++) {
@@ -166,7 +166,7 @@ describeWithControlPlane('taints that are guarded both ways', {}, (cp) => {
       installation.replicas.delete(leader);
     }
     await nodes.caughtUp();
-    const written = [...wanted.values()].reduce((sum, states) => sum + states.length - 1, 0);
+    const written = [...expected.values()].reduce((sum, states) => sum + states.length - 1, 0);
     const versions = NAMES.reduce((sum, name) => sum + nodes.of(name).length, 0);
     const figures = `${written} writes of the owner, ${versions} versions; of the others ${JSON.stringify(tally)}`;
     await context.annotate(figures);
@@ -175,7 +175,7 @@ describeWithControlPlane('taints that are guarded both ways', {}, (cp) => {
     expect(tally.unanswered).toBeLessThan(WRITERS);
     const { refused, restored, reverted, conflicts } = tally;
     expect(Math.min(refused, restored, reverted, conflicts)).toBeGreaterThan(WRITERS);
-    for (const [name, states] of wanted) {
+    for (const [name, states] of expected) {
       const seen = nodes.of(name).map((version) => guardedIn(version.taints));
       expect(distinct(seen), name).toEqual(distinct(states));
     }
@@ -186,7 +186,7 @@ describeWithControlPlane('taints that are guarded both ways', {}, (cp) => {
     for (const name of NAMES) await patchNode(cp(), admin, name, { metadata: { labels: { looked: 'at' } } });
     await patchNode(cp(), admin, 'last', { metadata: { labels: { pool: 'last' } } });
     await waitForTaints(cp(), 'last', 'last:NoSchedule');
-    for (const [name, states] of wanted) expect(guardedIn(await taintsOf(cp(), name)), name).toEqual(states.at(-1));
+    for (const [name, states] of expected) expect(guardedIn(await taintsOf(cp(), name)), name).toEqual(states.at(-1));
   });
 
   async function untilGuarded(name: string): Promise<void> {

@@ -55,7 +55,7 @@ describeWithControlPlane('leader election', {}, (cp) => {
     return workspace.write('kubeconfig.json', readFileSync(kubeconfig, 'utf8').replaceAll(cp().url, url));
   }
 
-  /** One of several that want to lead, with a client of its own, what it asked, and when its terms began and ended. */
+  /** One of several candidates, with a client of its own, what it asked, and when its terms began and ended. */
   async function candidate(name: string, identity: string, timings: Partial<LeaderTimings>, kubeconfig?: string) {
     const { client, looks } = recordLooks(await newClient(kubeconfig ?? (await cp().kubeconfigFile(admin))));
     const log = captureLog();

@@ -349,7 +349,7 @@ function isAgainstFail(
   const selects = (policy: CompiledTaintPolicy, ...nodes: NodeView[]) =>
     nodes.some(({ labels }) => policy.selectsNode(labels));
   const dropped = droppedTaints(oldNode.taints, node.taints);
-  // Whoever guards them, what is wanted on the node counts for all.
+  // Whoever guards them, what is required on the node counts for all.
   const additions = additionRulings(
     update,
     taintPolicies.filter((policy) => selects(policy, oldNode, node)),

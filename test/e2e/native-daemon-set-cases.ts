@@ -85,7 +85,10 @@ const image = fc.constantFrom('a', 'a', 'b');
 const hostNetwork = fc.constantFrom(true, true, false);
 
 /** A toleration of the generated policies, by number, in one of two spellings; or one of nobody's. */
-const some = fc.oneof({ arbitrary: fc.record({ want: fc.nat(11), spelledOut: fc.boolean() }), weight: 3 }, toleration);
+const some = fc.oneof(
+  { arbitrary: fc.record({ required: fc.nat(11), spelledOut: fc.boolean() }), weight: 3 },
+  toleration,
+);
 const someTolerations = fc.array(some, { maxLength: 5 });
 
 const state = fc.record({ labels, annotations, image, hostNetwork, tolerations: someTolerations });
@@ -131,17 +134,21 @@ export const scenario = (requests: number): fc.Arbitrary<Scenario> =>
       requests: fc.array(request, { minLength: requests, maxLength: requests }),
     })
     .map((drafted) => {
-      const wants = drafted.policies.flatMap((one) =>
+      const required = drafted.policies.flatMap((one) =>
         one.kind === 'TolerationPolicy' ? (one.spec.tolerations ?? []) : [],
       );
-      const states = drafted.states.map((one) => written(one, wants));
-      return { policies: drafted.policies, states, requests: drafted.requests.map((one) => made(one, states, wants)) };
+      const states = drafted.states.map((one) => written(one, required));
+      return {
+        policies: drafted.policies,
+        states,
+        requests: drafted.requests.map((one) => made(one, states, required)),
+      };
     });
 
 function made(
   { place, what }: DraftedRequest,
   states: readonly DaemonSetState[],
-  wants: readonly Toleration[],
+  required: readonly Toleration[],
 ): Request {
   const { namespace, name } = PLACES[place] ?? PLACES[0];
   if ('create' in what) {
@@ -150,22 +157,22 @@ function made(
       by: what.create as 'name',
       namespace,
       name: `${name}-n`,
-      state: written(what.state, wants),
+      state: written(what.state, required),
     };
   }
   const { update, stay, more } = what;
   const kept = (states[place]?.tolerations ?? []).filter((_, index) => stay & (1 << index));
-  const { tolerations } = written({ ...update, tolerations: more }, wants);
+  const { tolerations } = written({ ...update, tolerations: more }, required);
   return { what: 'update', namespace, name, state: { ...update, tolerations: [...kept, ...tolerations] } };
 }
 
-function written({ tolerations, ...rest }: Drafted, wants: readonly Toleration[]): DaemonSetState {
+function written({ tolerations, ...rest }: Drafted, required: readonly Toleration[]): DaemonSetState {
   return {
     ...rest,
     tolerations: tolerations.map((one) => {
-      if (!('want' in one)) return one;
-      const want = wants[one.want % Math.max(wants.length, 1)] ?? { operator: 'Exists' };
-      return one.spelledOut && !want.operator ? { ...want, operator: 'Equal' } : want;
+      if (!('required' in one)) return one;
+      const toleration = required[one.required % Math.max(required.length, 1)] ?? { operator: 'Exists' };
+      return one.spelledOut && !toleration.operator ? { ...toleration, operator: 'Equal' } : toleration;
     }),
   };
 }

@@ -63,9 +63,9 @@ export async function make(cp: ControlPlane, request: Request) {
 export function check({ request, answer }: { request: object; answer: Answer<DaemonSet> }, admission: Admission): void {
   const context = () => JSON.stringify({ request, answer, admission }, null, 1);
   expect(answer.status, context()).toBeLessThan(300);
-  const wanted = tolerationsOf(admission.object as DaemonSet);
+  const expectedTolerations = tolerationsOf(admission.object as DaemonSet);
   const got = tolerationsOf(answer.body);
-  if (!isDeepStrictEqual(got, wanted)) expect(got, context()).toEqual(wanted);
+  if (!isDeepStrictEqual(got, expectedTolerations)) expect(got, context()).toEqual(expectedTolerations);
   expect(answer.warnings.toSorted(), context()).toEqual(warningsOf(admission).toSorted());
 }
 

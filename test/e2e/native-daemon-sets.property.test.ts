@@ -61,35 +61,41 @@ describeWithControlPlane(
     );
 
     it.each<{ why: string; policies: Policy[] }>([
-      { why: 'one policy with 64 tolerations', policies: [wanting('a', {}, keys('wanted', 64))] },
+      { why: 'one policy with 64 tolerations', policies: [requiring('a', {}, keys('required', 64))] },
       {
-        why: `${MANY} policies that want the same, each for DaemonSets of its own choice`,
-        policies: Array.from({ length: MANY }, (_, index) => wanting(`p${index}`, { names: [`*${index}`, 'cni*'] })),
+        why: `${MANY} policies that require the same, each for DaemonSets of its own choice`,
+        policies: Array.from({ length: MANY }, (_, index) => requiring(`p${index}`, { names: [`*${index}`, 'cni*'] })),
       },
       {
-        why: `${MANY} policies that want different things`,
+        why: `${MANY} policies that require different things`,
         policies: Array.from({ length: MANY }, (_, index) =>
-          wanting(`p${index}`, { names: [`*${index}`, 'cni*'] }, keys(`wanted-${index}`, 3)),
+          requiring(`p${index}`, { names: [`*${index}`, 'cni*'] }, keys(`required-${index}`, 3)),
         ),
       },
       {
         why: 'tolerations that may cover one another',
         policies: [
-          wanting(
+          requiring(
             'a',
             {},
-            keys('wanted', 8).flatMap((one) => [{ ...one, effect: 'NoExecute' }, one]),
+            keys('required', 8).flatMap((one) => [{ ...one, effect: 'NoExecute' }, one]),
           ),
         ],
       },
     ])('agree on as many tolerations as the API server can look at: $why', async ({ policies }) => {
       const size = await enforce(rig, policies);
       const compiled = compilePolicies(policies);
-      const wants = compiled.tolerationPolicies.flatMap(({ tolerations }) => tolerations.map(({ value }) => value));
-      const others = keys('other', size - wants.length);
-      const state = { labels: {}, annotations: {}, image: 'a', hostNetwork: false, tolerations: [...others, ...wants] };
+      const required = compiled.tolerationPolicies.flatMap(({ tolerations }) => tolerations.map(({ value }) => value));
+      const others = keys('other', size - required.length);
+      const state = {
+        labels: {},
+        annotations: {},
+        image: 'a',
+        hostNetwork: false,
+        tolerations: [...others, ...required],
+      };
       await store(cp(), [state]);
-      for (const left of [others, [...others, ...wants.slice(1)], []]) {
+      for (const left of [others, [...others, ...required.slice(1)], []]) {
         for (const what of ['create', 'update'] as const) {
           const request = {
             what,
@@ -124,7 +130,7 @@ function keys(prefix: string, count: number): Toleration[] {
   return Array.from({ length: count }, (_, index) => ({ key: `example.com/${prefix}-${index}`, operator: 'Exists' }));
 }
 
-function wanting(name: string, selection: Partial<DaemonSetSelection>, tolerations?: readonly Toleration[]): Policy {
+function requiring(name: string, selection: Partial<DaemonSetSelection>, tolerations?: readonly Toleration[]): Policy {
   const daemonSets = { namespaces: ['kube-system'], ...selection };
   const spec = { mode: 'Mutate', daemonSets, ...(tolerations ? { tolerations } : {}) };
   const parsed = parsePolicy(manifest('TolerationPolicy', name, spec));

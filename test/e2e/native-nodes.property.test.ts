@@ -113,8 +113,8 @@ function check({ request, answer }: Made, policies: readonly TaintPolicy[], opti
   if (denied) return tally;
 
   const actual = looks(answer.body);
-  const wanted = looks(admission.object);
-  expect(actual.taints, context()).toEqual(wanted.taints);
+  const judged = looks(admission.object);
+  expect(actual.taints, context()).toEqual(judged.taints);
   const sent = entriesOf(request.object);
   const [entries, announced] = [entriesOf(answer.body), entriesAfter(request, admission, options)];
   const inVain = namesOfAddedInVain(request, admission);

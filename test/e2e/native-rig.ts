@@ -79,9 +79,9 @@ export function createNativeRig(cp: ControlPlane, options: NativeRigOptions = {}
 
   return {
     async enforce(policies) {
-      const wanted = manifests(sparesAdmin ? policies.map(sparingAdmin) : policies);
-      await replace(inForce, wanted);
-      inForce = wanted;
+      const desired = manifests(sparesAdmin ? policies.map(sparingAdmin) : policies);
+      await replace(inForce, desired);
+      inForce = desired;
       await probe();
       // The API server takes in the bindings, and then one policy after the other (policy_source.go): when it came to the probe, it
       // may have passed others before their news arrived. The next time they have.

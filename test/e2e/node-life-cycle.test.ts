@@ -52,16 +52,16 @@ describeWithControlPlane(
     }
 
     /** Waits for the controller to add or remove its taint, and looks each time whether the protected one is there. */
-    const waitForNotReady = (name: string, wanted: boolean) =>
+    const waitForNotReady = (name: string, expected: boolean) =>
       waitUntil(
         async () => {
           const taints = await allTaintsOf(cp(), name);
           expect(taints).toContain(PROTECTED);
-          return taints.includes(NOT_READY) === wanted ? true : undefined;
+          return taints.includes(NOT_READY) === expected ? true : undefined;
         },
         {
           timeoutMs: CONTROLLER_TIMEOUT_MS,
-          otherwise: () => `${name}: ${NOT_READY} is not ${wanted ? 'there' : 'gone'}`,
+          otherwise: () => `${name}: ${NOT_READY} is not ${expected ? 'there' : 'gone'}`,
         },
       );
 

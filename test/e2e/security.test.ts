@@ -8,7 +8,7 @@ import { type Attempt, attempt, GPU, getNode, path, RELEASE, taintsOf } from './
 
 const PROTECTED = 'dedicated=gpu:NoSchedule';
 
-/** As docs/security.md wants it of a policy that is to hold against who may patch nodes, and beside it a common one. */
+/** As docs/security.md requires it of a policy that is to hold against who may patch nodes, and beside it a common one. */
 const POLICIES = `
 apiVersion: taintkeeper.dev/v1alpha1
 kind: TaintPolicy

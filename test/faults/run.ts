@@ -50,14 +50,14 @@ if (positionals[0] === 'monkey') {
     await site.stop();
   }
 } else {
-  const wanted = SCENARIOS.filter(
+  const chosen = SCENARIOS.filter(
     ({ name }) => positionals.length === 0 || positionals.some((start) => name.startsWith(start)),
   );
   const site = await startSite({ program });
   const traffic = startTraffic(site);
   try {
     for (const line of HEADINGS) print(line);
-    for (const scenario of wanted) {
+    for (const scenario of chosen) {
       const obstacle = scenario.obstacle?.();
       if (obstacle) {
         print(`| \`${scenario.name}\` | left out: ${obstacle} |`);

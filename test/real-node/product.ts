@@ -52,7 +52,7 @@ export async function productReady(cluster: RealCluster, replicas: number): Prom
       last = await productPods(cluster);
       return last.length === replicas && readyPods(last).length === replicas ? true : undefined;
     },
-    { timeoutMs: TIMEOUT_MS, otherwise: () => `${replicas} ready replicas are wanted: ${describePods(last)}` },
+    { timeoutMs: TIMEOUT_MS, otherwise: () => `${replicas} ready replicas are expected: ${describePods(last)}` },
   );
 }
 

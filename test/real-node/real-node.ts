@@ -111,9 +111,9 @@ export function createRealNode(options: NodeOptions): RealNode {
   return {
     name,
     number,
-    service(wanted) {
-      const found = services.get(wanted);
-      if (!found) throw new Error(`node ${name} runs no ${wanted}`);
+    service(program) {
+      const found = services.get(program);
+      if (!found) throw new Error(`node ${name} runs no ${program}`);
       return found;
     },
     run: (command) => isOn().run(command),

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 
 /**
  * Installs packages where they may be installed: as root on a Debian, in containers, that is, and in CI. Elsewhere, or when it fails,
- * they stay away, and the tests that want them say so.
+ * they stay away, and the tests that need them say so.
  *
  * @param report gets one line, when there is something to say
  */

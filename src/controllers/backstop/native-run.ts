@@ -31,7 +31,7 @@ export interface NativeRun {
   /** By {@link versionOf}. */
   readonly states: ReadonlyMap<string, BackstopState>;
   readonly hasWritten: boolean;
-  /** In how many milliseconds somebody wants another look. */
+  /** In how many milliseconds another run is due. */
   readonly waits: readonly number[];
   /** The first thing that the API server did not take. */
   readonly fault: ApiError | undefined;
@@ -49,7 +49,7 @@ export async function applyNatives(
 ): Promise<NativeRun> {
   const present = new Map(found.map((object) => [titleOf(object), object]));
   const states = new Map<string, BackstopState>();
-  const wanted = new Set<string>();
+  const desiredTitles = new Set<string>();
   const waits: number[] = [];
   const faults: ApiError[] = [];
   let hasWritten = false;
@@ -67,7 +67,7 @@ export async function applyNatives(
     }
     if (policies.length === 0) return { what: 'NothingNative', limits };
     const desired = desiredNatives(policies, { policy, namespace, mutatingVersion: versions.mutating, installation });
-    for (const one of desired) wanted.add(titleOf(one));
+    for (const one of desired) desiredTitles.add(titleOf(one));
     const standing: NativeObject[] = [];
     try {
       for (const one of desired) standing.push(await applyOne(one));
@@ -82,7 +82,7 @@ export async function applyNatives(
 
   /** What there is of a policy is better than nothing. */
   function keep(natives: readonly NativeObject[]): void {
-    for (const object of natives) wanted.add(titleOf(object));
+    for (const object of natives) desiredTitles.add(titleOf(object));
   }
 
   async function applyOne(desired: DesiredNative): Promise<NativeObject> {
@@ -94,7 +94,7 @@ export async function applyNatives(
 
   /** What puts one in force before what decides, and what refuses before what puts right. */
   async function removeOthers(): Promise<void> {
-    const others = found.filter((object) => !wanted.has(titleOf(object)));
+    const others = found.filter((object) => !desiredTitles.has(titleOf(object)));
     const last = (a: NativeObject, b: NativeObject) => (a.kind > b.kind ? -1 : a.kind < b.kind ? 1 : 0);
     for (const one of others.toSorted(last)) {
       try {

@@ -144,7 +144,7 @@ export function daemonSetSurvey(options: SurveyOptions): DaemonSetSurvey {
       const there = new Map(entries.map((entry) => [entry.uid, entry]));
       for (const [key, { to }] of given) {
         const entry = there.get(to.uid);
-        // An owner who opts in again wants it tried again.
+        // An owner who opts in again asks for another try.
         if (!entry || optsOut(entry.value)) given.delete(key);
       }
       const found = entries.flatMap((entry): RunningDaemonSet[] => {

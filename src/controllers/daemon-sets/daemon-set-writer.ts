@@ -73,7 +73,7 @@ interface DaemonSetObject {
   };
 }
 
-/** How a write ended: there is a new version, the object has changed meanwhile or is gone, or the API server does not want it. */
+/** How a write ended: there is a new version, the object has changed meanwhile or is gone, or the API server refuses it. */
 export type Written = { readonly resourceVersion: string } | 'changed' | { readonly refused: string };
 
 /** Reads and writes DaemonSets past the cache. All of it fails as the client does. */

@@ -29,7 +29,7 @@ export interface StartupPods {
    * The pods of the DaemonSets on a node. Their pods are watched from then on, until {@link retain} ends that.
    * @returns undefined until all of them have been listed
    */
-  on(node: string, wanted: readonly ReadyDaemonSet[]): readonly DaemonPodOnNode[] | undefined;
+  on(node: string, awaited: readonly ReadyDaemonSet[]): readonly DaemonPodOnNode[] | undefined;
   /** Ends the watches of other DaemonSets, and of those that were deleted. */
   retain(named: readonly ReadyDaemonSet[]): void;
   stop(): Promise<void>;
@@ -62,10 +62,10 @@ export function watchStartupPods(
   signal.addEventListener('abort', endAll, { once: true });
 
   return {
-    on(node, wanted) {
+    on(node, awaited) {
       const found: DaemonPodOnNode[] = [];
       let isSynced = true;
-      for (const one of wanted) {
+      for (const one of awaited) {
         const daemonSet = daemonSets.get(one.name, one.namespace);
         if (!daemonSet) continue;
         const { pods, onNode, isSynced: isListed } = watchOf(daemonSet);

@@ -151,9 +151,9 @@ export function startStartupProgress(
       node,
       progress: known.progress,
       requirements,
-      blockers({ daemonSets: wanted }) {
-        const found = rights.permits('listPods') ? pods.on(name, wanted) : undefined;
-        return found && startupBlockers(wanted, node, found, (one) => daemonSets.get(one.name, one.namespace));
+      blockers({ daemonSets: awaited }) {
+        const found = rights.permits('listPods') ? pods.on(name, awaited) : undefined;
+        return found && startupBlockers(awaited, node, found, (one) => daemonSets.get(one.name, one.namespace));
       },
       unrequiredForMs: (one) => unrequiredForMs(found, identity(one)),
       now: client.now().getTime(),

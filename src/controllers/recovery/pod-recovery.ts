@@ -21,7 +21,7 @@ const PAUSE_MS = 500;
 /** An API server that starts anew is no problem. */
 const OUTAGE_MS = 30_000;
 
-/** Frees daemon pods that stay Failed on nodes where they could run. Pods are watched only while there is a policy that wants it. */
+/** Frees daemon pods that stay Failed on nodes where they could run. Pods are watched only while a policy requires it. */
 export function startPodRecovery(context: PodRecoveryContext): Controller {
   const { client, nodes, daemonSets, policies, rights, reports, metrics, log, signal } = context;
   const compiled = () => policies.snapshot().compiled;

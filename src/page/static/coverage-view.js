@@ -82,11 +82,11 @@ export function coverageView(decisionsOn) {
     const found = matrix;
     const shown = wide ? groups.length : Math.min(groups.length, FEW_GROUPS);
     const { object, filters } = placeOf('coverage');
-    const { q = '', show: wanted = '' } = filters;
+    const { q = '', show: filter = '' } = filters;
     const needle = q.trim().toLowerCase();
     const rows = [...daemonSets.entries()]
       .filter(([, row]) => nameOf(row).toLowerCase().includes(needle))
-      .filter(([, row]) => matches(row, wanted))
+      .filter(([, row]) => matches(row, filter))
       .sort(([, a], [, b]) => gravity(b) - gravity(a));
     names = groupNames(groups);
     fill(head, [groups, shown], () => headOf(groups.slice(0, shown), names));
@@ -138,11 +138,11 @@ const gravity = (row) => (row.unavailable > 0 ? 2 : isKeptOff(row) ? 1 : 0);
 
 /**
  * @param {CoverageRow} row
- * @param {string} wanted
+ * @param {string} filter
  */
-function matches(row, wanted) {
-  if (wanted === 'tainted') return isKeptOff(row);
-  return wanted !== 'unavailable' || row.unavailable > 0;
+function matches(row, filter) {
+  if (filter === 'tainted') return isKeptOff(row);
+  return filter !== 'unavailable' || row.unavailable > 0;
 }
 
 /**

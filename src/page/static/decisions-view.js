@@ -27,10 +27,10 @@ export function decisionsView() {
   const inputs = filters('decisions', { q: 'decisions-filter', show: 'decisions-show' }, show);
 
   function show() {
-    const { q = '', show: wanted = '' } = placeOf('decisions').filters;
+    const { q = '', show: filter = '' } = placeOf('decisions').filters;
     const needle = q.trim().toLowerCase();
     const visible = decisions.filter(
-      (decision) => isWanted(decision, wanted) && (needle === '' || wordsOf(decision).includes(needle)),
+      (decision) => isShown(decision, filter) && (needle === '' || wordsOf(decision).includes(needle)),
     );
     arrange(list, visible.map(elementFor));
     byId('decisions-count').textContent =
@@ -85,22 +85,22 @@ export function decisionsView() {
     all: () => decisions,
     /**
      * Those about an object, the latest first.
-     * @param {PageDecision['kind']} wanted
+     * @param {PageDecision['kind']} ofKind
      * @param {string} object `NAME` or `NAMESPACE/NAME`
      */
-    about: (wanted, object) =>
+    about: (ofKind, object) =>
       decisions.filter(
-        ({ kind, namespace, name }) => kind === wanted && object === [namespace, name].filter(Boolean).join('/'),
+        ({ kind, namespace, name }) => kind === ofKind && object === [namespace, name].filter(Boolean).join('/'),
       ),
   };
 }
 
 /**
  * @param {PageDecision} decision
- * @param {string} wanted a result, or `trial`
+ * @param {string} filter a result, or `trial`
  */
-function isWanted(decision, wanted) {
-  return wanted === '' || decision.result === wanted || (wanted === 'trial' && trialOf(decision) !== undefined);
+function isShown(decision, filter) {
+  return filter === '' || decision.result === filter || (filter === 'trial' && trialOf(decision) !== undefined);
 }
 
 /** @param {PageDecision} decision @returns {string} the text that is searched */

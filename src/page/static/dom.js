@@ -84,13 +84,13 @@ export function fill(target, source, make) {
  * Makes these the children of a list. Elements that are in place are not moved, so that a selection stays.
  *
  * @param {Element} list
- * @param {readonly Element[]} wanted
+ * @param {readonly Element[]} elements
  */
-export function arrange(list, wanted) {
-  const staying = new Set(wanted);
+export function arrange(list, elements) {
+  const staying = new Set(elements);
   for (const child of [...list.children]) if (!staying.has(child)) child.remove();
   let next = list.firstElementChild;
-  for (const element of wanted) {
+  for (const element of elements) {
     if (element === next) next = next.nextElementSibling;
     else list.insertBefore(element, next);
   }

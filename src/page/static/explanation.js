@@ -46,14 +46,14 @@ export function asker(onNews) {
 
   return {
     /**
-     * @param {string} wanted `node/NAME`, `daemonset/NAMESPACE/NAME`, or nothing
+     * @param {string} subject `node/NAME`, `daemonset/NAMESPACE/NAME`, or nothing
      * @param {unknown} state another one when it is to be asked again
      * @returns {Answer}
      */
-    about(wanted, state) {
-      if (wanted !== path) {
+    about(subject, state) {
+      if (subject !== path) {
         clearTimeout(pausing);
-        path = wanted;
+        path = subject;
         answer = {};
         version = state;
         if (path !== '') ask();

@@ -70,8 +70,8 @@ function rest({ cells }) {
 /**
  * @param {NodeMap} map
  * @param {NodeRow} row
- * @param {NodeCell} wanted
+ * @param {NodeCell} cell
  */
-function taintsIn({ columns }, { cells }, wanted) {
-  return columns.filter((_, column) => cells[column] === wanted).map(({ taint }) => taint);
+function taintsIn({ columns }, { cells }, cell) {
+  return columns.filter((_, column) => cells[column] === cell).map(({ taint }) => taint);
 }

@@ -105,9 +105,9 @@ function documents({ configuration, version }: LintSubject): RuleFinding[] {
   });
 }
 
-function facts(subject: LintSubject, wanted: readonly Fact[]): RuleFinding[] {
+function facts(subject: LintSubject, reported: readonly Fact[]): RuleFinding[] {
   return fieldFacts(subject).flatMap((found) => {
-    if (found.fact === 'unknown' || !wanted.includes(found.fact)) return [];
+    if (found.fact === 'unknown' || !reported.includes(found.fact)) return [];
     const { document, path, name, life, fact } = found;
     const instead = insteadOf(document, path, subject.version);
     return [{ document, path, ...explain(name, life, fact, subject.version, instead) }];

@@ -18,7 +18,7 @@ export interface Needs {
  * Finds out whether the programs of a go.mod could be built, on the present platform.
  *
  * It lets `go list -deps` follow the imports from the programs on, which needs just what `go build` takes: an import that
- * cannot be resolved is one that the build would fail on. `go mod download` would be both too strict, as it wants
+ * cannot be resolved is one that the build would fail on. `go mod download` would be both too strict, as it needs
  * what only tests and other platforms need, and too lax, as it takes no notice of a package that its module has not got.
  *
  * @param tags that the programs are built with

@@ -31,7 +31,7 @@ const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
   options: { focus: { type: 'string', multiple: true }, set: { type: 'string', default: 'affected' } },
 });
-const wanted = SETTINGS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+const chosen = SETTINGS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
 const unknown = positionals.filter((name) => !SETTINGS.some((setting) => setting.name === name));
 if (unknown.length > 0)
   exitFor(`no setting ${unknown.join(', ')}: there are ${SETTINGS.map(({ name }) => name).join(', ')}`);
@@ -51,7 +51,7 @@ const [, productImage = ''] = provideImages(report);
 const images = provideTestImages();
 const runs: Run[] = [];
 let ended = true;
-for (const setting of wanted) {
+for (const setting of chosen) {
   try {
     runs.push(await runWith(setting, images));
   } catch (error) {
@@ -61,7 +61,7 @@ for (const setting of wanted) {
   }
 }
 const specs = compareRuns(runs.map(({ results }) => results));
-const columns = wanted.map(({ what }, index) => ({ heading: what, requests: runs[index]?.requests ?? '' }));
+const columns = chosen.map(({ what }, index) => ({ heading: what, requests: runs[index]?.requests ?? '' }));
 process.stdout.write(conformancePage(lockedVersion(CONFORMANCE[0], 'e2e.test').slice(1), columns, specs));
 const different = specs.filter(differs);
 for (const { group, name, states } of different) report(`differs: ${group} ${name}: ${states.join(', ')}`);

@@ -20,10 +20,10 @@ const { values: flags, positionals } = parseArgs({
 });
 const COLUMNS = ['what happens', 'requests', 'failed', 'missed', 'wrong', 'slow', 'lasted', 'recovered after'];
 
-const wanted = OUTAGES.filter(
+const chosen = OUTAGES.filter(
   ({ name }) => positionals.length === 0 || positionals.some((start) => name.startsWith(start)),
 );
-if (wanted.length === 0) exitFor(`there are ${OUTAGES.map(({ name }) => name).join(', ')}`);
+if (chosen.length === 0) exitFor(`there are ${OUTAGES.map(({ name }) => name).join(', ')}`);
 await provideOrExit();
 const report = (line: string) => process.stderr.write(`${line}\n`);
 await buildModules([HELM], report);
@@ -34,7 +34,7 @@ if (obstacle) exitFor(obstacle);
 print(['outage', ...COLUMNS]);
 print(['outage', ...COLUMNS].map(() => '---'));
 let failed = false;
-for (const outage of wanted) {
+for (const outage of chosen) {
   try {
     const measured = await measure(outage, Number(flags['per-second']));
     print([`\`${outage.name}\``, outage.what, ...figures(measured)]);

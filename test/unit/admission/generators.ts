@@ -142,7 +142,7 @@ const taintPolicy = fc
     {
       mode: fc.constantFrom('Deny', 'Restore', 'Audit'),
       nodeSelector: labelSelector.map((selector) => selector ?? {}),
-      // A policy that wants two values for one required taint is refused.
+      // A policy that requires two values for one required taint is refused.
       taints: fc.uniqueArray(taintRule, {
         minLength: 1,
         maxLength: 3,

@@ -18,8 +18,8 @@ const TOLERATION_POLICIES = '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies';
 const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const node = (name: string, taints: object[] = []) => ({ metadata: { name }, spec: { taints } });
 
-/** All of the pods that are wanted are there, where `status` says nothing else. */
-const daemonSet = (name: string, wanted: number, status: object = {}) => ({
+/** All of the desired pods are there, where `status` says nothing else. */
+const daemonSet = (name: string, desired: number, status: object = {}) => ({
   metadata: { namespace: 'agents', name, uid: `uid-${name}`, generation: 2 },
   spec: {
     selector: { matchLabels: { app: name }, matchExpressions: [{ key: 'tier', operator: 'In', values: ['a', 'b'] }] },
@@ -27,8 +27,8 @@ const daemonSet = (name: string, wanted: number, status: object = {}) => ({
   },
   status: {
     observedGeneration: 2,
-    desiredNumberScheduled: wanted,
-    currentNumberScheduled: wanted,
+    desiredNumberScheduled: desired,
+    currentNumberScheduled: desired,
     numberMisscheduled: 0,
     ...status,
   },
@@ -101,16 +101,16 @@ describe('a cluster without DaemonSets', () => {
 });
 
 describe('looks at the pods of a DaemonSet', () => {
-  it.each<{ why: string; status?: object; wanted?: number; args?: string[] }>([
+  it.each<{ why: string; status?: object; desired?: number; args?: string[] }>([
     { why: 'whose status is of an earlier generation', status: { observedGeneration: 1 } },
     { why: 'that lacks pods', status: { currentNumberScheduled: 0 } },
     { why: 'that has pods where they should not be', status: { numberMisscheduled: 1 } },
     { why: 'whose pods are not all available', status: { numberUnavailable: 1 } },
-    { why: 'of which the controller wants another number', wanted: 2 },
+    { why: 'of which the controller requires another number', desired: 2 },
     { why: 'that has no status yet', status: { observedGeneration: undefined, desiredNumberScheduled: undefined } },
     { why: 'always, if asked', args: ['--pods', 'all'] },
-  ])('$why', async ({ status = {}, wanted = 1, args = [] }) => {
-    const api = await start({ nodes: [node('n1')], daemonSets: [daemonSet('a', wanted, status)] });
+  ])('$why', async ({ status = {}, desired = 1, args = [] }) => {
+    const api = await start({ nodes: [node('n1')], daemonSets: [daemonSet('a', desired, status)] });
     expect(cells(await coverage(api, ...args))).toMatchObject([
       { runs: true, pods: { scheduled: 0, missing: [{ node: 'n1', why: 'it has no pod' }] } },
     ]);
@@ -254,8 +254,8 @@ it('reads lists page by page, and from the beginning where they have changed too
 });
 
 it.each([
-  { why: 'the one that is wanted', args: ['-n', 'agents', '-n', 'agents'], path: 'namespaces/agents/daemonsets' },
-  { why: 'all, where a pattern is wanted', args: ['-n', 'ag*'], path: 'daemonsets' },
+  { why: 'the given one', args: ['-n', 'agents', '-n', 'agents'], path: 'namespaces/agents/daemonsets' },
+  { why: 'all, for a pattern', args: ['-n', 'ag*'], path: 'daemonsets' },
 ])('asks for the DaemonSets of namespaces: $why', async ({ args, path }) => {
   const api = await start({ nodes: [node('n1')], daemonSets: [daemonSet('a', 1)] });
   expect(cells(await coverage(api, ...args))).toHaveLength(1);

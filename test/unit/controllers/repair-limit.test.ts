@@ -38,7 +38,7 @@ it('says once that there are too many', () => {
   expect(Array.from({ length: 10 }, () => limit.written(OURS)).filter(Boolean)).toHaveLength(1);
 });
 
-it('begins anew after a quiet time, and when something else is wanted', () => {
+it('begins anew after a quiet time, and when something else is required', () => {
   const limit = limitRepairs();
   for (let i = 0; i < 10; i++) limit.written(OURS);
   vi.advanceTimersByTime(200_000);

@@ -110,21 +110,21 @@ describe("Kubernetes' own taints", () => {
 describe('nodeSelector', () => {
   it.each<{ why: string; nodeSelector: SchedulingView['nodeSelector']; missing: object[] }>([
     { why: 'the label is there', nodeSelector: { pool: 'gpu' }, missing: [] },
-    { why: 'another value', nodeSelector: { pool: 'cpu' }, missing: [{ key: 'pool', wanted: 'cpu', found: 'gpu' }] },
-    { why: 'absent', nodeSelector: { zone: 'a' }, missing: [{ key: 'zone', wanted: 'a', found: undefined }] },
+    { why: 'another value', nodeSelector: { pool: 'cpu' }, missing: [{ key: 'pool', required: 'cpu', found: 'gpu' }] },
+    { why: 'absent', nodeSelector: { zone: 'a' }, missing: [{ key: 'zone', required: 'a', found: undefined }] },
     { why: 'empty', nodeSelector: { bare: '' }, missing: [] },
     { why: 'null is empty', nodeSelector: { bare: null }, missing: [] },
     {
       why: 'empty is not absent',
       nodeSelector: { zone: '' },
-      missing: [{ key: 'zone', wanted: '', found: undefined }],
+      missing: [{ key: 'zone', required: '', found: undefined }],
     },
     {
       why: 'each label counts',
       nodeSelector: { pool: 'gpu', zone: 'a', bare: 'b' },
       missing: [
-        { key: 'zone', wanted: 'a', found: undefined },
-        { key: 'bare', wanted: 'b', found: '' },
+        { key: 'zone', required: 'a', found: undefined },
+        { key: 'bare', required: 'b', found: '' },
       ],
     },
   ])('$why', ({ nodeSelector, missing }) => {
@@ -135,7 +135,7 @@ describe('nodeSelector', () => {
 describe('nodeName', () => {
   it('binds the DaemonSet to one node', () => {
     expect(coverage({ nodeName: 'w1' })).toEqual({ runs: true });
-    expect(obstacles(coverage({ nodeName: 'w2' }))).toEqual([{ kind: 'nodeName', wanted: 'w2' }]);
+    expect(obstacles(coverage({ nodeName: 'w2' }))).toEqual([{ kind: 'nodeName', required: 'w2' }]);
   });
 
   it('does not excuse from taints', () => {

@@ -32,7 +32,7 @@ it.each<{ why: string; given?: Partial<SchedulingView>; taints: Taint[][]; gaps:
     gaps: [`a: ${OLD}: n0`, `a: ${PLANE}: n1`],
   },
   {
-    why: 'where it does not want to run, taints do not matter',
+    why: 'where it does not select the node, taints do not matter',
     given: { nodeSelector: { a: 'b' } },
     taints: [[GPU]],
     gaps: [],

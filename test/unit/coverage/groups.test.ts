@@ -45,7 +45,7 @@ describe('nodes are alike', () => {
       groups: [['n1'], ['n2']],
     },
     {
-      why: 'whatever they have in place of the label that is wanted',
+      why: 'whatever they have in place of the required label',
       daemonSets: [
         daemonSet('a', { nodeSelector: { host: 'n9' } }),
         daemonSet('b', affine({ key: 'host', operator: 'In', values: ['n9'] })),

@@ -10,18 +10,18 @@ it.each<[Obstacle, string]>([
     'taint dedicated=gpu:NoSchedule is not tolerated',
   ],
   [
-    { kind: 'nodeSelector', key: 'pool', wanted: 'gpu', found: undefined },
+    { kind: 'nodeSelector', key: 'pool', required: 'gpu', found: undefined },
     'nodeSelector requires pool=gpu, the node has none',
   ],
   [
-    { kind: 'nodeSelector', key: 'pool', wanted: 'gpu', found: 'cpu' },
+    { kind: 'nodeSelector', key: 'pool', required: 'gpu', found: 'cpu' },
     'nodeSelector requires pool=gpu, the node has cpu',
   ],
   [
-    { kind: 'nodeSelector', key: 'pool', wanted: 'gpu', found: '' },
+    { kind: 'nodeSelector', key: 'pool', required: 'gpu', found: '' },
     'nodeSelector requires pool=gpu, the node has an empty one',
   ],
-  [{ kind: 'nodeName', wanted: 'w2' }, 'nodeName requires node w2'],
+  [{ kind: 'nodeName', required: 'w2' }, 'nodeName requires node w2'],
   [{ kind: 'nodeAffinity', terms: [] }, 'node affinity: it has no terms'],
   [
     {

@@ -134,7 +134,7 @@ describe('what is left to do', () => {
       expected: {},
     },
     {
-      why: 'nor for who does not want that node anyway',
+      why: 'nor for a workload that does not select that node',
       facts: {
         nodes: [node('m', [MASTER, CONTROL_PLANE], { [NEW_ROLE]: '' })],
         workloads: [workload('a', { tolerations: [TOLERATES_NEW], nodeSelector: { pool: 'gpu' } })],
@@ -463,9 +463,9 @@ describe('followed step by step', () => {
     { requiredKeys: ['key', 'operator'] },
   );
   const requirement = (operators: readonly string[]) =>
-    fc.record({ key: fc.constantFrom(OLD_ROLE, NEW_ROLE), operator: fc.constantFrom(...operators) }).map((wanted) => ({
-      ...wanted,
-      values: ['In', 'NotIn'].includes(wanted.operator) ? ['true'] : [],
+    fc.record({ key: fc.constantFrom(OLD_ROLE, NEW_ROLE), operator: fc.constantFrom(...operators) }).map((term) => ({
+      ...term,
+      values: ['In', 'NotIn'].includes(term.operator) ? ['true'] : [],
     }));
   const workloads = (operators: readonly string[]) =>
     fc

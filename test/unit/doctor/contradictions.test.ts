@@ -85,13 +85,13 @@ it('needs no nodes to see that two selectors are the same', () => {
 });
 
 describe('a taint that is there, and protected by another policy', () => {
-  const wanting = taintPolicy('p', present('a'));
+  const requiring = taintPolicy('p', present('a'));
   const protecting = (more: object) =>
     taintPolicy('q', { taints: [{ key: 'dedicated', ...more, restrict: ['Removal'] }] });
   const carrying = (name: string) => node(name, {}, [{ key: 'dedicated', value: 'b', effect: 'NoSchedule' }]);
 
   it('is named once, with the nodes', () => {
-    const policies = known([wanting, protecting({})]);
+    const policies = known([requiring, protecting({})]);
     const nodes = known(['n1', 'n2', 'n3', 'n4'].map(carrying));
     const evidence =
       'TaintPolicy p requires dedicated=a:NoSchedule, and q protects dedicated=b:NoSchedule, which these nodes carry: n1, n2, and 2 more';
@@ -99,7 +99,7 @@ describe('a taint that is there, and protected by another policy', () => {
   });
 
   it('does not count where the other policy means another value', () => {
-    const policies = known([wanting, protecting({ value: 'c' })]);
+    const policies = known([requiring, protecting({ value: 'c' })]);
     expect(checkContradictions(healthyFacts({ policies, nodes: known([carrying('n1')]) }))).toMatchObject([
       { state: 'ok' },
     ]);

@@ -105,7 +105,7 @@ describe('the network', () => {
       remedy: /^kubectl describe replicaset --namespace taintkeeper --selector=app.kubernetes.io\/name=taintkeeper$/,
     },
     {
-      why: 'no pods, because nobody wants any',
+      why: 'no pods, because the Deployment requires none',
       facts: wellFacts(its, { replicas: [], installation: deployed({ replicas: 0 }) }),
       found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
       says: /: Deployment taintkeeper\/taintkeeper is scaled to 0$/,

@@ -30,7 +30,7 @@ it.each<{
   { why: 'two are old, and one node is dead', status: { updated: 3 }, unready: 1, rolledOut: false, healthy: false },
   { why: 'OnDelete: old pods stay', status: { updated: 0 }, onDelete: true, rolledOut: true, healthy: true },
   { why: 'OnDelete: one is unavailable', status: { unavailable: 1 }, onDelete: true, rolledOut: true, healthy: false },
-  { why: 'no node wants it', status: { desired: 0, updated: 0 }, rolledOut: true, healthy: true },
+  { why: 'no node requires it', status: { desired: 0, updated: 0 }, rolledOut: true, healthy: true },
   { why: 'pods that are to go still count as updated', status: { desired: 4 }, rolledOut: true, healthy: true },
 ])('$why', ({ status = {}, onDelete = false, unready = 0, rolledOut, healthy }) => {
   const rollout = { generation: 2, onDelete, status: { ...DONE, ...status } };

@@ -109,7 +109,7 @@ describe('each taint of a node', () => {
     ]);
   });
 
-  it('that one policy restores is put back, whoever else wants it', () => {
+  it('that one policy restores is put back, whoever else requires it', () => {
     expect(lines(nodeOf([]), { a: rule('Restore', PRESENT), b: rule('Deny', PRESENT) })).toEqual([
       'gpu=true:NoSchedule missing b a',
     ]);

@@ -49,11 +49,11 @@ it.each<{
   },
   { why: 'Patch under --audit', policies: { a: spec() }, audit: true, added: [] },
   {
-    why: 'Patch beside Report: only what Patch wants',
+    why: 'Patch beside Report: only what Patch requires',
     policies: { a: spec({ existing: 'Report' }), b: spec({ tolerations: [GPU] }) },
     added: [GPU],
   },
-  { why: 'two that want the same', policies: { a: spec(), b: spec() }, added: [MASTER] },
+  { why: 'two that require the same', policies: { a: spec(), b: spec() }, added: [MASTER] },
   { why: 'it has it', policies: { a: spec() }, daemonSet: { tolerations: [OWN, MASTER] }, added: [] },
   { why: 'another namespace', policies: { a: spec() }, daemonSet: { namespace: 'default' }, added: [] },
   { why: 'on its way out', policies: { a: spec() }, daemonSet: { deleting: true }, added: [] },

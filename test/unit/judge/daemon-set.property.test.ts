@@ -25,18 +25,19 @@ function created(tolerations: readonly Toleration[], hostNetwork: boolean, polic
 }
 
 describe('whatever the policies and the DaemonSet', () => {
-  it('no wanted taint is left untolerated, nor for less time than is wanted without a word', () => {
+  it('no required taint is left untolerated, nor for less time than is required without a word', () => {
     fc.assert(
       fc.property(tolerationCases, ({ tolerations, hostNetwork, policies }) => {
         const { after, subjects } = created(tolerations, hostNetwork, compiled(policies));
         const pods = ofPods(after, hostNetwork);
-        for (const want of policies.flatMap(({ tolerations: wants = [] }) => wants)) {
+        for (const required of policies.flatMap(({ tolerations = [] }) => tolerations)) {
           for (const taint of TAINTS) {
-            const wanted = secondsOn(taint, [want]);
+            const requiredSeconds = secondsOn(taint, [required]);
             const got = secondsOn(taint, pods);
-            if (wanted >= 0) expect(got, 'tolerated').toBeGreaterThanOrEqual(0);
-            // What is wanted more widely is reported more widely.
-            if (got < wanted) expect([...subjects].some((subject) => / for | without /.test(subject))).toBe(true);
+            if (requiredSeconds >= 0) expect(got, 'tolerated').toBeGreaterThanOrEqual(0);
+            // What is required more widely is reported more widely.
+            if (got < requiredSeconds)
+              expect([...subjects].some((subject) => / for | without /.test(subject))).toBe(true);
           }
         }
         expect([...subjects].filter((subject) => !/ for | without /.test(subject))).toEqual([]);
@@ -68,13 +69,13 @@ describe('whatever the policies and the DaemonSet', () => {
       fc.property(tolerationCases, ({ tolerations, hostNetwork, policies }) => {
         const { after, subjects } = created(tolerations, hostNetwork, compiled(policies));
         const pods = ofPods(after, hostNetwork);
-        const wants = policies.flatMap(({ tolerations = [] }) => tolerations);
+        const required = policies.flatMap(({ tolerations = [] }) => tolerations);
         for (const subject of subjects) {
-          const short = wants
-            .filter((want) => formatSeconds(want) === subject)
-            .some((want) =>
+          const short = required
+            .filter((toleration) => formatSeconds(toleration) === subject)
+            .some((toleration) =>
               TAINTS.some((taint) =>
-                pods.some((one) => isBetween(0, secondsOn(taint, [one]), secondsOn(taint, [want]))),
+                pods.some((one) => isBetween(0, secondsOn(taint, [one]), secondsOn(taint, [toleration]))),
               ),
             );
           expect(short, subject).toBe(true);

@@ -121,17 +121,17 @@ describe('Mutate', () => {
   });
 
   it('asks for no toleration that the DaemonSet controller gives to the pods', () => {
-    const wanted: TolerationPolicySpec['tolerations'] = [
+    const required: TolerationPolicySpec['tolerations'] = [
       { key: 'node.kubernetes.io/unschedulable', operator: 'Exists', effect: 'NoSchedule' },
       { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' },
       { key: 'node.kubernetes.io/network-unavailable', operator: 'Exists', effect: 'NoSchedule' },
     ];
-    const policies = policy({ tolerations: wanted });
+    const policies = policy({ tolerations: required });
     expect(judge(policies, { hostNetwork: true }).verdict).toBe('allow');
-    expect(judge(policies, {})).toMatchObject({ desired: { tolerations: wanted.slice(2) } });
+    expect(judge(policies, {})).toMatchObject({ desired: { tolerations: required.slice(2) } });
   });
 
-  it('a wanted Exists is not satisfied by the taint without a value alone, as it is for role taints', () => {
+  it('a required Exists is not satisfied by the taint without a value alone, as it is for role taints', () => {
     const dedicated = { key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' } as const;
     const without = { key: 'dedicated', effect: 'NoSchedule' } as const;
     const policies = policy({ tolerations: [dedicated] });
@@ -155,7 +155,7 @@ describe('Mutate', () => {
     expect(judge(policySet({ toleration }), {})).toMatchObject({ desired: { tolerations: [wide] } });
   });
 
-  it('adds nothing twice when two policies want the same', () => {
+  it('adds nothing twice when two policies require the same', () => {
     const policies = policySet({ toleration: { a: cni, b: cni } });
     expect(judge(policies, {})).toMatchObject({ verdict: 'patch', desired: { tolerations: [MASTER, CONTROL_PLANE] } });
   });
@@ -187,7 +187,7 @@ describe('a DaemonSet that runs', () => {
     running: Toleration[];
     sent: Toleration[];
     sameTemplate: boolean;
-    wanted?: TolerationPolicySpec['tolerations'];
+    required?: TolerationPolicySpec['tolerations'];
     added: Toleration[];
   }>([
     {
@@ -230,7 +230,7 @@ describe('a DaemonSet that runs', () => {
       running: [own, { key: 'dedicated', operator: 'Equal', effect: 'NoSchedule' }],
       sent: [own],
       sameTemplate: true,
-      wanted: [{ key: 'dedicated', effect: 'NoSchedule' }],
+      required: [{ key: 'dedicated', effect: 'NoSchedule' }],
       added: [{ key: 'dedicated', operator: 'Equal', effect: 'NoSchedule' }],
     },
     {
@@ -238,7 +238,7 @@ describe('a DaemonSet that runs', () => {
       running: [own, { ...MASTER, effect: '' }, MASTER, CONTROL_PLANE],
       sent: [own],
       sameTemplate: true,
-      wanted: [{ key: MASTER.key, operator: 'Exists' }, MASTER, CONTROL_PLANE],
+      required: [{ key: MASTER.key, operator: 'Exists' }, MASTER, CONTROL_PLANE],
       added: [{ ...MASTER, effect: '' }, MASTER, CONTROL_PLANE],
     },
     {
@@ -256,8 +256,8 @@ describe('a DaemonSet that runs', () => {
       sameTemplate: true,
       added: [],
     },
-  ])('$why', ({ running, sent, sameTemplate, wanted, added }) => {
-    const decision = judge(policy(wanted ? { tolerations: wanted } : {}), { tolerations: sent }, 'mutate', {
+  ])('$why', ({ running, sent, sameTemplate, required, added }) => {
+    const decision = judge(policy(required ? { tolerations: required } : {}), { tolerations: sent }, 'mutate', {
       tolerations: running,
       sameTemplate,
     });
@@ -265,7 +265,7 @@ describe('a DaemonSet that runs', () => {
   });
 });
 
-it('a new policy that wants more than an older one does not roll what runs by the older one', () => {
+it('a new policy that requires more than an older one does not roll what runs by the older one', () => {
   const policies = policySet({
     toleration: {
       a: { ...cni, tolerations: [{ key: MASTER.key, operator: 'Exists' }] },
@@ -295,56 +295,56 @@ describe('tolerationSeconds', () => {
     });
   });
 
-  it.each<{ why: string; wanted: PolicyToleration; tolerations: Toleration[]; reported: boolean }>([
-    { why: 'the one without seconds comes first', wanted: forever, tolerations: [forever, briefly], reported: false },
-    { why: 'the one without seconds comes last', wanted: forever, tolerations: [briefly, forever], reported: true },
+  it.each<{ why: string; required: PolicyToleration; tolerations: Toleration[]; reported: boolean }>([
+    { why: 'the one without seconds comes first', required: forever, tolerations: [forever, briefly], reported: false },
+    { why: 'the one without seconds comes last', required: forever, tolerations: [briefly, forever], reported: true },
     {
       why: 'it is for another key',
-      wanted: forever,
+      required: forever,
       tolerations: [forever, { ...briefly, key: 'a' }],
       reported: false,
     },
     {
       why: 'it is for every key',
-      wanted: forever,
+      required: forever,
       tolerations: [{ operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 30 }],
       reported: true,
     },
     {
       why: 'it is for one value',
-      wanted: forever,
+      required: forever,
       tolerations: [{ ...briefly, operator: 'Equal' }, forever],
       reported: true,
     },
     {
-      why: 'longer than is wanted',
-      wanted: { ...forever, tolerationSeconds: 30 },
+      why: 'longer than is required',
+      required: { ...forever, tolerationSeconds: 30 },
       tolerations: [forever],
       reported: false,
     },
     {
-      why: 'shorter than is wanted',
-      wanted: { ...forever, tolerationSeconds: 30 },
+      why: 'shorter than is required',
+      required: { ...forever, tolerationSeconds: 30 },
       tolerations: [{ ...forever, tolerationSeconds: 29 }],
       reported: true,
     },
     {
       why: 'negative is 0',
-      wanted: briefly,
+      required: briefly,
       tolerations: [{ ...forever, tolerationSeconds: -1 }],
       reported: false,
     },
     {
       why: 'the DaemonSet controller puts one without seconds in its place',
-      wanted: { operator: 'Exists' },
+      required: { operator: 'Exists' },
       tolerations: [
         { ...forever, key: 'node.kubernetes.io/not-ready', tolerationSeconds: 300 },
         { operator: 'Exists' },
       ],
       reported: false,
     },
-  ])('$why: reported $reported', ({ wanted, tolerations, reported }) => {
-    const { violations } = judge(policy({ tolerations: [wanted] }), { tolerations }, 'validate');
+  ])('$why: reported $reported', ({ required, tolerations, reported }) => {
+    const { violations } = judge(policy({ tolerations: [required] }), { tolerations }, 'validate');
     expect(violations.map(({ outcome }) => outcome)).toEqual(reported ? ['missing'] : []);
   });
 

@@ -173,21 +173,21 @@ describe('guarded both ways', () => {
   });
 });
 
-describe('what is wanted on the node is not guarded', () => {
+describe('what is required on the node is not guarded', () => {
   const present: TaintPolicySpec = { mode: 'Restore', taints: [PRESENT], exempt };
-  const wanted = { before: [], after: [gpu] };
+  const required = { before: [], after: [gpu] };
 
   it.each<[string, Record<string, TaintPolicySpec>, Update, string[]]>([
     [
       'a required taint of the policy',
       { p: { mode: 'Deny', taints: [{ ...PRESENT, restrict: ['Addition'] }] } },
-      wanted,
+      required,
       [GPU],
     ],
     [
       'a required taint of another',
       { a: { mode: 'Audit', taints: [PRESENT] }, p: { mode: 'Restore', taints: [ONE_WAY] } },
-      wanted,
+      required,
       [GPU],
     ],
     [
@@ -205,41 +205,41 @@ describe('what is wanted on the node is not guarded', () => {
       { before: [gpu], after: [cpu] },
       [GPU],
     ],
-    ['what the record lists', { p: { mode: 'Restore', taints: [GUARDED] } }, { ...wanted, recorded: GPU }, [GPU]],
+    ['what the record lists', { p: { mode: 'Restore', taints: [GUARDED] } }, { ...required, recorded: GPU }, [GPU]],
     [
       'not another value than the record lists',
       { p: { mode: 'Restore', taints: [GUARDED] } },
-      { ...wanted, recorded: CPU },
+      { ...required, recorded: CPU },
       [],
     ],
     [
       'not what the record lists where the annotation says that it was removed: the leader is about to write that',
       { p: { mode: 'Restore', taints: [GUARDED] } },
-      { ...wanted, recorded: GPU, oldAllowRemoval: GPU },
+      { ...required, recorded: GPU, oldAllowRemoval: GPU },
       [],
     ],
     [
       'what the record lists where an entry of the annotation gives no permission to anybody',
       { p: { mode: 'Restore', taints: [GUARDED], removalByAnnotation: 'Forbidden' } },
-      { ...wanted, recorded: GPU, oldAllowRemoval: GPU },
+      { ...required, recorded: GPU, oldAllowRemoval: GPU },
       [GPU],
     ],
     [
       'what the record lists where only the update has such an entry',
       { p: { mode: 'Restore', taints: [GUARDED] } },
-      { ...wanted, recorded: GPU, newAllowRemoval: GPU },
+      { ...required, recorded: GPU, newAllowRemoval: GPU },
       [GPU],
     ],
     [
       'not a required taint that was removed with permission',
       { a: present, p: { mode: 'Restore', taints: [ONE_WAY] } },
-      { ...wanted, recordedRemovals: GPU },
+      { ...required, recordedRemovals: GPU },
       [],
     ],
     [
       'not a required taint where the annotation says that it was removed',
       { a: present, p: { mode: 'Restore', taints: [ONE_WAY] } },
-      { ...wanted, oldAllowRemoval: GPU },
+      { ...required, oldAllowRemoval: GPU },
       [],
     ],
     [
@@ -248,13 +248,13 @@ describe('what is wanted on the node is not guarded', () => {
         a: { mode: 'Restore', taints: [PRESENT], removalByAnnotation: 'Forbidden' },
         p: { mode: 'Restore', taints: [ONE_WAY] },
       },
-      { ...wanted, oldAllowRemoval: GPU },
+      { ...required, oldAllowRemoval: GPU },
       [GPU],
     ],
     [
       'not on a node that the update takes out of the policy',
       { a: { ...present, nodeSelector: { matchLabels: { pool: 'gpu' } } }, p: { mode: 'Restore', taints: [ONE_WAY] } },
-      { ...wanted, oldLabels: { pool: 'gpu' }, newLabels: {} },
+      { ...required, oldLabels: { pool: 'gpu' }, newLabels: {} },
       [],
     ],
   ])('%s', (_, specs, update, taints) => {

@@ -114,13 +114,13 @@ describe('a node that registers', () => {
     });
   });
 
-  it('gets one taint where two policies want two values: that of the stronger mode, then of the first name', () => {
-    const wanting = (mode: TaintMode, value: string): TaintPolicySpec => ({
+  it('gets one taint where two policies require two values: that of the stronger mode, then of the first name', () => {
+    const requiring = (mode: TaintMode, value: string): TaintPolicySpec => ({
       mode,
       taints: [{ ...PRESENT_GPU, value }],
     });
     const policies = policySet({
-      taint: { a: wanting('Restore', 'a'), b: wanting('Deny', 'b'), c: wanting('Deny', 'c') },
+      taint: { a: requiring('Restore', 'a'), b: requiring('Deny', 'b'), c: requiring('Deny', 'c') },
     });
     const decision = judgeCreation(policies, []);
     expect(decision).toMatchObject({ verdict: 'patch', desired: { taints: [{ ...gpu, value: 'b' }] } });

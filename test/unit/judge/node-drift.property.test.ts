@@ -141,10 +141,10 @@ it('every required taint that a node lacks is a loss, but one that comes and goe
     for (const { policy, taint, anyValue, mayEvict } of requiredTaints(node.labels, policies.taintPolicies)) {
       const ofPolicy = (found: { readonly policy: unknown; readonly taint: Taint }) =>
         found.policy === policy && sameTaint(found.taint, taint);
-      const want = { taint, anyValue, mayEvict };
-      const isExcused = recordedRemovals.some((recorded) => isRequiredTaint(recorded, want));
-      if (satisfies(carried, want) || isTransientTaintKey(taint.key)) continue;
-      // A policy may want one taint with two values.
+      const required = { taint, anyValue, mayEvict };
+      const isExcused = recordedRemovals.some((recorded) => isRequiredTaint(recorded, required));
+      if (satisfies(carried, required) || isTransientTaintKey(taint.key)) continue;
+      // A policy may require one taint with two values.
       if (isExcused) excused++;
       expect((isExcused ? removed : losses).some(ofPolicy)).toBe(true);
     }

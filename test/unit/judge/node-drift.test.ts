@@ -63,7 +63,7 @@ describe('a required taint', () => {
   });
 });
 
-describe('where several policies want one taint', () => {
+describe('where several policies require one taint', () => {
   it.each<{ why: string; policies: Policies; node?: NodeView; losses: string[]; taints: Taint[] | undefined }>([
     {
       why: 'the value of the strongest counts, though another one repairs',
@@ -109,7 +109,7 @@ describe('where several policies want one taint', () => {
       taints: undefined,
     },
     {
-      why: 'one that wants no value is held, too',
+      why: 'one that requires no value is held, too',
       policies: {
         a: rule('Deny', { key: 'dedicated', restrict: ['Removal'] }),
         b: rule('Restore', { ...PRESENT_GPU, value: '' }),

@@ -46,7 +46,7 @@ const spec: fc.Arbitrary<TaintPolicySpec> = fc.record(
     taints: fc.uniqueArray(rule, {
       minLength: 1,
       maxLength: 2,
-      // A policy that wants two values for one required taint is refused.
+      // A policy that requires two values for one required taint is refused.
       selector: (one) => (one.ensure === undefined ? JSON.stringify(one) : one.key),
     }),
     exempt: fc.constant({ users: [OWNER.username] }),
@@ -60,10 +60,10 @@ const spec: fc.Arbitrary<TaintPolicySpec> = fc.record(
  */
 function agree({ taintPolicies }: PolicySet): boolean {
   const required = requiredTaints({}, taintPolicies).filter(({ anyValue }) => !anyValue);
-  return required.every(({ taint: { value: wanted = '', ...one } }) =>
+  return required.every(({ taint: { value: required = '', ...one } }) =>
     ['', 'x', 'y'].every(
       (other) =>
-        other === (wanted ?? '') ||
+        other === (required ?? '') ||
         taintPolicies.every((policy) => policy.protectedBy({ ...one, value: other }) === undefined),
     ),
   );
@@ -159,11 +159,11 @@ function follow(life: NodeLife, { taintPolicies }: PolicySet) {
       const isPermitted = (isNamed(taint) && mayBeAnnounced(taint)) || isNew({ taint, anyValue: false });
       if (!isCarried && isPermitted) kept.delete(text);
     }
-    for (const want of required) {
-      if (satisfies(carried, want)) continue;
-      const meant = [want.taint, ...before.filter((one) => isRequiredTaint(one, want))];
-      const isAnnounced = isRequiredRemovalNamed(allowed, want) && meant.some(mayBeAnnounced);
-      if (isAnnounced || isNew(want)) excused.add(identity(want.taint));
+    for (const declared of required) {
+      if (satisfies(carried, declared)) continue;
+      const meant = [declared.taint, ...before.filter((one) => isRequiredTaint(one, declared))];
+      const isAnnounced = isRequiredRemovalNamed(allowed, declared) && meant.some(mayBeAnnounced);
+      if (isAnnounced || isNew(declared)) excused.add(identity(declared.taint));
     }
   }
 
@@ -171,7 +171,7 @@ function follow(life: NodeLife, { taintPolicies }: PolicySet) {
   function noticeCarried(): void {
     if (!life.isLed) return;
     const carried = valuesOf(life.node.taints);
-    for (const want of required) if (satisfies(carried, want)) excused.delete(identity(want.taint));
+    for (const declared of required) if (satisfies(carried, declared)) excused.delete(identity(declared.taint));
   }
 
   function changed(before: NodeLife['node'], mayBeAnnounced: (taint: Taint) => boolean, isAsked: boolean): void {
@@ -192,9 +192,9 @@ function follow(life: NodeLife, { taintPolicies }: PolicySet) {
         const isSilent = !life.isLed || isRemovalNoted(allowedBefore, taint);
         if (isSilent && !mayBeAnnounced(taint)) continue;
         gone.set(formatTaint(taint), { taint, mayBeAnnounced: mayBeAnnounced(taint), isRecorded: false });
-        for (const want of required) {
-          const isMissing = !satisfies(valuesOf(life.node.taints), want);
-          if (isMissing && isRequiredTaint(taint, want)) excused.add(identity(taint));
+        for (const declared of required) {
+          const isMissing = !satisfies(valuesOf(life.node.taints), declared);
+          if (isMissing && isRequiredTaint(taint, declared)) excused.add(identity(taint));
         }
       }
     }
@@ -207,13 +207,13 @@ function follow(life: NodeLife, { taintPolicies }: PolicySet) {
   function repaired(added: readonly Taint[]): void {
     for (const taint of added) {
       const text = formatTaint(taint);
-      const isRequired = required.some((want) => isRequiredTaint(taint, want));
+      const isRequired = required.some((declared) => isRequiredTaint(taint, declared));
       expect(had.has(text) || isRequired, `${text} was never there`).toBe(true);
       // With whatever value, where a policy requires it with any: but another one that was lost before may come back.
-      const isFree = required.some((want) => want.anyValue && isRequiredTaint(taint, want));
+      const isFree = required.some((declared) => declared.anyValue && isRequiredTaint(taint, declared));
       const isMeant =
         establishedIn(life.record ?? { taints: [] })(taint) ||
-        required.some((want) => !want.anyValue && isRequiredTaint(taint, want));
+        required.some((declared) => !declared.anyValue && isRequiredTaint(taint, declared));
       const isAway = isFree && !isMeant && excused.has(identity(taint));
       const isBack = (one: Taint) => isAway && identity(one) === identity(taint);
       const undone = [...gone].filter(([other, one]) => other === text || isBack(one.taint)).map(([other]) => other);
@@ -316,9 +316,9 @@ function follow(life: NodeLife, { taintPolicies }: PolicySet) {
       const isThere = carried.get(identity(taint)) === taint.value || isHeld(taint);
       expect(isThere || !isRestored, `${formatTaint(taint)} stays lost`).toBe(true);
     }
-    for (const want of required) {
-      const isThere = satisfies(carried, want) || isHeld(want.taint) || excused.has(identity(want.taint));
-      expect(isThere, `${formatTaint(want.taint)} is required`).toBe(true);
+    for (const declared of required) {
+      const isThere = satisfies(carried, declared) || isHeld(declared.taint) || excused.has(identity(declared.taint));
+      expect(isThere, `${formatTaint(declared.taint)} is required`).toBe(true);
     }
     // A record that lists a taint for one policy makes it established for another one, which is then named as well.
     // What is established is protected by patterns: an entry of the annotation may then be deleted.

@@ -68,7 +68,7 @@ it.each([
 });
 
 describe('withTaints', () => {
-  it('gives a copy where nothing is wanted', () => {
+  it('gives a copy where nothing is added', () => {
     const taints = [other];
     expect(withTaints(taints, [])).toEqual([other]);
     expect(withTaints(taints, [])).not.toBe(taints);

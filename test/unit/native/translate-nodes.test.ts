@@ -144,7 +144,7 @@ it.each<[what: string, specs: Specs, options: Partial<TranslationOptions>, expec
     ['p.report.taintkeeper.dev Ignore Audit', 'p.leave.taintkeeper.dev Ignore Audit'],
   ],
   [
-    'a required taint of which a stronger policy wants another value on every node',
+    'a required taint of which a stronger policy requires another value on every node',
     { p: AUDIT, b: { ...AUDIT, mode: 'Restore' } },
     {},
     ['p.report.taintkeeper.dev Ignore Audit,Warn', 'p.report-registration.taintkeeper.dev Ignore Audit,Warn'],
@@ -157,26 +157,30 @@ describe('required taints of several policies', () => {
   const other = { ...PRESENT, value: 'other' };
   const registers = (specs: Specs) =>
     translated(specs).policies.flatMap(({ name, spec }) =>
-      name === 'p.register.taintkeeper.dev' ? spec.variables.filter((one) => one.name === 'wanted') : [],
+      name === 'p.register.taintkeeper.dev' ? spec.variables.filter((one) => one.name === 'required') : [],
     );
   const own = '[{"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}]';
 
   it.each<[what: string, specs: Specs, expected: string | undefined]>([
     ['alone', { p: RESTORE }, own],
-    ['a weaker one wants another value', { p: RESTORE, q: { mode: 'Restore', taints: [other] } }, own],
-    ['a stronger one wants the same', { p: RESTORE, a: { mode: 'Deny', taints: [PRESENT] } }, own],
-    ['a stronger one wants another value everywhere', { p: RESTORE, a: { mode: 'Deny', taints: [other] } }, undefined],
+    ['a weaker one requires another value', { p: RESTORE, q: { mode: 'Restore', taints: [other] } }, own],
+    ['a stronger one requires the same', { p: RESTORE, a: { mode: 'Deny', taints: [PRESENT] } }, own],
     [
-      'a stronger one wants it on other nodes',
+      'a stronger one requires another value everywhere',
+      { p: RESTORE, a: { mode: 'Deny', taints: [other] } },
+      undefined,
+    ],
+    [
+      'a stronger one requires it on other nodes',
       { p: RESTORE, a: { mode: 'Deny', taints: [other], nodeSelector: { matchLabels: { pool: 'cpu' } } } },
       own,
     ],
     [
-      'a stronger one wants it on some nodes',
+      'a stronger one requires it on some nodes',
       { p: RESTORE, a: { mode: 'Deny', taints: [other], nodeSelector: { matchLabels: { zone: 'z' } } } },
       `(\n  "zone" in variables.labels && variables.labels["zone"] == "z"\n  ? []\n  : ${own}\n)`,
     ],
-    ['an Audit policy wants another value', { p: RESTORE, a: { mode: 'Audit', taints: [other] } }, own],
+    ['an Audit policy requires another value', { p: RESTORE, a: { mode: 'Audit', taints: [other] } }, own],
   ])('%s', (_what, specs, expected) => {
     expect(registers(specs).map(({ expression }) => expression)).toEqual(expected === undefined ? [] : [expected]);
   });

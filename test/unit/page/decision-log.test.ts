@@ -16,7 +16,7 @@ function logOf(options: { capacity?: number } = {}) {
 const viewsOf = (log: ReturnType<typeof logOf>): PageDecision[] => log.latest().map(({ view }) => view());
 
 describe('what is remembered of a request', () => {
-  it('a denial: who wanted what, and why not', () => {
+  it('a denial: who asked for what, and why it was denied', () => {
     const log = logOf();
     log.record(judged(drop('keep'), 'validate'));
 

@@ -190,7 +190,7 @@ it.each([
   await expect(explaining({ nodes: [] })(what)).rejects.toMatchObject(expected);
 });
 
-it('asks once for what several want at the same time, and takes no more than a few at a time', async () => {
+it('asks once for what several clients request at the same time, and takes no more than a few at a time', async () => {
   const asked: string[] = [];
   let answer = () => {};
   const answered = new Promise<void>((resolve) => {
@@ -203,10 +203,10 @@ it('asks once for what several want at the same time, and takes no more than a f
       return node('n');
     },
   });
-  const wanted = ['node/a', 'node/b', 'node/c', 'node/d', 'node/a'].map((what) => explain(what));
+  const answers = ['node/a', 'node/b', 'node/c', 'node/d', 'node/a'].map((what) => explain(what));
   await expect(explain('node/e')).rejects.toMatchObject({ statusCode: 503 });
   answer();
-  await Promise.all(wanted);
+  await Promise.all(answers);
   expect(asked).toHaveLength(4);
   await explain('node/e');
 });

@@ -20,7 +20,7 @@ const equal = fc.constant('Equal' as const);
 const withoutValue = <T extends { key?: string; value?: string }>({ value, ...rest }: T): T =>
   ({ ...rest, ...(rest.key === ROLE || value === undefined ? {} : { value }) }) as T;
 
-const wanted = fc
+const required = fc
   .oneof(
     { arbitrary: fc.record({ key, operator: exists, effect }, { requiredKeys: ['key', 'operator'] }), weight: 4 },
     {
@@ -42,7 +42,7 @@ const wanted = fc
   .map((one): PolicyToleration => withoutValue(one as PolicyToleration));
 
 const there = fc.oneof(
-  { arbitrary: wanted as fc.Arbitrary<Toleration>, weight: 4 },
+  { arbitrary: required as fc.Arbitrary<Toleration>, weight: 4 },
   {
     arbitrary: fc.record<Toleration>({
       key,
@@ -61,7 +61,7 @@ const there = fc.oneof(
 const policy = fc.record<TolerationPolicySpec>({
   mode: fc.constant('Mutate'),
   daemonSets: fc.constant({ namespaces: ['*'] }),
-  tolerations: fc.array(wanted, { minLength: 1, maxLength: 4 }),
+  tolerations: fc.array(required, { minLength: 1, maxLength: 4 }),
 });
 
 /** DaemonSets, and what policies in mode Mutate ask of them. */

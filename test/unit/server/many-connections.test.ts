@@ -8,8 +8,8 @@ import { ALIVE, startServer } from './running-server.ts';
 const { open_files: files } = (process.report.getReport() as { userLimits: Record<string, { soft: string }> })
   .userLimits;
 const LIMIT = Number(files?.soft) || 1_024;
-const WANTED = Number(process.env.TAINTKEEPER_TEST_CONNECTIONS ?? 2_000);
-const CONNECTIONS = Math.min(WANTED, Math.floor((LIMIT - 500) / 2));
+const REQUESTED = Number(process.env.TAINTKEEPER_TEST_CONNECTIONS ?? 2_000);
+const CONNECTIONS = Math.min(REQUESTED, Math.floor((LIMIT - 500) / 2));
 
 /** As many as a client can have open without sending anything. */
 const HELD = { ...CLIENT_TIMEOUTS, handshake: 60_000, headers: 60_000 };

@@ -90,7 +90,7 @@ export type Reply =
   | { readonly message: Buffer }
   /** The number of gRPC's status, and what it says. */
   | { readonly status: number; readonly says: string }
-  /** Whatever is wanted, frames included. */
+  /** Any answer, frames included. */
   | { readonly body: Buffer }
   /** The beginning of an answer, and then a byte now and then. */
   | 'endless'
@@ -170,7 +170,7 @@ function words(message: Buffer): string[] {
 }
 
 /**
- * Talos' API: HTTP/2 that wants a client certificate; without `clientCa`, as in maintenance mode, it wants none.
+ * Talos' API: HTTP/2 that requires a client certificate; without `clientCa`, as in maintenance mode, it requires none.
  * @param api what it says
  */
 export function startApid(pair: Pair, clientCa?: Pair, api: Api = versionOnly()): Promise<string> {
@@ -197,7 +197,7 @@ export function startApid(pair: Pair, clientCa?: Pair, api: Api = versionOnly())
 }
 
 /**
- * A TLS 1.3 server that wants a client certificate of the CA. Go and OpenSSL say by an alert why they refuse one, where Node.js
+ * A TLS 1.3 server that requires a client certificate of the CA. Go and OpenSSL say by an alert why they refuse one, where Node.js
  * hangs up.
  * @param aheadDays how far its clock is ahead
  */

@@ -536,12 +536,12 @@ describe('the built-in policies', async () => {
           [
             {"key": "node-role.kubernetes.io/control-plane", "value": "", "effect": "NoSchedule"},
             {"key": "node-role.kubernetes.io/master", "value": "", "effect": "NoSchedule"}
-          ].exists(want,
+          ].exists(required,
             !tolerations.exists(t,
-              (!has(t.effect) || t.effect in ["", want.effect]) &&
-              (!has(t.key) || t.key in ["", want.key]) &&
+              (!has(t.effect) || t.effect in ["", required.effect]) &&
+              (!has(t.key) || t.key in ["", required.key]) &&
               (!has(t.operator) || t.operator in ["", "Equal"]
-                ? has(t.key) && t.key != "" && (has(t.value) ? t.value : "") == want.value
+                ? has(t.key) && t.key != "" && (has(t.value) ? t.value : "") == required.value
                 : t.operator == "Exists"))
           )
         )

@@ -26,8 +26,8 @@ const COLUMNS = [
   'two again after',
 ];
 
-const wanted = LEVERS.filter(({ name }) => starts.length === 0 || starts.some((start) => name.startsWith(start)));
-if (wanted.length === 0) exitFor(`there are ${LEVERS.map(({ name }) => name).join(', ')}`);
+const chosen = LEVERS.filter(({ name }) => starts.length === 0 || starts.some((start) => name.startsWith(start)));
+if (chosen.length === 0) exitFor(`there are ${LEVERS.map(({ name }) => name).join(', ')}`);
 await provideOrExit();
 await provideRealNode((line) => process.stderr.write(`${line}\n`));
 const obstacle = obstacleToRealNode();
@@ -36,7 +36,7 @@ if (obstacle) exitFor(obstacle);
 print(['lever', ...COLUMNS]);
 print(['lever', ...COLUMNS].map(() => '---'));
 let failed = false;
-for (const lever of wanted) {
+for (const lever of chosen) {
   try {
     const lost = await loseNode(lever);
     print([`\`${lever.name}\``, lever.what, ...figures(lost)]);

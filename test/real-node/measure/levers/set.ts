@@ -38,12 +38,12 @@ export async function changeWebhooks(
   for (const path of CONFIGURATIONS) {
     const webhooks = async () =>
       (await cluster.request<{ webhooks: RegisteredWebhook[] }>(admin, 'GET', path)).body.webhooks;
-    const wanted = change(await webhooks());
+    const changed = change(await webhooks());
     let since = performance.now();
     await waitUntil(
       async () => {
-        if (JSON.stringify(await webhooks()) !== JSON.stringify(wanted)) {
-          await patch(cluster, path, { webhooks: wanted });
+        if (JSON.stringify(await webhooks()) !== JSON.stringify(changed)) {
+          await patch(cluster, path, { webhooks: changed });
           since = performance.now();
         }
         return performance.now() - since > STAYS_MS ? true : undefined;

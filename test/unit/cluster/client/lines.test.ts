@@ -107,7 +107,7 @@ describe('the lines of an answer', () => {
     expect(error).toMatchObject({ name: 'ApiError', status: 410, reason: 'Expired' });
   });
 
-  it('that nobody wants any more close their connection', async () => {
+  it('that nobody reads any more close their connection', async () => {
     const { api, lines } = await linesOf((_request, response) => response.write('{"n":1}\n{"n":2}\n'));
     for await (const line of lines) {
       expect(line).toEqual({ n: 1 });

@@ -50,7 +50,7 @@ const onDaemonSet = (name = 'cni'): RecordedEvent => ({
   regarding: { apiVersion: 'apps/v1', kind: 'DaemonSet', namespace: 'kube-system', name },
 });
 
-it('one event becomes one Event as the API server wants it', async () => {
+it('one event becomes one Event as the API server expects it', async () => {
   const { recorder, events } = record();
   recorder.record(onNode('n1'));
   await pass(1_000);

@@ -226,7 +226,7 @@ describe('one at a time', () => {
     const cluster = startPatching();
     cluster.add('a/a', patchedBefore);
     cluster.change('a/a', ailing);
-    cluster.want(MASTER, GPU);
+    cluster.require(MASTER, GPU);
     await vi.advanceTimersByTimeAsync(11 * MINUTE);
     expect(cluster.reasons()).toEqual(['cni RolloutStalled a/a']);
   });
@@ -285,7 +285,7 @@ describe('a patch that fails', () => {
     await soon();
     expect(cluster.patched()).toEqual(['a/a']);
     cluster.failWith(undefined);
-    cluster.want(GPU);
+    cluster.require(GPU);
     await vi.advanceTimersByTimeAsync(5_000);
     expect(cluster.get('a/a').spec.template.spec.tolerations).toEqual([GPU]);
     expect(cluster.reasons()).toEqual([]);

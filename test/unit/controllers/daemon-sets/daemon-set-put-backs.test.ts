@@ -236,11 +236,11 @@ it('what an earlier installation added, and is gone since, is added once more, a
   expect(cluster.reasons()).toEqual(['cni PutBack a/a']);
 });
 
-it('a policy that wants more is something else: that is added', async () => {
+it('a policy that requires more is something else: that is added', async () => {
   const cluster = startPatching();
   cluster.add('a/a');
   await soon();
-  cluster.want(MASTER, GPU);
+  cluster.require(MASTER, GPU);
   await soon();
   expect(cluster.get('a/a').spec.template.spec.tolerations).toEqual([MASTER, GPU]);
   expect(cluster.get('a/a').metadata.annotations[ADDED]).toBe('master:NoSchedule, gpu:NoSchedule');

@@ -28,7 +28,7 @@ export function startPatching({ audit = false } = {}) {
   const cluster = startRunningCluster(() => policies);
   return {
     ...cluster,
-    want(...tolerations: TolerationPolicySpec['tolerations'] & object) {
+    require(...tolerations: TolerationPolicySpec['tolerations'] & object) {
       policies = policySet({ toleration: { cni: { ...cni, tolerations } } });
       cluster.follow(true);
     },

@@ -139,7 +139,7 @@ describe('a taint that evicts pods', () => {
     expect(outOf(repair)).toEqual(['n0', 'n1']);
   });
 
-  it('is waited for no more once nobody wants it', async () => {
+  it('is waited for no more once no policy requires it', async () => {
     const repair = startRepair(evicting, nodes(3));
     await pass(PROMPT_MS);
     repair.setPolicies({});

@@ -140,7 +140,7 @@ describe('a write', () => {
     expect(await metric('taintkeeper_reconciliations_total')).toContain('{controller="node-repair",result="error"} 1');
   });
 
-  it('that the API server refuses is in the status of the policy until it passes, or nobody wants it', async () => {
+  it('that the API server refuses is in the status of the policy until it passes, or no policy requires it', async () => {
     const { repair, change, beforeWrite, setPolicies, onProblems } = startRepair(restore, bare(3));
     beforeWrite.mockImplementation((name) => {
       throw new ApiError('PATCH', name, 403, 'Forbidden', 'no patch of nodes');

@@ -400,7 +400,7 @@ function recordsApi(stored: Readonly<Record<string, NodeRecord>> = {}) {
       refusal = typeof next === 'number' ? () => next : next;
     },
     answer(method: string, path: string, body: unknown) {
-      const { name: created = '', ...wanted } = ((body as RecordObject | undefined)?.metadata ?? {}) as Partial<
+      const { name: created = '', ...sent } = ((body as RecordObject | undefined)?.metadata ?? {}) as Partial<
         RecordObject['metadata']
       >;
       const name = path.split(`/${NODE_RECORDS}/`)[1] ?? created;
@@ -415,7 +415,7 @@ function recordsApi(stored: Readonly<Record<string, NodeRecord>> = {}) {
         return put(name, body as object);
       }
       if (!found) throw refuse(404);
-      const expected = method === 'DELETE' ? (body as { preconditions: typeof wanted }).preconditions : wanted;
+      const expected = method === 'DELETE' ? (body as { preconditions: typeof sent }).preconditions : sent;
       if (method !== 'GET' && expected.resourceVersion !== found.metadata.resourceVersion) throw refuse(409);
       if (method === 'DELETE') remove(name);
       return method === 'PATCH'
