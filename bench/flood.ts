@@ -6,7 +6,7 @@ import { BODY_LIMIT_BYTES, WHOLE_BYTES } from '../src/server/json-body.ts';
 import { deployedEnvironment } from '../test/control-plane/deployed-environment.ts';
 import { freePorts } from '../test/control-plane/free-ports.ts';
 import { createWorkspace } from '../test/control-plane/workspace.ts';
-import { taintDropReview } from '../test/unit/reviews.ts';
+import { taintRemovalReview } from '../test/unit/reviews.ts';
 import { withJson } from '../test/unit/server/review-texts.ts';
 import { firstAnswer } from './endpoint/first-answer.ts';
 import { requestBytes } from './endpoint/request-file.ts';
@@ -27,7 +27,8 @@ const SILENT = 5_000;
 const SENDERS = 150;
 const workspace = createWorkspace('bench');
 const certDir = workspace.path('certs');
-const onNode = (metadata: object) => taintDropReview({ object: { metadata: { name: 'cp-1', ...metadata }, spec: {} } });
+const onNode = (metadata: object) =>
+  taintRemovalReview({ object: { metadata: { name: 'cp-1', ...metadata }, spec: {} } });
 /** As long as a body may be: one text that is kept, in which a character makes V8 take two bytes for each. */
 const longest = Buffer.from(JSON.stringify(onNode({ uid: `€${'x'.repeat(BODY_LIMIT_BYTES - 10_000)}` })));
 /** As many taints as a body may have, with such a character, too. */
@@ -36,11 +37,14 @@ const taints = Array.from({ length: 150_000 }, (_, n) => ({
   effect: 'NoExecute',
 }));
 const fullest = Buffer.from(
-  JSON.stringify(taintDropReview({ object: { metadata: { name: 'cp-1', uid: '€' }, spec: { taints } } })),
+  JSON.stringify(taintRemovalReview({ object: { metadata: { name: 'cp-1', uid: '€' }, spec: { taints } } })),
 );
 /** As much as is parsed whole, of what V8 makes the most of. */
 const densest = Buffer.from(
-  withJson(taintDropReview({ options: 'HERE' }), `[${Array(Math.floor((WHOLE_BYTES - 2_000) / 9)).fill('{"33":0}')}]`),
+  withJson(
+    taintRemovalReview({ options: 'HERE' }),
+    `[${Array(Math.floor((WHOLE_BYTES - 2_000) / 9)).fill('{"33":0}')}]`,
+  ),
 );
 buildBundle();
 

@@ -79,7 +79,7 @@ function creationOf(policies: PolicySet): () => unknown {
 
 const sets = new Map(POLICIES.map((count) => [count, policySet(count)]));
 const cases = [...sets].flatMap(([policies, set]) => [
-  ...TAINTS.map((taints) => ({ what: 'update that drops a taint', policies, taints, look: updateOf(taints, set) })),
+  ...TAINTS.map((taints) => ({ what: 'update that removes a taint', policies, taints, look: updateOf(taints, set) })),
   ...[...TAINTS, MOST_TAINTS].map((taints) => {
     const view = node(taints);
     return {

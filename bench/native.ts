@@ -51,7 +51,7 @@ function policiesOf(count: number): (TaintPolicy | TolerationPolicy)[] {
 const OPERATIONS: Readonly<Record<string, (cp: ControlPlane, number: number) => Promise<{ status: number }>>> = {
   'a label patch of a node': (cp, number) => patchNode(cp, { metadata: { labels: { number: `n${number}` } } }),
   'a taint more on a node': (cp) => patchNode(cp, { spec: { taints: [TAINT, OTHER] } }),
-  'a taint dropped, and put back': (cp) => patchNode(cp, { spec: { taints: [OTHER] } }),
+  'a taint removed, and put back': (cp) => patchNode(cp, { spec: { taints: [OTHER] } }),
   'a DaemonSet that lacks nothing': (cp) => createDaemonSet(cp, [MASTER, CONTROL_PLANE]),
   'a DaemonSet that gets a toleration': (cp) => createDaemonSet(cp, [CONTROL_PLANE]),
 };
@@ -122,7 +122,7 @@ await cp.request(admin, 'POST', '/api/v1/nodes', {
     spec: { taints: [TAINT] },
   },
 });
-// Every new node has a taint for not being ready, too, which the requests would drop.
+// Every new node has a taint for not being ready, too, which the requests would remove.
 await cp.request(admin, 'PATCH', nodePath(NODE), { body: { spec: { taints: [TAINT] } }, contentType: MERGE_PATCH });
 await cp.request(admin, 'PATCH', `${nodePath(NODE)}/status`, { body: { status: status(0) }, contentType: MERGE_PATCH });
 const native = createNativeRig(cp);

@@ -52,8 +52,10 @@ export async function removeDaemonSets(cp: ControlPlane): Promise<void> {
 
 /** Whether the API server keeps the protected taint and adds the tolerations, for the objects with the label. Changes nothing. */
 export async function isInForce({ cp, node, label }: Target): Promise<boolean> {
-  const drop = await patch(cp, node, { spec: { taints: [] } }, '?dryRun=All');
-  return drop.status >= 400 && drop.status < 500 && tolerates(await create(cp, label, `probe-${label}`, '?dryRun=All'));
+  const removal = await patch(cp, node, { spec: { taints: [] } }, '?dryRun=All');
+  return (
+    removal.status >= 400 && removal.status < 500 && tolerates(await create(cp, label, `probe-${label}`, '?dryRun=All'))
+  );
 }
 
 /** Requests that a webhook for these objects is called for, as far as its conditions let them through. */

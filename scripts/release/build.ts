@@ -38,7 +38,7 @@ import { imagesOf, namedVersions } from './versions.ts';
  * missing, and where the base images cannot be pulled (not on GitHub), the image is built on stand-ins and stays in the workspace.
  */
 
-const PROBE = join(ROOT, 'examples', 'drop-control-plane-taint.json');
+const PROBE = join(ROOT, 'examples', 'remove-control-plane-taint.json');
 
 const dryRun = process.argv[2] === '--dry-run';
 const folder = resolve(process.argv[dryRun ? 3 : 2] ?? join(ROOT, 'dist', 'release'));

@@ -1,5 +1,5 @@
 import { helm } from '../../test/real-node/helm.ts';
-import { dropTaints, kubectl, policiesReady, productPods, productReady } from '../../test/real-node/product.ts';
+import { kubectl, policiesReady, productPods, productReady, removeTaints } from '../../test/real-node/product.ts';
 import { startRealCluster } from '../../test/real-node/real-cluster.ts';
 
 /**
@@ -28,7 +28,7 @@ export async function tryOnRealNode(
   const role = 'node-role.kubernetes.io/control-plane';
   await kubectl(cluster, ['label', 'node', 'n1', `${role}=`]);
   await kubectl(cluster, ['taint', 'node', 'n1', `${role}:NoSchedule`]);
-  const { status } = await dropTaints(cluster, 'n1');
+  const { status } = await removeTaints(cluster, 'n1');
   if (status !== 403) throw new Error(`a protected taint could be removed: ${status}`);
   return `installed by Helm on a real node by digest, helm test passes, removing a protected taint is denied (${status})`;
 }

@@ -60,7 +60,7 @@ export interface Variable {
 type Embedded = Expression | Variable | string | number;
 
 /**
- * An expression from its text, in which others may stand: cel(3)`size(${DROPPED}) > ${5}`. It needs no parentheses beside `&&` and
+ * An expression from its text, in which others may stand: cel(3)`size(${REMOVED}) > ${5}`. It needs no parentheses beside `&&` and
  * `||`, but may need them after `!`. What has several lines is indented as the line that it stands in.
  *
  * @param cost what it costs, all that stands in it included

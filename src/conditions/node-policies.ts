@@ -66,15 +66,15 @@ export function anyPolicy(
 type Condition = Parameters<typeof anyPolicy>[1];
 
 /** True if a policy protects one of the removed taints, whichever user removes it. */
-export function dropsProtected(policies: readonly CompiledTaintPolicy[]): Expression {
-  const condition: Condition = (policy, rules) => all([hasProtected('dropped', rules), selectsBeforeOrAfter(policy)]);
+export function removesProtected(policies: readonly CompiledTaintPolicy[]): Expression {
+  const condition: Condition = (policy, rules) => all([hasProtected('removed', rules), selectsBeforeOrAfter(policy)]);
   return anyPolicy(policies, condition, { whoever: true });
 }
 
 /** The same, without policies that exempt the requester. */
-export function dropsProtectedUnlessExempt(policies: readonly CompiledTaintPolicy[]): Expression {
+export function removesProtectedUnlessExempt(policies: readonly CompiledTaintPolicy[]): Expression {
   return anyPolicy(policies, (policy, rules) =>
-    all([hasProtected('dropped', rules), selectsBeforeOrAfter(policy), conditionsOf(policy).notExempt]),
+    all([hasProtected('removed', rules), selectsBeforeOrAfter(policy), conditionsOf(policy).notExempt]),
   );
 }
 

@@ -12,8 +12,8 @@ import {
   addsRestrictedUnlessExempt,
   anyPolicy,
   conditionsOf,
-  dropsProtected,
-  dropsProtectedUnlessExempt,
+  removesProtected,
+  removesProtectedUnlessExempt,
   rulesOf,
   unselectionRulesOf,
 } from './node-policies.ts';
@@ -108,7 +108,7 @@ const VARIABLES: readonly Variable[] = [
 
 /** The questions about an update whose text grows with the number of policies. */
 export interface Questions {
-  /** A removed taint is protected: see {@link dropsProtected}. */
+  /** A removed taint is protected: see {@link removesProtected}. */
   byAnyone(policies: readonly CompiledTaintPolicy[]): Expression;
   /** The same, without policies that exempt the requester. */
   unlessExempt(policies: readonly CompiledTaintPolicy[]): Expression;
@@ -126,8 +126,8 @@ export interface Questions {
 
 /** Several webhooks use each of them, for lists of several sizes. It is written once for the same policies. */
 const EXACT: Questions = {
-  byAnyone: oncePer(dropsProtected),
-  unlessExempt: oncePer(dropsProtectedUnlessExempt),
+  byAnyone: oncePer(removesProtected),
+  unlessExempt: oncePer(removesProtectedUnlessExempt),
   guardedFromAnyone: oncePer(addsRestricted),
   guarded: oncePer(addsRestrictedUnlessExempt),
   leaves: unselection((policies) => [...rulesOf(policies), ...unselectionRulesOf(policies)]),
@@ -153,8 +153,8 @@ const WIDE_CHANGES = {
   announces: (binding: readonly CompiledTaintPolicy[]) => (binding.length === 0 ? FALSE : ALLOW_REMOVAL_CHANGES),
 };
 
-const dropsKey = oncePer((policies: readonly CompiledTaintPolicy[]) =>
-  exists('dropped', 't', keyCondition(rulesOf(policies))),
+const removesProtectedKey = oncePer((policies: readonly CompiledTaintPolicy[]) =>
+  exists('removed', 't', keyCondition(rulesOf(policies))),
 );
 
 const addsRestrictedKey = oncePer((policies: readonly CompiledTaintPolicy[]) =>
@@ -175,7 +175,7 @@ const CANDIDATES: readonly { readonly questions: Questions; readonly widened?: s
   },
   {
     questions: {
-      ...{ byAnyone: dropsKey, unlessExempt: dropsKey },
+      ...{ byAnyone: removesProtectedKey, unlessExempt: removesProtectedKey },
       ...{ guardedFromAnyone: addsRestrictedKey, guarded: addsRestrictedKey },
       ...WIDE_CHANGES,
     },

@@ -24,11 +24,11 @@ export const FORMATTED: Expression = cel(
 export const NAMES_BEFORE: Variable = { name: 'beforeNames', definition: each('before', EXACT_NAME) };
 export const NAMES_AFTER: Variable = { name: 'afterNames', definition: each('after', EXACT_NAME) };
 
-const IS_DROPPED = notAmong(EXACT_NAME, NAMES_AFTER.name);
+const IS_REMOVED = notAmong(EXACT_NAME, NAMES_AFTER.name);
 const IS_ADDED = notAmong(EXACT_NAME, NAMES_BEFORE.name);
 
-/** The taints that an update removes, {@link droppedTaints} in CEL. Their `timeAdded` does not count. */
-export const DROPPED: Variable = { name: 'dropped', definition: those('before', IS_DROPPED) };
+/** The taints that an update removes, {@link removedTaints} in CEL. Their `timeAdded` does not count. */
+export const REMOVED: Variable = { name: 'removed', definition: those('before', IS_REMOVED) };
 /** The taints that an update adds. */
 export const ADDED: Variable = { name: 'added', definition: those('after', IS_ADDED) };
 
@@ -36,7 +36,7 @@ export const ADDED: Variable = { name: 'added', definition: those('after', IS_AD
 export const TAINTS_CHANGE: Expression = cel((size) => size / 10 + 3)`${TAINTS_BEFORE} != ${TAINTS_AFTER}`;
 
 /** True if the update removes a taint, protected or not. */
-export const DROPS_TAINTS: Expression = all([TAINTS_CHANGE, bind([NAMES_AFTER], exists('before', 't', IS_DROPPED))]);
+export const REMOVES_TAINTS: Expression = all([TAINTS_CHANGE, bind([NAMES_AFTER], exists('before', 't', IS_REMOVED))]);
 
 /** True if the update adds a taint, restricted or not. A changed value is an addition. */
 export const ADDS_TAINTS: Expression = all([TAINTS_CHANGE, bind([NAMES_BEFORE], exists('after', 't', IS_ADDED))]);

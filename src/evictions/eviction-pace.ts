@@ -1,5 +1,5 @@
 import type { StringMap } from '../kubernetes/label-selector.ts';
-import { droppedTaints, type Taint } from '../kubernetes/taint.ts';
+import { removedTaints, type Taint } from '../kubernetes/taint.ts';
 import { atMost, count, rfc3339 } from '../kubernetes/text.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { StateOf } from '../policy/status-conditions.ts';
@@ -135,7 +135,7 @@ export function evictionTimes(taints: readonly Taint[]): number[] {
 
 /** The taints of a desired node that evict pods from the current one. */
 export function evictingTaints(before: readonly Taint[], after: readonly Taint[]): Taint[] {
-  return droppedTaints(after, before).filter(({ effect }) => effect === 'NoExecute');
+  return removedTaints(after, before).filter(({ effect }) => effect === 'NoExecute');
 }
 
 /** `after` with the time at each taint that evicts pods. By that time, every leader knows when the node got it. */

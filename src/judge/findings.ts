@@ -1,6 +1,6 @@
 import { lettersIn, looksMisspelled } from '../kubernetes/misspelling.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
-import { droppedTaints, formatTaint } from '../kubernetes/taint.ts';
+import { formatTaint, removedTaints } from '../kubernetes/taint.ts';
 import { count } from '../kubernetes/text.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/policy-set.ts';
@@ -34,7 +34,7 @@ export function notesNotEstablished(
   policies: readonly CompiledTaintPolicy[],
 ): string[] {
   const selecting = policies.filter((policy) => policy.selectsNode(oldNode.labels) || policy.selectsNode(node.labels));
-  return droppedTaints(oldNode.taints, node.taints).flatMap((taint) =>
+  return removedTaints(oldNode.taints, node.taints).flatMap((taint) =>
     selecting.flatMap((policy) => {
       const field = policy.protectedBy(taint);
       if (field === undefined || policy.heldBy(taint, oldNode.established) !== undefined) return [];

@@ -1,4 +1,4 @@
-import { droppedTaints, formatTaint, identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
+import { formatTaint, identity, removedTaints, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { isProtectedBy, selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
@@ -209,7 +209,7 @@ function annotationOf({ allowRemoval: text }: WatchedNode, before: NodeHistory['
 }
 
 function removedWithNotice(previous: NodeView, node: NodeView, policies: readonly CompiledTaintPolicy[]): Taint[] {
-  const removed = droppedTaints(previous.taints, node.taints);
+  const removed = removedTaints(previous.taints, node.taints);
   if (removed.length === 0) return [];
   const allowed = parseAllowedRemovals(node.allowRemoval);
   const selecting = selectingPolicies(policies, previous.labels);
@@ -220,13 +220,13 @@ function removedWithNotice(previous: NodeView, node: NodeView, policies: readonl
 /** Without taints that came back, with any value: they may be lost later. */
 function stillRemoved(before: readonly Taint[], previous: NodeView, node: NodeView): readonly Taint[] {
   if (before.length === 0) return before;
-  const added = droppedTaints(node.taints, previous.taints);
+  const added = removedTaints(node.taints, previous.taints);
   return before.filter((taint) => !added.some((one) => sameTaint(one, taint)));
 }
 
 function lostAfter(before: readonly Taint[], previous: NodeView, { taints }: NodeView): readonly Taint[] {
   if (previous.taints === taints) return before;
-  const lost = droppedTaints([...before, ...previous.taints], taints).filter(({ key }) => !isTransientTaintKey(key));
+  const lost = removedTaints([...before, ...previous.taints], taints).filter(({ key }) => !isTransientTaintKey(key));
   return lost.length === 0 ? NO_TAINTS : lost.slice(-MAX_LOST);
 }
 

@@ -1,4 +1,4 @@
-import { droppedTaints, formatTaint, identity, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
+import { formatTaint, identity, removedTaints, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { allow, type Decision, patch } from './decision.ts';
 import { isRemoved, lostTaints } from './node-record.ts';
@@ -26,31 +26,31 @@ import {
 
 /** What an update does to taints that policies protect or guard. */
 export interface Changes {
-  readonly drops: readonly Ruling[];
-  /** Of guarded taints; a changed value is one, also where the drop of the old one is forbidden. */
+  readonly removals: readonly Ruling[];
+  /** Of guarded taints; a changed value is one, also where the removal of the old one is forbidden. */
   readonly additions: readonly Ruling[];
 }
 
 /** What mutation makes of an update: see {@link judgeNodeUpdate}. */
 export function mutateNode(
   request: NodeUpdate,
-  { drops, additions }: Changes,
+  { removals, additions }: Changes,
   policies: readonly CompiledTaintPolicy[],
 ): Decision<DesiredNode> {
   const { requester, node, oldNode } = request;
   // NodeRestriction judges the patched object as the node's own and would refuse all of it.
   const byNode = isNode(requester);
-  const open = withoutKept(additions, drops);
-  const restored = byNode ? [] : drops.filter(({ mode }) => mode === 'Restore');
+  const open = withoutKept(additions, removals);
+  const restored = byNode ? [] : removals.filter(({ mode }) => mode === 'Restore');
   const reverted = byNode ? [] : open.filter(({ mode }) => mode === 'Restore');
   const taints = mended(request, restored, reverted);
   const mendedRequest = { ...request, node: { ...node, taints } };
   const departing = departures(mendedRequest, policies);
   const refused =
-    [...drops, ...open].some(byNode ? isForbidden : ({ mode }) => mode === 'Deny') ||
+    [...removals, ...open].some(byNode ? isForbidden : ({ mode }) => mode === 'Deny') ||
     departing.some(isForbiddenDeparture);
   const stays = isAnyOf(taintsOf(reverted));
-  const leaving = drops.filter(({ taint }) => !stays(taint));
+  const leaving = removals.filter(({ taint }) => !stays(taint));
   if (refused) {
     // Of a request that validation refuses, nothing was done: there is nothing to report then.
     return restored.length + reverted.length === 0
@@ -64,10 +64,10 @@ export function mutateNode(
       : allowRemovalAfter(
           request,
           taintsOf(leaving.filter(isRemovedWithPermission)),
-          droppedTaints(taints, oldNode.taints),
+          removedTaints(taints, oldNode.taints),
           policies,
         );
-  const rest = passed(mendedRequest, { drops: leaving, additions: open }, departing, policies);
+  const rest = passed(mendedRequest, { removals: leaving, additions: open }, departing, policies);
   if (restored.length + reverted.length === 0 && allowRemoval === node.allowRemoval) return rest;
   return patch(
     { taints, allowRemoval },
@@ -101,7 +101,7 @@ function allowRemovalAfter(
   const addedValues = valuesOf(added);
   const isUsed = (entry: AllowedRemoval) => namesAny(entry, entry.isNotice ? addedValues : removedValues);
   const there = new Set(allowed.entries.map(({ text }) => text));
-  const isAdding = droppedTaints(node.taints, oldNode.taints).length > 0;
+  const isAdding = removedTaints(node.taints, oldNode.taints).length > 0;
   const kept = (isAdding ? pendingNotices(oldNode, policies) : []).filter(
     (entry) => !there.has(entry.text) && !isUsed(entry),
   );
@@ -132,7 +132,7 @@ function pendingNotices(
 /** What Deny and Restore policies let pass: by an exemption, by labels, or by an announcement. */
 function passed(
   request: NodeUpdate,
-  { drops, additions }: Changes,
+  { removals, additions }: Changes,
   departing: readonly Departure[],
   policies: readonly CompiledTaintPolicy[],
 ): Decision<never> {
@@ -143,7 +143,7 @@ function passed(
   const changes: Change[] = [...departing.filter(binds).map(departureChange), ...announcements(request, policies)];
   return allow(
     [
-      ...byExemption(drops, 'exempt'),
+      ...byExemption(removals, 'exempt'),
       ...byExemption(additions, 'addition-exempt'),
       ...changes.flatMap(({ violation }) => (violation ? [violation] : [])),
     ],
@@ -151,7 +151,7 @@ function passed(
   );
 }
 
-/** The taints with what was dropped in them again, and without what was added, or with the value that it had. */
+/** The taints with what was removed in them again, and without what was added, or with the value that it had. */
 function mended({ node, oldNode }: NodeUpdate, restored: readonly Ruling[], reverted: readonly Ruling[]): Taint[] {
   const isReverted = isAnyOf(taintsOf(reverted));
   const before = oldNode.taints.filter(isReverted);

@@ -14,7 +14,7 @@ const MAX_TAINTS = 8;
 
 /** What of an update is refused. */
 interface Refused {
-  /** Taints that it drops. */
+  /** Taints that it removes. */
   readonly denied: readonly Ruling[];
   /** Taints that it adds. */
   readonly intruding: readonly Ruling[];
@@ -22,7 +22,7 @@ interface Refused {
   readonly held: readonly Departure[];
 }
 
-/** Why an update is refused: what it drops, adds or takes out of a policy, who objects, and what the reader can do. */
+/** Why an update is refused: what it removes, adds or takes out of a policy, who objects, and what the reader can do. */
 export function refusal(request: NodeUpdate, refused: Refused, byNode: boolean): string {
   const { node, oldNode } = request;
   const { denied, intruding, held } = refused;

@@ -1,4 +1,4 @@
-import { droppedTaints, formatTaint, type Taint, withoutEqualEnds } from '../kubernetes/taint.ts';
+import { formatTaint, removedTaints, type Taint, withoutEqualEnds } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { allow, type Decision, deny, taintViolation, type Violation } from './decision.ts';
@@ -9,18 +9,18 @@ import type { Outcome } from './outcomes.ts';
 import {
   additionRulings,
   departures,
-  dropRulings,
   isForbidden,
   isForbiddenDeparture,
   MAX_COMPARED,
   MAX_JUDGED,
   type Protection,
   type Ruling,
+  removalRulings,
   withoutKept,
 } from './rulings.ts';
 
 /**
- * Protects the taints that an update drops, and guards those that it adds. Mutation puts back what Restore policies protect, takes
+ * Protects the taints that an update removes, and guards those that it adds. Mutation puts back what Restore policies protect, takes
  * out what they guard, and keeps the annotation `allow-removal` as the leader is to find it. It also says what Deny and Restore policies let
  * pass, but for removals that the annotation allows, which validation reports. Validation refuses what is still against a Deny or a Restore
  * policy, and reports what Audit policies see.
@@ -29,22 +29,25 @@ export function judgeNodeUpdate(request: NodeUpdate, policies: readonly Compiled
   const { phase, node, oldNode } = request;
   const [before, after] = withoutEqualEnds(oldNode.taints, node.taints);
   if (Math.max(before.length, after.length) > MAX_COMPARED) return judgeUncompared(request, [before, after], policies);
-  const dropped = droppedTaints(oldNode.taints, node.taints);
-  const added = droppedTaints(node.taints, oldNode.taints);
-  const changesTaints = dropped.length + added.length > 0;
+  const removed = removedTaints(oldNode.taints, node.taints);
+  const added = removedTaints(node.taints, oldNode.taints);
+  const changesTaints = removed.length + added.length > 0;
   if (phase === 'mutate' && !changesTaints && node.allowRemoval === oldNode.allowRemoval && sameLabels(node, oldNode)) {
     return allow();
   }
 
-  // Both sets of labels: a node cannot leave a policy in the same update that drops the taint.
+  // Both sets of labels: a node cannot leave a policy in the same update that removes the taint.
   const selecting = selectingAmong(policies, request);
-  if (Math.max(dropped.length, added.length) > MAX_JUDGED) {
-    const what = `${dropped.length} taints are removed and ${added.length} added in one update`;
+  if (Math.max(removed.length, added.length) > MAX_JUDGED) {
+    const what = `${removed.length} taints are removed and ${added.length} added in one update`;
     const unread = { what, limit: `at most ${MAX_JUDGED} of each are judged` };
     const beyond = (count: number) => (count > MAX_JUDGED ? count : 0);
-    return judgeUnread(request, { ...unread, removed: beyond(dropped.length), added: beyond(added.length) }, selecting);
+    return judgeUnread(request, { ...unread, removed: beyond(removed.length), added: beyond(added.length) }, selecting);
   }
-  const changes = { drops: dropRulings(request, dropped, selecting), additions: additionRulings(request, selecting) };
+  const changes = {
+    removals: removalRulings(request, removed, selecting),
+    additions: additionRulings(request, selecting),
+  };
   return phase === 'mutate' ? mutateNode(request, changes, selecting) : validate(request, changes, selecting);
 }
 
@@ -111,11 +114,11 @@ const MAX_NAMED = 8;
 
 function validate(
   request: NodeUpdate,
-  { drops, additions }: Changes,
+  { removals, additions }: Changes,
   policies: readonly CompiledTaintPolicy[],
 ): Decision<never> {
-  const denied = drops.filter(isForbidden);
-  const open = withoutKept(additions, drops);
+  const denied = removals.filter(isForbidden);
+  const open = withoutKept(additions, removals);
   const intruding = open.filter(isForbidden);
   const departing = departures(request, policies);
   const held = departing.filter(isForbiddenDeparture);
@@ -126,21 +129,21 @@ function validate(
       ...held.map(({ policy, field, taint }) => taintViolation(policy, field, taint, 'unselection-denied')),
     ]);
   }
-  const allowed = drops.filter((ruling) => ruling.allowed.length > 0);
-  const dropped = drops.filter(({ mode }) => mode === 'Audit');
+  const allowed = removals.filter((ruling) => ruling.allowed.length > 0);
+  const audited = removals.filter(({ mode }) => mode === 'Audit');
   const added = open.filter(({ mode }) => mode === 'Audit');
   const departed = departing.filter(watches).map(departureChange);
   return allow(
     [
-      ...dropped.flatMap((ruling) => report(ruling, ruling.standing, 'audited')),
+      ...audited.flatMap((ruling) => report(ruling, ruling.standing, 'audited')),
       ...allowed.flatMap((ruling) => report(ruling, ruling.allowed, 'allowed-by-annotation')),
-      ...drops.flatMap((ruling) => report(ruling, ruling.exempt.filter(watches), 'exempt')),
+      ...removals.flatMap((ruling) => report(ruling, ruling.exempt.filter(watches), 'exempt')),
       ...added.flatMap((ruling) => report(ruling, ruling.standing, 'addition-audited')),
       ...open.flatMap((ruling) => report(ruling, ruling.exempt.filter(watches), 'addition-exempt')),
       ...departed.flatMap(({ violation }) => (violation ? [violation] : [])),
     ],
     [
-      ...dropped.flatMap((ruling) => auditWarnings(ruling, 'dropped')),
+      ...audited.flatMap((ruling) => auditWarnings(ruling, 'removed')),
       ...allowed.map(({ taint, allowed: by }) =>
         by.some(({ policy }) => policy.wouldAllowByAnnotation)
           ? `${namesOf(by)} would allow the removal of taint ${formatTaint(taint)} by annotation (--audit)`
@@ -153,12 +156,12 @@ function validate(
 }
 
 /** By what enforcing would do, where only --audit makes the policies' mode Audit. */
-function auditWarnings({ taint, standing }: Ruling, what: 'dropped' | 'added'): string[] {
+function auditWarnings({ taint, standing }: Ruling, what: 'removed' | 'added'): string[] {
   const text = `${what === 'added' ? 'guarded ' : ''}taint ${formatTaint(taint)}`;
-  const modeOf = ({ policy, field }: Protection) => (what === 'dropped' ? policy.trial(field) : policy.declared);
+  const modeOf = ({ policy, field }: Protection) => (what === 'removed' ? policy.trial(field) : policy.declared);
   return [...Map.groupBy(standing, modeOf)].map(([mode, protections]) => {
     if (mode === 'Audit') return `${namesOf(protections)}, Audit: ${text} was ${what}`;
-    const [refused, undone] = what === 'dropped' ? ['refuse to drop', 'restore'] : ['refuse', 'take out'];
+    const [refused, undone] = what === 'removed' ? ['refuse to remove', 'restore'] : ['refuse', 'take out'];
     return `${namesOf(protections)} would ${mode === 'Deny' ? refused : undone} ${text} (--audit)`;
   });
 }

@@ -25,7 +25,7 @@ const OUTCOMES = {
     ...{ change: 'Removal', result: 'Denied' },
     event: { reason: 'TaintRemovalDenied', said: 'refused the removal of' },
   },
-  /** A dropped taint was put back. */
+  /** A removed taint was put back. */
   restored: { change: 'Removal', result: 'Restored', event: { reason: 'TaintRestored', said: 'restored' } },
   /** A required taint or a toleration was added. */
   added: { change: 'Missing', result: 'Added', event: { reason: 'TaintAdded', said: 'added' } },
@@ -46,7 +46,7 @@ const OUTCOMES = {
     ...{ change: 'Removal', result: 'Denied', audit: true },
     event: { reason: 'TaintRemoved', said: 'would refuse, without --audit, the removal of' },
   },
-  /** The same: otherwise the dropped taint would be put back. */
+  /** The same: otherwise the removed taint would be put back. */
   'would-restore': {
     ...{ change: 'Removal', result: 'Restored', audit: true },
     event: { reason: 'TaintRemoved', said: 'would restore, without --audit, the removed' },
@@ -66,7 +66,7 @@ const OUTCOMES = {
     ...{ change: 'Removal', result: 'Allowed', reason: 'Annotation' },
     event: { reason: 'TaintRemovalAllowed', said: 'allowed, as announced, the removal of' },
   },
-  /** Dropped by a user whom the policy exempts. */
+  /** Removed by a user whom the policy exempts. */
   exempt: {
     ...{ change: 'Removal', result: 'Allowed', reason: 'Exempt' },
     event: { reason: 'TaintRemoved', said: 'allowed an exempt user to remove' },

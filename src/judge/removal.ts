@@ -128,11 +128,11 @@ export function isRequiredRemovalNamed(
  */
 export function rewriteAllowRemoval(
   { entries, isTooLong }: Release,
-  drops: (entry: AllowedRemoval) => boolean,
+  omits: (entry: AllowedRemoval) => boolean,
   more: { readonly kept?: readonly AllowedRemoval[]; readonly removed?: readonly Taint[] } = {},
 ): string | undefined {
   const { kept = [], removed = [] } = more;
-  const left = isTooLong ? [] : entries.filter((entry) => !drops(entry));
+  const left = isTooLong ? [] : entries.filter((entry) => !omits(entry));
   const texts = new Set([...[...left, ...kept].map(({ text }) => text), ...removed.map(noticeOf)]);
   return texts.size === 0 ? undefined : [...texts].join(', ');
 }

@@ -1,4 +1,4 @@
-import { droppedTaints, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import { identity, removedTaints, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import { isRemoved, lostTaints } from './node-record.ts';
@@ -32,7 +32,7 @@ export interface Protection {
   readonly field: string;
 }
 
-/** What the policies say of one taint that an update drops or adds. */
+/** What the policies say of one taint that an update removes or adds. */
 export interface Ruling {
   readonly taint: Taint;
   /** The strongest mode of the policies that stand, or undefined when all of them let it pass. */
@@ -67,19 +67,19 @@ export function isAdmitted(ruling: Ruling): boolean {
 }
 
 /**
- * Of the taints that the update drops.
- * @param dropped those that it drops
+ * Of the taints that the update removes.
+ * @param removed those that it removes
  * @param policies those that are for the node, by its labels before or after; the strongest mode first
  */
-export function dropRulings(
+export function removalRulings(
   request: NodeUpdate,
-  dropped: readonly Taint[],
+  removed: readonly Taint[],
   policies: readonly CompiledTaintPolicy[],
 ): Ruling[] {
   const allows = annotationCheck(request);
   const { established } = request.oldNode;
   const exempting = exemptingAmong(policies, request);
-  return dropped.map((taint) =>
+  return removed.map((taint) =>
     rule(taint, policies, exempting, (policy) => policy.heldBy(taint, established), allows),
   );
 }
@@ -92,7 +92,7 @@ export function dropRulings(
 export function additionRulings(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Ruling[] {
   const { node, oldNode } = request;
   if (!policies.some(({ additionRules }) => additionRules.length > 0)) return [];
-  const added = droppedTaints(node.taints, oldNode.taints);
+  const added = removedTaints(node.taints, oldNode.taints);
   if (added.length === 0) return [];
   const isExpected = missingOn(oldNode, node, policies);
   const exempting = exemptingAmong(policies, request);
@@ -140,9 +140,9 @@ export function mayBePermitted({ removableByAnnotation, exemptsAnybody }: Compil
   return removableByAnnotation || exemptsAnybody;
 }
 
-/** Without those whose drop is forbidden: a value that stays is not changed. */
-export function withoutKept(additions: readonly Ruling[], drops: readonly Ruling[]): Ruling[] {
-  const kept = new Set(drops.filter(isForbidden).map(({ taint }) => identity(taint)));
+/** Without those whose removal is forbidden: a value that stays is not changed. */
+export function withoutKept(additions: readonly Ruling[], removals: readonly Ruling[]): Ruling[] {
+  const kept = new Set(removals.filter(isForbidden).map(({ taint }) => identity(taint)));
   return additions.filter(({ taint }) => !kept.has(identity(taint)));
 }
 

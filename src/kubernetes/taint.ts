@@ -21,7 +21,7 @@ export function sameTaint(a: Taint, b: Taint): boolean {
 }
 
 /** The taints of `before` that `after` no longer has. A changed value counts as removed. */
-export function droppedTaints(before: readonly Taint[], after: readonly Taint[]): Taint[] {
+export function removedTaints(before: readonly Taint[], after: readonly Taint[]): Taint[] {
   if (before.length === 0) return [];
   const [left, right] = before.length > MANY ? withoutEqualEnds(before, after) : [before, after];
   const kept = valuesOf(right);

@@ -40,7 +40,7 @@ function total(expressions: readonly Expression[], size: number): number {
   return expressions.reduce((sum, { cost }) => sum + cost(size), 0);
 }
 
-/** The text of an expression in a policy, whose variables are fields: `variables.dropped`. */
+/** The text of an expression in a policy, whose variables are fields: `variables.removed`. */
 export function written(expression: Expression): string {
   return expression.written((name) => `variables.${name}`);
 }

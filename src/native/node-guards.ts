@@ -4,7 +4,7 @@ import { ADDITIONS, additionVariables } from '../conditions/guarded-taints.ts';
 import { additionRulesOf, conditionsOf } from '../conditions/node-policies.ts';
 import { LABELS_CHANGE } from '../conditions/node-update.ts';
 import { isProtected } from '../conditions/protected-taints.ts';
-import { ADDS_TAINTS, DROPS_TAINTS, IDENTITY, notAmong } from '../conditions/taints.ts';
+import { ADDS_TAINTS, IDENTITY, notAmong, REMOVES_TAINTS } from '../conditions/taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { type Assembled, type ValidatingParts, validating } from './assemble.ts';
@@ -60,8 +60,8 @@ export function guardingOf(
 /** True for an update that may violate the policy: it removes a taint, or adds one whose addition is restricted. */
 export function changesTaints({ additionRules }: CompiledTaintPolicy): Readonly<Record<string, Expression>> {
   return additionRules.length === 0
-    ? { 'drops-taints': DROPS_TAINTS }
-    : { 'changes-taints': any([DROPS_TAINTS, ADDS_TAINTS]) };
+    ? { 'removes-taints': REMOVES_TAINTS }
+    : { 'changes-taints': any([REMOVES_TAINTS, ADDS_TAINTS]) };
 }
 
 /** The added taints whose addition the policy restricts: `guarded` has all of them, and `intruding` those of a user whom it does not exempt. */
@@ -118,7 +118,7 @@ export function reversion(guarding: Guarding): Reverting {
     variables: [
       ...intruders(guarding, additionRulesOf(reverting)),
       ...[deniers, keepers, reverters].flatMap((holders) => holders.flatMap(({ binds }) => binds.variables)),
-      { name: 'kept', definition: those('dropped', isHeldBy(keepers, announced)) },
+      { name: 'kept', definition: those('removed', isHeldBy(keepers, announced)) },
       { name: KEPT_IDS, definition: each('kept', IDENTITY) },
       { name: 'allReverted', definition: those(ADDITIONS, isHeldBy(reverters, FALSE)) },
       { name: REVERTED_IDS, definition: each('allReverted', IDENTITY) },

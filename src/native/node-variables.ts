@@ -17,11 +17,11 @@ import { isProtected, isTransientByName } from '../conditions/protected-taints.t
 import { LABELS, LABELS_BEFORE, REQUESTER_VARIABLES } from '../conditions/selection.ts';
 import {
   ADDED,
-  DROPPED,
   EXACT_NAME,
   IDENTITY,
   NAMES_AFTER,
   NAMES_BEFORE,
+  REMOVED,
   TAINTS_AFTER,
   TAINTS_BEFORE,
 } from '../conditions/taints.ts';
@@ -63,7 +63,7 @@ const UPDATE_VARIABLES: readonly Variable[] = [
   TAINTS_BEFORE,
   TAINTS_AFTER,
   NAMES_AFTER,
-  DROPPED,
+  REMOVED,
   NAMES_BEFORE,
   ADDED,
   LABELS_BEFORE,
@@ -91,7 +91,7 @@ function exemption(policy: CompiledTaintPolicy): NamedCondition {
 export function updateVariables(policy: CompiledTaintPolicy): Variable[] {
   const isProtectedByIt: Variable = {
     name: 'protected',
-    definition: those('dropped', isProtected(policy.rules)),
+    definition: those('removed', isProtected(policy.rules)),
   };
   return [...UPDATE_VARIABLES, ...exemption(policy).variables, isProtectedByIt];
 }

@@ -78,7 +78,7 @@ export function createEventStreams(
     send(event) {
       for (const client of clients) {
         client.waiting.push(event);
-        if (client.waiting.length > limits.waitingEvents) drop(client);
+        if (client.waiting.length > limits.waitingEvents) disconnect(client);
         else pump(client);
       }
     },
@@ -87,7 +87,7 @@ export function createEventStreams(
     },
     stop() {
       clearInterval(heartbeat);
-      for (const client of [...clients]) drop(client);
+      for (const client of [...clients]) disconnect(client);
     },
   };
 
@@ -105,7 +105,7 @@ export function createEventStreams(
     for (const client of [...clients]) {
       const isBehind = client.response.writableLength > 0;
       if (isBehind && client.stuck) {
-        drop(client);
+        disconnect(client);
         continue;
       }
       client.stuck = isBehind;
@@ -113,7 +113,7 @@ export function createEventStreams(
     }
   }
 
-  function drop(client: Client): void {
+  function disconnect(client: Client): void {
     clients.delete(client);
     client.response.destroy();
   }

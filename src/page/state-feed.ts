@@ -109,7 +109,7 @@ function surveyor(
   pauseMs: number,
   recordOf: ClusterObjects['recordOf'],
 ): (cluster: LedCluster | undefined) => Promise<string> {
-  // When the leader stops leading, its nodes are dropped from memory at once.
+  // When the leader stops leading, its nodes are removed from memory at once.
   const found = new WeakMap<ClusterSurvey, { revision: number; text: string; due: number }>();
   return async (cluster) => {
     if (!cluster?.survey.isSynced()) return '';

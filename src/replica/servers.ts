@@ -134,9 +134,9 @@ export async function startAdmission(options: AdmissionOptions): Promise<Running
 }
 
 function connectionLimits(port: number, log: Logger): ConnectionLimits {
-  const tell = (dropped: number) =>
-    log.warn({ port, dropped }, 'too many connections: closed those that were idle for the longest time');
-  return { max: MAX_CONNECTIONS, onDropped: throttle(tell) };
+  const tell = (closed: number) =>
+    log.warn({ port, closed }, 'too many connections: closed those that were idle for the longest time');
+  return { max: MAX_CONNECTIONS, onClosed: throttle(tell) };
 }
 
 /** Listens on one address: for a name with several addresses, Fastify creates further servers, and gives access only to the first. */

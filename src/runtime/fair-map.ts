@@ -86,9 +86,9 @@ export function createFairMap<Value>(capacity: number): FairMap<Value> {
       }
       entries.set(key, { value, at, source, ...join(source) });
       if (entries.size <= capacity) return undefined;
-      const [dropped, entry] = noisiest() ?? [];
-      if (dropped === undefined || entry === undefined) return undefined;
-      remove(dropped, entry);
+      const [evicted, entry] = noisiest() ?? [];
+      if (evicted === undefined || entry === undefined) return undefined;
+      remove(evicted, entry);
       return entry.value;
     },
     delete(key) {

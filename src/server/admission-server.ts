@@ -102,8 +102,8 @@ export function createAdmissionServer({
     bytes: RECEIVED_LIMIT_BYTES,
     time: timeouts.body,
     checkInterval: timeouts.checkInterval,
-    onDropped: throttle((dropped) =>
-      log.warn({ dropped }, 'too many bytes are being received: closed the requests that have taken the longest'),
+    onClosed: throttle((closed) =>
+      log.warn({ closed }, 'too many bytes are being received: closed the requests that have taken the longest'),
     ),
   });
   app.addHook('onRequest', ({ raw }, reply, done) => {

@@ -34,7 +34,7 @@ export interface ArrivalLimits {
   /** How often the time is checked, in milliseconds. */
   readonly checkInterval: number;
   /** A connection was closed, because all unfinished requests together exceed the limit. */
-  readonly onDropped: () => void;
+  readonly onClosed: () => void;
 }
 
 export interface Arrivals {
@@ -48,7 +48,7 @@ export interface Arrivals {
 /**
  * Bounds the memory of unfinished requests. If they exceed the limit, the oldest one is closed: a request of an API server takes milliseconds.
  */
-export function followArrivals({ bytes, time, checkInterval, onDropped }: ArrivalLimits): Arrivals {
+export function followArrivals({ bytes, time, checkInterval, onClosed }: ArrivalLimits): Arrivals {
   /** The oldest first. A request that was refused for its age stays until its connection ends. */
   const arriving = new Map<
     IncomingMessage,
@@ -89,7 +89,7 @@ export function followArrivals({ bytes, time, checkInterval, onDropped }: Arriva
           if (sent === 0) continue;
           forget(oldest);
           oldest.destroy();
-          onDropped();
+          onClosed();
         }
       });
     },
@@ -100,7 +100,7 @@ export function followArrivals({ bytes, time, checkInterval, onDropped }: Arriva
 export interface ConnectionLimits {
   /** How many connections may be open without a request, and how many others. */
   readonly max: number;
-  readonly onDropped: () => void;
+  readonly onClosed: () => void;
 }
 
 /**
@@ -111,7 +111,7 @@ export interface ConnectionLimits {
  * It also bounds a shutdown. `server.close()` alone waits for every connection, also for a TLS connection without a request. Call
  * it before the server listens.
  */
-export function followConnections(server: Server, { max, onDropped }: ConnectionLimits): { destroyAll(): void } {
+export function followConnections(server: Server, { max, onClosed }: ConnectionLimits): { destroyAll(): void } {
   /** By the clients' addresses, because a request knows only the TLS socket. The one that was idle for the longest time is first. */
   const silent = createFairMap<Socket>(max);
   const used = createFairMap<Socket>(max);
@@ -133,10 +133,10 @@ export function followConnections(server: Server, { max, onDropped }: Connection
   });
 
   function add(open: FairMap<Socket>, client: string, socket: Socket): void {
-    const dropped = open.set(client, socket, { origin: socket.remoteAddress ?? '', part: '' });
-    if (dropped === undefined) return;
-    dropped.destroy();
-    onDropped();
+    const closed = open.set(client, socket, { origin: socket.remoteAddress ?? '', part: '' });
+    if (closed === undefined) return;
+    closed.destroy();
+    onClosed();
   }
 
   return {

@@ -12,7 +12,7 @@ import {
   selectsDaemonSet,
   TOLERATIONS,
 } from '../conditions/daemon-sets.ts';
-import { existsAmong } from '../conditions/dropped-taints.ts';
+import { existsAmong } from '../conditions/taint-changes.ts';
 import type { Phase } from '../judge/decision.ts';
 import { alwaysTolerated, rangesOf } from '../kubernetes/toleration.ts';
 import { namespaceRequirements } from '../policy/daemon-set-selection.ts';

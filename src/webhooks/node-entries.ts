@@ -1,10 +1,10 @@
 import { type Chosen, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, literal, not, TRUE, type Variable } from '../cel/expression.ts';
-import { lacksPresentTaint, protectedKeys, whenTaintsChange } from '../conditions/dropped-taints.ts';
 import { additionVariables } from '../conditions/guarded-taints.ts';
 import { additionRulesOf, mayReturn, rulesOf } from '../conditions/node-policies.ts';
 import { ADDS_TO_ANNOUNCED, onUpdate } from '../conditions/node-update.ts';
 import { IS_NODE, LABELS, meetsBeforeOrAfter } from '../conditions/selection.ts';
+import { lacksPresentTaint, protectedKeys, whenTaintsChange } from '../conditions/taint-changes.ts';
 import { taintsOf } from '../conditions/taints.ts';
 import { ALLOW_REMOVAL_ANNOTATION, readsAllowRemoval } from '../judge/removal.ts';
 import { mayBePermitted } from '../judge/rulings.ts';

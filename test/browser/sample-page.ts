@@ -120,7 +120,7 @@ const WEBHOOKS: readonly WebhookState[] = [
     timeoutSeconds: 3,
     trusted: true,
     rules: ['UPDATE nodes'],
-    conditions: ['taints-change', 'drops-a-protected-taint'],
+    conditions: ['taints-change', 'removes-a-protected-taint'],
   },
   {
     name: 'tolerate.taintkeeper.dev',
@@ -138,7 +138,7 @@ const WEBHOOKS: readonly WebhookState[] = [
     timeoutSeconds: 5,
     trusted: true,
     rules: ['UPDATE nodes'],
-    conditions: ['taints-change', 'drops-a-protected-taint'],
+    conditions: ['taints-change', 'removes-a-protected-taint'],
   },
 ];
 

@@ -10,7 +10,7 @@ import { describeWithChromium } from './describe-with-chromium.ts';
 import { inaccessible, openPage } from './opened-page.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const DENIED = readFileSync(join(ROOT, 'examples', 'drop-control-plane-taint.json'), 'utf8');
+const DENIED = readFileSync(join(ROOT, 'examples', 'remove-control-plane-taint.json'), 'utf8');
 const START_TIMEOUT_MS = 20_000;
 
 describeWithChromium('the page of a taintkeeper without a cluster', (browser) => {

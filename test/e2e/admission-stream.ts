@@ -30,7 +30,7 @@ export const STREAM_WORKERS = 2;
 const PAUSE_MS = 25;
 
 /**
- * A steady stream of requests to drop a protected taint of the node, each a dry run, with the answers counted. They need the
+ * A steady stream of requests to remove a protected taint of the node, each a dry run, with the answers counted. They need the
  * webhook: whatever is not "denied" was not judged rightly.
  */
 export function startAdmissionStream(cp: ControlPlane, node: string): AdmissionStream {

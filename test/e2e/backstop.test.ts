@@ -75,7 +75,8 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
     expect((await cp().request(node(name), 'POST', '/api/v1/nodes', { body })).status).toBe(201);
   }
 
-  const drop = (name: string) => attempt(cp(), developer, 'PATCH', path(name), { spec: { taints: null } }, MERGE_PATCH);
+  const removal = (name: string) =>
+    attempt(cp(), developer, 'PATCH', path(name), { spec: { taints: null } }, MERGE_PATCH);
   const entriesOf = async (name: string) => (await getNode(cp(), name)).metadata.annotations?.[RELEASE];
 
   /** Their names, as `RESOURCE/NAME`. */
@@ -118,7 +119,7 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
       // The API server takes native policies up a moment after they were written. Until then the webhook restores, and warns.
       await waitUntil(
         async () => {
-          const { passed, warnings } = await drop('gpu-1');
+          const { passed, warnings } = await removal('gpu-1');
           expect(passed).toBe(true);
           expect(await taintsOf(cp(), 'gpu-1')).toEqual(['dedicated=gpu:NoSchedule']);
           return warnings.length === 0 || undefined;
@@ -130,7 +131,7 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
     it('an update is refused once, in the words of the policy', async () => {
       await waitUntil(
         async () => {
-          const { passed, error } = await drop('storage-1');
+          const { passed, error } = await removal('storage-1');
           expect(passed).toBe(false);
           expect(error.match(/must keep taint storage:NoSchedule/g)).toHaveLength(1);
           return error.includes('ValidatingAdmissionPolicy') || undefined;
@@ -162,7 +163,7 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
         const actions = async () =>
           (await cp().kubectl(['get', binding, '-o', 'jsonpath={.spec.validationActions}'])).stdout;
         await expect.poll(actions, { timeout: TIMEOUT_MS }).toBe('["Deny"]');
-        const error = async () => (await drop('storage-1')).error;
+        const error = async () => (await removal('storage-1')).error;
         await expect.poll(error, { timeout: TIMEOUT_MS }).toContain('ValidatingAdmissionPolicy');
       },
       TEST_TIMEOUT_MS,
@@ -175,7 +176,7 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
     });
 
     it('Deny still denies, and says the same', async () => {
-      const { passed, error } = await drop('storage-1');
+      const { passed, error } = await removal('storage-1');
       expect(passed).toBe(false);
       expect(error).toContain("ValidatingAdmissionPolicy 'storage.protect.taintkeeper.dev'");
       expect(error).toContain('must keep taint storage:NoSchedule');
@@ -184,13 +185,13 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
     it('a removal that is announced is allowed once, and leaves a notice to the leader', async () => {
       const annotate = ['annotate', 'node', 'storage-2', `${RELEASE}=storage:NoSchedule`];
       expect(await kubectl(cp(), developer, annotate)).toMatchObject({ passed: true });
-      expect(await drop('storage-2')).toMatchObject({ passed: true });
+      expect(await removal('storage-2')).toMatchObject({ passed: true });
       expect(await taintsOf(cp(), 'storage-2')).toEqual([]);
       expect(await entriesOf('storage-2')).toBe('storage=:NoSchedule-');
     });
 
     it('Restore still restores', async () => {
-      expect(await drop('gpu-1')).toMatchObject({ passed: true });
+      expect(await removal('gpu-1')).toMatchObject({ passed: true });
       expect(await taintsOf(cp(), 'gpu-1')).toEqual(['dedicated=gpu:NoSchedule']);
     });
 
@@ -210,7 +211,7 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
         const left = async () => (await objects(NATIVE_POLICIES)).filter((name) => name.includes('/storage.'));
         await expect.poll(left, { timeout: COLLECTED_TIMEOUT_MS }).toEqual([]);
         // What put it in force is left to the leader, and does nothing.
-        await expect.poll(() => drop('storage-1'), { timeout: TIMEOUT_MS }).toMatchObject({ passed: true });
+        await expect.poll(() => removal('storage-1'), { timeout: TIMEOUT_MS }).toMatchObject({ passed: true });
       },
       TEST_TIMEOUT_MS,
     );
@@ -243,11 +244,11 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
       expect(await ofLeader()).not.toEqual([]);
       expect(await kubectl(cp(), admin, first.split(' '))).toMatchObject({ passed: true });
       await expect.poll(ofLeader, { timeout: TIMEOUT_MS }).toEqual([]);
-      const drops = async () => {
-        await drop('gpu-1');
+      const denials = async () => {
+        await removal('gpu-1');
         return taintsOf(cp(), 'gpu-1');
       };
-      await expect.poll(drops, { timeout: TIMEOUT_MS }).toEqual([]);
+      await expect.poll(denials, { timeout: TIMEOUT_MS }).toEqual([]);
       expect(await kubectl(cp(), admin, [...second.split(' '), '--wait=false'])).toMatchObject({ passed: true });
       const natives = () => objects(`${NATIVE_POLICIES},${NATIVE_BINDINGS}`);
       await expect.poll(natives, { timeout: COLLECTED_TIMEOUT_MS }).toEqual([]);

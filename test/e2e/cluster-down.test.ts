@@ -5,10 +5,10 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import { admin, developer, node, nodeController, type User } from '../control-plane/users.ts';
 import {
   CONTROL_PLANE_TAINT,
-  dropTaints,
   type Installation,
   install,
   registerControlPlaneNode,
+  removeTaints,
   waitUntilProtected,
 } from './installation.ts';
 import { attempt, kubectl, path, taintsOf } from './nodes.ts';
@@ -43,8 +43,8 @@ describeWithControlPlane('with taintkeeper down and a Deny policy that fails clo
   const create = (url: string, body: object, user: User) => attempt(cp(), user, 'POST', url, body);
 
   function allWorks(prefix: string) {
-    it('a protected taint cannot be dropped', async () => {
-      expect((await dropTaints(cp(), 'cp-1')).error).toContain('failed calling webhook "protect.taintkeeper.dev"');
+    it('a protected taint cannot be removed', async () => {
+      expect((await removeTaints(cp(), 'cp-1')).error).toContain('failed calling webhook "protect.taintkeeper.dev"');
       expect(await taintsOf(cp(), 'cp-1')).toEqual(['node-role.kubernetes.io/control-plane:NoSchedule']);
     });
 

@@ -7,13 +7,13 @@ import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import {
   caBundles,
-  dropTaints,
   type Installation,
   install,
   leaderOf,
   readCertificates,
   readConfigurations,
   registerControlPlaneNode,
+  removeTaints,
   waitUntilProtected,
 } from './installation.ts';
 
@@ -44,7 +44,7 @@ describeWithControlPlane('an installation, from nothing', {}, (cp) => {
     process.stderr.write(
       `from the start of three replicas to the first denial: ${Math.round(performance.now() - began)} ms\n`,
     );
-    expect((await dropTaints(cp(), 'cp-1')).error).toContain('TaintPolicy "control-plane-taints"');
+    expect((await removeTaints(cp(), 'cp-1')).error).toContain('TaintPolicy "control-plane-taints"');
   });
 
   it('has one CA, which all replicas serve and every caBundle has', async () => {
@@ -136,6 +136,6 @@ describeWithControlPlane('an installation, from nothing', {}, (cp) => {
       timeoutMs: 10_000,
       otherwise: () => 'the webhooks are still registered',
     });
-    expect((await dropTaints(cp(), 'cp-1')).passed).toBe(true);
+    expect((await removeTaints(cp(), 'cp-1')).passed).toBe(true);
   });
 });

@@ -90,7 +90,7 @@ describeWithControlPlane('taintkeeper explain', {}, (cp) => {
       reportingController: 'taintkeeper.dev/taintkeeper',
       reportingInstance: 'taintkeeper-1',
       action: 'Deny',
-      reason: 'TaintDropDenied',
+      reason: 'TaintRemovalDenied',
       note: 'denied gpu=true:NoSchedule',
       type: 'Warning',
       regarding: { kind: 'Node', name: 'gpu-7' },
@@ -100,7 +100,7 @@ describeWithControlPlane('taintkeeper explain', {}, (cp) => {
     });
     expect(status).toBe(201);
     const { stdout } = await explain('node', 'gpu-7');
-    expect(stdout).toMatch(/TaintDropDenied +denied gpu=true:NoSchedule$/m);
+    expect(stdout).toMatch(/TaintRemovalDenied +denied gpu=true:NoSchedule$/m);
   });
 
   describe('of daemons', () => {

@@ -60,8 +60,8 @@ describeWithControlPlane('reviews that a pod has forged', {}, (cp) => {
     return ((await json(response)) as { response: { allowed: boolean } }).response;
   }
 
-  /** A review of an update that drops the protected taint. */
-  function drop(name: string, uid: string, username = 'forged'): object {
+  /** A review of an update that removes the protected taint. */
+  function removal(name: string, uid: string, username = 'forged'): object {
     const withTaints = (taints: object[]) => ({ metadata: { name, uid }, spec: { taints } });
     return {
       uid: 'forged',
@@ -71,7 +71,7 @@ describeWithControlPlane('reviews that a pod has forged', {}, (cp) => {
     };
   }
 
-  async function dropAs(name: string): Promise<void> {
+  async function removeAs(name: string): Promise<void> {
     const { passed } = await attempt(cp(), developer, 'PATCH', path(name), { spec: { taints: null } }, MERGE_PATCH);
     expect(passed).toBe(false);
   }
@@ -111,14 +111,14 @@ describeWithControlPlane('reviews that a pod has forged', {}, (cp) => {
 
   it('about a node that does not exist, exists with another uid, or was created before leave no Event', async () => {
     const uid = await uidOf('cp-1');
-    expect(await forge(drop('ghost', 'made-up'))).toMatchObject({ allowed: false });
-    expect(await forge(drop('cp-2', 'made-up', 'forged-uid'))).toMatchObject({ allowed: false });
+    expect(await forge(removal('ghost', 'made-up'))).toMatchObject({ allowed: false });
+    expect(await forge(removal('cp-2', 'made-up', 'forged-uid'))).toMatchObject({ allowed: false });
     const unlabelled = {
       metadata: { name: 'cp-2', labels: { 'node-role.kubernetes.io/control-plane': '' } },
       spec: {},
     };
-    await forge({ ...drop('cp-2', ''), operation: 'CREATE', object: unlabelled, oldObject: null }, 'mutate');
-    await dropAs('cp-1');
+    await forge({ ...removal('cp-2', ''), operation: 'CREATE', object: unlabelled, oldObject: null }, 'mutate');
+    await removeAs('cp-1');
 
     expect((await waitForDenial('cp-1')).regarding.uid).toBe(uid);
     const denials = await waitUntil(
@@ -138,15 +138,15 @@ describeWithControlPlane('reviews that a pod has forged', {}, (cp) => {
     const flood = async (count: number) => {
       for (let sent = 0; sent < count; sent += AT_ONCE) {
         const reviews = Array.from({ length: AT_ONCE }, (_, n) =>
-          drop(`ghost-${sent + n}`, `u-${n}`, `user-${sent + n}`),
+          removal(`ghost-${sent + n}`, `u-${n}`, `user-${sent + n}`),
         );
         await Promise.all(reviews.map((review) => forge(review)));
       }
     };
     await flood(1_000);
-    await dropAs('cp-2');
+    await removeAs('cp-2');
     await flood(4_000);
-    await forge({ ...drop('ghost', 'u'), uid: 'last' });
+    await forge({ ...removal('ghost', 'u'), uid: 'last' });
 
     const real = (await decisionsOnPage()).filter(({ user }) => user === developer.name);
     expect(real.map(({ name }) => name)).toContain('cp-2');

@@ -87,18 +87,18 @@ export async function registerControlPlaneNode(cp: ControlPlane, name: string): 
   if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
 }
 
-/** One dry run of an update that drops the node's taints, as an admin. */
-export function dropTaints(cp: ControlPlane, name: string) {
+/** One dry run of an update that removes the node's taints, as an admin. */
+export function removeTaints(cp: ControlPlane, name: string) {
   const body = { spec: { taints: null } };
   return attempt(cp, admin, 'PATCH', `${path(name)}?dryRun=All`, body, MERGE_PATCH);
 }
 
-/** Waits until the API server refuses to drop the node's taints. */
+/** Waits until the API server refuses to remove the node's taints. */
 export async function waitUntilProtected(cp: ControlPlane, name: string): Promise<void> {
   let last = '';
   await waitUntil(
     async () => {
-      const { error } = await dropTaints(cp, name);
+      const { error } = await removeTaints(cp, name);
       last = error;
       return error.includes('denied the request') ? true : undefined;
     },

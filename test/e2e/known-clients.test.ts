@@ -10,11 +10,11 @@ import type { User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
 import {
-  dropTaints,
   type Installation,
   install,
   readCertificates,
   registerControlPlaneNode,
+  removeTaints,
   waitUntilProtected,
 } from './installation.ts';
 
@@ -50,7 +50,7 @@ describeWithControlPlane('serve --client-ca, and an API server that shows a cert
     let last = '';
     await waitUntil(
       async () => {
-        last = (await dropTaints(cp(), 'cp-1')).error;
+        last = (await removeTaints(cp(), 'cp-1')).error;
         return last.includes(refusal) ? true : undefined;
       },
       { timeoutMs: 10_000, otherwise: () => last },

@@ -207,7 +207,7 @@ const meant = fc.oneof(
 );
 
 const taintRule = fc.oneof(
-  // Rules that ask for little: what they protect is dropped often.
+  // Rules that ask for little: what they protect is removed often.
   {
     arbitrary: fc
       .tuple(meant, fc.constantFrom<RestrictedChange[]>(['Removal'], ['Removal', 'Unselection']))

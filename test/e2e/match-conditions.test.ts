@@ -8,7 +8,7 @@ import type { NodeView } from '../../src/judge/node-view.ts';
 import type { Outcome } from '../../src/judge/outcomes.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../src/judge/removal.ts';
 import { additionRulings } from '../../src/judge/rulings.ts';
-import { droppedTaints, type Taint } from '../../src/kubernetes/taint.ts';
+import { removedTaints, type Taint } from '../../src/kubernetes/taint.ts';
 import { asNode, viewNode } from '../../src/objects/node-object.ts';
 import type { Policy } from '../../src/policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
@@ -107,9 +107,9 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
   );
 
   it.each<[what: string, allowRemoval: string | undefined, annotation: string]>([
-    ['announces and drops at once: a notice takes the place', 'dedicated:NoSchedule', 'dedicated=:NoSchedule-'],
-    ['drops a taint, which leaves a notice', undefined, 'dedicated=:NoSchedule-'],
-    ['drops a taint beside another entry', 'other:NoSchedule', 'other:NoSchedule, dedicated=:NoSchedule-'],
+    ['announces and removes at once: a notice takes the place', 'dedicated:NoSchedule', 'dedicated=:NoSchedule-'],
+    ['removes a taint, which leaves a notice', undefined, 'dedicated=:NoSchedule-'],
+    ['removes a taint beside another entry', 'other:NoSchedule', 'other:NoSchedule, dedicated=:NoSchedule-'],
   ])('agree on an exempt user who %s', async (_what, allowRemoval, annotation) => {
     const taint = { key: 'dedicated', value: '', effect: 'NoSchedule' };
     const policies: Policy[] = [
@@ -304,7 +304,7 @@ function taintsOf(object: unknown): readonly Taint[] {
 function addsToAnnounced({ resource, object, oldObject }: AdmissionRequest): boolean {
   if (resource.resource !== 'nodes' || !oldObject) return false;
   const announced = (oldObject as NodeObject).metadata.annotations?.[ALLOW_REMOVAL_ANNOTATION] ?? '';
-  return announced !== '' && droppedTaints(taintsOf(object), taintsOf(oldObject)).length > 0;
+  return announced !== '' && removedTaints(taintsOf(object), taintsOf(oldObject)).length > 0;
 }
 
 function says({ verdict, violations, warnings }: Decision<unknown>): boolean {
@@ -317,7 +317,7 @@ interface NodeObject {
 }
 
 /**
- * Whether the update drops or adds a taint against a policy that fails without the webhook, or leaves it, by somebody whom it does not
+ * Whether the update removes or adds a taint against a policy that fails without the webhook, or leaves it, by somebody whom it does not
  * exempt.
  */
 function isAgainstFail(
@@ -348,7 +348,7 @@ function isAgainstFail(
   } as const;
   const selects = (policy: CompiledTaintPolicy, ...nodes: NodeView[]) =>
     nodes.some(({ labels }) => policy.selectsNode(labels));
-  const dropped = droppedTaints(oldNode.taints, node.taints);
+  const removed = removedTaints(oldNode.taints, node.taints);
   // Whoever guards them, what is required on the node counts for all.
   const additions = additionRulings(
     update,
@@ -359,7 +359,7 @@ function isAgainstFail(
     if (departs && node.taints.some((taint) => policy.unselectionRestrictedBy(taint) !== undefined)) return true;
     return (
       selects(policy, oldNode, node) &&
-      (dropped.some((taint) => policy.protectedBy(taint) !== undefined) || additions.some(policy.additionRestrictedBy))
+      (removed.some((taint) => policy.protectedBy(taint) !== undefined) || additions.some(policy.additionRestrictedBy))
     );
   });
 }

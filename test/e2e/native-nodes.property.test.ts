@@ -5,7 +5,7 @@ import type { AdmissionRequest } from '../../src/admission/review.ts';
 import { isNode } from '../../src/judge/node-view.ts';
 import type { Outcome } from '../../src/judge/outcomes.ts';
 import { ALLOW_REMOVAL_ANNOTATION, namesAny, parseAllowedRemovals } from '../../src/judge/removal.ts';
-import { droppedTaints, parseTaint, type Taint, valuesOf } from '../../src/kubernetes/taint.ts';
+import { parseTaint, removedTaints, type Taint, valuesOf } from '../../src/kubernetes/taint.ts';
 import type { TranslationOptions } from '../../src/native/native-policy.ts';
 import { translate } from '../../src/native/translate.ts';
 import type { TaintPolicy } from '../../src/policy/policy.ts';
@@ -171,8 +171,8 @@ function entriesAfter(
  */
 function namesOfAddedInVain({ object, oldObject }: AdmissionRequest, admission: Admission): (entry: string) => boolean {
   if (!oldObject) return () => false;
-  const added = (after: unknown) => droppedTaints(taintsOf(after), taintsOf(oldObject));
-  const values = valuesOf(droppedTaints(added(object), added(admission.object)));
+  const added = (after: unknown) => removedTaints(taintsOf(after), taintsOf(oldObject));
+  const values = valuesOf(removedTaints(added(object), added(admission.object)));
   return (entry) => parseAllowedRemovals(entry).entries.some((one) => namesAny(one, values));
 }
 

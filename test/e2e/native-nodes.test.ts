@@ -64,7 +64,7 @@ describeWithControlPlane(
     describe('of a Restore policy', () => {
       beforeAll(() => native.enforce(translated({ gpu: GPU_SPEC }, { purpose: 'Backstop' })));
 
-      it('put back what an update drops, and keep its other changes', async () => {
+      it('put back what an update removes, and keep its other changes', async () => {
         const { metadata } = await createNode([GPU, OTHER]);
         const { status, body } = await put(developer, metadata.name, (live) => ({
           ...label(live),
@@ -108,8 +108,8 @@ describeWithControlPlane(
         const own = node(metadata.name);
         const labelled = await put(own, metadata.name, label);
         expect([labelled.status, labelled.body.metadata.annotations]).toEqual([200, metadata.annotations]);
-        const dropped = await put(own, metadata.name, withTaints([OTHER]));
-        expect(dropped.body.message).toContain('is not allowed to modify taints');
+        const removed = await put(own, metadata.name, withTaints([OTHER]));
+        expect(removed.body.message).toContain('is not allowed to modify taints');
         expect((await getNode(cp(), metadata.name)).spec.taints).toEqual([GPU, OTHER]);
       });
     });

@@ -54,17 +54,17 @@ export async function seeProtection(cp: ControlPlane, { mutates = true } = {}): 
   await cp.kubectl(['create', 'serviceaccount', 'default', '-n', 'default']);
   await untilInForce(cp, mutates);
 
-  const denied = await drop(cp, 'deny');
+  const denied = await removal(cp, 'deny');
   expect(denied.passed).toBe(false);
   expect(denied.error).toContain('TaintPolicy "deny"');
   expect(await taintsOf(cp, 'deny')).toEqual(['dedicated=gpu:NoSchedule']);
 
-  expect(await drop(cp, 'restore')).toMatchObject({ passed: mutates });
+  expect(await removal(cp, 'restore')).toMatchObject({ passed: mutates });
   expect(await taintsOf(cp, 'restore')).toEqual(['dedicated=gpu:NoSchedule']);
 
   expect((await taintsOfNew(cp, 'present')).some(({ key }) => key === GPU.key)).toBe(mutates);
 
-  const audited = await drop(cp, 'audit');
+  const audited = await removal(cp, 'audit');
   expect(audited.passed, audited.error).toBe(true);
   expect(audited.warnings).toEqual([expect.stringContaining('TaintPolicy audit, Audit: ')]);
 
@@ -91,8 +91,8 @@ async function untilInForce(cp: ControlPlane, mutates: boolean): Promise<void> {
   };
   const shown = {
     ...(mutates ? mutations : {}),
-    'the update is refused': async () => !(await drop(cp, 'deny', '?dryRun=All')).passed,
-    'the new node is reported': async () => (await drop(cp, 'audit', '?dryRun=All')).warnings.length > 0,
+    'the update is refused': async () => !(await removal(cp, 'deny', '?dryRun=All')).passed,
+    'the new node is reported': async () => (await removal(cp, 'audit', '?dryRun=All')).warnings.length > 0,
     'the pod is refused': async () => !(await createPod(cp, 'authorized')).passed,
     'the DaemonSet that is watched is reported': async () => (await warningsOfWatched(cp)).length > 0,
   };
@@ -104,7 +104,7 @@ async function untilInForce(cp: ControlPlane, mutates: boolean): Promise<void> {
   }
 }
 
-function drop(cp: ControlPlane, node: string, query = ''): Promise<Attempt> {
+function removal(cp: ControlPlane, node: string, query = ''): Promise<Attempt> {
   return attempt(cp, developer, 'PATCH', `${path(node)}${query}`, { spec: { taints: null } }, MERGE_PATCH);
 }
 

@@ -89,7 +89,7 @@ describeWithControlPlane('node taints', {}, (cp) => {
         const before = await decisions('audit', 'audited');
         const { passed, error, warnings } = await lose(cp(), name, user);
         expect(passed, error).toBe(true);
-        expect(warnings).toEqual(['TaintPolicy audit, Audit: taint dedicated=gpu:NoSchedule was dropped']);
+        expect(warnings).toEqual(['TaintPolicy audit, Audit: taint dedicated=gpu:NoSchedule was removed']);
         expect(await taintsOf(cp(), name)).not.toContain('dedicated=gpu:NoSchedule');
         expect(await decisions('audit', 'audited')).toBe(before + 1);
       });
@@ -241,7 +241,7 @@ describeWithControlPlane('node taints', {}, (cp) => {
       expect(await taintsOf(cp(), name)).toEqual([]);
     });
 
-    it('may not drop a taint itself', async () => {
+    it('may not remove a taint itself', async () => {
       const name = await createNode('restore', [GPU], node('worker-4'));
       const { passed } = await attempt(
         cp(),

@@ -51,7 +51,7 @@ async function register(cp: ControlPlane, configurations: Configuration[], probe
   await waitUntilCalled(cp, probed);
 }
 
-const dropTaints = (cp: ControlPlane, name: string) =>
+const removeTaints = (cp: ControlPlane, name: string) =>
   attempt(cp, developer, 'PATCH', path(name), { spec: { taints: null } }, MERGE_PATCH);
 
 describeWithControlPlane("the operator's guide", {}, (cp) => {
@@ -64,13 +64,13 @@ describeWithControlPlane("the operator's guide", {}, (cp) => {
 
   it('has webhook configurations that protect, with the built-in policies', async () => {
     await register(cp(), filledIn(taintkeeper), ['mutate.taintkeeper.dev', 'validate.taintkeeper.dev']);
-    expect((await dropTaints(cp(), 'cp-1')).error).toContain('TaintPolicy "control-plane-taints"');
+    expect((await removeTaints(cp(), 'cp-1')).error).toContain('TaintPolicy "control-plane-taints"');
   });
 
   describe('has a stricter variant', () => {
     it('that protects as well', async () => {
       await register(cp(), strict(filledIn(taintkeeper)), ['mutate.taintkeeper.dev', 'report.taintkeeper.dev']);
-      expect((await dropTaints(cp(), 'cp-1')).error).toContain('TaintPolicy "control-plane-taints"');
+      expect((await removeTaints(cp(), 'cp-1')).error).toContain('TaintPolicy "control-plane-taints"');
     });
 
     it('that, while taintkeeper is down, refuses what it must, and nothing else', async () => {
@@ -80,7 +80,7 @@ describeWithControlPlane("the operator's guide", {}, (cp) => {
       const patch = (where: string, body: object, user = developer) =>
         attempt(cp(), user, 'PATCH', where, body, STRATEGIC_MERGE_PATCH);
 
-      expect((await dropTaints(cp(), 'cp-1')).error).toContain('failed calling webhook "protect.taintkeeper.dev"');
+      expect((await removeTaints(cp(), 'cp-1')).error).toContain('failed calling webhook "protect.taintkeeper.dev"');
       expect((await patch(path('cp-1'), label)).passed).toBe(false);
       expect((await kubectl(cp(), developer, ['cordon', 'cp-1'])).passed).toBe(true);
       expect((await kubectl(cp(), developer, ['annotate', 'node', 'cp-1', 'x=y'])).passed).toBe(true);

@@ -12,9 +12,9 @@ import { waitUntil } from '../control-plane/wait-until.ts';
 import { skipFor } from '../skip-for.ts';
 import { guideCommands } from './guide-commands.ts';
 import {
-  dropTaints,
   install as installWithReplicas,
   registerControlPlaneNode,
+  removeTaints,
   runInstalled,
   waitUntilProtected,
 } from './installation.ts';
@@ -250,7 +250,7 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
         await expect.poll(bindings, { timeout: GONE_TIMEOUT_MS }).toEqual([]);
         // The API server goes by native policies for a moment after they are gone.
         await expect
-          .poll(() => dropTaints(cp(), 'cp-1'), { timeout: GONE_TIMEOUT_MS })
+          .poll(() => removeTaints(cp(), 'cp-1'), { timeout: GONE_TIMEOUT_MS })
           .toMatchObject({ passed: true, error: '' });
         await deleteRemaining();
         await noneLeft(cp(), definitions);
@@ -339,7 +339,7 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
         await expect.poll(bindings, { timeout: GONE_TIMEOUT_MS }).toBe('');
         await expect.poll(createPod, { timeout: GONE_TIMEOUT_MS }).toMatchObject({ passed: true, warnings: [] });
         await expect
-          .poll(() => dropTaints(cp(), 'gpu-1'), { timeout: GONE_TIMEOUT_MS })
+          .poll(() => removeTaints(cp(), 'gpu-1'), { timeout: GONE_TIMEOUT_MS })
           .toMatchObject({ passed: true });
         expect(await cleanup()).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('nodes/gpu-1') });
         expect((await getNode(cp(), 'gpu-1')).metadata.annotations ?? {}).not.toHaveProperty([RELEASE]);

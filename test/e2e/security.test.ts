@@ -63,7 +63,7 @@ describeWithControlPlane('what the security model says of those who write nodes'
     expect(await taintsOf(cp(), name)).toEqual([PROTECTED]);
   });
 
-  it('a duplicate with another value and another order drop no protected taint', async () => {
+  it('a duplicate with another value and another order remove no protected taint', async () => {
     const name = await createNode();
     const [other, forged] = [
       { key: 'other', effect: 'NoSchedule' },
@@ -129,10 +129,10 @@ describeWithControlPlane('what the security model says of those who write nodes'
     }
   });
 
-  it('a node drops none of its taints, and labels that kubelets may not set stay as they are', async () => {
+  it('a node removes none of its taints, and labels that kubelets may not set stay as they are', async () => {
     const name = await createNode();
-    const dropped = await patch(node(name), path(name), { spec: { taints: null } });
-    expect([dropped.passed, dropped.error]).toEqual([false, expect.stringContaining('not allowed to modify taints')]);
+    const removed = await patch(node(name), path(name), { spec: { taints: null } });
+    expect([removed.passed, removed.error]).toEqual([false, expect.stringContaining('not allowed to modify taints')]);
 
     const restricted = { 'node-restriction.kubernetes.io/zone': 'enclave' };
     expect((await patch(node(name), path(name), { metadata: { labels: restricted } })).passed).toBe(false);

@@ -58,8 +58,8 @@ describeWithControlPlane('a taint that an operator sets while a node starts, und
         return !tried.passed || tried.warnings.length > 0;
       };
       await expect.poll(isHeld, { timeout: 30_000 }).toBe(true);
-      const dropped = await setTaints(ready, []);
-      expect(dropped.passed ? dropped.warnings : dropped.error).toEqual(
+      const removed = await setTaints(ready, []);
+      expect(removed.passed ? removed.warnings : removed.error).toEqual(
         pool === 'restore'
           ? ['TaintPolicy restore restored taint dedicated=gpu:NoSchedule']
           : expect.stringContaining('must keep taint dedicated=gpu:NoSchedule, protected by TaintPolicy "deny"'),

@@ -15,7 +15,7 @@ export interface Pool {
 }
 
 export interface Pools {
-  /** Nobody drops its taints, by a policy that is Preserved and fails closed. */
+  /** Nobody removes its taints, by a policy that is Preserved and fails closed. */
   readonly deny: Pool;
   /** Its taints are put back: a required one and one that is only recorded. */
   readonly restore: Pool;
@@ -34,7 +34,7 @@ const POLICIES = {
   },
 } as const;
 
-/** How many nodes each pool has: so many that nobody drops the taints of one more than three times in ten minutes. */
+/** How many nodes each pool has: so many that nobody removes the taints of one more than three times in ten minutes. */
 const SIZES = { deny: 100, restore: 200, own: 100 } as const;
 
 /** Creates policies and nodes, and waits until what they carry is recorded. */

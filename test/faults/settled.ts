@@ -113,11 +113,11 @@ async function unregistered(site: Site): Promise<string | undefined> {
   return undefined;
 }
 
-/** Dry runs: what must not be dropped is not, in either way. */
+/** Dry runs: what must not be removed is not, in either way. */
 async function unprotected({ cp, pools }: Site): Promise<string | undefined> {
   for (const [kind, pool] of [
-    ['drop-denied', pools.deny],
-    ['drop-restored', pools.restore],
+    ['removal-denied', pools.deny],
+    ['removal-restored', pools.restore],
   ] as const) {
     const node = (await listNodes(cp)).find(
       ({ metadata, spec }) => pool.nodes.includes(metadata.name) && lacking(pool, { metadata, spec }).length === 0,

@@ -31,7 +31,7 @@ export interface Traffic {
   stop(): Promise<void>;
 }
 
-const KINDS: readonly RequestKind[] = ['drop-denied', 'drop-restored', 'label', 'own-taint', 'daemon-set'];
+const KINDS: readonly RequestKind[] = ['removal-denied', 'removal-restored', 'label', 'own-taint', 'daemon-set'];
 
 export function startTraffic(site: Site, perSecond = DEFAULT_PER_SECOND): Traffic {
   const { cp, pools } = site;
@@ -72,7 +72,7 @@ export function startTraffic(site: Site, perSecond = DEFAULT_PER_SECOND): Traffi
   /** The next one whose turn it is, and of which nothing is under way. For a DaemonSet, its name. */
   function nodeFor(kind: RequestKind): string | undefined {
     if (kind === 'daemon-set') return `flannel-${++count}`;
-    const pool = kind === 'drop-denied' ? 'deny' : kind === 'drop-restored' ? 'restore' : 'own';
+    const pool = kind === 'removal-denied' ? 'deny' : kind === 'removal-restored' ? 'restore' : 'own';
     const { nodes } = pools[pool];
     for (let tries = 0; tries < nodes.length; tries++) {
       const node = nodes[turns[pool]++ % nodes.length] as string;
@@ -83,7 +83,7 @@ export function startTraffic(site: Site, perSecond = DEFAULT_PER_SECOND): Traffi
 
   async function one(kind: RequestKind, name: string): Promise<void> {
     const sentAt = performance.now();
-    const pool = kind === 'drop-denied' ? pools.deny : pools.restore;
+    const pool = kind === 'removal-denied' ? pools.deny : pools.restore;
     const kept = pool.taints.map(({ key }) => key);
     const judged: Judged = await ask(kind, name).then((answer) => judgeAnswer(kind, answer, kept), judgeError);
     samples.push({ kind, ...judged, sentAt, endedAt: performance.now() });
@@ -99,8 +99,8 @@ export function startTraffic(site: Site, perSecond = DEFAULT_PER_SECOND): Traffi
     const patch = (body: object) =>
       cp.request<Told>(developer, 'PATCH', path(name), { body, contentType: MERGE_PATCH });
     switch (kind) {
-      case 'drop-denied':
-      case 'drop-restored':
+      case 'removal-denied':
+      case 'removal-restored':
         return patch({ spec: { taints: null } });
       case 'label':
         return patch({ metadata: { labels: { turn: String(++count) } } });

@@ -2,12 +2,12 @@ import type { Answer } from '../control-plane/rest.ts';
 import { MASTER, type Toleration } from '../e2e/daemon-sets.ts';
 import type { Taint } from '../e2e/nodes.ts';
 
-/** What is asked for. The first two drop a protected taint; the others are nobody's business but the requester's. */
-export type RequestKind = 'drop-denied' | 'drop-restored' | 'label' | 'own-taint' | 'daemon-set';
+/** What is asked for. The first two remove a protected taint; the others are nobody's business but the requester's. */
+export type RequestKind = 'removal-denied' | 'removal-restored' | 'label' | 'own-taint' | 'daemon-set';
 
 /**
  * How a request ended:
- * - `admitted` rightly: as asked for, with what was dropped put back, or with the toleration that was missing;
+ * - `admitted` rightly: as asked for, with what was removed put back, or with the toleration that was missing;
  * - `refused` rightly: by the policy;
  * - `missed`: taintkeeper was not asked, and what it protects passed. Right only if it is put back, or told of, afterwards;
  * - `failed`: neither the one nor the other. Nothing was lost, and somebody has to try again;
@@ -36,12 +36,12 @@ export interface Told {
 export function judgeAnswer(kind: RequestKind, { status, body }: Answer<Told>, kept: readonly string[]): Judged {
   const message = body?.message ?? '';
   if (status < 300) return hasPassedRightly(kind, body, kept) ? { verdict: 'admitted' } : { verdict: 'missed' };
-  const isDrop = kind === 'drop-denied' || kind === 'drop-restored';
+  const isRemoval = kind === 'removal-denied' || kind === 'removal-restored';
   // What mutation could not restore, validation refuses.
   if (message.includes('denied the request'))
-    return isDrop ? { verdict: 'refused' } : { verdict: 'wrong', why: `${kind}: ${message}` };
+    return isRemoval ? { verdict: 'refused' } : { verdict: 'wrong', why: `${kind}: ${message}` };
   if (message.includes('failed calling webhook')) {
-    return kind === 'drop-denied'
+    return kind === 'removal-denied'
       ? { verdict: 'failed', why: `webhook: ${reasonOf(message)}` }
       : { verdict: 'wrong', why: `${kind}: ${message}` };
   }
@@ -57,8 +57,8 @@ export function judgeError(error: unknown): Judged {
 
 function hasPassedRightly(kind: RequestKind, { spec }: Told, kept: readonly string[]): boolean {
   switch (kind) {
-    case 'drop-denied':
-    case 'drop-restored':
+    case 'removal-denied':
+    case 'removal-restored':
       return kept.every((key) => spec?.taints?.some((taint) => taint.key === key));
     case 'label':
     case 'own-taint':

@@ -66,8 +66,8 @@ const server = createAdmissionServer({
   },
 });
 
-const drop = JSON.parse(read('examples/drop-control-plane-taint.json')) as { request: Record<string, unknown> };
-export const reviewOf = (request: object) => ({ ...drop, request: { ...drop.request, ...request } });
+const removal = JSON.parse(read('examples/remove-control-plane-taint.json')) as { request: Record<string, unknown> };
+export const reviewOf = (request: object) => ({ ...removal, request: { ...removal.request, ...request } });
 export const nodeOf = (taints: object[], annotations = {}) => ({
   ...{ apiVersion: 'v1', kind: 'Node' },
   metadata: {
@@ -94,7 +94,7 @@ const REAL = new URL('reviews/', import.meta.url);
 /** What API servers send: as one of 1.36 did, and cut down to what is looked at, so that more of the changes are there. */
 export const REVIEWS: readonly unknown[] = [
   ...readdirSync(REAL).map((file): unknown => JSON.parse(readFileSync(new URL(file, REAL), 'utf8'))),
-  drop,
+  removal,
   reviewOf({ object: nodeOf([]), oldObject: nodeOf(TAINTS) }),
   reviewOf({ object: nodeOf([{ ...TAINTS[0], value: 'cpu' }]), oldObject: nodeOf(TAINTS) }),
   reviewOf({ object: nodeOf([], ANNOUNCED), oldObject: nodeOf(TAINTS, ANNOUNCED) }),

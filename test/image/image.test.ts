@@ -179,7 +179,7 @@ describe('the container image', skipFor(imageObstacle()), () => {
     });
 
     it('judges a review over TLS, by the built-in policies', async () => {
-      const review = readFileSync(join(ROOT, 'examples', 'drop-control-plane-taint.json'), 'utf8');
+      const review = readFileSync(join(ROOT, 'examples', 'remove-control-plane-taint.json'), 'utf8');
       const ca = readFileSync(join(volume, 'ca.crt'), 'utf8');
       const client = createRestClient(`https://localhost:${new URL(urls.url).port}`, ca);
       try {

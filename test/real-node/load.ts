@@ -15,7 +15,7 @@ export type Outcome =
   | 'wrong';
 
 export interface Sent {
-  readonly what: 'drop' | 'daemonset' | 'label';
+  readonly what: 'removal' | 'daemonset' | 'label';
   readonly outcome: Outcome;
   /** When it was sent, in seconds after the start of the load. */
   readonly at: number;
@@ -44,7 +44,7 @@ const DAEMON_SET = {
 };
 
 /**
- * Dry runs at a steady rate, whether or not earlier ones were answered: by turns one that drops all taints of `node`, which a Deny
+ * Dry runs at a steady rate, whether or not earlier ones were answered: by turns one that removes all taints of `node`, which a Deny
  * policy has to protect, one that creates a DaemonSet, and one that labels the node.
  */
 export function startLoad(
@@ -53,7 +53,7 @@ export function startLoad(
 ): Load {
   const started = performance.now();
   const pending: Promise<Sent>[] = [];
-  const turns = [drop, create, label];
+  const turns = [removal, create, label];
   const send = () => pending.push(turns[pending.length % turns.length]?.() as Promise<Sent>);
   const timer = setInterval(send, 1000 / perSecond);
   return {
@@ -63,8 +63,8 @@ export function startLoad(
     },
   };
 
-  function drop(): Promise<Sent> {
-    return judged('drop', patchNode({ spec: { taints: null } }), ({ status, body }) => {
+  function removal(): Promise<Sent> {
+    return judged('removal', patchNode({ spec: { taints: null } }), ({ status, body }) => {
       if (status === 200) return 'missed';
       return status === 403 && JSON.stringify(body).includes('must keep taint') ? 'right' : 'failed';
     });

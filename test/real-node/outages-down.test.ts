@@ -6,7 +6,15 @@ import { skipFor } from '../skip-for.ts';
 import { type Sent, startLoad } from './load.ts';
 import { CNI_ASIDE, CNI_FILE, CNI_FOLDER } from './node-files.ts';
 import { obstacleToRealNode } from './obstacle.ts';
-import { dropTaints, installProduct, kubectl, policiesReady, productPods, productReady, readyPods } from './product.ts';
+import {
+  installProduct,
+  kubectl,
+  policiesReady,
+  productPods,
+  productReady,
+  readyPods,
+  removeTaints,
+} from './product.ts';
 import { type RealCluster, startRealCluster } from './real-cluster.ts';
 
 const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
@@ -60,7 +68,7 @@ describe('on real nodes, while nobody answers for the webhook', skipFor(obstacle
     await Promise.all(cluster.nodes.map(({ name }) => heardFrom(name, killedAt)));
     expect(await webhookCalls()).toBe(before);
     // Otherwise the count shows nothing.
-    await dropTaints(cluster, 'n1');
+    await removeTaints(cluster, 'n1');
     expect(await webhookCalls()).toBeGreaterThan(before);
   });
 
@@ -78,7 +86,7 @@ describe('on real nodes, while nobody answers for the webhook', skipFor(obstacle
         timeoutMs: TIMEOUT_MS,
         otherwise: () => 'it keeps a taint of its start',
       });
-      expect(await dropTaints(cluster, 'n1')).toMatchObject({ status: 500 });
+      expect(await removeTaints(cluster, 'n1')).toMatchObject({ status: 500 });
     });
 
     it('a CNI is created and updated as it is', async () => {
@@ -134,7 +142,7 @@ describe('on real nodes, while nobody answers for the webhook', skipFor(obstacle
   });
 
   async function isProtected(): Promise<void> {
-    await waitUntil(async () => ((await dropTaints(cluster, 'n1')).status === 403 ? true : undefined), {
+    await waitUntil(async () => ((await removeTaints(cluster, 'n1')).status === 403 ? true : undefined), {
       timeoutMs: TIMEOUT_MS,
       otherwise: () => 'the taint is not protected',
     });

@@ -8,7 +8,7 @@ import { skipFor } from '../skip-for.ts';
 import { helm, installByHelm } from './helm.ts';
 import { startLoad } from './load.ts';
 import { obstacleToRealNode } from './obstacle.ts';
-import { dropTaints, installProduct, kubectl } from './product.ts';
+import { installProduct, kubectl, removeTaints } from './product.ts';
 import { type RealCluster, startRealCluster } from './real-cluster.ts';
 
 const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
@@ -71,7 +71,7 @@ describe('on a real node, uninstalling', skipFor(obstacleToRealNode() ?? obstacl
     { order: 'the namespace of a release, then the rest', install: byHelm, steps: [namespace, manifest] },
   ])('leaves nothing that refuses: $order', async ({ install, steps }) => {
     await install(cluster);
-    await waitUntil(async () => ((await dropTaints(cluster, 'n1')).status === 403 ? true : undefined), {
+    await waitUntil(async () => ((await removeTaints(cluster, 'n1')).status === 403 ? true : undefined), {
       timeoutMs: GONE_TIMEOUT_MS,
       otherwise: () => 'the taint is not protected',
     });
@@ -86,9 +86,9 @@ describe('on a real node, uninstalling', skipFor(obstacleToRealNode() ?? obstacl
     expect(await kubectl(cluster, ['get', LEFT, '-o', 'name'])).toBe('');
     // What no policy is about never failed, nor a DaemonSet; and in the end nothing is refused.
     expect(
-      sent.filter(({ what, outcome }) => outcome === 'wrong' || (what !== 'drop' && outcome === 'failed')),
+      sent.filter(({ what, outcome }) => outcome === 'wrong' || (what !== 'removal' && outcome === 'failed')),
     ).toEqual([]);
-    expect((await dropTaints(cluster, 'n1')).status).toBe(200);
+    expect((await removeTaints(cluster, 'n1')).status).toBe(200);
     await kubectl(cluster, ['delete', '--ignore-not-found', '-f', INSTALL]);
   });
 });

@@ -94,8 +94,8 @@ export function describePods(pods: readonly Pod[]): string {
   return texts.map((words) => words.join(' ')).join(', ');
 }
 
-/** One dry run that drops all taints of a node, which a policy is to refuse. */
-export function dropTaints(cluster: RealCluster, node: string): Promise<Answer> {
+/** One dry run that removes all taints of a node, which a policy is to refuse. */
+export function removeTaints(cluster: RealCluster, node: string): Promise<Answer> {
   const payload = { body: { spec: { taints: null } }, contentType: MERGE_PATCH };
   return cluster.request(admin, 'PATCH', `/api/v1/nodes/${node}?dryRun=All`, payload);
 }

@@ -4,7 +4,15 @@ import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { skipFor } from '../skip-for.ts';
 import { obstacleToRealNode } from './obstacle.ts';
-import { dropTaints, installProduct, kubectl, policiesReady, productPods, productReady, readyPods } from './product.ts';
+import {
+  installProduct,
+  kubectl,
+  policiesReady,
+  productPods,
+  productReady,
+  readyPods,
+  removeTaints,
+} from './product.ts';
 import { type RealCluster, startRealCluster } from './real-cluster.ts';
 
 const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
@@ -56,7 +64,7 @@ describe('on two real nodes', skipFor(obstacleToRealNode()), () => {
     const wrong: unknown[] = [];
     await waitUntil(
       async () => {
-        const { status, body } = await dropTaints(cluster, 'n1');
+        const { status, body } = await removeTaints(cluster, 'n1');
         if (status !== 403) wrong.push(body);
         const ready = readyPods(await productPods(cluster)).map(({ metadata }) => metadata.name);
         return ready.length === 2 && !ready.some((name) => before.includes(name)) ? true : undefined;
@@ -68,7 +76,7 @@ describe('on two real nodes', skipFor(obstacleToRealNode()), () => {
 
   it('lets a node be drained, and goes on protecting', async () => {
     await kubectl(cluster, ['drain', 'n2', '--ignore-daemonsets', '--timeout=60s']);
-    expect(await dropTaints(cluster, 'n1')).toMatchObject({ status: 403 });
+    expect(await removeTaints(cluster, 'n1')).toMatchObject({ status: 403 });
     await kubectl(cluster, ['uncordon', 'n2']);
     await productReady(cluster, 2);
     await policiesReady(cluster);
@@ -76,7 +84,7 @@ describe('on two real nodes', skipFor(obstacleToRealNode()), () => {
 
   it('leaves nothing that refuses when its namespace is deleted, and comes back', async () => {
     await kubectl(cluster, ['delete', 'namespace', NAMESPACE, '--wait=false']);
-    await waitUntil(async () => ((await dropTaints(cluster, 'n1')).status === 200 ? true : undefined), {
+    await waitUntil(async () => ((await removeTaints(cluster, 'n1')).status === 200 ? true : undefined), {
       timeoutMs: TIMEOUT_MS,
       otherwise: () => 'the taint is still held',
     });
@@ -89,7 +97,7 @@ describe('on two real nodes', skipFor(obstacleToRealNode()), () => {
     );
     // Policies have outlived it, and what their status says.
     await installProduct(cluster);
-    await waitUntil(async () => ((await dropTaints(cluster, 'n1')).status === 403 ? true : undefined), {
+    await waitUntil(async () => ((await removeTaints(cluster, 'n1')).status === 403 ? true : undefined), {
       timeoutMs: TIMEOUT_MS,
       otherwise: () => 'the taint is not protected again',
     });
@@ -99,7 +107,7 @@ describe('on two real nodes', skipFor(obstacleToRealNode()), () => {
     await Promise.all(cluster.nodes.map((node) => node.cutPower()));
     await Promise.all(cluster.nodes.map((node) => node.powerOn()));
     await waitUntil(
-      async () => ((await dropTaints(cluster, 'n1').catch(() => undefined))?.status === 403 ? true : undefined),
+      async () => ((await removeTaints(cluster, 'n1').catch(() => undefined))?.status === 403 ? true : undefined),
       {
         timeoutMs: 120_000,
         otherwise: () => 'the taint is not protected',

@@ -103,9 +103,9 @@ describe('the action', () => {
   });
 
   it('fails where something is denied, and says where', () => {
-    const { failed, log, outputs } = run({ files: 'examples/drop-control-plane-taint.json' });
+    const { failed, log, outputs } = run({ files: 'examples/remove-control-plane-taint.json' });
     expect(log).toContain(
-      '::error file=examples/drop-control-plane-taint.json,line=14,col=21,title=TaintPolicy control-plane-taints',
+      '::error file=examples/remove-control-plane-taint.json,line=14,col=21,title=TaintPolicy control-plane-taints',
     );
     expect({ failed, outputs }).toMatchObject({
       failed: true,
@@ -130,7 +130,7 @@ describe('the action', () => {
 
   it('lints machine configurations, also where the review has failed', () => {
     const { failed, log, outputs } = run({
-      files: 'examples/drop-control-plane-taint.json',
+      files: 'examples/remove-control-plane-taint.json',
       talos: 'examples/talos/*.yaml',
       'talos-version': '1.13',
     });

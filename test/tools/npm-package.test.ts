@@ -33,7 +33,7 @@ it('the npm package runs where nothing else is installed, and brings neither sou
   expect(readdirSync(installed)).toEqual(expect.arrayContaining(['LICENSE', 'THIRD-PARTY-NOTICES.txt']));
 
   expect(run('--version').stdout).toBe(`${VERSION}\n`);
-  const example = join(import.meta.dirname, '..', '..', 'examples', 'drop-control-plane-taint.json');
+  const example = join(import.meta.dirname, '..', '..', 'examples', 'remove-control-plane-taint.json');
   const { status, stdout, stderr } = run('review', example);
   expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
   expect(stdout).toContain('denied node-role.kubernetes.io/control-plane:NoSchedule');

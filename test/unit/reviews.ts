@@ -58,12 +58,12 @@ export function nodeUpdateReview(before: unknown, after: unknown, request: objec
   };
 }
 
-/** The review of an update that drops the control plane's taint. */
-export function taintDropReview(request: object = {}) {
+/** The review of an update that removes the control plane's taint. */
+export function taintRemovalReview(request: object = {}) {
   return nodeUpdateReview([CONTROL_PLANE_TAINT], [], request);
 }
 
-/** The review of an update that drops nothing. */
+/** The review of an update that removes nothing. */
 export function harmlessReview(request: object = {}) {
   return nodeUpdateReview([CONTROL_PLANE_TAINT], [CONTROL_PLANE_TAINT], request);
 }

@@ -176,7 +176,7 @@ function createApiClient(
   /** The failure, with method and path. */
   function explain(error: unknown, method: string, path: string, signal: AbortSignal): unknown {
     const cause = signal.aborted ? signal.reason : error;
-    if (cause instanceof TimeoutError) transport.dropFree();
+    if (cause instanceof TimeoutError) transport.closeUnused();
     if (isSilence(cause)) streams.silent();
     if (cause instanceof ApiError) return cause;
     return new Error(`${method} ${path}: ${messageOf(cause)}`, { cause });

@@ -43,7 +43,7 @@ export interface ConnectionPools {
   /** A request has ended, or was never sent. A pool that is no longer current closes with its last request. */
   release(pool: Pool): void;
   /** Closes unused connections. */
-  dropFree(): void;
+  closeUnused(): void;
   /** Closes all. Requests in flight fail. */
   close(): void;
 }
@@ -86,7 +86,7 @@ export function createConnectionPools(makeAgent: (tls: AgentOptions) => Promise<
       counted.taken--;
       closeIfUnused(counted);
     },
-    dropFree() {
+    closeUnused() {
       for (const pool of pools) {
         useAgent(pool, ({ freeSockets }) => {
           for (const socket of Object.values(freeSockets).flatMap((sockets) => sockets ?? [])) socket.destroy();

@@ -53,7 +53,7 @@ export interface Transport {
   /** Reads the configuration again for the next request: the API server no longer accepts the credentials. */
   reload(): void;
   /** Closes unused connections: one of them was dead, and the others use the same path. */
-  dropFree(): void;
+  closeUnused(): void;
   close(): void;
 }
 
@@ -149,7 +149,7 @@ export function createTransport(first: KubeConfig, load: () => KubeConfig): Tran
         // It is being written, or was deleted. The current one is no worse.
       }
     },
-    dropFree: () => pools.dropFree(),
+    closeUnused: () => pools.closeUnused(),
     close() {
       closed = true;
       pools.close();

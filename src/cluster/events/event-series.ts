@@ -104,8 +104,8 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
   /** @returns how many events were discarded to make room */
   function wait(series: EventSeries, source: EntrySource): number {
     const { key = '' } = keys.get(series) ?? {};
-    const dropped = pending.set(key, series, source);
-    return dropped ? forget(dropped) : 0;
+    const evicted = pending.set(key, series, source);
+    return evicted ? forget(evicted) : 0;
   }
 
   /** Counts up an existing series. @returns undefined if there is none, else as {@link wait} */
@@ -135,7 +135,7 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
     return series.count - series.written;
   }
 
-  function dropExpired(): void {
+  function removeExpired(): void {
     for (const series of quiet.values()) {
       if ((series.expiresAt ?? 0) > performance.now()) return;
       forget(series);
@@ -158,7 +158,7 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
 
   return {
     add(event, origin) {
-      dropExpired();
+      removeExpired();
       const group = groupOf(event);
       const { kind, namespace = '', name } = event.reviewed ?? event.regarding;
       const source = { origin, part: `${kind} ${namespace}/${name}` };

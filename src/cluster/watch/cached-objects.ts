@@ -78,7 +78,7 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
   const entries = new Map<string, Entry<T>>();
   const unreadable = new Set<string>();
 
-  function drop(key: string, entry: Entry<T>): void {
+  function remove(key: string, entry: Entry<T>): void {
     entries.delete(key);
     onChange({ type: 'deleted', entry });
   }
@@ -98,7 +98,7 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
     if (known && !isNews(identity, known)) return key;
     // Another object of the same name: the known one was deleted, whether or not this one is valid.
     const replaced = known && known.uid !== identity.uid ? known : undefined;
-    if (replaced) drop(key, replaced);
+    if (replaced) remove(key, replaced);
     let value: T;
     try {
       value = project(object);
@@ -136,11 +136,11 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
       const known = entries.get(key);
       if (known && isOlder(identity, known)) return;
       unreadable.delete(key);
-      if (known) drop(key, known);
+      if (known) remove(key, known);
     },
     retain(keys) {
       for (const key of unreadable) if (!keys.has(key)) unreadable.delete(key);
-      for (const [key, entry] of entries) if (!keys.has(key)) drop(key, entry);
+      for (const [key, entry] of entries) if (!keys.has(key)) remove(key, entry);
     },
   };
 }

@@ -112,7 +112,7 @@ export function watchStartupPods(
         const { node } = entry.value;
         if (change.type === 'modified' && change.previous.value === entry.value) return;
         const before = change.type === 'modified' ? change.previous.value.node : node;
-        if (change.type === 'deleted' || before !== node) drop(onNode, before, entry.name);
+        if (change.type === 'deleted' || before !== node) remove(onNode, before, entry.name);
         if (change.type !== 'deleted' && node) onNode.set(node, (onNode.get(node) ?? new Set()).add(entry.name));
         if (node) onChange(node);
       },
@@ -157,7 +157,7 @@ function viewStartupPod(object: unknown): StartupPod {
   return { ...viewDaemonPod(object), node: spec?.nodeName ?? '' };
 }
 
-function drop(onNode: Map<string, Set<string>>, node: string, name: string): void {
+function remove(onNode: Map<string, Set<string>>, node: string, name: string): void {
   const names = onNode.get(node);
   names?.delete(name);
   if (names?.size === 0) onNode.delete(node);

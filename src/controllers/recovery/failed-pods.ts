@@ -62,8 +62,8 @@ export function watchFailedPods({ client, leftOut, onChange, onState, log }: Fai
       if (!isDaemonPod(entry) || entry.namespace === leftOut) return;
       const key = keyOf(entry);
       if (type === 'deleted') {
-        drop(byDaemonSet, key, entry.uid);
-        drop(byNode, entry.value.node, entry.uid);
+        remove(byDaemonSet, key, entry.uid);
+        remove(byNode, entry.value.node, entry.uid);
       } else {
         const known = byDaemonSet.get(key)?.get(entry.uid);
         if (known) known.entry = entry;
@@ -123,7 +123,7 @@ function put(maps: Map<string, Map<string, TrackedPod>>, key: string, uid: strin
   maps.set(key, pods.set(uid, pod));
 }
 
-function drop(maps: Map<string, Map<string, TrackedPod>>, key: string, uid: string): void {
+function remove(maps: Map<string, Map<string, TrackedPod>>, key: string, uid: string): void {
   const pods = maps.get(key);
   pods?.delete(uid);
   if (pods?.size === 0) maps.delete(key);

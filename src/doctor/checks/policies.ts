@@ -45,7 +45,7 @@ export function checkPolicies({
   const unverified = policies.value.flatMap(({ status }) => conditionOf(status, 'Unverified') ?? []).at(0);
   if (unverified) results.push(finding('note', unverified.message));
   if (nodes.ok && nodeRecords.ok) {
-    results.push(...removedTaints(policiesInForce(policies.value), nodes.value, nodeRecords.value));
+    results.push(...requiredTaintsRemoved(policiesInForce(policies.value), nodes.value, nodeRecords.value));
   }
   results.push(...announcedRemovals(nodes.ok ? nodes.value : []));
   if (results.length > 0) return results;
@@ -120,7 +120,7 @@ const VIOLATORS: Readonly<Record<SelectingKind, string>> = {
 };
 
 /** Reports required taints that were removed with permission. The policies do not restore them. */
-function removedTaints(
+function requiredTaintsRemoved(
   policies: readonly Policy[],
   nodes: readonly DoctorNode[],
   records: ReadonlyMap<string, StoredRecord>,

@@ -8,9 +8,9 @@ import { establishedIn } from '../../../src/judge/node-record.ts';
 import type { DesiredNode } from '../../../src/judge/node-view.ts';
 import { isRequiredTaint, requiredTaints, satisfies } from '../../../src/judge/removal.ts';
 import {
-  droppedTaints,
   formatTaint,
   identity,
+  removedTaints,
   sameTaint,
   type Taint,
   valuesOf,
@@ -133,7 +133,7 @@ describe('a Node request, whatever the policies', () => {
         const carried = valuesOf(before.taints);
         const lacking = requiredTaints(after.labels, compiled.taintPolicies).filter((one) => !satisfies(carried, one));
         const isRecorded = establishedIn(record);
-        for (const taint of droppedTaints(taints, before.taints)) {
+        for (const taint of removedTaints(taints, before.taints)) {
           for (const policy of compiled.taintPolicies) {
             const selected = policy.selectsNode(before.labels) || policy.selectsNode(after.labels);
             if (!selected || !policy.additionRestrictedBy(taint) || policy.mode === 'Audit') continue;
@@ -181,7 +181,7 @@ describe('a Node request, whatever the policies', () => {
         if (admission.result === 'denied') return;
         const after = viewOf(admission.object);
         const isEstablished = establishedIn(generated.record);
-        for (const taint of droppedTaints(generated.before.taints, after.taints)) {
+        for (const taint of removedTaints(generated.before.taints, after.taints)) {
           for (const policy of compiled.taintPolicies) {
             const selected = policy.selectsNode(generated.before.labels) || policy.selectsNode(generated.after.labels);
             if (!selected || !policy.heldBy(taint, isEstablished) || policy.mode === 'Audit') continue;

@@ -171,20 +171,20 @@ describe('a DaemonSet that runs', () => {
 });
 
 describe('what no policy is about is allowed untouched', () => {
-  const dropping = nodeRequest({ object: node({}), oldObject: node({ taints: [gpu] }) });
+  const removing = nodeRequest({ object: node({}), oldObject: node({ taints: [gpu] }) });
   it.each<[why: string, request: AdmissionRequest]>([
-    ['nodes/status', { ...dropping, subResource: 'status' }],
-    ['DELETE', { ...dropping, operation: 'DELETE', object: null }],
-    ['CONNECT', { ...dropping, operation: 'CONNECT', subResource: 'proxy', object: 'anything' }],
+    ['nodes/status', { ...removing, subResource: 'status' }],
+    ['DELETE', { ...removing, operation: 'DELETE', object: null }],
+    ['CONNECT', { ...removing, operation: 'CONNECT', subResource: 'proxy', object: 'anything' }],
     [
       'nodes of another group',
-      { ...dropping, resource: { group: 'metrics.k8s.io', version: 'v1beta1', resource: 'nodes' } },
+      { ...removing, resource: { group: 'metrics.k8s.io', version: 'v1beta1', resource: 'nodes' } },
     ],
     [
       'daemonsets of another group',
       { ...daemonSetRequest({ object: 5 }), resource: { group: 'x.io', version: 'v1', resource: 'daemonsets' } },
     ],
-    ['pods', { ...dropping, resource: { group: '', version: 'v1', resource: 'pods' }, object: 'anything' }],
+    ['pods', { ...removing, resource: { group: '', version: 'v1', resource: 'pods' }, object: 'anything' }],
   ])('%s', (_why, request) => {
     for (const phase of ['mutate', 'validate'] as const) {
       expect(judge(request, phase, policies)).toMatchObject({

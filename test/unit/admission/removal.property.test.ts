@@ -9,7 +9,7 @@ import {
   readsAllowRemoval,
   unreadableEntries,
 } from '../../../src/judge/removal.ts';
-import { droppedTaints, type Taint } from '../../../src/kubernetes/taint.ts';
+import { removedTaints, type Taint } from '../../../src/kubernetes/taint.ts';
 import { nodeCases, nodeCreation, nodeUpdate, toNodeCase, viewOf } from './node-cases.ts';
 
 const RUNS = { numRuns: 500 };
@@ -33,7 +33,7 @@ describe('the annotation allow-removal, whatever the policies,', () => {
               [before, after].some(({ labels }) => policy.selectsNode(labels)) &&
               policy.heldBy(taint, isEstablished) !== undefined,
           );
-        for (const taint of droppedTaints(before.taints, taints).filter(isProtected)) {
+        for (const taint of removedTaints(before.taints, taints).filter(isProtected)) {
           removed++;
           expect([isRemovalNoted(allowed, taint), isRemovalAllowed(allowed, taint)]).toEqual([true, false]);
         }

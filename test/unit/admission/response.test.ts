@@ -5,7 +5,7 @@ import { policySet } from '../policy/policies.ts';
 import { nodeRequest } from './requests.ts';
 
 const gpu = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
-const dropping = nodeRequest({
+const removing = nodeRequest({
   object: { metadata: { name: 'n1' }, spec: {} },
   oldObject: { metadata: {}, spec: { taints: [gpu] } },
 });
@@ -13,7 +13,7 @@ const policyIn = (mode: 'Deny' | 'Restore') =>
   policySet({ taint: { p: { mode, taints: [{ key: 'dedicated', restrict: ['Removal'] }] } } });
 
 it('a judgement with nothing to say is a bare yes', () => {
-  expect(answer('u', judge(dropping, 'mutate', policySet({})))).toEqual({
+  expect(answer('u', judge(removing, 'mutate', policySet({})))).toEqual({
     apiVersion: 'admission.k8s.io/v1',
     kind: 'AdmissionReview',
     response: { uid: 'u', allowed: true },
@@ -21,7 +21,7 @@ it('a judgement with nothing to say is a bare yes', () => {
 });
 
 it('a denial has a status with code, reason and message', () => {
-  const { response } = answer('u', judge(dropping, 'validate', policyIn('Deny')));
+  const { response } = answer('u', judge(removing, 'validate', policyIn('Deny')));
   expect(response).toMatchObject({
     uid: 'u',
     allowed: false,
@@ -32,7 +32,7 @@ it('a denial has a status with code, reason and message', () => {
 });
 
 it('a patch is base64 of a JSON patch, with a warning', () => {
-  const { response } = answer('u', judge(dropping, 'mutate', policyIn('Restore')));
+  const { response } = answer('u', judge(removing, 'mutate', policyIn('Restore')));
   expect(response).toMatchObject({
     allowed: true,
     patchType: 'JSONPatch',

@@ -6,7 +6,7 @@ const request = nodeRequest({ object: { metadata: {} } });
 const review = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request };
 
 describe('decodeReview', () => {
-  it('reads a review without changing or dropping anything of it', () => {
+  it('reads a review without changing or omitting anything of it', () => {
     const whole = {
       ...review,
       request: { ...request, requestResource: { group: '' }, options: { fieldManager: 'x' } },

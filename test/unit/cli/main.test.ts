@@ -9,7 +9,7 @@ import { VERSION } from '../../../src/version.ts';
 import { skipFor } from '../../skip-for.ts';
 import { PROGRAM, run, runProcess, runWithInput } from './run-command.ts';
 
-const REVIEW = fileURLToPath(new URL('../../../examples/drop-control-plane-taint.json', import.meta.url));
+const REVIEW = fileURLToPath(new URL('../../../examples/remove-control-plane-taint.json', import.meta.url));
 
 it.each(['--version', '-V', 'version'])('%s is that of package.json', async (arg) => {
   expect(await run(arg)).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' });

@@ -8,8 +8,8 @@ import {
   daemonSetObject,
   harmlessReview,
   nodeObject,
-  taintDropReview,
   taintPolicyYaml,
+  taintRemovalReview,
 } from '../reviews.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { run, runWithInput } from './run-command.ts';
@@ -36,7 +36,7 @@ describe('with the built-in policies', () => {
   it.each<{ why: string; contents: (string | object)[]; code: number; rows: RegExp[] }>([
     {
       why: 'a denied AdmissionReview ends in 1',
-      contents: [taintDropReview()],
+      contents: [taintRemovalReview()],
       code: 1,
       rows: [
         /^OBJECT +OPERATION +RESULT +POLICY +WHAT$/,
@@ -68,7 +68,7 @@ describe('with the built-in policies', () => {
     },
     {
       why: 'of several documents each has its rows',
-      contents: [taintDropReview(), flannel, pod, configMap, untainted, configMap],
+      contents: [taintRemovalReview(), flannel, pod, configMap, untainted, configMap],
       code: 1,
       rows: [
         /^OBJECT/,
@@ -116,7 +116,7 @@ describe('with the built-in policies', () => {
   );
 
   it('several files are one review', async () => {
-    const { code, stdout } = await run('review', file(untainted), file(flannel), file(taintDropReview()));
+    const { code, stdout } = await run('review', file(untainted), file(flannel), file(taintRemovalReview()));
 
     expect(code).toBe(1);
     expect(stdout.match(/^(nodes|daemonsets)\/.*/gm)).toHaveLength(3);
@@ -130,7 +130,7 @@ describe('with the built-in policies', () => {
   });
 
   it('standard input is -', async () => {
-    const denied = await runWithInput(JSON.stringify(taintDropReview()), 'review', '-');
+    const denied = await runWithInput(JSON.stringify(taintRemovalReview()), 'review', '-');
     const node = 'apiVersion: v1\nkind: Node\nmetadata: { name: a }\n';
     const allowed = await runWithInput(node, 'review', '-o', 'json', '-');
 
@@ -172,13 +172,13 @@ describe('--old and --new', () => {
 describe('the policies', () => {
   it('are those of --policies only, which may be repeated', async () => {
     const [audit, restore] = [file(taintPolicyYaml('Audit')), file(taintPolicyYaml('Restore'))];
-    const drop = file(taintDropReview());
+    const removal = file(taintRemovalReview());
 
-    expect(await run('review', '--policies', audit, drop)).toMatchObject({
+    expect(await run('review', '--policies', audit, removal)).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/allowed +keep-audit +audited /),
     });
-    expect(await run('review', '--policies', audit, '--policies', restore, drop)).toMatchObject({
+    expect(await run('review', '--policies', audit, '--policies', restore, removal)).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/patched +keep-restore +restored /),
     });
@@ -188,7 +188,12 @@ describe('the policies', () => {
 
 describe('output', () => {
   it.each(['json', 'yaml'])('as %s has everything as data', async (format) => {
-    const { code, stdout } = await run('review', '-o', format, file(taintDropReview(), flannel, pod, configMap, pod));
+    const { code, stdout } = await run(
+      'review',
+      '-o',
+      format,
+      file(taintRemovalReview(), flannel, pod, configMap, pod),
+    );
     const data = format === 'json' ? JSON.parse(stdout) : parse(stdout);
 
     expect(code).toBe(1);
@@ -250,7 +255,7 @@ describe('output', () => {
   });
 
   it('with --patched has nothing of an object that is denied: it does not come out of admission', async () => {
-    const path = file(taintDropReview(), flannel);
+    const path = file(taintRemovalReview(), flannel);
     const json = JSON.parse((await run('review', '--patched', '-o', 'json', path)).stdout);
     const { stdout } = await run('review', '--patched', path);
 
@@ -325,7 +330,7 @@ describe('bad input ends in code 2, and one line says where and why:', () => {
     },
     {
       why: 'a review whose object cannot be read',
-      args: () => [file(taintDropReview({ object: nodeObject('all') }))],
+      args: () => [file(taintRemovalReview({ object: nodeObject('all') }))],
       stderr: /input\.yaml:1:\d+: request\.object\.spec\.taints: expected a list, got "all"\n$/,
     },
     {
@@ -355,7 +360,7 @@ describe('bad input ends in code 2, and one line says where and why:', () => {
     },
     {
       why: 'a review that is v1beta1',
-      args: () => [file({ ...taintDropReview(), apiVersion: 'admission.k8s.io/v1beta1' })],
+      args: () => [file({ ...taintRemovalReview(), apiVersion: 'admission.k8s.io/v1beta1' })],
       stderr: /input\.yaml:1:1: expected apiVersion admission\.k8s\.io\/v1/,
     },
     {
@@ -391,7 +396,7 @@ describe('bad input ends in code 2, and one line says where and why:', () => {
 });
 
 describe('for pipelines', () => {
-  const denied = taintDropReview();
+  const denied = taintRemovalReview();
   const reviewed = (format: string, ...contents: (string | object)[]) => run('review', '-o', format, file(...contents));
 
   it('SARIF has a result for each violation, where its object stands', async () => {

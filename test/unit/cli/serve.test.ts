@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it, onTestFailed, onTestFinished, vi } from 'vitest';
 import type { LogLine } from '../captured-log.ts';
-import { taintDropReview, taintPolicyYaml } from '../reviews.ts';
+import { taintPolicyYaml, taintRemovalReview } from '../reviews.ts';
 import { temporaryDirectory, temporaryFile } from '../temporary-directory.ts';
 import { PROGRAM, run } from './run-command.ts';
 
@@ -76,7 +76,7 @@ it('serves with built-in policies and a certificate of its own, says where, and 
     adminUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
     audit: false,
   });
-  expect(await review(taintDropReview())).toMatchObject({ uid: 'uid-1', allowed: false });
+  expect(await review(taintRemovalReview())).toMatchObject({ uid: 'uid-1', allowed: false });
   expect(await (await fetch(`${adminUrl}/readyz`)).text()).toMatch(/\nready\n$/);
 
   child.kill('SIGTERM');

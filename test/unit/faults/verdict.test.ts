@@ -10,13 +10,13 @@ const tolerating = (...keys: string[]) => ({
 });
 
 it.each<{ kind: RequestKind; status: number; body: Told; verdict: Verdict }>([
-  { kind: 'drop-denied', status: 403, body: { message: DENIED }, verdict: 'refused' },
-  { kind: 'drop-denied', status: 200, body: spec(), verdict: 'missed' },
-  { kind: 'drop-denied', status: 500, body: { message: UNREACHED }, verdict: 'failed' },
-  { kind: 'drop-restored', status: 200, body: spec('a', 'b', 'c'), verdict: 'admitted' },
-  { kind: 'drop-restored', status: 200, body: spec('a'), verdict: 'missed' },
-  { kind: 'drop-restored', status: 403, body: { message: DENIED }, verdict: 'refused' },
-  { kind: 'drop-restored', status: 500, body: { message: UNREACHED }, verdict: 'wrong' },
+  { kind: 'removal-denied', status: 403, body: { message: DENIED }, verdict: 'refused' },
+  { kind: 'removal-denied', status: 200, body: spec(), verdict: 'missed' },
+  { kind: 'removal-denied', status: 500, body: { message: UNREACHED }, verdict: 'failed' },
+  { kind: 'removal-restored', status: 200, body: spec('a', 'b', 'c'), verdict: 'admitted' },
+  { kind: 'removal-restored', status: 200, body: spec('a'), verdict: 'missed' },
+  { kind: 'removal-restored', status: 403, body: { message: DENIED }, verdict: 'refused' },
+  { kind: 'removal-restored', status: 500, body: { message: UNREACHED }, verdict: 'wrong' },
   { kind: 'label', status: 200, body: spec(), verdict: 'admitted' },
   { kind: 'label', status: 403, body: { message: DENIED }, verdict: 'wrong' },
   { kind: 'label', status: 500, body: { message: UNREACHED }, verdict: 'wrong' },

@@ -8,8 +8,8 @@ import {
   daemonSetObject,
   nodeObject,
   TOLERATION_POLICY_YAML,
-  taintDropReview,
   taintPolicyYaml,
+  taintRemovalReview,
 } from '../reviews.ts';
 
 const CONTEXT = { username: 'dev', groups: ['system:authenticated'], namespace: 'default' };
@@ -49,7 +49,7 @@ describe('documents become requests', () => {
     },
     {
       why: 'an AdmissionReview is what it is',
-      values: [taintDropReview()],
+      values: [taintRemovalReview()],
       requests: ['UPDATE nodes cp-1'],
       others: [],
     },
@@ -136,13 +136,13 @@ describe('documents become requests', () => {
     },
     {
       why: 'an AdmissionReview',
-      values: [taintDropReview()],
+      values: [taintRemovalReview()],
       path: ['request', 'oldObject', 'spec'],
       place: /^f\.yaml:1:\d{3}: request\.oldObject\.spec$/,
     },
     {
       why: 'an AdmissionReview in a list',
-      values: [{ apiVersion: 'v1', kind: 'List', items: [taintDropReview()] }],
+      values: [{ apiVersion: 'v1', kind: 'List', items: [taintRemovalReview()] }],
       path: ['request', 'object'],
       place: /^f\.yaml:1:\d{3}: items\[0\]\.request\.object$/,
     },
@@ -186,7 +186,7 @@ describe('is refused, with its place:', () => {
     },
     {
       why: 'a review that cannot be read',
-      values: [taintDropReview({ uid: undefined })],
+      values: [taintRemovalReview({ uid: undefined })],
       fault: 'f.yaml:1:1: request: uid is missing',
     },
     {

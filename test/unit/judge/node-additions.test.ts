@@ -151,7 +151,7 @@ describe('guarded both ways', () => {
   const both = policyOf('Restore', [GUARDED], { exempt });
 
   it.each<[string, readonly Taint[], readonly Taint[], string[]]>([
-    ['a dropped key comes back', [gpu, other], [other], [OTHER, GPU]],
+    ['a removed key comes back', [gpu, other], [other], [OTHER, GPU]],
     ['an added key goes', [other], [other, gpu], [OTHER]],
     ['a changed value comes back', [gpu, other], [cpu], [GPU]],
   ])('a write of somebody else: %s', (_, before, after, taints) => {
@@ -283,7 +283,7 @@ describe('several policies that guard one taint', () => {
       [`r reverted ${CPU}`],
     ],
     [
-      'what one forbids to drop is refused by that',
+      'what one forbids to remove is refused by that',
       { a: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] }, r: spec('Restore') },
       [`a denied ${GPU}`],
     ],

@@ -12,7 +12,7 @@ import {
   requiredTaints,
   satisfies,
 } from '../../../src/judge/removal.ts';
-import { droppedTaints, formatTaint, identity, type Taint, valuesOf } from '../../../src/kubernetes/taint.ts';
+import { formatTaint, identity, removedTaints, type Taint, valuesOf } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
@@ -175,10 +175,10 @@ function follow(life: NodeLife, { taintPolicies }: PolicySet) {
   }
 
   function changed(before: NodeLife['node'], mayBeAnnounced: (taint: Taint) => boolean, isAsked: boolean): void {
-    const removed = droppedTaints(before.taints, life.node.taints);
+    const removed = removedTaints(before.taints, life.node.taints);
     const allowedBefore = parseAllowedRemovals(before.allowRemoval);
     for (const taint of life.node.taints) had.add(formatTaint(taint));
-    for (const taint of droppedTaints(life.node.taints, before.taints)) {
+    for (const taint of removedTaints(life.node.taints, before.taints)) {
       for (const [text, one] of gone) if (identity(one.taint) === identity(taint)) gone.delete(text);
     }
     noticeCarried();
@@ -254,7 +254,7 @@ function follow(life: NodeLife, { taintPolicies }: PolicySet) {
     switch (one.kind) {
       case 'update': {
         if (!life.update(one.change, one.by)) break;
-        const lost = droppedTaints(before.taints, life.node.taints).filter((taint) => kept.has(formatTaint(taint)));
+        const lost = removedTaints(before.taints, life.node.taints).filter((taint) => kept.has(formatTaint(taint)));
         const allowed = parseAllowedRemovals(before.allowRemoval);
         if (one.by === DEVELOPER) expect(lost.every((taint) => isRemovalAllowed(allowed, taint))).toBe(true);
         changed(before, mayBeAnnounced, true);

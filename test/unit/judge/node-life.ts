@@ -4,7 +4,7 @@ import { historyAfter, type NodeHistory, newHistory, type WatchedNode } from '..
 import { type NodeRecord, withRecord } from '../../../src/judge/node-record.ts';
 import { type NodeStep, nodeStep } from '../../../src/judge/node-step.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
-import { droppedTaints, type Taint } from '../../../src/kubernetes/taint.ts';
+import { removedTaints, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
 import { ESTABLISHED_AFTER_SECONDS } from '../../../src/policy/taint-policy.ts';
 import { nodeOf } from './node-drifts.ts';
@@ -80,7 +80,7 @@ export function nodeLife(policies: PolicySet, taints: readonly Taint[] = []): No
       if (isSpread() && !isDeepStrictEqual({ ...before, ...desired }, node)) {
         throw new Error(`the webhook changed a repair: ${JSON.stringify({ before, desired, node })}`);
       }
-      return droppedTaints(node.taints, before.taints);
+      return removedTaints(node.taints, before.taints);
     },
     write() {
       if (!history || isWritten()) return false;

@@ -23,7 +23,7 @@ describe('Deny', () => {
   const deny = policyOf('Deny', [{ key: 'dedicated', restrict: ['Removal'] }]);
 
   it.each<{ why: string; update: Update; refused: boolean }>([
-    { why: 'a dropped taint', update: { before: [gpu], after: [] }, refused: true },
+    { why: 'a removed taint', update: { before: [gpu], after: [] }, refused: true },
     { why: 'a changed value', update: { before: [gpu], after: [cpu] }, refused: true },
     { why: 'a changed effect', update: { before: [gpu], after: [{ ...gpu, effect: 'NoExecute' }] }, refused: true },
     { why: 'a taint that stays', update: { before: [gpu, other], after: [gpu] }, refused: false },
@@ -56,7 +56,7 @@ describe('Restore', () => {
 
   it.each<{ why: string; update: Update; desired: Taint[] }>([
     {
-      why: 'appends what was dropped',
+      why: 'appends what was removed',
       update: { before: [gpu, other], after: [other, notReady] },
       desired: [other, notReady, gpu],
     },
@@ -93,7 +93,7 @@ describe('Restore', () => {
     expect(judgeUpdate(restore, 'mutate', update).verdict).toBe('patch');
   });
 
-  it('refuses in validation what something dropped again after mutation', () => {
+  it('refuses in validation what something removed again after mutation', () => {
     expect(judgeUpdate(restore, 'validate', { before: [gpu], after: [] })).toMatchObject({
       verdict: 'deny',
       message: expect.stringContaining("is taintkeeper's mutating webhook called"),
@@ -110,7 +110,7 @@ describe('Audit', () => {
     });
     expect(judgeUpdate(audit, 'validate', { before: [gpu], after: [] })).toMatchObject({
       verdict: 'allow',
-      warnings: ['TaintPolicy p, Audit: taint dedicated=gpu:NoSchedule was dropped'],
+      warnings: ['TaintPolicy p, Audit: taint dedicated=gpu:NoSchedule was removed'],
       auditAnnotations: { audited: 'p: dedicated=gpu:NoSchedule' },
     });
   });
@@ -119,14 +119,14 @@ describe('Audit', () => {
     {
       mode: 'Deny',
       outcome: 'would-deny',
-      warning: 'TaintPolicy p would refuse to drop taint dedicated=gpu:NoSchedule (--audit)',
+      warning: 'TaintPolicy p would refuse to remove taint dedicated=gpu:NoSchedule (--audit)',
     },
     {
       mode: 'Restore',
       outcome: 'would-restore',
       warning: 'TaintPolicy p would restore taint dedicated=gpu:NoSchedule (--audit)',
     },
-    { mode: 'Audit', outcome: 'audited', warning: 'TaintPolicy p, Audit: taint dedicated=gpu:NoSchedule was dropped' },
+    { mode: 'Audit', outcome: 'audited', warning: 'TaintPolicy p, Audit: taint dedicated=gpu:NoSchedule was removed' },
   ])('takes the place of $mode with --audit, and says what that would do', ({ mode, outcome, warning }) => {
     const audit = policySet(
       { taint: { p: { mode, taints: [{ key: 'dedicated', restrict: ['Removal'] }] } } },
@@ -150,13 +150,13 @@ describe('Audit', () => {
       why: 'one that the policy never releases',
       spec: { mode: 'Deny', removalByAnnotation: 'Forbidden' },
       outcome: 'would-deny',
-      warning: 'TaintPolicy p would refuse to drop taint dedicated=gpu:NoSchedule (--audit)',
+      warning: 'TaintPolicy p would refuse to remove taint dedicated=gpu:NoSchedule (--audit)',
     },
     {
       why: 'one by a policy that watches anyway',
       spec: { mode: 'Audit' },
       outcome: 'audited',
-      warning: 'TaintPolicy p, Audit: taint dedicated=gpu:NoSchedule was dropped',
+      warning: 'TaintPolicy p, Audit: taint dedicated=gpu:NoSchedule was removed',
     },
   ])('with --audit says what enforcing would do of $why', ({ spec, outcome, warning }) => {
     const taints: TaintRule[] = [{ key: 'dedicated', restrict: ['Removal'] }];

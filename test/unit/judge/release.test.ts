@@ -67,13 +67,13 @@ describe('rewriteAllowRemoval', () => {
     {
       why: 'deletes an entry and keeps the others, also those that cannot be read',
       annotation: 'a:NoExecute, dedicated=gpu:NoSchedule,rubbish ,b:NoSchedule',
-      drops: names('dedicated'),
+      omits: names('dedicated'),
       after: 'a:NoExecute, rubbish, b:NoSchedule',
     },
     {
       why: 'leaves no annotation without entries',
       annotation: 'dedicated:NoSchedule',
-      drops: names('dedicated'),
+      omits: names('dedicated'),
       after: undefined,
     },
     {
@@ -91,7 +91,7 @@ describe('rewriteAllowRemoval', () => {
     {
       why: 'replaces an entry that it deletes',
       annotation: 'dedicated:NoSchedule',
-      drops: names('dedicated'),
+      omits: names('dedicated'),
       removed: [gpu],
       after: 'dedicated=gpu:NoSchedule-',
     },
@@ -102,8 +102,8 @@ describe('rewriteAllowRemoval', () => {
       after: 'dedicated=gpu:NoSchedule-',
     },
     { why: 'writes none where there was none', annotation: undefined, after: undefined },
-  ])('$why', ({ annotation, drops = none, removed = [], after }) => {
-    expect(rewriteAllowRemoval(parseAllowedRemovals(annotation), drops, { removed })).toBe(after);
+  ])('$why', ({ annotation, omits = none, removed = [], after }) => {
+    expect(rewriteAllowRemoval(parseAllowedRemovals(annotation), omits, { removed })).toBe(after);
   });
 });
 

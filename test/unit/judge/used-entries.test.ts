@@ -60,7 +60,7 @@ it('an announcement of a taint which the update adds stays', () => {
   expect(annotationAfter(policies, GPU, { before: [], after: [gpu] })).toBe(GPU);
 });
 
-describe('a notice that an update drops as it adds taints, like one with an old copy of the node', () => {
+describe('a notice that an update removes as it adds taints, like one with an old copy of the node', () => {
   const after = (spec: Partial<TaintPolicySpec>, more: Partial<Update> = {}) => {
     const policies = policyOf(spec.mode ?? 'Restore', [...(spec.taints ?? [REMOVAL])], spec);
     const update = { before: [], after: [other], oldAllowRemoval: GPU_NOTICE, recorded: GPU, ...more };

@@ -1,60 +1,60 @@
 import { describe, expect, it } from 'vitest';
-import { droppedTaints, formatTaint, sameTaint, type Taint, withTaints } from '../../../src/kubernetes/taint.ts';
+import { formatTaint, removedTaints, sameTaint, type Taint, withTaints } from '../../../src/kubernetes/taint.ts';
 
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const cpu: Taint = { key: 'dedicated', value: 'cpu', effect: 'NoSchedule' };
 const evicting: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoExecute' };
 const other: Taint = { key: 'other', effect: 'NoSchedule' };
 
-describe('droppedTaints', () => {
-  it.each<{ why: string; before: Taint[]; after: Taint[]; dropped: Taint[] }>([
-    { why: 'nothing changed', before: [gpu], after: [gpu], dropped: [] },
-    { why: 'only the order changed', before: [gpu, other], after: [other, gpu], dropped: [] },
-    { why: 'the taint is gone', before: [gpu, other], after: [other], dropped: [gpu] },
-    { why: 'a changed value counts as dropped', before: [gpu], after: [cpu], dropped: [gpu] },
-    { why: 'a changed effect is another taint', before: [gpu], after: [evicting], dropped: [gpu] },
+describe('removedTaints', () => {
+  it.each<{ why: string; before: Taint[]; after: Taint[]; removed: Taint[] }>([
+    { why: 'nothing changed', before: [gpu], after: [gpu], removed: [] },
+    { why: 'only the order changed', before: [gpu, other], after: [other, gpu], removed: [] },
+    { why: 'the taint is gone', before: [gpu, other], after: [other], removed: [gpu] },
+    { why: 'a changed value counts as removed', before: [gpu], after: [cpu], removed: [gpu] },
+    { why: 'a changed effect is another taint', before: [gpu], after: [evicting], removed: [gpu] },
     {
       why: 'timeAdded does not count',
       before: [gpu],
       after: [{ ...gpu, timeAdded: '2026-01-01T00:00:00Z' } as Taint],
-      dropped: [],
+      removed: [],
     },
-    { why: 'no value and null are the same', before: [{ ...other, value: null }], after: [other], dropped: [] },
+    { why: 'no value and null are the same', before: [{ ...other, value: null }], after: [other], removed: [] },
     {
       why: 'a key that looks like another key with its value is another key',
       before: [gpu],
       after: [{ key: 'dedicated=gpu', effect: 'NoSchedule' }],
-      dropped: [gpu],
+      removed: [gpu],
     },
-    { why: 'no value and an empty one are the same', before: [{ ...other, value: '' }], after: [other], dropped: [] },
-    { why: 'an added taint drops nothing', before: [], after: [gpu], dropped: [] },
-  ])('$why', ({ before, after, dropped }) => {
-    expect(droppedTaints(before, after)).toEqual(dropped);
+    { why: 'no value and an empty one are the same', before: [{ ...other, value: '' }], after: [other], removed: [] },
+    { why: 'an added taint removes nothing', before: [], after: [gpu], removed: [] },
+  ])('$why', ({ before, after, removed }) => {
+    expect(removedTaints(before, after)).toEqual(removed);
   });
 });
 
-describe('droppedTaints of lists so long that their equal ends are left out first', () => {
+describe('removedTaints of lists so long that their equal ends are left out first', () => {
   const taint = (index: number, value = ''): Taint => ({ key: `example.com/${index}`, value, effect: 'NoSchedule' });
   const long = Array.from({ length: 300 }, (_, index) => taint(index));
   const without = (...indexes: number[]) => long.filter((_, index) => !indexes.includes(index));
   const changed = (index: number) => long.with(index, taint(index, 'changed'));
 
-  it.each<{ why: string; after: readonly Taint[]; dropped: readonly number[] }>([
-    { why: 'nothing', after: [...long], dropped: [] },
-    { why: 'the first', after: without(0), dropped: [0] },
-    { why: 'the last', after: without(299), dropped: [299] },
-    { why: 'one in the middle', after: without(150), dropped: [150] },
-    { why: 'the first, the middle and the last', after: without(0, 150, 299), dropped: [0, 150, 299] },
-    { why: 'all', after: [], dropped: long.map((_, index) => index) },
-    { why: 'all but the first', after: long.slice(0, 1), dropped: long.map((_, index) => index).slice(1) },
-    { why: 'all but the last', after: long.slice(-1), dropped: long.map((_, index) => index).slice(0, -1) },
-    { why: 'the first, by its value', after: changed(0), dropped: [0] },
-    { why: 'the last, by its value', after: changed(299), dropped: [299] },
-    { why: 'nothing by another order', after: long.toReversed(), dropped: [] },
-    { why: 'nothing by additions at both ends', after: [taint(-1), ...long, taint(300)], dropped: [] },
-    { why: 'one of them beside an addition', after: [taint(-1), ...without(150)], dropped: [150] },
-  ])('$why', ({ after, dropped }) => {
-    expect(droppedTaints(long, after)).toEqual(dropped.map((index) => long[index]));
+  it.each<{ why: string; after: readonly Taint[]; removed: readonly number[] }>([
+    { why: 'nothing', after: [...long], removed: [] },
+    { why: 'the first', after: without(0), removed: [0] },
+    { why: 'the last', after: without(299), removed: [299] },
+    { why: 'one in the middle', after: without(150), removed: [150] },
+    { why: 'the first, the middle and the last', after: without(0, 150, 299), removed: [0, 150, 299] },
+    { why: 'all', after: [], removed: long.map((_, index) => index) },
+    { why: 'all but the first', after: long.slice(0, 1), removed: long.map((_, index) => index).slice(1) },
+    { why: 'all but the last', after: long.slice(-1), removed: long.map((_, index) => index).slice(0, -1) },
+    { why: 'the first, by its value', after: changed(0), removed: [0] },
+    { why: 'the last, by its value', after: changed(299), removed: [299] },
+    { why: 'nothing by another order', after: long.toReversed(), removed: [] },
+    { why: 'nothing by additions at both ends', after: [taint(-1), ...long, taint(300)], removed: [] },
+    { why: 'one of them beside an addition', after: [taint(-1), ...without(150)], removed: [150] },
+  ])('$why', ({ after, removed }) => {
+    expect(removedTaints(long, after)).toEqual(removed.map((index) => long[index]));
   });
 });
 
@@ -91,7 +91,7 @@ describe('withTaints', () => {
 
 it('copes with as many taints as a request can hold', () => {
   const many = Array.from({ length: 100_000 }, (_, index) => ({ key: `example.com/${index}`, effect: 'NoSchedule' }));
-  expect(droppedTaints(many, many.slice(1))).toEqual(many.slice(0, 1));
+  expect(removedTaints(many, many.slice(1))).toEqual(many.slice(0, 1));
   expect(withTaints(many.slice(1), many.slice(0, 1))).toHaveLength(many.length);
 });
 

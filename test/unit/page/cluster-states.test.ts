@@ -92,7 +92,7 @@ describe('webhooks', async () => {
 
   it('are shown with what matters of them', () => {
     const more = {
-      ...{ failurePolicy: 'Fail', timeoutSeconds: 2, matchConditions: [{ name: 'drops', expression: 'true' }] },
+      ...{ failurePolicy: 'Fail', timeoutSeconds: 2, matchConditions: [{ name: 'removes', expression: 'true' }] },
       objectSelector: { matchExpressions: [{ key: 'pool', operator: 'In', values: ['a', 'b'] }] },
       rules: [{ operations: ['CREATE', 'UPDATE'], resources: ['daemonsets'], apiGroups: ['apps'] }],
     };
@@ -104,7 +104,7 @@ describe('webhooks', async () => {
         timeoutSeconds: 2,
         trusted: true,
         rules: ['CREATE, UPDATE daemonsets'],
-        conditions: ['label pool in (a, b)', 'drops'],
+        conditions: ['label pool in (a, b)', 'removes'],
       },
     ]);
   });

@@ -6,7 +6,7 @@ import { judged, nodeObject, taint } from './judged.ts';
 
 const NOW = new Date('2026-11-21T10:00:00Z');
 
-const drop = (key: string, value = '') =>
+const removal = (key: string, value = '') =>
   nodeRequest({ object: nodeObject([]), oldObject: nodeObject([taint(key, value)]) });
 
 function logOf(options: { capacity?: number } = {}) {
@@ -18,7 +18,7 @@ const viewsOf = (log: ReturnType<typeof logOf>): PageDecision[] => log.latest().
 describe('what is remembered of a request', () => {
   it('a denial: who asked for what, and why it was denied', () => {
     const log = logOf();
-    log.record(judged(drop('keep'), 'validate'));
+    log.record(judged(removal('keep'), 'validate'));
 
     expect(viewsOf(log)).toEqual([
       {
@@ -93,15 +93,15 @@ describe('what is remembered of a request', () => {
 
   it('an audited removal, which passes', () => {
     const log = logOf();
-    log.record(judged(drop('watched'), 'validate'));
+    log.record(judged(removal('watched'), 'validate'));
 
     expect(viewsOf(log)).toMatchObject([{ result: 'allowed', violations: [{ outcome: 'audited' }] }]);
   });
 
   it.each([
     { why: 'nothing to say', request: nodeRequest({ object: nodeObject([]), oldObject: nodeObject([]) }) },
-    { why: 'a dry run, such as the one of doctor', request: { ...drop('keep'), dryRun: true } },
-    { why: 'not ours', request: { ...drop('keep'), resource: { group: '', version: 'v1', resource: 'pods' } } },
+    { why: 'a dry run, such as the one of doctor', request: { ...removal('keep'), dryRun: true } },
+    { why: 'not ours', request: { ...removal('keep'), resource: { group: '', version: 'v1', resource: 'pods' } } },
   ])('nothing: $why', ({ request }) => {
     const log = logOf();
     log.record(judged(request, 'validate'));
@@ -115,7 +115,8 @@ describe('bounds', () => {
   it('of a user who repeats a request without end, a burst and then five a second: others keep their places', () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const log = logOf();
-    const refused = (username: string) => log.record(judged({ ...drop('keep'), userInfo: { username } }, 'validate'));
+    const refused = (username: string) =>
+      log.record(judged({ ...removal('keep'), userInfo: { username } }, 'validate'));
     const listed = (username: string) => viewsOf(log).filter(({ user }) => user === username);
 
     refused('dev');
@@ -136,7 +137,7 @@ describe('bounds', () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const log = logOf();
     const refused = (username: string, origin: string) =>
-      log.record(judged({ ...drop('keep'), userInfo: { username } }, 'validate', origin));
+      log.record(judged({ ...removal('keep'), userInfo: { username } }, 'validate', origin));
     for (const user of ['dev', 'ops']) refused(user, '10.0.0.1');
     for (let n = 0; n < 150; n++) refused('controller', '10.0.0.1');
     for (let n = 0; n < 5_000; n++) refused(`forged-${n}`, '10.0.0.66');
@@ -155,7 +156,7 @@ describe('bounds', () => {
 
   it('forgets the oldest', () => {
     const log = logOf({ capacity: 3 });
-    for (const uid of ['a', 'b', 'c', 'd', 'e']) log.record(judged({ ...drop('keep'), uid }, 'validate'));
+    for (const uid of ['a', 'b', 'c', 'd', 'e']) log.record(judged({ ...removal('keep'), uid }, 'validate'));
     expect(viewsOf(log).map(({ uid }) => uid)).toEqual(['c', 'd', 'e']);
   });
 
@@ -186,8 +187,8 @@ it('tells followers of each one, until they have heard enough', () => {
   const log = logOf();
   const heard: string[] = [];
   const end = log.follow(({ view }) => heard.push(view().uid));
-  log.record(judged({ ...drop('keep'), uid: 'first' }, 'validate'));
+  log.record(judged({ ...removal('keep'), uid: 'first' }, 'validate'));
   end();
-  log.record(judged({ ...drop('keep'), uid: 'second' }, 'validate'));
+  log.record(judged({ ...removal('keep'), uid: 'second' }, 'validate'));
   expect(heard).toEqual(['first']);
 });

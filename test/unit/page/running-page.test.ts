@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { PageState } from '../../../src/page/state.ts';
 import { skipFor } from '../../skip-for.ts';
 import { postReview, start } from '../replica/running-app.ts';
-import { taintDropReview, taintPolicyYaml } from '../reviews.ts';
+import { taintPolicyYaml, taintRemovalReview } from '../reviews.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { openStream } from './streams.ts';
 
@@ -22,7 +22,7 @@ it('a denial is on the page within a second', async () => {
   await stream.next();
 
   const asked = performance.now();
-  await postReview(app, taintDropReview());
+  await postReview(app, taintRemovalReview());
   expect(await stream.nextDecision()).toMatchObject({ result: 'denied', name: 'cp-1', user: 'dev@example.com' });
   expect(performance.now() - asked).toBeLessThan(1_000);
 });

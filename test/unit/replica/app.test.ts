@@ -10,7 +10,7 @@ import { issueServing } from '../../../src/certs/issue.ts';
 import { InputError } from '../../../src/files/text-files.ts';
 import { LEVEL } from '../captured-log.ts';
 import { OK, REQUEST, requestText } from '../http-requests.ts';
-import { taintDropReview, taintPolicyYaml } from '../reviews.ts';
+import { taintPolicyYaml, taintRemovalReview } from '../reviews.ts';
 import { openRaw, openTls, readAnswer } from '../server/raw-connections.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { foreignDirectory, postReview, SOON, start, writePair } from './running-app.ts';
@@ -139,10 +139,10 @@ describe('/readyz', () => {
 it('with all policies taken as Audit, a denial is a warning, and /readyz and the log say so', async () => {
   const app = await start({ audit: true });
 
-  expect(JSON.parse(await postReview(app, taintDropReview())).response).toMatchObject({
+  expect(JSON.parse(await postReview(app, taintRemovalReview())).response).toMatchObject({
     allowed: true,
     warnings: [
-      'TaintPolicy control-plane-taints would refuse to drop taint node-role.kubernetes.io/control-plane:NoSchedule (--audit)',
+      'TaintPolicy control-plane-taints would refuse to remove taint node-role.kubernetes.io/control-plane:NoSchedule (--audit)',
     ],
     auditAnnotations: { 'would-deny': expect.stringContaining('control-plane-taints') },
   });
@@ -161,7 +161,7 @@ it('a changed policy file is in force without a restart; a broken one leaves the
   };
   replace(taintPolicyYaml('Deny'));
   const app = await start({ policyPaths: [policies] });
-  const isAllowed = async () => JSON.parse(await postReview(app, taintDropReview())).response.allowed;
+  const isAllowed = async () => JSON.parse(await postReview(app, taintRemovalReview())).response.allowed;
   expect(await isAllowed()).toBe(false);
 
   replace(taintPolicyYaml('Audit'));
@@ -184,7 +184,7 @@ it('a changed policy file is in force without a restart; a broken one leaves the
 it('/metrics shows requests, policies and certificates', async () => {
   const { metrics, port, ca } = await start();
   const connection = await openTls(port, ca());
-  connection.write(requestText(taintDropReview()));
+  connection.write(requestText(taintRemovalReview()));
   await readAnswer(connection);
   const text = await metrics();
 

@@ -4,11 +4,11 @@ import { createFairMap } from '../../../src/runtime/fair-map.ts';
 
 const from = (origin: string, part = '') => ({ origin, part });
 
-describe('a full map drops', () => {
+describe('a full map evicts', () => {
   it('the oldest entry where there is one source', () => {
     const map = createFairMap<string>(3);
-    const dropped = ['a', 'b', 'c', 'd', 'e'].map((key) => map.set(key, key, from('1')));
-    expect(dropped).toEqual([undefined, undefined, undefined, 'a', 'b']);
+    const evicted = ['a', 'b', 'c', 'd', 'e'].map((key) => map.set(key, key, from('1')));
+    expect(evicted).toEqual([undefined, undefined, undefined, 'a', 'b']);
     expect(map.values()).toEqual(['c', 'd', 'e']);
   });
 
@@ -71,11 +71,11 @@ it('whatever comes, it is bounded, and no origin with no more than its share los
           expect(map.get(name)).toBeUndefined();
           continue;
         }
-        const dropped = map.set(name, name, { origin, part });
+        const evicted = map.set(name, name, { origin, part });
         expect(map.size).toBeLessThanOrEqual(capacity);
         expect(map.values()).toHaveLength(map.size);
-        if (dropped === undefined) continue;
-        const owned = (before.get(dropped.charAt(0))?.length ?? 0) + (dropped.startsWith(origin) ? 1 : 0);
+        if (evicted === undefined) continue;
+        const owned = (before.get(evicted.charAt(0))?.length ?? 0) + (evicted.startsWith(origin) ? 1 : 0);
         expect(owned).toBeGreaterThan(capacity / 3);
       }
     }),

@@ -30,10 +30,10 @@ it('of bodies that are never finished, the oldest go before memory does; an ordi
   for (let n = 0; n < CLIENTS; n++) clients.push(await sendAlmostAll(server.port));
   const [first, second] = clients;
   if (first) await closed(first);
-  const dropped = () => server.log.lines().filter(({ msg }) => msg.startsWith('too many bytes'));
-  await vi.waitFor(() => expect(dropped().length).toBeGreaterThan(0));
+  const closedLines = () => server.log.lines().filter(({ msg }) => msg.startsWith('too many bytes'));
+  await vi.waitFor(() => expect(closedLines().length).toBeGreaterThan(0));
 
-  expect(dropped()[0]).toMatchObject({ level: LEVEL.warn });
+  expect(closedLines()[0]).toMatchObject({ level: LEVEL.warn });
   expect((await server.post(reviewOfSize(BODY_LIMIT_BYTES))).status).toBe(200);
   if (second) await closed(second);
   expect(clients.at(-1)?.destroyed).toBe(false);
@@ -49,8 +49,8 @@ it('what has been answered counts no more', async () => {
 });
 
 it('who has sent nothing makes no room, and stays', async () => {
-  const onDropped = vi.fn();
-  const arrivals = followArrivals({ bytes: 10, time: 60_000, checkInterval: 60_000, onDropped });
+  const onClosed = vi.fn();
+  const arrivals = followArrivals({ bytes: 10, time: 60_000, checkInterval: 60_000, onClosed });
   onTestFinished(arrivals.stop);
   const [silent, old, young] = [new PassThrough(), new PassThrough(), new PassThrough()];
   for (const message of [silent, old, young]) {
@@ -59,6 +59,6 @@ it('who has sent nothing makes no room, and stays', async () => {
   }
   for (const message of [old, young]) message.write('x'.repeat(6));
 
-  await vi.waitFor(() => expect(onDropped).toHaveBeenCalledOnce());
+  await vi.waitFor(() => expect(onClosed).toHaveBeenCalledOnce());
   expect([silent, old, young].map(({ destroyed }) => destroyed)).toEqual([false, true, false]);
 });

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { taintDropReview } from '../reviews.ts';
+import { taintRemovalReview } from '../reviews.ts';
 import { closed, openTls, readAnswer } from './raw-connections.ts';
 import { startServer } from './running-server.ts';
 
-const BODY = JSON.stringify(taintDropReview());
+const BODY = JSON.stringify(taintRemovalReview());
 const REQUEST = `POST /validate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`;
 
 it('a request that arrives on a kept connection while the server closes is judged, and ends the connection', async () => {

@@ -7,13 +7,13 @@ import { openRaw, readAnswer } from './raw-connections.ts';
 
 async function serve(max: number) {
   const server = createServer((_request, response) => response.end('ok'));
-  const onDropped = vi.fn();
-  const { destroyAll } = followConnections(server, { max, onDropped });
+  const onClosed = vi.fn();
+  const { destroyAll } = followConnections(server, { max, onClosed });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   onTestFinished(destroyAll);
   const { port } = server.address() as AddressInfo;
-  return { server, onDropped, destroyAll, open: (from?: string) => openRaw(port, from) };
+  return { server, onClosed, destroyAll, open: (from?: string) => openRaw(port, from) };
 }
 
 async function ask(socket: Socket): Promise<void> {
@@ -25,14 +25,14 @@ async function ask(socket: Socket): Promise<void> {
 const areClosed = (sockets: readonly Socket[]) => sockets.map(({ closed }) => closed);
 
 it('of those over which nothing was asked, the oldest goes; whoever asked, stays', async () => {
-  const { open, onDropped } = await serve(2);
+  const { open, onClosed } = await serve(2);
   const asking = await open();
   await ask(asking);
   const silent = [await open(), await open(), await open(), await open()];
   for (const socket of [asking, ...silent]) socket.resume();
 
   await vi.waitFor(() => expect(areClosed(silent)).toEqual([true, true, false, false]));
-  expect(onDropped).toHaveBeenCalledTimes(2);
+  expect(onClosed).toHaveBeenCalledTimes(2);
   await ask(asking);
 });
 
@@ -52,7 +52,7 @@ it('of those over which something was asked, the one goes over which nothing was
 });
 
 it('of those over which something was asked, one of the address that has the most goes', async () => {
-  const { open, onDropped } = await serve(4);
+  const { open, onClosed } = await serve(4);
   const quiet = await open();
   await ask(quiet);
   const noisy: Socket[] = [];
@@ -64,12 +64,12 @@ it('of those over which something was asked, one of the address that has the mos
   }
 
   await vi.waitFor(() => expect(areClosed(noisy)).toEqual([...Array(7).fill(true), false, false, false]));
-  expect(onDropped).toHaveBeenCalledTimes(7);
+  expect(onClosed).toHaveBeenCalledTimes(7);
   await ask(quiet);
 });
 
 it('one that was closed counts no more', async () => {
-  const { server, open, onDropped } = await serve(1);
+  const { server, open, onClosed } = await serve(1);
   const count = () =>
     new Promise<number>((resolve) => server.getConnections((_error, connections) => resolve(connections)));
   for (let n = 0; n < 3; n++) {
@@ -78,7 +78,7 @@ it('one that was closed counts no more', async () => {
     socket.destroy();
     await vi.waitFor(async () => expect(await count()).toBe(0));
   }
-  expect(onDropped).not.toHaveBeenCalled();
+  expect(onClosed).not.toHaveBeenCalled();
 });
 
 it('ends them all', async () => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { BODY_LIMIT_BYTES, subjectOf, WHOLE_BYTES } from '../../../src/server/json-body.ts';
 import { LEVEL } from '../captured-log.ts';
-import { CONTROL_PLANE_TAINT, nodeObject, taintDropReview, taintPolicyYaml } from '../reviews.ts';
+import { CONTROL_PLANE_TAINT, nodeObject, taintPolicyYaml, taintRemovalReview } from '../reviews.ts';
 import { withJson } from './review-texts.ts';
 import { ALIVE, startServer } from './running-server.ts';
 
@@ -20,7 +20,7 @@ it.each([
   { where: 'in a field that nodes do not have', object: { metadata: { name: 'cp-1' }, unknown: 'HERE' } },
 ])('values $where that would fill the heap are never parsed', async ({ object }) => {
   const server = await startServer();
-  const { status, text } = await server.post(withJson(taintDropReview({ object }), DENSE));
+  const { status, text } = await server.post(withJson(taintRemovalReview({ object }), DENSE));
 
   // Judged, or told what is wrong with the review; the values are not in it.
   expect([200, 400]).toContain(status);
@@ -34,7 +34,7 @@ it.each([
 ])('a review with more $what than etcd accepts is refused, and the log says what it was about', async ({ make }) => {
   const object = make();
   const server = await startServer();
-  const answer = await server.post(taintDropReview({ object }));
+  const answer = await server.post(taintRemovalReview({ object }));
 
   expect(answer).toMatchObject({
     status: 413,
@@ -57,7 +57,7 @@ it.each([
     policies: `${taintPolicyYaml('Deny')}  nodeSelector: { matchLabels: { pool: a } }`,
   });
   const node = nodeObject([CONTROL_PLANE_TAINT], { labels: { ...labels(100_000), pool } });
-  const review = taintDropReview({ oldObject: node, object: { ...node, spec: {} } });
+  const review = taintRemovalReview({ oldObject: node, object: { ...node, spec: {} } });
 
   expect(JSON.stringify(review).length).toBeGreaterThan(WHOLE_BYTES);
   expect((await server.review(review)).allowed).toBe(allowed);
@@ -66,7 +66,7 @@ it.each([
 it('a review that is too long to be read is refused, and the log says what it was about', async () => {
   const server = await startServer();
   const padding = 'x'.repeat(BODY_LIMIT_BYTES);
-  expect((await server.post(taintDropReview({ options: padding }))).status).toBe(413);
+  expect((await server.post(taintRemovalReview({ options: padding }))).status).toBe(413);
 
   expect(server.log.lines()).toMatchObject([
     { status: 413, origin: '127.0.0.1', uid: 'uid-1', kind: 'Node', name: 'cp-1' },
@@ -76,7 +76,7 @@ it('a review that is too long to be read is refused, and the log says what it wa
 
 it('the log says where a review came from that is too long and names no length', async () => {
   const server = await startServer();
-  const review = taintDropReview({ options: 'x'.repeat(BODY_LIMIT_BYTES) });
+  const review = taintRemovalReview({ options: 'x'.repeat(BODY_LIMIT_BYTES) });
   expect((await server.post(review, { chunked: true })).status).toBe(413);
 
   expect(server.log.lines()).toMatchObject([{ status: 413, path: '/validate', origin: '127.0.0.1' }]);
@@ -98,7 +98,7 @@ it.each([
 it('an unfinished review is refused, whichever way it is read', async () => {
   const server = await startServer();
   for (const bytes of [1, WHOLE_BYTES]) {
-    const text = JSON.stringify(taintDropReview({ options: 'x'.repeat(bytes) }));
+    const text = JSON.stringify(taintRemovalReview({ options: 'x'.repeat(bytes) }));
     for (const cut of [1, 2, 20, Math.floor(text.length / 2)]) {
       const { status, text: answer } = await server.post(text.slice(0, -cut));
       expect([status, answer]).toEqual([400, expect.stringContaining('the body is not JSON')]);

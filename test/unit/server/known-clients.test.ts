@@ -9,7 +9,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import { type Authority, createAuthority, type KeyPair } from '../../control-plane/credentials.ts';
 import { NAMES, SOON, start } from '../replica/running-app.ts';
-import { harmlessReview, taintDropReview } from '../reviews.ts';
+import { harmlessReview, taintRemovalReview } from '../reviews.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 
 const [apiServers, others] = await Promise.all([createAuthority(), createAuthority()]);
@@ -69,7 +69,7 @@ it('a client that is refused again and again is one line in ten seconds, and doe
 
 it('the log says which client sent a review, by its address and its certificate, whatever the review says', async () => {
   const { call, log } = await startGuarded();
-  await call(apiServer, taintDropReview());
+  await call(apiServer, taintRemovalReview());
   expect(log.lines().filter(({ outcome }) => outcome !== undefined)).toMatchObject([
     { origin: '127.0.0.1 kube-apiserver', user: 'dev@example.com' },
   ]);

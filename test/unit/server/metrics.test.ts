@@ -7,8 +7,8 @@ import {
   harmlessReview,
   nodeUpdateReview,
   TOLERATION_POLICY_YAML,
-  taintDropReview,
   taintPolicyYaml,
+  taintRemovalReview,
 } from '../reviews.ts';
 import { startServer } from './running-server.ts';
 
@@ -30,7 +30,7 @@ describe('after requests, the counters say', () => {
       why: 'a denial',
       policies: taintPolicyYaml('Deny'),
       path: '/validate',
-      body: taintDropReview(),
+      body: taintRemovalReview(),
       expected: [
         'taintkeeper_admission_requests_total{path="validate",result="denied"} 1',
         'taintkeeper_admission_duration_seconds_count{path="validate"} 1',
@@ -41,7 +41,7 @@ describe('after requests, the counters say', () => {
       why: 'a restored taint',
       policies: RESTORE_AND_TOLERATE,
       path: '/mutate',
-      body: taintDropReview(),
+      body: taintRemovalReview(),
       expected: [
         'taintkeeper_admission_requests_total{path="mutate",result="patched"} 1',
         'taintkeeper_admission_duration_seconds_count{path="mutate"} 1',
@@ -52,7 +52,7 @@ describe('after requests, the counters say', () => {
       why: 'an audited one',
       policies: taintPolicyYaml('Audit'),
       path: '/validate',
-      body: taintDropReview(),
+      body: taintRemovalReview(),
       expected: [
         'taintkeeper_admission_requests_total{path="validate",result="allowed"} 1',
         'taintkeeper_admission_duration_seconds_count{path="validate"} 1',
@@ -104,7 +104,7 @@ describe('after requests, the counters say', () => {
       why: 'a dry run, and nothing but that',
       policies: taintPolicyYaml('Deny'),
       path: '/validate',
-      body: taintDropReview({ dryRun: true }),
+      body: taintRemovalReview({ dryRun: true }),
       expected: ['taintkeeper_admission_dry_runs_total{path="validate"} 1'],
     },
     {
@@ -126,7 +126,7 @@ describe('after requests, the counters say', () => {
 it('a dry run gets the answer that the real request would get', async () => {
   const server = await startServer();
 
-  expect(await server.review(taintDropReview({ dryRun: true }))).toEqual(await server.review(taintDropReview()));
+  expect(await server.review(taintRemovalReview({ dryRun: true }))).toEqual(await server.review(taintRemovalReview()));
 });
 
 it('policies and certificates show what is in force', async () => {

@@ -9,8 +9,8 @@ import {
   harmlessReview,
   nodeObject,
   nodeUpdateReview,
-  taintDropReview,
   taintPolicyYaml,
+  taintRemovalReview,
 } from '../reviews.ts';
 import { nested, reviewOfSize, withJson } from './review-texts.ts';
 import { ALIVE, startServer } from './running-server.ts';
@@ -32,48 +32,48 @@ describe('a review is judged in spite of', () => {
     },
     {
       why: 'label and annotation values null, and no generateName',
-      body: taintDropReview({
+      body: taintRemovalReview({
         object: nodeObject([], { labels: { pool: null }, annotations: { note: null }, generateName: null }),
       }),
     },
-    { why: 'a name null', body: taintDropReview({ object: nodeObject([], { name: null }) }) },
+    { why: 'a name null', body: taintRemovalReview({ object: nodeObject([], { name: null }) }) },
     { why: 'taints missing', body: nodeUpdateReview([CONTROL_PLANE_TAINT], undefined) },
     {
       why: 'spec null',
-      body: taintDropReview({ object: { metadata: { name: 'cp-1' }, spec: null } }),
+      body: taintRemovalReview({ object: { metadata: { name: 'cp-1' }, spec: null } }),
     },
-    { why: 'groups null', body: taintDropReview({ userInfo: { username: 'dev', groups: null } }) },
-    { why: 'no user name (as in a misconfigured front proxy)', body: taintDropReview({ userInfo: {} }) },
+    { why: 'groups null', body: taintRemovalReview({ userInfo: { username: 'dev', groups: null } }) },
+    { why: 'no user name (as in a misconfigured front proxy)', body: taintRemovalReview({ userInfo: {} }) },
     {
       why: '__proto__ and constructor as labels',
-      body: withJson(taintDropReview({ object: nodeObject([], { labels: 'HERE' }) }), proto),
+      body: withJson(taintRemovalReview({ object: nodeObject([], { labels: 'HERE' }) }), proto),
     },
     {
       why: '__proto__ and constructor as annotations',
-      body: withJson(taintDropReview({ object: nodeObject([], { annotations: 'HERE' }) }), proto),
+      body: withJson(taintRemovalReview({ object: nodeObject([], { annotations: 'HERE' }) }), proto),
     },
     {
       why: '__proto__ at the top level',
-      body: JSON.stringify(taintDropReview()).replace(
+      body: JSON.stringify(taintRemovalReview()).replace(
         '{',
         '{"__proto__":{"kind":"Node","request":null},"constructor":1,',
       ),
     },
     {
       why: '__proto__ in the request',
-      body: JSON.stringify(taintDropReview()).replace('"request":{', '"request":{"__proto__":{"dryRun":true},'),
+      body: JSON.stringify(taintRemovalReview()).replace('"request":{', '"request":{"__proto__":{"dryRun":true},'),
     },
     {
       why: '__proto__ in the object',
       body: withJson(
-        taintDropReview({ object: 'HERE' }),
+        taintRemovalReview({ object: 'HERE' }),
         `{"__proto__":{"spec":{"taints":[]}},"metadata":{"name":"cp-1"},"spec":{}}`,
       ),
     },
-    { why: 'options nested 200 deep', body: withJson(taintDropReview({ options: 'HERE' }), nested(200)) },
+    { why: 'options nested 200 deep', body: withJson(taintRemovalReview({ options: 'HERE' }), nested(200)) },
     {
       why: 'an unread field nested 100,000 deep',
-      body: withJson(taintDropReview({ object: { ...nodeObject([]), status: 'HERE' } }), nested(100_000)),
+      body: withJson(taintRemovalReview({ object: { ...nodeObject([]), status: 'HERE' } }), nested(100_000)),
     },
     { why: 'a body just under the limit', body: reviewOfSize(BODY_LIMIT_BYTES - 1) },
     { why: 'a body of exactly the limit', body: reviewOfSize(BODY_LIMIT_BYTES) },
@@ -111,8 +111,8 @@ spec:
   });
   const labelled = nodeObject([CONTROL_PLANE_TAINT], { labels: { constructor: '' } });
 
-  expect(await server.review(taintDropReview())).toMatchObject({ allowed: true });
-  expect(await server.review(taintDropReview({ oldObject: labelled }))).toMatchObject({ allowed: false });
+  expect(await server.review(taintRemovalReview())).toMatchObject({ allowed: true });
+  expect(await server.review(taintRemovalReview({ oldObject: labelled }))).toMatchObject({ allowed: false });
 });
 
 it('a DaemonSet update whose template is nested too deep to compare is a malformed one', async () => {
@@ -141,7 +141,7 @@ it('a fault of ours is not blamed on the object, whatever sort of error it is', 
       throw new RangeError('Invalid array length');
     },
   });
-  const { status, text } = await server.post(JSON.stringify(taintDropReview()), { path: '/validate' });
+  const { status, text } = await server.post(JSON.stringify(taintRemovalReview()), { path: '/validate' });
 
   expect(status).toBe(500);
   expect(JSON.parse(text)).toMatchObject({ response: { allowed: false, status: { reason: 'InternalError' } } });

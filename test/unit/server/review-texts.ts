@@ -1,4 +1,4 @@
-import { taintDropReview } from '../reviews.ts';
+import { taintRemovalReview } from '../reviews.ts';
 
 /** A list in a list in a list, `levels` deep, as JSON text: too deep for JSON.stringify. */
 export const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
@@ -8,6 +8,6 @@ export const withJson = (value: unknown, json: string) => JSON.stringify(value).
 
 /** A review whose text is `bytes` long. */
 export function reviewOfSize(bytes: number): string {
-  const text = withJson(taintDropReview({ options: 'HERE' }), '""');
-  return withJson(taintDropReview({ options: 'HERE' }), `"${'x'.repeat(bytes - text.length)}"`);
+  const text = withJson(taintRemovalReview({ options: 'HERE' }), '""');
+  return withJson(taintRemovalReview({ options: 'HERE' }), `"${'x'.repeat(bytes - text.length)}"`);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LEVEL } from '../captured-log.ts';
-import { nodeObject, taintDropReview } from '../reviews.ts';
+import { nodeObject, taintRemovalReview } from '../reviews.ts';
 import { startServer } from './running-server.ts';
 
 const LABELS = Object.fromEntries(Array.from({ length: 60_000 }, (_, n) => [`label-${n}`, '']));
@@ -11,7 +11,7 @@ describe('while the policies have not been read, a review is answered with an Ad
     { what: 'a review that is cut to what is read', labels: LABELS },
   ])('$what', async ({ labels }) => {
     const server = await startServer({ failing: new Error('the policies have not been read yet') });
-    const { status, text } = await server.post(taintDropReview({ object: nodeObject([], { labels }) }));
+    const { status, text } = await server.post(taintRemovalReview({ object: nodeObject([], { labels }) }));
 
     expect(status).toBe(500);
     expect(JSON.parse(text)).toMatchObject({

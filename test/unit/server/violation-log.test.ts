@@ -8,14 +8,14 @@ import {
   nodeObject,
   nodeUpdateReview,
   TOLERATION_POLICY_YAML,
-  taintDropReview,
   taintPolicyYaml,
+  taintRemovalReview,
 } from '../reviews.ts';
 import { SERVING_PAIR, startServer } from './running-server.ts';
 
 it('what a policy came to is one line that says who did what to which object, and which policy minds', async () => {
   const { review, log } = await startServer();
-  await review(taintDropReview());
+  await review(taintRemovalReview());
 
   expect(log.lines()).toEqual([
     {
@@ -76,7 +76,7 @@ it.each<{ outcome: string; policies: string; body?: object; path: string; level:
   {
     outcome: 'allowed-by-annotation',
     policies: taintPolicyYaml('Deny'),
-    body: taintDropReview({ oldObject: RELEASING }),
+    body: taintRemovalReview({ oldObject: RELEASING }),
     path: '/validate',
     level: LEVEL.info,
   },
@@ -96,14 +96,14 @@ it.each<{ outcome: string; policies: string; body?: object; path: string; level:
   },
 ])('$outcome is logged once, at level $level, by $path', async ({ outcome, policies, body, path, level }) => {
   const { review, log } = await startServer({ policies });
-  await review(body ?? taintDropReview(), path);
+  await review(body ?? taintRemovalReview(), path);
 
   expect(log.lines().length).toBeGreaterThan(0);
   for (const line of log.lines()) expect(line).toMatchObject({ outcome, level });
   expect(new Set(log.lines().map(({ subject }) => subject)).size).toBe(log.lines().length);
   const other = path === '/validate' ? '/mutate' : '/validate';
   const before = log.lines().length;
-  await review(body ?? taintDropReview(), other);
+  await review(body ?? taintRemovalReview(), other);
   expect(log.lines().slice(before)).not.toContainEqual(expect.objectContaining({ outcome }));
 });
 
@@ -137,7 +137,7 @@ it('a message names eight taints, the fields of its line all of them', async () 
 
 it.each([
   { why: 'a request without violation', body: harmlessReview() },
-  { why: 'a dry run', body: taintDropReview({ dryRun: true }) },
+  { why: 'a dry run', body: taintRemovalReview({ dryRun: true }) },
   { why: 'a dry run of an object that cannot be read', body: nodeUpdateReview([], 7, { dryRun: true }) },
 ])('$why leaves no line', async ({ body }) => {
   const { review, log } = await startServer();
@@ -150,10 +150,10 @@ it.each([
 const FORGED = 'n\r\n{"level":50,"msg":"forged"}\u001B[31m\u009B31m\u2028\u202E\u0000';
 
 it.each<{ where: string; body: unknown }>([
-  { where: 'the uid', body: taintDropReview({ uid: FORGED }) },
-  { where: 'the uid of what cannot be read', body: taintDropReview({ uid: FORGED, operation: 7 }) },
-  { where: 'the name', body: taintDropReview({ name: FORGED }) },
-  { where: 'the user', body: taintDropReview({ userInfo: { username: FORGED } }) },
+  { where: 'the uid', body: taintRemovalReview({ uid: FORGED }) },
+  { where: 'the uid of what cannot be read', body: taintRemovalReview({ uid: FORGED, operation: 7 }) },
+  { where: 'the name', body: taintRemovalReview({ name: FORGED }) },
+  { where: 'the user', body: taintRemovalReview({ userInfo: { username: FORGED } }) },
   { where: 'the namespace', body: daemonSetCreationReview([], { namespace: `kube-flannel${FORGED}` }) },
   {
     where: 'the taint',
@@ -165,8 +165,8 @@ it.each<{ where: string; body: unknown }>([
       [],
     ),
   },
-  { where: 'the apiVersion', body: { ...taintDropReview(), apiVersion: FORGED } },
-  { where: 'an object that cannot be read', body: taintDropReview({ object: nodeObject(FORGED) }) },
+  { where: 'the apiVersion', body: { ...taintRemovalReview(), apiVersion: FORGED } },
+  { where: 'an object that cannot be read', body: taintRemovalReview({ object: nodeObject(FORGED) }) },
 ])('control characters in $where forge no line and reach no terminal', async ({ body }) => {
   const { post, log } = await startServer({
     policies: `${taintPolicyYaml('Deny')}---\n${everyNamespacePolicy}`,
@@ -205,7 +205,7 @@ it('warnings and messages that reach the requester hold no control characters ei
 
 it('nothing of the private key is logged, whatever fails', async () => {
   const server = await startServer({ level: 'debug' });
-  await server.review(taintDropReview());
+  await server.review(taintRemovalReview());
   await server.post('not JSON');
   await server.post({});
 

@@ -117,7 +117,7 @@ describe('which webhooks the policies need', () => {
       ],
     ],
     [
-      'a Deny policy that would rather miss a drop than refuse one',
+      'a Deny policy that would rather miss a removal than refuse one',
       [taintPolicy({ failurePolicy: 'Ignore', removalByAnnotation: 'Forbidden' })],
       [
         'mutate register: CREATE nodes, Ignore',
@@ -266,7 +266,7 @@ describe('the entries', () => {
       taintPolicy({ taints: [{ key: 'c', restrict: ['Removal'] }] }, 'three'),
     ];
     expect(expressionOf(webhookEntries(merged), 'protect', 'is-against-a-policy')).toContain(
-      'dropped.exists(t, t.key in ["a", "c"] || (t.key == "b" && t.effect == "NoExecute"))',
+      'removed.exists(t, t.key in ["a", "c"] || (t.key == "b" && t.effect == "NoExecute"))',
     );
   });
 
@@ -294,7 +294,7 @@ describe('the entries', () => {
   ])('a wildcard leaves taints alone that come and go: %s', (key, condition) => {
     const wildcard = [taintPolicy({ taints: [{ key, restrict: ['Removal'] }] })];
     const expression = expressionOf(webhookEntries(wildcard), 'protect', 'is-against-a-policy');
-    expect(expression?.includes('lastingDropped')).toBe(condition !== undefined);
+    expect(expression?.includes('lastingRemoved')).toBe(condition !== undefined);
     if (condition) expect(expression).toContain(condition);
   });
 });
@@ -444,8 +444,8 @@ describe('the built-in policies', async () => {
           before.filter(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]) !=
           after.filter(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])
         : [after.map(t, t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect)].exists(afterNames,
-          [before.filter(t, !(t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect in afterNames))].exists(dropped,
-          dropped.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])))
+          [before.filter(t, !(t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect in afterNames))].exists(removed,
+          removed.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])))
       )))"
     `);
   });
@@ -473,10 +473,10 @@ describe('the built-in policies', async () => {
             before.filter(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]) !=
             after.filter(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"])
           : [after.map(t, t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect)].exists(afterNames,
-            [before.filter(t, !(t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect in afterNames))].exists(dropped,
+            [before.filter(t, !(t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect in afterNames))].exists(removed,
             [before.map(t, t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect)].exists(beforeNames,
             [after.filter(t, !(t.key + "=" + (has(t.value) ? t.value : "") + ":" + t.effect in beforeNames))].exists(added,
-            dropped.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]) ||
+            removed.exists(t, t.key in ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"]) ||
             (!(user.startsWith("system:node:") && "system:nodes" in groups) && oldAllowRemoval != "" && size(added) > 0)))))
         )
       ) ||

@@ -22,7 +22,7 @@ const LATE_MS = 6_000;
 export interface Lost {
   readonly summary: LoadSummary;
   /** Of the requests that were not answered rightly, the number of each kind. */
-  readonly drops: { readonly failed: number; readonly missed: number };
+  readonly removals: { readonly failed: number; readonly missed: number };
   readonly daemonSets: { readonly failed: number; readonly missed: number };
   /** How many connections the API server had to the replica on each node when the link went down. */
   readonly connections: ReadonlyMap<string, number>;
@@ -83,7 +83,7 @@ export async function loseNode(lever: Lever): Promise<Lost> {
   const troubled = sent.filter(({ outcome, seconds }) => outcome !== 'right' || seconds > 1);
   return {
     summary: summarize(sent),
-    drops: failures(sent.filter(({ what }) => what === 'drop')),
+    removals: failures(sent.filter(({ what }) => what === 'removal')),
     daemonSets: failures(sent.filter(({ what }) => what === 'daemonset')),
     connections,
     troubledUntil: Math.max(0, ...troubled.map(({ at, seconds }) => at + seconds)),

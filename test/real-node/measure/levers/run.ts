@@ -48,10 +48,10 @@ for (const lever of chosen) {
 }
 process.exit(failed ? 1 : 0);
 
-function figures({ summary, drops, daemonSets, connections, ...times }: Lost): string[] {
+function figures({ summary, removals, daemonSets, connections, ...times }: Lost): string[] {
   return [
     `${connections.get('n2') ?? 0} of ${[...connections.values()].reduce((sum, count) => sum + count, 0)}`,
-    ...[summary.sent, drops.failed, drops.missed, daemonSets.missed, summary.slow].map(String),
+    ...[summary.sent, removals.failed, removals.missed, daemonSets.missed, summary.slow].map(String),
     ...[summary.max, times.troubledUntil, times.unreadyAfter].map(seconds),
     times.replacedAfter === undefined ? '' : seconds(times.replacedAfter),
   ];

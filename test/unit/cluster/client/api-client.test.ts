@@ -160,7 +160,7 @@ describe('connections', () => {
     expect(api.received.filter(({ path }) => path === '/third')).toHaveLength(1);
   });
 
-  it('that are kept unused are dropped when another one turned out dead', async () => {
+  it('that are kept unused are closed when another one turned out dead', async () => {
     let quiet = false;
     const { api, client } = await fakeCluster((request, response) => {
       if (!quiet) setTimeout(() => answer(response, {}), request.path === '/slow' ? 20 : 0);

@@ -122,7 +122,7 @@ describe('a list', () => {
     ]);
   });
 
-  it('changes only what differs, and drops what is not in it', () => {
+  it('changes only what differs, and removes what is not in it', () => {
     const { objects, take } = cache();
     for (const name of ['same', 'changed', 'replaced', 'gone']) objects.listed(thing(name, `${name}-1`, '10'));
     take();

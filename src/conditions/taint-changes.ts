@@ -22,11 +22,11 @@ import { conditionsOf } from './node-policies.ts';
 import { keyCondition, lasting } from './protected-taints.ts';
 import {
   ADDED,
-  DROPPED,
   LACKS_REQUIRED,
   NAMES_AFTER,
   NAMES_BEFORE,
   presentLiteral,
+  REMOVED,
   TAINTS_AFTER,
   TAINTS_BEFORE,
   TAINTS_CHANGE,
@@ -91,7 +91,7 @@ export function protectedKeys(rules: readonly CompiledTaintRule[]): ProtectedKey
 /** A question about the taints that an update removes or adds. */
 interface Question {
   /**
-   * In terms of `dropped`, `added` and `additions`, and for patterns of `lastingDropped`, `lastingAdded` and `lastingAdditions`.
+   * In terms of `removed`, `added` and `additions`, and for patterns of `lastingRemoved`, `lastingAdded` and `lastingAdditions`.
    */
   readonly exact: Expression;
   /** The definition of `additions`: see {@link additionVariables}. */
@@ -122,8 +122,8 @@ export function whenTaintsChange(question: Question): Expression {
   const long = any([TAINTS_BEFORE, TAINTS_AFTER].map((taints) => cel(3)`size(${taints}) > ${size}`));
   const variables = [
     NAMES_AFTER,
-    DROPPED,
-    lasting(DROPPED.name, rules),
+    REMOVED,
+    lasting(REMOVED.name, rules),
     NAMES_BEFORE,
     ADDED,
     lasting(ADDED.name, rules),
