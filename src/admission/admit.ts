@@ -4,7 +4,7 @@ import { judgeDaemonSet } from '../judge/daemon-set.ts';
 import { allow, type Decision, type Phase, type Violation } from '../judge/decision.ts';
 import { judgeNode } from '../judge/node.ts';
 import { type NodeRecord, withRecord } from '../judge/node-record.ts';
-import { owedTaints } from '../judge/node-return.ts';
+import { retainedTaints } from '../judge/node-return.ts';
 import type { DesiredNode, NodeView } from '../judge/node-view.ts';
 import { asDaemonSet, patchDaemonSet, sameTemplate, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import type { NodeObject } from '../objects/node-object.ts';
@@ -61,8 +61,8 @@ function judgeNodeRequest(request: AdmissionRequest, phase: Phase, policies: Pol
   const object = asNode(request.object, ['request', 'object']);
   const node = viewNode(object, name);
   if (request.operation === 'CREATE') {
-    const owed = owedTo(object, node, policies, records);
-    return judged(object, judgeNode({ operation: 'CREATE', phase, requester, node, owed }, policies));
+    const retained = retainedFor(object, node, policies, records);
+    return judged(object, judgeNode({ operation: 'CREATE', phase, requester, node, retained }, policies));
   }
   const oldObject = asNode(request.oldObject, ['request', 'oldObject']);
   const view = viewNode(oldObject, name);
@@ -74,9 +74,9 @@ function judged(object: NodeObject, decision: Decision<DesiredNode>): Judgement 
   return { kind: 'Node', decision, patch: decision.verdict === 'patch' ? patchNode(object, decision.desired) : [] };
 }
 
-function owedTo(object: NodeObject, { name, labels }: NodeView, { taintPolicies }: PolicySet, records: Records) {
+function retainedFor(object: NodeObject, { name, labels }: NodeView, { taintPolicies }: PolicySet, records: Records) {
   const record = records.recordOf(name);
-  return record ? owedTaints(record, { labels, machine: machineOf(object) }, taintPolicies, records.now()) : [];
+  return record ? retainedTaints(record, { labels, machine: machineOf(object) }, taintPolicies, records.now()) : [];
 }
 
 function judgeDaemonSetRequest(request: AdmissionRequest, phase: Phase, policies: PolicySet): Judgement {

@@ -3,18 +3,18 @@ import { type Machine, sameMachine } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { isKept, type NodeRecord } from './node-record.ts';
-import type { OwedTaint } from './node-view.ts';
+import type { RetainedTaint } from './node-view.ts';
 
 /**
- * What a node that comes back is to carry again, each taint once for each policy that requires it, with the value that was recorded. A
+ * What a node that comes back is to carry again, each taint once for each policy that retains it, with the value that was recorded. A
  * kubelet that starts tries to register its node also where that is still there: before its deletion was seen, there is nothing to report.
  */
-export function owedTaints(
+export function retainedTaints(
   { machine, taints, deletedAt }: NodeRecord,
   node: { readonly labels: StringMap; readonly machine: Machine },
   policies: readonly CompiledTaintPolicy[],
   now: number,
-): OwedTaint[] {
+): RetainedTaint[] {
   const isSame = sameMachine(machine, node.machine);
   return policies
     .filter((policy) => policy.deletedNodeRetentionMs !== undefined && policy.selectsNode(node.labels))
@@ -22,14 +22,14 @@ export function owedTaints(
       taints.filter(isKept).flatMap((recorded) => {
         const { key, value, effect, earlierDeletedAt: since = deletedAt } = recorded;
         const isReported = since !== undefined || policy.mode !== 'Audit';
-        if (!isReported || !isOwed(recorded, policy, now - (since ?? now), isSame)) return [];
+        if (!isReported || !isRetained(recorded, policy, now - (since ?? now), isSame)) return [];
         return { policy, field: policy.protectedBy(recorded) ?? '', taint: { key, value, effect } };
       }),
     );
 }
 
 /** Whether the policy gives the taint back to a Node that registers so long after the deletion of the one before it. */
-export function isOwed(
+export function isRetained(
   taint: Taint,
   { deletedNodeRetentionMs, protectedBy }: CompiledTaintPolicy,
   ageMs: number,

@@ -25,8 +25,8 @@ import {
   type RecordedTaint,
   recordedTaints,
 } from './node-record.ts';
-import { owedTaints } from './node-return.ts';
-import type { OwedTaint } from './node-view.ts';
+import { retainedTaints } from './node-return.ts';
+import type { RetainedTaint } from './node-view.ts';
 import { nextRecord, type RecordedNode, type RecordKeeping } from './record-keeping.ts';
 import { ALLOW_REMOVAL_LIFE_MS } from './removal.ts';
 import { acceptedTaints, type UnseenAddition, unseenAdditions, withoutReverted } from './unseen-additions.ts';
@@ -63,7 +63,7 @@ export interface NodeStep extends NodeDrift {
   /** Whether more taints of the Node are established than a record lists. */
   readonly isRecordFull: boolean;
   /** The taints that a Node which has registered again carries as the one before it did. Given once. */
-  readonly returned: readonly OwedTaint[];
+  readonly returned: readonly RetainedTaint[];
   readonly additions: readonly UnseenAddition[];
   /** The history after the step, without the additions. */
   readonly history: NodeHistory;
@@ -141,7 +141,7 @@ export function nodeStep(
 interface KeptRecord {
   readonly record: NodeRecord | undefined;
   readonly isFull: boolean;
-  readonly returned: readonly OwedTaint[];
+  readonly returned: readonly RetainedTaint[];
   /** In how many milliseconds the next taint of the Node is established. */
   readonly nextInMs: number | undefined;
 }
@@ -166,7 +166,7 @@ function keepRecord(
     record,
     isFull: isFull && leavesOut(record, recordedNode, policies),
     returned: isReturn
-      ? owedTaints(before, node, policies, now).filter(({ taint }) => carried.get(identity(taint)) === taint.value)
+      ? retainedTaints(before, node, policies, now).filter(({ taint }) => carried.get(identity(taint)) === taint.value)
       : [],
     nextInMs,
   };

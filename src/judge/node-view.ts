@@ -48,12 +48,12 @@ export interface NodeUpdate extends Request {
 
 export interface NodeCreation extends Request {
   readonly operation: 'CREATE';
-  /** What policies require on it because the Node of that name carried it that was deleted; none where nobody knows. */
-  readonly owed?: readonly OwedTaint[];
+  /** The taints that policies retain of the deleted Node of that name. Absent if that is not known. */
+  readonly retained?: readonly RetainedTaint[];
 }
 
-/** A taint that a node which comes back is to carry again, by one policy. */
-export interface OwedTaint {
+/** A taint of a deleted Node that one policy sets again on the next Node of that name. */
+export interface RetainedTaint {
   readonly policy: CompiledTaintPolicy;
   /** The field of the policy that protects it, for example `spec.taints[0]`. */
   readonly field: string;

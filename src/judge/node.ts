@@ -2,7 +2,7 @@ import { formatTaint, identity, sameTaint, type Taint, valuesOf, withTaints } fr
 import type { CompiledTaintPolicy, PolicySet } from '../policy/policy-set.ts';
 import { allow, type Decision, patch, taintViolation } from './decision.ts';
 import { judgeNodeUpdate } from './node-update.ts';
-import type { DesiredNode, NodeCreation, NodeUpdate, OwedTaint } from './node-view.ts';
+import type { DesiredNode, NodeCreation, NodeUpdate, RetainedTaint } from './node-view.ts';
 import type { Outcome } from './outcomes.ts';
 import { readsAllowRemoval, satisfies, taintsAtRegistration } from './removal.ts';
 
@@ -14,22 +14,22 @@ export function judgeNode(request: NodeCreation | NodeUpdate, { taintPolicies }:
 }
 
 /**
- * A node that registers gets its required and startup taints, and those that it is owed, whatever the policy's mode but Audit, and whoever
+ * A node that registers gets its required and startup taints, and those that are retained for it, whatever the policy's mode but Audit, and whoever
  * registers it: exemptions are about removing taints. It is never refused: a node that cannot register costs more than one that lacks
- * a taint. One that it is owed and brings with another value stays as it is.
+ * a taint. A retained one that it brings with another value stays as it is.
  */
 function judgeNodeCreation(
-  { phase, node, owed = [] }: NodeCreation,
+  { phase, node, retained = [] }: NodeCreation,
   policies: readonly CompiledTaintPolicy[],
 ): Decision<DesiredNode> {
   const declared = taintsAtRegistration(node.labels, policies);
-  const keys = new Set([...declared, ...owed].map(({ taint }) => taint.key));
+  const keys = new Set([...declared, ...retained].map(({ taint }) => taint.key));
   // Of thousands of taints, few are asked for.
   const valuesAmong = (all: readonly Taint[]) => valuesOf(all.filter(({ key }) => keys.has(key)));
   const present = valuesAmong(node.taints);
   const lacking = declared.filter((one) => !satisfies(present, one));
   // What is declared besides is not said twice.
-  const returning = owed.filter(
+  const returning = retained.filter(
     ({ policy, taint }) =>
       !present.has(identity(taint)) &&
       !declared.some((one) => (binds(one) || one.policy === policy) && sameTaint(one.taint, taint)),
@@ -56,7 +56,7 @@ function judgeNodeCreation(
       .toReversed()
       .map((one) => [identity(one.taint), one]),
   );
-  const carriedBefore = new Map(owed.filter(binds).map(({ taint }) => [identity(taint), taint]));
+  const carriedBefore = new Map(retained.filter(binds).map(({ taint }) => [identity(taint), taint]));
   const additions = lacking
     .filter(binds)
     .map(
@@ -88,7 +88,7 @@ function judgeNodeCreation(
 }
 
 /** What is said of a taint that the node still lacks once mutation is over. */
-function outcomeOf({ policy, field }: Pick<OwedTaint, 'policy' | 'field'>): Outcome {
+function outcomeOf({ policy, field }: Pick<RetainedTaint, 'policy' | 'field'>): Outcome {
   if (policy.mode !== 'Audit') return 'missing';
   return policy.trial(field) === 'Audit' ? 'audited' : 'would-add';
 }

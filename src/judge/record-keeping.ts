@@ -12,7 +12,7 @@ import {
   type NodeRecord,
   type RecordedTaint,
 } from './node-record.ts';
-import { isOwed } from './node-return.ts';
+import { isRetained } from './node-return.ts';
 import type { NodeView } from './node-view.ts';
 import {
   type DeclaredTaint,
@@ -71,7 +71,7 @@ export function nextRecord(
   const isUnprotected = (taint: Taint) => recording.every(({ protectedBy }) => protectedBy(taint) === undefined);
   const left = (taints: readonly RecordedTaint[], since: number, isSame: boolean) =>
     taints.filter(isKept).flatMap((taint) => {
-      const asking = surviving.filter((policy) => isOwed(taint, policy, now - since, isSame));
+      const asking = surviving.filter((policy) => isRetained(taint, policy, now - since, isSame));
       // Of a deleted node, nothing says which policies select it.
       const recorded = asking.filter(({ name }) => taint.policies.includes(name));
       if (asking.length > 0) return { ...taint, policies: namesOf(recorded.length > 0 ? recorded : asking) };
@@ -97,12 +97,12 @@ export function nextRecord(
   const isGone = (taint: RecordedTaint) =>
     carried.get(identity(taint)) !== taint.value &&
     (recordedAsRemoved.get(identity(taint)) === taint.value || isPermitted({ taint, anyValue: false }));
-  const owed = (before?.taints ?? []).flatMap((taint) => {
+  const retained = (before?.taints ?? []).flatMap((taint) => {
     const since = isKnown ? taint.earlierDeletedAt : deletedAt;
     if (since === undefined || !isKept(taint) || isGone(taint)) return [];
     return left([{ ...withoutState(taint), earlierDeletedAt: past(since) }], past(since), isSame);
   });
-  const known = (isKnown ? before.taints : owed).filter((taint) => isKept(taint) && !isGone(taint));
+  const known = (isKnown ? before.taints : retained).filter((taint) => isKept(taint) && !isGone(taint));
   // A node may leave a policy for a moment: a lost taint is not forgotten at once.
   const isSpared = (taint: RecordedTaint) =>
     carried.get(identity(taint)) === taint.value ? isUnprotected(taint) && !forgets : !forgetsLost;
@@ -113,7 +113,7 @@ export function nextRecord(
     isSpared,
   ).filter((taint) => !removed.some((one) => identity(one) === identity(taint)));
   const present = valuesOf([...node.taints, ...taints, ...removed]);
-  const missing = owed.filter((taint) => !present.has(identity(taint)));
+  const missing = retained.filter((taint) => !present.has(identity(taint)));
   const all = [...taints, ...removed, ...missing].slice(0, MAX_RECORDED_TAINTS);
   const startup = isKnown ? startupOf(before, policies, forgets) : [];
   if (all.length + startup.length === 0) return undefined;

@@ -3,7 +3,7 @@ import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { type Hold, paceOf } from '../../evictions/eviction-pace.ts';
 import type { BlockedBy, Loss, NodeDrift } from '../../judge/node-drift.ts';
 import { type Blocked, MAX_BLOCKED_MESSAGE } from '../../judge/node-record.ts';
-import type { OwedTaint } from '../../judge/node-view.ts';
+import type { RetainedTaint } from '../../judge/node-view.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../judge/removal.ts';
 import type { UnseenAddition } from '../../judge/unseen-additions.ts';
 import { nodeReference, type ObjectReference, type RecordedEvent } from '../../kubernetes/event.ts';
@@ -175,7 +175,7 @@ export function eventOfEvictions(name: string, hold: Hold['reason'] | undefined,
 /** What is to be said of a node that registered anew, and carries again what it carried before its deletion. */
 export function eventsOfReturn(
   node: Pick<Entry<ClusterNode>, 'name' | 'uid'>,
-  returned: readonly OwedTaint[],
+  returned: readonly RetainedTaint[],
 ): RecordedEvent[] {
   const common = { type: 'Normal', reason: 'TaintReturned', action: 'AddTaint' } as const;
   return returned.flatMap(({ policy, taint }): RecordedEvent[] => {

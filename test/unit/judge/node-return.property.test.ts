@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { MAX_RECORDED_TAINTS, type NodeRecord } from '../../../src/judge/node-record.ts';
-import { owedTaints } from '../../../src/judge/node-return.ts';
+import { retainedTaints } from '../../../src/judge/node-return.ts';
 import { nextRecord, type RecordedNode } from '../../../src/judge/record-keeping.ts';
 import type { Machine } from '../../../src/kubernetes/machine.ts';
 import { formatTaint, identity, type Taint } from '../../../src/kubernetes/taint.ts';
@@ -110,7 +110,7 @@ it('a record is what the API server takes, is written only for a change, and say
         }
         // Nothing comes back that no policy protects, and nothing once the retention is over.
         if (next && seen) {
-          for (const { policy, taint } of owedTaints(next, seen, policies.taintPolicies, now)) {
+          for (const { policy, taint } of retainedTaints(next, seen, policies.taintPolicies, now)) {
             expect(policy.protectedBy(taint)).toBeDefined();
           }
         }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Phase } from '../../../src/judge/decision.ts';
 import { judgeNode } from '../../../src/judge/node.ts';
 import type { NodeRecord } from '../../../src/judge/node-record.ts';
-import { owedTaints } from '../../../src/judge/node-return.ts';
+import { retainedTaints } from '../../../src/judge/node-return.ts';
 import { nextRecord } from '../../../src/judge/record-keeping.ts';
 import { type Machine, UNKNOWN_MACHINE } from '../../../src/kubernetes/machine.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
@@ -22,14 +22,14 @@ import {
   texts,
 } from './recorded-nodes.ts';
 
-const owedTo = (record: NodeRecord | undefined, node: Node, set: PolicySet, now = START) =>
-  record ? owedTaints(record, nodeOf(node), set.taintPolicies, now).map(({ taint }) => formatTaint(taint)) : [];
+const retainedFor = (record: NodeRecord | undefined, node: Node, set: PolicySet, now = START) =>
+  record ? retainedTaints(record, nodeOf(node), set.taintPolicies, now).map(({ taint }) => formatTaint(taint)) : [];
 
 function registers(set: PolicySet, record: NodeRecord | undefined, node: Node = {}, phase: Phase = 'mutate') {
   const view = nodeOf({ uid: 'second', ...node });
-  const owed = record ? owedTaints(record, view, set.taintPolicies, START + 1_000) : [];
+  const retained = record ? retainedTaints(record, view, set.taintPolicies, START + 1_000) : [];
   const requester = { username: 'system:node:n1', groups: ['system:nodes'] };
-  return judgeNode({ operation: 'CREATE', phase, requester, node: view, owed }, set);
+  return judgeNode({ operation: 'CREATE', phase, requester, node: view, retained }, set);
 }
 
 describe('a node that registers anew', () => {
@@ -38,15 +38,17 @@ describe('a node that registers anew', () => {
     { why: 'an hour later', after: HOUR, taints: ['dedicated=gpu:NoSchedule'] },
     { why: 'just within the retention', after: 24 * HOUR - 1, taints: ['dedicated=gpu:NoSchedule'] },
     { why: 'when the retention is over', after: 24 * HOUR, taints: [] },
-  ])('is owed what it carried, $why: $taints', ({ after, taints }) => {
-    expect(owedTo(deleted(policies()), { uid: 'second' }, policies(), START + after)).toEqual(taints);
+  ])('gets what it carried, $why: $taints', ({ after, taints }) => {
+    expect(retainedFor(deleted(policies()), { uid: 'second' }, policies(), START + after)).toEqual(taints);
   });
 
-  it('is owed it before anybody has seen that it was deleted', () => {
+  it('gets it before anybody has seen that it was deleted', () => {
     const living = nextRecord(undefined, nodeOf({ taints: [DEDICATED] }), at(policies()));
-    expect(owedTo(living, { uid: 'second' }, policies(), START + 100 * HOUR)).toEqual(['dedicated=gpu:NoSchedule']);
+    expect(retainedFor(living, { uid: 'second' }, policies(), START + 100 * HOUR)).toEqual([
+      'dedicated=gpu:NoSchedule',
+    ]);
     // Then a kubelet may as well have started again beside its Node: there is nothing to report.
-    expect(owedTo(living, { uid: 'second' }, policies({ mode: 'Audit' }))).toEqual([]);
+    expect(retainedFor(living, { uid: 'second' }, policies({ mode: 'Audit' }))).toEqual([]);
   });
 
   it.each<{ why: string; machine: Machine; same: boolean }>([
@@ -58,7 +60,7 @@ describe('a node that registers anew', () => {
   ])('on a machine with $why', ({ machine, same }) => {
     const node: Node = { uid: 'second', machine };
     const taints = ['dedicated=gpu:NoSchedule'];
-    expect(owedTo(deleted(policies()), node, policies())).toEqual(same ? taints : []);
+    expect(retainedFor(deleted(policies()), node, policies())).toEqual(same ? taints : []);
   });
 
   it('gets it, whatever stands before it in its list', () => {
@@ -115,12 +117,14 @@ describe('a node that came back while the webhook was not called', () => {
   const labelled = policies({ nodeSelector: { matchLabels: { pool: 'gpu' } } });
   const gpu = { pool: 'gpu' };
 
-  it('is owed what it lacks, also where the label comes later, until it has it', () => {
+  it('gets what it lacks, also where the label comes later, until it has it', () => {
     const record = deleted(labelled, { labels: gpu, taints: [DEDICATED] });
     const back = nextRecord(record, nodeOf({ uid: 'second' }), at(labelled, START + HOUR));
     expect(back?.taints).toMatchObject([{ ...DEDICATED, policies: ['p'], earlierDeletedAt: START }]);
-    expect(owedTo(back, { uid: 'second' }, labelled)).toEqual([]);
-    expect(owedTo(back, { uid: 'second', labels: gpu }, labelled, START + HOUR)).toEqual(['dedicated=gpu:NoSchedule']);
+    expect(retainedFor(back, { uid: 'second' }, labelled)).toEqual([]);
+    expect(retainedFor(back, { uid: 'second', labels: gpu }, labelled, START + HOUR)).toEqual([
+      'dedicated=gpu:NoSchedule',
+    ]);
     const carrying = nodeOf({ uid: 'second', labels: gpu, taints: [DEDICATED] });
     const paid = nextRecord(back, carrying, at(labelled, START + HOUR));
     expect(texts(paid?.taints)).toEqual(['dedicated=gpu:NoSchedule']);
@@ -128,7 +132,7 @@ describe('a node that came back while the webhook was not called', () => {
     expect(paid?.deletedAt).toBeUndefined();
   });
 
-  it('is owed nothing more when the retention is over, nor on another machine', () => {
+  it('gets nothing more when the retention is over, nor on another machine', () => {
     const record = deleted(policies());
     const back = nextRecord(record, nodeOf({ uid: 'second' }), at(policies(), START + HOUR));
     expect(nextRecord(back, nodeOf({ uid: 'second' }), at(policies(), START + 24 * HOUR))).toBeUndefined();
@@ -136,7 +140,7 @@ describe('a node that came back while the webhook was not called', () => {
     expect(nextRecord(record, other, at(policies(), START + HOUR))).toBeUndefined();
   });
 
-  it('that is deleted once more is owed both: what it was owed and what it carried', () => {
+  it('that is deleted once more gets both: what was retained and what it carried', () => {
     const set = policies({
       taints: [
         { key: 'dedicated', restrict: ['Removal'] },

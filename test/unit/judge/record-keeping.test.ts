@@ -470,7 +470,7 @@ describe('a required taint that was removed with permission', () => {
     ]);
   });
 
-  it('is not owed to the next Node of that name', () => {
+  it('is not retained for the next Node of that name', () => {
     const retaining = setOf(REQUIRED, { deletedNodeRetentionSeconds: 86_400 });
     const record = recordAfter(retaining, { taints: [DEDICATED] }, gone);
     expect(listed(record)).toEqual([`${GPU} removed`]);
