@@ -44,7 +44,7 @@ export interface Report {
   /** The daemon pods that are Failed on a node where they could run, however short the time. */
   readonly stuckPods?: () => readonly StuckPod[];
   /** Whether another writer removes the taint from the node repeatedly. */
-  readonly isContested?: (node: string, taint: Taint) => boolean;
+  readonly isInConflict?: (node: string, taint: Taint) => boolean;
 }
 
 /** What all controllers can tell together: of problems all, in the order in which the controllers came; of the rest, the first answer. */
@@ -62,7 +62,7 @@ export interface Reports {
   startupOn(node: string): string | undefined;
   patched(policy: Pick<PolicyObject, 'kind' | 'name'>): readonly PatchedDaemonSet[];
   stuckPods(): readonly StuckPod[];
-  isContested(node: string, taint: Taint): boolean;
+  isInConflict(node: string, taint: Taint): boolean;
 }
 
 export function createReports(): Reports {
@@ -85,7 +85,7 @@ export function createReports(): Reports {
     startupOn: (node) => first(({ startupOn }) => startupOn?.(node)),
     patched: (policy) => first(({ patched }) => patched?.(policy)) ?? [],
     stuckPods: () => all.flatMap(({ stuckPods }) => stuckPods?.() ?? []),
-    isContested: (node, taint) => all.some(({ isContested }) => isContested?.(node, taint)),
+    isInConflict: (node, taint) => all.some(({ isInConflict }) => isInConflict?.(node, taint)),
   };
 
   function first<T>(ask: (report: Report) => T | undefined): T | undefined {

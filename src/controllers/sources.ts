@@ -111,7 +111,7 @@ export interface ClusterSurvey {
   nodes(): ClusterNode[];
   daemonSets(): ClusterDaemonSet[];
   /** Whether another writer removes the taint from the node repeatedly. */
-  isContested(node: string, taint: Taint): boolean;
+  isInConflict(node: string, taint: Taint): boolean;
   /** The pods that landed on the node while a taint was missing, in words. */
   misplacedPodsOn(node: string): string | undefined;
   /** What the startup taints of the node wait for, in words. */
@@ -120,7 +120,7 @@ export interface ClusterSurvey {
 
 interface Surveyed extends ClusterSources {
   readonly policies: { readonly changes: Source };
-  readonly reports: Pick<Reports, 'isContested' | 'misplacedPodsOn' | 'startupOn' | 'changes'>;
+  readonly reports: Pick<Reports, 'isInConflict' | 'misplacedPodsOn' | 'startupOn' | 'changes'>;
   readonly signal: AbortSignal;
 }
 
@@ -138,7 +138,7 @@ export function surveyOf({ nodes, daemonSets, synced, policies, reports, signal 
   };
   for (const source of [nodes.news, daemonSets.changes, policies.changes]) source.subscribe(next, signal);
   reports.changes.subscribe(
-    ({ isContested, misplacedPodsOn, startupOn }) => (isContested || misplacedPodsOn || startupOn) && next(),
+    ({ isInConflict, misplacedPodsOn, startupOn }) => (isInConflict || misplacedPodsOn || startupOn) && next(),
     signal,
   );
   return {
@@ -146,7 +146,7 @@ export function surveyOf({ nodes, daemonSets, synced, policies, reports, signal 
     revision: () => revision,
     nodes: () => Array.from(nodes.entries(), ({ value }) => value),
     daemonSets: () => Array.from(daemonSets.entries(), ({ value }) => value),
-    isContested: reports.isContested,
+    isInConflict: reports.isInConflict,
     misplacedPodsOn: reports.misplacedPodsOn,
     startupOn: reports.startupOn,
   };

@@ -65,7 +65,7 @@ export interface NodeFacts extends Facts {
 
 /** What only the leader knows of a node. */
 export interface LeaderOnNode {
-  readonly isContested: (taint: Taint) => boolean;
+  readonly isInConflict: (taint: Taint) => boolean;
   readonly misplacedPods: string | undefined;
   readonly startup: string | undefined;
 }
@@ -85,7 +85,7 @@ export function explainedNode(
   const view = viewNode(node, name);
   const explained = explainNode(withRecord(view, record, node.metadata.uid ?? undefined), policiesInForce(policies), {
     audit: facts.audit,
-    isContested: leader?.isContested,
+    isInConflict: leader?.isInConflict,
   });
   const announced = announcedAt(node);
   const remaining = remainingOn(node, view, policies, facts.audit, now);
@@ -211,11 +211,11 @@ function standing(one: TaintOnNode, node: NodeExplanation): string {
     case 'removed':
       return `removed with permission, by a user whom ${policiesOf(one)} exempts or by annotation, as its NodeTaintRecord says`;
     case 'missing':
-      return [`required by ${named(one)}`, blockedText(one, node), ...rivalText(one)].join('; ');
+      return [`required by ${named(one)}`, blockedText(one, node), ...contradictionText(one)].join('; ');
   }
 }
 
-function rivalText({ contradiction }: TaintOnNode): string[] {
+function contradictionText({ contradiction }: TaintOnNode): string[] {
   return contradiction ? [`a node that carries neither gets ${contradiction.winner}: ${contradiction.why}`] : [];
 }
 
@@ -247,9 +247,9 @@ const WAITING = 'waits for its turn, because it evicts pods';
 
 function nextStep({ name, taints, problems, fromLeader }: ExplainedNode): Step {
   const missing = taints.filter(({ state }) => state === 'missing');
-  const rivals = missing.find(({ contradiction }) => contradiction)?.contradiction;
-  if (rivals) {
-    const [winner, loser] = rivals.policies;
+  const contradictory = missing.find(({ contradiction }) => contradiction)?.contradiction;
+  if (contradictory) {
+    const [winner, loser] = contradictory.policies;
     return {
       command: `kubectl edit taintpolicy ${shellWord(loser)}`,
       note: `${winner} and ${loser} require different values: choose one, or let one of the policies leave out this node`,

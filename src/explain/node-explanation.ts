@@ -60,7 +60,7 @@ export interface TaintOnNode {
   /** For a missing taint: that other value, if policies protect it. */
   readonly kept?: KeptValue;
   /** For a missing taint: another policy requires another value. */
-  readonly contradiction?: Rivals;
+  readonly contradiction?: ContradictoryPolicies;
 }
 
 /** A value that blocks another one. */
@@ -76,7 +76,7 @@ export interface KeptValue {
 }
 
 /** Two policies that require different values of one taint. */
-export interface Rivals {
+export interface ContradictoryPolicies {
   /** The value of a node that carries neither, as kubectl writes the taint. */
   readonly winner: string;
   readonly policies: readonly [winner: string, loser: string];
@@ -107,14 +107,14 @@ export interface ExplainNodeOptions {
   /** Whether taintkeeper runs with --audit. */
   readonly audit?: boolean;
   /** Known to the leader only. */
-  readonly isContested?: Circumstances['isContested'] | undefined;
+  readonly isInConflict?: Circumstances['isInConflict'] | undefined;
 }
 
 /** Explains the present state of a node. */
 export function explainNode(
   node: EstablishedView,
   policies: readonly Policy[],
-  { audit = false, isContested }: ExplainNodeOptions = {},
+  { audit = false, isInConflict }: ExplainNodeOptions = {},
 ): NodeExplanation {
   const declared = policies.filter((policy) => policy.kind === 'TaintPolicy');
   const compiled = compilePolicies(declared, { audit }).taintPolicies;
@@ -134,19 +134,19 @@ export function explainNode(
   });
   // A taint whose turn has come is about to be restored.
   const { losses, removed } = nodeDrift(node, compiled, {
-    ...(isContested ? { isContested, hasTurn: false } : {}),
+    ...(isInConflict ? { isInConflict, hasTurn: false } : {}),
   });
   const present = valuesOf(node.taints);
   const lost = lostTaints(node.recorded, node.taints);
   const groups = Map.groupBy(losses, ({ taint }) => formatTaint(taint));
-  const rivals = contradictions(selecting, [node]);
+  const contradictory = contradictions(selecting, [node]);
   return {
     audit,
     announced: announcementsIn(parseAllowedRemovals(node.allowRemoval)).map(({ text, taint }) => ({
       text,
       state: taint === undefined ? 'unreadable' : effectOf(text, node, selecting),
     })),
-    fromLeader: isContested !== undefined,
+    fromLeader: isInConflict !== undefined,
     policies: compiled.map(({ name, mode, unselectionRules }) => ({
       policy: name,
       mode,
@@ -158,7 +158,11 @@ export function explainNode(
       ...[...groups.values()].map((group) => {
         const found = missing(group, present);
         const recorded = lost.find((taint) => formatTaint(taint) === formatTaint(found.taint))?.blocked;
-        return { ...found, ...(recorded ? { recorded } : {}), ...inTheWay(found.taint, node, selecting, rivals) };
+        return {
+          ...found,
+          ...(recorded ? { recorded } : {}),
+          ...inTheWay(found.taint, node, selecting, contradictory),
+        };
       }),
       ...removed
         .filter(({ taint }) => !present.has(identity(taint)))
@@ -208,10 +212,10 @@ function inTheWay(
   missed: Taint,
   { taints, labels, established, allowRemoval }: EstablishedView,
   selecting: readonly CompiledTaintPolicy[],
-  rivals: readonly Contradiction[],
+  contradictory: readonly Contradiction[],
 ): Pick<TaintOnNode, 'kept' | 'contradiction'> {
   const text = formatTaint(missed);
-  const rival = rivals.find(({ winner, loser }) => winner.text === text || loser.text === text);
+  const contradiction = contradictory.find(({ winner, loser }) => winner.text === text || loser.text === text);
   const taint = taints.find((one) => identity(one) === identity(missed));
   const holding = selecting.flatMap((policy) => {
     const field = taint && policy.mode !== 'Audit' ? policy.heldBy(taint, established) : undefined;
@@ -231,12 +235,12 @@ function inTheWay(
           },
         }
       : {}),
-    ...(rival
+    ...(contradiction
       ? {
           contradiction: {
-            winner: rival.winner.text,
-            policies: [rival.winner.policy.name, rival.loser.policy.name],
-            why: rival.why,
+            winner: contradiction.winner.text,
+            policies: [contradiction.winner.policy.name, contradiction.loser.policy.name],
+            why: contradiction.why,
           },
         }
       : {}),

@@ -56,7 +56,7 @@ export interface NodeDrift {
 /** What is known besides the node and the policies. */
 export interface Circumstances {
   /** Whether to leave a taint to whoever takes it away; by default, to nobody. */
-  readonly isContested?: (taint: Taint) => boolean;
+  readonly isInConflict?: (taint: Taint) => boolean;
   /** Whether a taint that evicts pods may be put there now, as it may by default. */
   readonly hasTurn?: boolean;
   /** Whether the allow-removal annotation has stood for {@link ALLOW_REMOVAL_LIFE_MS}; by default, it has not. */
@@ -97,7 +97,7 @@ export function nodeDrift(
   node: NodeView & { readonly recorded: readonly RecordedTaint[] },
   policies: readonly CompiledTaintPolicy[],
   {
-    isContested = () => false,
+    isInConflict = () => false,
     hasTurn = true,
     isAllowRemovalExpired = false,
     isRecordWritten = false,
@@ -157,7 +157,7 @@ export function nodeDrift(
   function whatBlocks(group: readonly Claim[], target: Taint): BlockedBy | undefined {
     const restoring = group.filter(({ policy, required }) => isRestoredBy(policy.mode, required));
     if (restoring.length === 0) return 'ModeDoesNotRestore';
-    if (isContested(target)) return 'Conflict';
+    if (isInConflict(target)) return 'Conflict';
     const present = carried.get(identity(target));
     // Admission lets nobody replace a protected value: not us either.
     if (present !== undefined && isProtectedBy(selecting, { ...target, value: present })) return 'OtherValuePresent';

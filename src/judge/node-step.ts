@@ -89,20 +89,20 @@ export function nodeStep(
   options: StepOptions,
 ): NodeStep {
   const { policies, monotonicMs, audit } = options;
-  const isContested = (taint: Taint) => isInConflict(history, taint, monotonicMs);
+  const hasConflict = (taint: Taint) => isInConflict(history, taint, monotonicMs);
   const kept = known && keepRecord(node, history, known.record, options);
   const recorded = recordedTaints(kept?.record, node.uid);
   // While the records are not known, nothing would restore a value that was replaced.
   const additions =
     audit || !known
       ? []
-      : unseenAdditions(node, policies, { accepted: history.accepted, now: monotonicMs, isContested });
+      : unseenAdditions(node, policies, { accepted: history.accepted, now: monotonicMs, isInConflict: hasConflict });
   const target = withoutReverted(node, additions);
   const expiresInMs =
     ALLOW_REMOVAL_LIFE_MS - allowRemovalAgeMs(history, node, { now: monotonicMs, apiTime: options.now });
   const drift = kept
     ? nodeDrift({ ...target, recorded }, policies, {
-        isContested,
+        isInConflict: hasConflict,
         hasTurn: options.hasTurn,
         isAllowRemovalExpired: expiresInMs <= 0,
         // Only entries of the annotation depend on it.

@@ -47,7 +47,7 @@ interface Watching {
   readonly accepted: AcceptedTaints | undefined;
   /** In milliseconds of the monotonic clock. */
   readonly now: number;
-  readonly isContested: (taint: Taint) => boolean;
+  readonly isInConflict: (taint: Taint) => boolean;
 }
 
 /**
@@ -57,7 +57,7 @@ interface Watching {
 export function unseenAdditions(
   node: NodeView,
   policies: readonly CompiledTaintPolicy[],
-  { accepted, now, isContested }: Watching,
+  { accepted, now, isInConflict }: Watching,
 ): UnseenAddition[] {
   if (accepted === undefined || accepted.size === 0) return [];
   const binding = bindingPolicies(policies, node);
@@ -83,7 +83,7 @@ export function unseenAdditions(
     const restoring = by.filter(({ policy }) => policy.mode === 'Restore');
     if (restoring.length === 0) return 'ModeDoesNotRevert';
     if (binding.some((policy) => policy.heldBy(taint, NONE_ESTABLISHED) !== undefined)) return 'RemovalRestricted';
-    return isContested(taint) ? 'Conflict' : undefined;
+    return isInConflict(taint) ? 'Conflict' : undefined;
   }
 }
 

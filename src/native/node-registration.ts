@@ -52,7 +52,7 @@ function registrationTaintsOf({ atRegistration }: CompiledTaintPolicy): Required
 }
 
 /** The stronger ones of the other policies that may select the same node and declare required taints. */
-function rivalsOf(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
+function strongerThan(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
   const own = requirementsOf(policy.nodeSelector);
   return others
     .filter((one) => one.mode !== 'Audit' && one.atRegistration.length > 0 && byStrength(one, policy) < 0)
@@ -60,30 +60,28 @@ function rivalsOf(policy: CompiledTaintPolicy, others: readonly CompiledTaintPol
 }
 
 /** The required taints of a policy, except those that a stronger policy declares on the node with another value. */
-function presentUnlessContested(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): Expression {
-  const rivals = rivalsOf(policy, others);
+function requiredUnlessOverridden(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): Expression {
+  const stronger = strongerThan(policy, others);
   const groups = Map.groupBy(
-    registrationTaintsOf(policy).map((required) => ({ required, contested: isContested(required, rivals) })),
-    ({ contested }) => contested.text,
+    registrationTaintsOf(policy).map((required) => ({ required, overridden: isOverridden(required, stronger) })),
+    ({ overridden }) => overridden.text,
   );
   const lists = [...groups.values()]
     .map((alike) => {
-      const [{ contested } = { contested: FALSE }] = alike;
-      return choose(contested, EMPTY, listOfRequired(alike.map(({ required }) => required)));
+      const [{ overridden } = { overridden: FALSE }] = alike;
+      return choose(overridden, EMPTY, listOfRequired(alike.map(({ required }) => required)));
     })
     .filter((list) => list !== EMPTY);
   return lists.length === 0 ? EMPTY : together(lists);
 }
 
 /** True for a node to which a stronger policy gives another value of the taint. */
-function isContested({ taint, anyValue }: RequiredTaint, rivals: readonly CompiledTaintPolicy[]): Expression {
+function isOverridden({ taint, anyValue }: RequiredTaint, stronger: readonly CompiledTaintPolicy[]): Expression {
   if (anyValue) return FALSE;
-  const contests = (one: RequiredTaint) =>
+  const overrides = (one: RequiredTaint) =>
     identity(one.taint) === identity(taint) && !one.anyValue && (one.taint.value ?? '') !== (taint.value ?? '');
   return any(
-    rivals
-      .filter((rival) => registrationTaintsOf(rival).some(contests))
-      .map((rival) => conditionsOf(rival).selects.after),
+    stronger.filter((one) => registrationTaintsOf(one).some(overrides)).map((one) => conditionsOf(one).selects.after),
   );
 }
 
@@ -103,7 +101,7 @@ const NODE_CREATIONS: readonly ResourceRule[] = [
 export function registration(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): Assembled[] {
   const { length: count } = registrationTaintsOf(policy);
   if (policy.mode === 'Audit' || count === 0) return [];
-  const required = presentUnlessContested(policy, others);
+  const required = requiredUnlessOverridden(policy, others);
   if (required === EMPTY) return [];
   const put = puttingTaints('taints', 'lacking');
   return mutating({

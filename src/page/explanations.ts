@@ -85,7 +85,7 @@ async function ofNode(sources: InCluster, [name = '']: readonly string[]): Promi
   const object = await found(sources.objects.read(`/api/v1/nodes/${name}`), `There is no node ${name}.`);
   const survey = surveyOf(sources);
   const leader: LeaderOnNode | undefined = survey && {
-    isContested: (taint) => survey.isContested(name, taint),
+    isInConflict: (taint) => survey.isInConflict(name, taint),
     misplacedPods: survey.misplacedPodsOn(name),
     startup: survey.startupOn(name),
   };

@@ -17,7 +17,7 @@ export interface NodeMapInput {
   readonly nodes: Iterable<ClusterNode>;
   /** The strongest mode first. */
   readonly compiled: readonly CompiledTaintPolicy[];
-  readonly isContested: (node: ClusterNode, taint: Taint) => boolean;
+  readonly isInConflict: (node: ClusterNode, taint: Taint) => boolean;
   /** The NodeTaintRecord of the node of that name. */
   readonly recordOf: (name: string) => NodeRecord | undefined;
 }
@@ -69,13 +69,13 @@ function rowOf(
   node: ClusterNode,
   columns: readonly Column[],
   selecting: ReadonlySet<CompiledTaintPolicy>,
-  { isContested, recordOf }: Pick<NodeMapInput, 'isContested' | 'recordOf'>,
+  { isInConflict, recordOf }: Pick<NodeMapInput, 'isInConflict' | 'recordOf'>,
   known: Distinct<NodeNote>,
 ): NodeRow {
   const record = recordOf(node.name);
   const recorded = withRecord(node, record, record?.uid);
   const { losses, removed } = nodeDrift(recorded, [...selecting], {
-    isContested: (taint) => isContested(node, taint),
+    isInConflict: (taint) => isInConflict(node, taint),
     hasTurn: false,
   });
   // If a pattern matches several lost taints, the first one is shown.

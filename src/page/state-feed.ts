@@ -119,9 +119,9 @@ function surveyor(
     if (last && (last.revision === revision || performance.now() < last.due)) return last.text;
     const begun = performance.now();
     const nodes = survey.nodes();
-    const isContested: Parameters<typeof nodeMap>[0]['isContested'] = (node, taint) =>
-      survey.isContested(node.name, taint);
-    const map = JSON.stringify(await nodeMap({ nodes, compiled: compiled.taintPolicies, isContested, recordOf }));
+    const isInConflict: Parameters<typeof nodeMap>[0]['isInConflict'] = (node, taint) =>
+      survey.isInConflict(node.name, taint);
+    const map = JSON.stringify(await nodeMap({ nodes, compiled: compiled.taintPolicies, isInConflict, recordOf }));
     await setImmediate();
     const coverage = JSON.stringify(await coverageMatrix(survey.daemonSets(), nodes));
     await setImmediate();

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { describeWithChromium } from './describe-with-chromium.ts';
 import { openPage } from './opened-page.ts';
 import { type PageServer, servePage } from './page-server.ts';
-import { CONTESTED_NODE } from './sample-nodes.ts';
+import { CONFLICT_NODE } from './sample-nodes.ts';
 import { SAMPLE_TIME, samplePage } from './sample-page.ts';
 
 const NODES = 5_000;
@@ -93,7 +93,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     await rows.first().waitFor();
     expect((await rows.allTextContents()).slice(0, 5).map((text) => text.split(/(?<=\d{4})/)[0])).toEqual([
       'gpu-a-0004',
-      CONTESTED_NODE,
+      CONFLICT_NODE,
       // What a policy only watches.
       'edge-a-0001',
       'edge-c-0003',
@@ -102,8 +102,8 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     expect(await rows.nth(1).getByRole('cell').first().textContent()).toBe(
       '⟳ conflict dedicated=gpu:NoSchedule · another writer removes it repeatedly, so it is not restored for now',
     );
-    await rows.getByRole('link', { name: CONTESTED_NODE }).click();
-    expect(await page.evaluate(() => location.hash)).toBe(`#nodes/${CONTESTED_NODE}`);
+    await rows.getByRole('link', { name: CONFLICT_NODE }).click();
+    expect(await page.evaluate(() => location.hash)).toBe(`#nodes/${CONFLICT_NODE}`);
     const details = page.locator('#node-details');
     await details.getByText('removes it repeatedly').waitFor();
     await details.getByRole('link', { name: 'Latest decisions about it: 1' }).click();

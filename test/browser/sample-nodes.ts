@@ -23,12 +23,12 @@ const CONTROL_PLANES = 3;
 const ZONES = ['a', 'b', 'c'];
 
 /** A node whose taint somebody takes away again and again. */
-export const CONTESTED_NODE = 'gpu-b-0002';
+export const CONFLICT_NODE = 'gpu-b-0002';
 
 /** What is wrong in the sample, by node: the taints that it carries in place of its pool's. */
 const WRONG: Readonly<Record<string, readonly Taint[]>> = {
   'gpu-a-0004': [],
-  [CONTESTED_NODE]: [],
+  [CONFLICT_NODE]: [],
   'storage-c-0003': [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule' }],
   'edge-a-0001': [],
   'edge-c-0003': [],

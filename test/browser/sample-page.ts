@@ -9,7 +9,7 @@ import type { CertificateState, WebhookState } from '../../src/page/state.ts';
 import type { PageSources } from '../../src/page/state-feed.ts';
 import type { PolicySet } from '../../src/policy/policy-set.ts';
 import { sampleDaemonSets } from './sample-daemon-sets.ts';
-import { CONTESTED_NODE, sampleNodes } from './sample-nodes.ts';
+import { CONFLICT_NODE, sampleNodes } from './sample-nodes.ts';
 import { samplePolicies } from './sample-policies.ts';
 
 /** When the sample is looked at: all that it says of time follows from this. */
@@ -63,7 +63,7 @@ export function samplePage({
         revision: () => 1,
         nodes: () => nodes,
         daemonSets: () => daemonSets,
-        isContested: (node) => node === CONTESTED_NODE,
+        isInConflict: (node) => node === CONFLICT_NODE,
         misplacedPodsOn: () => undefined,
         startupOn: () => undefined,
       },

@@ -40,7 +40,7 @@ describeWithControlPlane(
     let replicas: Replica[];
 
     beforeAll(async () => {
-      for (const name of ['contested', 'kube-flannel', 'rollout'])
+      for (const name of ['conflict', 'kube-flannel', 'rollout'])
         await cp().request(admin, 'POST', '/api/v1/namespaces', { body: { metadata: { name } } });
       await createFakeNode(cp(), 'master', [MASTER_TAINT]);
       await createFakeNode(cp(), 'control-plane', [CONTROL_PLANE_TAINT]);
@@ -102,14 +102,14 @@ describeWithControlPlane(
       const running = (async () => {
         while (!stopped) {
           await waitUntil(
-            async () => (stopped || toleratesMaster(await getDaemonSet(cp(), 'contested', name)) ? true : undefined),
+            async () => (stopped || toleratesMaster(await getDaemonSet(cp(), 'conflict', name)) ? true : undefined),
             {
               timeoutMs: 120_000,
               otherwise: () => `${name} is never patched`,
             },
           );
           if (stopped) return;
-          await write(await getDaemonSet(cp(), 'contested', name));
+          await write(await getDaemonSet(cp(), 'conflict', name));
           writes++;
         }
       })();
@@ -123,10 +123,10 @@ describeWithControlPlane(
     }
 
     it('one that somebody puts back is patched once, and reported', async () => {
-      await runFlannel(cp(), 'contested', 'merged', MAIN);
-      await runFlannel(cp(), 'contested', 'replaced', MAIN);
-      const path = (name: string, manager: string) => `${daemonSetPath('contested', name)}?fieldManager=${manager}`;
-      const original = await getDaemonSet(cp(), 'contested', 'replaced');
+      await runFlannel(cp(), 'conflict', 'merged', MAIN);
+      await runFlannel(cp(), 'conflict', 'replaced', MAIN);
+      const path = (name: string, manager: string) => `${daemonSetPath('conflict', name)}?fieldManager=${manager}`;
+      const original = await getDaemonSet(cp(), 'conflict', 'replaced');
       const managers = [
         startManager('merged', () => {
           const body = { spec: { template: { spec: { tolerations: FLANNEL_AFTER_PR_1907 } } } };
@@ -139,19 +139,19 @@ describeWithControlPlane(
           return cp().request(admin, 'PUT', path('replaced', 'replacing-operator'), { body });
         }),
       ];
-      await patchAll('contested', 'contested');
+      await patchAll('conflict', 'conflict');
       for (const manager of managers)
         await waitUntil(() => (manager.writes() > 0 ? true : undefined), {
           timeoutMs: TIMEOUT_MS,
           otherwise: () => 'it is not patched',
         });
-      await waitForStall('contested', 'PutBack');
+      await waitForStall('conflict', 'PutBack');
       const replica = await leader();
       for (const manager of ['merging-operator', 'replacing-operator'])
         await replica.waitForLog(({ msg }) => msg.includes(`field manager "${manager}" (Update at 20`));
       await waitForLook();
       expect(managers.map((manager) => manager.writes())).toEqual([1, 1]);
-      expect(['merged', 'replaced'].map((name) => writesOf(cp(), 'contested', name))).toEqual([1, 1]);
+      expect(['merged', 'replaced'].map((name) => writesOf(cp(), 'conflict', name))).toEqual([1, 1]);
 
       for (const manager of managers) await manager.stop();
       // At the source, so to speak.
@@ -159,7 +159,7 @@ describeWithControlPlane(
         const body = { spec: { template: { spec: { tolerations: [...FLANNEL_AFTER_PR_1907, MASTER] } } } };
         await cp().request(admin, 'PATCH', path(name, 'admin'), { body, contentType: MERGE_PATCH });
       }
-      await waitForStall('contested', 'PutBack', 0);
+      await waitForStall('conflict', 'PutBack', 0);
     });
 
     it('Flannel in a mixed cluster comes to every node', async () => {

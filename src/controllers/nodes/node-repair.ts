@@ -118,7 +118,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     conditions: ({ kind, name }) =>
       kind === 'TaintPolicy' ? reported('Evicting', evictions.stateOf(name).condition) : [],
     awaitingEviction: ({ kind, name }) => (kind === 'TaintPolicy' ? evictions.stateOf(name).nodes : 0),
-    isContested(name, taint) {
+    isInConflict(name, taint) {
       const history = histories.get(name);
       return history !== undefined && isInConflict(history, taint, performance.now());
     },
@@ -185,7 +185,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
       audit,
       hasTurn,
       isSpread: (given) => records.isSpread(name, given),
-      whyBlocked: (loss) => whyBlocked(loss, problems.rivalOf(name, loss.taint), problems.refusalOf(name)),
+      whyBlocked: (loss) => whyBlocked(loss, problems.otherWriterOf(name, loss.taint), problems.refusalOf(name)),
     });
     records.put(name, step.record);
     const { history, accepted } = step;

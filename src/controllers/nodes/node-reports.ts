@@ -18,7 +18,7 @@ import type { RepairProblems } from './repair-problems.ts';
 const MAX_NAMED = 8;
 
 export interface NodeReportsOptions {
-  readonly problems: Pick<RepairProblems, 'rivalOf'>;
+  readonly problems: Pick<RepairProblems, 'otherWriterOf'>;
   readonly recordEvent: (event: RecordedEvent) => void;
   readonly metrics: LeaderMetrics;
   readonly log: Logger;
@@ -49,9 +49,9 @@ export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeRe
   /** Of each node, the losses that were reported. */
   const reported = new Map<string, ReadonlySet<string>>();
   const tell = (entry: Entry<ClusterNode>, loss: Loss, isFirst = false) => {
-    const rival = problems.rivalOf(entry.name, loss.taint);
+    const otherWriter = problems.otherWriterOf(entry.name, loss.taint);
     const before = { carried: otherValue(entry, loss), isFirst };
-    for (const event of eventsOfLoss(nodeReference(entry), loss, rival, before)) recordEvent(event);
+    for (const event of eventsOfLoss(nodeReference(entry), loss, otherWriter, before)) recordEvent(event);
   };
 
   const tellAddition = (entry: Entry<ClusterNode>, addition: UnseenAddition) => {
@@ -72,8 +72,8 @@ export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeRe
         if (before?.has(keyOf(loss))) continue;
         tell(entry, loss);
         // Of many at once, most Events find no room.
-        const rival = problems.rivalOf(entry.name, loss.taint);
-        const note = noteOfLoss(entry.name, loss, rival, { carried: otherValue(entry, loss) });
+        const otherWriter = problems.otherWriterOf(entry.name, loss.taint);
+        const note = noteOfLoss(entry.name, loss, otherWriter, { carried: otherValue(entry, loss) });
         log.warn(`Node ${entry.name}: ${note}`);
       }
       if (staying.length === 0) reported.delete(entry.name);
@@ -110,23 +110,27 @@ const WHY_NOT: Record<Exclude<BlockedBy, 'Conflict'>, (loss: Loss) => string> = 
 
 /**
  * Why the taint of a loss is not restored, for the record of the node.
- * @param rival who removed it last, where that is known
+ * @param otherWriter who removed it last, where that is known
  * @param refusal of the API server, where it refused the update that restores the taint
  */
-export function whyBlocked(loss: Loss, rival: string | undefined, refusal: string | undefined): Blocked | undefined {
+export function whyBlocked(
+  loss: Loss,
+  otherWriter: string | undefined,
+  refusal: string | undefined,
+): Blocked | undefined {
   const { blockedBy } = loss;
   if (blockedBy === undefined) {
     return refusal === undefined
       ? undefined
       : { reason: 'UpdateRefused', message: shorten(printable(refusal), MAX_BLOCKED_MESSAGE) };
   }
-  const why = blockedBy === 'Conflict' ? conflictText(rival) : WHY_NOT[blockedBy](loss);
+  const why = blockedBy === 'Conflict' ? conflictText(otherWriter) : WHY_NOT[blockedBy](loss);
   const message = shorten(printable(why), MAX_BLOCKED_MESSAGE);
   return { reason: blockedBy, message };
 }
 
-function conflictText(rival: string | undefined): string {
-  return `it is removed each time${rival === undefined ? '' : `, last by ${rival}`}`;
+function conflictText(otherWriter: string | undefined): string {
+  return `it is removed each time${otherWriter === undefined ? '' : `, last by ${otherWriter}`}`;
 }
 
 const WHY_HELD: Record<Hold['reason'], string> = {
@@ -204,22 +208,22 @@ interface Before {
 export function eventsOfLoss(
   node: ObjectReference,
   loss: Loss,
-  rival: string | undefined,
+  otherWriter: string | undefined,
   before: Before = {},
 ): RecordedEvent[] {
-  const wording = wordingOfLoss(node.name, loss, rival, before);
+  const wording = wordingOfLoss(node.name, loss, otherWriter, before);
   return eventsOnBoth(node, { kind: 'TaintPolicy', name: loss.policy.name }, wording, wording.note);
 }
 
 /** The same in words, of a node that need not be named. */
-function noteOfLoss(node: string, loss: Loss, rival: string | undefined, before: Before): string {
-  return `TaintPolicy ${loss.policy.name} ${wordingOfLoss(node, loss, rival, before).note}`;
+function noteOfLoss(node: string, loss: Loss, otherWriter: string | undefined, before: Before): string {
+  return `TaintPolicy ${loss.policy.name} ${wordingOfLoss(node, loss, otherWriter, before).note}`;
 }
 
 function wordingOfLoss(
   node: string,
   loss: Loss,
-  rival: string | undefined,
+  otherWriter: string | undefined,
   { carried, isFirst = false }: Before,
 ): Omit<RecordedEvent, 'regarding'> {
   const { blockedBy } = loss;
@@ -229,7 +233,7 @@ function wordingOfLoss(
       if (isFirst) return { type: 'Normal', reason: 'TaintAdded', action: 'AddTaint', note: `added taint ${taint}` };
       return { type: 'Normal', reason: 'TaintRestored', action: 'RestoreTaint', note: `restored taint ${taint}` };
     case 'Conflict': {
-      const note = `pauses restoring taint ${taint}: ${conflictText(rival)}`;
+      const note = `pauses restoring taint ${taint}: ${conflictText(otherWriter)}`;
       return { type: 'Warning', reason: 'TaintContested', action: 'LeaveTaint', note };
     }
     default: {

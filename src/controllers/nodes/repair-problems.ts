@@ -17,7 +17,7 @@ export interface RepairProblems {
    */
   inConflict(node: string, conflicts: NodeHistory['conflicts']): Promise<void>;
   /** Who removed the taint last, for people. */
-  rivalOf(node: string, taint: Taint): string | undefined;
+  otherWriterOf(node: string, taint: Taint): string | undefined;
   /**
    * The API server refused the update that restores the taints: because of a missing right, or because another webhook objects. Of equal refusals in a row,
    * the first message stays: others may have another request id or time in it, and each would be a write.
@@ -36,7 +36,7 @@ export interface RepairProblems {
 }
 
 interface KnownConflict extends Conflict {
-  readonly rival: string | undefined;
+  readonly otherWriter: string | undefined;
 }
 
 export function trackRepairProblems(options: {
@@ -57,14 +57,14 @@ export function trackRepairProblems(options: {
       const named: [string, KnownConflict][] = [];
       for (const [key, conflict] of found) {
         const before = known?.get(key);
-        const rival = before ? before.rival : await otherWriterOf(client, node, ['spec', 'taints']);
-        named.push([key, { ...conflict, rival }]);
+        const otherWriter = before ? before.otherWriter : await otherWriterOf(client, node, ['spec', 'taints']);
+        named.push([key, { ...conflict, otherWriter }]);
       }
       if (named.length > 0) conflicts.set(node, new Map(named));
       else conflicts.delete(node);
       onChange();
     },
-    rivalOf: (node, taint) => conflicts.get(node)?.get(identity(taint))?.rival,
+    otherWriterOf: (node, taint) => conflicts.get(node)?.get(identity(taint))?.otherWriter,
     refused(node, losses, { status, reason, message }) {
       const concerned = losses.flatMap(({ policy, blockedBy }) => (blockedBy ? [] : [policy.name]));
       const cause = [status, reason, ...new Set(concerned)].join(' ');
@@ -126,6 +126,6 @@ function isSame(known: ReadonlyMap<string, Conflict> | undefined, found: NodeHis
   );
 }
 
-function textOf(node: string, { taint, rival }: KnownConflict): string {
-  return `taint ${formatTaint(taint)} of node ${node}${rival === undefined ? '' : `, by ${rival}`}`;
+function textOf(node: string, { taint, otherWriter }: KnownConflict): string {
+  return `taint ${formatTaint(taint)} of node ${node}${otherWriter === undefined ? '' : `, by ${otherWriter}`}`;
 }

@@ -36,7 +36,7 @@ export interface PolicyStatusOptions {
   readonly audit: boolean;
   readonly nodes: () => Iterable<EstablishedView>;
   readonly daemonSets: () => Iterable<DaemonSetView>;
-  readonly reports: Omit<Reports, 'add' | 'changes' | 'ready' | 'isContested' | 'misplacedPodsOn' | 'startupOn'>;
+  readonly reports: Omit<Reports, 'add' | 'changes' | 'ready' | 'isInConflict' | 'misplacedPodsOn' | 'startupOn'>;
   readonly metrics: Pick<ClusterMetrics, 'violating' | 'awaitingEviction' | 'stalled'>;
   /** Called at the end of each run with what it has found. */
   readonly onEvaluated?: (evaluation: Evaluation) => void;

@@ -164,11 +164,11 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
       `${kind} ${repeated ? 'restored: another writer had changed it' : 'updated'}`,
     );
     if (repairs[phase].written(webhooks))
-      log.warn(`${kind} taintkeeper is changed repeatedly by another writer: ${rival(found)}`);
+      log.warn(`${kind} taintkeeper is changed repeatedly by another writer: ${otherWriter(found)}`);
     return LOOK_AGAIN_MS;
   }
 
-  function rival({ webhooks = [] }: WebhookConfiguration): string {
+  function otherWriter({ webhooks = [] }: WebhookConfiguration): string {
     const other = webhooks.map(({ clientConfig }) => clientConfig.service).find((one) => one && !isOurs(one));
     return other
       ? `by the installation in namespace ${other.namespace}, of which there may be only one in a cluster`

@@ -115,15 +115,15 @@ function overruledByKubelet(taints: readonly FoundTaint[]): RuleFinding[] {
   const byKey = Map.groupBy(taints.filter(isByKubelet), ({ value }) => value.key);
   return taints.flatMap((taint) => {
     if (isByKubelet(taint)) return [];
-    const rivals = byKey.get(taint.value.key) ?? [];
-    const [rival] = rivals;
-    if (!rival || rivals.some((other) => sameDeclaration(other, taint))) return [];
+    const conflictingTaints = byKey.get(taint.value.key) ?? [];
+    const [conflicting] = conflictingTaints;
+    if (!conflicting || conflictingTaints.some((other) => sameDeclaration(other, taint))) return [];
     const { document, path, value } = taint;
     return [
       {
         document,
         path,
-        reason: `the kubelet registers with ${formatTaint(rival.value)} (${rival.document.locate(rival.path)}), and Talos leaves a taint of that key alone: ${formatTaint(value)} is never set`,
+        reason: `the kubelet registers with ${formatTaint(conflicting.value)} (${conflicting.document.locate(conflicting.path)}), and Talos leaves a taint of that key alone: ${formatTaint(value)} is never set`,
         fix: 'declare the taint once, or the same in both places',
       },
     ];

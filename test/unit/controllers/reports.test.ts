@@ -21,7 +21,7 @@ it('tells of all problems, in the order in which the controllers came, and of al
     problems: () => [problem('RepairRefused')],
     awaitingEviction: () => 1,
     conditions: () => [undeclared],
-    isContested: (node) => node === 'n1',
+    isInConflict: (node) => node === 'n1',
   });
   expect(reports.problems().map(({ reason }) => reason)).toEqual(['NotPermitted', 'RepairRefused']);
   expect(reports.conditions(POLICY)).toEqual([unready, undeclared]);
@@ -29,7 +29,7 @@ it('tells of all problems, in the order in which the controllers came, and of al
   reports.add({ conditions: () => 'pending' });
   expect(reports.conditions(POLICY)).toBe('pending');
   const taint = { key: 'a', effect: 'NoSchedule' } as const;
-  expect(['n1', 'n2'].map((node) => reports.isContested(node, taint))).toEqual([true, false]);
+  expect(['n1', 'n2'].map((node) => reports.isInConflict(node, taint))).toEqual([true, false]);
 });
 
 it('says which of them may say something else, and when all may be asked', async () => {

@@ -87,7 +87,7 @@ it('says without the leader why a taint is not restored, as the record of the no
   const metadata = { ...policy.metadata, uid: 'u', generation: 1, resourceVersion: '1' };
   const policies = [viewPolicy('TaintPolicy', { ...policy, metadata })];
   const facts = { policies, audit: false, events: [], notes: [], record, now: NOW };
-  const leader = { isContested: () => false, misplacedPods: undefined, startup: undefined };
+  const leader = { isInConflict: () => false, misplacedPods: undefined, startup: undefined };
   const textOf = (...more: [typeof leader] | []) =>
     JSON.stringify(wordsOfNode(explainedNode(node, 'n1', facts, ...more)));
   expect(textOf()).toContain('the leader does not restore it: it is removed each time, last by user dev (Conflict)');

@@ -154,12 +154,12 @@ it('every required taint that a node lacks is a loss, but one that comes and goe
   expect(excused).toBeGreaterThan(RUNS.numRuns / 50);
 });
 
-it('nothing is put back where all policies are in mode Audit, or where everything is contested', () => {
+it('nothing is put back where all policies are in mode Audit, or where everything is in conflict', () => {
   always((one) => {
     const taintPolicies = one.policies.taintPolicies.map((policy) => ({ ...policy, mode: 'Audit' as const }));
     for (const drift of [
       driftOf({ ...one, policies: { ...one.policies, taintPolicies } }),
-      driftOf(one, { isContested: () => true }),
+      driftOf(one, { isInConflict: () => true }),
     ]) {
       expect(drift.losses.filter(isRepaired)).toEqual([]);
       expect(drift.desired?.taints ?? one.node.taints).toBe(one.node.taints);

@@ -206,12 +206,12 @@ describe('a taint that evicts pods', () => {
   });
 });
 
-it('leaves a contested taint to whoever takes it away, and repairs the others', () => {
+it('leaves a taint in conflict to the other writer, and repairs the others', () => {
   const policies = {
     p: { mode: 'Restore', taints: [PRESENT_GPU, { ...PRESENT_GPU, key: 'other', restrict: ['Removal'] }] },
   } as const;
   const drift = driftOf({ p: { ...policies.p, taints: [...policies.p.taints] } }, nodeOf([]), undefined, {
-    isContested: ({ key }) => key === 'other',
+    isInConflict: ({ key }) => key === 'other',
   });
   expect(lossesOf(drift)).toEqual([`p ${GPU}`, 'p other=gpu:NoSchedule (Conflict)']);
   expect(drift.desired?.taints).toEqual([gpu]);

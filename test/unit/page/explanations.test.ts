@@ -38,20 +38,20 @@ interface Given {
   readonly policies?: readonly PolicyObject[];
   /** Known to this replica: it leads. */
   readonly nodes?: readonly ClusterNode[];
-  readonly contested?: boolean;
+  readonly inConflict?: boolean;
   /** What the startup taints of each node wait for. */
   readonly startup?: string;
   readonly audit?: boolean;
   readonly read?: (path: string) => Promise<unknown>;
 }
 
-function explaining({ objects = {}, policies = [], nodes, contested = false, startup, audit = false, read }: Given) {
+function explaining({ objects = {}, policies = [], nodes, inConflict = false, startup, audit = false, read }: Given) {
   const survey: LedCluster['survey'] | undefined = nodes && {
     isSynced: () => true,
     revision: () => 1,
     nodes: () => [...nodes],
     daemonSets: () => [],
-    isContested: () => contested,
+    isInConflict: () => inConflict,
     misplacedPodsOn: () => '1 pod landed there',
     startupOn: () => startup,
   };
@@ -99,7 +99,7 @@ describe('a node', () => {
   });
 
   it('is left to whoever takes the taint away, and the next step says who that is', async () => {
-    const explained = await explaining({ objects, policies: [RESTORE], nodes: [], contested: true })('node/n1');
+    const explained = await explaining({ objects, policies: [RESTORE], nodes: [], inConflict: true })('node/n1');
     expect(textOf(explained)[0]).toContain('another writer removes it repeatedly, so it is not restored for now');
     expect(explained.next.command).toContain('reason=TaintContested');
   });

@@ -20,14 +20,14 @@ const node = (name: string, taints: readonly Taint[], more: Partial<ClusterNode>
 function mapOf(
   specs: Record<string, TaintPolicySpec>,
   nodes: readonly ClusterNode[],
-  isContested: (node: ClusterNode, taint: Taint) => boolean = () => false,
+  isInConflict: (node: ClusterNode, taint: Taint) => boolean = () => false,
   { audit = false, record }: { readonly audit?: boolean; readonly record?: NodeRecord } = {},
 ) {
   const policies = Object.entries(specs).map(([name, spec]): Policy => ({ kind: 'TaintPolicy', name, spec }));
   return nodeMap({
     nodes,
     compiled: compilePolicies(policies, { audit }).taintPolicies,
-    isContested,
+    isInConflict,
     recordOf: () => record,
   });
 }
@@ -40,7 +40,7 @@ const PRESENT: TaintPolicySpec = {
 const PRESERVED: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'example.com/*', restrict: ['Removal'] as const }] };
 
 describe('a cell', () => {
-  it.each<{ why: string; node: ClusterNode; cell: string; note?: NodeNote; contested?: boolean }>([
+  it.each<{ why: string; node: ClusterNode; cell: string; note?: NodeNote; inConflict?: boolean }>([
     { why: 'carried as declared', node: node('n', [GPU]), cell: 'k' },
     {
       why: 'not carried',
@@ -59,11 +59,11 @@ describe('a cell', () => {
       node: node('n', []),
       cell: 'c',
       note: { taint: 'dedicated=gpu:NoSchedule', blockedBy: 'Conflict' },
-      contested: true,
+      inConflict: true,
     },
     { why: 'another pool', node: node('n', [GPU], { labels: {} }), cell: '-' },
-  ])('$cell: $why', async ({ node, cell, note, contested = false }) => {
-    const { rows, columns, notes } = await mapOf({ pool: PRESENT, all: PRESERVED }, [node], () => contested);
+  ])('$cell: $why', async ({ node, cell, note, inConflict = false }) => {
+    const { rows, columns, notes } = await mapOf({ pool: PRESENT, all: PRESERVED }, [node], () => inConflict);
     expect(columns.map(({ policy }) => policy)).toEqual(['all', 'pool']);
     expect(rows).toEqual([{ name: 'n', ready: true, cells: `a${cell}`, ...(note ? { notes: [0] } : {}) }]);
     expect(notes).toEqual(note ? [note] : []);

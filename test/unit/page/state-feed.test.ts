@@ -78,7 +78,7 @@ describe('nodes and coverage', () => {
         return names.map((name): ClusterNode => ({ ...bare, name }));
       },
       daemonSets: () => [],
-      isContested: () => false,
+      isInConflict: () => false,
       misplacedPodsOn: () => undefined,
       startupOn: () => undefined,
     };

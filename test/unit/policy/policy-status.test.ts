@@ -163,12 +163,12 @@ it('names the fields that are ignored because this version does not know them', 
 
 describe('Stalled', () => {
   const STALLED = { type: 'Stalled', status: 'True' } as const;
-  const contested = { ...STALLED, reason: 'TaintContested', message: 'taint a is left alone' } as const;
+  const conflict = { ...STALLED, reason: 'TaintContested', message: 'taint a is left alone' } as const;
   const paused = { ...STALLED, reason: 'RolloutStalled', message: 'DaemonSet b waits for its rollout' } as const;
   const stalled = (input: Partial<StatusInput>) => status(input).conditions?.find(({ type }) => type === 'Stalled');
 
   it('is there only while something is not done, and says beside Ready what that is', () => {
-    const before = status({ reported: [contested] });
+    const before = status({ reported: [conflict] });
     expect(before.conditions).toMatchObject([
       { type: 'Ready', status: 'True' },
       {
@@ -184,24 +184,24 @@ describe('Stalled', () => {
   });
 
   it('tells of everything in one message, with the reason of the first', () => {
-    expect(stalled({ reported: [paused, contested] })).toMatchObject({
+    expect(stalled({ reported: [paused, conflict] })).toMatchObject({
       reason: 'RolloutStalled',
       message: 'DaemonSet b waits for its rollout; taint a is left alone',
     });
   });
 
   it('keeps its time while it lasts, whatever the reason, and has another one when it comes again', () => {
-    const before = status({ reported: [contested] });
+    const before = status({ reported: [conflict] });
     expect(stalled({ before, reported: [paused], now: LATER })).toMatchObject({
       lastTransitionTime: '2026-06-01T12:00:00Z',
     });
-    expect(stalled({ before: status({ before }), reported: [contested], now: LATER })).toMatchObject({
+    expect(stalled({ before: status({ before }), reported: [conflict], now: LATER })).toMatchObject({
       lastTransitionTime: '2026-06-02T12:00:00Z',
     });
   });
 
   it('has a message that fits, however much is not done', () => {
-    const many = Array.from({ length: 1_000 }, () => ({ ...contested, message: 'x'.repeat(1_000) }));
+    const many = Array.from({ length: 1_000 }, () => ({ ...conflict, message: 'x'.repeat(1_000) }));
     const { message = '' } = stalled({ reported: many }) ?? {};
     expect(message).toMatch(/; and 985 more$/);
     expect(message.length).toBeLessThan(32_768);

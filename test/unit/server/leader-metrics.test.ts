@@ -37,13 +37,13 @@ it('what a leader finds and does is counted by policy', async () => {
 
 it('what stalls is shown while it does, each reason once', async () => {
   const metrics = createMetrics('test');
-  const contested = { kind: 'TaintPolicy', policy: 'gpu', reason: 'TaintContested' } as const;
-  metrics.stalled([contested, contested, { ...contested, policy: 'cpu' }]);
+  const conflict = { kind: 'TaintPolicy', policy: 'gpu', reason: 'TaintContested' } as const;
+  metrics.stalled([conflict, conflict, { ...conflict, policy: 'cpu' }]);
   expect(await samples(metrics)).toEqual([
     'stalled{kind="TaintPolicy",policy="cpu",reason="TaintContested"} 1',
     'stalled{kind="TaintPolicy",policy="gpu",reason="TaintContested"} 1',
   ]);
-  metrics.stalled([contested]);
+  metrics.stalled([conflict]);
   expect(await samples(metrics)).toEqual(['stalled{kind="TaintPolicy",policy="gpu",reason="TaintContested"} 1']);
 });
 

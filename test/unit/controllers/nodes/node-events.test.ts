@@ -13,7 +13,7 @@ const loss = found;
 
 it.each<{
   blockedBy: BlockedBy | undefined;
-  rival?: string;
+  otherWriter?: string;
   type?: string;
   reason: string;
   action?: string;
@@ -48,13 +48,18 @@ it.each<{
   },
   {
     blockedBy: 'Conflict',
-    rival: 'field manager "nodectl" (Update)',
+    otherWriter: 'field manager "nodectl" (Update)',
     reason: 'TaintContested',
     note: 'pauses restoring taint a=x:NoSchedule: it is removed each time, last by field manager "nodectl" (Update)',
   },
 ])('with blockedBy $blockedBy, node and policy say: $reason', (expected) => {
-  const { blockedBy, rival, note, ...event } = { type: 'Warning', action: 'LeaveTaint', rival: undefined, ...expected };
-  expect(eventsOfLoss(node, { ...loss, blockedBy }, rival)).toEqual([
+  const { blockedBy, otherWriter, note, ...event } = {
+    type: 'Warning',
+    action: 'LeaveTaint',
+    otherWriter: undefined,
+    ...expected,
+  };
+  expect(eventsOfLoss(node, { ...loss, blockedBy }, otherWriter)).toEqual([
     { regarding: node, ...event, note: `TaintPolicy p ${note}` },
     {
       regarding: { apiVersion: 'taintkeeper.dev/v1alpha1', kind: 'TaintPolicy', name: 'p' },

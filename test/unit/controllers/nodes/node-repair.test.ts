@@ -281,7 +281,7 @@ describe('what is not put back', () => {
 
 describe('a taint that somebody takes away each time', () => {
   /** A node that has carried the taint, and loses it every minute: times are those of the repairs, in minutes. */
-  function contest() {
+  function startConflict() {
     const { beforeWrite, writes, change, taintsOf, ...repairs } = startRepair(restore, [nodeEntry('n0', [gpu])]);
     const start = performance.now() / 60_000;
     const times: number[] = [];
@@ -302,24 +302,24 @@ describe('a taint that somebody takes away each time', () => {
   }
 
   it('is put back three times, and then left to them, which node, policy and status say', async () => {
-    const { takeAway, times, said, repair, onProblems } = contest();
+    const { takeAway, times, said, repair, onProblems } = startConflict();
     await takeAway(10);
     expect(times).toEqual([1, 2, 3]);
     expect(said()).toEqual([...Array(3).fill('n0 TaintRestored'), 'n0 TaintContested']);
     expect(repair.problems()).toMatchObject([{ policy: 'p', reason: 'TaintContested' }]);
-    expect(repair.isContested('n0', gpu)).toBe(true);
-    expect(repair.isContested('another', gpu)).toBe(false);
+    expect(repair.isInConflict('n0', gpu)).toBe(true);
+    expect(repair.isInConflict('another', gpu)).toBe(false);
     expect(onProblems).toHaveBeenCalledTimes(1);
   });
 
   it('is tried again as soon as it may be: three times in ten minutes, however long it goes on', async () => {
-    const { takeAway, times } = contest();
+    const { takeAway, times } = startConflict();
     await takeAway(32);
     expect(times).toEqual([1, 2, 3, 11, 12, 13, 21, 22, 23, 31, 32]);
   });
 
   it('is nobody’s problem any more once they have given up', async () => {
-    const { takeAway, times, repair, onProblems } = contest();
+    const { takeAway, times, repair, onProblems } = startConflict();
     await takeAway(9);
     // Ten minutes from the last time that it was put back, and not a minute before.
     await vi.advanceTimersByTimeAsync(11.5 * 60_000);

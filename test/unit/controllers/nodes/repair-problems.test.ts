@@ -25,7 +25,7 @@ function track(managers: readonly string[] = ['nodectl']) {
 it('the other writer of a taint in conflict is read once, and named in every policy that misses it', async () => {
   const { problems, request, onChange } = track();
   await problems.inConflict('n1', conflictsOf(['dedicated'], 'a'));
-  expect(problems.rivalOf('n1', gpu)).toBe('field manager "nodectl" (Update)');
+  expect(problems.otherWriterOf('n1', gpu)).toBe('field manager "nodectl" (Update)');
   expect(onChange).toHaveBeenCalledTimes(1);
   for (let time = 0; time < 2; time++) await problems.inConflict('n1', conflictsOf(['dedicated'], 'a', 'b'));
   expect(request.mock.calls).toEqual([['GET', '/api/v1/nodes/n1', {}]]);
@@ -43,7 +43,7 @@ it('a message names only so many taints, and no writer where none is known', asy
   const { problems } = track([]);
   const keys = Array.from({ length: 20 }, (_, index) => `k${index}`);
   await problems.inConflict('n1', conflictsOf(keys, 'p'));
-  expect(problems.rivalOf('n1', { ...gpu, key: 'k0' })).toBeUndefined();
+  expect(problems.otherWriterOf('n1', { ...gpu, key: 'k0' })).toBeUndefined();
   const [{ message = '' } = {}] = problems.list();
   expect(message).toMatch(/: taint k0=gpu:NoSchedule of node n1, .*k3=gpu:NoSchedule of node n1, and 16 more$/);
 });
@@ -60,6 +60,6 @@ it.each([
   await end(tracked);
   expect(problems.list()).toEqual([]);
   expect(problems.has('n1')).toBe(false);
-  expect(problems.rivalOf('n1', gpu)).toBeUndefined();
+  expect(problems.otherWriterOf('n1', gpu)).toBeUndefined();
   expect(onChange).toHaveBeenCalledTimes(1);
 });

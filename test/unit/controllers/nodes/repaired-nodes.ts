@@ -34,7 +34,7 @@ export interface NodePatch {
 /** What managedFields say of every node. */
 const FOREIGN_FIELDS = [
   {
-    manager: 'rival',
+    manager: 'other-writer',
     operation: 'Update',
     time: '2026-01-01T00:00:00Z',
     fieldsV1: { 'f:spec': { 'f:taints': {} } },
@@ -229,7 +229,7 @@ export function startRepair(
       if (typeof condition === 'string') throw new Error('pending');
       return { nodes: reports.awaitingEviction(policy), condition };
     },
-    isContested: reports.isContested,
+    isInConflict: reports.isInConflict,
     stop() {
       stopping.abort();
       return controller.stop();

@@ -18,7 +18,7 @@ const MAP: NodeMap = {
   unselected: 0,
   rows: [
     { name: 'a-kept', ready: true, cells: 'kk-' },
-    { name: 'b-contested', ready: true, cells: 'kc-' },
+    { name: 'b-in-conflict', ready: true, cells: 'kc-' },
     { name: 'c-missing', ready: false, cells: 'km-' },
     { name: 'd-edge-differs', ready: true, cells: '--d' },
     { name: 'e-absent', ready: false, cells: 'aa-' },
@@ -31,7 +31,7 @@ it.each([
   {
     why: 'problem first, the worst before the rest, and by name within',
     filter: ALL,
-    rows: ['c-missing', 'f-missing-too', 'd-edge-differs', 'b-contested', 'a-kept', 'e-absent'],
+    rows: ['c-missing', 'f-missing-too', 'd-edge-differs', 'b-in-conflict', 'a-kept', 'e-absent'],
   },
   {
     why: 'by a part of the name, in any case',
@@ -41,7 +41,7 @@ it.each([
   {
     why: 'only problem',
     filter: { show: 'problem' },
-    rows: ['c-missing', 'f-missing-too', 'd-edge-differs', 'b-contested'],
+    rows: ['c-missing', 'f-missing-too', 'd-edge-differs', 'b-in-conflict'],
   },
   { why: 'nothing by a word that is no state', filter: { show: 'lost' }, rows: [] },
   { why: 'one state', filter: { show: 'another-value' }, rows: ['d-edge-differs'] },

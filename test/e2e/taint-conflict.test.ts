@@ -27,14 +27,14 @@ const RIVAL_LOOKS_EVERY_MS = 10;
 
 describeWithControlPlane('a taint that another controller takes away as soon as it is there', {}, (cp) => {
   let installation: Installation;
-  let rival: { stop(): Promise<void> };
+  let otherWriter: { stop(): Promise<void> };
 
   beforeAll(async () => {
     installation = await install(cp());
     await startUnseen('a');
     // Beside another one: who empties a list leaves no trace in managedFields.
     await createNodes(cp(), ['n1'], 'fought', [OTHER]);
-    rival = startRival('n1');
+    otherWriter = startRival('n1');
     await createTaintPolicy(cp(), 'fought', { taints: [{ ...GPU, ensure: 'Always' }] });
     await waitForStatus(
       cp(),
@@ -43,7 +43,7 @@ describeWithControlPlane('a taint that another controller takes away as soon as 
     );
   });
   afterAll(async () => {
-    await rival?.stop();
+    await otherWriter?.stop();
     await installation?.stop();
   });
 
@@ -60,7 +60,7 @@ describeWithControlPlane('a taint that another controller takes away as soon as 
       while (!stopped) {
         await delay(RIVAL_LOOKS_EVERY_MS);
         if ((await taintsOf(cp(), name)).includes(GPU_TEXT)) {
-          const url = `${path(name)}?fieldManager=rival-controller`;
+          const url = `${path(name)}?fieldManager=otherWriter-controller`;
           await cp().request(developer, 'PATCH', url, {
             body: { spec: { taints: [OTHER] } },
             contentType: MERGE_PATCH,
@@ -102,7 +102,9 @@ describeWithControlPlane('a taint that another controller takes away as soon as 
     expect(conditions?.find(({ type }) => type === 'Stalled')).toMatchObject({
       status: 'True',
       reason: 'TaintContested',
-      message: expect.stringContaining(`taint ${GPU_TEXT} of node n1, by field manager "rival-controller" (Update)`),
+      message: expect.stringContaining(
+        `taint ${GPU_TEXT} of node n1, by field manager "otherWriter-controller" (Update)`,
+      ),
     });
   });
 
@@ -114,7 +116,7 @@ describeWithControlPlane('a taint that another controller takes away as soon as 
     expect(event).toMatchObject({
       type: 'Warning',
       regarding: { kind },
-      note: `${who} pauses restoring taint ${GPU_TEXT}: it is removed each time, last by field manager "rival-controller" (Update)`,
+      note: `${who} pauses restoring taint ${GPU_TEXT}: it is removed each time, last by field manager "otherWriter-controller" (Update)`,
     });
     expect(event.series).toBeUndefined();
     expect(await eventsAbout(cp(), about, 'TaintContested')).toHaveLength(1);
