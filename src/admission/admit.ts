@@ -71,7 +71,7 @@ function judgeNodeRequest(request: AdmissionRequest, phase: Phase, policies: Pol
 }
 
 function judged(object: NodeObject, decision: Decision<DesiredNode>): Judgement {
-  return { kind: 'Node', decision, patch: decision.verdict === 'patch' ? patchNode(object, decision.desired) : [] };
+  return { kind: 'Node', decision, patch: decision.action === 'patch' ? patchNode(object, decision.desired) : [] };
 }
 
 function retainedFor(object: NodeObject, { name, labels }: NodeView, { taintPolicies }: PolicySet, records: Records) {
@@ -89,7 +89,7 @@ function judgeDaemonSetRequest(request: AdmissionRequest, phase: Phase, policies
       ? { tolerations: old.spec.template.spec.tolerations ?? [], sameTemplate: sameTemplate(old, object) }
       : undefined;
   const decision = judgeDaemonSet({ phase, daemonSet, ...(running ? { running } : {}) }, policies);
-  const patch = decision.verdict === 'patch' ? patchDaemonSet(object, decision.desired) : [];
+  const patch = decision.action === 'patch' ? patchDaemonSet(object, decision.desired) : [];
   return { kind: 'DaemonSet', decision, patch };
 }
 
@@ -120,7 +120,7 @@ export function admit(request: AdmissionRequest, policies: PolicySet, records: R
     patch: mutation.patch,
     object,
   };
-  if (validation.decision.verdict === 'deny') {
+  if (validation.decision.action === 'deny') {
     return { result: 'denied', message: validation.decision.message, ...found };
   }
   return { result: mutation.patch.length > 0 ? 'patched' : 'allowed', ...found };

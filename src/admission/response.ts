@@ -30,8 +30,8 @@ export function answer(uid: string, { decision, patch }: Judgement): AdmissionAn
   const { warnings, auditAnnotations } = decision;
   return envelope({
     uid,
-    allowed: decision.verdict !== 'deny',
-    ...(decision.verdict === 'deny' ? { status: failure(403, 'Forbidden', decision.message) } : {}),
+    allowed: decision.action !== 'deny',
+    ...(decision.action === 'deny' ? { status: failure(403, 'Forbidden', decision.message) } : {}),
     ...(patch.length > 0
       ? { patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64') }
       : {}),

@@ -49,7 +49,7 @@ export function findTrial({ policies, nodes, requester, namespace }: TrialMateri
   const userInfo = { username: requester.username, groups: [...requester.groups] };
   const matters = (request: Omit<AdmissionRequest, 'uid' | 'userInfo'>) =>
     (['mutate', 'validate'] as const).some(
-      (phase) => judge({ uid: 'trial', userInfo, ...request }, phase, compiled).decision.verdict !== 'allow',
+      (phase) => judge({ uid: 'trial', userInfo, ...request }, phase, compiled).decision.action !== 'allow',
     );
   for (const node of nodes) {
     const trial = nodeTrial(node);

@@ -65,7 +65,7 @@ export type LeftBecause =
   | 'PodFailsAgain'
   | 'RecoveryBudgetSpent';
 
-export type RecoveryVerdict =
+export type RecoveryDecision =
   | { readonly action: 'free' }
   | { readonly action: 'wait'; readonly forMs: number }
   /** `forMs`: for at least that long; undefined: until something changes. */
@@ -76,7 +76,7 @@ export function judgeFailedPod(
   { mode, stuckMs, budget }: CompiledRecoveryPolicy,
   { failedAt, since, evicted, attempts }: RecoveryCase,
   now: number,
-): RecoveryVerdict {
+): RecoveryDecision {
   const stuckForMs = now - since;
   if (mode === 'Audit') return stuckForMs < stuckMs ? waitFor(stuckMs - stuckForMs) : leave('Audit');
 
@@ -99,11 +99,11 @@ export function failedAtOnce({ at, failedAgain }: RecoveryAttempt, failedAt: num
   return failedAgain || (failedAt >= at && failedAt - at < stuckMs);
 }
 
-function waitFor(forMs: number): RecoveryVerdict {
+function waitFor(forMs: number): RecoveryDecision {
   return { action: 'wait', forMs };
 }
 
-function leave(because: LeftBecause, forMs?: number): RecoveryVerdict {
+function leave(because: LeftBecause, forMs?: number): RecoveryDecision {
   return { action: 'leave', because, ...(forMs === undefined ? {} : { forMs }) };
 }
 

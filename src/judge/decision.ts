@@ -77,9 +77,9 @@ interface Findings {
 /** What the engine says of one request. `Desired` is what the object should look like after mutation. */
 export type Decision<Desired> = Findings &
   (
-    | { readonly verdict: 'allow' }
-    | { readonly verdict: 'deny'; readonly message: string }
-    | { readonly verdict: 'patch'; readonly desired: Desired }
+    | { readonly action: 'allow' }
+    | { readonly action: 'deny'; readonly message: string }
+    | { readonly action: 'patch'; readonly desired: Desired }
   );
 
 /** A node can carry thousands of taints; an audit event should stay readable. */
@@ -87,12 +87,12 @@ const MAX_ANNOTATED = 32;
 
 /** Allowed as it is, with what there is to say of it. */
 export function allow(violations: readonly Violation[] = [], warnings: readonly string[] = []): Decision<never> {
-  return { verdict: 'allow', ...findings(violations, warnings) };
+  return { action: 'allow', ...findings(violations, warnings) };
 }
 
 /** Refused; the message is for the requester. */
 export function deny(message: string, violations: readonly Violation[]): Decision<never> {
-  return { verdict: 'deny', message: printable(message), ...findings(violations, []) };
+  return { action: 'deny', message: printable(message), ...findings(violations, []) };
 }
 
 /** Allowed once the object looks as desired. */
@@ -101,7 +101,7 @@ export function patch<Desired>(
   violations: readonly Violation[],
   warnings: readonly string[],
 ): Decision<Desired> {
-  return { verdict: 'patch', desired, ...findings(violations, warnings) };
+  return { action: 'patch', desired, ...findings(violations, warnings) };
 }
 
 /** What there is to say of nearly all requests. */

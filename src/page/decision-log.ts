@@ -32,8 +32,8 @@ function keepDecision(
   { id, replica, at, unlisted }: Pick<PageDecision, 'id' | 'replica' | 'unlisted'> & { readonly at: Date },
 ): KeptDecision {
   const { uid, operation, namespace, userInfo } = request;
-  const { verdict, violations, warnings } = judgement.decision;
-  const message = judgement.decision.verdict === 'deny' ? judgement.decision.message : undefined;
+  const { action, violations, warnings } = judgement.decision;
+  const message = judgement.decision.action === 'deny' ? judgement.decision.message : undefined;
   const changes = keepPatch(request.object, judgement.patch);
   const shown = violations.slice(0, MAX_VIOLATIONS).map(boundedSubject);
   const text = JSON.stringify({
@@ -47,7 +47,7 @@ function keepDecision(
     replica,
     phase,
     kind,
-    result: RESULTS[verdict],
+    result: RESULTS[action],
     warnings,
     violations: shown,
     violationsLeftOut: violations.length - shown.length,
@@ -138,7 +138,7 @@ export function createDecisionLog({
       // Dry runs change nothing. GitOps controllers and doctor send many, which would displace the others.
       if (judged.request.dryRun) return;
       // Most requests match no policy, and would displace those that do.
-      if (kind === undefined || (decided.verdict === 'allow' && decided.violations.length === 0)) return;
+      if (kind === undefined || (decided.action === 'allow' && decided.violations.length === 0)) return;
       const source = { origin: judged.origin, part: bounded(judged.request.userInfo.username ?? '') };
       const unlisted = placeOf(source);
       if (unlisted === undefined) return;

@@ -218,7 +218,7 @@ export function createAdmissionServer({
 
     function finish(judgement: Judgement): Reviewed {
       const { kind, decision } = judgement;
-      count(RESULTS[decision.verdict]);
+      count(RESULTS[decision.action]);
       if (kind && decision.violations.length > 0) {
         const groups = groupViolations(decision.violations);
         if (!request.dryRun) for (const group of groups) metrics.violationFound(kind, group[0], group.length);

@@ -9,9 +9,9 @@ import { DEFAULT_TOLERATIONS } from '../../src/policy/toleration-policy.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { SPEC_SCHEMAS } from '../unit/policy/spec-schemas.ts';
+import { POLICY_CASES } from './policy-cases.ts';
 import { type PolicyObject, policyObject, readPolicy } from './policy-objects.ts';
 import { createPolicy, installCrds, POLICIES_PATH } from './policy-resources.ts';
-import { VERDICTS } from './policy-verdicts.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
@@ -49,7 +49,7 @@ describeWithControlPlane('CRDs', {}, (cp) => {
 
   describe('what is stored reads as what was written, defaults aside', () => {
     const written = [
-      ...VERDICTS.filter(({ field }) => field === undefined).map(({ why, kind, spec }, index) => ({
+      ...POLICY_CASES.filter(({ field }) => field === undefined).map(({ why, kind, spec }, index) => ({
         why,
         object: policyObject(kind, `valid-${index}`, spec),
       })),

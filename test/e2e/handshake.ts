@@ -30,7 +30,7 @@ export async function shakeHands(port: number, bundle: string): Promise<Handshak
     port,
     servername: `${SERVICE}.${NAMESPACE}.svc`,
     secureContext,
-    // The verdict is read from the socket: an error would not tell a distrusted certificate from a lost connection.
+    // The result is read from the socket: an error would not tell a distrusted certificate from a lost connection.
     rejectUnauthorized: false,
   });
   socket.on('error', () => {});

@@ -165,11 +165,11 @@ describeWithControlPlane('matchConditions at their limits', {}, (cp) => {
         const node = await createNode([...manyTaints(size - 2), PROTECTED]);
         // A wildcard matches them: only the records say that they are not established.
         const isMatched = policies.length === 1;
-        const verdict = isMatched ? expect.stringContaining('at most 128 of each are judged') : 'passed';
-        expect(await update(node, touch)).toEqual(verdict);
+        const expected = isMatched ? expect.stringContaining('at most 128 of each are judged') : 'passed';
+        expect(await update(node, touch)).toEqual(expected);
         const called = rig.takeCalls();
         if (!isMatched) expect(called).toEqual([]);
-        expect(await update(node, (one) => ({ ...touch(one), ...label(one) }))).toEqual(verdict);
+        expect(await update(node, (one) => ({ ...touch(one), ...label(one) }))).toEqual(expected);
         rig.takeCalls();
       }
       for (const size of sizesOfNewNodes) {

@@ -307,8 +307,8 @@ function addsToAnnounced({ resource, object, oldObject }: AdmissionRequest): boo
   return announced !== '' && removedTaints(taintsOf(object), taintsOf(oldObject)).length > 0;
 }
 
-function says({ verdict, violations, warnings }: Decision<unknown>): boolean {
-  return verdict !== 'allow' || violations.length + warnings.length > 0;
+function says({ action, violations, warnings }: Decision<unknown>): boolean {
+  return action !== 'allow' || violations.length + warnings.length > 0;
 }
 
 interface NodeObject {

@@ -58,7 +58,7 @@ describeWithControlPlane(
     });
 
     it(
-      'agree: the same verdict, the same node, and the same is said of it',
+      'agree: the same decision, the same node, and the same is said of it',
       async (context) => {
         const tally = new Map<string, number>();
         const property = fc.asyncProperty(kind, nodeScenario(REQUESTS_PER_SET), async (options, scenario) => {
@@ -141,7 +141,7 @@ function expected(request: AdmissionRequest, compiled: PolicySet, { mutates }: K
     ({ outcome, subject }) =>
       outcome === 'allowed-by-annotation' && left.some((entry) => namesAny(entry, valuesOfText(subject))),
   );
-  const result = decision.verdict === 'deny' || isUnspent ? 'denied' : 'allowed';
+  const result = decision.action === 'deny' || isUnspent ? 'denied' : 'allowed';
   return { ...decision, result, patch: [], object: request.object };
 }
 

@@ -10,10 +10,10 @@ import { allPages } from '../unit/docs/pages.ts';
 import { temporaryDirectory } from '../unit/temporary-directory.ts';
 import { guideCommands } from './guide-commands.ts';
 import { pasteRemedy } from './paste-remedy.ts';
+import { CLEARED_BY_THE_API_SERVER, POLICY_CASES } from './policy-cases.ts';
 import { SPECS } from './policy-generators.ts';
 import { policyObject, problemsOf } from './policy-objects.ts';
 import { createPolicy, installCrds, POLICIES_PATH } from './policy-resources.ts';
-import { MENDED_BY_THE_API_SERVER, VERDICTS } from './policy-verdicts.ts';
 
 /** More of them with TAINTKEEPER_POLICY_SETS, where twenty specs count as a set. */
 const GENERATED_SPECS_PER_KIND = 20 * Number(process.env.TAINTKEEPER_POLICY_SETS ?? 15);
@@ -39,7 +39,7 @@ describeWithControlPlane('validation of policies', {}, (cp) => {
   beforeAll(() => installCrds(cp()));
 
   describe('the program and the API server agree on', () => {
-    it.each(VERDICTS)('$kind: $why', async ({ kind, spec, field, words = '' }) => {
+    it.each(POLICY_CASES)('$kind: $why', async ({ kind, spec, field, words = '' }) => {
       const object = policyObject(kind, 'judged', spec);
       const problems = problemsOf(object);
       const answer = await createPolicy(cp(), object, { dryRun: true });
@@ -57,25 +57,25 @@ describeWithControlPlane('validation of policies', {}, (cp) => {
 
     it('every rule of the CRDs: each is in the table', () => {
       const rules = new Set(Object.values(crdFiles()).flatMap((text) => ruleMessages(parse(text))));
-      expect(new Set(VERDICTS.flatMap(({ words }) => words ?? []))).toEqual(rules);
+      expect(new Set(POLICY_CASES.flatMap(({ words }) => words ?? []))).toEqual(rules);
     });
 
     it.each(Object.keys(SPECS) as PolicyKind[])(
       'whatever spec a %s has',
       async (kind) => {
-        const verdicts = { accepted: 0, refused: 0 };
+        const counts = { accepted: 0, refused: 0 };
         await fc.assert(
           fc.asyncProperty(SPECS[kind], async (spec) => {
             const object = policyObject(kind, 'generated', spec);
             const problems = problemsOf(object);
             const { status, body } = await createPolicy(cp(), object, { dryRun: true });
-            verdicts[problems.length === 0 ? 'accepted' : 'refused']++;
+            counts[problems.length === 0 ? 'accepted' : 'refused']++;
             const explained = { status, problems, message: status === 201 ? undefined : body.message };
             expect(explained).toMatchObject({ status: problems.length === 0 ? 201 : expect.toBeOneOf(REFUSALS) });
           }),
           { numRuns: GENERATED_SPECS_PER_KIND },
         );
-        expect(Math.min(verdicts.accepted, verdicts.refused)).toBeGreaterThan(GENERATED_SPECS_PER_KIND / 10);
+        expect(Math.min(counts.accepted, counts.refused)).toBeGreaterThan(GENERATED_SPECS_PER_KIND / 10);
       },
       GENERATED_SPECS_PER_KIND * SPEC_TIMEOUT_MS,
     );
@@ -131,7 +131,7 @@ describeWithControlPlane('validation of policies', {}, (cp) => {
   });
 
   describe('the API server admits', () => {
-    it.each(MENDED_BY_THE_API_SERVER)('$why, by dropping it', async ({ kind, spec, field }) => {
+    it.each(CLEARED_BY_THE_API_SERVER)('$why, by dropping it', async ({ kind, spec, field }) => {
       const object = policyObject(kind, 'mended', spec);
       expect(problemsOf(object).map((problem) => problem.split(': ')[0])).toEqual([field]);
       const { status, body } = await createPolicy(cp(), object, { dryRun: true });

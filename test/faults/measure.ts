@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { type Losses, settleLosses } from './losses.ts';
 import type { Site } from './site.ts';
-import { type Counts, countReasons, countVerdicts, recoveredAfterMs, type Sample } from './tally.ts';
+import { type Counts, countReasons, countResults, recoveredAfterMs, type Sample } from './tally.ts';
 import type { Traffic } from './traffic.ts';
 
 const RECOVERY_TIMEOUT_MS = 120_000;
@@ -54,13 +54,13 @@ export async function measure(scenario: Scenario, site: Site, traffic: Traffic):
   const measured = {
     scenario,
     faultMs: ended - began,
-    counts: countVerdicts(samples),
+    counts: countResults(samples),
     reasons: countReasons(samples),
     unsent: traffic.unsent(),
     losses,
     recoveredMs,
     settledMs,
-    wrong: samples.filter(({ verdict }) => verdict === 'wrong'),
+    wrong: samples.filter(({ result }) => result === 'wrong'),
   };
   await scenario.cleanUp?.(site);
   return measured;

@@ -2,7 +2,7 @@ import { HARMS, type Harm } from './by-hand.ts';
 import { settleLosses } from './losses.ts';
 import { seededRandom } from './random.ts';
 import type { Site } from './site.ts';
-import { countReasons, countVerdicts } from './tally.ts';
+import { countReasons, countResults } from './tally.ts';
 import { startTraffic } from './traffic.ts';
 
 /** How much less often a harm is done that takes long to get over. */
@@ -58,8 +58,8 @@ export async function runMonkey(site: Site, options: MonkeyOptions): Promise<Mon
       fates.putBack += losses.putBack;
       fates.recorded += losses.recorded;
       unrecorded.push(...losses.unrecorded);
-      const counts = countVerdicts(traffic.samples());
-      for (const [verdict, count] of Object.entries(counts)) totals[verdict as keyof typeof totals] += count;
+      const counts = countResults(traffic.samples());
+      for (const [result, count] of Object.entries(counts)) totals[result as keyof typeof totals] += count;
       for (const [reason, count] of countReasons(traffic.samples()))
         reasons.set(reason, (reasons.get(reason) ?? 0) + count);
       const lost = losses.unrecorded.length > 0 ? `, NOT TOLD OF: ${losses.unrecorded.join(', ')}` : '';

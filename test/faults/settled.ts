@@ -9,9 +9,9 @@ import { eventsAbout, metricOf } from '../e2e/drift.ts';
 import { leaderOf, readCertificates, readConfigurations } from '../e2e/installation.ts';
 import { path } from '../e2e/nodes.ts';
 import { POLICIES_PATH } from '../e2e/policy-resources.ts';
+import { judgeAnswer, judgeError, type Told } from './judged-answer.ts';
 import { lacking, listNodes, unrecorded } from './pools.ts';
 import type { Site } from './site.ts';
-import { judgeAnswer, judgeError, type Told } from './verdict.ts';
 
 const SETTLED_TIMEOUT_MS = 180_000;
 
@@ -134,8 +134,8 @@ async function unprotected({ cp, pools }: Site): Promise<string | undefined> {
         ),
       judgeError,
     );
-    if (judged.verdict !== 'admitted' && judged.verdict !== 'refused')
-      return `${kind} is ${judged.verdict} ${judged.why ?? ''}`;
+    if (judged.result !== 'admitted' && judged.result !== 'refused')
+      return `${kind} is ${judged.result} ${judged.why ?? ''}`;
   }
   return undefined;
 }

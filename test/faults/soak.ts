@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { provideOrExit } from '../control-plane/provide-or-exit.ts';
 import { settleLosses } from './losses.ts';
 import { startSite } from './site.ts';
-import { countReasons, countVerdicts } from './tally.ts';
+import { countReasons, countResults } from './tally.ts';
 import { startTraffic } from './traffic.ts';
 import { openWatches, slopePerHour, type VitalSigns, vitalSignsOf } from './vital-signs.ts';
 
@@ -51,14 +51,14 @@ try {
   await traffic.stop();
   await site.stop();
 }
-for (const [verdict, count] of Object.entries(countVerdicts(traffic.samples())))
-  totals[verdict as keyof typeof totals] += count;
+for (const [result, count] of Object.entries(countResults(traffic.samples())))
+  totals[result as keyof typeof totals] += count;
 print(`${flags.minutes} minutes at ${flags.rate} requests a second: ${JSON.stringify(totals)}`);
 print(`not sent: ${traffic.unsent()}; lost and not told of: ${unrecorded.length}`);
 for (const [reason, count] of countReasons(traffic.samples())) print(`${count} × ${reason}`);
 const minutes = traffic
   .samples()
-  .filter(({ verdict }) => verdict === 'failed' || verdict === 'missed')
+  .filter(({ result }) => result === 'failed' || result === 'missed')
   .map(({ sentAt }) => Math.floor((sentAt - began) / 60_000) + 1);
 if (minutes.length > 0) print(`failed or missed in the minutes ${[...new Set(minutes)].join(', ')}`);
 

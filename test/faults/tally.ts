@@ -1,4 +1,4 @@
-import { isRight, type Judged, type RequestKind, type Verdict } from './verdict.ts';
+import { isRight, type Judged, type RequestKind, type Result } from './judged-answer.ts';
 
 /** One request and how it ended. Times are those of performance.now(). */
 export interface Sample extends Judged {
@@ -10,11 +10,11 @@ export interface Sample extends Judged {
 /** So many requests in a row have to end rightly before it counts as recovered: four of each kind. */
 export const IN_A_ROW = 20;
 
-export type Counts = Readonly<Record<Verdict, number>>;
+export type Counts = Readonly<Record<Result, number>>;
 
-export function countVerdicts(samples: readonly Judged[]): Counts {
+export function countResults(samples: readonly Judged[]): Counts {
   const counts = { admitted: 0, refused: 0, missed: 0, failed: 0, wrong: 0 };
-  for (const { verdict } of samples) counts[verdict]++;
+  for (const { result } of samples) counts[result]++;
   return counts;
 }
 

@@ -3,9 +3,9 @@ import type { Answer } from '../control-plane/rest.ts';
 import { admin, developer } from '../control-plane/users.ts';
 import { daemonSetPath, flannelManifest } from '../e2e/daemon-sets.ts';
 import { OTHER, path } from '../e2e/nodes.ts';
+import { type Judged, judgeAnswer, judgeError, type RequestKind, type Told } from './judged-answer.ts';
 import type { Site } from './site.ts';
 import type { Sample } from './tally.ts';
-import { type Judged, judgeAnswer, judgeError, type RequestKind, type Told } from './verdict.ts';
 
 /** Of the requests on their way; beyond, requests that are due are not sent. */
 const MAX_IN_FLIGHT = 300;
@@ -88,9 +88,9 @@ export function startTraffic(site: Site, perSecond = DEFAULT_PER_SECOND): Traffi
     const judged: Judged = await ask(kind, name).then((answer) => judgeAnswer(kind, answer, kept), judgeError);
     samples.push({ kind, ...judged, sentAt, endedAt: performance.now() });
     if (kind === 'daemon-set') {
-      if (judged.verdict === 'missed') untolerating.add(name);
-      else if (judged.verdict === 'admitted') await remove(name);
-    } else if (judged.verdict === 'missed') {
+      if (judged.result === 'missed') untolerating.add(name);
+      else if (judged.result === 'admitted') await remove(name);
+    } else if (judged.result === 'missed') {
       lost.add(name);
     }
   }

@@ -12,8 +12,8 @@ export function decisionsOn(review: unknown, policies: PolicySet): unknown {
   try {
     return (['mutate', 'validate'] as const).map((phase) => {
       const { decision, patch } = judge(decoded.request, phase, policies);
-      const { verdict, violations, warnings } = decision;
-      return { verdict, violations, warnings, places: patch.map(({ op, path }) => `${op} ${path}`) };
+      const { action, violations, warnings } = decision;
+      return { action, violations, warnings, places: patch.map(({ op, path }) => `${op} ${path}`) };
     });
   } catch (error) {
     return (error as Error).name;

@@ -52,7 +52,7 @@ export const LARGE_BODIES: readonly FuzzTarget[] = [
         oldObject: { metadata: {}, spec: { taints: carried } },
         object: { metadata: {}, spec: { taints: after } },
       };
-      equal(judge(request, 'validate', policies).decision.verdict, 'deny');
+      equal(judge(request, 'validate', policies).decision.action, 'deny');
     },
   ),
 ];

@@ -63,8 +63,8 @@ describe('updates of nodes', () => {
       ...{ spec: nodeRestriction, by: KUBELET, before: [B], after: [A], denied: true },
     },
   ])('$test', ({ spec, by, before, after, denied }) => {
-    const { verdict } = admitted(policySet({ taint: { p: spec } }), { before, after, requester: by });
-    expect(verdict === 'deny').toBe(denied);
+    const { action } = admitted(policySet({ taint: { p: spec } }), { before, after, requester: by });
+    expect(action === 'deny').toBe(denied);
   });
 });
 

@@ -174,7 +174,7 @@ export function daemonSetSurvey(options: SurveyOptions): DaemonSetSurvey {
             putBack: decision.violations.some(({ subject }) => added.has(subject)),
             patched,
             record: recordOfAdded(value, decision.violations, installation),
-            tolerations: decision.verdict === 'patch' ? decision.desired.tolerations : value.tolerations,
+            tolerations: decision.action === 'patch' ? decision.desired.tolerations : value.tolerations,
             standing: rollouts.look(entry.uid, value, unready, now),
           },
         ];

@@ -40,8 +40,8 @@ describe('a Node request, whatever the policies', () => {
         const { decision, patch } = judge(request, 'mutate', compiled, records);
         const patched = jsonPatch.applyPatch(request.object, [...patch], true, false).newDocument;
         const view = viewOf(patched);
-        if (decision.verdict === 'patch') {
-          const desired = (decision as Decision<DesiredNode> & { verdict: 'patch' }).desired;
+        if (decision.action === 'patch') {
+          const desired = (decision as Decision<DesiredNode> & { action: 'patch' }).desired;
           const { taints, allowRemoval } = desired;
           expect(view).toMatchObject({ taints, allowRemoval });
         } else {
@@ -226,8 +226,8 @@ describe('a DaemonSet request, whatever the policies', () => {
         expect(result).not.toBe('denied');
         expect(view.tolerations.slice(0, tolerations.length)).toEqual(tolerations);
         expect(object).toEqual(daemonSet(view.tolerations));
-        if (decision.verdict === 'patch') {
-          const desired = (decision as Decision<DesiredDaemonSet> & { verdict: 'patch' }).desired;
+        if (decision.action === 'patch') {
+          const desired = (decision as Decision<DesiredDaemonSet> & { action: 'patch' }).desired;
           expect(view.tolerations).toEqual(desired.tolerations);
           expect(patch.length).toBe(tolerations.length === 0 ? 1 : desired.tolerations.length - tolerations.length);
         }

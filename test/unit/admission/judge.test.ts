@@ -190,7 +190,7 @@ describe('what no policy is about is allowed untouched', () => {
       expect(judge(request, phase, policies)).toMatchObject({
         kind: undefined,
         patch: [],
-        decision: { verdict: 'allow', violations: [] },
+        decision: { action: 'allow', violations: [] },
       });
     }
   });
@@ -261,8 +261,8 @@ it('keys that every object inherits are read as they stand', () => {
   });
   const update = (metadata: object) =>
     nodeRequest({ object: { metadata, spec: {} }, oldObject: { metadata, spec: { taints: [gpu] } } });
-  expect(judge(update({ labels }), 'validate', selecting).decision.verdict).toBe('deny');
-  expect(judge(update({ labels: {} }), 'validate', selecting).decision.verdict).toBe('allow');
+  expect(judge(update({ labels }), 'validate', selecting).decision.action).toBe('deny');
+  expect(judge(update({ labels: {} }), 'validate', selecting).decision.action).toBe('allow');
 });
 
 describe('a node that registers anew', () => {

@@ -51,15 +51,15 @@ describe('a table', () => {
   });
 
   it('has colours that take no place', () => {
-    const verdicts = [
-      ['OBJECT', 'VERDICT', 'NODES'],
+    const decisions = [
+      ['OBJECT', 'DECISION', 'NODES'],
       ['denied', { text: 'denied', level: 'failed' }, 'failed, missing'],
       ['b', { text: 'runs 1/2', level: 'attention' }, 'failed'],
       ['c', { text: 'allowed', level: 'ok' }, 'no'],
       ['d', { text: 'free', level: 'quiet' }, 'ok'],
     ] as const;
-    const painted = columns(verdicts, look({ colors: true }));
-    expect(stripVTControlCharacters(painted)).toBe(columns(verdicts));
+    const painted = columns(decisions, look({ colors: true }));
+    expect(stripVTControlCharacters(painted)).toBe(columns(decisions));
     const [heading, denied, running, allowed, free] = painted.split('\n');
     expect(heading).toContain('\u001b[1mOBJECT\u001b[22m');
     // The name of an object says nothing of how it stands, in whatever column.

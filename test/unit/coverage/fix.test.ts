@@ -44,7 +44,7 @@ function compiled({ policies }: Fix): PolicySet {
 function applied(daemonSet: FixableDaemonSet, policies: PolicySet): FixableDaemonSet {
   const view: DaemonSetView = { ...daemonSet, labels: {}, deleting: false };
   const decision = judgeDaemonSet({ phase: 'mutate', daemonSet: view }, policies);
-  return decision.verdict === 'patch' ? { ...daemonSet, ...decision.desired } : daemonSet;
+  return decision.action === 'patch' ? { ...daemonSet, ...decision.desired } : daemonSet;
 }
 
 const NODES = [node('m', [MASTER]), node('c', [CONTROL_PLANE]), node('w')];

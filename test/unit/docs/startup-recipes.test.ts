@@ -39,11 +39,11 @@ describe.each(NAMES)('the recipe %s', (name) => {
     expect(taints).toHaveLength(1);
     const node = nodeWith([]);
     const created = judgeNode({ operation: 'CREATE', phase: 'mutate', requester: REQUESTER, node }, set);
-    expect(created).toMatchObject({ verdict: 'patch', desired: { taints } });
+    expect(created).toMatchObject({ action: 'patch', desired: { taints } });
     const oldNode = withRecorded(nodeWith(taints), taints.map(formatTaint).join());
     for (const phase of ['mutate', 'validate'] as const) {
       const removed = judgeNode({ operation: 'UPDATE', phase, requester: REQUESTER, oldNode, node }, set);
-      expect(removed, taints.map(formatTaint).join()).toMatchObject({ verdict: 'allow' });
+      expect(removed, taints.map(formatTaint).join()).toMatchObject({ action: 'allow' });
     }
   });
 });

@@ -4,8 +4,8 @@ import {
   judgeFailedPod,
   type RecoveryAttempt,
   type RecoveryCase,
+  type RecoveryDecision,
   type RecoveryScene,
-  type RecoveryVerdict,
 } from '../../../src/evictions/recovery.ts';
 import type { CompiledRecoveryPolicy, RecoveryPolicySpec } from '../../../src/policy/recovery-policy.ts';
 import { policySet } from '../policy/policies.ts';
@@ -91,89 +91,89 @@ const ago = (seconds: number) => NOW - seconds * 1_000;
 const freed = (seconds: number, failedAgain = false): RecoveryAttempt => ({ at: ago(seconds), failedAgain });
 
 describe('a pod that is recoverable', () => {
-  it.each<{ what: string; policy?: CompiledRecoveryPolicy; pod: Partial<RecoveryCase>; verdict: RecoveryVerdict }>([
-    { what: 'waits until it is stuck', pod: { since: ago(4) }, verdict: { action: 'wait', forMs: 6_000 } },
-    { what: 'is freed then', pod: { since: ago(10) }, verdict: { action: 'free' } },
+  it.each<{ what: string; policy?: CompiledRecoveryPolicy; pod: Partial<RecoveryCase>; decision: RecoveryDecision }>([
+    { what: 'waits until it is stuck', pod: { since: ago(4) }, decision: { action: 'wait', forMs: 6_000 } },
+    { what: 'is freed then', pod: { since: ago(10) }, decision: { action: 'free' } },
     {
       what: 'is not freed for having been Failed on a node that was not ready',
       pod: { failedAt: ago(3_600), since: ago(1) },
-      verdict: { action: 'wait', forMs: 9_000 },
+      decision: { action: 'wait', forMs: 9_000 },
     },
     {
       what: 'waits twice as long the second time',
       pod: { since: ago(10), attempts: [freed(300)] },
-      verdict: { action: 'wait', forMs: 10_000 },
+      decision: { action: 'wait', forMs: 10_000 },
     },
     {
       what: 'waits four times as long the third time',
       pod: { since: ago(30), attempts: [freed(300), freed(200)] },
-      verdict: { action: 'wait', forMs: 10_000 },
+      decision: { action: 'wait', forMs: 10_000 },
     },
     {
       what: 'is freed the third time',
       pod: { since: ago(40), attempts: [freed(300), freed(200)] },
-      verdict: { action: 'free' },
+      decision: { action: 'free' },
     },
     {
       what: 'is left alone the fourth time, until the first one is out of the window',
       pod: { since: ago(60), attempts: [freed(300), freed(200), freed(100)] },
-      verdict: { action: 'leave', because: 'RecoveryBudgetSpent', forMs: 300_000 },
+      decision: { action: 'leave', because: 'RecoveryBudgetSpent', forMs: 300_000 },
     },
     {
       what: 'is freed again once it is',
       pod: { since: ago(60), attempts: [freed(600), freed(200), freed(100)] },
-      verdict: { action: 'free' },
+      decision: { action: 'free' },
     },
     {
       what: 'is left alone at once, for the rest of the window, if it failed right after the one before was freed',
       pod: { since: ago(1), failedAt: ago(1), attempts: [freed(8)] },
-      verdict: { action: 'leave', because: 'PodFailsAgain', forMs: 592_000 },
+      decision: { action: 'leave', because: 'PodFailsAgain', forMs: 592_000 },
     },
     {
       what: 'is no such pod if the kubelet evicted it because the node ran out of something',
       pod: { since: ago(10), failedAt: ago(10), evicted: true, attempts: [freed(18)] },
-      verdict: { action: 'wait', forMs: 10_000 },
+      decision: { action: 'wait', forMs: 10_000 },
     },
     {
       what: 'is no such pod if it failed later than that',
       pod: { since: ago(1), failedAt: ago(1), attempts: [freed(11)] },
-      verdict: { action: 'wait', forMs: 9_000 },
+      decision: { action: 'wait', forMs: 9_000 },
     },
     {
       what: 'is no such pod if it was Failed before',
       pod: { since: ago(12), failedAt: ago(12), attempts: [freed(8)] },
-      verdict: { action: 'wait', forMs: 8_000 },
+      decision: { action: 'wait', forMs: 8_000 },
     },
     {
       what: 'is left alone as well if it comes after such a pod',
       pod: { since: ago(50), failedAt: ago(50), attempts: [freed(400), freed(200, true)] },
-      verdict: { action: 'leave', because: 'PodFailsAgain', forMs: 400_000 },
+      decision: { action: 'leave', because: 'PodFailsAgain', forMs: 400_000 },
     },
     {
       what: 'is freed when all of that is out of the window',
       pod: { since: ago(50), failedAt: ago(50), attempts: [freed(600, true)] },
-      verdict: { action: 'free' },
+      decision: { action: 'free' },
     },
     {
       what: 'is not reported before it is stuck',
       policy: AUDIT,
       pod: { since: ago(9) },
-      verdict: { action: 'wait', forMs: 1_000 },
+      decision: { action: 'wait', forMs: 1_000 },
     },
     {
       what: 'is reported then, in mode Audit, whatever was done before',
       policy: AUDIT,
       pod: { since: ago(10), attempts: [freed(11, true)] },
-      verdict: { action: 'leave', because: 'Audit' },
+      decision: { action: 'leave', because: 'Audit' },
     },
     {
       what: 'is reported only, where all policies are taken to be in mode Audit',
       policy: compiled({ mode: 'Recover' }, { audit: true }),
       pod: { since: ago(10) },
-      verdict: { action: 'leave', because: 'Audit' },
+      decision: { action: 'leave', because: 'Audit' },
     },
-  ])('$what', ({ policy = DELETE, pod, verdict }) => {
+  ])('$what', ({ policy = DELETE, pod, decision }) => {
     const whole = { failedAt: pod.since ?? NOW, since: NOW, evicted: false, attempts: [], ...pod };
-    expect(judgeFailedPod(policy, whole, NOW)).toEqual(verdict);
+    expect(judgeFailedPod(policy, whole, NOW)).toEqual(decision);
   });
 });

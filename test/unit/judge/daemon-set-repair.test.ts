@@ -66,7 +66,7 @@ it.each<{
 ])('$why', ({ policies, daemonSet = {}, audit = false, added }) => {
   const running = { ...flannel, ...daemonSet };
   const decision = judgeRunningDaemonSet(running, policySet({ toleration: policies }, { audit }));
-  expect(decision.verdict === 'patch' ? decision.desired.tolerations : running.tolerations).toEqual([
+  expect(decision.action === 'patch' ? decision.desired.tolerations : running.tolerations).toEqual([
     ...running.tolerations,
     ...added,
   ]);

@@ -19,7 +19,7 @@ function created(tolerations: readonly Toleration[], hostNetwork: boolean, polic
   const view = { namespace: 'kube-system', name: 'cni', labels: {}, annotations: {}, deleting: false, hostNetwork };
   const daemonSet: DaemonSetView = { ...view, tolerations };
   const decision = judgeDaemonSet({ phase: 'mutate', daemonSet }, policies);
-  const after = decision.verdict === 'patch' ? decision.desired.tolerations : tolerations;
+  const after = decision.action === 'patch' ? decision.desired.tolerations : tolerations;
   const { violations } = judgeDaemonSet({ phase: 'validate', daemonSet: { ...view, tolerations: after } }, policies);
   return { after, added: after.slice(tolerations.length), subjects: new Set(violations.map(({ subject }) => subject)) };
 }

@@ -83,9 +83,9 @@ describe('Mutate', () => {
   ])('tolerates $why', ({ tolerations, added }) => {
     const decision = judge(policy(), { tolerations });
     if (added.length === 0) {
-      expect(decision).toMatchObject({ verdict: 'allow', violations: [], warnings: [] });
+      expect(decision).toMatchObject({ action: 'allow', violations: [], warnings: [] });
     } else {
-      expect(decision).toMatchObject({ verdict: 'patch', desired: { tolerations: [...tolerations, ...added] } });
+      expect(decision).toMatchObject({ action: 'patch', desired: { tolerations: [...tolerations, ...added] } });
       expect(decision.violations.map(({ outcome }) => outcome)).toEqual(added.map(() => 'added'));
     }
   });
@@ -110,11 +110,11 @@ describe('Mutate', () => {
     const wide = policy({
       tolerations: [{ operator: 'Exists' }, { key: 'dedicated', operator: 'Exists' }, { ...PREFER, key: 'spot' }],
     });
-    expect(judge(wide, { tolerations })).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(judge(wide, { tolerations })).toMatchObject({ action: 'allow', violations: [] });
     expect(judge(wide, { tolerations }, 'validate').violations).toEqual([]);
     const [first, ...rest] = tolerations;
     expect(judge(wide, { tolerations: rest })).toMatchObject({
-      verdict: 'patch',
+      action: 'patch',
       desired: { tolerations: [...rest, { operator: 'Exists' }] },
     });
     expect(first?.effect).toBe('NoSchedule');
@@ -127,7 +127,7 @@ describe('Mutate', () => {
       { key: 'node.kubernetes.io/network-unavailable', operator: 'Exists', effect: 'NoSchedule' },
     ];
     const policies = policy({ tolerations: required });
-    expect(judge(policies, { hostNetwork: true }).verdict).toBe('allow');
+    expect(judge(policies, { hostNetwork: true }).action).toBe('allow');
     expect(judge(policies, {})).toMatchObject({ desired: { tolerations: required.slice(2) } });
   });
 
@@ -139,7 +139,7 @@ describe('Mutate', () => {
       desired: { tolerations: [without, dedicated] },
     });
     const role = { ...without, key: MASTER.key };
-    expect(judge(policy({ tolerations: [MASTER] }), { tolerations: [role] }).verdict).toBe('allow');
+    expect(judge(policy({ tolerations: [MASTER] }), { tolerations: [role] }).action).toBe('allow');
   });
 
   const narrow = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' } as const;
@@ -157,7 +157,7 @@ describe('Mutate', () => {
 
   it('adds nothing twice when two policies require the same', () => {
     const policies = policySet({ toleration: { a: cni, b: cni } });
-    expect(judge(policies, {})).toMatchObject({ verdict: 'patch', desired: { tolerations: [MASTER, CONTROL_PLANE] } });
+    expect(judge(policies, {})).toMatchObject({ action: 'patch', desired: { tolerations: [MASTER, CONTROL_PLANE] } });
   });
 
   it('takes an operator that it does not know as not tolerating, and says so', () => {
@@ -170,9 +170,9 @@ describe('Mutate', () => {
 
   it('leaves a template alone that the request does not change: that would restart pods; validation reports it', () => {
     const unchanged = { tolerations: [], sameTemplate: true };
-    expect(judge(policy(), {}, 'mutate', unchanged)).toMatchObject({ verdict: 'allow', violations: [] });
-    const { verdict, violations, warnings } = judge(policy(), {}, 'validate', unchanged);
-    expect(verdict).toBe('allow');
+    expect(judge(policy(), {}, 'mutate', unchanged)).toMatchObject({ action: 'allow', violations: [] });
+    const { action, violations, warnings } = judge(policy(), {}, 'validate', unchanged);
+    expect(action).toBe('allow');
     expect(violations.map(({ outcome }) => outcome)).toEqual(['missing', 'missing']);
     expect(warnings[0]).toBe('TolerationPolicy cni: toleration node-role.kubernetes.io/master:NoSchedule is missing');
   });
@@ -261,7 +261,7 @@ describe('a DaemonSet that runs', () => {
       tolerations: running,
       sameTemplate,
     });
-    expect(decision.verdict === 'patch' ? decision.desired.tolerations : sent).toEqual([...sent, ...added]);
+    expect(decision.action === 'patch' ? decision.desired.tolerations : sent).toEqual([...sent, ...added]);
   });
 });
 
@@ -274,7 +274,7 @@ it('a new policy that requires more than an older one does not roll what runs by
   });
   const running = { tolerations: [CONTROL_PLANE, MASTER], sameTemplate: true };
   expect(judge(policies, { tolerations: [CONTROL_PLANE] }, 'mutate', running)).toMatchObject({
-    verdict: 'patch',
+    action: 'patch',
     desired: { tolerations: [CONTROL_PLANE, MASTER] },
   });
 });
@@ -285,7 +285,7 @@ describe('tolerationSeconds', () => {
   const policies = policy({ tolerations: [forever] });
 
   it('a DaemonSet whose pods are evicted at once is reported, and not patched: the first toleration that matches wins', () => {
-    expect(judge(policies, { tolerations: [briefly] })).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(judge(policies, { tolerations: [briefly] })).toMatchObject({ action: 'allow', violations: [] });
     expect(judge(policies, { tolerations: [briefly] }, 'validate')).toMatchObject({
       violations: [{ outcome: 'missing', subject: 'maintenance:NoExecute without tolerationSeconds' }],
       warnings: [
@@ -371,7 +371,7 @@ describe('which DaemonSets a policy is for', () => {
     { why: 'opted in again', daemonSet: { annotations: { 'taintkeeper.dev/ignore': 'false' } }, yes: true },
     { why: 'on its way out', daemonSet: { deleting: true }, yes: false },
   ])('$why: $yes', ({ daemonSet, yes }) => {
-    expect(judge(narrow, daemonSet).verdict).toBe(yes ? 'patch' : 'allow');
+    expect(judge(narrow, daemonSet).action).toBe(yes ? 'patch' : 'allow');
     expect(judge(narrow, daemonSet, 'validate').violations).toHaveLength(yes ? 2 : 0);
   });
 });
@@ -379,11 +379,11 @@ describe('which DaemonSets a policy is for', () => {
 describe('Audit', () => {
   it('reports, in validation only', () => {
     expect(judge(policy({ mode: 'Audit' }), { tolerations: [MASTER] })).toMatchObject({
-      verdict: 'allow',
+      action: 'allow',
       violations: [],
     });
     expect(judge(policy({ mode: 'Audit' }), { tolerations: [MASTER] }, 'validate')).toMatchObject({
-      verdict: 'allow',
+      action: 'allow',
       warnings: ['TolerationPolicy cni, Audit: toleration node-role.kubernetes.io/control-plane:NoSchedule is missing'],
       auditAnnotations: { audited: 'cni: node-role.kubernetes.io/control-plane:NoSchedule' },
     });
@@ -392,7 +392,7 @@ describe('Audit', () => {
   it('says with --audit what a policy in mode Mutate would add', () => {
     const trial = policySet({ toleration: { cni } }, { audit: true });
     expect(judge(trial, { tolerations: [MASTER] }, 'validate')).toMatchObject({
-      verdict: 'allow',
+      action: 'allow',
       violations: [{ mode: 'Audit', outcome: 'would-add' }],
       warnings: [
         'TolerationPolicy cni would add toleration node-role.kubernetes.io/control-plane:NoSchedule (--audit)',

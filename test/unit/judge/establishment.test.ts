@@ -21,8 +21,8 @@ describe.each(['Deny', 'Restore'] as const)('a node that starts under a wildcard
 
   it.each(STARTING)('becomes usable: its operator takes $key off', (taint) => {
     const update = { before: [gpu, taint], after: [gpu], recorded: formatTaint(gpu) };
-    expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({ verdict: 'allow', violations: [] });
-    expect(judgeUpdate(policies, 'validate', update)).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({ action: 'allow', violations: [] });
+    expect(judgeUpdate(policies, 'validate', update)).toMatchObject({ action: 'allow', violations: [] });
   });
 
   it('keeps what its record lists', () => {
@@ -35,8 +35,8 @@ describe.each(['Deny', 'Restore'] as const)('a node that starts under a wildcard
 
   it('does not keep what its record lists as removed with permission', () => {
     const update = { before: [gpu], after: [], recordedRemovals: formatTaint(gpu) };
-    expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({ verdict: 'allow', violations: [] });
-    expect(judgeUpdate(policies, 'validate', update).verdict).toBe('allow');
+    expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({ action: 'allow', violations: [] });
+    expect(judgeUpdate(policies, 'validate', update).action).toBe('allow');
   });
 
   it('keeps what an exact key names, at once', () => {
@@ -44,7 +44,7 @@ describe.each(['Deny', 'Restore'] as const)('a node that starts under a wildcard
       { key: '*', restrict: ['Removal'] },
       { key: 'dedicated', restrict: ['Removal'] },
     ]);
-    expect(judgeUpdate(exact, 'validate', { before: [gpu], after: [] }).verdict).toBe('deny');
+    expect(judgeUpdate(exact, 'validate', { before: [gpu], after: [] }).action).toBe('deny');
   });
 });
 

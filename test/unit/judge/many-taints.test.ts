@@ -36,22 +36,22 @@ it.each(['Deny', 'Restore'] as const)('a protected taint is not lost among many 
   const decision = judged({ mode }, before, []);
 
   expect(decision).toMatchObject({
-    verdict: 'deny',
+    action: 'deny',
     violations: [{ policy: 'p', outcome: 'denied', subject: `${MAX_JUDGED + 1} taints` }],
     message: expect.stringContaining(`node n: ${MAX_JUDGED + 1} taints are removed and 0 added in one update`),
   });
-  expect(judged({ mode }, before, [], { phase: 'mutate' })).toMatchObject({ verdict: 'allow', violations: [] });
+  expect(judged({ mode }, before, [], { phase: 'mutate' })).toMatchObject({ action: 'allow', violations: [] });
 });
 
 it('a guarded taint is not added among many that are added', () => {
   const decision = judged({}, [], [...others(MAX_JUDGED), PROTECTED]);
-  expect(decision).toMatchObject({ verdict: 'deny', violations: [{ outcome: 'addition-denied' }] });
+  expect(decision).toMatchObject({ action: 'deny', violations: [{ outcome: 'addition-denied' }] });
 });
 
 it('as many as are judged are judged one by one', () => {
   const decision = judged({}, [...others(MAX_JUDGED - 1), PROTECTED], []);
-  expect(decision).toMatchObject({ verdict: 'deny', violations: [{ subject: 'dedicated=gpu:NoSchedule' }] });
-  expect(judged({}, others(MAX_JUDGED), [])).toMatchObject({ verdict: 'allow', violations: [], warnings: [] });
+  expect(decision).toMatchObject({ action: 'deny', violations: [{ subject: 'dedicated=gpu:NoSchedule' }] });
+  expect(judged({}, others(MAX_JUDGED), [])).toMatchObject({ action: 'allow', violations: [], warnings: [] });
 });
 
 it.each([
@@ -60,16 +60,16 @@ it.each([
   { who: 'that selects other nodes', spec: { nodeSelector: { matchLabels: { pool: 'other' } } } },
 ])('more of them pass a policy $who, and a warning says that they were not judged', ({ spec }) => {
   const decision = judged(spec, others(MAX_JUDGED + 1), []);
-  expect(decision).toMatchObject({ verdict: 'allow', violations: [] });
+  expect(decision).toMatchObject({ action: 'allow', violations: [] });
   expect(decision.warnings).toEqual([expect.stringContaining(`at most ${MAX_JUDGED} of each are judged`)]);
 });
 
 it('one change of a node with thousands of taints is judged as any other', () => {
   const many = others(5_000);
-  expect(judged({}, [...many, PROTECTED], many)).toMatchObject({ verdict: 'deny' });
-  expect(judged({}, [PROTECTED, ...many], many)).toMatchObject({ verdict: 'deny' });
-  expect(judged({}, many, [...many.slice(0, 9), PROTECTED, ...many.slice(9)])).toMatchObject({ verdict: 'deny' });
-  expect(judged({}, [...many, PROTECTED], [PROTECTED, ...many.slice(1)])).toMatchObject({ verdict: 'allow' });
+  expect(judged({}, [...many, PROTECTED], many)).toMatchObject({ action: 'deny' });
+  expect(judged({}, [PROTECTED, ...many], many)).toMatchObject({ action: 'deny' });
+  expect(judged({}, many, [...many.slice(0, 9), PROTECTED, ...many.slice(9)])).toMatchObject({ action: 'deny' });
+  expect(judged({}, [...many, PROTECTED], [PROTECTED, ...many.slice(1)])).toMatchObject({ action: 'allow' });
 });
 
 describe('where more taints than are compared stand between the first difference and the last,', () => {
@@ -78,7 +78,7 @@ describe('where more taints than are compared stand between the first difference
   it('a protected taint is not lost, wherever it stands', () => {
     const decision = judged({}, [...many, PROTECTED], [{ key: 'first', effect: 'NoSchedule' }, ...many]);
     expect(decision).toMatchObject({
-      verdict: 'deny',
+      action: 'deny',
       violations: [{ outcome: 'denied', subject: '8193 taints' }, { outcome: 'addition-denied' }],
       message: expect.stringContaining(
         'node n: 8193 taints in a row are replaced by 8193 in one update, and at most 8192',
@@ -88,16 +88,16 @@ describe('where more taints than are compared stand between the first difference
 
   it.each(['Deny', 'Restore'] as const)('another order is refused, because nobody compares them: %s', (mode) => {
     const before = [...many, PROTECTED];
-    expect(judged({ mode }, before, before.toReversed())).toMatchObject({ verdict: 'deny' });
-    expect(judged({ mode }, before, before.toReversed(), { phase: 'mutate' })).toMatchObject({ verdict: 'allow' });
-    expect(judged({ mode }, before.slice(1), before.slice(1).toReversed())).toMatchObject({ verdict: 'allow' });
+    expect(judged({ mode }, before, before.toReversed())).toMatchObject({ action: 'deny' });
+    expect(judged({ mode }, before, before.toReversed(), { phase: 'mutate' })).toMatchObject({ action: 'allow' });
+    expect(judged({ mode }, before.slice(1), before.slice(1).toReversed())).toMatchObject({ action: 'allow' });
   });
 
   it('only a policy that guards taints refuses additions', () => {
     const added = [...many, PROTECTED];
-    expect(judged({}, [], added)).toMatchObject({ verdict: 'deny', violations: [{ outcome: 'addition-denied' }] });
+    expect(judged({}, [], added)).toMatchObject({ action: 'deny', violations: [{ outcome: 'addition-denied' }] });
     expect(judged({ taints: [{ key: 'dedicated', restrict: ['Removal'] }] }, [], added)).toMatchObject({
-      verdict: 'allow',
+      action: 'allow',
       violations: [],
     });
   });
@@ -112,7 +112,7 @@ it('a node with more taints than are judged does not leave a policy that restric
   const request = { oldNode: node(taints, { pool: 'gpu' }), node: node(taints) };
 
   expect(judged(spec, [], [], request)).toMatchObject({
-    verdict: 'deny',
+    action: 'deny',
     violations: [{ outcome: 'unselection-denied' }],
   });
 });

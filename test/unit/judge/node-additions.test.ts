@@ -49,9 +49,9 @@ describe('a guarded taint that an update adds', () => {
       [`p reverted ${GPU}`],
       [],
     ],
-  ])('%s', (_, policies, update, verdict, outcomes, taints) => {
+  ])('%s', (_, policies, update, action, outcomes, taints) => {
     const { desired: _desired, message: _message, warnings: _warnings, ...found } = admitted(policies, update);
-    expect(found).toEqual({ verdict, outcomes, taints });
+    expect(found).toEqual({ action, outcomes, taints });
   });
 
   it.each<[string, TaintRule, Update, string[]]>([
@@ -91,13 +91,13 @@ describe('a guarded taint that an update adds', () => {
     const node = { name: 'n1', labels: {}, taints: [gpu], allowRemoval: undefined };
     const request = { operation: 'CREATE', requester: DEVELOPER, node } as const;
     for (const phase of ['mutate', 'validate'] as const) {
-      expect(judgeNode({ ...request, phase }, policyOf('Deny', [ONE_WAY]))).toMatchObject({ verdict: 'allow' });
+      expect(judgeNode({ ...request, phase }, policyOf('Deny', [ONE_WAY]))).toMatchObject({ action: 'allow' });
     }
   });
 
   it('is refused to a node itself, whose updates are never patched', () => {
     const found = admitted(policyOf('Restore', [ONE_WAY]), { ...added, requester: KUBELET });
-    expect(found).toMatchObject({ verdict: 'deny', taints: [GPU, OTHER] });
+    expect(found).toMatchObject({ action: 'deny', taints: [GPU, OTHER] });
     expect(found.message).toContain('An update by the node itself is refused');
   });
 
@@ -122,7 +122,7 @@ describe('a guarded taint that an update adds', () => {
 
   it('is refused in validation where something added it again after mutation', () => {
     expect(judgeUpdate(policyOf('Restore', [GUARDED]), 'validate', added)).toMatchObject({
-      verdict: 'deny',
+      action: 'deny',
       message: expect.stringContaining("It was not taken out: is taintkeeper's mutating webhook called"),
     });
   });
@@ -141,7 +141,7 @@ it.each([
 ] as const)('with --audit, what mode %s would do is told', (mode, rule, outcome, warning) => {
   const trial = policySet({ taint: { p: { mode, taints: [rule] } } }, { audit: true });
   expect(admitted(trial, { before: [], after: [gpu] })).toMatchObject({
-    verdict: 'allow',
+    action: 'allow',
     outcomes: [outcome],
     warnings: [warning],
   });

@@ -37,7 +37,7 @@ describe('a node that registers', () => {
     },
   ])('$why', ({ taints, desired }) => {
     const decision = judgeCreation(present('Restore'), taints);
-    expect(decision).toMatchObject({ verdict: 'patch', desired: { taints: desired } });
+    expect(decision).toMatchObject({ action: 'patch', desired: { taints: desired } });
     expect(decision.violations).toMatchObject([{ policy: 'p', outcome: 'added', subject: 'dedicated=gpu:NoSchedule' }]);
   });
 
@@ -62,7 +62,7 @@ describe('a node that registers', () => {
     },
     { why: 'is only watched', policies: present('Audit'), taints: [gpu] },
   ])('is left alone when it $why', ({ policies, taints }) => {
-    const left = { verdict: 'allow', violations: [] };
+    const left = { action: 'allow', violations: [] };
     expect(judgeCreation(policies, taints)).toMatchObject(left);
     expect(judgeCreation(policies, taints, 'validate')).toMatchObject(left);
   });
@@ -74,32 +74,32 @@ describe('a node that registers', () => {
   ])('keeps no announcement where $why: nothing was announced of a new node', ({ rule }) => {
     const policies = policySet({ taint: { p: { mode: 'Deny', taints: [rule] } } });
     expect(judgeCreation(policies, [gpu], 'mutate', `${GPU}, rubbish`)).toMatchObject({
-      verdict: 'patch',
+      action: 'patch',
       desired: { taints: [gpu], allowRemoval: undefined },
       violations: [],
     });
   });
 
   it('keeps its announcement where no policy reads it', () => {
-    expect(judgeCreation(present('Audit'), [], 'mutate', GPU)).toMatchObject({ verdict: 'allow' });
+    expect(judgeCreation(present('Audit'), [], 'mutate', GPU)).toMatchObject({ action: 'allow' });
   });
 
   it('gets the taint also where its kubelet may remove it: an exemption is about removing', () => {
-    expect(judgeCreation(present('Restore', { exempt: { groups: ['system:nodes'] } }), []).verdict).toBe('patch');
+    expect(judgeCreation(present('Restore', { exempt: { groups: ['system:nodes'] } }), []).action).toBe('patch');
   });
 
   it('gets the taint under a Deny policy, too: registration is never refused', () => {
-    expect(judgeCreation(present('Deny'), []).verdict).toBe('patch');
+    expect(judgeCreation(present('Deny'), []).action).toBe('patch');
     expect(judgeCreation(present('Deny'), [], 'validate')).toMatchObject({
-      verdict: 'allow',
+      action: 'allow',
       violations: [{ outcome: 'missing' }],
     });
   });
 
   it('is only reported under an Audit policy', () => {
-    expect(judgeCreation(present('Audit'), [])).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(judgeCreation(present('Audit'), [])).toMatchObject({ action: 'allow', violations: [] });
     expect(judgeCreation(present('Audit'), [], 'validate')).toMatchObject({
-      verdict: 'allow',
+      action: 'allow',
       violations: [{ outcome: 'audited' }],
       warnings: ['TaintPolicy p, Audit: the node lacks taint dedicated=gpu:NoSchedule'],
     });
@@ -107,7 +107,7 @@ describe('a node that registers', () => {
 
   it('is told with --audit what a policy would add', () => {
     const trial = policySet({ taint: { p: { mode: 'Deny', taints: [PRESENT_GPU] } } }, { audit: true });
-    expect(judgeCreation(trial, [])).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(judgeCreation(trial, [])).toMatchObject({ action: 'allow', violations: [] });
     expect(judgeCreation(trial, [], 'validate')).toMatchObject({
       violations: [{ mode: 'Audit', outcome: 'would-add' }],
       warnings: ['TaintPolicy p would add taint dedicated=gpu:NoSchedule (--audit)'],
@@ -123,7 +123,7 @@ describe('a node that registers', () => {
       taint: { a: requiring('Restore', 'a'), b: requiring('Deny', 'b'), c: requiring('Deny', 'c') },
     });
     const decision = judgeCreation(policies, []);
-    expect(decision).toMatchObject({ verdict: 'patch', desired: { taints: [{ ...gpu, value: 'b' }] } });
+    expect(decision).toMatchObject({ action: 'patch', desired: { taints: [{ ...gpu, value: 'b' }] } });
     expect(judgeCreation(policies, [{ ...gpu, value: 'b' }], 'validate').violations).toMatchObject([
       { policy: 'c', outcome: 'missing' },
       { policy: 'a', outcome: 'missing' },
@@ -137,7 +137,7 @@ describe('a node that registers', () => {
         named: { mode: 'Restore', taints: [PRESENT_GPU] },
       },
     });
-    expect(judgeCreation(policies, [])).toMatchObject({ verdict: 'patch', desired: { taints: [gpu] } });
-    expect(judgeCreation(policies, [gpu])).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(judgeCreation(policies, [])).toMatchObject({ action: 'patch', desired: { taints: [gpu] } });
+    expect(judgeCreation(policies, [gpu])).toMatchObject({ action: 'allow', violations: [] });
   });
 });

@@ -83,8 +83,8 @@ it('a repair passes admission as it is, whoever sends it', () => {
         node: { ...node, ...desired },
       } as const;
       const mutation = judgeNode({ ...update, phase: 'mutate' }, policies);
-      expect(mutation.verdict).toBe('allow');
-      expect(judgeNode({ ...update, phase: 'validate' }, policies).verdict).toBe('allow');
+      expect(mutation.action).toBe('allow');
+      expect(judgeNode({ ...update, phase: 'validate' }, policies).action).toBe('allow');
       if (desired.taints !== node.taints) restored++;
       node = update.node;
     }

@@ -18,8 +18,8 @@ describe('restrict: Unselection', () => {
     ['Deny', 'deny', 'unselection-denied'],
     ['Restore', 'deny', 'unselection-denied'],
     ['Audit', 'allow', 'unselection-audited'],
-  ])('in mode %s: %s', (mode, verdict, outcome) => {
-    expect(admitted(pool(mode), leaving)).toMatchObject({ verdict, outcomes: [`p ${outcome} ${GPU}`] });
+  ])('in mode %s: %s', (mode, action, outcome) => {
+    expect(admitted(pool(mode), leaving)).toMatchObject({ action, outcomes: [`p ${outcome} ${GPU}`] });
   });
 
   it('is told with --audit as what would be refused', () => {
@@ -29,7 +29,7 @@ describe('restrict: Unselection', () => {
       taints: [{ key: 'dedicated', restrict: ['Removal', 'Unselection'] }],
     };
     const trial = policySet({ taint: { p: spec } }, { audit: true });
-    expect(admitted(trial, leaving)).toMatchObject({ verdict: 'allow', outcomes: [`p unselection-would-deny ${GPU}`] });
+    expect(admitted(trial, leaving)).toMatchObject({ action: 'allow', outcomes: [`p unselection-would-deny ${GPU}`] });
     const announced = { ...leaving, oldAllowRemoval: GPU, newAllowRemoval: GPU };
     expect(admitted(trial, announced).outcomes).toEqual([`p unselected ${GPU}`]);
   });
@@ -56,7 +56,7 @@ describe('restrict: Unselection', () => {
     ['somebody exempt', { ...leaving, requester: { username: 'owner', groups: [] } }, false],
   ])('refuses %s: %#', (_, update, refused) => {
     const found = admitted(pool('Restore', { exempt: { users: ['owner'] } }), update);
-    expect(found.verdict === 'deny').toBe(refused);
+    expect(found.action === 'deny').toBe(refused);
   });
 
   it('applies to no other taint, and to a pattern at once', () => {
@@ -72,13 +72,13 @@ describe('restrict: Unselection', () => {
     expect(
       admitted(only, { before: [gpu], after: [], oldLabels: { pool: 'gpu' }, newLabels: { pool: 'gpu' } }),
     ).toMatchObject({
-      verdict: 'allow',
+      action: 'allow',
       outcomes: [],
     });
   });
 
   it('is recorded where an annotation allows it, as without the restriction', () => {
     const found = admitted(pool('Restore'), { ...leaving, oldAllowRemoval: GPU, newAllowRemoval: GPU });
-    expect(found).toMatchObject({ verdict: 'allow', outcomes: [`p unselected ${GPU}`] });
+    expect(found).toMatchObject({ action: 'allow', outcomes: [`p unselected ${GPU}`] });
   });
 });

@@ -118,8 +118,8 @@ export function nodeLife(policies: PolicySet, taints: readonly Taint[] = []): No
     const oldNode = withRecord(node, seen, UID);
     const request = { operation: 'UPDATE', requester, oldNode, node: { ...node, ...change } } as const;
     const mutation = judgeNode({ ...request, phase: 'mutate' }, policies);
-    const mutated = mutation.verdict === 'patch' ? { ...request.node, ...mutation.desired } : request.node;
-    if (judgeNode({ ...request, phase: 'validate', node: mutated }, policies).verdict === 'deny') return false;
+    const mutated = mutation.action === 'patch' ? { ...request.node, ...mutation.desired } : request.node;
+    if (judgeNode({ ...request, phase: 'validate', node: mutated }, policies).action === 'deny') return false;
     put(mutated);
     return true;
   }

@@ -66,7 +66,7 @@ describe('a node that registers anew', () => {
   it('gets it, whatever stands before it in its list', () => {
     const decision = registers(policies(), deleted(policies()), { taints: [FREE] });
     expect(decision).toMatchObject({
-      verdict: 'patch',
+      action: 'patch',
       desired: { taints: [FREE, DEDICATED] },
       violations: [{ policy: 'p', field: 'spec.taints[0]', outcome: 'returned', subject: 'dedicated=gpu:NoSchedule' }],
       warnings: ['TaintPolicy p gave back taint dedicated=gpu:NoSchedule'],
@@ -80,7 +80,7 @@ describe('a node that registers anew', () => {
 
   it('keeps another value that it brings itself', () => {
     const decision = registers(policies(), deleted(policies()), { taints: [{ ...DEDICATED, value: 'cpu' }] });
-    expect(decision).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(decision).toMatchObject({ action: 'allow', violations: [] });
   });
 
   it('gets by a pattern what was established, which counts as established at once', () => {
@@ -104,9 +104,9 @@ describe('a node that registers anew', () => {
 
   it('in mode Audit is only reported', () => {
     const audit = policies({ mode: 'Audit' });
-    expect(registers(audit, deleted(audit))).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(registers(audit, deleted(audit))).toMatchObject({ action: 'allow', violations: [] });
     expect(registers(audit, deleted(audit), {}, 'validate')).toMatchObject({
-      verdict: 'allow',
+      action: 'allow',
       violations: [{ policy: 'p', mode: 'Audit', outcome: 'audited' }],
       warnings: ['TaintPolicy p, Audit: the node lacks taint dedicated=gpu:NoSchedule'],
     });

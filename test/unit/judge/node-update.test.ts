@@ -32,14 +32,14 @@ describe('Deny', () => {
     { why: 'another order', update: { before: [gpu, other], after: [other, gpu] }, refused: false },
     { why: "Kubernetes' own taint next to it", update: { before: [gpu, notReady], after: [gpu] }, refused: false },
   ])('$why: refused is $refused', ({ update, refused }) => {
-    expect(judgeUpdate(deny, 'validate', update).verdict).toBe(refused ? 'deny' : 'allow');
-    expect(judgeUpdate(deny, 'mutate', update).verdict).toBe('allow');
+    expect(judgeUpdate(deny, 'validate', update).action).toBe(refused ? 'deny' : 'allow');
+    expect(judgeUpdate(deny, 'mutate', update).action).toBe('allow');
   });
 
   it('names the node, the taint, the policy, its field, and the way out', () => {
     const decision = judgeUpdate(deny, 'validate', { before: [gpu], after: [] });
     expect(decision).toMatchObject({
-      verdict: 'deny',
+      action: 'deny',
       message:
         'node n1 must keep taint dedicated=gpu:NoSchedule, protected by TaintPolicy "p" (spec.taints[0], mode Deny). ' +
         'To remove it on purpose, first: kubectl annotate --overwrite node n1 taintkeeper.dev/allow-removal=dedicated=gpu:NoSchedule',
@@ -69,33 +69,33 @@ describe('Restore', () => {
     { why: 'restores into an empty list', update: { before: [gpu], after: [] }, desired: [gpu] },
   ])('$why', ({ update, desired }) => {
     const decision = judgeUpdate(restore, 'mutate', update);
-    expect(decision).toMatchObject({ verdict: 'patch', desired: { taints: desired } });
+    expect(decision).toMatchObject({ action: 'patch', desired: { taints: desired } });
     expect(outcomes(decision)).toEqual(['p restored dedicated=gpu:NoSchedule']);
     expect(decision.warnings).toEqual(['TaintPolicy p restored taint dedicated=gpu:NoSchedule']);
   });
 
   it('never adds a required taint that the node lacked before', () => {
     const present = policyOf('Restore', [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }]);
-    expect(judgeUpdate(present, 'mutate', { before: [], after: [other] }).verdict).toBe('allow');
+    expect(judgeUpdate(present, 'mutate', { before: [], after: [other] }).action).toBe('allow');
   });
 
   it("never patches a node's own update, and refuses it instead", () => {
     const update = { before: [gpu], after: [], requester: KUBELET };
-    expect(judgeUpdate(restore, 'mutate', update)).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(judgeUpdate(restore, 'mutate', update)).toMatchObject({ action: 'allow', violations: [] });
     expect(judgeUpdate(restore, 'validate', update)).toMatchObject({
-      verdict: 'deny',
+      action: 'deny',
       message: expect.stringContaining('An update by the node itself is refused'),
     });
   });
 
   it('patches whoever is only called like a node', () => {
     const update = { before: [gpu], after: [], requester: { username: 'system:node:n1', groups: [] } };
-    expect(judgeUpdate(restore, 'mutate', update).verdict).toBe('patch');
+    expect(judgeUpdate(restore, 'mutate', update).action).toBe('patch');
   });
 
   it('refuses in validation what something removed again after mutation', () => {
     expect(judgeUpdate(restore, 'validate', { before: [gpu], after: [] })).toMatchObject({
-      verdict: 'deny',
+      action: 'deny',
       message: expect.stringContaining("is taintkeeper's mutating webhook called"),
     });
   });
@@ -105,11 +105,11 @@ describe('Audit', () => {
   it('lets it pass, with a warning and a record, in validation only', () => {
     const audit = policyOf('Audit', [{ key: 'dedicated', restrict: ['Removal'] }]);
     expect(judgeUpdate(audit, 'mutate', { before: [gpu], after: [] })).toMatchObject({
-      verdict: 'allow',
+      action: 'allow',
       warnings: [],
     });
     expect(judgeUpdate(audit, 'validate', { before: [gpu], after: [] })).toMatchObject({
-      verdict: 'allow',
+      action: 'allow',
       warnings: ['TaintPolicy p, Audit: taint dedicated=gpu:NoSchedule was removed'],
       auditAnnotations: { audited: 'p: dedicated=gpu:NoSchedule' },
     });
@@ -132,7 +132,7 @@ describe('Audit', () => {
       { taint: { p: { mode, taints: [{ key: 'dedicated', restrict: ['Removal'] }] } } },
       { audit: true },
     );
-    expect(judgeUpdate(audit, 'mutate', { before: [gpu], after: [] }).verdict).toBe('allow');
+    expect(judgeUpdate(audit, 'mutate', { before: [gpu], after: [] }).action).toBe('allow');
     const decision = judgeUpdate(audit, 'validate', { before: [gpu], after: [] });
     expect(outcomes(decision)).toEqual([`p ${outcome} dedicated=gpu:NoSchedule`]);
     expect(decision.warnings).toEqual([warning]);
@@ -164,7 +164,7 @@ describe('Audit', () => {
     const allowRemoval = 'dedicated=gpu:NoSchedule';
     const atOnce = { before: [gpu], after: [], newAllowRemoval: allowRemoval };
     const update = { ...atOnce, oldAllowRemoval: allowRemoval };
-    expect(judgeUpdate(audit, 'mutate', update).verdict).toBe('allow');
+    expect(judgeUpdate(audit, 'mutate', update).action).toBe('allow');
     const decision = judgeUpdate(audit, 'validate', update);
     expect(outcomes(decision)).toEqual([`p ${outcome} dedicated=gpu:NoSchedule`]);
     expect(decision.warnings).toEqual([warning]);
@@ -252,8 +252,8 @@ describe('which taints a policy protects', () => {
     },
   ])('$why: $yes', ({ rule, taint, yes }) => {
     const update = { before: [taint], after: [], recorded: formatTaint(taint) };
-    const { verdict } = judgeUpdate(policyOf('Deny', [rule]), 'validate', update);
-    expect(verdict).toBe(yes ? 'deny' : 'allow');
+    const { action } = judgeUpdate(policyOf('Deny', [rule]), 'validate', update);
+    expect(action).toBe(yes ? 'deny' : 'allow');
   });
 });
 
@@ -268,7 +268,7 @@ describe('which nodes a policy is for', () => {
     { why: 'never selected', oldLabels: { pool: 'cpu' }, newLabels: {}, yes: false },
   ])('$why: $yes', ({ oldLabels, newLabels, yes }) => {
     const decision = judgeUpdate(pool, 'validate', { before: [gpu], after: [], oldLabels, newLabels });
-    expect(decision.verdict).toBe(yes ? 'deny' : 'allow');
+    expect(decision.action).toBe(yes ? 'deny' : 'allow');
   });
 });
 
@@ -286,8 +286,8 @@ describe('whom a policy exempts', () => {
     { why: 'a user who is called like the group', requester: { username: 'breakglass', groups: [] }, yes: false },
     { why: 'anybody else', requester: DEVELOPER, yes: false },
   ])('$why: $yes', ({ requester, yes }) => {
-    const { verdict, outcomes: found } = admitted(exempting, { before: [gpu], after: [], requester });
-    expect(verdict === 'deny').toBe(!yes);
+    const { action, outcomes: found } = admitted(exempting, { before: [gpu], after: [], requester });
+    expect(action === 'deny').toBe(!yes);
     expect(found).toEqual([`p ${yes ? 'exempt' : 'denied'} dedicated=gpu:NoSchedule`]);
   });
 });
@@ -303,10 +303,10 @@ describe('a node that leaves a policy by its labels', () => {
     const decision = judgeUpdate(pool, 'mutate', update);
     expect(outcomes(decision)).toEqual(['p unselected dedicated=gpu:NoSchedule']);
     expect(decision).toMatchObject({
-      verdict: 'allow',
+      action: 'allow',
       warnings: ['TaintPolicy p no longer protects taint dedicated=gpu:NoSchedule: it no longer selects the node'],
     });
-    expect(judgeUpdate(pool, 'validate', update)).toMatchObject({ verdict: 'allow', violations: [], warnings: [] });
+    expect(judgeUpdate(pool, 'validate', update)).toMatchObject({ action: 'allow', violations: [], warnings: [] });
   });
 
   it('may do so by the node itself', () => {
@@ -342,8 +342,8 @@ describe('several policies on one taint', () => {
     const update = { before: [gpu], after: [], recorded: formatTaint(gpu) };
     const mutation = judgeUpdate(policies, 'mutate', update);
     const validation = judgeUpdate(policies, 'validate', update);
-    expect(mutation.verdict).toBe(stronger === 'Restore' ? 'patch' : 'allow');
-    expect(validation.verdict).toBe(stronger === 'Audit' ? 'allow' : 'deny');
+    expect(mutation.action).toBe(stronger === 'Restore' ? 'patch' : 'allow');
+    expect(validation.action).toBe(stronger === 'Audit' ? 'allow' : 'deny');
     const found = stronger === 'Restore' ? mutation : validation;
     expect(found.violations.map(({ policy }) => policy)).toEqual([
       ...(a === stronger ? ['a'] : []),
@@ -373,7 +373,7 @@ describe('several policies on one taint', () => {
     const update = { before: [gpu, other], after: [] };
     // What will be refused is restored all the same, in case validation is not called; but nothing is reported of it.
     expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({
-      verdict: 'patch',
+      action: 'patch',
       desired: { taints: [other] },
       violations: [],
       warnings: [],

@@ -72,14 +72,14 @@ export const outcomes = (decision: Decision<unknown>) =>
 /** What both phases make of an update, one after the other: what came of it, and the node's taints in the end. */
 export function admitted(policies: PolicySet, update: Update) {
   const mutation = judgeUpdate(policies, 'mutate', update);
-  const desired = mutation.verdict === 'patch' ? mutation.desired : undefined;
+  const desired = mutation.action === 'patch' ? mutation.desired : undefined;
   const validation = judgeUpdate(policies, 'validate', {
     ...update,
     ...(desired ? { after: desired.taints, newAllowRemoval: desired.allowRemoval } : {}),
   } as Update);
   return {
-    verdict: validation.verdict === 'deny' ? 'deny' : mutation.verdict,
-    message: validation.verdict === 'deny' ? validation.message : undefined,
+    action: validation.action === 'deny' ? 'deny' : mutation.action,
+    message: validation.action === 'deny' ? validation.message : undefined,
     outcomes: [...outcomes(mutation), ...outcomes(validation)],
     warnings: [...mutation.warnings, ...validation.warnings],
     taints: (desired?.taints ?? update.after).map(formatTaint),

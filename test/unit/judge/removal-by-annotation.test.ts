@@ -20,11 +20,11 @@ describe('release by annotation', () => {
       const policies = policyOf(mode, [{ key: 'dedicated', restrict: ['Removal'] }]);
       const update = { before: [gpu], after: [], oldAllowRemoval: RELEASE, newAllowRemoval: RELEASE };
       expect(judgeUpdate(policies, 'mutate', update)).toMatchObject({
-        ...{ verdict: 'patch', violations: [], warnings: [] },
+        ...{ action: 'patch', violations: [], warnings: [] },
         desired: { taints: [], allowRemoval: `${RELEASE}-` },
       });
       expect(judgeUpdate(policies, 'validate', { ...update, newAllowRemoval: `${RELEASE}-` })).toMatchObject({
-        verdict: 'allow',
+        action: 'allow',
         violations: [{ policy: 'p', outcome: 'allowed-by-annotation', subject: 'dedicated=gpu:NoSchedule' }],
         warnings: ['TaintPolicy p allowed the removal of taint dedicated=gpu:NoSchedule by annotation'],
         auditAnnotations: { 'allowed-by-annotation': 'p: dedicated=gpu:NoSchedule' },
@@ -36,7 +36,7 @@ describe('release by annotation', () => {
     const audit = policyOf('Audit', RULES, { exempt: { users: ['system:*'] } });
     for (const requester of [DEVELOPER, { username: 'system:x', groups: [] }]) {
       const update = { before: [gpu], after: [], oldAllowRemoval: RELEASE, newAllowRemoval: RELEASE, requester };
-      expect(judgeUpdate(audit, 'mutate', update).verdict).toBe('allow');
+      expect(judgeUpdate(audit, 'mutate', update).action).toBe('allow');
     }
     const update = { before: [gpu], after: [], oldAllowRemoval: RELEASE };
     expect(outcomes(judgeUpdate(audit, 'validate', update))).toEqual(['p audited dedicated=gpu:NoSchedule']);
@@ -52,7 +52,7 @@ describe('release by annotation', () => {
       update: { before: [gpu], after: [], oldAllowRemoval: RELEASE, newAllowRemoval: RELEASE },
     },
   ])('does not count when it is $why', ({ update }) => {
-    expect(judgeUpdate(deny, 'validate', update).verdict).toBe('deny');
+    expect(judgeUpdate(deny, 'validate', update).action).toBe('deny');
   });
 
   it('that is still there is named in the refusal', () => {
@@ -64,7 +64,7 @@ describe('release by annotation', () => {
 
   it('is not written anew by a request that will be refused for another taint', () => {
     const update = { before: [gpu, other], after: [], oldAllowRemoval: RELEASE, newAllowRemoval: RELEASE };
-    expect(judgeUpdate(deny, 'mutate', update)).toMatchObject({ verdict: 'allow', violations: [] });
+    expect(judgeUpdate(deny, 'mutate', update)).toMatchObject({ action: 'allow', violations: [] });
     expect(outcomes(judgeUpdate(deny, 'validate', update))).toContain('p denied other:NoSchedule');
   });
 
@@ -80,7 +80,7 @@ describe('release by annotation', () => {
       removalByAnnotation: 'Forbidden',
     });
     expect(judgeUpdate(never, 'validate', { before: [gpu], after: [], oldAllowRemoval: RELEASE })).toMatchObject({
-      verdict: 'deny',
+      action: 'deny',
       message: expect.stringContaining('TaintPolicy "p" does not allow removal by annotation'),
     });
   });
@@ -102,7 +102,7 @@ describe('release by annotation', () => {
       oldAllowRemoval: RELEASE,
       newAllowRemoval: RELEASE,
     });
-    expect(decision).toMatchObject({ verdict: 'patch', desired: { taints: [gpu], allowRemoval: RELEASE } });
+    expect(decision).toMatchObject({ action: 'patch', desired: { taints: [gpu], allowRemoval: RELEASE } });
     expect(outcomes(decision)).toEqual(['closed restored dedicated=gpu:NoSchedule']);
   });
 
@@ -162,10 +162,10 @@ describe('release by annotation', () => {
     ])('$why', ({ policies, newAllowRemoval, found, warnings }) => {
       const update = { before: [gpu], after: [gpu], newAllowRemoval };
       const decision = judgeUpdate(policies, 'mutate', update);
-      expect(decision).toMatchObject({ verdict: 'allow', warnings });
+      expect(decision).toMatchObject({ action: 'allow', warnings });
       expect(outcomes(decision)).toEqual(found);
       expect(judgeUpdate(policies, 'validate', update)).toMatchObject({
-        verdict: 'allow',
+        action: 'allow',
         warnings: [],
         violations: [],
       });

@@ -63,10 +63,10 @@ describe('a taint until DaemonSets are ready', () => {
     const node = { name: 'n', labels: {}, taints: [], allowRemoval: undefined };
     const requester = { username: 'system:node:n', groups: ['system:nodes'] };
     const created = judgeNode({ operation: 'CREATE', phase: 'mutate', requester, node }, set);
-    expect(created).toMatchObject({ verdict: 'patch', desired: { taints: [TAINT] } });
+    expect(created).toMatchObject({ action: 'patch', desired: { taints: [TAINT] } });
     const oldNode = { ...node, taints: [TAINT], ...NOTHING_RECORDED, established: () => true };
     const removed = judgeNode({ operation: 'UPDATE', phase: 'validate', requester, oldNode, node }, set);
-    expect(removed).toMatchObject({ verdict: 'allow' });
+    expect(removed).toMatchObject({ action: 'allow' });
   });
 
   it('waits while a DaemonSet is not ready, and while that is not known', () => {

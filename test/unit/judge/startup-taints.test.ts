@@ -43,12 +43,12 @@ const update = (set: PolicySet, before: NodeView, taints: readonly Taint[], phas
 describe('a startup taint', () => {
   it.each(['Deny', 'Restore'] as const)('is set when a node registers, in mode %s', (mode) => {
     const decision = register(policies(mode));
-    expect(decision).toMatchObject({ verdict: 'patch', desired: { taints: [startup], allowRemoval: undefined } });
+    expect(decision).toMatchObject({ action: 'patch', desired: { taints: [startup], allowRemoval: undefined } });
     expect(decision.violations).toMatchObject([{ policy: 'startup', outcome: 'added', subject: TEXT }]);
   });
 
   it('is only reported in mode Audit', () => {
-    expect(register(policies('Audit'))).toMatchObject({ verdict: 'allow' });
+    expect(register(policies('Audit'))).toMatchObject({ action: 'allow' });
     expect(register(policies('Audit'), [], 'validate').warnings).toEqual([
       `TaintPolicy startup, Audit: the node lacks taint ${TEXT}`,
     ]);
@@ -57,7 +57,7 @@ describe('a startup taint', () => {
   it.each(['Deny', 'Restore'] as const)('may be removed by every user, in mode %s', (mode) => {
     const before = nodeWith([startup]);
     for (const phase of ['mutate', 'validate'] as const) {
-      expect(update(policies(mode), before, [], phase)).toMatchObject({ verdict: 'allow', violations: [] });
+      expect(update(policies(mode), before, [], phase)).toMatchObject({ action: 'allow', violations: [] });
     }
   });
 
@@ -72,13 +72,13 @@ describe('a startup taint', () => {
       const set = policies('Restore', {
         all: { mode: 'Deny', taints: [{ key: '*', restrict: ['Removal', 'Addition'] }] },
       });
-      expect(update(set, nodeWith([startup]), [], 'validate', recorded)).toMatchObject({ verdict: 'allow' });
-      expect(update(set, nodeWith([]), [startup], 'validate')).toMatchObject({ verdict: 'allow' });
+      expect(update(set, nodeWith([startup]), [], 'validate', recorded)).toMatchObject({ action: 'allow' });
+      expect(update(set, nodeWith([]), [startup], 'validate')).toMatchObject({ action: 'allow' });
     },
   );
 
   it('is protected by an exact key of another policy', () => {
     const set = policies('Restore', { exact: { mode: 'Deny', taints: [{ key: startup.key, restrict: ['Removal'] }] } });
-    expect(update(set, nodeWith([startup]), [], 'validate')).toMatchObject({ verdict: 'deny' });
+    expect(update(set, nodeWith([startup]), [], 'validate')).toMatchObject({ action: 'deny' });
   });
 });

@@ -4,8 +4,8 @@ import { type PolicyKind, parsePolicy } from '../../../src/policy/policy.ts';
 import type { Path } from '../../../src/policy/problem.ts';
 import { policies } from '../../e2e/match-conditions-cases.ts';
 import { scenario } from '../../e2e/native-daemon-set-cases.ts';
+import { POLICY_CASES } from '../../e2e/policy-cases.ts';
 import { SPECS } from '../../e2e/policy-generators.ts';
-import { VERDICTS } from '../../e2e/policy-verdicts.ts';
 import { taintPolicies, tolerationPolicies } from '../admission/generators.ts';
 import { fieldsIn, fieldsOf } from './fields.ts';
 import { manifest } from './policies.ts';
@@ -52,8 +52,8 @@ describe.each(KINDS)('specs of a %s, right and wrong, have', (kind) => {
   });
 });
 
-it.each(KINDS)('every field of a %s is in the table of verdicts', (kind) => {
-  const right = VERDICTS.filter((verdict) => verdict.kind === kind && verdict.field === undefined);
+it.each(KINDS)('every field of a %s is in the table of cases', (kind) => {
+  const right = POLICY_CASES.filter((one) => one.kind === kind && one.field === undefined);
   expect(unused(kind, right).filter((field) => !isChoice(field))).toEqual([]);
 });
 

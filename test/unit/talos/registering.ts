@@ -16,6 +16,6 @@ export function registering(policies: string): (declaration: Declaration) => str
       allowRemoval: undefined,
     };
     const decision = judgeNode({ operation: 'CREATE', phase: 'mutate', requester, node }, compiled);
-    return decision.verdict === 'patch' ? decision.desired.taints.map(formatTaint).sort() : [];
+    return decision.action === 'patch' ? decision.desired.taints.map(formatTaint).sort() : [];
   };
 }

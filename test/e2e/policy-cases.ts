@@ -1,7 +1,7 @@
 import type { PolicyKind } from '../../src/policy/policy.ts';
 
 /** A spec and what is to be said of it, by the program and by the API server alike. */
-export interface Verdict {
+export interface PolicyCase {
   readonly why: string;
   readonly kind: PolicyKind;
   readonly spec: object;
@@ -31,7 +31,7 @@ const EVERY_PART_OF_A_SELECTOR = {
   ],
 };
 
-const taint = (why: string, spec: object, field?: string, words?: string): Verdict => ({
+const taint = (why: string, spec: object, field?: string, words?: string): PolicyCase => ({
   why,
   kind: 'TaintPolicy',
   spec: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }], ...spec },
@@ -39,7 +39,7 @@ const taint = (why: string, spec: object, field?: string, words?: string): Verdi
   ...(words === undefined ? {} : { words }),
 });
 
-const toleration = (why: string, spec: object, field?: string, words?: string): Verdict => ({
+const toleration = (why: string, spec: object, field?: string, words?: string): PolicyCase => ({
   why,
   kind: 'TolerationPolicy',
   spec: { mode: 'Audit', daemonSets: { namespaces: ['kube-system'] }, ...spec },
@@ -47,7 +47,7 @@ const toleration = (why: string, spec: object, field?: string, words?: string): 
   ...(words === undefined ? {} : { words }),
 });
 
-const recovery = (why: string, spec: object, field?: string, words?: string): Verdict => ({
+const recovery = (why: string, spec: object, field?: string, words?: string): PolicyCase => ({
   why,
   kind: 'RecoveryPolicy',
   spec: { daemonSets: { namespaces: ['kube-system'] }, ...spec },
@@ -55,7 +55,7 @@ const recovery = (why: string, spec: object, field?: string, words?: string): Ve
   ...(words === undefined ? {} : { words }),
 });
 
-const restriction = (why: string, spec: object, field?: string, words?: string): Verdict => ({
+const restriction = (why: string, spec: object, field?: string, words?: string): PolicyCase => ({
   why,
   kind: 'TolerationRestriction',
   spec: { mode: 'Audit', taints: [{ key: 'dedicated' }], ...spec },
@@ -73,7 +73,7 @@ const UNTIL_READY = {
   readyWhen: { daemonSets: [CILIUM] },
 };
 
-export const VERDICTS: readonly Verdict[] = [
+export const POLICY_CASES: readonly PolicyCase[] = [
   taint('the smallest TaintPolicy', {}),
   taint('every field of a TaintPolicy', {
     mode: 'Restore',
@@ -523,8 +523,8 @@ export const VERDICTS: readonly Verdict[] = [
   }),
 ];
 
-/** What the API server mends before anybody sees it. */
-export const MENDED_BY_THE_API_SERVER: readonly Verdict[] = [
+/** Fields that the API server removes before a program reads the object. */
+export const CLEARED_BY_THE_API_SERVER: readonly PolicyCase[] = [
   taint('an optional field that is null', { removalByAnnotation: null }, 'spec.removalByAnnotation'),
   taint('an optional field that is null and has no default', { failurePolicy: null }, 'spec.failurePolicy'),
   taint('an optional map that is null', { nodeSelector: null }, 'spec.nodeSelector'),

@@ -13,15 +13,15 @@ export type RequestKind = 'removal-denied' | 'removal-restored' | 'label' | 'own
  * - `failed`: neither the one nor the other. Nothing was lost, and somebody has to try again;
  * - `wrong`: refused on account of taintkeeper, which has nothing to say about it.
  */
-export type Verdict = 'admitted' | 'refused' | 'missed' | 'failed' | 'wrong';
+export type Result = 'admitted' | 'refused' | 'missed' | 'failed' | 'wrong';
 
 export interface Judged {
-  readonly verdict: Verdict;
+  readonly result: Result;
   /** Of what failed or is wrong. */
   readonly why?: string;
 }
 
-export const isRight = ({ verdict }: Judged) => verdict === 'admitted' || verdict === 'refused';
+export const isRight = ({ result }: Judged) => result === 'admitted' || result === 'refused';
 
 /** The part of an answer that says what became of the object, or why nothing did. */
 export interface Told {
@@ -35,24 +35,24 @@ export interface Told {
 /** @param kept the keys of the taints that a node of ours has to keep */
 export function judgeAnswer(kind: RequestKind, { status, body }: Answer<Told>, kept: readonly string[]): Judged {
   const message = body?.message ?? '';
-  if (status < 300) return hasPassedRightly(kind, body, kept) ? { verdict: 'admitted' } : { verdict: 'missed' };
+  if (status < 300) return hasPassedRightly(kind, body, kept) ? { result: 'admitted' } : { result: 'missed' };
   const isRemoval = kind === 'removal-denied' || kind === 'removal-restored';
   // What mutation could not restore, validation refuses.
   if (message.includes('denied the request'))
-    return isRemoval ? { verdict: 'refused' } : { verdict: 'wrong', why: `${kind}: ${message}` };
+    return isRemoval ? { result: 'refused' } : { result: 'wrong', why: `${kind}: ${message}` };
   if (message.includes('failed calling webhook')) {
     return kind === 'removal-denied'
-      ? { verdict: 'failed', why: `webhook: ${reasonOf(message)}` }
-      : { verdict: 'wrong', why: `${kind}: ${message}` };
+      ? { result: 'failed', why: `webhook: ${reasonOf(message)}` }
+      : { result: 'wrong', why: `${kind}: ${message}` };
   }
-  return { verdict: 'failed', why: `API server: ${status} ${reasonOf(message)}` };
+  return { result: 'failed', why: `API server: ${status} ${reasonOf(message)}` };
 }
 
 /** What never got an answer. */
 export function judgeError(error: unknown): Judged {
   const { code, message } = error as NodeJS.ErrnoException;
   const reason = /timeout|aborted/i.test(message) ? 'timeout' : (code ?? message);
-  return { verdict: 'failed', why: `API server: no answer, ${reason}` };
+  return { result: 'failed', why: `API server: no answer, ${reason}` };
 }
 
 function hasPassedRightly(kind: RequestKind, { spec }: Told, kept: readonly string[]): boolean {
