@@ -43,9 +43,9 @@ export function mutateNode(
   const open = withoutKept(additions, removals);
   const restored = byNode ? [] : removals.filter(({ mode }) => mode === 'Restore');
   const reverted = byNode ? [] : open.filter(({ mode }) => mode === 'Restore');
-  const taints = mended(request, restored, reverted);
-  const mendedRequest = { ...request, node: { ...node, taints } };
-  const departing = departures(mendedRequest, policies);
+  const taints = repairedTaints(request, restored, reverted);
+  const repairedRequest = { ...request, node: { ...node, taints } };
+  const departing = departures(repairedRequest, policies);
   const refused =
     [...removals, ...open].some(byNode ? isForbidden : ({ mode }) => mode === 'Deny') ||
     departing.some(isForbiddenDeparture);
@@ -67,7 +67,7 @@ export function mutateNode(
           removedTaints(taints, oldNode.taints),
           policies,
         );
-  const rest = passed(mendedRequest, { removals: leaving, additions: open }, departing, policies);
+  const rest = passed(repairedRequest, { removals: leaving, additions: open }, departing, policies);
   if (restored.length + reverted.length === 0 && allowRemoval === node.allowRemoval) return rest;
   return patch(
     { taints, allowRemoval },
@@ -152,7 +152,11 @@ function passed(
 }
 
 /** The taints with what was removed in them again, and without what was added, or with the value that it had. */
-function mended({ node, oldNode }: NodeUpdate, restored: readonly Ruling[], reverted: readonly Ruling[]): Taint[] {
+function repairedTaints(
+  { node, oldNode }: NodeUpdate,
+  restored: readonly Ruling[],
+  reverted: readonly Ruling[],
+): Taint[] {
   const isReverted = isAnyOf(taintsOf(reverted));
   const before = oldNode.taints.filter(isReverted);
   const isChanged = isAnyOf(before);

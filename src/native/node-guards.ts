@@ -126,12 +126,12 @@ export function reversion(guarding: Guarding): Reverting {
   };
 }
 
-/** The list of taints to which removed taints are added again, `mended`, and the taints that it must contain, `put`. */
-export const MENDING: readonly Variable[] = [
+/** The list of taints to which removed taints are added again, `repaired`, and the taints that it must contain, `put`. */
+export const REPAIR: readonly Variable[] = [
   { name: 'revertedIds', definition: each('reverted', IDENTITY) },
   { name: 'back', definition: those('before', not(notAmong(IDENTITY, 'revertedIds'))) },
   {
-    name: 'mended',
+    name: 'repaired',
     definition: those('after', any([notAmong(IDENTITY, 'revertedIds'), not(notAmong(IDENTITY, 'beforeIds'))])),
   },
   { name: 'put', definition: together([reference('restored'), reference('back')]) },

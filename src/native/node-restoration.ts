@@ -5,7 +5,7 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { NOTING, SPENDING } from './allow-removal.ts';
 import { type Assembled, mutating } from './assemble.ts';
 import type { Target } from './native-policy.ts';
-import { changesTaints, type Guarding, MENDING, reversion } from './node-guards.ts';
+import { changesTaints, type Guarding, REPAIR, reversion } from './node-guards.ts';
 import { NODE_UPDATES } from './node-messages.ts';
 import { puttingTaints } from './node-registration.ts';
 import { ANNOUNCED, exemptedBy, holdersOf, isHeldBackBy, isNamedIn, updateVariables } from './node-variables.ts';
@@ -43,7 +43,7 @@ export function restoration(
   const leave = any([exempt, removableByAnnotation ? isIn('allowedByAnnotation') : FALSE]);
   const gone = keeps ? those('protected', all([leave, not(isHeldBackBy(holders, rules)), not(stays)])) : EMPTY;
   const reverts = reverted !== EMPTY;
-  const put = reverts ? puttingTaints('mended', 'put') : puttingTaints('after', 'restored');
+  const put = reverts ? puttingTaints('repaired', 'put') : puttingTaints('after', 'restored');
   const bookkeeping = purpose === 'Alone' ? SPENDING : NOTING;
   const operations = [
     ...(restored === EMPTY && !reverts ? [] : [restore(put.operation, reverts)]),
@@ -63,7 +63,7 @@ export function restoration(
       { name: 'restored', definition: restored },
       ...variables,
       { name: 'reverted', definition: reverted },
-      ...MENDING,
+      ...REPAIR,
       ...put.variables,
       { name: 'gone', definition: gone },
       ...bookkeeping.variables,

@@ -53,7 +53,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     expect(faults).toEqual([]);
   });
 
-  it('has a command that mends a problem, and copies it', async () => {
+  it('has a command that fixes a problem, and copies it', async () => {
     const { page, faults } = await open('trust', { permissions: ['clipboard-read', 'clipboard-write'] });
     const cause = page.locator('#problems > li').filter({ hasText: 'example.com/edge:NoExecute is missing' });
     await cause.getByRole('button', { name: /^Copy/ }).click();

@@ -142,7 +142,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     expect(checkVersions(await look())).toEqual([expect.objectContaining({ state: 'ok' })]);
   });
 
-  it('a binding that is gone is named by all that is missing with it, and the remedy mends it', async () => {
+  it('a binding that is gone is named by all that is missing with it, and the remedy fixes it', async () => {
     await cp().kubectl(['delete', 'clusterrolebinding', 'taintkeeper']);
     await cp().kubectl([
       'patch',
@@ -186,7 +186,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
       patch: [{ op: 'add', path: '/spec/selector/tier', value: 'none' }],
       says: /^Service .* selects .*,tier=none, and the pods of /,
     },
-  ])('the Service has $fault, and the remedy mends it', async ({ patch, says }) => {
+  ])('the Service has $fault, and the remedy fixes it', async ({ patch, says }) => {
     await patchObject(SERVICE_PATH, patch);
     const found = checkService(await lookAtService());
     expect(found).toMatchObject({ state: 'problem', evidence: expect.stringMatching(says) });
@@ -231,10 +231,10 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     const found = checkReplicas(await lookAtService());
     expect(found).toMatchObject({ state: 'problem', evidence: expect.stringContaining('is scaled to 0') });
     await paste(found.remedy);
-    const mended = checkReplicas(await lookAtService());
+    const repaired = checkReplicas(await lookAtService());
     // Nobody makes pods here.
-    expect(mended.evidence).toMatch(/though Deployment taintkeeper\/taintkeeper has 2 replicas$/);
-    await paste(mended.remedy);
+    expect(repaired.evidence).toMatch(/though Deployment taintkeeper\/taintkeeper has 2 replicas$/);
+    await paste(repaired.remedy);
   });
 
   it('pods that a node rejected are deleted by the remedy', async () => {
@@ -256,7 +256,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     await cp().request(admin, 'DELETE', `${pods}/well?gracePeriodSeconds=0`);
   });
 
-  it('a DaemonSet that opts out, and a right that nobody has given, are mended by the remedies', async () => {
+  it('a DaemonSet that opts out, and a right that nobody has given, are fixed by the remedies', async () => {
     const labels = { app: 'flannel' };
     const daemonSet = {
       metadata: { name: 'flannel', annotations: { 'taintkeeper.dev/ignore': 'true' } },
@@ -277,9 +277,9 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     const rights = checkPermissions(facts);
     expect(rights.length).toBeGreaterThan(0);
     for (const { remedy } of rights) await paste(remedy);
-    const mended = await look();
-    expect(checkIgnoredDaemonSets(mended)).toMatchObject([{ state: 'ok' }]);
-    expect(checkPermissions(mended)).toEqual([]);
+    const repaired = await look();
+    expect(checkIgnoredDaemonSets(repaired)).toMatchObject([{ state: 'ok' }]);
+    expect(checkPermissions(repaired)).toEqual([]);
   });
 
   describe('the command of a remedy does what it says:', () => {

@@ -69,7 +69,7 @@ export interface DoctorRig {
   lead(name: string, port: number | undefined): Promise<void>;
   /** The port at which a replica is called. */
   port(name: string): number;
-  /** Holds the Lease, and renews it: none of the replicas leads, and nothing that is broken gets mended. */
+  /** Holds the Lease, and renews it: none of the replicas leads, and nothing that is broken gets repaired. */
   holdLease(): Promise<void>;
   patch(path: string, body: object): Promise<void>;
   stop(): Promise<void>;

@@ -45,7 +45,7 @@ interface Fault {
   /** Which output of docs/troubleshooting.md it is. */
   readonly inGuide?: number;
   breakIt(): Promise<unknown>;
-  mendIt(): Promise<unknown>;
+  fixIt(): Promise<unknown>;
 }
 
 // On a machine that has no address but loopback, nothing can be called that is to be a pod.
@@ -115,7 +115,7 @@ function doctorTests(cp: () => ControlPlane): void {
     );
   }
 
-  async function namesIt({ result, check, says, inGuide, breakIt, mendIt }: Fault): Promise<void> {
+  async function namesIt({ result, check, says, inGuide, breakIt, fixIt }: Fault): Promise<void> {
     await breakIt();
     try {
       const { code, diagnosis } = await doctor();
@@ -127,7 +127,7 @@ function doctorTests(cp: () => ControlPlane): void {
       expect(code).toBe(1);
       if (inGuide !== undefined) expectInGuide(inGuide, diagnosis);
     } finally {
-      await mendIt();
+      await fixIt();
     }
   }
 
@@ -160,7 +160,7 @@ function doctorTests(cp: () => ControlPlane): void {
         );
         await rig.patch(CLUSTER_ROLE, { rules: fewer });
       },
-      mendIt: () => rig.patch(CLUSTER_ROLE, { rules }),
+      fixIt: () => rig.patch(CLUSTER_ROLE, { rules }),
     },
     {
       fault: 'a policy that can select nothing',
@@ -183,7 +183,7 @@ function doctorTests(cp: () => ControlPlane): void {
             },
           },
         }),
-      mendIt: () => cp().request(admin, 'DELETE', `${TAINT_POLICIES}/gpu-pool`),
+      fixIt: () => cp().request(admin, 'DELETE', `${TAINT_POLICIES}/gpu-pool`),
     },
     {
       fault: "somebody else's webhook, with Fail on nodes",
@@ -208,7 +208,7 @@ function doctorTests(cp: () => ControlPlane): void {
             ],
           },
         }),
-      mendIt: () => cp().request(admin, 'DELETE', `${OTHER}/somebody-else`),
+      fixIt: () => cp().request(admin, 'DELETE', `${OTHER}/somebody-else`),
     },
   ];
 
@@ -223,7 +223,7 @@ function doctorTests(cp: () => ControlPlane): void {
         await rig.serve(await issue({ days: 91, ca: pair.ca }));
         await rig.reflect();
       },
-      async mendIt() {
+      async fixIt() {
         await rig.serve(pair);
         await rig.reflect();
       },
@@ -236,7 +236,7 @@ function doctorTests(cp: () => ControlPlane): void {
       async breakIt() {
         await rig.serve(await issue({ ca: pair.ca, name: 'other.taintkeeper.svc' }));
       },
-      mendIt: () => rig.serve(pair),
+      fixIt: () => rig.serve(pair),
     },
     {
       fault: 'another CA in the caBundle',
@@ -260,7 +260,7 @@ function doctorTests(cp: () => ControlPlane): void {
           await rig.patch(path, { webhooks: changed });
         }
       },
-      mendIt: () => Promise.all(configurations.map(({ path, webhooks }) => rig.patch(path, { webhooks }))),
+      fixIt: () => Promise.all(configurations.map(({ path, webhooks }) => rig.patch(path, { webhooks }))),
     },
     {
       fault: 'replicas that disagree',
@@ -272,7 +272,7 @@ function doctorTests(cp: () => ControlPlane): void {
         await rig.remove('taintkeeper-b');
         await rig.add('taintkeeper-b', await issue({ days: 1 }));
       },
-      mendIt: () => rig.serve(pair),
+      fixIt: () => rig.serve(pair),
     },
     {
       fault: 'a clock that is an hour ahead',
@@ -284,7 +284,7 @@ function doctorTests(cp: () => ControlPlane): void {
           NODE_OPTIONS: `--import=${SKEWED_CLOCK}`,
           CLOCK_AHEAD_MS: String(HOUR_MS),
         }),
-      mendIt: () => rig.remove('taintkeeper-skewed'),
+      fixIt: () => rig.remove('taintkeeper-skewed'),
     },
     {
       fault: 'a Service without endpoints',
@@ -292,7 +292,7 @@ function doctorTests(cp: () => ControlPlane): void {
       check: 'endpoints',
       says: /has no ready endpoint; 2 of its pods are ready/,
       breakIt: () => Promise.all(REPLICAS.map((name) => rig.lead(name, undefined))),
-      mendIt: () => rig.reflect(),
+      fixIt: () => rig.reflect(),
     },
     {
       fault: 'a port of the Service that nobody calls',
@@ -304,7 +304,7 @@ function doctorTests(cp: () => ControlPlane): void {
         rules = spec.ports;
         await rig.patch(SERVICE_PATH, { spec: { ports: [{ name: 'webhook', port: 8443, targetPort: 'webhook' }] } });
       },
-      mendIt: () => rig.patch(SERVICE_PATH, { spec: { ports: rules } }),
+      fixIt: () => rig.patch(SERVICE_PATH, { spec: { ports: rules } }),
     },
     {
       fault: 'a port of the pods on which nobody listens',
@@ -312,7 +312,7 @@ function doctorTests(cp: () => ControlPlane): void {
       check: 'endpoints',
       says: /leads to port 1 of taintkeeper-a, which listens on \d+ \(webhook\)/,
       breakIt: () => Promise.all(REPLICAS.map((name) => rig.lead(name, 1))),
-      mendIt: () => rig.reflect(),
+      fixIt: () => rig.reflect(),
     },
     {
       fault: 'packets that are dropped',
@@ -322,7 +322,7 @@ function doctorTests(cp: () => ControlPlane): void {
       async breakIt() {
         for (const { proxy } of rig.members.values()) proxy.pause();
       },
-      async mendIt() {
+      async fixIt() {
         for (const { proxy } of rig.members.values()) {
           proxy.resume();
           proxy.dropConnections();
@@ -339,7 +339,7 @@ function doctorTests(cp: () => ControlPlane): void {
         await member?.replica.kill();
         await member?.proxy.stop();
       },
-      mendIt: () => rig.remove('taintkeeper-b'),
+      fixIt: () => rig.remove('taintkeeper-b'),
     },
   ];
 
@@ -347,12 +347,12 @@ function doctorTests(cp: () => ControlPlane): void {
     it.each(configurationFaults)('for $fault', namesIt);
   });
 
-  describe('names certificate or network, while no leader mends anything,', () => {
+  describe('names certificate or network, while no leader repairs anything,', () => {
     beforeAll(() => rig.holdLease());
     it.each(otherFaults)('for $fault', namesIt);
   });
 
-  it('has no complaint when all is mended', async () => {
+  it('has no complaint when all is fixed', async () => {
     const { code, diagnosis } = await doctor();
     expect(problemsOf(diagnosis)).toEqual([]);
     expect(code).toBe(0);

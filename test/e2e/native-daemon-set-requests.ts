@@ -77,7 +77,7 @@ function warningsOf({ violations }: Admission): string[] {
     const [mode, then] =
       found[0]?.mode === 'Audit' ? [', Audit', ''] : ['', '; added with the next change of the pod template'];
     const subjects = found.map(({ subject }) => subject);
-    // An addition does not mend what ends too early.
+    // An addition does not repair what ends too early.
     const end = subjects.some((subject) => / without tolerationSeconds$| for -?\d+ s$/.test(subject)) ? '' : then;
     return `Validation failed for ValidatingAdmissionPolicy '${name}' with binding '${name}': TolerationPolicy ${policy}${mode}: missing tolerations: ${atMost(8, subjects).join(', ')}${end}`;
   });

@@ -132,7 +132,7 @@ describeWithControlPlane('validation of policies', {}, (cp) => {
 
   describe('the API server admits', () => {
     it.each(CLEARED_BY_THE_API_SERVER)('$why, by dropping it', async ({ kind, spec, field }) => {
-      const object = policyObject(kind, 'mended', spec);
+      const object = policyObject(kind, 'cleared', spec);
       expect(problemsOf(object).map((problem) => problem.split(': ')[0])).toEqual([field]);
       const { status, body } = await createPolicy(cp(), object, { dryRun: true });
       expect(status).toBe(201);

@@ -4,8 +4,8 @@ import type { Workspace } from '../workspace.ts';
 import { createDraft, type Draft } from './draft.ts';
 import type { Go } from './go.ts';
 import { type GoMod, moduleOfTool, readGoMod, requiredVersion, stagingModules } from './go-mod.ts';
-import { mend } from './mend.ts';
 import { firstServed, listVersions, type Served } from './registry.ts';
+import { repair } from './repair.ts';
 import { settle } from './settle.ts';
 import { Unobtainable } from './unobtainable.ts';
 import { minorOf, patchesOf } from './versions.ts';
@@ -54,7 +54,7 @@ export async function draftKubernetes(
 async function raise(go: Go, draft: Draft, folder: string, kubernetes: Served): Promise<Draft> {
   const { edits, held } = await pin(go, await readGoMod(go, join(draft.folder, 'go.mod')), kubernetes);
   if (edits.length === 0) {
-    await mend(go, draft, folder, held);
+    await repair(go, draft, folder, held);
   } else {
     await edit(go, draft, edits);
     await settle(go, draft.folder, held);

@@ -26,12 +26,12 @@ export async function settle(go: Go, folder: string, held: readonly string[]): P
     const error = tidied.stderr.replaceAll(/^go: downloading .*\n/gm, '').trim();
     const missing = parseMissing(error);
     if (missing.length === 0) throw new Error(`\`go mod tidy\`: ${error}`);
-    for (const each of missing) await mend(go, folder, each, held);
+    for (const each of missing) await repair(go, folder, each, held);
   }
   throw new Unobtainable(`after ${MOST_ROUNDS} rounds there still are modules that are not served`);
 }
 
-async function mend(go: Go, folder: string, missing: Missing, held: readonly string[]): Promise<void> {
+async function repair(go: Go, folder: string, missing: Missing, held: readonly string[]): Promise<void> {
   const { module, version } = missing;
   const lost = `${module} ${version} is not served (${missing.word})`;
   if (held.includes(module)) throw new Unobtainable(lost);

@@ -8,7 +8,7 @@ import { type Go, startGo } from './go.ts';
 import { differences, readGoMod } from './go-mod.ts';
 import { goModFolders } from './go-mod-folders.ts';
 import { draftKubernetes } from './kubernetes-pins.ts';
-import { mend } from './mend.ts';
+import { repair } from './repair.ts';
 
 /**
  * Brings go.mod and go.sum to what is served. Those of Kubernetes get the newest patch of their minor version, and of
@@ -32,7 +32,7 @@ async function update(names: readonly string[]): Promise<void> {
       try {
         await updateOne(go, workspace, folder);
       } catch (error) {
-        // The others are mended all the same.
+        // The others are repaired all the same.
         fail(`${basename(folder)} stays as it is: ${error instanceof Error ? error.message : error}`);
       }
     }
@@ -52,7 +52,7 @@ async function updateOne(go: Go, workspace: Workspace, folder: string): Promise<
         template: otherKubernetes(EVERYDAY_VERSION).folder,
         report: print,
       })
-    : await mended(go, createDraft(workspace, folder), folder);
+    : await repaired(go, createDraft(workspace, folder), folder);
   if (!draft.isChanged()) return print(`${name}: nothing to change`);
   const after = await readGoMod(go, join(draft.folder, 'go.mod'));
   const lines = isNew ? [] : differences(await readGoMod(go, join(folder, 'go.mod')), after);
@@ -66,8 +66,8 @@ async function updateOne(go: Go, workspace: Workspace, folder: string): Promise<
   }
 }
 
-async function mended(go: Go, draft: Draft, folder: string): Promise<Draft> {
-  await mend(go, draft, folder);
+async function repaired(go: Go, draft: Draft, folder: string): Promise<Draft> {
+  await repair(go, draft, folder);
   return draft;
 }
 

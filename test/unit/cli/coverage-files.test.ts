@@ -51,7 +51,7 @@ describe('the table', () => {
     expect(code).toBe(1);
   });
 
-  it('says where pods run and are evicted each time: no gap, and nothing that a policy can mend', async () => {
+  it('says where pods run and are evicted each time: no gap, and nothing that a policy can fix', async () => {
     const drained = { key: 'maintenance', effect: 'NoExecute' };
     const tolerations = [{ ...drained, operator: 'Exists', tolerationSeconds: 30 }];
     const { code, stdout } = await run('coverage', file(node('w', [drained]), daemonSet('agent', { tolerations })));

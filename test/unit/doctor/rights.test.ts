@@ -133,7 +133,7 @@ describe('the check', () => {
       differs: { helmRelease: 'keeper' },
       remedy: 'helm get manifest keeper --namespace taintkeeper | kubectl apply -f -',
     },
-  ])('says what is missing, and how to mend it: $remedy', ({ differs, remedy }) => {
+  ])('says what is missing, and how to fix it: $remedy', ({ differs, remedy }) => {
     const facts = healthyFacts({ rights, installation: { ...INSTALLATION, ...differs } });
     const evidence =
       'system:serviceaccount:taintkeeper:taintkeeper may not watch, delete pods; update leases.coordination.k8s.io taintkeeper in taintkeeper';

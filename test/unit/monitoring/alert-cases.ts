@@ -172,7 +172,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     firing: [HERE],
   },
   {
-    why: 'mended within ten minutes',
+    why: 'repaired within ten minutes',
     alert: 'TaintkeeperPoliciesInvalid',
     series: { [`taintkeeper_policies_invalid{${A}, kind="TaintPolicy"}`]: '1x8 0x20' },
     at: 12,

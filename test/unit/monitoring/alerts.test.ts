@@ -42,7 +42,7 @@ describe.each(RULES)('$alert', ({ alert, expr, labels, annotations, for: wait })
     expect(new Set(cases.map(({ firing }) => firing.length > 0))).toEqual(new Set([true, false]));
   });
 
-  it('has a runbook that says what it means, what it costs, how to look and how to mend it', () => {
+  it('has a runbook that says what it means, what it costs, how to look and how to fix it', () => {
     const text = readFileSync(join(RUNBOOKS, `${alert}.md`), 'utf8');
     expect(text.startsWith(`# ${alert}\n`)).toBe(true);
     expect([...text.matchAll(/^## (.*)$/gm)].map(([, title]) => title)).toEqual([

@@ -19,7 +19,7 @@ interface Remedy {
   readonly rule: string;
   readonly wrong: string;
   /** The same, done as the fix says. */
-  readonly mended: string;
+  readonly fixed: string;
   /** What it says. */
   readonly says: string | RegExp;
   readonly options?: LintOptions;
@@ -29,14 +29,14 @@ const REMEDIES: readonly Remedy[] = [
   {
     rule: 'malformed',
     wrong: worker('nodeLabels: { "a b": c }'),
-    mended: worker('nodeLabels: { a-b: c }'),
+    fixed: worker('nodeLabels: { a-b: c }'),
     says: 'write NAME or DOMAIN/NAME',
   },
   {
     rule: 'worker-taint',
     options: { version: 13 },
     wrong: worker('nodeTaints: { dedicated: "gpu:NoSchedule" }'),
-    mended: worker(
+    fixed: worker(
       'nodeTaints: { dedicated: "gpu:NoSchedule" }\nkubelet: { extraConfig: { registerWithTaints: [{ key: dedicated, value: gpu, effect: NoSchedule }] } }',
     ),
     says: 'registerWithTaints: [{ key: dedicated, value: gpu, effect: NoSchedule }]',
@@ -45,7 +45,7 @@ const REMEDIES: readonly Remedy[] = [
     rule: 'worker-taint',
     options: { version: 14 },
     wrong: `${worker('token: a')}${document('KubeletConfig', 'extraArgs: { register-with-taints: "b:NoSchedule" }')}${document('KubeNodeConfig', 'taints: { a: NoSchedule }')}`,
-    mended: `${worker('token: a')}${document('KubeletConfig')}${document('KubeNodeConfig', 'taints: { a: NoSchedule, b: NoSchedule }')}`,
+    fixed: `${worker('token: a')}${document('KubeletConfig')}${document('KubeNodeConfig', 'taints: { a: NoSchedule, b: NoSchedule }')}`,
     says: 'declare all taints here, and take register-with-taints out of extraArgs',
   },
   {
@@ -54,123 +54,123 @@ const REMEDIES: readonly Remedy[] = [
     wrong: controlPlane(
       'nodeTaints: { a: NoSchedule }\n  kubelet: { extraConfig: { registerWithTaints: [{ key: a, effect: NoExecute }] } }',
     ),
-    mended: controlPlane('nodeTaints: { a: NoSchedule }'),
+    fixed: controlPlane('nodeTaints: { a: NoSchedule }'),
     says: 'declare the taint once, or the same in both places',
   },
   {
     rule: 'control-plane-taint',
     options: { version: 14 },
     wrong: controlPlane(`nodeTaints: { ${ROLE}: NoExecute }`),
-    mended: controlPlane(),
+    fixed: controlPlane(),
     says: /^take it out$/,
   },
   {
     rule: 'control-plane-taint',
     options: { version: 14 },
     wrong: controlPlane(`nodeTaints: { ${ROLE}: PreferNoSchedule }`),
-    mended: `${controlPlane(`nodeTaints: { ${ROLE}: PreferNoSchedule }`)}cluster: { allowSchedulingOnControlPlanes: true }`,
+    fixed: `${controlPlane(`nodeTaints: { ${ROLE}: PreferNoSchedule }`)}cluster: { allowSchedulingOnControlPlanes: true }`,
     says: 'set cluster.allowSchedulingOnControlPlanes: true and keep this taint',
   },
   {
     rule: 'control-plane-taint',
     wrong: `${controlPlane(`nodeTaints: { ${ROLE}: NoSchedule }`)}cluster: { allowSchedulingOnControlPlanes: true }`,
-    mended: `${controlPlane()}cluster: { allowSchedulingOnControlPlanes: true }`,
+    fixed: `${controlPlane()}cluster: { allowSchedulingOnControlPlanes: true }`,
     says: 'take the taint out of nodeTaints',
   },
   {
     rule: 'control-plane-label',
     wrong: `${controlPlane()}${document('KubeNodeConfig')}`,
-    mended: `${controlPlane()}${document('KubeNodeConfig', `labels: { ${ROLE}: "" }`)}`,
+    fixed: `${controlPlane()}${document('KubeNodeConfig', `labels: { ${ROLE}: "" }`)}`,
     says: `add to its labels ${ROLE}: ""`,
   },
   {
     rule: 'worker-label',
     wrong: worker('nodeLabels: { node-role.kubernetes.io/gpu: "" }'),
-    mended: worker('nodeLabels: { example.com/gpu: "" }'),
+    fixed: worker('nodeLabels: { example.com/gpu: "" }'),
     says: 'take a key of your own (example.com/gpu)',
   },
   {
     // What the check for a schedulable control plane once told people to write.
     rule: 'two-shapes',
     wrong: `${controlPlane()}cluster: { allowSchedulingOnControlPlanes: true }\n${document('KubeNodeConfig', `labels: { ${ROLE}: "" }`)}`,
-    mended: `${controlPlane()}${document('KubeNodeConfig', `labels: { ${ROLE}: "" }`)}`,
+    fixed: `${controlPlane()}${document('KubeNodeConfig', `labels: { ${ROLE}: "" }`)}`,
     says: `take it out: beside a KubeNodeConfig, nothing but the taint ${ROLE} of its own keeps ordinary pods off`,
   },
   {
     rule: 'two-shapes',
     options: { version: 14 },
     wrong: `${worker('nodeLabels: { a: b }')}${document('KubeNodeConfig')}`,
-    mended: `${worker('token: a')}${document('KubeNodeConfig', 'labels: { a: b }')}`,
+    fixed: `${worker('token: a')}${document('KubeNodeConfig', 'labels: { a: b }')}`,
     says: 'what it says belongs into a KubeNodeConfig document',
   },
   {
     rule: 'same-name',
     wrong: `${document('LinkConfig', 'name: a')}${document('BondConfig', 'name: a')}`,
-    mended: `${document('LinkConfig', 'name: a')}${document('BondConfig', 'name: b')}`,
+    fixed: `${document('LinkConfig', 'name: a')}${document('BondConfig', 'name: b')}`,
     says: 'give one another name',
   },
   {
     rule: 'control-plane-document',
     wrong: `${worker('token: a')}${document('KubeProxyConfig')}`,
-    mended: worker('token: a'),
+    fixed: worker('token: a'),
     says: 'take it out here',
   },
   {
     rule: 'misplaced-field',
     wrong: 'cluster: { nodeTaints: { a: NoSchedule } }',
-    mended: 'machine: { nodeTaints: { a: NoSchedule } }',
+    fixed: 'machine: { nodeTaints: { a: NoSchedule } }',
     says: /^move it to machine\.nodeTaints$/,
   },
   {
     // There, it would be in two shapes.
     rule: 'misplaced-field',
     wrong: `cluster: { nodeTaints: { a: NoSchedule } }\n${document('KubeNodeConfig')}`,
-    mended: `cluster: {}\n${document('KubeNodeConfig', 'taints: { a: NoSchedule }')}`,
+    fixed: `cluster: {}\n${document('KubeNodeConfig', 'taints: { a: NoSchedule }')}`,
     says: /^move it to a KubeNodeConfig document$/,
   },
   {
     rule: 'misplaced-field',
     options: { version: 15 },
     wrong: 'cluster: { nodeTaints: { a: NoSchedule } }',
-    mended: `cluster: {}\n${document('KubeNodeConfig', 'taints: { a: NoSchedule }')}`,
+    fixed: `cluster: {}\n${document('KubeNodeConfig', 'taints: { a: NoSchedule }')}`,
     says: /^move it to a KubeNodeConfig document$/,
   },
   {
     rule: 'misplaced-flag',
     wrong: 'machine: { kubelet: { extraArgs: { service-cluster-ip-range: 10.0.0.0/12 } } }',
-    mended: 'cluster: { apiServer: { extraArgs: { service-cluster-ip-range: 10.0.0.0/12 } } }',
+    fixed: 'cluster: { apiServer: { extraArgs: { service-cluster-ip-range: 10.0.0.0/12 } } }',
     says: 'move it to cluster.apiServer.extraArgs',
   },
   {
     rule: 'certificate-names',
     wrong: 'machine: { certSANs: [kubernetes.default.svc] }',
-    mended: 'cluster: { apiServer: { certSANs: [kubernetes.default.svc] } }',
+    fixed: 'cluster: { apiServer: { certSANs: [kubernetes.default.svc] } }',
     says: 'name it in cluster.apiServer.certSANs',
   },
   {
     rule: 'unknown-field',
     wrong: 'machine: { nodeTaint: {} }',
-    mended: 'machine: { nodeTaints: {} }',
+    fixed: 'machine: { nodeTaints: {} }',
     says: 'did you mean nodeTaints?',
   },
   {
     rule: 'unknown-field',
     wrong: document('UnattendedInstall'),
-    mended: document('UnattendedInstallConfig'),
+    fixed: document('UnattendedInstallConfig'),
     says: 'did you mean UnattendedInstallConfig?',
   },
   {
     rule: 'field-version',
     options: { version: 5 },
     wrong: 'machine: { nodeTaints: {} }',
-    mended: 'machine: {}',
+    fixed: 'machine: {}',
     says: 'upgrade to Talos 1.6 or later first, or take it out',
   },
   {
     rule: 'deprecated-field',
     options: { version: 13 },
     wrong: `${controlPlane()}cluster: { allowSchedulingOnMasters: true }`,
-    mended: `${controlPlane()}cluster: { allowSchedulingOnControlPlanes: true }`,
+    fixed: `${controlPlane()}cluster: { allowSchedulingOnControlPlanes: true }`,
     says: 'what it says belongs into cluster.allowSchedulingOnControlPlanes',
   },
   {
@@ -178,20 +178,20 @@ const REMEDIES: readonly Remedy[] = [
     rule: 'deprecated-field',
     options: { version: 14 },
     wrong: `${controlPlane()}cluster: { allowSchedulingOnMasters: true }`,
-    mended: `${controlPlane()}${document('KubeNodeConfig', `labels: { ${ROLE}: "" }`)}`,
+    fixed: `${controlPlane()}${document('KubeNodeConfig', `labels: { ${ROLE}: "" }`)}`,
     says: 'what it says belongs into a KubeNodeConfig document (where Talos adds neither label nor taint to a control plane by itself)',
   },
   {
     rule: 'deprecated-field',
     options: { version: 14 },
     wrong: worker('kubelet: { image: a, nodeIP: {}, extraMounts: [] }'),
-    mended: `${worker('token: a')}${document('KubeletConfig', 'image: a')}${document('KubeNodeConfig', 'nodeIP: {}')}`,
+    fixed: `${worker('token: a')}${document('KubeletConfig', 'image: a')}${document('KubeNodeConfig', 'nodeIP: {}')}`,
     says: /a KubeletConfig document or a KubeNodeConfig document .*; nothing takes the place of extraMounts$/,
   },
 ];
 
 describe('what a finding tells people to do', () => {
-  it.each(REMEDIES)('$rule: $says', ({ rule, wrong, mended, says, options }) => {
+  it.each(REMEDIES)('$rule: $says', ({ rule, wrong, fixed, says, options }) => {
     const findings = lintText(wrong, options).filter((finding) => finding.rule === rule);
     expect(findings).not.toEqual([]);
     for (const { fix } of findings.slice(0, 1)) {
@@ -201,9 +201,7 @@ describe('what a finding tells people to do', () => {
     const before = lintText(wrong, options)
       .filter((finding) => finding.rule !== rule)
       .map((finding) => finding.rule);
-    const after = lintText(mended, options).filter(
-      (finding) => !before.includes(finding.rule) || finding.rule === rule,
-    );
+    const after = lintText(fixed, options).filter((finding) => !before.includes(finding.rule) || finding.rule === rule);
     expect(after.map(inShort)).toEqual([]);
   });
 
