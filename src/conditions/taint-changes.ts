@@ -40,7 +40,8 @@ export interface ConditionalItems {
 }
 
 /**
- * True if the condition on one item, named `required`, is true for an item that counts. The text contains the condition once, for any number of groups.
+ * True if the condition on one item, named `required`, is true for an item that counts. The text contains the condition once,
+ * for any number of groups.
  */
 export function existsAmong(groups: readonly ConditionalItems[], condition: Expression): Expression {
   const counting = groups.filter(({ condition: when, items }) => when !== FALSE && items.length > 0);

@@ -15,32 +15,32 @@ const MAX_TAINTS = 8;
 /** What of an update is refused. */
 interface Refused {
   /** Taints that it removes. */
-  readonly denied: readonly Ruling[];
+  readonly deniedRemovals: readonly Ruling[];
   /** Taints that it adds. */
-  readonly intruding: readonly Ruling[];
+  readonly deniedAdditions: readonly Ruling[];
   /** Taints with which the node leaves a policy. */
-  readonly held: readonly Departure[];
+  readonly deniedUnselections: readonly Departure[];
 }
 
 /** Why an update is refused: what it removes, adds or takes out of a policy, who objects, and what the reader can do. */
 export function refusal(request: NodeUpdate, refused: Refused, byNode: boolean): string {
   const { node, oldNode } = request;
-  const { denied, intruding, held } = refused;
-  const losses = denied.map(
+  const { deniedRemovals, deniedAdditions, deniedUnselections } = refused;
+  const losses = deniedRemovals.map(
     ({ taint, standing }) => `node ${node.name} must keep taint ${formatTaint(taint)}, protected by ${byOf(standing)}.`,
   );
-  const additions = intruding.map(
+  const additions = deniedAdditions.map(
     ({ taint, standing }) =>
       `node ${node.name} must not get taint ${formatTaint(taint)}, whose addition is restricted by ${byOf(standing)}.`,
   );
-  const departing = [...Map.groupBy(held, ({ policy }) => policy)].map(([policy, taints]) =>
+  const departing = [...Map.groupBy(deniedUnselections, ({ policy }) => policy)].map(([policy, taints]) =>
     leavingText(request, policy, taints),
   );
   return [
     ...atMost(MAX_TAINTS, [...losses, ...additions, ...departing]),
     ...mutationAdvice(refused, byNode),
-    ...ownerAdvice(intruding),
-    ...removalAdvice(node.name, oldNode.allowRemoval, denied, held),
+    ...ownerAdvice(deniedAdditions),
+    ...removalAdvice(node.name, oldNode.allowRemoval, deniedRemovals, deniedUnselections),
   ].join(' ');
 }
 
@@ -53,26 +53,26 @@ function byOf(standing: readonly Protection[]): string {
 function leavingText(
   { node, oldNode }: NodeUpdate,
   { name, mode, nodeSelector }: CompiledTaintPolicy,
-  held: readonly Departure[],
+  deniedUnselections: readonly Departure[],
 ): string {
   const keys = new Set(requirementsOf(nodeSelector).map(({ key }) => key));
   const changed = [...keys].filter((key) => own(node.labels, key) !== own(oldNode.labels, key));
   const labels = `${changed.length === 1 ? 'label' : 'labels'} ${atMost(MAX_TAINTS, changed).join(', ')}`;
   const taints = atMost(
     MAX_TAINTS,
-    held.map(({ taint }) => formatTaint(taint)),
+    deniedUnselections.map(({ taint }) => formatTaint(taint)),
   ).join(', ');
   return (
     `node ${node.name} must not leave TaintPolicy "${name}" (restrict: Unselection, mode ${mode}) by its ${labels} ` +
-    `while it carries ${held.length === 1 ? 'taint' : 'taints'} ${taints}.`
+    `while it carries ${deniedUnselections.length === 1 ? 'taint' : 'taints'} ${taints}.`
   );
 }
 
-function mutationAdvice({ denied, intruding }: Refused, byNode: boolean): string[] {
+function mutationAdvice({ deniedRemovals, deniedAdditions }: Refused, byNode: boolean): string[] {
   const isRestore = ({ mode }: Ruling) => mode === 'Restore';
   const undone = [
-    ...(denied.some(isRestore) ? ['restored: '] : []),
-    ...(intruding.some(isRestore) ? ['taken out: '] : []),
+    ...(deniedRemovals.some(isRestore) ? ['restored: '] : []),
+    ...(deniedAdditions.some(isRestore) ? ['taken out: '] : []),
   ];
   if (undone.length > 0 && byNode) {
     return ['An update by the node itself is refused: the API server does not let nodes change their taints.'];
@@ -84,8 +84,8 @@ function mutationAdvice({ denied, intruding }: Refused, byNode: boolean): string
 }
 
 /** Who may add a taint, as the policies say. */
-function ownerAdvice(intruding: readonly Ruling[]): string[] {
-  const policies = new Set(intruding.flatMap(({ standing }) => standing.map(({ policy }) => policy)));
+function ownerAdvice(deniedAdditions: readonly Ruling[]): string[] {
+  const policies = new Set(deniedAdditions.flatMap(({ standing }) => standing.map(({ policy }) => policy)));
   return [...policies].map(({ name, exempt: { users, groups } }) => {
     const owners = [...users.map((user) => `user ${user}`), ...groups.map((group) => `group ${group}`)];
     return owners.length === 0
@@ -97,31 +97,31 @@ function ownerAdvice(intruding: readonly Ruling[]): string[] {
 function removalAdvice(
   node: string,
   annotation: string | undefined,
-  denied: readonly Ruling[],
-  held: readonly Departure[],
+  deniedRemovals: readonly Ruling[],
+  deniedUnselections: readonly Departure[],
 ): string[] {
   const allowed = parseAllowedRemovals(annotation);
   const unreadable = unreadableEntries(allowed);
   const closed = [
-    ...denied.flatMap(({ standing }) => standing.map(({ policy }) => policy)),
-    ...held.map(({ policy }) => policy),
+    ...deniedRemovals.flatMap(({ standing }) => standing.map(({ policy }) => policy)),
+    ...deniedUnselections.map(({ policy }) => policy),
   ].filter(({ removableByAnnotation }) => !removableByAnnotation);
-  const open = denied.filter(({ standing }) => standing.every(({ policy }) => policy.removableByAnnotation));
+  const open = deniedRemovals.filter(({ standing }) => standing.every(({ policy }) => policy.removableByAnnotation));
   const unspent = open.filter(({ taint }) => isRemovalAllowed(allowed, taint));
   const announceable = [
     ...open.filter((ruling) => !unspent.includes(ruling)),
-    ...held.filter(({ policy }) => policy.removableByAnnotation),
+    ...deniedUnselections.filter(({ policy }) => policy.removableByAnnotation),
   ].map(({ taint }) => formatTaint(taint));
   // What was announced before stays announced: to overwrite it would only move the refusal to another taint.
   const announced = allowed.entries.filter(isHarmless).map(({ text }) => text);
   const taints = [...new Set([...announced, ...announceable.slice(0, MAX_TAINTS)])].join(',');
-  const purpose = denied.length > 0 ? 'remove it' : 'let the node leave';
+  const purpose = deniedRemovals.length > 0 ? 'remove it' : 'let the node leave';
   return [
-    ...(unreadable.length > 0 && denied.length + held.length > 0
+    ...(unreadable.length > 0 && deniedRemovals.length + deniedUnselections.length > 0
       ? [`Annotation ${ALLOW_REMOVAL_ANNOTATION} cannot be read at "${atMost(MAX_TAINTS, unreadable).join('", "')}".`]
       : []),
     // With others refused, mutation leaves it there on purpose.
-    ...(denied.length > 0 && unspent.length === denied.length
+    ...(deniedRemovals.length > 0 && unspent.length === deniedRemovals.length
       ? [
           `Annotation ${ALLOW_REMOVAL_ANNOTATION} is still there: taintkeeper's mutating webhook should have removed it. Is it called?`,
         ]

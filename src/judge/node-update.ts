@@ -117,16 +117,18 @@ function validate(
   { removals, additions }: Changes,
   policies: readonly CompiledTaintPolicy[],
 ): Decision<never> {
-  const denied = removals.filter(isForbidden);
+  const deniedRemovals = removals.filter(isForbidden);
   const open = withoutKept(additions, removals);
-  const intruding = open.filter(isForbidden);
+  const deniedAdditions = open.filter(isForbidden);
   const departing = departures(request, policies);
-  const held = departing.filter(isForbiddenDeparture);
-  if (denied.length + intruding.length + held.length > 0) {
-    return deny(refusal(request, { denied, intruding, held }, isNode(request.requester)), [
-      ...denied.flatMap((ruling) => report(ruling, ruling.standing, 'denied')),
-      ...intruding.flatMap((ruling) => report(ruling, ruling.standing, 'addition-denied')),
-      ...held.map(({ policy, field, taint }) => taintViolation(policy, field, taint, 'unselection-denied')),
+  const deniedUnselections = departing.filter(isForbiddenDeparture);
+  if (deniedRemovals.length + deniedAdditions.length + deniedUnselections.length > 0) {
+    return deny(refusal(request, { deniedRemovals, deniedAdditions, deniedUnselections }, isNode(request.requester)), [
+      ...deniedRemovals.flatMap((ruling) => report(ruling, ruling.standing, 'denied')),
+      ...deniedAdditions.flatMap((ruling) => report(ruling, ruling.standing, 'addition-denied')),
+      ...deniedUnselections.map(({ policy, field, taint }) =>
+        taintViolation(policy, field, taint, 'unselection-denied'),
+      ),
     ]);
   }
   const allowed = removals.filter((ruling) => ruling.allowed.length > 0);

@@ -64,8 +64,8 @@ export function changesTaints({ additionRules }: CompiledTaintPolicy): Readonly<
     : { 'changes-taints': any([REMOVES_TAINTS, ADDS_TAINTS]) };
 }
 
-/** The added taints whose addition the policy restricts: `guarded` has all of them, and `intruding` those of a user whom it does not exempt. */
-export function intruders(
+/** `restrictedAdditions`: the added taints whose addition the policy restricts. `unexcusedAdditions`: those of a user whom it does not exempt. */
+export function restrictedAdditions(
   { policy, among }: Pick<Guarding, 'policy' | 'among'>,
   more: readonly CompiledTaintRule[] = [],
 ) {
@@ -77,8 +77,8 @@ export function intruders(
       withValue: any([isNamedIn(ANNOUNCED), not(notAmong(NOTICE, ANNOUNCED.name))]),
       withAnyValue: not(notAmong(IDENTITY, ANNOUNCED_IDS.name)),
     }),
-    { name: 'guarded', definition: those(ADDITIONS, isProtected(additionRules)) },
-    { name: 'intruding', definition: those('guarded', not(exemptedBy(policy))) },
+    { name: 'restrictedAdditions', definition: those(ADDITIONS, isProtected(additionRules)) },
+    { name: 'unexcusedAdditions', definition: those('restrictedAdditions', not(exemptedBy(policy))) },
   ];
 }
 
@@ -110,13 +110,13 @@ export function reversion(guarding: Guarding): Reverting {
   const reverters = holdersOf(reverting, { prefix: 'reverts', rules: additionRulesOf });
   const isRestoring = isGuarding && policy.mode === 'Restore';
   const reverted = isRestoring
-    ? those('intruding', all([not(isHeldBy(deniers, FALSE)), notAmong(IDENTITY, KEPT_IDS)]))
+    ? those('unexcusedAdditions', all([not(isHeldBy(deniers, FALSE)), notAmong(IDENTITY, KEPT_IDS)]))
     : EMPTY;
   return {
     reverted,
     stays: reverting.length === 0 ? FALSE : not(notAmong(IDENTITY, REVERTED_IDS)),
     variables: [
-      ...intruders(guarding, additionRulesOf(reverting)),
+      ...restrictedAdditions(guarding, additionRulesOf(reverting)),
       ...[deniers, keepers, reverters].flatMap((holders) => holders.flatMap(({ binds }) => binds.variables)),
       { name: 'kept', definition: those('removed', isHeldBy(keepers, announced)) },
       { name: KEPT_IDS, definition: each('kept', IDENTITY) },
@@ -143,22 +143,26 @@ export function unselection(policy: CompiledTaintPolicy, { purpose }: Target): A
   if (unselectionRules.length === 0) return [];
   const audit = mode === 'Audit';
   const { before, after } = conditionsOf(policy).selects;
-  const held = all([
+  const restricted = all([
     isProtected(unselectionRules),
     ...(removableByAnnotation ? [not(isNamedIn(ANNOUNCED))] : []),
     not(exemptedBy(policy)),
   ]);
-  const texts = textsOf('held');
+  const texts = textsOf('restricted');
   const parts: ValidatingParts = {
     name: `${name}.leave.taintkeeper.dev`,
     failurePolicy,
     resourceRules: NODE_UPDATES,
     objectSelector: nodeSelector,
     conditions: { 'leaves-the-policy': all([LABELS_CHANGE, before, not(after)]) },
-    variables: [...updateVariables(policy), { name: 'held', definition: those('after', held) }, ...texts.variables],
+    variables: [
+      ...updateVariables(policy),
+      { name: 'restricted', definition: those('after', restricted) },
+      ...texts.variables,
+    ],
     actions: audit ? reportActions(purpose) : ['Deny'],
-    validations: [{ holds: isEmpty('held'), message: leavingMessage(policy, texts) }],
-    auditAnnotations: { [audit ? 'unselection-audited' : 'unselection-denied']: writtenOut('held') },
+    validations: [{ holds: isEmpty('restricted'), message: leavingMessage(policy, texts) }],
+    auditAnnotations: { [audit ? 'unselection-audited' : 'unselection-denied']: writtenOut('restricted') },
   };
   return validating(parts);
 }

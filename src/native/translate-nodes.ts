@@ -8,7 +8,7 @@ import { restricts, type TaintRule } from '../policy/taint-rule.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import { type Assembled, conclude, validating } from './assemble.ts';
 import type { NativeLimit, NativeTranslation, Target } from './native-policy.ts';
-import { changesTaints, type Guarding, guardingOf, intruders, unselection } from './node-guards.ts';
+import { changesTaints, type Guarding, guardingOf, restrictedAdditions, unselection } from './node-guards.ts';
 import {
   additionMessage,
   auditMessage,
@@ -38,7 +38,7 @@ function protection(guarding: Guarding, target: Target): Assembled[] {
   const allowedByAnnotation = removableByAnnotation ? those('protected', all([isNamedIn(ANNOUNCED), isSpent])) : EMPTY;
   const lost = those('protected', all([not(exempt), removableByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE]));
   const [keeps, restrictsAddition] = [rules.length > 0, additionRules.length > 0];
-  const added = textsOf('intruding');
+  const added = textsOf('unexcusedAdditions');
   const annotations: Record<string, Expression> = {
     ...(keeps ? { [audit ? 'audited' : 'denied']: LOST.all } : {}),
     ...(keeps && removableByAnnotation ? { 'allowed-by-annotation': writtenOut('allowedByAnnotation') } : {}),
@@ -58,8 +58,8 @@ function protection(guarding: Guarding, target: Target): Assembled[] {
       { name: 'excused', definition: those('protected', exempt) },
       { name: 'lost', definition: lost },
       ...LOST.variables,
-      ...intruders(guarding),
-      { name: 'excusedAdditions', definition: those('guarded', exempt) },
+      ...restrictedAdditions(guarding),
+      { name: 'excusedAdditions', definition: those('restrictedAdditions', exempt) },
       ...added.variables,
     ],
     actions: audit ? reportActions(purpose) : ['Deny'],
@@ -67,7 +67,9 @@ function protection(guarding: Guarding, target: Target): Assembled[] {
       ...(keeps
         ? [{ holds: isEmpty('lost'), message: audit ? auditMessage(policy) : refusalMessage(policy, target) }]
         : []),
-      ...(restrictsAddition ? [{ holds: isEmpty('intruding'), message: additionMessage(policy, added, mutates) }] : []),
+      ...(restrictsAddition
+        ? [{ holds: isEmpty('unexcusedAdditions'), message: additionMessage(policy, added, mutates) }]
+        : []),
     ],
     auditAnnotations: annotations,
   });

@@ -19,7 +19,8 @@ export interface RepairProblems {
   /** Who removed the taint last, for people. */
   otherWriterOf(node: string, taint: Taint): string | undefined;
   /**
-   * The API server refused the update that restores the taints: because of a missing right, or because another webhook objects. Of equal refusals in a row,
+   * The API server refused the update that restores the taints: because of a missing right, or because another webhook objects. Of equal
+   * refusals in a row,
    * the first message stays: others may have another request id or time in it, and each would be a write.
    */
   refused(node: string, losses: readonly Loss[], error: Pick<ApiError, 'status' | 'reason' | 'message'>): void;
