@@ -126,7 +126,7 @@ export function explainNode(
         return field === undefined ? [] : [{ policy: policy.name, mode: policy.mode, field }];
       });
     const by = policiesWith((policy) => policy.protectedBy(taint));
-    const holding = policiesWith((policy) => policy.heldBy(taint, node.established));
+    const holding = policiesWith((policy) => policy.removalRestrictedBy(taint, node.established));
     const guards = policiesWith((policy) => policy.additionRestrictedBy(taint));
     const free = guards.length > 0 ? 'guarded' : 'free';
     const state = holding.length > 0 ? 'protected' : by.length > 0 ? 'not-established' : free;
@@ -201,7 +201,9 @@ function effectOf(entry: string, { taints, established }: EstablishedView, selec
   const holding = taints
     .filter((taint) => isRemovalAllowed(allowed, taint))
     .flatMap((taint) =>
-      selecting.filter((policy) => policy.mode !== 'Audit' && policy.heldBy(taint, established) !== undefined),
+      selecting.filter(
+        (policy) => policy.mode !== 'Audit' && policy.removalRestrictedBy(taint, established) !== undefined,
+      ),
     );
   if (holding.length === 0) return 'idle';
   return holding.every(({ removableByAnnotation }) => removableByAnnotation) ? 'allowed' : 'forbidden';
@@ -218,7 +220,7 @@ function inTheWay(
   const contradiction = contradictory.find(({ winner, loser }) => winner.text === text || loser.text === text);
   const taint = taints.find((one) => identity(one) === identity(missed));
   const holding = selecting.flatMap((policy) => {
-    const field = taint && policy.mode !== 'Audit' ? policy.heldBy(taint, established) : undefined;
+    const field = taint && policy.mode !== 'Audit' ? policy.removalRestrictedBy(taint, established) : undefined;
     return field === undefined ? [] : [{ policy, field }];
   });
   const closed = holding.find(({ policy }) => !policy.removableByAnnotation);

@@ -151,7 +151,7 @@ export function departuresBySelector(
   return nodes
     .filter(({ labels, taints, established }) => {
       if (!before.selectsNode(labels) || after.selectsNode(labels)) return false;
-      return taints.some((taint) => before.heldBy(taint, established) !== undefined);
+      return taints.some((taint) => before.removalRestrictedBy(taint, established) !== undefined);
     })
     .map(({ name }) => name);
 }

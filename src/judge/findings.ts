@@ -37,7 +37,7 @@ export function notesNotEstablished(
   return removedTaints(oldNode.taints, node.taints).flatMap((taint) =>
     selecting.flatMap((policy) => {
       const field = policy.protectedBy(taint);
-      if (field === undefined || policy.heldBy(taint, oldNode.established) !== undefined) return [];
+      if (field === undefined || policy.removalRestrictedBy(taint, oldNode.established) !== undefined) return [];
       return [
         `taint ${formatTaint(taint)} may be removed: TaintPolicy ${policy.name} (${field}) protects it only once the NodeTaintRecord of the node lists it`,
       ];

@@ -72,13 +72,13 @@ export function mutateNode(
   return patch(
     { taints, allowRemoval },
     [
-      ...restored.flatMap((ruling) => report(ruling, ruling.standing, 'restored')),
-      ...reverted.flatMap((ruling) => report(ruling, ruling.standing, 'reverted')),
+      ...restored.flatMap((ruling) => report(ruling, ruling.enforcing, 'restored')),
+      ...reverted.flatMap((ruling) => report(ruling, ruling.enforcing, 'reverted')),
       ...rest.violations,
     ],
     [
-      ...restored.map(({ taint, standing }) => `${namesOf(standing)} restored taint ${formatTaint(taint)}`),
-      ...reverted.map(({ taint, standing }) => removedText(namesOf(standing), taint)),
+      ...restored.map(({ taint, enforcing }) => `${namesOf(enforcing)} restored taint ${formatTaint(taint)}`),
+      ...reverted.map(({ taint, enforcing }) => removedText(namesOf(enforcing), taint)),
       ...rest.warnings,
     ],
   );

@@ -27,11 +27,12 @@ export function refusal(request: NodeUpdate, refused: Refused, byNode: boolean):
   const { node, oldNode } = request;
   const { deniedRemovals, deniedAdditions, deniedUnselections } = refused;
   const losses = deniedRemovals.map(
-    ({ taint, standing }) => `node ${node.name} must keep taint ${formatTaint(taint)}, protected by ${byOf(standing)}.`,
+    ({ taint, enforcing }) =>
+      `node ${node.name} must keep taint ${formatTaint(taint)}, protected by ${byOf(enforcing)}.`,
   );
   const additions = deniedAdditions.map(
-    ({ taint, standing }) =>
-      `node ${node.name} must not get taint ${formatTaint(taint)}, whose addition is restricted by ${byOf(standing)}.`,
+    ({ taint, enforcing }) =>
+      `node ${node.name} must not get taint ${formatTaint(taint)}, whose addition is restricted by ${byOf(enforcing)}.`,
   );
   const departing = [...Map.groupBy(deniedUnselections, ({ policy }) => policy)].map(([policy, taints]) =>
     leavingText(request, policy, taints),
@@ -44,8 +45,8 @@ export function refusal(request: NodeUpdate, refused: Refused, byNode: boolean):
   ].join(' ');
 }
 
-function byOf(standing: readonly Protection[]): string {
-  return standing
+function byOf(enforcing: readonly Protection[]): string {
+  return enforcing
     .map(({ policy, field }) => `TaintPolicy "${policy.name}" (${field}, mode ${policy.mode})`)
     .join(' and ');
 }
@@ -85,7 +86,7 @@ function mutationAdvice({ deniedRemovals, deniedAdditions }: Refused, byNode: bo
 
 /** Who may add a taint, as the policies say. */
 function ownerAdvice(deniedAdditions: readonly Ruling[]): string[] {
-  const policies = new Set(deniedAdditions.flatMap(({ standing }) => standing.map(({ policy }) => policy)));
+  const policies = new Set(deniedAdditions.flatMap(({ enforcing }) => enforcing.map(({ policy }) => policy)));
   return [...policies].map(({ name, exempt: { users, groups } }) => {
     const owners = [...users.map((user) => `user ${user}`), ...groups.map((group) => `group ${group}`)];
     return owners.length === 0
@@ -103,10 +104,10 @@ function removalAdvice(
   const allowed = parseAllowedRemovals(annotation);
   const unreadable = unreadableEntries(allowed);
   const closed = [
-    ...deniedRemovals.flatMap(({ standing }) => standing.map(({ policy }) => policy)),
+    ...deniedRemovals.flatMap(({ enforcing }) => enforcing.map(({ policy }) => policy)),
     ...deniedUnselections.map(({ policy }) => policy),
   ].filter(({ removableByAnnotation }) => !removableByAnnotation);
-  const open = deniedRemovals.filter(({ standing }) => standing.every(({ policy }) => policy.removableByAnnotation));
+  const open = deniedRemovals.filter(({ enforcing }) => enforcing.every(({ policy }) => policy.removableByAnnotation));
   const unspent = open.filter(({ taint }) => isRemovalAllowed(allowed, taint));
   const announceable = [
     ...open.filter((ruling) => !unspent.includes(ruling)),
@@ -206,7 +207,7 @@ function protections(
 ) {
   return policies.flatMap((policy) =>
     taints.flatMap((taint) => {
-      const field = policy.heldBy(taint, oldNode.established);
+      const field = policy.removalRestrictedBy(taint, oldNode.established);
       return field === undefined ? [] : [{ policy, taint, field }];
     }),
   );

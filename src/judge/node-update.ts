@@ -124,8 +124,8 @@ function validate(
   const deniedUnselections = departing.filter(isForbiddenDeparture);
   if (deniedRemovals.length + deniedAdditions.length + deniedUnselections.length > 0) {
     return deny(refusal(request, { deniedRemovals, deniedAdditions, deniedUnselections }, isNode(request.requester)), [
-      ...deniedRemovals.flatMap((ruling) => report(ruling, ruling.standing, 'denied')),
-      ...deniedAdditions.flatMap((ruling) => report(ruling, ruling.standing, 'addition-denied')),
+      ...deniedRemovals.flatMap((ruling) => report(ruling, ruling.enforcing, 'denied')),
+      ...deniedAdditions.flatMap((ruling) => report(ruling, ruling.enforcing, 'addition-denied')),
       ...deniedUnselections.map(({ policy, field, taint }) =>
         taintViolation(policy, field, taint, 'unselection-denied'),
       ),
@@ -137,10 +137,10 @@ function validate(
   const departed = departing.filter(watches).map(departureChange);
   return allow(
     [
-      ...audited.flatMap((ruling) => report(ruling, ruling.standing, 'audited')),
+      ...audited.flatMap((ruling) => report(ruling, ruling.enforcing, 'audited')),
       ...allowed.flatMap((ruling) => report(ruling, ruling.allowed, 'allowed-by-annotation')),
       ...removals.flatMap((ruling) => report(ruling, ruling.exempt.filter(watches), 'exempt')),
-      ...added.flatMap((ruling) => report(ruling, ruling.standing, 'addition-audited')),
+      ...added.flatMap((ruling) => report(ruling, ruling.enforcing, 'addition-audited')),
       ...open.flatMap((ruling) => report(ruling, ruling.exempt.filter(watches), 'addition-exempt')),
       ...departed.flatMap(({ violation }) => (violation ? [violation] : [])),
     ],
@@ -158,10 +158,10 @@ function validate(
 }
 
 /** By what enforcing would do, where only --audit makes the policies' mode Audit. */
-function auditWarnings({ taint, standing }: Ruling, what: 'removed' | 'added'): string[] {
+function auditWarnings({ taint, enforcing }: Ruling, what: 'removed' | 'added'): string[] {
   const text = `${what === 'added' ? 'guarded ' : ''}taint ${formatTaint(taint)}`;
   const modeOf = ({ policy, field }: Protection) => (what === 'removed' ? policy.trial(field) : policy.declared);
-  return [...Map.groupBy(standing, modeOf)].map(([mode, protections]) => {
+  return [...Map.groupBy(enforcing, modeOf)].map(([mode, protections]) => {
     if (mode === 'Audit') return `${namesOf(protections)}, Audit: ${text} was ${what}`;
     const [refused, undone] = what === 'removed' ? ['refuse to remove', 'restore'] : ['refuse', 'take out'];
     return `${namesOf(protections)} would ${mode === 'Deny' ? refused : undone} ${text} (--audit)`;

@@ -168,7 +168,7 @@ export function isRemovableByAnnotation(
       policy.declared === 'Audit' ||
       policy.removableByAnnotation ||
       policy.wouldAllowByAnnotation ||
-      policy.heldBy(taint, established) === undefined,
+      policy.removalRestrictedBy(taint, established) === undefined,
   );
 }
 

@@ -31,7 +31,9 @@ export function requiredTaintsOn(
   const protectorOf = (taint: Taint) =>
     others.find(
       (other) =>
-        other.mode !== 'Audit' && other.selectsNode(node.labels) && other.heldBy(taint, node.established) !== undefined,
+        other.mode !== 'Audit' &&
+        other.selectsNode(node.labels) &&
+        other.removalRestrictedBy(taint, node.established) !== undefined,
     );
   return node.taints
     .filter((taint) => values.has(identity(taint)))

@@ -38,7 +38,7 @@ export interface Ruling {
   /** The strongest mode of the policies that stand, or undefined when all of them let it pass. */
   readonly mode: TaintMode | undefined;
   /** The policies of that mode. */
-  readonly standing: readonly Protection[];
+  readonly enforcing: readonly Protection[];
   /** Policies that let the taint go because the allow-removal annotation named it, or would without --audit. An addition is never allowed by annotation. */
   readonly allowed: readonly Protection[];
   /** Policies that exempt the requester. */
@@ -80,7 +80,7 @@ export function removalRulings(
   const { established } = request.oldNode;
   const exempting = exemptingAmong(policies, request);
   return removed.map((taint) =>
-    rule(taint, policies, exempting, (policy) => policy.heldBy(taint, established), allows),
+    rule(taint, policies, exempting, (policy) => policy.removalRestrictedBy(taint, established), allows),
   );
 }
 
@@ -99,7 +99,7 @@ export function additionRulings(request: NodeUpdate, policies: readonly Compiled
   return added
     .filter((taint) => !isExpected(taint))
     .map((taint) => rule(taint, policies, exempting, (policy) => policy.additionRestrictedBy(taint)))
-    .filter(({ standing, exempt }) => standing.length + exempt.length > 0);
+    .filter(({ enforcing, exempt }) => enforcing.length + exempt.length > 0);
 }
 
 /**
@@ -174,7 +174,7 @@ function rule(
   fieldOf: (policy: CompiledTaintPolicy) => string | undefined,
   allows: (taint: Taint, by: Protection) => boolean = () => false,
 ): Ruling {
-  const standing: Protection[] = [];
+  const enforcing: Protection[] = [];
   const allowed: Protection[] = [];
   const exempt: Protection[] = [];
   for (const policy of policies) {
@@ -182,11 +182,11 @@ function rule(
     if (field === undefined) continue;
     if (exempting.has(policy)) exempt.push({ policy, field });
     else if (allows(taint, { policy, field })) allowed.push({ policy, field });
-    else standing.push({ policy, field });
+    else enforcing.push({ policy, field });
   }
   // Policies come with the strongest mode first.
-  const mode = standing[0]?.policy.mode;
-  return { taint, mode, standing: standing.filter(({ policy }) => policy.mode === mode), allowed, exempt };
+  const mode = enforcing[0]?.policy.mode;
+  return { taint, mode, enforcing: enforcing.filter(({ policy }) => policy.mode === mode), allowed, exempt };
 }
 
 /** A protected taint with which a node leaves a policy by its labels. */
@@ -218,7 +218,8 @@ export function departures(
   return left.flatMap((policy) =>
     node.taints.slice(0, MAX_JUDGED + 1).flatMap((taint) => {
       const restricting = taint === beyond ? policy.unselectionRules[0]?.field : policy.unselectionRestrictedBy(taint);
-      const field = restricting ?? (taint === beyond ? undefined : policy.heldBy(taint, oldNode.established));
+      const field =
+        restricting ?? (taint === beyond ? undefined : policy.removalRestrictedBy(taint, oldNode.established));
       if (field === undefined) return [];
       const isRemovableByAnnotation = policy.removableByAnnotation || policy.wouldAllowByAnnotation;
       const isAllowed = taint !== beyond && isRemovableByAnnotation && isRemovalAllowed(allowed, taint);

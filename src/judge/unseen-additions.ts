@@ -82,7 +82,8 @@ export function unseenAdditions(
   function whatBlocks(taint: Taint, by: readonly Protection[]): UnseenAddition['blockedBy'] {
     const restoring = by.filter(({ policy }) => policy.mode === 'Restore');
     if (restoring.length === 0) return 'ModeDoesNotRevert';
-    if (binding.some((policy) => policy.heldBy(taint, NONE_ESTABLISHED) !== undefined)) return 'RemovalRestricted';
+    if (binding.some((policy) => policy.removalRestrictedBy(taint, NONE_ESTABLISHED) !== undefined))
+      return 'RemovalRestricted';
     return isInConflict(taint) ? 'Conflict' : undefined;
   }
 }

@@ -85,7 +85,7 @@ function rowOf(
   const kept = new Map(
     [...selecting].map((policy) => [
       policy.name,
-      new Set(node.taints.map((taint) => policy.heldBy(taint, recorded.established))),
+      new Set(node.taints.map((taint) => policy.removalRestrictedBy(taint, recorded.established))),
     ]),
   );
   const notes: number[] = [];

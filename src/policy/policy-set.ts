@@ -84,7 +84,7 @@ export interface CompiledTaintPolicy {
   /** The field that protects the taint, or undefined. A pattern counts only if the taint is established. */
   protectedBy(taint: Taint): string | undefined;
   /** The same on a node on which these taints are established. */
-  heldBy(taint: Taint, isSettled: (taint: Taint) => boolean): string | undefined;
+  removalRestrictedBy(taint: Taint, isEstablished: (taint: Taint) => boolean): string | undefined;
   /** The field that restricts the addition of the taint, or undefined. Patterns do not wait here. */
   additionRestrictedBy(taint: Taint): string | undefined;
   /** The field that restricts the unselection of a node with the taint, or undefined where none does. */
@@ -231,8 +231,8 @@ export function compileTaintPolicy(
     exempts: (requester) => isExemptUser(requester.username) || requester.groups.some(isExemptGroup),
     establishes: rules.some((rule) => waitsForEstablishment(rule, spec.mode)),
     protectedBy: (taint) => (protection.exactly(taint) ?? protection.byPattern(taint))?.field,
-    heldBy: (taint, isSettled) =>
-      (protection.exactly(taint) ?? (!waits || isSettled(taint) ? protection.byPattern(taint) : undefined))?.field,
+    removalRestrictedBy: (taint, isEstablished) =>
+      (protection.exactly(taint) ?? (!waits || isEstablished(taint) ? protection.byPattern(taint) : undefined))?.field,
     additionRestrictedBy: (taint) => (addition.exactly(taint) ?? addition.byPattern(taint))?.field,
     unselectionRestrictedBy: (taint) => (unselection.exactly(taint) ?? unselection.byPattern(taint))?.field,
     deletedNodeRetentionMs:

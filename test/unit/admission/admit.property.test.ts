@@ -184,7 +184,7 @@ describe('a Node request, whatever the policies', () => {
         for (const taint of removedTaints(generated.before.taints, after.taints)) {
           for (const policy of compiled.taintPolicies) {
             const selected = policy.selectsNode(generated.before.labels) || policy.selectsNode(generated.after.labels);
-            if (!selected || !policy.heldBy(taint, isEstablished) || policy.mode === 'Audit') continue;
+            if (!selected || !policy.removalRestrictedBy(taint, isEstablished) || policy.mode === 'Audit') continue;
             const excused =
               policy.exempts(generated.user) ||
               (policy.removableByAnnotation && generated.before.allowRemoval?.includes(taint.key));

@@ -31,7 +31,7 @@ describe('the annotation allow-removal, whatever the policies,', () => {
             (policy) =>
               policy.mode !== 'Audit' &&
               [before, after].some(({ labels }) => policy.selectsNode(labels)) &&
-              policy.heldBy(taint, isEstablished) !== undefined,
+              policy.removalRestrictedBy(taint, isEstablished) !== undefined,
           );
         for (const taint of removedTaints(before.taints, taints).filter(isProtected)) {
           removed++;

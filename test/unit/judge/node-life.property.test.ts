@@ -185,7 +185,7 @@ function follow(life: NodeLife, { taintPolicies }: PolicySet) {
     if (isAsked) {
       const isListed = establishedIn(life.seen ?? { taints: [] });
       for (const taint of removed) {
-        if (!taintPolicies.some((policy) => policy.heldBy(taint, isListed) !== undefined)) continue;
+        if (!taintPolicies.some((policy) => policy.removalRestrictedBy(taint, isListed) !== undefined)) continue;
         kept.delete(formatTaint(taint));
         // Where the annotation gives no permission, only a leader that watches learns of it, and not where an entry stood before that the
         // leader has not deleted yet.

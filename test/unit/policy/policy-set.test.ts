@@ -120,9 +120,9 @@ describe('a pattern', () => {
         { key: 'example.com/*', restrict: ['Removal', 'Unselection'] },
       ],
     });
-    expect(policy.heldBy(taint('dedicated'), () => false)).toBe('spec.taints[0]');
-    expect(policy.heldBy(taint('example.com/a'), () => false)).toBeUndefined();
-    expect(policy.heldBy(taint('example.com/a'), () => true)).toBe('spec.taints[1]');
+    expect(policy.removalRestrictedBy(taint('dedicated'), () => false)).toBe('spec.taints[0]');
+    expect(policy.removalRestrictedBy(taint('example.com/a'), () => false)).toBeUndefined();
+    expect(policy.removalRestrictedBy(taint('example.com/a'), () => true)).toBe('spec.taints[1]');
     expect(policy.establishes).toBe(true);
     expect(policy.unselectionRules.map(({ field, waits }) => [field, waits])).toEqual([['spec.taints[1]', false]]);
   });
