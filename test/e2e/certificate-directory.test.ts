@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { issueCa, issueServing } from '../../src/certs/issue.ts';
@@ -6,21 +6,26 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import { NAMESPACE, SERVICE } from '../control-plane/replicas.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { temporaryDirectory } from '../unit/temporary-directory.ts';
+import { createWorkspace } from '../control-plane/workspace.ts';
 import { base64, certificateData } from './certificate-data.ts';
 import {
   CERTIFICATES,
   caBundles,
+  configurationPath,
   type Installation,
   install,
   readCertificates,
+  readConfigurations,
   registerControlPlaneNode,
   waitUntilProtected,
 } from './installation.ts';
+import { policyObject } from './policy-objects.ts';
+import { createPolicy } from './policy-resources.ts';
 
 describeWithControlPlane('a replica with --cert-dir', {}, (cp) => {
   let installation: Installation;
   beforeAll(async () => {
+    mkdirSync(directory);
     installation = await install(cp());
     await registerControlPlaneNode(cp(), 'cp-1');
     // As an installation without --cert-dir has left it.
@@ -32,10 +37,21 @@ describeWithControlPlane('a replica with --cert-dir', {}, (cp) => {
     };
     expect((await cp().request(admin, 'POST', secrets, { body })).status).toBe(201);
   });
-  afterAll(() => installation?.stop());
+  afterAll(async () => {
+    await installation?.stop();
+    workspace.remove();
+  });
+
+  const workspace = createWorkspace('certificate-directory');
+  const directory = workspace.path('certs');
+  const everyBundleIs = (bundle: string) =>
+    waitUntil(async () => ((await caBundles(cp())).every((found) => found === bundle) ? true : undefined), {
+      // Trusted for 10 s, it is served; 5 s after that the one before it leaves; and the files are polled.
+      timeoutMs: 30_000,
+      otherwise: () => 'the bundles are not the CA of the directory',
+    });
 
   it('serves what is there, and puts its CA into every caBundle, also when it is replaced', async () => {
-    const directory = temporaryDirectory();
     const put = async () => {
       const ca = await issueCa(new Date());
       const serving = await issueServing(ca, [`${SERVICE}.${NAMESPACE}.svc`], new Date());
@@ -44,20 +60,58 @@ describeWithControlPlane('a replica with --cert-dir', {}, (cp) => {
       writeFileSync(join(directory, 'ca.crt'), ca.cert);
       return base64(ca.cert);
     };
-    const everyBundleIs = (bundle: string) =>
-      waitUntil(async () => ((await caBundles(cp())).every((found) => found === bundle) ? true : undefined), {
-        // Trusted for 10 s, it is served; 5 s after that the one before it leaves; and the files are polled.
-        timeoutMs: 30_000,
-        otherwise: () => 'the bundles are not the CA of the directory',
-      });
     const secret = await readCertificates(cp());
 
     const first = await put();
     await installation.start(['a'], { args: ['--cert-dir', directory], caOverlapSeconds: 5 });
     await everyBundleIs(first);
     await waitUntilProtected(cp(), 'cp-1');
+    const others = await otherConfiguration(first);
     await everyBundleIs(await put());
     await waitUntilProtected(cp(), 'cp-1');
     expect(await readCertificates(cp())).toEqual(secret);
+    expect((await cp().request(admin, 'GET', others.path)).body).toEqual(others.body);
+  });
+
+  /** Of another name, as an admin may have registered it: its webhook leads to the same Service, and nobody calls it. */
+  async function otherConfiguration(caBundle: string) {
+    const collection = configurationPath('validating').replace(/\/taintkeeper$/, '');
+    const body = {
+      metadata: { name: 'of-somebody-else' },
+      webhooks: [
+        {
+          name: 'of-somebody-else.example.com',
+          clientConfig: { service: { namespace: NAMESPACE, name: SERVICE }, caBundle },
+          admissionReviewVersions: ['v1'],
+          sideEffects: 'None',
+        },
+      ],
+    };
+    const created = await cp().request(admin, 'POST', collection, { body });
+    expect(created.status).toBe(201);
+    return { path: `${collection}/of-somebody-else`, body: created.body };
+  }
+
+  it('keeps the CA in every caBundle while ca.crt has none, also when webhooks are written', async () => {
+    const [before = ''] = await caBundles(cp());
+    const replica = installation.replica('a');
+    const served = () => replica.logs().filter(({ msg }) => msg.startsWith('serving certificate expires')).length;
+    const earlier = served();
+    writeFileSync(join(directory, 'ca.crt'), 'garbage');
+    await waitUntil(() => (served() > earlier ? true : undefined), {
+      timeoutMs: 30_000,
+      otherwise: () => 'the replica has not seen the file',
+    });
+    const policy = policyObject('TaintPolicy', 'another', {
+      mode: 'Deny',
+      taints: [{ key: 'example.com/another', restrict: ['Removal'] }],
+    });
+    expect(await createPolicy(cp(), policy)).toMatchObject({ status: 201 });
+    await waitUntil(
+      async () => JSON.stringify(await readConfigurations(cp())).includes('example.com/another') || undefined,
+      { timeoutMs: 30_000, otherwise: () => 'no webhook was written for the policy' },
+    );
+    expect(new Set(await caBundles(cp()))).toEqual(new Set([before]));
+    await waitUntilProtected(cp(), 'cp-1');
   });
 });

@@ -103,7 +103,10 @@ export interface CarriedCasOptions {
  * files, already.
  */
 export interface CarriedCas {
-  /** @param own the CAs of our own files, PEM */
+  /**
+   * @param own the CAs of our own files, PEM. Undefined if they name none: then the registered ones stay for as long as that lasts, because the
+   * file may be damaged. Without any, the API server uses the CAs of its system.
+   */
   bundle(own: string | undefined): string | undefined;
   /** When the next CA of the last bundle leaves it, in milliseconds from now; Infinity if none is to. */
   dueInMs(): number;
@@ -117,8 +120,11 @@ export function carriedCas({ registered, overlapMs, now }: CarriedCasOptions): C
 
   return {
     bundle(own) {
-      // The API server takes the CAs of the system then, and cannot be told of others besides.
-      if (own === undefined) return undefined;
+      if (own === undefined) {
+        carriedNow = [];
+        const isValid = (pem: string) => parseCertificates(pem).some((ca) => invalidAt(ca, now()) === undefined);
+        return joinBundles(...registered().filter(isValid));
+      }
       const ours = fingerprints(own);
       for (const one of ours) missing.delete(one);
       const carried = registered()

@@ -58,9 +58,17 @@ it('the overlap begins when the files lose the CA, and anew when they have had i
   expect(bundleAfter(2.5 * OVERLAP_MS - 1)).toEqual(fingerprints(own + other));
 });
 
-it('a CA that is no longer valid does not stay, and none where those of the system are to be trusted', async () => {
+it('a CA that is no longer valid does not stay', async () => {
   const [own, expired] = [await ca(), await ca(DECADES_AGO)];
   const { bundleAfter } = leaderWith(own, [expired, own]);
   expect(bundleAfter(0)).toEqual(fingerprints(own));
-  expect(carriedCas({ registered: () => [own], overlapMs: 1, now: () => NOW }).bundle(undefined)).toBeUndefined();
+});
+
+it('while the files name no CA, the registered ones stay, and as they are written', async () => {
+  const [own, other] = [await ca(), await ca()];
+  const registered = [`# ours\n${own}`, own];
+  const carried = carriedCas({ registered: () => registered, overlapMs: OVERLAP_MS, now: () => NOW });
+  carried.bundle(other);
+  expect(carried.dueInMs()).toBeGreaterThan(0);
+  expect([carried.bundle(undefined), carried.dueInMs()]).toEqual([registered[0], Number.POSITIVE_INFINITY]);
 });

@@ -1,7 +1,12 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { issueCa } from '../../../../src/certs/issue.ts';
 import type { RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { type PolicyObject, type PolicySnapshot, versionInForce } from '../../../../src/cluster/policies.ts';
-import type { WebhookConfiguration } from '../../../../src/cluster/webhook-configurations.ts';
+import {
+  caBundlesOf,
+  type Webhook,
+  type WebhookConfiguration,
+} from '../../../../src/cluster/webhook-configurations.ts';
 import type { LeaderContext } from '../../../../src/controllers/context.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
 import { startWebhookRegistration } from '../../../../src/controllers/webhooks/webhook-registration.ts';
@@ -11,6 +16,8 @@ import { createSubject } from '../../../../src/runtime/source.ts';
 import { captureLog } from '../../captured-log.ts';
 import { taintPolicyYaml } from '../../reviews.ts';
 
+const EXPIRED = (await issueCa(new Date('2006-06-01T12:00:00Z'))).cert;
+
 const policy = (generation: number) => ({ uid: 'uid-1', inForce: { generation } }) as PolicyObject;
 const version = (generation: number) => versionInForce(policy(generation)) ?? '';
 
@@ -19,12 +26,28 @@ function snapshot(text: string, ...versions: string[]): PolicySnapshot {
   return { policies, compiled: compilePolicies(policies), versions: new Set(versions) };
 }
 
+interface Options {
+  /** What is registered at first, for both phases. */
+  readonly webhooks?: readonly Webhook[];
+  /** What others wrote into the metadata of both configurations. */
+  readonly metadata?: object;
+  /** The CAs beside the certificate. */
+  readonly bundle?: () => string | undefined;
+}
+
 /** Two registered configurations, and a leader at work on them. `onWrite` is called before each write is answered. */
-function startRegistration(onWrite: (phase: 'mutate' | 'validate') => void) {
+function startRegistration(
+  onWrite: (phase: 'mutate' | 'validate') => void,
+  { webhooks = [], metadata = {}, bundle = () => undefined }: Options = {},
+) {
   const stopping = new AbortController();
   const registered = new Map<string, WebhookConfiguration>(
-    (['mutate', 'validate'] as const).map((phase) => [phase, { metadata: { name: 'taintkeeper' }, webhooks: [] }]),
+    (['mutate', 'validate'] as const).map((phase) => [
+      phase,
+      { metadata: { name: 'taintkeeper', ...metadata }, webhooks },
+    ]),
   );
+  const registeredBundles = () => [...registered.values()].flatMap(caBundlesOf);
   const client = {
     now: () => new Date(),
     async request(method: string, path: string, { body }: RequestOptions = {}) {
@@ -41,13 +64,14 @@ function startRegistration(onWrite: (phase: 'mutate' | 'validate') => void) {
     objects: () => [] as PolicyObject[],
     changes: createSubject(),
   };
+  const certificateChanges = createSubject();
   const reports = createReports();
   const context = {
     client,
     policies,
     reports,
-    webhooks: { get: (phase: string) => registered.get(phase), caBundles: () => [], changes: createSubject() },
-    certificates: { current: () => ({ bundle: undefined }), changes: createSubject() },
+    webhooks: { get: (phase: string) => registered.get(phase), caBundles: registeredBundles, changes: createSubject() },
+    certificates: { current: () => ({ bundle: bundle() }), changes: certificateChanges },
     service: { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 },
     metrics: { reconciled() {} },
     audit: false,
@@ -58,6 +82,9 @@ function startRegistration(onWrite: (phase: 'mutate' | 'validate') => void) {
   return {
     policies,
     reports,
+    registered,
+    bundles: () => new Set(registeredBundles()),
+    certificatesChanged: () => certificateChanges.next(),
     names: (phase: string) => registered.get(phase)?.webhooks?.map(({ name }) => name),
     async start() {
       const controller = startWebhookRegistration(context);
@@ -79,4 +106,45 @@ it('writes both configurations for the same policies, also when a policy changes
   expect(rig.names('mutate')).toContain('restore.taintkeeper.dev');
   expect(rig.names('validate')).toContain('advise.taintkeeper.dev');
   expect([rig.reports.conditions(policy(1)), rig.reports.conditions(policy(2))]).toEqual([[], 'pending']);
+});
+
+describe('while nobody knows the CA, because ca.crt is missing or has no certificate,', () => {
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  /** As an earlier leader has registered it. */
+  const earlier = (caBundle: string): Webhook => ({ name: 'restore.taintkeeper.dev', clientConfig: { caBundle } });
+
+  it('every caBundle stays, also when webhooks are written: cainjector leaves them in this case, too', async () => {
+    const { cert } = await issueCa(new Date());
+    const rig = startRegistration(() => {}, { webhooks: [earlier(base64(cert))] });
+    rig.policies.latest = snapshot(taintPolicyYaml('Restore'), version(1));
+    await rig.start();
+    expect(rig.names('validate')).toContain('advise.taintkeeper.dev');
+    expect(rig.bundles()).toEqual(new Set([cert]));
+  });
+
+  it.each([
+    ['none is registered', ''],
+    ['only an expired one is registered', EXPIRED],
+    ['what is registered is none', 'garbage'],
+  ])('the API server goes by the CAs of its system where %s', async (_, registered) => {
+    const rig = startRegistration(() => {}, { webhooks: [earlier(base64(registered))] });
+    rig.policies.latest = snapshot(taintPolicyYaml('Restore'), version(1));
+    await rig.start();
+    expect(rig.names('mutate')).toContain('restore.taintkeeper.dev');
+    expect(rig.bundles()).toEqual(new Set(['']));
+  });
+});
+
+it('what others wrote into the metadata stays when the CA changes, and every webhook gets the new one', async () => {
+  const [first, second] = [(await issueCa(new Date())).cert, (await issueCa(new Date())).cert];
+  let bundle = first;
+  const metadata = { labels: { team: 'infra' }, annotations: { 'example.com/note': 'ours' }, finalizers: ['a/b'] };
+  const rig = startRegistration(() => {}, { metadata, bundle: () => bundle });
+  rig.policies.latest = snapshot(taintPolicyYaml('Restore'), version(1));
+  await rig.start();
+  expect(rig.bundles()).toEqual(new Set([first]));
+  bundle = second;
+  rig.certificatesChanged();
+  await expect.poll(rig.bundles).toEqual(new Set([second]));
+  for (const one of rig.registered.values()) expect(one.metadata).toMatchObject(metadata);
 });
