@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import {
+  allowRemovalAgeMs,
   CONFLICT,
+  carriedMs,
   conflictChangesInMs,
   conflictsNow,
   historyAfter,
   historyAfterRepair,
+  historyWithoutTimes,
   isInConflict,
   type NodeHistory,
   newHistory,
@@ -173,4 +176,148 @@ describe('a taint that the leader restores repeatedly', () => {
     expect(conflictChangesInMs(history, gpu, 2 * CONFLICT.windowMs)).toBeUndefined();
     expect(conflictChangesInMs(history, other, 0)).toBeUndefined();
   });
+});
+
+/** A node that the leader follows: each change is one event, at a time in milliseconds. */
+function following(first: Partial<WatchedNode>, now: number) {
+  let node: WatchedNode = { ...watched({}), ...first };
+  let history = newHistory(node, now);
+  return {
+    history: () => history,
+    change(value: Partial<WatchedNode>, at: number): NodeHistory {
+      const previous = node;
+      node = { ...node, ...value };
+      history = historyAfter(history, { node, previous, isListed: false }, taintPolicies, at);
+      return history;
+    },
+    /** As after a gap: the watch shows the node as if for the first time. */
+    again(at: number): NodeHistory {
+      history = historyAfter(history, { node, previous: undefined, isListed: true }, taintPolicies, at);
+      return history;
+    },
+    node: () => node,
+  };
+}
+
+const NOT_READY: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+
+describe('the time for which a node has carried a taint', () => {
+  it('counts from the first event that shows it, by its value and effect', () => {
+    const { history, change } = following({ taints: [gpu] }, 100);
+    expect(carriedMs(history(), gpu, 150)).toBe(50);
+    const after = change({ taints: [gpu, other] }, 200);
+    expect([gpu, other].map((taint) => carriedMs(after, taint, 300))).toEqual([200, 100]);
+    for (const taint of [
+      { ...gpu, value: 'cpu' },
+      { ...gpu, effect: 'NoExecute' },
+    ]) {
+      expect(carriedMs(after, taint, 300)).toBeUndefined();
+    }
+  });
+
+  it.each<[why: string, away: Partial<WatchedNode>, back: Partial<WatchedNode>]>([
+    ['it has not carried it', { taints: [] }, { taints: [gpu] }],
+    ['it has carried it with another value', { taints: [{ ...gpu, value: 'cpu' }] }, { taints: [gpu] }],
+    ['it was not Ready', { ready: false }, { ready: true }],
+  ])('begins anew after an event in which %s', (_, away, back) => {
+    const { change } = following({ taints: [gpu] }, 0);
+    expect(carriedMs(change(away, 100), gpu, 100)).toBeUndefined();
+    expect(carriedMs(change(back, 200), gpu, 250)).toBe(50);
+  });
+
+  it('begins anew when the record of the node was deleted', () => {
+    const { history, node } = following({ taints: [gpu] }, 0);
+    expect(carriedMs(historyWithoutTimes(history(), node(), 100), gpu, 130)).toBe(30);
+  });
+
+  it('is not known of taints that come and go by themselves, nor beyond the first 256', () => {
+    const many = Array.from({ length: 257 }, (_, index): Taint => ({ key: `k-${index}`, effect: 'NoSchedule' }));
+    const history = newHistory({ ...watched({}), taints: [NOT_READY, ...many] }, 0);
+    const known = [NOT_READY, ...many].filter((taint) => carriedMs(history, taint, 1) !== undefined);
+    expect(known).toEqual(many.slice(0, 256));
+  });
+});
+
+describe('the time since which a node has had its labels', () => {
+  it('begins anew with every change of them, and when that may have been missed', () => {
+    const { history, change, again } = following({ labels: { a: 'b' } }, 100);
+    expect(history().labelsSince).toBe(100);
+    expect(change({ taints: [gpu] }, 200).labelsSince).toBe(100);
+    expect(change({ labels: { a: 'c' } }, 300).labelsSince).toBe(300);
+    expect(again(400).labelsSince).toBe(400);
+  });
+});
+
+describe('what a node has lost and has not got back', () => {
+  it('is listed with its value, until that is there again', () => {
+    const { history, change } = following({ taints: [gpu, other] }, 0);
+    expect(history().lost).toEqual([]);
+    expect(change({ taints: [other] }, 1).lost).toEqual([gpu]);
+    expect(change({ labels: { a: 'b' } }, 2).lost).toEqual([gpu]);
+    expect(change({ taints: [] }, 3).lost).toEqual([gpu, other]);
+    expect(change({ taints: [{ ...gpu, value: 'cpu' }] }, 4).lost).toEqual([gpu, other]);
+    expect(change({ taints: [gpu] }, 4).lost).toEqual([other, { ...gpu, value: 'cpu' }]);
+    expect(change({ taints: [gpu, other] }, 5).lost).toEqual([{ ...gpu, value: 'cpu' }]);
+  });
+
+  it('is not known after a gap of the watch, and leaves out taints that come and go by themselves', () => {
+    const { change, again } = following({ taints: [gpu, NOT_READY] }, 0);
+    expect(change({ taints: [] }, 1).lost).toEqual([gpu]);
+    expect(again(2).lost).toEqual([]);
+  });
+
+  it('is listed up to 64 taints, the latest ones', () => {
+    const many = Array.from({ length: 65 }, (_, index): Taint => ({ key: `k-${index}`, effect: 'NoSchedule' }));
+    const { change } = following({ taints: many }, 0);
+    expect(change({ taints: [] }, 1).lost).toEqual(many.slice(1));
+  });
+});
+
+describe('the age of the annotation allow-removal', () => {
+  const HOUR_MS = 3_600_000;
+
+  it.each([
+    { why: 'by the time that the API server noted', announcedAt: 100_000 - HOUR_MS, age: HOUR_MS },
+    { why: 'by what the leader has seen, where that is longer', announcedAt: 100_000, age: 40 },
+    { why: 'by what the leader has seen, where no time was noted', announcedAt: undefined, age: 40 },
+  ])('counts $why', ({ announcedAt, age }) => {
+    const { history, node } = following({ allowRemoval: GPU, announcedAt }, 10);
+    expect(allowRemovalAgeMs(history(), node(), { now: 50, apiTime: 100_000 })).toBe(age);
+  });
+
+  it('begins anew with another value, and is 0 without the annotation', () => {
+    const { history, node, change } = following({ allowRemoval: 'a:NoSchedule' }, 0);
+    const age = (now: number) => allowRemovalAgeMs(history(), node(), { now, apiTime: 0 });
+    change({ labels: { a: 'b' } }, 10);
+    expect(age(30)).toBe(30);
+    change({ allowRemoval: 'b:NoSchedule' }, 40);
+    expect(age(50)).toBe(10);
+    change({ allowRemoval: undefined, announcedAt: -1_000 }, 60);
+    expect(age(70)).toBe(0);
+  });
+});
+
+describe('the times at which the leader restored a taint', () => {
+  it('are kept for as long as they count, of every taint', () => {
+    const first = historyAfterRepair(newHistory(watched({}), 0), [gpu, gpu, other], 0);
+    expect([...first.repairs]).toEqual([
+      [identity(gpu), [0]],
+      [identity(other), [0]],
+    ]);
+    const second = historyAfterRepair(first, [gpu], CONFLICT.windowMs - 1);
+    expect(second.repairs.get(identity(gpu))).toEqual([0, CONFLICT.windowMs - 1]);
+    const third = historyAfterRepair(second, [gpu], CONFLICT.windowMs);
+    expect([...third.repairs]).toEqual([[identity(gpu), [CONFLICT.windowMs - 1, CONFLICT.windowMs]]]);
+  });
+
+  it('are the same history where nothing was restored', () => {
+    const history = newHistory(watched({}), 0);
+    expect(historyAfterRepair(history, [], 1)).toBe(history);
+  });
+});
+
+it('a removal with a notice is not known after a gap of the watch', () => {
+  const { change, again } = following({ taints: [gpu] }, 0);
+  expect(wasRemovedWithNotice(change({ taints: [], allowRemoval: GPU }, 1), gpu)).toBe(true);
+  expect(wasRemovedWithNotice(again(2), gpu)).toBe(false);
 });
