@@ -160,7 +160,6 @@ export function conflictsNow(
   losses: readonly { readonly taint: Taint; readonly policy: { readonly name: string } }[],
   now: number,
 ): NodeHistory['conflicts'] {
-  if (history.conflicts.size + losses.length === 0) return history.conflicts;
   const known = [...history.conflicts].filter(([, { taint }]) => recentRepairs(history, taint, now).length > 0);
   const conflicts = new Map(known);
   for (const { taint, policy } of losses) {
@@ -210,7 +209,6 @@ function annotationOf({ allowRemoval: text }: WatchedNode, before: NodeHistory['
 
 function removedWithNotice(previous: NodeView, node: NodeView, policies: readonly CompiledTaintPolicy[]): Taint[] {
   const removed = removedTaints(previous.taints, node.taints);
-  if (removed.length === 0) return [];
   const allowed = parseAllowedRemovals(node.allowRemoval);
   const selecting = selectingPolicies(policies, previous.labels);
   // While policies only audit, every user can make such a request.
@@ -219,7 +217,6 @@ function removedWithNotice(previous: NodeView, node: NodeView, policies: readonl
 
 /** Without taints that came back, with any value: they may be lost later. */
 function stillRemoved(before: readonly Taint[], previous: NodeView, node: NodeView): readonly Taint[] {
-  if (before.length === 0) return before;
   const added = removedTaints(node.taints, previous.taints);
   return before.filter((taint) => !added.some((one) => sameTaint(one, taint)));
 }
@@ -227,7 +224,7 @@ function stillRemoved(before: readonly Taint[], previous: NodeView, node: NodeVi
 function lostAfter(before: readonly Taint[], previous: NodeView, { taints }: NodeView): readonly Taint[] {
   if (previous.taints === taints) return before;
   const lost = removedTaints([...before, ...previous.taints], taints).filter(({ key }) => !isTransientTaintKey(key));
-  return lost.length === 0 ? NO_TAINTS : lost.slice(-MAX_LOST);
+  return lost.slice(-MAX_LOST);
 }
 
 function recentRepairs({ repairs }: NodeHistory, taint: Taint, now: number): readonly number[] {

@@ -179,10 +179,10 @@ function leavesOut(
   policies: readonly CompiledTaintPolicy[],
 ): boolean {
   const isListed = establishedIn(record);
-  const waiting = selectingPolicies(policies, labels).filter(({ establishes }) => establishes);
+  const selecting = selectingPolicies(policies, labels);
   return taints.some(
     (taint) =>
-      !isListed(taint) && established(taint) && waiting.some(({ protectedBy }) => protectedBy(taint) !== undefined),
+      !isListed(taint) && established(taint) && selecting.some(({ protectedBy }) => protectedBy(taint) !== undefined),
   );
 }
 

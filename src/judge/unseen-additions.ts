@@ -61,12 +61,11 @@ export function unseenAdditions(
 ): UnseenAddition[] {
   if (accepted === undefined || accepted.size === 0) return [];
   const binding = bindingPolicies(policies, node);
-  const restricting = binding.filter(restrictsAdditions);
   const required = requiredTaints(node.labels, policies);
   const isExpected = (taint: Taint) =>
     isTransientTaintKey(taint.key) || required.some((one) => isRequiredTaint(taint, one));
   return node.taints.flatMap((taint): UnseenAddition[] => {
-    const by = restricting.flatMap((policy) => {
+    const by = binding.flatMap((policy) => {
       const field = policy.additionRestrictedBy(taint);
       return field === undefined || !isNew(policy, taint) ? [] : [{ policy, field, taint }];
     });

@@ -316,6 +316,11 @@ describe('the times at which the leader restored a taint', () => {
   });
 });
 
+it('nothing is kept of a node that is not Ready and of removals that a list shows', () => {
+  expect(newHistory({ ...watched(CARRIED), ready: false }, 0).carriedSince.size).toBe(0);
+  expect(shown(CARRIED, { ...REMOVED, isListed: true }).removedWithNotice).toEqual([]);
+});
+
 it('a removal with a notice is not known after a gap of the watch', () => {
   const { change, again } = following({ taints: [gpu] }, 0);
   expect(wasRemovedWithNotice(change({ taints: [], allowRemoval: GPU }, 1), gpu)).toBe(true);

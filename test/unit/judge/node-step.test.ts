@@ -312,6 +312,15 @@ describe('a taint that a pattern matches', () => {
       expect(isFull(policies, taints)).toBe(expected);
     });
 
+    it('is not said of one that is listed no more, because no policy protects it', () => {
+      const [last, ...first] = many(MAX_KEPT_TAINTS);
+      if (!last) throw new Error('none');
+      const listed = first.map((taint): RecordedTaint => ({ ...taint, value: '', policies: ['p'] }));
+      const taints = [...first, last, gpu];
+      expect(isFull({ p: KEYS, q: PROTECTED }, taints, { record: recordOf(...listed, GPU) })).toBe(true);
+      expect(isFull({ p: KEYS }, taints, { record: recordOf(...listed, GPU) })).toBe(false);
+    });
+
     it('is said only of those that are established', () => {
       const node = keptNode({ taints: many(MAX_KEPT_TAINTS) });
       const more = { ...node, taints: many(MAX_KEPT_TAINTS + 1) };
@@ -343,6 +352,13 @@ describe('a node that registers again', () => {
     const record = { ...recordOf({ ...missing, blocked: { ...blocked, message: 'earlier' } }), uid: 'u2' };
     const next = stepOf({ policies: both, node: { uid: 'u2' }, record, whyBlocked: () => blocked });
     expect(next.record?.taints).toStrictEqual([{ ...missing, blocked }]);
+  });
+
+  it('is recorded to lack a taint that it has lacked for long before its record was read', () => {
+    const node = keptNode({ uid: 'u2' });
+    const history = { ...newHistory(node, 0), missingSince: new Map([[formatTaint(gpu), 0]]) };
+    const { record } = stepOf({ policies: both, node, history, record: deleted(GPU) });
+    expect(record?.taints).toStrictEqual([{ ...GPU, earlierDeletedAt: NOW - HOUR }]);
   });
 });
 
@@ -420,6 +436,12 @@ describe('a recorded taint that the node lost', () => {
     ]);
     const both = { policies: { p: BOTH }, record: recordOf(GPU, OTHER), history: { ...history, missingSince: two } };
     expect(stepOf(both).nextInMs).toBe(MISSING_AFTER_MS - 3_000);
+    const explained = stepOf({
+      policies: { p: BOTH },
+      record: recordOf({ ...GPU, missingSince: 0 }, { ...OTHER, missingSince: 1_000 }),
+      whyBlocked: ({ taint }) => ({ reason: 'ModeDoesNotRestore', message: taint.key }),
+    });
+    expect(explained.record?.taints.map(({ blocked }) => blocked?.message)).toEqual(['dedicated', 'other']);
   });
 
   it('is no loss while another taint is one', () => {
