@@ -50,20 +50,10 @@ export function isForbidden({ mode }: Ruling): boolean {
   return mode === 'Deny' || mode === 'Restore';
 }
 
-/** Whether the taint is, or was, protected by more than a policy that watches. */
-export function isBinding(ruling: Ruling): boolean {
-  const { allowed, exempt } = ruling;
-  return isForbidden(ruling) || [...allowed, ...exempt].some(({ policy }) => policy.mode !== 'Audit');
-}
-
 /** Whether the taint is removed with permission, and the leader is not to restore it. Audit policies change nothing. */
 export function isRemovedWithPermission(ruling: Ruling): boolean {
-  return isBinding(ruling) && !isForbidden(ruling);
-}
-
-/** Whether a guarded taint is let in because it is one of the policy's own people who adds it. */
-export function isAdmitted(ruling: Ruling): boolean {
-  return !isForbidden(ruling) && ruling.exempt.some(({ policy }) => policy.mode !== 'Audit');
+  const { allowed, exempt } = ruling;
+  return !isForbidden(ruling) && [...allowed, ...exempt].some(({ policy }) => policy.mode !== 'Audit');
 }
 
 /**

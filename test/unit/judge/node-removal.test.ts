@@ -349,3 +349,11 @@ describe('a record that lists a required taint as removed', () => {
     }
   });
 });
+
+it('a removal leaves no notice where every policy only audits, also by an exempt user', () => {
+  const removal = { before: [gpu], after: [], requester: AUTOSCALER };
+  const audit = policySet({ taint: { p: { ...exempting('Audit'), taints: [PROTECTED] } } });
+  expect(admitted(audit, removal)).toMatchObject({ action: 'allow', desired: undefined });
+  const restore = policySet({ taint: { p: { ...exempting('Restore'), taints: [PROTECTED] } } });
+  expect(admitted(restore, removal).desired?.allowRemoval).toBe(`${GPU}-`);
+});

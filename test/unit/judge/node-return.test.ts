@@ -154,3 +154,18 @@ describe('a node that came back while the webhook was not called', () => {
     expect(again?.deletedAt).toBe(START + 2 * HOUR);
   });
 });
+
+describe('a node that registers again does not get back', () => {
+  it('a taint that was removed with permission', () => {
+    const record = deleted(policies());
+    if (!record) throw new Error('no record');
+    const removed = { ...record, taints: record.taints.map((taint) => ({ ...taint, removedAt: START })) };
+    expect(retainedFor(record, { uid: 'second' }, policies())).toHaveLength(1);
+    expect(retainedFor(removed, { uid: 'second' }, policies())).toEqual([]);
+  });
+
+  it('a taint that the policy with retention does not protect any more', () => {
+    const another = policies({ taints: [{ key: OTHER.key, restrict: ['Removal'] }] });
+    expect(retainedFor(deleted(policies()), { uid: 'second' }, another)).toEqual([]);
+  });
+});

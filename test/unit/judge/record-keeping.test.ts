@@ -5,7 +5,7 @@ import {
   type NodeRecord,
   type RecordedTaint,
 } from '../../../src/judge/node-record.ts';
-import { nextRecord } from '../../../src/judge/record-keeping.ts';
+import { nextRecord, recordsTaints } from '../../../src/judge/record-keeping.ts';
 import { STARTUP_STATES } from '../../../src/judge/startup-progress.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
@@ -518,4 +518,69 @@ it('a policy that requires a taint twice is named once: the API server refuses e
   const set = policySet({ taint: { p: { mode: 'Restore', taints: [taint, { ...taint, value: 'gpu' }] } } });
   const record = nextRecord(undefined, nodeOf({ allowRemoval: 'dedicated=gpu:NoSchedule' }), at(set));
   expect(record?.taints).toMatchObject([{ key: 'dedicated', policies: ['p'] }]);
+});
+
+describe('whether anything is recorded for a policy', () => {
+  it.each<{ why: string; spec: TaintPolicySpec; expected: boolean }>([
+    { why: 'it restricts a removal', spec: { mode: 'Deny', taints: [PROTECTED] }, expected: true },
+    {
+      why: 'it requires a taint with any value',
+      spec: { mode: 'Deny', taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }] },
+      expected: true,
+    },
+    { why: 'it requires a taint', spec: { mode: 'Restore', taints: [REQUIRED] }, expected: true },
+    { why: 'it only audits a required taint', spec: { mode: 'Audit', taints: [REQUIRED] }, expected: false },
+    { why: 'it only audits a removal', spec: { mode: 'Audit', taints: [PROTECTED] }, expected: false },
+    { why: 'it audits, with retention', spec: surviving({ mode: 'Audit' }), expected: true },
+    {
+      why: 'it restricts additions alone',
+      spec: { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Addition'] }] },
+      expected: false,
+    },
+  ])('$why: $expected', ({ spec, expected }) => {
+    expect(policySet({ taint: { p: spec } }).taintPolicies.map(recordsTaints)).toEqual([expected]);
+  });
+});
+
+describe('a record', () => {
+  it('is none of a name that no Node has and nothing is known of', () => {
+    expect(nextRecord(undefined, undefined, at(policies()))).toBeUndefined();
+  });
+
+  it('keeps what one policy recorded while another one is replaced, and drops what no policy lists', () => {
+    const both = policySet({
+      taint: {
+        p: { mode: 'Deny', taints: [PROTECTED] },
+        q: { mode: 'Deny', taints: [{ key: OTHER.key, restrict: ['Removal'] }] },
+      },
+    });
+    const record = recordAfter(both, { taints: [DEDICATED, OTHER] });
+    const left = policySet({ taint: { q: { mode: 'Deny', taints: [{ key: OTHER.key, restrict: ['Removal'] }] } } });
+    const next = (forgets: boolean) =>
+      listed(nextRecord(record, nodeOf({ taints: [DEDICATED, OTHER] }), at(left, START, { forgets })));
+    expect(next(false)).toEqual([GPU, 'example.com/other:NoExecute']);
+    expect(next(true)).toEqual(['example.com/other:NoExecute']);
+  });
+
+  it('lists taints that were removed with permission beside others that the node carries', () => {
+    const set = policySet({
+      taint: { p: { mode: 'Restore', taints: [REQUIRED, { key: OTHER.key, restrict: ['Removal'] }] } },
+    });
+    const node = { taints: [OTHER], allowRemoval: GPU };
+    expect(listed(recordAfter(set, node, node))).toEqual([`${GPU} removed`, 'example.com/other:NoExecute']);
+  });
+
+  it('lists what the node carries, though its removal is announced', () => {
+    const node = { taints: [DEDICATED], allowRemoval: GPU };
+    expect(listed(recordAfter(policies(), { taints: [DEDICATED] }, node))).toEqual([GPU]);
+  });
+
+  it('stays where it lists one taint and one startup taint', () => {
+    const startup = [{ key: 'boot', effect: 'NoSchedule', state: 'Waiting', policies: ['s'], since: START } as const];
+    const before = { ...(recordAfter(policies(), { taints: [DEDICATED] }) as NodeRecord), startup };
+    expect(nextRecord(before, nodeOf({ taints: [DEDICATED] }), at(policies()))).toMatchObject({
+      taints: [{ key: 'dedicated' }],
+      startup,
+    });
+  });
 });
