@@ -219,10 +219,15 @@ describe('a node that waits past the progress deadline', () => {
   });
 
   /** Nodes that have waited for so long, and what the status of the policies is told last. */
-  function overdue(names: readonly string[], seconds = 700, policies: Record<string, TaintPolicySpec> = POLICIES) {
+  function overdue(
+    names: readonly string[],
+    seconds = 700,
+    policies: Record<string, TaintPolicySpec> = POLICIES,
+    now = () => new Date(),
+  ) {
     const stored = Object.fromEntries(names.map((name) => [name, recorded(name, seconds)]));
     const nodes = names.map((name) => registered(name));
-    const cluster = startRepair(policies, nodes, { daemonSets: [CILIUM], stored });
+    const cluster = startRepair(policies, nodes, { daemonSets: [CILIUM], stored, now });
     let last: readonly ReportedProblem[] = [];
     cluster.onProblems.mockImplementation(() => {
       last = cluster.repair.problems();
@@ -246,10 +251,12 @@ describe('a node that waits past the progress deadline', () => {
   });
 
   it('is named once the deadline has passed, and not before', async () => {
-    const { told, startupOn, onProblems } = overdue(['n1'], 599);
+    let time = Date.now();
+    const { told, startupOn, onProblems } = overdue(['n1'], 599, POLICIES, () => new Date(time));
     await expect.poll(() => startupOn('n1'), wait).toContain('it has no pod on the node');
     const before = onProblems.mock.calls.length;
     expect(told()).toEqual([]);
+    time += 1_000;
     await expect.poll(told, wait).toEqual([stalled('network', textOn('n1', 'it has no pod on the node'))]);
     expect(onProblems.mock.calls.length).toBe(before + 1);
   });
