@@ -133,7 +133,7 @@ async function waitForServing({ client, ref }: Site, seconds: number): Promise<v
     if (!isRotating(files as CompleteFiles)) break;
     if (performance.now() > deadline) {
       throw new InputError([
-        `the serving certificate was not replaced within ${seconds} s: is there a leader? See its log`,
+        `the serving certificate was not replaced within ${seconds} s: check that a replica leads (taintkeeper doctor), and see its log`,
       ]);
     }
     await delay(POLL_MS);
@@ -172,6 +172,6 @@ function table({ certificates, webhooks, rotating, problems }: CertificateReport
     ),
     columns([['WEBHOOK', 'TRUSTS'], ...webhooks.map(({ webhook, trusts }) => [webhook, trusts])], look),
     ...(rotating ? [`rotation in progress: ${rotating}\n`] : []),
-    ...(problems.length > 0 ? problems.map((problem) => `problem: ${problem}\n`) : ['all is well\n']),
+    ...(problems.length > 0 ? problems.map((problem) => `problem: ${problem}\n`) : ['no problem found\n']),
   ].join('\n');
 }

@@ -111,7 +111,7 @@ async function refuseWhileInstalled(client: ApiClient, isTrial: boolean): Promis
   const bound = await boundNatives(client);
   const fault = (await registeredWebhooks(client)) ?? nativesAtWork(bound.filter(isWrittenByLeader));
   if (fault !== undefined) {
-    if (!isTrial) throw new InputError([`${fault}. Uninstall it first, or look with --dry-run`]);
+    if (!isTrial) throw new InputError([`${fault}. Uninstall it first, or pass --dry-run`]);
     note(fault);
     return;
   }

@@ -84,7 +84,7 @@ function checklist(steps: readonly MigrationStep[]): string {
     ...migrationCommands(step.changes).map((command) => `      ${command}`),
     ...step.byHand.map((line) => `      by hand: ${printable(line)}`),
   ]);
-  return `${[...lines, '', steps.every(isDone) ? 'all is done' : 'Go from top to bottom, wait for rollouts, then run this again.'].join('\n')}\n`;
+  return `${[...lines, '', steps.every(isDone) ? 'No step is left.' : 'Go from top to bottom, wait for rollouts, then run this again.'].join('\n')}\n`;
 }
 
 function ownersOf({ changes }: MigrationStep): string[] {

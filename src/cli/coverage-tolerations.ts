@@ -169,12 +169,12 @@ async function askFiles(
   options: TolerationsOptions,
 ): Promise<Findings> {
   if (stated === undefined && options.fix) {
-    throw new InputError(['which keys? With files, name them with --taint, or the policies with --policies']);
+    throw new InputError(['no restricted keys: with files, pass keys with --taint, or policies with --policies']);
   }
   const tolerators = chosen(await readFiles(files, options), options);
   const wide = wideTolerations(tolerators);
   if (stated === undefined) {
-    const note = 'who may tolerate a key is not shown: name keys with --taint, or the policies with --policies';
+    const note = 'authorization to tolerate keys is not shown: pass keys with --taint, or the policies with --policies';
     return { asked: false, refused: [], wide, notes: [note] };
   }
   const found = claims(tolerators, stated, options);

@@ -35,7 +35,7 @@ export function coverageCommand(exit: (code: number) => void): Command {
         .choices(POD_CHOICES)
         .default('auto'),
     )
-    .option('--no-groups', 'show each node by itself, not together with those that are alike')
+    .option('--no-groups', 'show each node by itself, not grouped with nodes like it')
     .option('--gaps', 'show only the DaemonSets that taints keep off nodes', false)
     .addOption(outputOption())
     .addHelpText(

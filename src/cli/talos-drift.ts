@@ -59,7 +59,7 @@ Examples:
       const files = await listFiles([...args, ...(options.filename ?? [])]);
       const pairs = options.node.map(readPair);
       const sources = [...new Set([...files, ...pairs.map(({ file }) => file)])];
-      if (sources.length === 0) throw new InputError(['compare what? Name a FILE, or --node NAME=FILE']);
+      if (sources.length === 0) throw new InputError(['no input files: pass FILE… or --node NAME=FILE']);
       if (options.nodes === '-' && sources.includes('-')) {
         throw new InputError(['standard input holds the nodes or a machine configuration, not both: name a file']);
       }

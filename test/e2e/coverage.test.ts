@@ -96,7 +96,7 @@ describeWithControlPlane(
         expect([...pods].filter((each) => !then.has(each))).toEqual([]);
         pods = then;
       }
-      expect((await runCoverage(cp(), 'migrate')).stdout).toMatch(/^all is done$/m);
+      expect((await runCoverage(cp(), 'migrate')).stdout).toMatch(/^No step is left\.$/m);
     });
 
     describe('fix, applied', () => {

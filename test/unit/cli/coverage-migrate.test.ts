@@ -65,9 +65,9 @@ it('prints who knows which role, and what is left to do as a checked list', asyn
   expect(code).toBe(1);
 });
 
-it('says when all is done', async () => {
+it('says when no step is left', async () => {
   const { code, stdout } = await run('coverage', 'migrate', file(node('c', [NEW])));
-  expect(stdout).toMatch(/^all is done$/m);
+  expect(stdout).toMatch(/^No step is left\.$/m);
   expect(stdout).not.toContain('[ ]');
   expect(code).toBe(0);
 });

@@ -137,7 +137,7 @@ describe('of files', () => {
       'Deployment team/calico-typha     *:NoExecute   stays bound to dead nodes                            replace it with tolerations that each name a key, in Installation x',
       'Deployment team/tigera-operator  *             returns to drained nodes; stays bound to dead nodes  replace it with tolerations that each name a key (managed by Helm, for release tigera: change it there, too)',
       '',
-      'note: who may tolerate a key is not shown: name keys with --taint, or the policies with --policies',
+      'note: authorization to tolerate keys is not shown: pass keys with --taint, or the policies with --policies',
       '',
     ]);
     expect(code).toBe(0);
@@ -162,7 +162,7 @@ describe('of files', () => {
   });
 
   it.each<{ args: () => string[]; said: string }>([
-    { args: () => ['--fix', file(pod('p'))], said: 'name them with --taint, or the policies with --policies' },
+    { args: () => ['--fix', file(pod('p'))], said: 'pass keys with --taint, or policies with --policies' },
     { args: () => ['--taint', 'a*', file(pod('p'))], said: '--taint a*: "a*" is not allowed here' },
     {
       args: () => ['--taint', 'a', file(policy())],

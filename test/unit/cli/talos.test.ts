@@ -237,7 +237,7 @@ describe('talos drift', () => {
   });
 
   it.each([
-    { what: 'no file', args: [], fault: /compare what\?/ },
+    { what: 'no file', args: [], fault: /no input files: pass FILE/ },
     { what: 'a pair that is none', args: ['--node', 'gpu-1'], fault: /--node gpu-1: expected NAME=FILE/ },
     {
       what: 'a node that there is not',
