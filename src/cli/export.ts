@@ -195,7 +195,7 @@ function refuseIdleOptions({ as, directory, output, cluster, policies, kubeconfi
 
 function refuseForVersion({ version, readsManifests }: NativeCapabilities, { as }: ExportOptions): void {
   if (as === 'static-manifests' && !readsManifests)
-    throw new InputError([`Kubernetes ${version} reads no policies from files: that begins with 1.36`]);
+    throw new InputError([`Kubernetes ${version} reads no policies from files: that needs 1.36 or newer`]);
 }
 
 function gateNote({ version }: NativeCapabilities): string {
@@ -207,7 +207,7 @@ function capabilitiesFor(version: string): NativeCapabilities {
   const capabilities = capabilitiesOf(parseMinor(version) ?? 0);
   if (capabilities) return capabilities;
   throw new InputError([
-    `Kubernetes ${version} has no ValidatingAdmissionPolicy: that begins with ${OLDEST_NATIVE_KUBERNETES}`,
+    `Kubernetes ${version} has no ValidatingAdmissionPolicy: that needs ${OLDEST_NATIVE_KUBERNETES} or newer`,
   ]);
 }
 

@@ -134,7 +134,7 @@ async function readInput(files: readonly string[], options: ReviewOptions) {
   const context = { username: options.user, groups: options.group, namespace: options.namespace };
   if (options.old === undefined && options.new === undefined) {
     if (files.length === 0)
-      throw new InputError(['review what? Name a FILE, - for standard input, or --old and --new']);
+      throw new InputError(['no input files: pass FILE… or - for standard input, or --old and --new']);
     const documents = await readDocuments(files);
     return { ...reviewablesOf(documents, context), documents };
   }

@@ -195,7 +195,7 @@ const named = ({ by }: TaintOnNode) => namedBy(by);
 function why(one: TaintOnNode, node: NodeExplanation): string {
   const { guards = [] } = one;
   const text = standing(one, node);
-  return guards.length === 0 || one.state === 'guarded' ? text : `${text}; additions guarded by ${namedBy(guards)}`;
+  return guards.length === 0 || one.state === 'guarded' ? text : `${text}; additions restricted by ${namedBy(guards)}`;
 }
 
 function standing(one: TaintOnNode, node: NodeExplanation): string {
@@ -203,13 +203,13 @@ function standing(one: TaintOnNode, node: NodeExplanation): string {
     case 'free':
       return 'no policy covers it';
     case 'guarded':
-      return `every user may remove it; only users whom ${namedBy(one.guards ?? [])} exempts may add it`;
+      return `every user may remove it; only users that ${namedBy(one.guards ?? [])} exempts may add it`;
     case 'protected':
       return `protected by ${named(one)}`;
     case 'not-established':
       return `not protected yet: it has to stay on the node for a while; ${named(one)}`;
     case 'removed':
-      return `removed with permission, by a user whom ${policiesOf(one)} exempts or by annotation, as its NodeTaintRecord says`;
+      return `removed with permission, by a user that ${policiesOf(one)} exempts, or by annotation, as its NodeTaintRecord says`;
     case 'missing':
       return [`required by ${named(one)}`, blockedText(one, node), ...contradictionText(one)].join('; ');
   }

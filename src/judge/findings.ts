@@ -22,7 +22,7 @@ export function wildcardNotes(policy: Policy): string[] {
 export function wildcardNotesWithoutLeader(policy: Policy): string[] {
   return notesOf(policy, (rule, spec) =>
     waitsForEstablishment(rule, spec.mode)
-      ? `protects nothing here: only taintkeeper in a cluster records which taints are established: name each key`
+      ? `protects no taint here, because only taintkeeper in a cluster records which taints are established: name each key`
       : undefined,
   );
 }
@@ -47,9 +47,9 @@ export function notesNotEstablished(
 
 function noteOf(rule: TaintRule, spec: TaintPolicySpec): string {
   if (!waitsForEstablishment(rule, spec.mode)) {
-    return `matches every taint: also reports those that Deny and Restore do not protect yet, on the node for less than ${ESTABLISHED_AFTER_SECONDS} s`;
+    return `matches every taint: also reports taints that have been on the node for less than ${ESTABLISHED_AFTER_SECONDS} s, which Deny and Restore do not protect yet`;
   }
-  return `matches every taint that has stayed on a Ready node for ${ESTABLISHED_AFTER_SECONDS} s: list in except what is removed later than that`;
+  return `matches every taint that has stayed on a Ready node for ${ESTABLISHED_AFTER_SECONDS} s: list in except the taints that are removed later than that`;
 }
 
 function notesOf(policy: Policy, note: (rule: TaintRule, spec: TaintPolicySpec) => string | undefined): string[] {

@@ -28,11 +28,11 @@ export function refusal(request: NodeUpdate, refused: Refused, byNode: boolean):
   const { deniedRemovals, deniedAdditions, deniedUnselections } = refused;
   const losses = deniedRemovals.map(
     ({ taint, enforcing }) =>
-      `node ${node.name} must keep taint ${formatTaint(taint)}, protected by ${byOf(enforcing)}.`,
+      `node ${node.name}: removing taint ${formatTaint(taint)} is not allowed (${byOf(enforcing)}).`,
   );
   const additions = deniedAdditions.map(
     ({ taint, enforcing }) =>
-      `node ${node.name} must not get taint ${formatTaint(taint)}, whose addition is restricted by ${byOf(enforcing)}.`,
+      `node ${node.name}: adding taint ${formatTaint(taint)} is not allowed (${byOf(enforcing)}).`,
   );
   const departing = [...Map.groupBy(deniedUnselections, ({ policy }) => policy)].map(([policy, taints]) =>
     leavingText(request, policy, taints),
@@ -46,9 +46,7 @@ export function refusal(request: NodeUpdate, refused: Refused, byNode: boolean):
 }
 
 function byOf(enforcing: readonly Protection[]): string {
-  return enforcing
-    .map(({ policy, field }) => `TaintPolicy "${policy.name}" (${field}, mode ${policy.mode})`)
-    .join(' and ');
+  return enforcing.map(({ policy, field }) => `TaintPolicy "${policy.name}", ${field}, mode ${policy.mode}`).join('; ');
 }
 
 function leavingText(
@@ -64,23 +62,23 @@ function leavingText(
     deniedUnselections.map(({ taint }) => formatTaint(taint)),
   ).join(', ');
   return (
-    `node ${node.name} must not leave TaintPolicy "${name}" (restrict: Unselection, mode ${mode}) by its ${labels} ` +
-    `while it carries ${deniedUnselections.length === 1 ? 'taint' : 'taints'} ${taints}.`
+    `node ${node.name}: changing ${labels} so that the policy no longer selects the node is not allowed while the node carries ` +
+    `${deniedUnselections.length === 1 ? 'taint' : 'taints'} ${taints} (TaintPolicy "${name}", restrict: Unselection, mode ${mode}).`
   );
 }
 
 function mutationAdvice({ deniedRemovals, deniedAdditions }: Refused, byNode: boolean): string[] {
   const isRestore = ({ mode }: Ruling) => mode === 'Restore';
   const undone = [
-    ...(deniedRemovals.some(isRestore) ? ['restored: '] : []),
-    ...(deniedAdditions.some(isRestore) ? ['taken out: '] : []),
+    ...(deniedRemovals.some(isRestore) ? ['restored'] : []),
+    ...(deniedAdditions.some(isRestore) ? ['removed'] : []),
   ];
   if (undone.length > 0 && byNode) {
     return ['An update by the node itself is refused: the API server does not let nodes change their taints.'];
   }
   return undone.map((what) => {
-    const does = what.startsWith('restored') ? 'remove the taint again' : 'add the taint again';
-    return `It was not ${what}is taintkeeper's mutating webhook called, or does a later webhook ${does}?`;
+    const undid = what === 'restored' ? 'removed' : 'added';
+    return `It was not ${what}: taintkeeper's mutating webhook was not called, or a later webhook ${undid} the taint again. To check: taintkeeper doctor`;
   });
 }
 
@@ -90,8 +88,8 @@ function ownerAdvice(deniedAdditions: readonly Ruling[]): string[] {
   return [...policies].map(({ name, exempt: { users, groups } }) => {
     const owners = [...users.map((user) => `user ${user}`), ...groups.map((group) => `group ${group}`)];
     return owners.length === 0
-      ? `TaintPolicy "${name}" exempts nobody: to add it on purpose, change the policy first.`
-      : `Only those whom TaintPolicy "${name}" exempts may add it: ${atMost(MAX_TAINTS, owners).join(', ')}.`;
+      ? `TaintPolicy "${name}" exempts no user: to add the taint on purpose, change the policy first.`
+      : `Only users that TaintPolicy "${name}" exempts may add the taint: ${atMost(MAX_TAINTS, owners).join(', ')}.`;
   });
 }
 
@@ -116,15 +114,17 @@ function removalAdvice(
   // What was announced before stays announced: to overwrite it would only move the refusal to another taint.
   const announced = allowed.entries.filter(isHarmless).map(({ text }) => text);
   const taints = [...new Set([...announced, ...announceable.slice(0, MAX_TAINTS)])].join(',');
-  const purpose = deniedRemovals.length > 0 ? 'remove it' : 'let the node leave';
+  const purpose = deniedRemovals.length > 0 ? 'remove it' : 'change the label';
   return [
     ...(unreadable.length > 0 && deniedRemovals.length + deniedUnselections.length > 0
-      ? [`Annotation ${ALLOW_REMOVAL_ANNOTATION} cannot be read at "${atMost(MAX_TAINTS, unreadable).join('", "')}".`]
+      ? [
+          `Annotation ${ALLOW_REMOVAL_ANNOTATION}: cannot read "${atMost(MAX_TAINTS, unreadable).join('", "')}", expected key=value:Effect.`,
+        ]
       : []),
     // With others refused, mutation leaves it there on purpose.
     ...(deniedRemovals.length > 0 && unspent.length === deniedRemovals.length
       ? [
-          `Annotation ${ALLOW_REMOVAL_ANNOTATION} is still there: taintkeeper's mutating webhook should have removed it. Is it called?`,
+          `Annotation ${ALLOW_REMOVAL_ANNOTATION} is still set: taintkeeper's mutating webhook, which removes it, was not called. To check: taintkeeper doctor`,
         ]
       : []),
     ...(closed.length > 0
@@ -158,7 +158,7 @@ export function departureChange({ policy, taint, field, isRefused }: Departure):
   return {
     violation: taintViolation(policy, field, taint, isAudited ? 'unselection-audited' : 'unselected'),
     warning: isAudited
-      ? `TaintPolicy ${policy.name}, Audit: the node left the policy with taint ${formatTaint(taint)}`
+      ? `TaintPolicy ${policy.name}, Audit: the request ended the protection of taint ${formatTaint(taint)}`
       : `TaintPolicy ${policy.name} no longer protects taint ${formatTaint(taint)}: it no longer selects the node`,
   };
 }

@@ -104,8 +104,8 @@ function judgeUnread(
     [...new Set([...removing, ...adding])].map(({ name }) => `"${name}"`),
   );
   return deny(
-    `node ${node.name}: ${what}, and ${limit} where a TaintPolicy protects or guards taints: ${names.join(', ')}. ` +
-      'Change fewer taints in one update, or delete the node and let it register anew.',
+    `node ${node.name}: ${what}, and ${limit} where a TaintPolicy restricts changes of taints: ${names.join(', ')}. ` +
+      'Change fewer taints in one update, or delete the node and register it again.',
     [...refusing(removing, 'denied', removed), ...refusing(adding, 'addition-denied', added)],
   );
 }
@@ -159,11 +159,12 @@ function validate(
 
 /** By what enforcing would do, where only --audit makes the policies' mode Audit. */
 function auditWarnings({ taint, enforcing }: Ruling, what: 'removed' | 'added'): string[] {
-  const text = `${what === 'added' ? 'guarded ' : ''}taint ${formatTaint(taint)}`;
+  const text = `taint ${formatTaint(taint)}`;
   const modeOf = ({ policy, field }: Protection) => (what === 'removed' ? policy.trial(field) : policy.declared);
   return [...Map.groupBy(enforcing, modeOf)].map(([mode, protections]) => {
-    if (mode === 'Audit') return `${namesOf(protections)}, Audit: ${text} was ${what}`;
-    const [refused, undone] = what === 'removed' ? ['refuse to remove', 'restore'] : ['refuse', 'take out'];
-    return `${namesOf(protections)} would ${mode === 'Deny' ? refused : undone} ${text} (--audit)`;
+    if (mode === 'Audit')
+      return `${namesOf(protections)}, Audit: the request ${what === 'removed' ? 'removed' : 'added restricted'} ${text}`;
+    const [denied, undone] = what === 'removed' ? ['deny removing', 'restore'] : ['deny adding', 'remove added'];
+    return `${namesOf(protections)} would ${mode === 'Deny' ? denied : undone} ${text} (--audit)`;
   });
 }

@@ -82,7 +82,9 @@ function judgeNodeCreation(
     ],
     [
       ...added.map(({ taint, policy }) => `TaintPolicy ${policy.name} added taint ${formatTaint(taint)}`),
-      ...returned.map(({ taint, policy }) => `TaintPolicy ${policy.name} gave back taint ${formatTaint(taint)}`),
+      ...returned.map(
+        ({ taint, policy }) => `TaintPolicy ${policy.name} restored taint ${formatTaint(taint)} of the deleted node`,
+      ),
     ],
   );
 }

@@ -77,7 +77,11 @@ const OUTCOMES = {
     event: { reason: 'TaintAdditionDenied', said: 'refused the addition of' },
   },
   /** A guarded addition was taken out of the request, or its value changed back. */
-  reverted: { change: 'Addition', result: 'Reverted', event: { reason: 'TaintAdditionReverted', said: 'took out' } },
+  reverted: {
+    change: 'Addition',
+    result: 'Reverted',
+    event: { reason: 'TaintAdditionReverted', said: 'removed the added' },
+  },
   /** The policy's mode is Audit: an addition was reported, and let through. */
   'addition-audited': {
     ...{ change: 'Addition', result: 'Audited' },
@@ -91,7 +95,7 @@ const OUTCOMES = {
   /** The same: otherwise the taint would be taken out, or its value changed back. */
   'addition-would-revert': {
     ...{ change: 'Addition', result: 'Reverted', audit: true },
-    event: { reason: 'TaintAdded', said: 'would take out, without --audit, the added' },
+    event: { reason: 'TaintAdded', said: 'would remove, without --audit, the added' },
   },
   /** Added by a user whom the policy exempts. */
   'addition-exempt': {
@@ -106,17 +110,20 @@ const OUTCOMES = {
   /** The request is refused: the node would leave the policy, by its labels, with the taint still on it. */
   'unselection-denied': {
     ...{ change: 'Unselection', result: 'Denied' },
-    event: { reason: 'NodeUnselectionDenied', said: 'refused that the node leaves the policy with' },
+    event: { reason: 'NodeUnselectionDenied', said: 'refused a label change that ends the protection of' },
   },
   /** The same, in mode Audit: reported, let through. */
   'unselection-audited': {
     ...{ change: 'Unselection', result: 'Audited' },
-    event: { reason: 'TaintUnprotected', said: 'in mode Audit, allowed that the node leaves it with' },
+    event: { reason: 'TaintUnprotected', said: 'in mode Audit, allowed a label change that ends the protection of' },
   },
   /** The same, where only --audit makes the policy's mode Audit: otherwise the request would be refused. */
   'unselection-would-deny': {
     ...{ change: 'Unselection', result: 'Denied', audit: true },
-    event: { reason: 'TaintUnprotected', said: 'would refuse, without --audit, that the node leaves the policy with' },
+    event: {
+      reason: 'TaintUnprotected',
+      said: 'would refuse, without --audit, a label change that ends the protection of',
+    },
   },
 } as const satisfies Readonly<Record<string, OutcomeParts>>;
 

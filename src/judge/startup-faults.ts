@@ -56,7 +56,7 @@ function waitingFaults(
   });
   if (replicas.every(({ tolerations }) => tolerate(tolerations, taint))) return ofDaemonSets;
   const text = (what: string) => `the pods of taintkeeper do not tolerate ${what}`;
-  const message = `${text(long)}: in a cluster of new nodes only, nothing would remove it. Add the toleration to its Deployment`;
+  const message = `${text(long)}: in a cluster with only new nodes, taintkeeper could not run to remove it. Add the toleration to its Deployment`;
   return [...ofDaemonSets, { reason: 'TaintkeeperDoesNotTolerate', message, warning: text(short) }];
 }
 
@@ -73,7 +73,7 @@ function conflictsBetween(policy: CompiledTaintPolicy, other: CompiledTaintPolic
       by === policy
         ? `${one.by} restricts ${what} of TaintPolicy ${of.name}`
         : `TaintPolicy ${by.name} (${one.by}) restricts ${what}`;
-    const message = `${one.by} of TaintPolicy ${by.name} restricts ${what} (${one.field} of TaintPolicy ${of.name}): leave the key out there`;
+    const message = `${one.by} of TaintPolicy ${by.name} restricts ${what} (${one.field} of TaintPolicy ${of.name}): remove the key from ${one.by}`;
     return { reason: 'StartupTaintProtected', message, warning };
   };
   return [...own.map((one) => conflict(one, policy, other)), ...theirs.map((one) => conflict(one, other, policy))];

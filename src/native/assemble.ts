@@ -202,7 +202,7 @@ export function conclude(
   if (long) {
     const excess = long.policy.name.length - OBJECT_NAME_LENGTH;
     return refused(
-      `${long.policy.name} would be too long a name for an object: give the policy one shorter by ${excess}`,
+      `${long.policy.name} is too long for the name of an object: shorten the name of the policy by ${excess}`,
     );
   }
   const sizes = assembled.flatMap(({ size }) => size ?? []);

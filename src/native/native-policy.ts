@@ -146,6 +146,6 @@ export function asStaticManifest({ metadata, spec, ...rest }: NativeManifest): N
 export function tooLongForStatic({ metadata: { name } }: NativeManifest): string | undefined {
   const excess = name.length + STATIC_SUFFIX.length - OBJECT_NAME_LENGTH;
   return excess > 0
-    ? `${name}${STATIC_SUFFIX} would be too long a name for an object, by ${excess} characters`
+    ? `${name}${STATIC_SUFFIX} is too long for the name of an object, by ${excess} characters`
     : undefined;
 }

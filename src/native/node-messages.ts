@@ -80,7 +80,7 @@ export function writtenOut(list: string): Expression {
 
 /** The message of an Audit policy. */
 export function auditMessage({ name }: CompiledTaintPolicy): Expression {
-  return text([literal(`TaintPolicy ${name}, Audit: the node lost `), LOST.taints]);
+  return text([literal(`TaintPolicy ${name}, Audit: the request removed `), LOST.taints]);
 }
 
 /** The message about a new node of an Audit policy, or of one whose required taints were not set. */
@@ -92,40 +92,42 @@ export function lackingMessage({ name, mode }: CompiledTaintPolicy): Expression 
 /** Why an addition is refused, or the message of an Audit policy about it. */
 export function additionMessage(policy: CompiledTaintPolicy, { taints }: Texts, mutates: boolean): Expression {
   const { name, mode, additionRules, exemptsAnybody } = policy;
-  if (mode === 'Audit') return text([literal(`TaintPolicy ${name}, Audit: a user added restricted `), taints]);
+  if (mode === 'Audit') return text([literal(`TaintPolicy ${name}, Audit: the request added restricted `), taints]);
   const field = additionRules.length === 1 ? `${additionRules[0]?.field}, ` : '';
   const advice = exemptsAnybody
-    ? ' Only users whom the policy exempts may add it (spec.exempt).'
-    : ' The policy exempts nobody: to add it on purpose, change the policy first.';
+    ? ' Only users that the policy exempts may add the taint (spec.exempt).'
+    : ' The policy exempts no user: to add the taint on purpose, change the policy first.';
   const revert =
     mode === 'Deny'
       ? ''
       : mutates
-        ? ` It was not removed: is MutatingAdmissionPolicy ${name}.restore.taintkeeper.dev in force, or does a later one add the taint again?`
-        : ' It is not removed: that needs a MutatingAdmissionPolicy that works, and this API server has none.';
+        ? ` It was not removed: MutatingAdmissionPolicy ${name}.restore.taintkeeper.dev is not in force, or a later one added the taint again.`
+        : ' It is not removed: this API server has no MutatingAdmissionPolicy that works.';
   return text([
-    '"node " + object.metadata.name + " must not get "',
+    '"node " + object.metadata.name + ": adding "',
     taints,
-    literal(`, whose addition is restricted by TaintPolicy "${name}" (${field}mode ${mode}).${revert}${advice}`),
+    literal(` is not allowed (TaintPolicy "${name}", ${field}mode ${mode}).${revert}${advice}`),
   ]);
 }
 
 /** Why a node may not leave the policy, or the message of an Audit policy about it. */
 export function leavingMessage(policy: CompiledTaintPolicy, { taints, shown }: Texts): Expression {
   const { name, mode, removableByAnnotation, nodeSelector } = policy;
-  if (mode === 'Audit') return text([literal(`TaintPolicy ${name}, Audit: the node left the policy with `), taints]);
+  if (mode === 'Audit')
+    return text([literal(`TaintPolicy ${name}, Audit: the request ended the protection of `), taints]);
   const keys = [...new Set(requirementsOf(nodeSelector).map(({ key }) => key))].filter((key) => key.isWellFormed());
   const reason = [
-    '"node " + object.metadata.name + " must not leave "',
+    '"node " + object.metadata.name',
     literal(
-      `TaintPolicy "${name}" (restrict: Unselection, mode ${mode}), which selects by ${keys.length === 1 ? 'label' : 'labels'} ` +
-        `${atMost(MAX_TAINTS, keys).join(', ')}, while it carries `,
+      `: changing ${keys.length === 1 ? 'label' : 'labels'} ${atMost(MAX_TAINTS, keys).join(', ')} ` +
+        'so that the policy no longer selects the node is not allowed while the node carries ',
     ),
     taints,
+    literal(` (TaintPolicy "${name}", restrict: Unselection, mode ${mode}).`),
   ];
   if (!removableByAnnotation)
-    return text([...reason, literal('. The policy does not allow removal by annotation: change the policy first.')]);
-  const announce = cel(textCost)`". To let the node leave on purpose, first: kubectl annotate --overwrite node " +
+    return text([...reason, literal(' The policy does not allow removal by annotation: change the policy first.')]);
+  const announce = cel(textCost)`" To change the label on purpose, first: kubectl annotate --overwrite node " +
 object.metadata.name + " ${ALLOW_REMOVAL_ANNOTATION}=" + ${shown}.join(",")`;
   return text([...reason, announce]);
 }
@@ -143,9 +145,9 @@ export function refusalMessage(policy: CompiledTaintPolicy, { mutates, purpose }
     ? ' While no replica of taintkeeper runs, failurePolicy: Fail also refuses removals that were allowed by annotation.'
     : '';
   const reason = text([
-    '"node " + object.metadata.name + " must keep "',
+    '"node " + object.metadata.name + ": removing "',
     LOST.taints,
-    literal(`, protected by TaintPolicy "${name}" (${field}mode ${mode}).${advice}${alone}`),
+    literal(` is not allowed (TaintPolicy "${name}", ${field}mode ${mode}).${advice}${alone}`),
     ...(mode === 'Restore' ? [literal(restoreAdvice(name, mutates))] : []),
   ]);
   return removableByAnnotation ? text([reason, removalAdvice(name, { mutates, purpose })]) : reason;
@@ -153,8 +155,8 @@ export function refusalMessage(policy: CompiledTaintPolicy, { mutates, purpose }
 
 function restoreAdvice(policy: string, mutates: boolean): string {
   return mutates
-    ? ` It was not restored: is MutatingAdmissionPolicy ${policy}.restore.taintkeeper.dev in force, or does a later one remove the taint again?`
-    : ' It is not restored: that needs a MutatingAdmissionPolicy that works, and this API server has none.';
+    ? ` It was not restored: MutatingAdmissionPolicy ${policy}.restore.taintkeeper.dev is not in force, or a later one removed the taint again.`
+    : ' It is not restored: this API server has no MutatingAdmissionPolicy that works.';
 }
 
 /** An entry that the command below repeats. It must be harmless in a shell. */
@@ -166,13 +168,13 @@ function removalAdvice(policy: string, { mutates, purpose }: Target): Expression
   const named = isNamedIn(ANNOUNCED);
   const still = overItems('all', reference('lost'), 't', named, (size) => size * (named.cost(size) + 6) + 2);
   const spend = mutates
-    ? ` Annotation ${ALLOW_REMOVAL_ANNOTATION} is still there: MutatingAdmissionPolicy ${policy}.restore.taintkeeper.dev should have removed it. Is it in force?`
-    : ` Annotation ${ALLOW_REMOVAL_ANNOTATION} is still there: the request that removes the taint must take the entry out as well.`;
+    ? ` Annotation ${ALLOW_REMOVAL_ANNOTATION} is still set: MutatingAdmissionPolicy ${policy}.restore.taintkeeper.dev, which removes it, is not in force.`
+    : ` Annotation ${ALLOW_REMOVAL_ANNOTATION} is still set: the request that removes the taint must also remove the entry.`;
   // Earlier announcements stay: without them, the refusal would only move to another taint.
   const announced = cel(0)`${ANNOUNCED}.filter(e, !(e in ${LOST.each}) && size(e) <= ${MAX_ENTRY_LENGTH} &&
     e.matches(${literal(HARMLESS.source.replaceAll('\\/', '/'))}) )`;
   const spendsItself = purpose === 'Alone' && !mutates;
-  const then = spendsItself ? ` +\n${literal(', and take that out again in the request that removes the taint')}` : '';
+  const then = spendsItself ? ` +\n${literal(', and remove that entry in the request that removes the taint')}` : '';
   const announce = cel(
     (size) => textCost(size) + MAX_ALLOWED_REMOVALS * (MATCH_COST + size),
   )`" To remove it on purpose, first: kubectl annotate --overwrite node " + object.metadata.name +

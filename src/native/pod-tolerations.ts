@@ -205,11 +205,11 @@ const shown = (t: string) =>
 
 const TEXT_COST = 600;
 
-/** Why the pod needs authorization: `tolerates * and 2 more`, or `has a nodeName, which passes the scheduler by`. */
+/** Why the pod needs authorization: `tolerates * and 2 more`, or `has a nodeName, which bypasses the scheduler`. */
 export function reasonOf(asked: string): Expression {
   const list = reference(asked);
   return cel((size) => TEXT_COST + size * 80)`(size(${list}) == 0
-  ? "has a nodeName, which passes the scheduler by"
+  ? "has a nodeName, which bypasses the scheduler"
   : "tolerates " + ${list}.map(t, ${shown('t')})[0] +
     (size(${list}) > 1 ? " and " + string(size(${list}) - 1) + " more" : ""))`;
 }

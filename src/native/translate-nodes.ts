@@ -161,7 +161,7 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
       !mutates && {
         field: 'spec.mode',
         message:
-          'without MutatingAdmissionPolicy nothing is restored: an update that removes a protected taint is refused',
+          'without MutatingAdmissionPolicy, no taint is restored: an update that removes a protected taint is refused',
       },
     mode === 'Restore' &&
       mutates && {
@@ -170,7 +170,7 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
       },
     !audit && {
       field: 'spec.taints',
-      message: 'what a node carries is not recorded: nothing can be restored later',
+      message: 'the taints of nodes are not recorded: they cannot be restored later',
     },
     waits && {
       field: 'spec.taints',
@@ -181,22 +181,23 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
       !mutates && {
         field: 'spec.taints',
         message:
-          'without MutatingAdmissionPolicy a node that registers gets no required taint: a missing one is reported',
+          'without MutatingAdmissionPolicy, a node that registers gets no required taint: a missing one is reported',
       },
     present &&
       !audit && {
         field: 'spec.taints',
-        message: 'a node that runs gets no required taint that it lacks: only one that registers does',
+        message: 'a node gets missing required taints only when it registers, not later',
       },
     policy.deletedNodeRetentionMs !== undefined && {
       field: 'spec.deletedNodeRetentionSeconds',
-      message: 'a node that was deleted and registers again gets nothing back: its object does not say what it carried',
+      message:
+        'a node that was deleted and registers again does not get its earlier taints: its object does not list them',
     },
     removableByAnnotation &&
       !mutates &&
       purpose === 'Alone' && {
         field: 'spec.removalByAnnotation',
-        message: `without MutatingAdmissionPolicy the request that removes the taint must take its entry out of ${ALLOW_REMOVAL_ANNOTATION} itself`,
+        message: `without MutatingAdmissionPolicy, the request that removes the taint must also remove its entry from ${ALLOW_REMOVAL_ANNOTATION}`,
       },
     removableByAnnotation && {
       field: 'spec.removalByAnnotation',
@@ -207,17 +208,17 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
       additionRules.length > 0 && {
         field: 'spec.taints',
         message:
-          'without MutatingAdmissionPolicy no added taint is removed: an update that adds a restricted taint is refused',
+          'without MutatingAdmissionPolicy, no added taint is removed: an update that adds a restricted taint is refused',
       },
     nodeSelector !== undefined &&
       policy.rules.some((rule) => !restricts(rule, 'Unselection')) && {
         field: 'spec.nodeSelector',
-        message: 'that a node leaves the policy by its labels, with the taint still on it, is not recorded',
+        message: 'a label change that ends the protection of a taint is not recorded',
       },
     exemptsAnybody && {
       field: 'spec.exempt',
       message:
-        'no pattern exempts a user whose name has more than 256 characters, and no group one who is in more than 64',
+        'patterns exempt no user with a name of more than 256 characters, and groups exempt no user in more than 64 groups',
     },
   ];
   return limits.filter((limit) => limit !== false);

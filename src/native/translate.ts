@@ -96,5 +96,5 @@ export function exportPolicies(
 
 const NOT_NATIVE: NativeTranslation = {
   policies: [],
-  limits: [{ field: 'spec', message: 'it is not about requests: it needs taintkeeper in the cluster' }],
+  limits: [{ field: 'spec', message: 'it does not concern requests: it needs taintkeeper in the cluster' }],
 };

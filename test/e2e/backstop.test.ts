@@ -133,7 +133,7 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
         async () => {
           const { passed, error } = await removal('storage-1');
           expect(passed).toBe(false);
-          expect(error.match(/must keep taint storage:NoSchedule/g)).toHaveLength(1);
+          expect(error.match(/removing taint storage:NoSchedule/g)).toHaveLength(1);
           return error.includes('ValidatingAdmissionPolicy') || undefined;
         },
         { timeoutMs: TIMEOUT_MS, otherwise: () => 'no native policy refuses' },
@@ -179,7 +179,7 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
       const { passed, error } = await removal('storage-1');
       expect(passed).toBe(false);
       expect(error).toContain("ValidatingAdmissionPolicy 'storage.protect.taintkeeper.dev'");
-      expect(error).toContain('must keep taint storage:NoSchedule');
+      expect(error).toContain('removing taint storage:NoSchedule');
     });
 
     it('a removal that is announced is allowed once, and leaves a notice to the leader', async () => {

@@ -106,7 +106,7 @@ async function startWriter(cp: ControlPlane, writer: number, tally: Tally): Prom
     const { message = '' } = body as { message?: string };
     if (status === 200) tally.passed++;
     else if (status === 409) tally.conflicts++;
-    else if (status === 403 && /must (keep|not get) taint/.test(message)) tally.refused++;
+    else if (status === 403 && /(removing|adding) taint \S+ is not allowed/.test(message)) tally.refused++;
     else if (status === 500 && message.includes('failed calling webhook')) tally.unanswered++;
     else tally.wrong.push(`${status} ${message}`);
     if (warnings.some((text) => text.includes('restored taint'))) tally.restored++;
@@ -221,8 +221,8 @@ describeWithControlPlane('taints that are guarded both ways', {}, (cp) => {
       const { passed, error } = await kubectl(cp(), developer, taint('k1', 'foo=bar:NoExecute'));
       expect([passed, await taintsOf(cp(), 'k1')]).toEqual([false, ['foo=bar:NoSchedule']]);
       expect(error).toContain(
-        'node k1 must not get taint foo=bar:NoExecute, whose addition is restricted by TaintPolicy "protect-node-taints" (spec.taints[0], mode Deny). ' +
-          'Only those whom TaintPolicy "protect-node-taints" exempts may add it: group system:masters.',
+        'node k1: adding taint foo=bar:NoExecute is not allowed (TaintPolicy "protect-node-taints", spec.taints[0], mode Deny). ' +
+          'Only users that TaintPolicy "protect-node-taints" exempts may add the taint: group system:masters.',
       );
       expect(await kubectl(cp(), developer, taint('k1', 'foo-'))).toMatchObject({ passed: false });
     });

@@ -74,7 +74,7 @@ describeWithControlPlane(
         });
         // Restored; or refused, where the machine is so busy that mutation takes longer than the API server waits.
         if (answer.status === 200) expect(answer.body.spec.taints).toContainEqual(GPU);
-        else expect(answer.body.message).toContain(`must keep taint ${PROTECTED}`);
+        else expect(answer.body.message).toContain(`removing taint ${PROTECTED}`);
         expect(await taintsOf(cp(), name)).toContain(PROTECTED);
         // The status is still what it was, and another change of the node passes.
         expect((await patchNode(cp(), developer, name, { metadata: { labels: { seen: 'true' } } })).passed).toBe(true);

@@ -122,7 +122,7 @@ describeWithControlPlane(
       };
       beforeAll(() => native.enforce(translated({ gpu: spec }, { purpose: 'Backstop' })));
 
-      it('take out what an update adds, keep its other changes, and an entry that names it', async () => {
+      it('remove what an update adds, keep its other changes, and an entry that names it', async () => {
         const { metadata } = await createNode([]);
         await put(developer, metadata.name, annotated('dedicated=gpu:NoSchedule'));
         const { status, body } = await put(developer, metadata.name, (live) => ({
@@ -144,24 +144,24 @@ describeWithControlPlane(
         const leave = (live: Node) => ({ metadata: { ...live.metadata, labels: { pool: 'cpu' } } });
         const refused = await put(developer, metadata.name, leave);
         expect(refused.body.message).toContain(
-          `node ${metadata.name} must not leave TaintPolicy "gpu" (restrict: Unselection, mode Restore), which selects by label pool, while it carries taint ` +
-            `dedicated=gpu:NoSchedule. To let the node leave on purpose, first: kubectl annotate --overwrite node ${metadata.name} ` +
+          `node ${metadata.name}: changing label pool so that the policy no longer selects the node is not allowed while the node carries taint ` +
+            `dedicated=gpu:NoSchedule (TaintPolicy "gpu", restrict: Unselection, mode Restore). To change the label on purpose, first: kubectl annotate --overwrite node ${metadata.name} ` +
             `${RELEASE}=dedicated=gpu:NoSchedule`,
         );
         await put(developer, metadata.name, annotated('dedicated=gpu:NoSchedule'));
         expect(await put(developer, metadata.name, leave)).toMatchObject({ status: 200 });
       });
 
-      it('refuse an addition where nothing can be taken out, and say so', async () => {
+      it('refuse an addition where nothing can be removed, and say so', async () => {
         await native.enforce(translated({ gpu: spec }, { mutates: false }));
         const { metadata } = await createNode([]);
         const { status, body } = await put(developer, metadata.name, withTaints([GPU]));
         expect([status, body.message]).toEqual([
           403,
           expect.stringContaining(
-            `node ${metadata.name} must not get taint dedicated=gpu:NoSchedule, whose addition is restricted by TaintPolicy "gpu" (spec.taints[0], mode Restore). ` +
-              'It is not removed: that needs a MutatingAdmissionPolicy that works, and this API server has none. ' +
-              'The policy exempts nobody: to add it on purpose, change the policy first.',
+            `node ${metadata.name}: adding taint dedicated=gpu:NoSchedule is not allowed (TaintPolicy "gpu", spec.taints[0], mode Restore). ` +
+              'It is not removed: this API server has no MutatingAdmissionPolicy that works. ' +
+              'The policy exempts no user: to add the taint on purpose, change the policy first.',
           ),
         ]);
       });
@@ -208,7 +208,7 @@ describeWithControlPlane(
         const refused = await put(developer, name, withTaints([]));
         expect(refused.status).toBe(403);
         expect(refused.body.message).toContain(
-          `node ${name} must keep taint dedicated=gpu:NoSchedule, protected by TaintPolicy "gpu" (spec.taints[0], mode Deny). To remove it on purpose, first: ` +
+          `node ${name}: removing taint dedicated=gpu:NoSchedule is not allowed (TaintPolicy "gpu", spec.taints[0], mode Deny). To remove it on purpose, first: ` +
             `kubectl annotate --overwrite node ${name} ${RELEASE}=dedicated=gpu:NoSchedule`,
         );
         await put(developer, name, annotated('dedicated=gpu:NoSchedule'));

@@ -93,7 +93,7 @@ describeWithControlPlane('a node that is deleted and registers anew', {}, (cp) =
     expect(created).toMatchObject({ status: 201, taints: [GPU_TEXT] });
     expect(await waitForEvent(cp(), name, 'TaintReturned')).toMatchObject({
       type: 'Normal',
-      note: `registered anew, and carries taint ${GPU_TEXT} again, as before it was deleted (TaintPolicy ${pool})`,
+      note: `registered again, and carries taint ${GPU_TEXT} again, as before it was deleted (TaintPolicy ${pool})`,
     });
     const series = `taintkeeper_decisions_total{kind="Node",policy="${pool}",mode="${pool === 'restoring' ? 'Restore' : 'Deny'}",outcome="returned"}`;
     const counts = await Promise.all([...installation.replicas.values()].map((replica) => metricOf(replica, series)));

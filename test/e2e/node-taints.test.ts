@@ -68,7 +68,7 @@ describeWithControlPlane('node taints', {}, (cp) => {
         const { passed, error } = await lose(cp(), name, user);
         expect(passed).toBe(false);
         expect(error).toContain(
-          `node ${name} must keep taint dedicated=gpu:NoSchedule, protected by TaintPolicy "deny"`,
+          `node ${name}: removing taint dedicated=gpu:NoSchedule is not allowed (TaintPolicy "deny"`,
         );
         expect(error).toContain(`kubectl annotate --overwrite node ${name} ${RELEASE}=dedicated=gpu:NoSchedule`);
         expect(await taintsOf(cp(), name)).toEqual(['dedicated=gpu:NoSchedule']);
@@ -89,7 +89,7 @@ describeWithControlPlane('node taints', {}, (cp) => {
         const before = await decisions('audit', 'audited');
         const { passed, error, warnings } = await lose(cp(), name, user);
         expect(passed, error).toBe(true);
-        expect(warnings).toEqual(['TaintPolicy audit, Audit: taint dedicated=gpu:NoSchedule was removed']);
+        expect(warnings).toEqual(['TaintPolicy audit, Audit: the request removed taint dedicated=gpu:NoSchedule']);
         expect(await taintsOf(cp(), name)).not.toContain('dedicated=gpu:NoSchedule');
         expect(await decisions('audit', 'audited')).toBe(before + 1);
       });

@@ -76,7 +76,7 @@ describeWithControlPlane('what the security model says of those who write nodes'
       [forged, forged, rented],
     ]) {
       const { passed, error } = await patch(developer, path(name), { spec: { taints } });
-      expect([passed, error]).toEqual([false, expect.stringMatching(/must keep taint|taints must be unique/)]);
+      expect([passed, error]).toEqual([false, expect.stringMatching(/removing taint|taints must be unique/)]);
     }
     expect((await patch(developer, path(name), { spec: { taints: [other, rented, GPU] } })).passed).toBe(true);
     expect(await taintsOf(cp(), name)).toEqual(['other:NoSchedule', 'rented:NoSchedule', PROTECTED]);

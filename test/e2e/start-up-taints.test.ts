@@ -62,7 +62,7 @@ describeWithControlPlane('a taint that an operator sets while a node starts, und
       expect(removed.passed ? removed.warnings : removed.error).toEqual(
         pool === 'restore'
           ? ['TaintPolicy restore restored taint dedicated=gpu:NoSchedule']
-          : expect.stringContaining('must keep taint dedicated=gpu:NoSchedule, protected by TaintPolicy "deny"'),
+          : expect.stringContaining('removing taint dedicated=gpu:NoSchedule is not allowed (TaintPolicy "deny"'),
       );
       await waitForTaints(cp(), ready, GPU_TEXT);
     });

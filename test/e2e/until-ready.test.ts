@@ -297,10 +297,10 @@ describeWithControlPlane(
       expect((await apply(protecting)).code).toBe(0);
       const conflict =
         `spec.taints[0] of TaintPolicy protecting restricts the removal of startup taint ${TEXT} ` +
-        '(spec.taints[0] of TaintPolicy ready): leave the key out there';
+        '(spec.taints[0] of TaintPolicy ready): remove the key from spec.taints[0]';
       const own =
-        `the pods of taintkeeper do not tolerate taint ${TEXT} (spec.taints[0]): in a cluster of new nodes only, ` +
-        'nothing would remove it. Add the toleration to its Deployment';
+        `the pods of taintkeeper do not tolerate taint ${TEXT} (spec.taints[0]): in a cluster with only new nodes, ` +
+        'taintkeeper could not run to remove it. Add the toleration to its Deployment';
       const stalledBy = (name: string, message: string) =>
         waitForStatus(cp(), name, (one) => stalledOf(one)?.message === message);
       await stalledBy('protecting', conflict);

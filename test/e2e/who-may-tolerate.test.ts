@@ -168,7 +168,7 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
       {
         what: 'has a nodeName',
         podSpec: spec([], { nodeName: 'n1' }),
-        by: 'has a nodeName, which passes the scheduler by',
+        by: 'has a nodeName, which bypasses the scheduler',
       },
       {
         what: 'says that a DaemonSet controls it',

@@ -15,7 +15,7 @@ describe('npm run demo -- --real', skipFor(obstacleToRealNode()), () => {
       const { stdout } = await promisify(execFile)(process.execPath, [DEMO, '--real']);
       const [, install, deny, cni, requests, restore, uninstall] = stdout.split(/^\d\. /m);
       expect(install).toContain('all policies in force');
-      expect(deny).toContain('node n1 must keep taint node-role.kubernetes.io/control-plane:NoSchedule');
+      expect(deny).toContain('node n1: removing taint node-role.kubernetes.io/control-plane:NoSchedule');
       expect(cni).toMatch(/n1 +Running\n.* n2 +Running/);
       expect(requests?.match(/0 failed and 0 passed without it/g)).toHaveLength(2);
       expect(requests).toContain('node/n2 drained');

@@ -66,7 +66,7 @@ export function startLoad(
   function removal(): Promise<Sent> {
     return judged('removal', patchNode({ spec: { taints: null } }), ({ status, body }) => {
       if (status === 200) return 'missed';
-      return status === 403 && JSON.stringify(body).includes('must keep taint') ? 'right' : 'failed';
+      return status === 403 && JSON.stringify(body).includes('removing taint') ? 'right' : 'failed';
     });
   }
 

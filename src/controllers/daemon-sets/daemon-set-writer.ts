@@ -113,7 +113,7 @@ export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
       const { managedFields = [] } = (await read(daemonSet)) ?? {};
       // The list is atomic: its owner wrote all of it. Nobody owns a list that was removed, so then the last writer counts.
       const owner = fieldOwner(managedFields, TOLERATIONS) ?? lastOtherWriter(managedFields);
-      return owner ? describeOwner(owner) : 'by whom is not known';
+      return owner ? describeOwner(owner) : 'the writer is not known';
     },
   };
 

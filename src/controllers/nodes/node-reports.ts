@@ -130,7 +130,7 @@ export function whyBlocked(
 }
 
 function conflictText(otherWriter: string | undefined): string {
-  return `it is removed each time${otherWriter === undefined ? '' : `, last by ${otherWriter}`}`;
+  return `another writer removes it repeatedly${otherWriter === undefined ? '' : `, last by ${otherWriter}`}`;
 }
 
 const WHY_HELD: Record<Hold['reason'], string> = {
@@ -140,14 +140,14 @@ const WHY_HELD: Record<Hold['reason'], string> = {
 };
 
 const WHY_LEFT: Record<NonNullable<UnseenAddition['blockedBy']>, string> = {
-  ModeDoesNotRevert: 'its mode does not take it out',
+  ModeDoesNotRevert: 'the policy does not remove it in its mode',
   RemovalRestricted: 'it is protected as well, and is removed only with permission',
-  Conflict: 'it is added each time',
+  Conflict: 'another writer adds it repeatedly',
 };
 
 function noteOfAddition({ taint, blockedBy }: UnseenAddition): string {
-  const what = `guarded taint ${formatTaint(taint)}, which was added while taintkeeper was not called`;
-  return blockedBy === undefined ? `took out ${what}` : `leaves ${what}: ${WHY_LEFT[blockedBy]}`;
+  const what = `restricted taint ${formatTaint(taint)}, which was added while taintkeeper was not called`;
+  return blockedBy === undefined ? `removed ${what}` : `leaves ${what}: ${WHY_LEFT[blockedBy]}`;
 }
 
 /** What is to be said of a guarded taint that came while nobody was asked, on the node and on the policy. */
@@ -176,7 +176,7 @@ export function eventOfEvictions(name: string, hold: Hold['reason'] | undefined,
     : { regarding: policy, type: 'Normal', reason: 'EvictionsPaced', action: 'WaitToEvict', note };
 }
 
-/** What is to be said of a node that registered anew, and carries again what it carried before its deletion. */
+/** What is to be said of a node that registered again, and carries again what it carried before its deletion. */
 export function eventsOfReturn(
   node: Pick<Entry<ClusterNode>, 'name' | 'uid'>,
   returned: readonly RetainedTaint[],
@@ -184,7 +184,7 @@ export function eventsOfReturn(
   const common = { type: 'Normal', reason: 'TaintReturned', action: 'AddTaint' } as const;
   return returned.flatMap(({ policy, taint }): RecordedEvent[] => {
     const note = `carries taint ${formatTaint(taint)} again, as before it was deleted`;
-    const onNode = `registered anew, and ${note} (TaintPolicy ${policy.name})`;
+    const onNode = `registered again, and ${note} (TaintPolicy ${policy.name})`;
     return eventsOnBoth(nodeReference(node), { kind: 'TaintPolicy', name: policy.name }, common, note, onNode);
   });
 }

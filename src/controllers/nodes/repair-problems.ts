@@ -88,7 +88,7 @@ export function trackRepairProblems(options: {
           Array.from(found.values(), (conflict) => ({ policies: conflict.policies, text: textOf(node, conflict) })),
         ),
         'TaintContested',
-        (texts) => `not restored for now, because they are removed each time: ${texts.join(', ')}`,
+        (texts) => `not restored for now, because another writer removes them repeatedly: ${texts.join(', ')}`,
       ),
       ...problemsOf(
         [...refusals.values()],

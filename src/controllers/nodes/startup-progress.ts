@@ -163,7 +163,7 @@ export function startStartupProgress(
     for (const requirement of step.late) await setLate(entry, requirement);
     if (!isSame(step.progress, known.progress)) records.keepStartup(entry, step.progress);
     for (const { taint } of step.missed) {
-      const note = `registered without startup taint ${formatTaint(taint)}, and pods may have been scheduled since: the taint is not set on it`;
+      const note = `registered without startup taint ${formatTaint(taint)}, and pods may have been scheduled since: taintkeeper does not add the taint`;
       report(entry, 'Warning', 'StartupTaintMissed', note);
     }
     // The record first: a leader that finds the taint and no record would begin again.

@@ -82,7 +82,7 @@ async function confirmBundle(
   const { resourceVersion } = await readSecret(client, ref);
   if (resourceVersion !== keeper.stored().resourceVersion) {
     throw new Error(
-      `Secret ${ref.namespace}/${ref.name} is newer than what is known of it: no CA is taken out of a caBundle`,
+      `Secret ${ref.namespace}/${ref.name} was changed since it was read: no CA is removed from a caBundle`,
     );
   }
 }

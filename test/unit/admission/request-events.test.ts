@@ -127,7 +127,7 @@ it.each<{
     phase: 'validate',
     type: 'Warning',
     reason: 'TaintAdded',
-    said: 'would take out, without --audit, the added taint dedicated=gpu:NoSchedule (user dev)',
+    said: 'would remove, without --audit, the added taint dedicated=gpu:NoSchedule (user dev)',
   },
   {
     outcome: 'unselection-would-deny',
@@ -136,7 +136,7 @@ it.each<{
     phase: 'validate',
     type: 'Warning',
     reason: 'TaintUnprotected',
-    said: 'would refuse, without --audit, that the node leaves the policy with taint dedicated=gpu:NoSchedule (user dev)',
+    said: 'would refuse, without --audit, a label change that ends the protection of taint dedicated=gpu:NoSchedule (user dev)',
   },
 ])('$outcome is shown on the node and on the policy', ({ request, policies, phase, type, reason, said }) => {
   expect(found(request, policies, phase)).toEqual([

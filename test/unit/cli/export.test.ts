@@ -137,7 +137,7 @@ describe('export', () => {
     {
       what: 'static manifests for a version without them',
       args: ['--as', 'static-manifests', '--directory', directory, '--kubernetes', '1.35'],
-      fault: 'begins with 1.36',
+      fault: 'needs 1.36 or newer',
     },
     {
       what: 'nothing but what has no native form',
@@ -147,7 +147,7 @@ describe('export', () => {
     {
       what: 'a name too long for an object',
       args: ['--policies', file('long.yaml', taintPolicy('n'.repeat(240)))],
-      fault: 'too long a name',
+      fault: 'is too long for the name',
     },
     {
       what: 'a name too long for a file of the API server',
@@ -155,7 +155,7 @@ describe('export', () => {
         ...['--policies', file('longer.yaml', taintPolicy('n'.repeat(225)))],
         ...['--as', 'static-manifests', '--directory', directory],
       ],
-      fault: 'too long a name',
+      fault: 'is too long for the name',
     },
   ])('refuses $what', async ({ args, fault }) => {
     const { code, stdout, stderr } = await run('export', ...args);
@@ -214,7 +214,7 @@ describe('export --cluster', () => {
 
   it.each([
     { what: 'no policy', policies: [], fault: 'no policy is in force there' },
-    { what: 'an old API server', policies: [stored('a', { spec })], version: 'v1.29.4', fault: 'begins with 1.30' },
+    { what: 'an old API server', policies: [stored('a', { spec })], version: 'v1.29.4', fault: 'needs 1.30 or newer' },
     {
       what: 'an API server that reads none from files',
       policies: [stored('a', { spec })],

@@ -42,7 +42,7 @@ describe('with the built-in policies', () => {
         /^OBJECT +OPERATION +RESULT +POLICY +WHAT$/,
         /^nodes\/cp-1 +UPDATE +denied +control-plane-taints +denied node-role\.kubernetes\.io\/control-plane:NoSchedule$/,
         /^$/,
-        /^node cp-1 must keep taint node-role\.kubernetes\.io\/control-plane:NoSchedule, protected by TaintPolicy "control-plane-taints"/,
+        /^node cp-1: removing taint node-role\.kubernetes\.io\/control-plane:NoSchedule is not allowed \(TaintPolicy "control-plane-taints"/,
       ],
     },
     {
@@ -76,7 +76,7 @@ describe('with the built-in policies', () => {
         /^daemonsets\/kube-flannel\/kube-flannel-ds +CREATE +patched/,
         /^nodes\/cp-1 +CREATE +allowed$/,
         /^$/,
-        /must keep taint/,
+        /removing taint/,
         /^$/,
         /^not judged: 1 Pod, 2 ConfigMap$/,
       ],
@@ -204,7 +204,7 @@ describe('output', () => {
           name: 'cp-1',
           operation: 'UPDATE',
           result: 'denied',
-          message: expect.stringContaining('must keep taint'),
+          message: expect.stringContaining('removing taint'),
           violations: [
             {
               policyKind: 'TaintPolicy',
@@ -293,7 +293,7 @@ it('takes the files of a directory, and files that are named as kubectl has it',
 
 describe('bad input ends in code 2, and one line says where and why:', () => {
   it.each<{ why: string; args: () => string[]; stderr: string | RegExp }>([
-    { why: 'no file', args: () => [], stderr: /^taintkeeper: review what\? Name a FILE/ },
+    { why: 'no file', args: () => [], stderr: /^taintkeeper: no input files: pass FILE/ },
     {
       why: 'a file that is not there',
       args: () => ['/none/such'],
@@ -412,7 +412,7 @@ describe('for pipelines', () => {
         ruleId: 'TaintPolicy control-plane-taints',
         ruleIndex: 0,
         level: 'error',
-        message: { text: expect.stringMatching(/^nodes\/cp-1: node cp-1 must keep taint /) },
+        message: { text: expect.stringMatching(/^nodes\/cp-1: node cp-1: removing taint /) },
         locations: [{ physicalLocation: { region: { startLine: 1 } } }],
         properties: { field: 'spec.taints[0]', mode: 'Deny', outcome: 'denied' },
       },
@@ -436,7 +436,7 @@ describe('for pipelines', () => {
       '<testsuites tests="3" failures="1">',
       '<testsuite name="taintkeeper review" tests="3" failures="1">',
       expect.stringMatching(
-        /^<testcase name="UPDATE nodes\/cp-1" classname="" file="" line="1"><failure message="node cp-1 must keep taint [^"]* &quot;control-plane-taints&quot; .*<\/failure><system-out>TaintPolicy control-plane-taints: denied node-role\.kubernetes\.io\/control-plane:NoSchedule<\/system-out><\/testcase>$/,
+        /^<testcase name="UPDATE nodes\/cp-1" classname="" file="" line="1"><failure message="node cp-1: removing taint [^"]* &quot;control-plane-taints&quot;, .*<\/failure><system-out>TaintPolicy control-plane-taints: denied node-role\.kubernetes\.io\/control-plane:NoSchedule<\/system-out><\/testcase>$/,
       ),
       '<testcase name="UPDATE nodes/cp-1" classname="" file="" line="3"></testcase>',
       '<testcase name="CREATE daemonsets/kube-flannel/kube-flannel-ds" classname="" file="" line="5"><system-out>TolerationPolicy cni-tolerations: added node-role.kubernetes.io/master:NoSchedule</system-out></testcase>',
@@ -449,7 +449,7 @@ describe('for pipelines', () => {
   it('GitHub gets an annotation for each violation', async () => {
     const { stdout } = await reviewed('github', denied);
     expect(stdout).toMatch(
-      /^::error file=.*,line=1,col=\d+,title=TaintPolicy control-plane-taints%3A nodes\/cp-1::node cp-1 must keep taint .*\n$/,
+      /^::error file=.*,line=1,col=\d+,title=TaintPolicy control-plane-taints%3A nodes\/cp-1::node cp-1: removing taint .*\n$/,
     );
   });
 

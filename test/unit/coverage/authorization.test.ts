@@ -114,7 +114,7 @@ describe('a pod is asked about a key', () => {
     { taint: { key: 'a', effect: 'PreferNoSchedule' }, is: true },
     // The kubelet holds that, whoever put the pod on the node.
     { taint: { key: 'a', effect: 'NoExecute' }, is: false },
-  ])('by a nodeName, which passes the scheduler by: $taint', ({ taint, is }) => {
+  ])('by a nodeName, which bypasses the scheduler: $taint', ({ taint, is }) => {
     expect(asked({ nodeName: 'n1' }, [taint]).map(({ key }) => key)).toEqual(is ? ['a'] : []);
   });
 

@@ -77,7 +77,7 @@ describe('a refusal', () => {
   it.each([
     {
       why: 'ours says no: it was asked',
-      found: refusal(403, 'admission webhook "protect.taintkeeper.dev" denied the request: node gpu-1 must keep …'),
+      found: refusal(403, 'admission webhook "protect.taintkeeper.dev" denied the request: node gpu-1: removing …'),
       is: { ok: true, value: { outcome: 'answered' } },
     },
     {
@@ -89,7 +89,7 @@ describe('a refusal', () => {
       why: 'a native policy of ours says no',
       found: refusal(
         422,
-        "nodes \"gpu-1\" is forbidden: ValidatingAdmissionPolicy 'gpu.protect.taintkeeper.dev' with binding 'gpu.protect.taintkeeper.dev' denied request: node gpu-1 must keep …",
+        "nodes \"gpu-1\" is forbidden: ValidatingAdmissionPolicy 'gpu.protect.taintkeeper.dev' with binding 'gpu.protect.taintkeeper.dev' denied request: node gpu-1: removing …",
       ),
       is: { ok: true, value: { outcome: 'refused natively', policy: 'gpu.protect.taintkeeper.dev' } },
     },

@@ -77,7 +77,7 @@ it('says without the leader why a taint is not restored, as the record of the no
     mode: 'Restore',
     taints: [{ key: 'dedicated', restrict: ['Removal'] }],
   });
-  const blocked = { reason: 'Conflict', message: 'it is removed each time, last by user dev' } as const;
+  const blocked = { reason: 'Conflict', message: 'another writer removes it repeatedly, last by user dev' } as const;
   const record = {
     uid: 'u1',
     machine: { systemUUID: '', providerID: '' },
@@ -90,7 +90,9 @@ it('says without the leader why a taint is not restored, as the record of the no
   const leader = { isInConflict: () => false, misplacedPods: undefined, startup: undefined };
   const textOf = (...more: [typeof leader] | []) =>
     JSON.stringify(wordsOfNode(explainedNode(node, 'n1', facts, ...more)));
-  expect(textOf()).toContain('the leader does not restore it: it is removed each time, last by user dev (Conflict)');
+  expect(textOf()).toContain(
+    'the leader does not restore it: another writer removes it repeatedly, last by user dev (Conflict)',
+  );
   expect(textOf()).toContain('reason=TaintContested');
   // The leader itself knows better.
   expect(textOf(leader)).toContain('the leader is about to restore it');

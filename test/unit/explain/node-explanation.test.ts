@@ -91,10 +91,10 @@ describe('each taint of a node', () => {
       return explanationText(words, { wide: false, colors: false, width: undefined });
     };
     expect(text(rule('Deny', { ...guard, restrict: ['Addition'] }))).toContain(
-      'guarded  every user may remove it; only users whom a (Deny, spec.taints[0]) exempts may add it\n',
+      'guarded  every user may remove it; only users that a (Deny, spec.taints[0]) exempts may add it\n',
     );
     expect(text(rule('Deny', guard))).toContain(
-      'protected  protected by a (Deny, spec.taints[0]); additions guarded by a (Deny, spec.taints[0])\n',
+      'protected  protected by a (Deny, spec.taints[0]); additions restricted by a (Deny, spec.taints[0])\n',
     );
   });
 
@@ -128,7 +128,7 @@ describe('each taint of a node', () => {
             [
               'gpu=true:NoSchedule',
               { text: 'removed', level: 'attention' },
-              'removed with permission, by a user whom a exempts or by annotation, as its NodeTaintRecord says',
+              'removed with permission, by a user that a exempts, or by annotation, as its NodeTaintRecord says',
             ],
           ],
         },

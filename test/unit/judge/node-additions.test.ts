@@ -102,42 +102,44 @@ describe('a guarded taint that an update adds', () => {
   });
 
   it.each<[string, Partial<TaintPolicySpec>, string]>([
-    ['nobody', {}, 'TaintPolicy "p" exempts nobody: to add it on purpose, change the policy first.'],
+    ['nobody', {}, 'TaintPolicy "p" exempts no user: to add the taint on purpose, change the policy first.'],
     [
       'somebody',
       { exempt: { users: ['owner'], groups: ['ops'] } },
-      'Only those whom TaintPolicy "p" exempts may add it: user owner, group ops.',
+      'Only users that TaintPolicy "p" exempts may add the taint: user owner, group ops.',
     ],
   ])('is refused with what to do, where the policy exempts %s', (_, more, advice) => {
     expect(admitted(policyOf('Deny', [GUARDED], more), added).message).toBe(
-      `node n1 must not get taint ${GPU}, whose addition is restricted by TaintPolicy "p" (spec.taints[0], mode Deny). ${advice}`,
+      `node n1: adding taint ${GPU} is not allowed (TaintPolicy "p", spec.taints[0], mode Deny). ${advice}`,
     );
   });
 
   it('is told to whoever added it', () => {
     const told = (mode: 'Restore' | 'Audit') => admitted(policyOf(mode, [GUARDED]), added).warnings;
     expect(told('Restore')).toEqual([`TaintPolicy p removed taint ${GPU}: only exempt users may add it`]);
-    expect(told('Audit')).toEqual([`TaintPolicy p, Audit: guarded taint ${GPU} was added`]);
+    expect(told('Audit')).toEqual([`TaintPolicy p, Audit: the request added restricted taint ${GPU}`]);
   });
 
   it('is refused in validation where something added it again after mutation', () => {
     expect(judgeUpdate(policyOf('Restore', [GUARDED]), 'validate', added)).toMatchObject({
       action: 'deny',
-      message: expect.stringContaining("It was not taken out: is taintkeeper's mutating webhook called"),
+      message: expect.stringContaining(
+        "It was not removed: taintkeeper's mutating webhook was not called, or a later webhook added the taint again.",
+      ),
     });
   });
 });
 
 it.each([
-  ['Deny', ONE_WAY, `p addition-would-deny ${GPU}`, `TaintPolicy p would refuse guarded taint ${GPU} (--audit)`],
-  ['Restore', ONE_WAY, `p addition-would-revert ${GPU}`, `TaintPolicy p would take out guarded taint ${GPU} (--audit)`],
+  ['Deny', ONE_WAY, `p addition-would-deny ${GPU}`, `TaintPolicy p would deny adding taint ${GPU} (--audit)`],
+  ['Restore', ONE_WAY, `p addition-would-revert ${GPU}`, `TaintPolicy p would remove added taint ${GPU} (--audit)`],
   [
     'Restore',
     { ...ONE_WAY, key: '*' },
     `p addition-would-revert ${GPU}`,
-    `TaintPolicy p would take out guarded taint ${GPU} (--audit)`,
+    `TaintPolicy p would remove added taint ${GPU} (--audit)`,
   ],
-  ['Audit', ONE_WAY, `p addition-audited ${GPU}`, `TaintPolicy p, Audit: guarded taint ${GPU} was added`],
+  ['Audit', ONE_WAY, `p addition-audited ${GPU}`, `TaintPolicy p, Audit: the request added restricted taint ${GPU}`],
 ] as const)('with --audit, what mode %s would do is told', (mode, rule, outcome, warning) => {
   const trial = policySet({ taint: { p: { mode, taints: [rule] } } }, { audit: true });
   expect(admitted(trial, { before: [], after: [gpu] })).toMatchObject({

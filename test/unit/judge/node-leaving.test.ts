@@ -36,11 +36,11 @@ describe('restrict: Unselection', () => {
 
   it('says which label, which taint, and what to do', () => {
     expect(admitted(pool('Restore'), { ...leaving, newLabels: { pool: 'cpu' } }).message).toBe(
-      'node n1 must not leave TaintPolicy "p" (restrict: Unselection, mode Restore) by its label pool while it carries taint ' +
-        `${GPU}. To let the node leave on purpose, first: kubectl annotate --overwrite node n1 taintkeeper.dev/allow-removal=${GPU}`,
+      'node n1: changing label pool so that the policy no longer selects the node is not allowed while the node carries taint ' +
+        `${GPU} (TaintPolicy "p", restrict: Unselection, mode Restore). To change the label on purpose, first: kubectl annotate --overwrite node n1 taintkeeper.dev/allow-removal=${GPU}`,
     );
     expect(admitted(pool('Deny', { removalByAnnotation: 'Forbidden' }), leaving).message).toContain(
-      `while it carries taint ${GPU}. TaintPolicy "p" does not allow removal by annotation: change the policy first.`,
+      `while the node carries taint ${GPU} (TaintPolicy "p", restrict: Unselection, mode Deny). TaintPolicy "p" does not allow removal by annotation: change the policy first.`,
     );
   });
 

@@ -69,7 +69,7 @@ describe('a node that registers anew', () => {
       action: 'patch',
       desired: { taints: [FREE, DEDICATED] },
       violations: [{ policy: 'p', field: 'spec.taints[0]', outcome: 'returned', subject: 'dedicated=gpu:NoSchedule' }],
-      warnings: ['TaintPolicy p gave back taint dedicated=gpu:NoSchedule'],
+      warnings: ['TaintPolicy p restored taint dedicated=gpu:NoSchedule of the deleted node'],
       auditAnnotations: { returned: 'p: dedicated=gpu:NoSchedule' },
     });
     expect(registers(policies(), deleted(policies()), { taints: [DEDICATED] }, 'validate').violations).toEqual([]);

@@ -41,7 +41,7 @@ describe('Deny', () => {
     expect(decision).toMatchObject({
       action: 'deny',
       message:
-        'node n1 must keep taint dedicated=gpu:NoSchedule, protected by TaintPolicy "p" (spec.taints[0], mode Deny). ' +
+        'node n1: removing taint dedicated=gpu:NoSchedule is not allowed (TaintPolicy "p", spec.taints[0], mode Deny). ' +
         'To remove it on purpose, first: kubectl annotate --overwrite node n1 taintkeeper.dev/allow-removal=dedicated=gpu:NoSchedule',
       auditAnnotations: { denied: 'p: dedicated=gpu:NoSchedule' },
       violations: [
@@ -96,7 +96,7 @@ describe('Restore', () => {
   it('refuses in validation what something removed again after mutation', () => {
     expect(judgeUpdate(restore, 'validate', { before: [gpu], after: [] })).toMatchObject({
       action: 'deny',
-      message: expect.stringContaining("is taintkeeper's mutating webhook called"),
+      message: expect.stringContaining("It was not restored: taintkeeper's mutating webhook was not called"),
     });
   });
 });
@@ -110,7 +110,7 @@ describe('Audit', () => {
     });
     expect(judgeUpdate(audit, 'validate', { before: [gpu], after: [] })).toMatchObject({
       action: 'allow',
-      warnings: ['TaintPolicy p, Audit: taint dedicated=gpu:NoSchedule was removed'],
+      warnings: ['TaintPolicy p, Audit: the request removed taint dedicated=gpu:NoSchedule'],
       auditAnnotations: { audited: 'p: dedicated=gpu:NoSchedule' },
     });
   });
@@ -119,14 +119,18 @@ describe('Audit', () => {
     {
       mode: 'Deny',
       outcome: 'would-deny',
-      warning: 'TaintPolicy p would refuse to remove taint dedicated=gpu:NoSchedule (--audit)',
+      warning: 'TaintPolicy p would deny removing taint dedicated=gpu:NoSchedule (--audit)',
     },
     {
       mode: 'Restore',
       outcome: 'would-restore',
       warning: 'TaintPolicy p would restore taint dedicated=gpu:NoSchedule (--audit)',
     },
-    { mode: 'Audit', outcome: 'audited', warning: 'TaintPolicy p, Audit: taint dedicated=gpu:NoSchedule was removed' },
+    {
+      mode: 'Audit',
+      outcome: 'audited',
+      warning: 'TaintPolicy p, Audit: the request removed taint dedicated=gpu:NoSchedule',
+    },
   ])('takes the place of $mode with --audit, and says what that would do', ({ mode, outcome, warning }) => {
     const audit = policySet(
       { taint: { p: { mode, taints: [{ key: 'dedicated', restrict: ['Removal'] }] } } },
@@ -150,13 +154,13 @@ describe('Audit', () => {
       why: 'one that the policy never releases',
       spec: { mode: 'Deny', removalByAnnotation: 'Forbidden' },
       outcome: 'would-deny',
-      warning: 'TaintPolicy p would refuse to remove taint dedicated=gpu:NoSchedule (--audit)',
+      warning: 'TaintPolicy p would deny removing taint dedicated=gpu:NoSchedule (--audit)',
     },
     {
       why: 'one by a policy that watches anyway',
       spec: { mode: 'Audit' },
       outcome: 'audited',
-      warning: 'TaintPolicy p, Audit: taint dedicated=gpu:NoSchedule was removed',
+      warning: 'TaintPolicy p, Audit: the request removed taint dedicated=gpu:NoSchedule',
     },
   ])('with --audit says what enforcing would do of $why', ({ spec, outcome, warning }) => {
     const taints: TaintRule[] = [{ key: 'dedicated', restrict: ['Removal'] }];

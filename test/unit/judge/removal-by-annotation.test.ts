@@ -55,10 +55,10 @@ describe('release by annotation', () => {
     expect(judgeUpdate(deny, 'validate', update).action).toBe('deny');
   });
 
-  it('that is still there is named in the refusal', () => {
+  it('that is still set is named in the refusal', () => {
     const update = { before: [gpu], after: [], oldAllowRemoval: RELEASE, newAllowRemoval: RELEASE };
     expect(judgeUpdate(deny, 'validate', update)).toMatchObject({
-      message: expect.stringContaining('taintkeeper.dev/allow-removal is still there'),
+      message: expect.stringContaining('taintkeeper.dev/allow-removal is still set'),
     });
   });
 
@@ -192,7 +192,7 @@ describe('release by annotation', () => {
     const update = { before: [gpu, other], after: [], oldAllowRemoval: RELEASE, newAllowRemoval: RELEASE };
     const { message } = judgeUpdate(deny, 'validate', update) as { message?: string };
     expect(message).toMatch(/taintkeeper\.dev\/allow-removal=dedicated=gpu:NoSchedule,other:NoSchedule$/);
-    expect(message).not.toContain('is still there');
+    expect(message).not.toContain('is still set');
   });
 
   it('is not repeated in advice that somebody may paste into a shell, unless it is harmless', () => {
@@ -232,7 +232,9 @@ describe('release by annotation', () => {
       newAllowRemoval: 'dedicated',
     });
     expect(decision).toMatchObject({
-      message: expect.stringContaining('taintkeeper.dev/allow-removal cannot be read at "dedicated"'),
+      message: expect.stringContaining(
+        'taintkeeper.dev/allow-removal: cannot read "dedicated", expected key=value:Effect',
+      ),
     });
   });
 });

@@ -220,7 +220,7 @@ describe('a policy whose startup taint would stay', () => {
   ])('and the policy that restricts its removal by its exact key both report the conflict: %s', (_, startup) => {
     const message =
       'spec.taints[0] of TaintPolicy other restricts the removal of startup taint example.com/network:NoSchedule ' +
-      '(spec.taints[0] of TaintPolicy network): leave the key out there';
+      '(spec.taints[0] of TaintPolicy network): remove the key from spec.taints[0]';
     const reason = 'StartupTaintProtected';
     expect(conflictsIn({ network: spec({ taints: [startup] }), other: protecting })).toEqual([
       { policy: 'other', reason, message },

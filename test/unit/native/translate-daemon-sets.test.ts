@@ -115,6 +115,6 @@ describe('a TolerationPolicy in the own language of the API server', () => {
       policies: [],
       refusal: expect.stringContaining('TolerationPolicy a: '),
     });
-    expect(translated(policy('n'.repeat(230))).refusal).toContain('shorter by');
+    expect(translated(policy('n'.repeat(230))).refusal).toContain('shorten the name of the policy by');
   });
 });

@@ -197,7 +197,7 @@ describe('what it does not say', () => {
       { p: DENY },
       {},
       [
-        'spec.taints: what a node carries is not recorded: nothi',
+        'spec.taints: the taints of nodes are not recorded: they',
         'spec.removalByAnnotation: only the first 64 entries of taintkeeper.d',
       ],
     ],
@@ -207,11 +207,11 @@ describe('what it does not say', () => {
       {},
       [
         'spec.mode: taints are restored without a warning to t',
-        'spec.taints: what a node carries is not recorded: nothi',
+        'spec.taints: the taints of nodes are not recorded: they',
         'spec.taints: a key with "*" restricts no removal: only ',
-        'spec.taints: a node that runs gets no required taint th',
-        'spec.nodeSelector: that a node leaves the policy by its label',
-        'spec.exempt: no pattern exempts a user whose name has m',
+        'spec.taints: a node gets missing required taints only w',
+        'spec.nodeSelector: a label change that ends the protection of',
+        'spec.exempt: patterns exempt no user with a name of mor',
         'spec.taints: the API server may stop evaluating it for ',
       ],
     ],
@@ -220,7 +220,7 @@ describe('what it does not say', () => {
       { p: { mode: 'Deny', taints: [{ key: '*', restrict: ['Removal'] }], removalByAnnotation: 'Forbidden' } },
       BACKSTOP,
       [
-        'spec.taints: what a node carries is not recorded: nothi',
+        'spec.taints: the taints of nodes are not recorded: they',
         'spec.taints: a key with "*" restricts no removal: only ',
       ],
     ],
@@ -235,11 +235,11 @@ describe('what it does not say', () => {
       { p: { mode: 'Restore', taints: [PRESENT] } },
       WITHOUT_MAP,
       [
-        'spec.mode: without MutatingAdmissionPolicy nothing is',
-        'spec.taints: what a node carries is not recorded: nothi',
-        'spec.taints: without MutatingAdmissionPolicy a node tha',
-        'spec.taints: a node that runs gets no required taint th',
-        'spec.removalByAnnotation: without MutatingAdmissionPolicy the reques',
+        'spec.mode: without MutatingAdmissionPolicy, no taint ',
+        'spec.taints: the taints of nodes are not recorded: they',
+        'spec.taints: without MutatingAdmissionPolicy, a node th',
+        'spec.taints: a node gets missing required taints only w',
+        'spec.removalByAnnotation: without MutatingAdmissionPolicy, the reque',
         'spec.removalByAnnotation: only the first 64 entries of taintkeeper.d',
       ],
     ],
@@ -269,7 +269,7 @@ describe('what is refused', () => {
   it('a name that leaves no room', () => {
     expect(translated({ ['p'.repeat(240)]: DENY })).toMatchObject({
       policies: [],
-      refusal: expect.stringContaining('.restore.taintkeeper.dev would be too long a name for an object'),
+      refusal: expect.stringContaining('.restore.taintkeeper.dev is too long for the name of an object'),
     });
   });
 });
@@ -322,11 +322,11 @@ describe('additions', () => {
     expect(found.announcedIds).toContain('variables.announced');
   });
 
-  it('are refused where nothing can be taken out, and that is listed', () => {
+  it('are refused where nothing can be removed, and that is listed', () => {
     expect(translated({ p: GUARD }, WITHOUT_MAP).limits).toContainEqual({
       field: 'spec.taints',
       message:
-        'without MutatingAdmissionPolicy no added taint is removed: an update that adds a restricted taint is refused',
+        'without MutatingAdmissionPolicy, no added taint is removed: an update that adds a restricted taint is refused',
     });
   });
 });

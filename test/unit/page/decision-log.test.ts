@@ -33,7 +33,7 @@ describe('what is remembered of a request', () => {
         user: 'dev',
         origin: '10.0.0.1',
         result: 'denied',
-        message: expect.stringMatching(/^node n1 must keep taint keep:NoSchedule, protected by TaintPolicy "deny"/),
+        message: expect.stringMatching(/^node n1: removing taint keep:NoSchedule is not allowed \(TaintPolicy "deny"/),
         warnings: [],
         violations: [
           {

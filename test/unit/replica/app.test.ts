@@ -142,7 +142,7 @@ it('with all policies taken as Audit, a denial is a warning, and /readyz and the
   expect(JSON.parse(await postReview(app, taintRemovalReview())).response).toMatchObject({
     allowed: true,
     warnings: [
-      'TaintPolicy control-plane-taints would refuse to remove taint node-role.kubernetes.io/control-plane:NoSchedule (--audit)',
+      'TaintPolicy control-plane-taints would deny removing taint node-role.kubernetes.io/control-plane:NoSchedule (--audit)',
     ],
     auditAnnotations: { 'would-deny': expect.stringContaining('control-plane-taints') },
   });
@@ -251,7 +251,7 @@ it('says of a wildcard from a file that nothing is established without a leader'
   writeFileSync(policies, [policy('waits', 'a*'), policy('exact', 'a')].join('---\n'));
   const { log } = await start({ policyPaths: [policies] });
   expect(log.lines().filter(({ level }) => level === LEVEL.warn)).toMatchObject([
-    { msg: expect.stringMatching(/^TaintPolicy waits: spec\.taints\[0\]\.key: "a\*" protects nothing here: /) },
+    { msg: expect.stringMatching(/^TaintPolicy waits: spec\.taints\[0\]\.key: "a\*" protects no taint here, /) },
   ]);
 });
 

@@ -83,7 +83,7 @@ describe('a review is judged in spite of', () => {
 
     expect(response).toMatchObject({ uid: 'uid-1', allowed: false, status: { code: 403, reason: 'Forbidden' } });
     expect(response.status.message).toContain(
-      'node cp-1 must keep taint node-role.kubernetes.io/control-plane:NoSchedule',
+      'node cp-1: removing taint node-role.kubernetes.io/control-plane:NoSchedule',
     );
     expect(await server.aliveAnswer()).toEqual(ALIVE);
   });

@@ -198,7 +198,7 @@ it('warnings and messages that reach the requester hold no control characters ei
     }),
   );
 
-  expect(status.message).toContain('must keep taint');
+  expect(status.message).toContain('removing taint');
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
   expect(status.message).not.toMatch(/[\u0000-\u001F\u007F-\u009F\u2028\u202E]/);
 });

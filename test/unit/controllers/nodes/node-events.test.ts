@@ -44,13 +44,13 @@ it.each<{
   {
     blockedBy: 'Conflict',
     reason: 'TaintContested',
-    note: 'pauses restoring taint a=x:NoSchedule: it is removed each time',
+    note: 'pauses restoring taint a=x:NoSchedule: another writer removes it repeatedly',
   },
   {
     blockedBy: 'Conflict',
     otherWriter: 'field manager "nodectl" (Update)',
     reason: 'TaintContested',
-    note: 'pauses restoring taint a=x:NoSchedule: it is removed each time, last by field manager "nodectl" (Update)',
+    note: 'pauses restoring taint a=x:NoSchedule: another writer removes it repeatedly, last by field manager "nodectl" (Update)',
   },
 ])('with blockedBy $blockedBy, node and policy say: $reason', (expected) => {
   const { blockedBy, otherWriter, note, ...event } = {

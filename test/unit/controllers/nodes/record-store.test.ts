@@ -478,7 +478,7 @@ describe('in the course of time,', () => {
       await pass(5_000);
       expect(recordedOn(cluster)?.blocked).toEqual({
         reason: 'Conflict',
-        message: 'it is removed each time, last by field manager "other-writer" (Update)',
+        message: 'another writer removes it repeatedly, last by field manager "other-writer" (Update)',
       });
     });
 

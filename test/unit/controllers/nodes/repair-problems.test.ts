@@ -32,7 +32,7 @@ it('the other writer of a taint in conflict is read once, and named in every pol
   expect(onChange).toHaveBeenCalledTimes(2);
 
   const message =
-    'not restored for now, because they are removed each time: ' +
+    'not restored for now, because another writer removes them repeatedly: ' +
     'taint dedicated=gpu:NoSchedule of node n1, by field manager "nodectl" (Update)';
   expect(problems.list()).toEqual(
     ['a', 'b'].map((policy) => ({ kind: 'TaintPolicy', policy, reason: 'TaintContested', message })),

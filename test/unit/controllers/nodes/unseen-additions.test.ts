@@ -46,13 +46,13 @@ describe('a guarded taint that came while the webhook was not called', () => {
     expect(taintsOf('n1')).toEqual([other]);
     expect(said()).toEqual(['n1 TaintAdditionReverted']);
     expect(messages()).toContain(
-      `Node n1: TaintPolicy p took out guarded taint ${GPU}, which was added while taintkeeper was not called`,
+      `Node n1: TaintPolicy p removed restricted taint ${GPU}, which was added while taintkeeper was not called`,
     );
   });
 
   it.each<[string, Policies, string]>([
     ['it is protected as well', { p: rule('Restore', BOTH_WAYS) }, 'is removed only with permission'],
-    ['the mode is Deny', { p: rule('Deny', GUARD) }, 'its mode does not take it out'],
+    ['the mode is Deny', { p: rule('Deny', GUARD) }, 'the policy does not remove it in its mode'],
   ])('is told once, and stays, where %s', async (_, policies, why) => {
     const { arrive, taintsOf, said, messages } = await watching(policies);
     await arrive({ taints: [other, gpu] });
