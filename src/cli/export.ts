@@ -16,6 +16,7 @@ import {
 } from '../native/translate.ts';
 import { asksForNatives } from '../policy/backstop.ts';
 import type { Policy } from '../policy/policy.ts';
+import { AUDIT_NOTE } from '../policy/policy-status.ts';
 import { atCluster, CLUSTER_OPTIONS, installedPolicies } from './cluster-options.ts';
 import {
   type ExportedManifests,
@@ -141,13 +142,13 @@ async function readFromCluster(client: ApiClient): Promise<ExportSource> {
   return {
     policies,
     what: `exported ${counted(policies)} of ${client.server}`,
-    notes: [...objects.flatMap(notesOn), ...(objects.some(runsInAudit) ? [AUDIT_NOTE] : [])],
+    notes: [
+      ...objects.flatMap(notesOn),
+      ...(objects.some(runsInAudit) ? [`${AUDIT_NOTE}. The exported objects act in the modes of the policies`] : []),
+    ],
     server: gitVersion,
   };
 }
-
-const AUDIT_NOTE =
-  'taintkeeper runs with --audit there, and refuses and changes nothing; what is exported does as the policies say';
 
 /** Notes on policies of the cluster that differ from what is in force. */
 function notesOn(object: PolicyObject): string[] {

@@ -1,7 +1,7 @@
 import { type PolicyObject, whyUnusable } from '../cluster/policies.ts';
 import type { ManagedFields } from '../objects/managed-fields.ts';
 import type { PolicyKind } from '../policy/policy.ts';
-import type { PolicyStatus } from '../policy/policy-status.ts';
+import { AUDIT_NOTE, type PolicyStatus } from '../policy/policy-status.ts';
 import { assessCondition } from '../policy/status-conditions.ts';
 
 /** An explanation as sections, which the command line prints and the page shows. */
@@ -133,10 +133,7 @@ export function closing({
   events,
   notes,
 }: Omit<Facts, 'policies'> & { readonly problems: readonly PolicyProblem[] }): Section[] {
-  const told = [
-    ...(audit ? ['taintkeeper runs with --audit: it reports, and changes and refuses nothing'] : []),
-    ...notes,
-  ];
+  const told = [...(audit ? [AUDIT_NOTE] : []), ...notes];
   return [
     {
       lines: problems.map(

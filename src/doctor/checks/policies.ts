@@ -8,7 +8,7 @@ import { formatTaint, identity, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost, count, rfc3339, shellWord } from '../../kubernetes/text.ts';
 import type { Policy, SelectingKind } from '../../policy/policy.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
-import { conditionOf, type PolicyCondition, type PolicyStatus } from '../../policy/policy-status.ts';
+import { AUDIT_NOTE, conditionOf, type PolicyCondition, type PolicyStatus } from '../../policy/policy-status.ts';
 import { assessCondition } from '../../policy/status-conditions.ts';
 import { type CheckName, consequence, type Finding, finding, LEADER_NEEDS } from '../check.ts';
 import type { DoctorNode } from '../cluster-facts.ts';
@@ -39,7 +39,7 @@ export function checkPolicies({
   }
   const results = policies.value.flatMap(checkPolicy);
   if (policies.value.some(runsInAudit)) {
-    results.push(finding('note', 'taintkeeper runs with --audit: it reports, and changes and refuses nothing'));
+    results.push(finding('note', AUDIT_NOTE));
   }
   // Every policy has the same, because it is about the registration of the webhook.
   const unverified = policies.value.flatMap(({ status }) => conditionOf(status, 'Unverified') ?? []).at(0);

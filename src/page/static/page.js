@@ -120,7 +120,7 @@ function showIdentity() {
     h('span', { class: 'mono' }, replica),
     h('span', {}, role),
     h('span', {}, `version ${version}`),
-    audit && h('span', { class: 'tag loud' }, 'audit: nothing is refused or changed'),
+    audit && h('span', { class: 'tag loud' }, 'audit: policies only report'),
   ]);
 }
 

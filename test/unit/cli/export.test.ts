@@ -209,7 +209,9 @@ describe('export --cluster', () => {
 
   it('says that the installation itself only reports', async () => {
     const { stderr } = await exportFrom([stored('plain', { spec, status: { audit: true } })]);
-    expect(stderr).toContain('taintkeeper runs with --audit there, and refuses and changes nothing');
+    expect(stderr).toContain(
+      'taintkeeper runs with --audit: policies only report. The exported objects act in the modes of the policies',
+    );
   });
 
   it.each([
