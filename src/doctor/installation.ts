@@ -62,6 +62,8 @@ export const OWN_LABELS = { 'app.kubernetes.io/name': NAME } as const;
 export const LABEL = `app.kubernetes.io/name=${NAME}`;
 /** The default name of the Secret with the certificates that taintkeeper issues. */
 export const OWN_SECRET = 'taintkeeper-certs';
+/** The default name of the Service. */
+export const OWN_SERVICE = NAME;
 
 interface Deployment {
   readonly metadata: {

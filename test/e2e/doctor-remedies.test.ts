@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -287,18 +288,12 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     const fault = { kind: 'refused', message: 'connection refused' } as const;
     const gone = replica('stray', greeted(its), { reached: known({ outcome: 'failed', fault }) });
     const pods = `/api/v1/namespaces/${NAMESPACE}/pods`;
-    const certificate = `/api/v1/namespaces/${NAMESPACE}/secrets/taintkeeper-certs`;
     const both = Object.values(CONFIGURATIONS).map(
       ({ resource }) => `${ADMISSION_REGISTRATION}/${resource}/taintkeeper`,
     );
 
     it.each<{ check: CheckName; facts: Partial<Facts>; takesAway: readonly string[] }>([
       { check: 'Secret', facts: { secret: known(undefined) }, takesAway: [] },
-      {
-        check: 'serving certificate',
-        facts: { now: new Date('2027-06-01T12:00:00Z') },
-        takesAway: [certificate],
-      },
       { check: 'agreement of replicas', facts: { replicas: twoReplicas }, takesAway: [`${pods}/stray`] },
       { check: 'caBundle', facts: { webhooks: known([webhook('x', others.ca.cert)]) }, takesAway: both },
       {
@@ -316,6 +311,27 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
         const left = (await cp().request<{ metadata: { deletionTimestamp?: string } }>(admin, 'GET', path)).body;
         expect(left, path).toSatisfy(({ code, metadata }) => code === 404 || metadata.deletionTimestamp !== undefined);
       }
+    });
+
+    it('serving certificate, while no replica leads', async () => {
+      const secret = `/api/v1/namespaces/${NAMESPACE}/secrets/taintkeeper-certs`;
+      const expired = await certificates({ days: 91, by: its.ca });
+      const files = {
+        'ca.crt': its.ca.cert,
+        'ca.key': its.ca.key,
+        'tls.crt': expired.serving.cert,
+        'tls.key': expired.serving.key,
+      };
+      await cp().request(admin, 'DELETE', secret);
+      const body = { metadata: { name: 'taintkeeper-certs' }, type: 'kubernetes.io/tls', stringData: files };
+      expect((await cp().request(admin, 'POST', `/api/v1/namespaces/${NAMESPACE}/secrets`, { body })).status).toBe(201);
+      const [found] = run(['serving certificate'], wellFacts(its, { replicas: [replica('a', greeted(expired))] }));
+      await paste(found?.remedy);
+      const { data } = (await cp().request<{ data: Record<string, string> }>(admin, 'GET', secret)).body;
+      const read = (name: string) => Buffer.from(data[name] ?? '', 'base64').toString();
+      expect(read('ca.crt')).toBe(its.ca.cert);
+      expect(new X509Certificate(read('tls.crt')).validToDate.getTime()).toBeGreaterThan(Date.now());
+      await cp().request(admin, 'DELETE', secret);
     });
 
     /** Something of the kind and name. */

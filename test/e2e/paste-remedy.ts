@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { findAssets } from '../control-plane/assets.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { PROGRAM } from '../control-plane/program.ts';
 import { runTool } from '../control-plane/run-tool.ts';
 import { admin } from '../control-plane/users.ts';
 import { temporaryDirectory } from '../unit/temporary-directory.ts';
@@ -13,7 +14,8 @@ export async function pasteRemedy(cp: ControlPlane, remedy = ''): Promise<void> 
   const PATH = `${findAssets('newest')?.folder}:${process.env.PATH}`;
   // A home of its own, for kubectl's cache.
   const env = { PATH, HOME: temporaryDirectory(), KUBECONFIG: await cp.kubeconfigFile(admin) };
-  const command = remedy.slice(remedy.indexOf('kubectl '));
-  const result = await runTool('sh', ['-c', `cd ${MANIFESTS} && ${command}`], { env });
+  const command = remedy.slice(remedy.search(/kubectl |taintkeeper certs /));
+  const program = `taintkeeper() { '${process.execPath}' '${PROGRAM}' "$@"; }`;
+  const result = await runTool('sh', ['-c', `${program}; cd ${MANIFESTS} && ${command}`], { env });
   expect(result.code, `${command}\n${result.stderr}`).toBe(0);
 }

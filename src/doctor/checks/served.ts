@@ -1,6 +1,9 @@
 import type { X509Certificate } from 'node:crypto';
+import type { StoredFiles } from '../../certs/certificate-files.ts';
+import { caFault, parseCertificates, uncoveredNames } from '../../certs/inspect.ts';
 import type { Dialled } from '../dial.ts';
-import type { Facts } from '../facts.ts';
+import { type Facts, trustedTime } from '../facts.ts';
+import { deploymentOf, type Installation, OWN_SECRET, OWN_SERVICE } from '../installation.ts';
 import type { Way } from '../replicas.ts';
 
 /** The certificates that one replica serves. */
@@ -56,17 +59,44 @@ export function shortFingerprint({ fingerprint256 }: X509Certificate): string {
 }
 
 /** How to get a new serving certificate. */
-export function renewal({ installation, source, secret }: Pick<Facts, 'installation' | 'source' | 'secret'>): string {
-  const { namespace } = installation;
+export function renewal(
+  facts: Pick<Facts, 'installation' | 'source' | 'secret' | 'serverName' | 'now' | 'apiServerAheadMs'>,
+): string {
+  const { installation, source, secret } = facts;
+  const { namespace, service } = installation;
   if (source.kind === 'files') {
     return source.secret === undefined
       ? 'replace tls.crt and tls.key in the directory of --cert-dir: taintkeeper picks them up'
       : `have the issuer of Secret ${namespace}/${source.secret} renew it (cert-manager: cmctl renew --namespace ${namespace} --all)`;
   }
-  const foreign = secret.ok && secret.value?.cert !== undefined && secret.value.caKey === undefined;
-  return foreign
-    ? `replace tls.crt and tls.key in Secret ${namespace}/${source.secret}, or delete it to have taintkeeper issue its own`
-    : `the leader issues a new one in place of a deleted one: kubectl delete secret --namespace ${namespace} ${source.secret}`;
+  const isForeign = secret.ok && secret.value?.cert !== undefined && secret.value.caKey === undefined;
+  if (isForeign) {
+    return (
+      `replace tls.crt and tls.key in Secret ${namespace}/${source.secret}, or have a replica that starts issue its own: ` +
+      `kubectl delete secret --namespace ${namespace} ${source.secret} && ${restart(installation)}`
+    );
+  }
+  if (secret.ok && !isRotatable(secret.value, facts))
+    return `a replica that starts issues a new one: ${restart(installation)}`;
+  const others = [
+    ...(service === OWN_SERVICE ? [] : [` --service ${service}`]),
+    ...(source.secret === OWN_SECRET ? [] : [` --secret ${source.secret}`]),
+  ];
+  return `taintkeeper certs rotate --namespace ${namespace}${others.join('')}`;
+}
+
+/** Whether `taintkeeper certs rotate` accepts the Secret, which needs no leader. Otherwise, a replica that starts also issues what is missing. */
+function isRotatable(
+  files: StoredFiles | undefined,
+  facts: Pick<Facts, 'serverName' | 'now' | 'apiServerAheadMs'>,
+): boolean {
+  if (files === undefined || caFault(files, trustedTime(facts)) !== undefined) return false;
+  const [leaf] = parseCertificates(files.cert ?? '');
+  return leaf === undefined || uncoveredNames(leaf, [facts.serverName]).length === 0;
+}
+
+function restart(installation: Installation): string {
+  return `kubectl rollout restart --namespace ${installation.namespace} ${deploymentOf(installation)}`;
 }
 
 /** Describes items with the same trait together: `a, b are late; c is early`. */

@@ -10,6 +10,7 @@ const HOUR_MS = 3_600_000;
 const its = await certificates();
 const others = await certificates();
 const expired = await certificates({ days: 91, by: its.ca });
+const ancient = await certificates({ days: 3700 });
 const old = await certificates({ days: 80, by: its.ca });
 const misnamed = await certificates({ names: ['other.taintkeeper.svc'], by: its.ca });
 const second = await certificates({ by: its.ca });
@@ -232,5 +233,65 @@ describe('certificates', () => {
     const text = JSON.stringify(run(CERTIFICATE_CHECKS, wellFacts(its, { pods: known([pod('a')]), now: NOW })));
     expect(text).not.toContain('PRIVATE');
     for (const line of its.serving.key.split('\n').slice(1, 3)) expect(text).not.toContain(line);
+  });
+});
+
+describe('the remedy of an expired certificate needs no leader', () => {
+  const restart = 'kubectl rollout restart --namespace taintkeeper deployment/taintkeeper';
+  const replicas = served(greeted(expired));
+  const withSecret = (files: Partial<Record<'cert' | 'key' | 'caCert' | 'caKey', string>>) =>
+    wellFacts(expired, {
+      replicas,
+      secret: known({ cert: undefined, key: undefined, caCert: undefined, caKey: undefined, ...files }),
+    });
+  const ca = { caCert: its.ca.cert, caKey: its.ca.key };
+  const rotate = 'taintkeeper certs rotate --namespace taintkeeper';
+
+  it.each<{ why: string; facts: Facts; remedy: string }>([
+    { why: 'the CA can issue', facts: wellFacts(expired, { replicas, secret: filesOf(expired) }), remedy: rotate },
+    { why: 'the serving certificate is missing', facts: withSecret(ca), remedy: rotate },
+    {
+      why: 'the Secret cannot be read',
+      facts: wellFacts(expired, { replicas, secret: unknown('forbidden') }),
+      remedy: rotate,
+    },
+    {
+      why: 'the CA has expired as well',
+      facts: wellFacts(ancient, { replicas: served(greeted(ancient)), secret: filesOf(ancient) }),
+      remedy: `a replica that starts issues a new one: ${restart}`,
+    },
+    {
+      why: 'the Secret is missing',
+      facts: wellFacts(expired, { replicas, secret: known(undefined) }),
+      remedy: `a replica that starts issues a new one: ${restart}`,
+    },
+    {
+      why: 'another issuer wrote the Secret',
+      facts: withSecret({ cert: expired.serving.cert, key: expired.serving.key }),
+      remedy:
+        'replace tls.crt and tls.key in Secret taintkeeper/taintkeeper-certs, or have a replica that starts issue its own: ' +
+        `kubectl delete secret --namespace taintkeeper taintkeeper-certs && ${restart}`,
+    },
+  ])('$why', ({ facts, remedy }) => {
+    expect(run(['serving certificate'], facts).map((check) => check.remedy)).toEqual([remedy]);
+  });
+
+  it('names the Service and the Secret of another installation', () => {
+    const facts = wellFacts(expired, { replicas, secret: unknown('forbidden') });
+    const other = {
+      ...facts,
+      installation: { ...facts.installation, service: 'tk' },
+      source: { ...facts.source, secret: 'tk-certs' },
+    };
+    expect(run(['serving certificate'], other as Facts).map((check) => check.remedy)).toEqual([
+      `${rotate} --service tk --secret tk-certs`,
+    ]);
+  });
+
+  it('of a certificate for another name is a restart, because `certs rotate` refuses such a Secret', () => {
+    const facts = wellFacts(misnamed, { replicas: served(greeted(misnamed)), secret: filesOf(misnamed) });
+    expect(run(['certificate names'], facts)[0]?.remedy).toContain(
+      `If so, a replica that starts issues a new one: ${restart}`,
+    );
   });
 });
