@@ -84,7 +84,7 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     await expect(chartDifference(usual, changed)).toMatchFileSnapshot(`chart-snapshots/${file}.txt`);
   });
 
-  it('asks for the image, for nobody has published one: a name that somebody else may register is close to admin', async () => {
+  it('requires the name of the image, because none is published: another user could register the name', async () => {
     await expect(render(['--set', 'image.repository='])).rejects.toThrow(
       /image\.repository: no image of taintkeeper is published.*docs\/install\.md/,
     );

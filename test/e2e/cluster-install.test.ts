@@ -57,7 +57,7 @@ describeWithControlPlane('an installation, from nothing', {}, (cp) => {
     expect(new Set(bundles)).toEqual(new Set([data['ca.crt']]));
   });
 
-  it('holds up no request for more than two seconds, and asks AKS not to keep it away from kube-system', async () => {
+  it('delays no request for more than two seconds, and asks AKS not to keep it away from kube-system', async () => {
     const configurations = await readConfigurations(cp());
     const timeouts = configurations.flatMap(({ webhooks }) => webhooks.map(({ timeoutSeconds }) => timeoutSeconds));
     expect(timeouts.length).toBeGreaterThan(0);

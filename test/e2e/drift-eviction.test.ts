@@ -65,7 +65,7 @@ describeWithControlPlane(
       expect(await phaseOf('running')).toBe('Running');
     });
 
-    it('does not come back where it was lost while nobody watched', async () => {
+    it('does not come back where it was lost while no leader watched', async () => {
       await createNode('tainted', [OUT]);
       await waitForStatus(cp(), 'out', ({ matched }) => matched === 2);
       await installation.replica('a').stop();

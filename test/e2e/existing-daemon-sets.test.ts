@@ -122,7 +122,7 @@ describeWithControlPlane(
       };
     }
 
-    it('one that somebody puts back is patched once, and reported', async () => {
+    it('one that another writer reverts is patched once, and reported', async () => {
       await runFlannel(cp(), 'conflict', 'merged', MAIN);
       await runFlannel(cp(), 'conflict', 'replaced', MAIN);
       const path = (name: string, manager: string) => `${daemonSetPath('conflict', name)}?fieldManager=${manager}`;

@@ -131,7 +131,7 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
   const annotationsOf = async (name: string) => (await getNode(cp(), name)).metadata.annotations ?? {};
 
   describe('through nodes/status', () => {
-    it('announces no removal, by whatever kind of write, and whoever writes', async () => {
+    it('announces no removal, by any kind of write and any user', async () => {
       const own = 'e-1';
       await createNodes(cp(), [own], 'team', [TEAM]);
       const body = { metadata: { annotations: { [RELEASE]: TEAM_TEXT } } };
@@ -190,7 +190,7 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
     });
 
     describe('by a user who may patch nodes, and whom no policy exempts', () => {
-      it.each([{ mode: 'deny' }, { mode: 'restore' }])('no guarded taint is added: $mode', async ({ mode }) => {
+      it.each([{ mode: 'deny' }, { mode: 'restore' }])('no restricted taint is added: $mode', async ({ mode }) => {
         const name = `p-${mode}`;
         await createNodes(cp(), [name], `guard-${mode}`);
         await patchNode(cp(), developer, name, { metadata: { annotations: { [RELEASE]: RESERVED_TEXT } } });

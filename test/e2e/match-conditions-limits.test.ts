@@ -151,7 +151,7 @@ describeWithControlPlane('matchConditions at their limits', {}, (cp) => {
     ['100 policies', policiesForPools(100)],
     ['a wildcard', everything({ except: ['nothing.example.com/*', '*/nothing'] })],
   ])(
-    'no expression runs out of its budget, at whatever length a list is still looked at item by item: %s',
+    'no expression exceeds its budget at any length of a list that is evaluated item by item: %s',
     async (_what, policies) => {
       const entries = webhookEntries(policies);
       await rig.register(entries, compilePolicies(policies));

@@ -32,7 +32,7 @@ describeWithControlPlane(
     });
 
     it(
-      'agree: the same object comes out, and the same is said of it',
+      'agree: the same object, and the same report',
       async (context) => {
         const tally = new Map<string, number>();
         await fc.assert(

@@ -58,7 +58,7 @@ describeWithControlPlane(
     });
 
     it(
-      'agree: the same decision, the same node, and the same is said of it',
+      'agree: the same decision, the same node, and the same report',
       async (context) => {
         const tally = new Map<string, number>();
         const property = fc.asyncProperty(kind, nodeScenario(REQUESTS_PER_SET), async (options, scenario) => {

@@ -53,7 +53,7 @@ describeWithControlPlane('what the security model says of those who write nodes'
     expect(await taintsOf(cp(), name)).toContain(PROTECTED);
   });
 
-  it('a policy that selects by labels is left in one request, and the taint goes in the next', async () => {
+  it('a node leaves a policy by its labels in one request, and the next one removes the taint', async () => {
     const name = await createNode();
     const only = { spec: { taints: [GPU] } };
     expect((await patch(developer, path(name), { metadata: { labels: { pool: null } }, ...only })).passed).toBe(false);

@@ -44,7 +44,7 @@ describeWithControlPlane('a taint that an operator sets while a node starts, und
       await setReady(ready);
     });
 
-    it('goes when its operator takes it off, and stays away: the node becomes usable', async () => {
+    it('is removed by its operator and stays removed: the node becomes usable', async () => {
       expect(await setTaints(ready, [GPU])).toMatchObject({ passed: true, warnings: [] });
       expect(await taintsOf(cp(), ready)).toEqual([GPU_TEXT]);
     });

@@ -89,7 +89,7 @@ describeWithControlPlane('a taint that another controller takes away as soon as 
     await waitForTaints(cp(), other, GPU_TEXT);
   }
 
-  it('is put back three times and then left alone, while other nodes get theirs', async () => {
+  it('is restored three times and then left alone, while other nodes get theirs', async () => {
     await lookAgain('n2');
     expect(repairsOfNode('n1')).toBe(LIMIT);
     expect(repairsOfNode('n2')).toBe(1);

@@ -39,7 +39,7 @@ describe('the container image', skipFor(imageObstacle()), () => {
   });
   afterAll(() => workspace?.remove());
 
-  it('adds the program to its base, readable for everybody and writable for nobody: no npm, no shell, no sources', () => {
+  it('adds the program to its base, readable by all users and writable by none: no npm, no shell, no sources', () => {
     const inBase = filesIn(buildah.mount(RUNTIME_BASE));
     const added = filesIn(root).filter((file) => !inBase.includes(file));
     expect(added).toContain('/app/taintkeeper.cjs');

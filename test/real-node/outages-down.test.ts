@@ -114,7 +114,7 @@ describe('on real nodes, while nobody answers for the webhook', skipFor(obstacle
     await runsOn('kube-flannel', 2);
   });
 
-  it('a CNI that is gone, and taintkeeper with it, comes to all nodes, though it tolerates too little', async () => {
+  it('a CNI that was lost together with taintkeeper runs on all nodes again, though it tolerates too little', async () => {
     await kubectl(cluster, ['apply', '-f', RIGHTS.patchDaemonSets]);
     const spec = { existing: 'Patch' };
     await kubectl(cluster, [

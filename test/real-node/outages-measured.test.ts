@@ -34,7 +34,7 @@ describe('requests on real nodes', skipFor(obstacleToRealNode() ?? obstacleToHel
   );
 
   it.each(COST_SOMETHING)(
-    'that no policy is about do not fail because of it, and all is right again by itself: %s',
+    'that no policy concerns do not fail because of it, and everything recovers by itself: %s',
     async (name) => {
       const { summary } = await measure(outage(name), PER_SECOND);
       expect(summary).toMatchObject({ wrong: 0 });

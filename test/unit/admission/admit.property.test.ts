@@ -92,7 +92,7 @@ describe('a Node request, whatever the policies', () => {
     );
   });
 
-  it("keeps the requester's taints, in their order, but for guarded ones; only a protected or a guarded value may change back", () => {
+  it("keeps the requester's taints, in their order, except restricted ones; only a protected or a restricted value may change back", () => {
     let without = 0;
     fc.assert(
       fc.property(nodeUpdate, (generated) => {

@@ -77,7 +77,7 @@ it('each attack says who can try it and what happens, and links a test, whose ti
   expect(attacks.filter(([, , , tests = '']) => !/\]\(\.\.\/test\/[^)]+\)/.test(tests))).toEqual([]);
 });
 
-it('no role of the manifests gives anybody else the right to write policies', () => {
+it('no role of the manifests gives another user the right to write policies', () => {
   const manifests = parseAllDocuments(readFileSync(join(ROOT, 'manifests/install.yaml'), 'utf8')).map(
     (document) => document.toJS() as { kind?: string; metadata?: { labels?: object }; subjects?: { kind: string }[] },
   );

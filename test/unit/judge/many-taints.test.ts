@@ -43,7 +43,7 @@ it.each(['Deny', 'Restore'] as const)('a protected taint is not lost among many 
   expect(judged({ mode }, before, [], { phase: 'mutate' })).toMatchObject({ action: 'allow', violations: [] });
 });
 
-it('a guarded taint is not added among many that are added', () => {
+it('a restricted taint is not added among many that are added', () => {
   const decision = judged({}, [], [...others(MAX_JUDGED), PROTECTED]);
   expect(decision).toMatchObject({ action: 'deny', violations: [{ outcome: 'addition-denied' }] });
 });

@@ -93,7 +93,7 @@ describe('Restore', () => {
     expect(judgeUpdate(restore, 'mutate', update).action).toBe('patch');
   });
 
-  it('refuses in validation what something removed again after mutation', () => {
+  it('refuses in validation what a later webhook removed again after mutation', () => {
     expect(judgeUpdate(restore, 'validate', { before: [gpu], after: [] })).toMatchObject({
       action: 'deny',
       message: expect.stringContaining("It was not restored: taintkeeper's mutating webhook was not called"),

@@ -41,7 +41,7 @@ it("the chart's versions are the program's", () => {
   expect(container.image).toMatch(new RegExp(`:${VERSION}$`));
 });
 
-it("nobody can claim the manifest's image: no registry can ever have a name below .invalid (RFC 2606)", () => {
+it("no registry can claim the manifest's image: none can have a name below .invalid (RFC 2606)", () => {
   const [, registry] = /^([^/]+)\//.exec(container.image) ?? [];
   expect(registry).toMatch(/\.invalid$/);
   expect(readFileSync(join(ROOT, 'docs/install.md'), 'utf8')).toContain(`kind load docker-image ${container.image}`);

@@ -24,7 +24,7 @@ async function ask(socket: Socket): Promise<void> {
 
 const areClosed = (sockets: readonly Socket[]) => sockets.map(({ closed }) => closed);
 
-it('of those over which nothing was asked, the oldest goes; whoever asked, stays', async () => {
+it('of those without a request, the oldest is closed; those with a request stay', async () => {
   const { open, onClosed } = await serve(2);
   const asking = await open();
   await ask(asking);
@@ -36,7 +36,7 @@ it('of those over which nothing was asked, the oldest goes; whoever asked, stays
   await ask(asking);
 });
 
-it('of those over which something was asked, the one goes over which nothing was for the longest time', async () => {
+it('of those with a request, the one whose last request is the oldest is closed', async () => {
   const { open } = await serve(2);
   const first = await open();
   await ask(first);
@@ -51,7 +51,7 @@ it('of those over which something was asked, the one goes over which nothing was
   await ask(first);
 });
 
-it('of those over which something was asked, one of the address that has the most goes', async () => {
+it('of those with a request, one of the address with the most connections is closed', async () => {
   const { open, onClosed } = await serve(4);
   const quiet = await open();
   await ask(quiet);

@@ -43,7 +43,7 @@ async function call(
   return [response.statusCode, ((await json(response)) as { error?: string }).error];
 }
 
-it('whoever shows a certificate of the CA is answered; whoever has none, or one of somebody else, is not', async () => {
+it('a client with a certificate of the CA is answered; one without, or with one of another CA, is not', async () => {
   const { call, log } = await startGuarded();
 
   expect(await call(apiServer)).toEqual([200, undefined]);

@@ -67,7 +67,7 @@ it('updates of nodes are mutated again after other webhooks; what is created, an
   ]);
 });
 
-it('DaemonSets of kube-system are mutated on purpose, and never held up', () => {
+it('DaemonSets of kube-system are mutated on purpose, and never blocked', () => {
   const tolerate = registered('mutate', BUILTIN).find(({ name }) => name === 'tolerate.taintkeeper.dev');
   expect(tolerate?.failurePolicy).toBe('Ignore');
   const requirements = tolerate?.namespaceSelector.matchExpressions ?? [];
