@@ -25,20 +25,13 @@ const INSTEAD: readonly (readonly [RegExp, string])[] = [
   [/\bverdicts?\b/i, 'decision, result'],
   [/\bsettle on\b/i, 'choose'],
   [/\bmoved in\b/i, 'misplaced pod'],
-];
-
-/** The same, for pages alone. */
-const INSTEAD_ON_PAGES: readonly (readonly [RegExp, string])[] = [
   [/\bright again\b/i, 'restored, repaired, recovered'],
   [/\b(lacking|wanting)\b/i, 'missing'],
-  [/\b(wants?|wanted)\b/i, 'required, or: requires'],
   [/\bdrop(s|ped|ping)?\b/i, 'removal, remove; for packets: lose'],
   [/\b(arrivals?|departures?|leaving)\b/i, 'addition, removal, label change'],
   [/\b(goes with leave|given leave)\b/i, 'allowed by exemption, allowed by annotation'],
-  [/\b(standing|held (by|up))\b/i, 'denied by, enforced by, blocked by'],
   [/\bremember(s|ed)?\b/i, 'recorded'],
   [/\bsettle[ds]?\b/i, 'established'],
-  [/\badvis(e|es|ed)\b/i, 'warning on apply, recommends'],
   [/\bsurveys?\b/i, 'cluster state, snapshot'],
   [/\blook(s|ed|ing)? at\b/i, 'inspect, check, read'],
   [/\b(comes?|came) to\b/i, 'results in, outcome'],
@@ -47,8 +40,17 @@ const INSTEAD_ON_PAGES: readonly (readonly [RegExp, string])[] = [
   [/\b(is|are|has|have) gone\b/i, 'ended, deleted, lost'],
   [/\bguard(s|ed)?\b/i, 'restricted, protects'],
   [/\bnobody\b/i, 'no user, no replica'],
-  [/\bbut for\b/i, 'except'],
   [/\b(come and go|comes and goes)\b/i, 'taints that Kubernetes, autoscalers or operators set and remove'],
+  [/\b(take|takes|took|taken) out\b/i, 'removed'],
+  [/\b(give|gives|gave|given) back\b/i, 'restored'],
+];
+
+/** The same, for pages alone. */
+const INSTEAD_ON_PAGES: readonly (readonly [RegExp, string])[] = [
+  [/\b(wants?|wanted)\b/i, 'required, or: requires'],
+  [/\b(standing|held (by|up))\b/i, 'denied by, enforced by, blocked by'],
+  [/\badvis(e|es|ed)\b/i, 'warning on apply, recommends'],
+  [/\bbut for\b/i, 'except'],
 ];
 
 /** Only of messages: a user has the installed program, kubectl and helm, and not this repository. */

@@ -125,7 +125,7 @@ const RULE_CONSTRAINTS: readonly Constraint<ConstrainedRule>[] = [
     cel:
       '!has(self.except) || self.except.all(e, e != self.key && ' +
       "!(e.endsWith('*') && self.key.startsWith(e.substring(0, e.size() - 1))))",
-    message: 'except takes out every key that the rule means: narrow it, or leave the rule out',
+    message: 'except excludes every key of the rule: narrow except, or delete the rule',
     field: 'except',
   },
 ];

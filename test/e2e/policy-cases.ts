@@ -203,7 +203,7 @@ export const POLICY_CASES: readonly PolicyCase[] = [
       `an exception, ${except}, for all of ${key}`,
       { taints: [{ key, except: ['b', except], restrict: ['Removal'] }] },
       'spec.taints[0].except',
-      'except takes out every key that the rule means: narrow it, or leave the rule out',
+      'except excludes every key of the rule: narrow except, or delete the rule',
     ),
   ),
   ...[

@@ -14,7 +14,7 @@ const LATER = 'taintkeeper may set the taint after the registration of the node'
 const ONLY_NO_SCHEDULE = 'ensure: UntilReady is only for effect NoSchedule';
 const ONLY_EVICTING = 'mayEvict is only for ensure: Always with effect NoExecute';
 const ONLY_PATTERN = 'except is only for a key with "*"';
-const EVERY_KEY = 'except takes out every key that the rule means';
+const EVERY_KEY = 'except excludes every key of the rule: narrow except, or delete the rule';
 
 describe('a rule of a TaintPolicy', () => {
   it.each<{ why: string; rule: object; problems: string[] }>([
