@@ -44,7 +44,7 @@ export function printFix(
       ? []
       : [fix.closed.length > 0 ? 'No gap can be closed like this.' : 'There is no gap to close.']),
     ...closed.map(({ daemonSet, taints, nodes }) => `- ${gap(daemonSet, taints.map(formatTaint), nodes.length)}`),
-    ...section('Left as it is:', [
+    ...section('Not changed:', [
       ...left.map(({ daemonSet: { namespace, name }, why }) => `${namespace}/${name}: ${why}`),
       ...fix.left.map(leftGap),
     ]),
@@ -70,7 +70,7 @@ const FORMS: Readonly<Record<FixForm, (fix: Fix) => Formed>> = {
     left: [],
     about: [
       '. Each DaemonSet gets its tolerations with its next rollout. existing: Patch has the leader do that, one after the other:',
-      'it takes the right patchDaemonSets (off by default). Without it, once the policies are Ready (kubectl get tolerationpolicies):',
+      'it needs the right patchDaemonSets (off by default). Without it, once the policies are Ready (kubectl get tolerationpolicies):',
       ...atMost(
         MAX_ROLLOUTS,
         needsOf(closed).map(({ daemonSet }) => `  ${rolloutCommand(daemonSet)}`),
@@ -137,7 +137,7 @@ function leftGap({ gap: { daemonSet, taints, nodes }, because }: LeftGap<Fixable
   const what = gap(daemonSet, taints.map(formatTaint), nodes.length);
   switch (because.kind) {
     case 'asked':
-      return `${what}: asked for by TolerationPolicy ${because.by.join(', ')} already; takes effect with the next rollout: ${rolloutCommand(daemonSet)}`;
+      return `${what}: TolerationPolicy ${because.by.join(', ')} already requires it, from the next rollout on: ${rolloutCommand(daemonSet)}`;
     case 'notAsked':
       return `${what}: if it is meant to run there, add ${because.keys.map((key) => `--taint ${key}`).join(' ')}`;
     case 'optsOut':

@@ -182,7 +182,7 @@ function evictionTables({ daemonSets, nodeGroups }: CoverageReport, look: Look):
     }),
   );
   const text = () => columns([['DAEMONSET', 'NODES', 'WHICH', 'TAINT', 'AFTER'], ...rows], look);
-  return rows.length > 0 ? [`Evicted each time, by a toleration with tolerationSeconds:\n${text()}`] : [];
+  return rows.length > 0 ? [`Evicted repeatedly, because of a toleration with tolerationSeconds:\n${text()}`] : [];
 }
 
 /** The DaemonSets that get pods on virtual nodes, and the change that leaves those nodes out. */

@@ -60,7 +60,7 @@ export function exportCommand(): Command {
     )
     .option(
       '--no-mutating',
-      'do without MutatingAdmissionPolicy, which is off by default up to 1.35: what would be restored is refused',
+      'use no MutatingAdmissionPolicy, which is off by default up to 1.35: updates that it would restore are refused',
     )
     .addOption(
       new Option('--as <form>', 'objects for the cluster, or files for the API server itself')

@@ -50,7 +50,7 @@ export function talosDoctorCommand(exit: (code: number) => void): Command {
     )
     .option(
       '-f, --filename <file>',
-      "a machine configuration: do the nodes' versions take it, and would they reboot? - is standard input",
+      "a machine configuration to check: whether the nodes' versions accept it, and whether it reboots them; - is standard input",
     )
     .option('--timeout <ms>', 'how long each address, and each node, may take', parseMilliseconds, TIMEOUT_MS)
     .option('--all', 'show passing checks too')

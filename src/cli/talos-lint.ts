@@ -49,7 +49,10 @@ export function lintCommand(exit: (code: number) => void): Command {
     .addOption(
       new Option('--role <role>', 'the role of patches that do not say theirs').choices(['controlplane', 'worker']),
     )
-    .option('--since <file>', 'the configuration that the nodes registered with: what cannot change since is reported')
+    .option(
+      '--since <file>',
+      'the configuration that the nodes registered with: reports changes that have no effect after registration',
+    )
     .option('--disable <rule>', 'a rule to leave out; may be repeated', parseRule)
     .addOption(
       new Option(

@@ -57,7 +57,7 @@ export function policiesCommand(): Command {
         .choices(TAINT_MODES)
         .default('Restore'),
     )
-    .option('--may-evict', 'set NoExecute taints on nodes, too, that run already: pods are evicted', false)
+    .option('--may-evict', 'also set NoExecute taints on nodes that already run: this evicts pods', false)
     .addOption(new Option('-o, --output <format>', 'output format').choices(['yaml', 'json']).default('yaml'))
     .addHelpText(
       'after',

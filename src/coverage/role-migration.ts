@@ -94,7 +94,7 @@ function lossesBetween(before: MigrationFacts, after: MigrationFacts, change: Ch
           return coverageOn(was).runs && !coverageOn(is).runs;
         })
         .map((workload) => {
-          const advice = tainting ? ': do the other steps first, and look again' : '';
+          const advice = tainting ? ': do the other steps first, and run the command again' : '';
           return `${what} would cost ${nameOf(workload)} this node${advice}`;
         });
       if (change.kind !== 'unlabel') return lost;

@@ -289,8 +289,8 @@ describe('fix, where a TolerationPolicy asks for the toleration already', () => 
   it('says what brings it, and prints no policy', async () => {
     const { code, stdout } = await fix([policy()]);
     expect(stdout).toBe(
-      '# There is no gap to close.\n# Left as it is:\n# - agents/a on 1 node: dedicated=gpu:NoSchedule: asked for by TolerationPolicy gpu already; ' +
-        'takes effect with the next rollout: kubectl rollout restart -n agents daemonset a\n',
+      '# There is no gap to close.\n# Not changed:\n# - agents/a on 1 node: dedicated=gpu:NoSchedule: TolerationPolicy gpu already requires it, from the next rollout on: ' +
+        'kubectl rollout restart -n agents daemonset a\n',
     );
     expect(code).toBe(0);
   });

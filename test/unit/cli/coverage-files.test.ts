@@ -62,7 +62,7 @@ describe('the table', () => {
       'DAEMONSET     A',
       'agents/agent  runs (30 s)',
       '',
-      'Evicted each time, by a toleration with tolerationSeconds:',
+      'Evicted repeatedly, because of a toleration with tolerationSeconds:',
       'DAEMONSET     NODES  WHICH  TAINT                  AFTER',
       'agents/agent  1      w      maintenance:NoExecute  30 s',
       '',
@@ -236,7 +236,7 @@ describe('fix', () => {
       expect.arrayContaining([
         expect.stringMatching(/^# Closes 1 gap\. .* with its next rollout\. existing: Patch has the leader do that/),
         expect.stringMatching(
-          /^# it takes the right patchDaemonSets \(off by default\)\. Without it, once the policies are Ready .*:$/,
+          /^# it needs the right patchDaemonSets \(off by default\)\. Without it, once the policies are Ready .*:$/,
         ),
         '#   kubectl rollout restart -n agents daemonset agent',
         '# - agents/agent on 1 node: node-role.kubernetes.io/master:NoSchedule',

@@ -290,7 +290,7 @@ describe('what is left to do', () => {
       },
       expected: {
         1: [
-          'by hand: the new label on m, with the taints of TaintPolicy control-planes, would cost DaemonSet kube-system/a this node: do the other steps first, and look again',
+          'by hand: the new label on m, with the taints of TaintPolicy control-planes, would cost DaemonSet kube-system/a this node: do the other steps first, and run the command again',
         ],
         2: [
           patch(`[{"op":"add","path":"/spec/template/spec/tolerations/-",
