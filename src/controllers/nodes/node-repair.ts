@@ -65,6 +65,8 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   /** By the name of a node that another client had changed: the version that was known. It is of no use to write to that again. */
   const outdated = new Map<string, string>();
   let policiesSince = performance.now();
+  /** The value of {@link policiesSince} for the last sweep. */
+  let sweptSince = policiesSince;
   const problems = trackRepairProblems({ client, policies: compiled, onChange: () => changed() });
   const nodeReports = trackNodeReports({ problems, recordEvent, metrics, log });
   const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
@@ -213,6 +215,9 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     const forgetsLostAt = policiesSince + FORGET_LOST_MS;
     // As of the start of the sweep: nodes that are checked too early are checked again.
     const isEarly = performance.now() < forgetsLostAt;
+    // What failed with the earlier policies does not wait for the end of its back-off.
+    const add = sweptSince === policiesSince ? queue.add : queue.restart;
+    sweptSince = policiesSince;
     let count = 0;
     for (const entry of nodes.entries()) {
       const { name } = entry;
@@ -220,7 +225,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
       const isWrong = losses.length + additions.length > 0 || desired !== undefined;
       // What was reported of it may be over.
       const isKnown = nodeReports.has(name) || problems.has(name);
-      if (isWrong || isKnown) queue.add(name);
+      if (isWrong || isKnown) add(name);
       else if (nextInMs !== undefined) queue.add(name, nextInMs);
       if (++count % SWEEP_SLICE === 0) await new Promise(setImmediate);
       if (signal.aborted) return undefined;

@@ -107,10 +107,7 @@ export function startStartupProgress(
   const pods = watchStartupPods(context, (node) => {
     for (const name of node === undefined ? cases.keys() : [node]) if (cases.has(name)) queue.add(name);
   });
-  policies.changes.subscribe(() => {
-    reading.restart();
-    retainPods();
-  }, signal);
+  policies.changes.subscribe(() => reading.restart(), signal);
   daemonSets.changes.subscribe((change) => {
     // Its status changes with each of its pods.
     if (change.type === 'modified' && isSameDaemonSet(change.entry, change.previous)) return;
@@ -123,10 +120,12 @@ export function startStartupProgress(
       if (isAwaited) queue.add(node, SETTLE_MS);
     }
   }, signal);
-  rights.changes.subscribe(() => {
-    retainPods();
-    for (const name of cases.keys()) queue.restart(name);
-  }, signal);
+  for (const { changes } of [policies, rights]) {
+    changes.subscribe(() => {
+      retainPods();
+      for (const name of cases.keys()) queue.restart(name);
+    }, signal);
+  }
 
   return {
     check(name) {

@@ -165,6 +165,21 @@ describe('a write', () => {
     expect(onProblems.mock.calls.length).toBeGreaterThan(before);
   });
 
+  it('that the API server refuses is tried again at once when a policy changes, whatever the pause after many failures', async () => {
+    const { writes, beforeWrite, setPolicies, taintsOf } = startRepair(restore, bare(1));
+    beforeWrite.mockImplementation((name) => {
+      throw new ApiError('PATCH', name, 403, 'Forbidden', 'no patch of nodes');
+    });
+    await vi.advanceTimersByTimeAsync(120_000);
+    const before = writes.length;
+    // From the failure on, the next pause is 15 s at least.
+    while (writes.length === before) await vi.advanceTimersByTimeAsync(100);
+    beforeWrite.mockReset();
+    setPolicies({ ...restore, q: rule('Audit', PRESENT) });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(taintsOf('n0')).toEqual([gpu]);
+  });
+
   it('waits for its turn, so that the API server can serve others: a hundred at once, and a hundred a second', async () => {
     const { writes } = startRepair(restore, bare(250));
     await vi.advanceTimersByTimeAsync(2);

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import type { ReportedProblem } from '../../../../src/controllers/reports.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../../../src/controllers/sources.ts';
@@ -105,6 +106,28 @@ describe.each(SITUATIONS)('a node $what', ({ taints, writes, nodeWrites: expecte
       expect(third.said()).toEqual(['n2 StartupTaintRemoved']);
     },
   );
+});
+
+it('a removal that the API server refuses is tried again at once when a policy changes, whatever the pause after many failures', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const cluster = lead([registered('n1')]);
+  cluster.beforeWrite.mockImplementation((name) => {
+    throw new ApiError('PATCH', name, 403, 'Forbidden', 'no patch of nodes');
+  });
+  cluster.daemonPods.put(daemonPod(true));
+  await vi.advanceTimersByTimeAsync(120_000);
+  const before = nodeWrites(cluster);
+  expect(before).toBeGreaterThan(5);
+  // From the failure on, the next pause is 15 s at least.
+  while (nodeWrites(cluster) === before) await vi.advanceTimersByTimeAsync(100);
+  cluster.beforeWrite.mockReset();
+  cluster.setPolicies({
+    ...POLICIES,
+    other: { mode: 'Audit', taints: [{ key: 'other', effect: 'NoSchedule', restrict: ['Removal'] }] },
+  });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(carries(cluster)).toBe(false);
 });
 
 describe('a startup taint that the node registered without', () => {
