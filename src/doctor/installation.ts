@@ -225,12 +225,12 @@ function option(args: readonly string[], name: string): string | undefined {
   return args.find((arg) => arg.startsWith(prefix))?.slice(prefix.length);
 }
 
-/** The command that applies the manifests of the installation again. */
+/** The command that applies the manifests of the installation again. Only the user knows where those of another namespace are. */
 export function reinstall({ helmRelease, namespace }: Installation): string {
   if (helmRelease !== undefined) {
     return `helm get manifest ${helmRelease} --namespace ${namespace} | kubectl apply -f -`;
   }
-  return `kubectl apply -f ${namespace === NAME ? 'install.yaml' : 'what it was installed from'}`;
+  return `kubectl apply -f ${namespace === NAME ? 'install.yaml' : 'MANIFESTS'}`;
 }
 
 /** The Deployment, as an argument of kubectl. */

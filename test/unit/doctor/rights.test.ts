@@ -128,7 +128,7 @@ describe('the check', () => {
 
   it.each([
     { differs: {}, remedy: 'kubectl apply -f install.yaml' },
-    { differs: { namespace: 'tk' }, remedy: 'kubectl apply -f what it was installed from' },
+    { differs: { namespace: 'tk' }, remedy: 'kubectl apply -f MANIFESTS' },
     {
       differs: { helmRelease: 'keeper' },
       remedy: 'helm get manifest keeper --namespace taintkeeper | kubectl apply -f -',
