@@ -12,13 +12,26 @@ export class ApiError extends Error {
   readonly reason: string;
   /** How long the server said to wait before the next attempt, in milliseconds. */
   readonly retryAfterMs: number | undefined;
+  /** The reasons of the metav1.Status' `details.causes`, such as `NamespaceTerminating`. */
+  readonly causes: readonly string[];
 
-  constructor(method: string, path: string, status: number, reason: string, message: string, retryAfterMs?: number) {
+  constructor(
+    method: string,
+    path: string,
+    status: number,
+    reason: string,
+    message: string,
+    {
+      retryAfterMs,
+      causes = [],
+    }: { readonly retryAfterMs?: number | undefined; readonly causes?: readonly string[] } = {},
+  ) {
     const said = printable(message.slice(0, MESSAGE_MAX_LENGTH));
     super(`${method} ${path}: ${status}${reason ? ` ${reason}` : ''}${said ? `: ${said}` : ''}`);
     this.status = status;
     this.reason = reason;
     this.retryAfterMs = retryAfterMs;
+    this.causes = causes;
   }
 }
 
@@ -64,19 +77,33 @@ export function toApiError(
   body: string,
   retryAfterMs?: number,
 ): ApiError {
-  const { reason, message } = readStatus(parse(body));
-  return new ApiError(method, path, status, reason ?? '', message ?? body, retryAfterMs);
+  const { reason, message, causes } = readStatus(parse(body));
+  return new ApiError(method, path, status, reason ?? '', message ?? body, { retryAfterMs, causes });
 }
 
 /** The fields of a metav1.Status that errors use, from any received value. */
-export function readStatus(value: unknown): { code?: number; reason?: string; message?: string } {
-  if (typeof value !== 'object' || value === null) return {};
-  const { code, reason, message } = value as Record<string, unknown>;
+export function readStatus(value: unknown): {
+  code?: number;
+  reason?: string;
+  message?: string;
+  causes: readonly string[];
+} {
+  if (typeof value !== 'object' || value === null) return { causes: [] };
+  const { code, reason, message, details } = value as Record<string, unknown>;
   return {
     ...(typeof code === 'number' ? { code } : {}),
     ...(typeof reason === 'string' ? { reason } : {}),
     ...(typeof message === 'string' ? { message } : {}),
+    causes: causesIn(details),
   };
+}
+
+function causesIn(details: unknown): readonly string[] {
+  const { causes } = (details ?? {}) as { readonly causes?: unknown };
+  if (!Array.isArray(causes)) return [];
+  return causes.flatMap((cause: { readonly reason?: unknown } | null) =>
+    typeof cause?.reason === 'string' ? [cause.reason] : [],
+  );
 }
 
 function parse(text: string): unknown {

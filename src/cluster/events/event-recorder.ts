@@ -129,8 +129,8 @@ export function createEventRecorder(options: {
   }
 
   /** The Events of a deleted namespace are deleted, too. That is no failure. */
-  function explain({ status, message }: ApiError): void {
-    if (status === 404 || message.includes('is being terminated')) {
+  function explain({ status, causes, message }: ApiError): void {
+    if (status === 404 || causes.includes('NamespaceTerminating')) {
       log.debug(`an Event was not written: ${message}`);
     } else if (status === 403) {
       fault.is(

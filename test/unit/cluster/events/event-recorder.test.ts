@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import { ApiError, toApiError } from '../../../../src/cluster/client/api-error.ts';
 import { createEventRecorder, type EventRecorder } from '../../../../src/cluster/events/event-recorder.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import { captureLog } from '../../captured-log.ts';
@@ -233,6 +233,13 @@ describe('the uid, by which kubectl describe finds Events', () => {
 describe('an API server that does not do as it should', () => {
   const away = new Error('connect ECONNREFUSED');
   const status = (code: number, message = '') => new ApiError('POST', '/', code, '', message);
+  /** As the admission plugin NamespaceLifecycle answers. */
+  const terminating = {
+    message:
+      'events.events.k8s.io "n1.1" is forbidden: unable to create new content in namespace x because it is being terminated',
+    reason: 'Forbidden',
+    details: { causes: [{ reason: 'NamespaceTerminating', message: 'namespace x is being terminated' }] },
+  };
 
   it.each([
     { why: 'away', answer: away },
@@ -280,7 +287,7 @@ describe('an API server that does not do as it should', () => {
   });
 
   it.each([
-    { why: 'the namespace is going', error: status(403, 'x because it is being terminated'), level: 20 },
+    { why: 'the namespace is going', error: toApiError('POST', '/', 403, JSON.stringify(terminating)), level: 20 },
     { why: 'the namespace is gone', error: status(404), level: 20 },
     { why: 'the rights are missing', error: status(403, 'events.events.k8s.io is forbidden'), level: 40 },
     { why: 'the Event is not valid', error: status(422), level: 40 },

@@ -26,7 +26,7 @@ function startReplicas(placed: { leader: string; other: string }, names: readonl
       const [, name = ''] = /pods\/([^/]+)\/eviction$/.exec(path) ?? [];
       if (name) {
         evictions.push({ name, dryRun: query?.dryRun === 'All' });
-        if (retryAfterMs !== undefined) throw new ApiError(method, path, 429, 'TooManyRequests', '', retryAfterMs);
+        if (retryAfterMs !== undefined) throw new ApiError(method, path, 429, 'TooManyRequests', '', { retryAfterMs });
         if (isProtected && ready.get(name)) throw new ApiError(method, path, 429, 'TooManyRequests', '');
         return {};
       }
