@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isConflict, isNotFound, isOutdated } from '../../cluster/client/api-error.ts';
+import { deleteObject } from '../../cluster/client/delete-object.ts';
 import type { PolicyObject } from '../../cluster/policies.ts';
 import { notPermitted } from '../../cluster/rights.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
@@ -168,7 +169,7 @@ export function reportWriter(options: ReportWriterOptions): () => Promise<number
   }
 
   async function remove({ metadata: { name, uid } }: Stored): Promise<void> {
-    await client.request('DELETE', `${CLUSTER_REPORTS}/${name}`, { body: { preconditions: { uid } } });
+    await deleteObject(client, `${CLUSTER_REPORTS}/${name}`, { uid });
   }
 
   function identified({ subject, fault }: Checked): Checked {
