@@ -10,12 +10,12 @@ import { projectDaemonSet, projectNode } from '../controllers/sources.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
 import { type KnownDaemonSet, startupBlockers } from '../coverage/daemon-readiness.ts';
 import {
-  type ExplainedDaemon,
-  explainedDaemonSet,
-  explainedPod,
+  type DaemonExplanation,
+  explainDaemonSet,
+  explainPod,
   type NamespacedName,
-} from '../explain/explained-daemon.ts';
-import { type ExplainedNode, explainedNode } from '../explain/explained-node.ts';
+} from '../explain/explain-daemon.ts';
+import { explainNode, type NodeExplanation } from '../explain/explain-node.ts';
 import type { Facts, ToldEvent } from '../explain/sections.ts';
 import { InputError } from '../files/text-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
@@ -33,14 +33,14 @@ import { installedPolicies } from './cluster-options.ts';
 import { readNode } from './coverage-input.ts';
 
 /** @throws InputError if there is no such node, ApiError, MalformedObjectError */
-export async function readExplainedNode(client: ApiClient, name: string): Promise<ExplainedNode> {
+export async function readNodeExplanation(client: ApiClient, name: string): Promise<NodeExplanation> {
   const object = await readObject(client, `/api/v1/nodes/${encodeURIComponent(name)}`, `node ${name}`);
   const [facts, { record, notes }] = await Promise.all([
     readFacts(client, ['TaintPolicy'], { kind: 'Node', namespace: 'default', name }),
     readRecord(client, name),
   ]);
   const waiting = await readWaiting(client, object, record, facts);
-  return explainedNode(object, name, {
+  return explainNode(object, name, {
     ...facts,
     record,
     notes: [...facts.notes, ...notes, ...waiting.notes],
@@ -109,7 +109,7 @@ async function readDaemonSet(client: ApiClient, place: NamespacedName): Promise<
 const OF_DAEMONS = ['TolerationPolicy', 'RecoveryPolicy'] as const;
 
 /** @throws InputError if there is no such DaemonSet, ApiError, MalformedObjectError */
-export async function readExplainedDaemonSet(client: ApiClient, place: NamespacedName): Promise<ExplainedDaemon> {
+export async function readDaemonSetExplanation(client: ApiClient, place: NamespacedName): Promise<DaemonExplanation> {
   const object = await readObject(client, pathOf('daemonset', place), `daemonset ${place.namespace}/${place.name}`);
   const [nodes, facts, pods] = await Promise.all([
     listNodes(client),
@@ -117,11 +117,11 @@ export async function readExplainedDaemonSet(client: ApiClient, place: Namespace
     readMissingPods(client, place, object),
   ]);
   const notes = [...facts.notes, ...pods.notes];
-  return explainedDaemonSet(object, place, { ...facts, nodes, notes, missingPods: pods.missing });
+  return explainDaemonSet(object, place, { ...facts, nodes, notes, missingPods: pods.missing });
 }
 
 /** @throws InputError if there is no such pod, ApiError, MalformedObjectError */
-export async function readExplainedPod(client: ApiClient, place: NamespacedName): Promise<ExplainedDaemon> {
+export async function readPodExplanation(client: ApiClient, place: NamespacedName): Promise<DaemonExplanation> {
   const object = await readObject(client, pathOf('pod', place), `pod ${place.namespace}/${place.name}`);
   const [nodes, facts] = await Promise.all([
     listNodes(client),
@@ -130,7 +130,7 @@ export async function readExplainedPod(client: ApiClient, place: NamespacedName)
   const controller = controllerOf(object, []);
   const owner =
     controller?.kind === 'DaemonSet' ? await readOwner(client, { ...place, name: controller.name }) : undefined;
-  return explainedPod(object, place, owner, podStateOf(object), { ...facts, nodes });
+  return explainPod(object, place, owner, podStateOf(object), { ...facts, nodes });
 }
 
 /** Workloads that no policy selects, by their word on the command line. */

@@ -1,17 +1,17 @@
 import { Argument, Command, InvalidArgumentError } from 'commander';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
-import { type ExplainedDaemon, wordsOfDaemon } from '../explain/explained-daemon.ts';
-import { type ExplainedNode, wordsOfNode } from '../explain/explained-node.ts';
-import type { Cell, Explanation, Section, Step } from '../explain/sections.ts';
+import { type DaemonExplanation, formatDaemon } from '../explain/explain-daemon.ts';
+import { formatNode, type NodeExplanation } from '../explain/explain-node.ts';
+import type { Cell, FormattedExplanation, Section, Step } from '../explain/sections.ts';
 import { InputError } from '../files/text-files.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { printable } from '../kubernetes/text.ts';
 import { atCluster, CLUSTER_OPTIONS } from './cluster-options.ts';
 import {
-  readExplainedDaemonSet,
-  readExplainedNode,
-  readExplainedPod,
+  readDaemonSetExplanation,
+  readNodeExplanation,
+  readPodExplanation,
   refuseWorkload,
   WORKLOADS,
   type Workload,
@@ -82,16 +82,16 @@ interface Explained {
 
 const EXPLAIN: Readonly<Record<Kind, (client: ApiClient, name: string, output: OutputFormat) => Promise<Explained>>> = {
   async node(client, name, output) {
-    const explained = await readExplainedNode(client, name);
-    return formatted(wordsOfNode(explained), nodeData(explained), output);
+    const explained = await readNodeExplanation(client, name);
+    return formatted(formatNode(explained), nodeData(explained), output);
   },
   async daemonset(client, name, output) {
-    const explained = await readExplainedDaemonSet(client, placeOf('daemonset', name));
-    return formatted(wordsOfDaemon(explained), daemonData(explained), output);
+    const explained = await readDaemonSetExplanation(client, placeOf('daemonset', name));
+    return formatted(formatDaemon(explained), daemonData(explained), output);
   },
   async pod(client, name, output) {
-    const explained = await readExplainedPod(client, placeOf('pod', name));
-    return formatted(wordsOfDaemon(explained), daemonData(explained), output);
+    const explained = await readPodExplanation(client, placeOf('pod', name));
+    return formatted(formatDaemon(explained), daemonData(explained), output);
   },
 };
 
@@ -102,7 +102,7 @@ function placeOf(kind: Kind | Workload, text: string): { readonly namespace: str
   throw new InputError([`explain ${kind} ${text}: expected NAMESPACE/NAME`]);
 }
 
-function formatted(explanation: Explanation, explained: object, output: OutputFormat): Explained {
+function formatted(explanation: FormattedExplanation, explained: object, output: OutputFormat): Explained {
   const { next, isWell } = explanation;
   const text = formatAs(output, {
     data: () => ({ ...explained, next: stepText(next) }),
@@ -111,7 +111,7 @@ function formatted(explanation: Explanation, explained: object, output: OutputFo
   return { text, isWell };
 }
 
-function nodeData({ taints, writtenBy, fromLeader: _, ...rest }: ExplainedNode): object {
+function nodeData({ taints, writtenBy, fromLeader: _, ...rest }: NodeExplanation): object {
   return {
     ...rest,
     taints: taints.map(({ taint, ...one }) => ({ taint: formatTaint(taint), ...one })),
@@ -119,17 +119,17 @@ function nodeData({ taints, writtenBy, fromLeader: _, ...rest }: ExplainedNode):
   };
 }
 
-function daemonData({ gaps, unasked, writtenBy, ...rest }: ExplainedDaemon): object {
+function daemonData({ gaps, unasked, writtenBy, ...rest }: DaemonExplanation): object {
   const texts = (taints: typeof gaps) => [...new Set(taints.map(formatTaint))];
   return { ...rest, gaps: texts(gaps), unasked: texts(unasked), ...by(writtenBy) };
 }
 
-function by(writtenBy: ExplainedNode['writtenBy']): object {
+function by(writtenBy: NodeExplanation['writtenBy']): object {
   return writtenBy ? { writtenBy: { ...writtenBy, fieldsV1: undefined } } : {};
 }
 
 /** An explanation as text. */
-export function explanationText({ sections, next }: Explanation, look: Look): string {
+export function explanationText({ sections, next }: FormattedExplanation, look: Look): string {
   const parts = sections.map((section) => sectionText(section, look));
   return [...parts, nextText(next)].join('\n');
 }

@@ -1,4 +1,4 @@
-import { EVICTS } from '../explain/explained-node.ts';
+import { EVICTS } from '../explain/explain-node.ts';
 import { parseTaint } from '../kubernetes/taint.ts';
 import { printable, shellWord } from '../kubernetes/text.ts';
 import type { Assignment, Assignments } from '../talos/assignment.ts';

@@ -5,7 +5,7 @@ import { AUDIT_NOTE, type PolicyStatus } from '../policy/policy-status.ts';
 import { assessCondition } from '../policy/status-conditions.ts';
 
 /** An explanation as sections, which the command line prints and the page shows. */
-export interface Explanation {
+export interface FormattedExplanation {
   readonly sections: readonly Section[];
   readonly next: Step;
   /** Whether nothing is missing, and no lasting taint keeps pods off. */

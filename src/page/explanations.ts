@@ -1,7 +1,7 @@
 import { isNotFound } from '../cluster/client/api-error.ts';
-import { explainedDaemonSet, wordsOfDaemon } from '../explain/explained-daemon.ts';
-import { explainedNode, type LeaderOnNode, wordsOfNode } from '../explain/explained-node.ts';
-import type { Cell, Explanation, Facts, PolicyCell, Section, StateCell, Step } from '../explain/sections.ts';
+import { explainDaemonSet, formatDaemon } from '../explain/explain-daemon.ts';
+import { explainNode, formatNode, type LeaderOnNode } from '../explain/explain-node.ts';
+import type { Cell, Facts, FormattedExplanation, PolicyCell, Section, StateCell, Step } from '../explain/sections.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { ClusterObjects, PageSources } from './state-feed.ts';
 
@@ -92,8 +92,8 @@ async function ofNode(sources: InCluster, [name = '']: readonly string[]): Promi
   const notes = survey ? [] : [NOT_LEADING];
   const facts = factsFrom(sources, ['TaintPolicy'], [...notes, NO_EVENTS]);
   return shown(
-    wordsOfNode(
-      explainedNode(object, name, { ...facts, record: sources.objects.recordOf(name), now: Date.now() }, leader),
+    formatNode(
+      explainNode(object, name, { ...facts, record: sources.objects.recordOf(name), now: Date.now() }, leader),
     ),
   );
 }
@@ -105,7 +105,7 @@ async function ofDaemonSet(sources: InCluster, [namespace = '', name = '']: read
   if (!survey) throw new UnexplainedError(404, 'Nodes, and so where a DaemonSet runs, are known to the leader alone.');
   const notes = ['which nodes lack one of its pods is not checked here', NO_EVENTS];
   const facts = factsFrom(sources, ['TolerationPolicy', 'RecoveryPolicy'], notes);
-  return shown(wordsOfDaemon(explainedDaemonSet(object, { namespace, name }, { ...facts, nodes: survey.nodes() })));
+  return shown(formatDaemon(explainDaemonSet(object, { namespace, name }, { ...facts, nodes: survey.nodes() })));
 }
 
 const NO_EVENTS = 'a replica may not read Events: the command reads them, with your rights';
@@ -137,7 +137,7 @@ async function found(object: Promise<unknown>, otherwise: string): Promise<unkno
 }
 
 /** Limits what is shown in large clusters. */
-function shown({ sections, next }: Explanation): ShownExplanation {
+function shown({ sections, next }: FormattedExplanation): ShownExplanation {
   return { at: new Date().toISOString(), sections: sections.map(shownSection), next };
 }
 

@@ -21,11 +21,16 @@ import {
 } from '../objects/workload-object.ts';
 import type { Policy } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
-import { type DaemonExplanation, explainDaemonSet, explainPod, type TolerationOnDaemon } from './daemon-explanation.ts';
+import {
+  type PoliciesOnDaemon,
+  policiesOnDaemonSet,
+  policiesOnPod,
+  type TolerationOnDaemon,
+} from './policies-on-daemon.ts';
 import {
   closing,
-  type Explanation,
   type Facts,
+  type FormattedExplanation,
   filled,
   type Level,
   managedFieldsOf,
@@ -42,7 +47,7 @@ import {
 } from './sections.ts';
 
 /** The explanation of a DaemonSet or a pod, as data. */
-export interface ExplainedDaemon extends DaemonExplanation, Omit<Facts, 'policies'> {
+export interface DaemonExplanation extends PoliciesOnDaemon, Omit<Facts, 'policies'> {
   readonly kind: 'daemonset' | 'pod';
   readonly namespace: string;
   readonly name: string;
@@ -80,25 +85,26 @@ export interface NamespacedName {
 export interface DaemonFacts extends Facts {
   readonly nodes: readonly SchedulingNode[];
   /** The missing pods on the nodes on which it should run. */
-  readonly missingPods?: (runsOn: ReadonlySet<string>) => ExplainedDaemon['missingPods'];
+  readonly missingPods?: (runsOn: ReadonlySet<string>) => DaemonExplanation['missingPods'];
 }
 
 /**
+ * Explains a DaemonSet.
  * @param object as the API server returned it
  * @throws MalformedObjectError
  */
-export function explainedDaemonSet(
+export function explainDaemonSet(
   object: unknown,
   place: NamespacedName,
   { nodes, policies, missingPods = () => [], ...facts }: DaemonFacts,
-): ExplainedDaemon {
+): DaemonExplanation {
   const { namespace, name } = place;
   const daemonSet = {
     ...viewScheduling(object, [], namespace),
     ...viewDaemonSet(asDaemonSet(object, []), namespace, name),
   };
   const controller = controllerOf(object, []);
-  const explained = explainDaemonSet(daemonSet, nodes, policiesInForce(policies), facts);
+  const explained = policiesOnDaemonSet(daemonSet, nodes, policiesInForce(policies), facts);
   const runsOn = new Set(explained.places.flatMap(({ runs, nodes }) => (runs ? nodes : [])));
   return {
     kind: 'daemonset',
@@ -115,22 +121,23 @@ export function explainedDaemonSet(
 }
 
 /**
+ * Explains a pod.
  * @param object as the API server returned it
  * @param owner the DaemonSet that controls it, if one does
  * @param state of the pod
  * @throws MalformedObjectError
  */
-export function explainedPod(
+export function explainPod(
   object: unknown,
   place: NamespacedName,
   owner: DaemonSetView | undefined,
   state: PodState,
   { nodes, policies, ...facts }: Omit<DaemonFacts, 'missingPods'>,
-): ExplainedDaemon {
+): DaemonExplanation {
   const controller = controllerOf(object, []);
   const pod = { ...place, nodeName: '', hostNetwork: false, ...viewPodScheduling(object, []) };
   const own = owner && state.node !== undefined ? nodes.filter(({ name }) => name === state.node) : nodes;
-  const explained = explainPod(pod, owner, own, policiesInForce(policies), facts);
+  const explained = policiesOnPod(pod, owner, own, policiesInForce(policies), facts);
   const restrictions = restrictionsOn(object, place, policiesInForce(policies), facts.audit);
   const notes = [...facts.notes, ...unusableFor(policies), ...(hasResourceClaims(object, []) ? [DEVICE_TAINTS] : [])];
   return {
@@ -184,7 +191,7 @@ function unusableFor(policies: Facts['policies']): string[] {
   return notesOnUnusable(policies.filter(({ kind }) => kind !== 'TaintPolicy'));
 }
 
-function problemsFor({ policies: found }: DaemonExplanation, policies: Facts['policies']): PolicyProblem[] {
+function problemsFor({ policies: found }: PoliciesOnDaemon, policies: Facts['policies']): PolicyProblem[] {
   const selecting = found.filter(({ unmet }) => unmet.length === 0);
   return problemsOf(policies, ({ kind, name }) => selecting.some((one) => one.kind === kind && one.policy === name));
 }
@@ -195,8 +202,8 @@ const YES: StateCell = { text: 'yes', level: 'ok' };
 const NOT_YET: StateCell = { text: 'not yet', level: 'attention' };
 const NO: StateCell = { text: 'no', level: 'failed' };
 
-/** The explanation as text. */
-export function wordsOfDaemon(explained: ExplainedDaemon): Explanation {
+/** Formats the explanation for people. */
+export function formatDaemon(explained: DaemonExplanation): FormattedExplanation {
   const { kind, namespace, name, optsOut, tolerations, policies, places, writtenBy, managedBy, gaps, pod } = explained;
   const complete = tolerations.every(({ state }) => state !== 'missing') && (pod?.state ?? 'scheduled') === 'scheduled';
   return {
@@ -242,7 +249,7 @@ export function wordsOfDaemon(explained: ExplainedDaemon): Explanation {
   };
 }
 
-function missingTable({ missingPods }: ExplainedDaemon): Section {
+function missingTable({ missingPods }: DaemonExplanation): Section {
   const alike = [...Map.groupBy(missingPods, ({ why }) => why)];
   return {
     head: ['Missing pods', 'Which nodes', 'Why'],
@@ -251,11 +258,11 @@ function missingTable({ missingPods }: ExplainedDaemon): Section {
 }
 
 /** A pod that no policy selects. */
-function isOthers({ kind, owner }: ExplainedDaemon): boolean {
+function isOthers({ kind, owner }: DaemonExplanation): boolean {
   return kind === 'pod' && owner?.kind !== 'DaemonSet';
 }
 
-function podLines(explained: ExplainedDaemon): string[] {
+function podLines(explained: DaemonExplanation): string[] {
   if (explained.pod === undefined) return [];
   const { node, state, why } = explained.pod;
   const where =
@@ -278,7 +285,7 @@ function whyOf({ state, by }: TolerationOnDaemon): string {
   }
 }
 
-function nextOfDaemonSet(explained: ExplainedDaemon): Step {
+function nextOfDaemonSet(explained: DaemonExplanation): Step {
   const { namespace, name, tolerations, policies, gaps, unasked, optsOut, missingPods, problems } = explained;
   if (optsOut && gaps.length > 0) {
     return {
@@ -315,7 +322,7 @@ function alsoUnasked(daemonSet: NamespacedName, unasked: readonly Taint[]): Pick
   };
 }
 
-function nextOfPod({ namespace, name, tolerations, pod, owner, gaps }: ExplainedDaemon): Step {
+function nextOfPod({ namespace, name, tolerations, pod, owner, gaps }: DaemonExplanation): Step {
   const isLacking = gaps.length > 0 || tolerations.some(({ state }) => state === 'missing');
   if (owner?.kind === 'DaemonSet' && isLacking) {
     return { command: `taintkeeper explain daemonset ${shellWord(`${namespace}/${owner.name}`)}` };

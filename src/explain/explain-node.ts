@@ -11,16 +11,16 @@ import { announcedAt, asNode, type NodeObject, taintedSince, viewNode } from '..
 import { compilePolicies } from '../policy/policy-set.ts';
 import {
   type Announced,
-  explainNode,
   type KeptValue,
-  type NodeExplanation,
+  type PoliciesOnNode,
+  policiesOnNode,
   type TaintOnNode,
   type TaintState,
-} from './node-explanation.ts';
+} from './policies-on-node.ts';
 import {
   closing,
-  type Explanation,
   type Facts,
+  type FormattedExplanation,
   filled,
   type Level,
   managedFieldsOf,
@@ -34,7 +34,7 @@ import {
 } from './sections.ts';
 
 /** The explanation of a node, as data. */
-export interface ExplainedNode extends NodeExplanation, Omit<Facts, 'policies'> {
+export interface NodeExplanation extends PoliciesOnNode, Omit<Facts, 'policies'> {
   readonly name: string;
   /** The last field manager of `spec.taints`. */
   readonly writtenBy: ManagedFields | undefined;
@@ -71,22 +71,27 @@ export interface LeaderOnNode {
 }
 
 /**
+ * Explains a node.
  * @param object as the API server returned it
  * @param leader undefined on other replicas, and for the command
  * @throws MalformedObjectError
  */
-export function explainedNode(
+export function explainNode(
   object: unknown,
   name: string,
   { policies, now, record, ...facts }: NodeFacts,
   leader?: LeaderOnNode,
-): ExplainedNode {
+): NodeExplanation {
   const node = asNode(object, []);
   const view = viewNode(node, name);
-  const explained = explainNode(withRecord(view, record, node.metadata.uid ?? undefined), policiesInForce(policies), {
-    audit: facts.audit,
-    isInConflict: leader?.isInConflict,
-  });
+  const explained = policiesOnNode(
+    withRecord(view, record, node.metadata.uid ?? undefined),
+    policiesInForce(policies),
+    {
+      audit: facts.audit,
+      isInConflict: leader?.isInConflict,
+    },
+  );
   const announced = announcedAt(node);
   const remaining = remainingOn(node, view, policies, facts.audit, now);
   const selecting = new Set(explained.policies.flatMap(({ policy, unmet }) => (unmet.length === 0 ? [policy] : [])));
@@ -104,14 +109,14 @@ export function explainedNode(
   };
 }
 
-/** See {@link ExplainedNode.remainingStartupTaints}. */
+/** See {@link NodeExplanation.remainingStartupTaints}. */
 function remainingOn(
   node: NodeObject,
   view: NodeView,
   policies: Facts['policies'],
   audit: boolean,
   now: number,
-): ExplainedNode['remainingStartupTaints'] {
+): NodeExplanation['remainingStartupTaints'] {
   const since = taintedSince(node);
   if (since === undefined || now - since <= STARTUP_TAINT_LIMIT_MS) return undefined;
   const taints = startupTaintsOn(view, compilePolicies(policiesInForce(policies), { audit }).taintPolicies);
@@ -127,8 +132,8 @@ const LEVELS: Readonly<Record<TaintState, Level>> = {
   free: 'quiet',
 };
 
-/** The explanation as text. */
-export function wordsOfNode(explained: ExplainedNode): Explanation {
+/** Formats the explanation for people. */
+export function formatNode(explained: NodeExplanation): FormattedExplanation {
   const { name, taints, policies, writtenBy, misplacedPods, remainingStartupTaints: startup } = explained;
   return {
     sections: filled([
@@ -178,7 +183,7 @@ const WHAT_ANNOUNCED: Record<Announced['state'], string> = {
 };
 
 /** The removals that the allow-removal annotation announces, with their times. */
-function announcement({ announced, announcedAt: since }: ExplainedNode): string[] {
+function announcement({ announced, announcedAt: since }: NodeExplanation): string[] {
   if (announced.length === 0) return [];
   const entries = announced.map(({ text, state }) => `${text} ${WHAT_ANNOUNCED[state]}`).join(', ');
   const hours = ALLOW_REMOVAL_LIFE_MS / 3_600_000;
@@ -192,13 +197,13 @@ function announcement({ announced, announcedAt: since }: ExplainedNode): string[
 const policiesOf = ({ by }: TaintOnNode) => [...new Set(by.map(({ policy }) => policy))].join(' and ');
 const named = ({ by }: TaintOnNode) => namedBy(by);
 
-function why(one: TaintOnNode, node: NodeExplanation): string {
+function why(one: TaintOnNode, node: PoliciesOnNode): string {
   const { guards = [] } = one;
   const text = standing(one, node);
   return guards.length === 0 || one.state === 'guarded' ? text : `${text}; additions restricted by ${namedBy(guards)}`;
 }
 
-function standing(one: TaintOnNode, node: NodeExplanation): string {
+function standing(one: TaintOnNode, node: PoliciesOnNode): string {
   switch (one.state) {
     case 'free':
       return 'no policy covers it';
@@ -219,7 +224,7 @@ function contradictionText({ contradiction }: TaintOnNode): string[] {
   return contradiction ? [`a node that carries neither gets ${contradiction.winner}: ${contradiction.why}`] : [];
 }
 
-function blockedText({ blockedBy, recorded, onlyAudit, kept }: TaintOnNode, { fromLeader }: NodeExplanation): string {
+function blockedText({ blockedBy, recorded, onlyAudit, kept }: TaintOnNode, { fromLeader }: PoliciesOnNode): string {
   if (kept) return `the node carries ${formatTaint(kept.taint)}, which ${namedBy(kept.by)} protects as well`;
   switch (blockedBy) {
     case undefined:
@@ -245,7 +250,7 @@ function blockedText({ blockedBy, recorded, onlyAudit, kept }: TaintOnNode, { fr
 const RESTORING = 'the leader is about to restore it';
 const WAITING = 'waits for its turn, because it evicts pods';
 
-function nextStep({ name, taints, problems, fromLeader }: ExplainedNode): Step {
+function nextStep({ name, taints, problems, fromLeader }: NodeExplanation): Step {
   const missing = taints.filter(({ state }) => state === 'missing');
   const contradictory = missing.find(({ contradiction }) => contradiction)?.contradiction;
   if (contradictory) {

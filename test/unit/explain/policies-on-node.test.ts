@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { explanationText } from '../../../src/cli/explain.ts';
-import { wordsOfNode } from '../../../src/explain/explained-node.ts';
-import { explainNode } from '../../../src/explain/node-explanation.ts';
+import { formatNode } from '../../../src/explain/explain-node.ts';
+import { policiesOnNode } from '../../../src/explain/policies-on-node.ts';
 import type { Cell } from '../../../src/explain/sections.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
@@ -23,7 +23,7 @@ interface Recorded {
 
 function explain(node: NodeView, specs: Record<string, TaintPolicySpec>, { recorded, removed }: Recorded = {}) {
   const policies = Object.entries(specs).map(([name, spec]): TaintPolicy => ({ kind: 'TaintPolicy', name, spec }));
-  return explainNode(withRecorded(node, recorded, removed), policies);
+  return policiesOnNode(withRecorded(node, recorded, removed), policies);
 }
 
 /** One line a taint: what it is, how it stands, the policies, and in brackets what blocks its restoration. */
@@ -33,7 +33,7 @@ const lines = (node: NodeView, specs: Record<string, TaintPolicySpec>, recorded?
   );
 
 const nextFor = (node: NodeView, specs: Record<string, TaintPolicySpec>, recorded?: Recorded) =>
-  wordsOfNode({
+  formatNode({
     ...explain(node, specs, recorded),
     name: 'n1',
     writtenBy: undefined,
@@ -87,7 +87,7 @@ describe('each taint of a node', () => {
     const guard = { key: 'gpu', restrict: ['Removal', 'Addition'] } as const;
     const text = (spec: TaintPolicySpec) => {
       const explained = { ...explain(nodeOf([GPU]), { a: spec }), name: 'n1', problems: [], events: [] };
-      const words = wordsOfNode({ ...explained, writtenBy: undefined, notes: [] });
+      const words = formatNode({ ...explained, writtenBy: undefined, notes: [] });
       return explanationText(words, { wide: false, colors: false, width: undefined });
     };
     expect(text(rule('Deny', { ...guard, restrict: ['Addition'] }))).toContain(
@@ -120,7 +120,7 @@ describe('each taint of a node', () => {
     const removed = { removed: 'gpu=true:NoSchedule' };
     expect(lines(nodeOf([]), policies, removed)).toEqual(['gpu=true:NoSchedule removed a']);
     const explained = { ...explain(nodeOf([]), policies, removed), name: 'n1', problems: [], events: [] };
-    expect(wordsOfNode({ ...explained, writtenBy: undefined, notes: [] })).toMatchObject({
+    expect(formatNode({ ...explained, writtenBy: undefined, notes: [] })).toMatchObject({
       isWell: true,
       sections: [
         {
@@ -144,7 +144,7 @@ describe('each taint of a node', () => {
 
 it('is in mode Audit where taintkeeper runs with --audit, and nothing is restored', () => {
   const policies: TaintPolicy[] = [{ kind: 'TaintPolicy', name: 'a', spec: rule('Restore', PRESENT) }];
-  const { audit, taints } = explainNode(withRecorded(nodeOf([]), undefined), policies, { audit: true });
+  const { audit, taints } = policiesOnNode(withRecorded(nodeOf([]), undefined), policies, { audit: true });
   expect({ audit, taints }).toMatchObject({
     audit: true,
     taints: [{ by: [{ mode: 'Audit' }], blockedBy: 'ModeDoesNotRestore' }],
@@ -154,7 +154,7 @@ it('is in mode Audit where taintkeeper runs with --audit, and nothing is restore
 it('tells a missing taint from one that is there with another value', () => {
   const policies: TaintPolicy[] = [{ kind: 'TaintPolicy', name: 'a', spec: rule('Audit', PRESENT) }];
   const otherValue = (node: NodeView) =>
-    explainNode(withRecorded(node, undefined), policies).taints.find(({ state }) => state === 'missing')?.otherValue;
+    policiesOnNode(withRecorded(node, undefined), policies).taints.find(({ state }) => state === 'missing')?.otherValue;
   expect(otherValue(nodeOf([]))).toBe(false);
   expect(otherValue(nodeOf([{ ...GPU, value: 'other' }]))).toBe(true);
 });
@@ -191,7 +191,7 @@ describe('a taint that the node carries with another value', () => {
   const OLD = 'gpu=true:NoSchedule';
   const changed = nodeOf([{ ...GPU, value: 'other' }]);
   const reasonFor = (node: NodeView, specs: Record<string, TaintPolicySpec>, recorded?: Recorded) => {
-    const words = wordsOfNode({
+    const words = formatNode({
       ...explain(node, specs, recorded),
       ...{ name: 'n1', writtenBy: undefined, problems: [], events: [], notes: [] },
     });
@@ -259,7 +259,7 @@ describe('a taint that the node carries with another value', () => {
 
 describe('removals that are announced', () => {
   const linesOf = (allowRemoval: string, spec: TaintPolicySpec, announcedAt?: string) => {
-    const { sections } = wordsOfNode({
+    const { sections } = formatNode({
       ...explain(nodeOf([GPU, EDGE], { allowRemoval }), { a: spec }),
       ...{ name: 'n1', writtenBy: undefined, problems: [], events: [], notes: [] },
       ...(announcedAt === undefined ? {} : { announcedAt }),

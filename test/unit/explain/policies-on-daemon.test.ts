@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type DaemonExplanation, explainDaemonSet, explainPod } from '../../../src/explain/daemon-explanation.ts';
+import { type PoliciesOnDaemon, policiesOnDaemonSet, policiesOnPod } from '../../../src/explain/policies-on-daemon.ts';
 import { IGNORE_ANNOTATION } from '../../../src/judge/daemon-set.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import { type Policy, parsePolicy } from '../../../src/policy/policy.ts';
@@ -24,16 +24,18 @@ function policy(kind: string, name: string, spec: object): Policy {
 const NODES = [node('m', [MASTER]), node('c', [CONTROL_PLANE]), node('w'), node('v'), node('starting', [NOT_READY])];
 const ROLES = policy('TolerationPolicy', 'roles', { mode: 'Mutate' });
 
-const tolerationsIn = ({ tolerations }: DaemonExplanation) =>
+const tolerationsIn = ({ tolerations }: PoliciesOnDaemon) =>
   tolerations.map(({ toleration, state, by }) => [toleration, state, ...by.map(({ policy }) => policy)].join(' '));
-const policiesIn = ({ policies }: DaemonExplanation) =>
+const policiesIn = ({ policies }: PoliciesOnDaemon) =>
   policies.map(({ kind, policy, mode, unmet }) => [kind, policy, mode, ...unmet].join(' '));
 
 describe('a DaemonSet', () => {
   it('has tolerations of its own, those that are asked for, and lacks others', () => {
-    const explained = explainDaemonSet(subject({ tolerations: [tolerating('own'), tolerating(MASTER.key)] }), NODES, [
-      ROLES,
-    ]);
+    const explained = policiesOnDaemonSet(
+      subject({ tolerations: [tolerating('own'), tolerating(MASTER.key)] }),
+      NODES,
+      [ROLES],
+    );
     expect(tolerationsIn(explained)).toEqual([
       'own:NoSchedule own',
       'node-role.kubernetes.io/master:NoSchedule asked roles',
@@ -42,7 +44,7 @@ describe('a DaemonSet', () => {
   });
 
   it('runs on some nodes, and is kept off others', () => {
-    const { places, gaps } = explainDaemonSet(subject({ nodeSelector: {} }), NODES, []);
+    const { places, gaps } = policiesOnDaemonSet(subject({ nodeSelector: {} }), NODES, []);
     expect(places).toEqual([
       { nodes: ['m'], runs: false, why: ['taint node-role.kubernetes.io/master:NoSchedule'], passing: false },
       { nodes: ['c'], runs: false, why: ['taint node-role.kubernetes.io/control-plane:NoSchedule'], passing: false },
@@ -57,7 +59,7 @@ describe('a DaemonSet', () => {
       type: 'virtual-kubelet',
     });
     const explained = (...tolerations: Toleration[]) =>
-      explainDaemonSet(subject({ tolerations }), [virtual, node('w')], []);
+      policiesOnDaemonSet(subject({ tolerations }), [virtual, node('w')], []);
     const onWorker = { nodes: ['w'], runs: true, why: [], passing: false };
     expect(explained({ operator: 'Exists' })).toMatchObject({
       places: [
@@ -83,19 +85,20 @@ describe('a DaemonSet', () => {
   });
 
   it('that does not select a node is not kept off it by a taint', () => {
-    const { places, gaps } = explainDaemonSet(subject({ nodeSelector: { pool: 'gpu' } }), [node('g', [GPU])], []);
+    const { places, gaps } = policiesOnDaemonSet(subject({ nodeSelector: { pool: 'gpu' } }), [node('g', [GPU])], []);
     expect(places[0]?.why).toEqual(['nodeSelector pool=gpu', 'taint dedicated=gpu:NoSchedule']);
     expect(gaps).toEqual([]);
   });
 
   it('is kept off for good by what no policy in mode Mutate asks for', () => {
-    const unasked = (policies: Policy[]) => explainDaemonSet(subject(), [...NODES, node('g', [GPU])], policies).unasked;
+    const unasked = (policies: Policy[]) =>
+      policiesOnDaemonSet(subject(), [...NODES, node('g', [GPU])], policies).unasked;
     expect(unasked([ROLES])).toEqual([GPU]);
     expect(unasked([policy('TolerationPolicy', 'roles', { mode: 'Audit' })])).toEqual([MASTER, CONTROL_PLANE, GPU]);
   });
 
   it('is selected by policies, or there is a reason why not', () => {
-    const explained = explainDaemonSet(
+    const explained = policiesOnDaemonSet(
       subject({ labels: { tier: 'a' } }),
       [],
       [
@@ -115,7 +118,7 @@ describe('a DaemonSet', () => {
   });
 
   it('that opts out lacks nothing', () => {
-    const explained = explainDaemonSet(subject({ annotations: { [IGNORE_ANNOTATION]: 'true' } }), NODES, [ROLES]);
+    const explained = policiesOnDaemonSet(subject({ annotations: { [IGNORE_ANNOTATION]: 'true' } }), NODES, [ROLES]);
     expect(explained.optsOut).toBe(true);
     expect(tolerationsIn(explained)).toEqual([]);
   });
@@ -123,7 +126,7 @@ describe('a DaemonSet', () => {
   it('is only reported on where taintkeeper runs with --audit', () => {
     const existing = policy('TolerationPolicy', 'roles', { mode: 'Mutate', existing: 'Patch' });
     const modesOf = (audit: boolean) =>
-      explainDaemonSet(subject(), [], [existing], { audit }).policies.map(({ mode, patchesExisting }) => [
+      policiesOnDaemonSet(subject(), [], [existing], { audit }).policies.map(({ mode, patchesExisting }) => [
         mode,
         patchesExisting,
       ]);
@@ -136,7 +139,7 @@ describe('a pod', () => {
 
   it('of a DaemonSet has its own tolerations, which may be those of an earlier template', () => {
     const owner = subject({ tolerations: [tolerating(MASTER.key), tolerating(CONTROL_PLANE.key)] });
-    const explained = explainPod(pod({ tolerations: [tolerating(MASTER.key)] }), owner, NODES, [ROLES]);
+    const explained = policiesOnPod(pod({ tolerations: [tolerating(MASTER.key)] }), owner, NODES, [ROLES]);
     expect(tolerationsIn(explained)).toEqual([
       'node-role.kubernetes.io/master:NoSchedule asked roles',
       'node-role.kubernetes.io/control-plane:NoSchedule missing roles',
@@ -146,16 +149,16 @@ describe('a pod', () => {
 
   it('of anything else can run on a virtual node', () => {
     const virtual = node('vk', [], { type: 'virtual-kubelet' });
-    const runsIn = (owner?: ReturnType<typeof subject>) => explainPod(pod(), owner, [virtual], []).places[0]?.runs;
+    const runsIn = (owner?: ReturnType<typeof subject>) => policiesOnPod(pod(), owner, [virtual], []).places[0]?.runs;
     expect([runsIn(), runsIn(subject())]).toEqual([true, false]);
   });
 
   it('of anything else is no policy’s, and gets no toleration that it does not have', () => {
     const pressed = node('pressed', [{ key: 'node.kubernetes.io/disk-pressure', effect: 'NoSchedule' }]);
-    const explained = explainPod(pod({ tolerations: [tolerating('own')] }), undefined, [pressed], [ROLES]);
+    const explained = policiesOnPod(pod({ tolerations: [tolerating('own')] }), undefined, [pressed], [ROLES]);
     expect(tolerationsIn(explained)).toEqual(['own:NoSchedule own']);
     expect(explained.policies).toEqual([]);
     expect(explained.places).toMatchObject([{ runs: false, passing: true }]);
-    expect(explainDaemonSet(subject(), [pressed], []).places).toMatchObject([{ runs: true }]);
+    expect(policiesOnDaemonSet(subject(), [pressed], []).places).toMatchObject([{ runs: true }]);
   });
 });

@@ -92,7 +92,7 @@ export interface Announced {
 }
 
 /** How the TaintPolicies apply to one node. */
-export interface NodeExplanation {
+export interface PoliciesOnNode {
   /** Whether taintkeeper runs with --audit. */
   readonly audit: boolean;
   /** Whether the leader's knowledge is part of it: conflicts, and taints that wait for their turn. */
@@ -103,19 +103,19 @@ export interface NodeExplanation {
   readonly announced: readonly Announced[];
 }
 
-export interface ExplainNodeOptions {
+export interface PoliciesOnNodeOptions {
   /** Whether taintkeeper runs with --audit. */
   readonly audit?: boolean;
   /** Known to the leader only. */
   readonly isInConflict?: Circumstances['isInConflict'] | undefined;
 }
 
-/** Explains the present state of a node. */
-export function explainNode(
+/** How the TaintPolicies apply to a node in its present state. */
+export function policiesOnNode(
   node: EstablishedView,
   policies: readonly Policy[],
-  { audit = false, isInConflict }: ExplainNodeOptions = {},
-): NodeExplanation {
+  { audit = false, isInConflict }: PoliciesOnNodeOptions = {},
+): PoliciesOnNode {
   const declared = policies.filter((policy) => policy.kind === 'TaintPolicy');
   const compiled = compilePolicies(declared, { audit }).taintPolicies;
   const selecting = compiled.filter((policy) => policy.selectsNode(node.labels));

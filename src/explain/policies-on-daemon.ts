@@ -49,7 +49,7 @@ export interface NodeGroupOutcome {
 }
 
 /** How the policies apply to a DaemonSet, or to a pod. */
-export interface DaemonExplanation {
+export interface PoliciesOnDaemon {
   /** Whether taintkeeper runs with --audit. */
   readonly audit: boolean;
   /** It opts out by annotation. */
@@ -65,13 +65,13 @@ export interface DaemonExplanation {
 
 type ExplainedPolicy = TolerationPolicy | RecoveryPolicy;
 
-/** Explains the present state of a DaemonSet. */
-export function explainDaemonSet(
+/** How the policies apply to a DaemonSet in its present state. */
+export function policiesOnDaemonSet(
   daemonSet: DaemonSetView & SchedulingView,
   nodes: readonly SchedulingNode[],
   policies: readonly Policy[],
   { audit = false }: { readonly audit?: boolean } = {},
-): DaemonExplanation {
+): PoliciesOnDaemon {
   const declared = policies.filter(isForDaemonSets);
   const { places, gaps } = placesFor(compileCoverage(daemonSet), nodes, true);
   const given = askingFor(daemonSet, compilePolicies(declared, { audit }))
@@ -92,13 +92,13 @@ export function explainDaemonSet(
  * Explains the present state of a pod.
  * @param owner the DaemonSet that controls it, if one does. Pods of a DaemonSet are for one node, the only one to pass
  */
-export function explainPod(
+export function policiesOnPod(
   pod: SchedulingView,
   owner: DaemonSetView | undefined,
   nodes: readonly SchedulingNode[],
   policies: readonly Policy[],
   { audit = false }: { readonly audit?: boolean } = {},
-): DaemonExplanation {
+): PoliciesOnDaemon {
   const declared = policies.filter(isForDaemonSets);
   return {
     audit,
@@ -175,7 +175,7 @@ function placesFor(
   coverageOn: (node: SchedulingNode) => Coverage,
   nodes: readonly SchedulingNode[],
   isDaemon: boolean,
-): Pick<DaemonExplanation, 'places' | 'gaps'> {
+): Pick<PoliciesOnDaemon, 'places' | 'gaps'> {
   const each = nodes.map((node) => {
     const coverage = coverageOn(node);
     const obstacles = coverage.runs ? [] : coverage.obstacles;

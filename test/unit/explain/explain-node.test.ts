@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type PolicyObject, viewPolicy } from '../../../src/cluster/policies.ts';
-import { explainedNode, wordsOfNode } from '../../../src/explain/explained-node.ts';
+import { explainNode, formatNode } from '../../../src/explain/explain-node.ts';
 import type { PolicyKind } from '../../../src/policy/policy.ts';
 import { policyObject } from '../../e2e/policy-objects.ts';
 
@@ -18,7 +18,7 @@ const linesOf = (
     status: { conditions: [{ type: 'Ready', ...ready }] },
   };
   const facts = { policies, audit: false, events: [], notes: [], record: undefined, now: NOW };
-  return wordsOfNode(explainedNode(node, 'n1', facts)).sections.flatMap((section) =>
+  return formatNode(explainNode(node, 'n1', facts)).sections.flatMap((section) =>
     'lines' in section ? section.lines : [],
   );
 };
@@ -88,8 +88,7 @@ it('says without the leader why a taint is not restored, as the record of the no
   const policies = [viewPolicy('TaintPolicy', { ...policy, metadata })];
   const facts = { policies, audit: false, events: [], notes: [], record, now: NOW };
   const leader = { isInConflict: () => false, misplacedPods: undefined, startup: undefined };
-  const textOf = (...more: [typeof leader] | []) =>
-    JSON.stringify(wordsOfNode(explainedNode(node, 'n1', facts, ...more)));
+  const textOf = (...more: [typeof leader] | []) => JSON.stringify(formatNode(explainNode(node, 'n1', facts, ...more)));
   expect(textOf()).toContain(
     'the leader does not restore it: another writer removes it repeatedly, last by user dev (Conflict)',
   );
