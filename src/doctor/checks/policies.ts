@@ -9,7 +9,7 @@ import { atMost, count, rfc3339, shellWord } from '../../kubernetes/text.ts';
 import type { Policy, SelectingKind } from '../../policy/policy.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
 import { AUDIT_NOTE, conditionOf, type PolicyCondition, type PolicyStatus } from '../../policy/policy-status.ts';
-import { assessCondition } from '../../policy/status-conditions.ts';
+import { type Assessment, assessCondition } from '../../policy/status-conditions.ts';
 import { type CheckName, consequence, type Finding, finding, LEADER_NEEDS } from '../check.ts';
 import type { DoctorNode } from '../cluster-facts.ts';
 import type { Facts } from '../facts.ts';
@@ -27,7 +27,8 @@ export function checkPolicies({
   installation,
   nodes,
   nodeRecords,
-}: Pick<Facts, 'policies' | 'installation' | 'nodes' | 'nodeRecords'>): Finding[] {
+  nodePools,
+}: Pick<Facts, 'policies' | 'installation' | 'nodes' | 'nodeRecords' | 'nodePools'>): Finding[] {
   if (!policies.ok) {
     if (policies.status !== NOT_FOUND) return [finding('skipped', policies.why)];
     return [
@@ -37,7 +38,9 @@ export function checkPolicies({
   if (policies.value.length === 0) {
     return [finding('note', 'there are no policies: nothing is protected', 'kubectl explain taintpolicy.spec')];
   }
-  const results = policies.value.flatMap(checkPolicy);
+  // Without these facts, a check sees less than the leader did.
+  const seeing: SeeingChecks = { contradictions: nodes.ok, 'node pools': nodes.ok && nodePools.ok };
+  const results = policies.value.flatMap((policy) => checkPolicy(policy, seeing));
   if (policies.value.some(runsInAudit)) {
     results.push(finding('note', AUDIT_NOTE));
   }
@@ -54,7 +57,10 @@ export function checkPolicies({
   ];
 }
 
-function checkPolicy(policy: PolicyObject): Finding[] {
+/** Of each check that reports a condition in more detail, whether it has all facts for that. */
+type SeeingChecks = Readonly<Record<NonNullable<Assessment['check']>, boolean>>;
+
+function checkPolicy(policy: PolicyObject, seeing: SeeingChecks): Finding[] {
   const { kind, name, generation } = policy;
   const status = policy.status as PolicyStatus | undefined;
   const look = `kubectl describe ${kind.toLowerCase()} ${name}`;
@@ -73,7 +79,7 @@ function checkPolicy(policy: PolicyObject): Finding[] {
       ),
     ];
   }
-  const results = (status?.conditions ?? []).flatMap((one) => checkCondition(policy, one, look));
+  const results = (status?.conditions ?? []).flatMap((one) => checkCondition(policy, one, look, seeing));
   if (
     kind !== 'TolerationRestriction' &&
     results.every(({ state }) => state === 'note') &&
@@ -83,10 +89,15 @@ function checkPolicy(policy: PolicyObject): Finding[] {
   return results;
 }
 
-function checkCondition(policy: PolicyObject, condition: PolicyCondition, look: string): Finding[] {
+function checkCondition(
+  policy: PolicyObject,
+  condition: PolicyCondition,
+  look: string,
+  seeing: SeeingChecks,
+): Finding[] {
   const { type, reason, message } = condition;
   const { level, word, next = look, check } = assessCondition(condition);
-  if (level === 'quiet' || check !== undefined) return [];
+  if (level === 'quiet' || (check !== undefined && seeing[check])) return [];
   const evidence = `${nameOf(policy)} is ${word} (${reason}): ${message}`;
   if (level === 'attention') return [finding('note', evidence, next)];
   // The other conditions do not depend on the leader.

@@ -212,6 +212,20 @@ it('of a removal that is announced and not made, there is something to know', ()
   ]);
 });
 
+describe('a condition that another check reports in more detail is reported here if that check cannot see as much', () => {
+  const why = unseen('you may not list them');
+  it.each([
+    { condition: { type: 'Stalled', reason: 'RequiredValuesDiffer' }, unread: 'nodes', state: 'problem' },
+    { condition: { type: 'PoolLacksTaint', reason: 'Undeclared' }, unread: 'nodes', state: 'note' },
+    { condition: { type: 'PoolLacksTaint', reason: 'Undeclared' }, unread: 'nodePools', state: 'note' },
+  ])('$condition.type, without $unread', ({ condition, unread, state }) => {
+    const policies = known([withStatus({ conditions: [CONDITION, { ...CONDITION, ...condition, message: 'm' }] })]);
+    expect(checkPolicies(healthyFacts({ policies, [unread]: why }))).toMatchObject([
+      { state, evidence: expect.stringMatching(`\\(${condition.reason}\\): m$`) },
+    ]);
+  });
+});
+
 it('names the command that installs the definitions', () => {
   const [result] = checkPolicies(healthyFacts({ policies: unseen('404 NotFound', 404) }));
   expect(result).toMatchObject({ state: 'problem', remedy: 'kubectl apply -f install.yaml' });
