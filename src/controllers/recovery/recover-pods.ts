@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError } from '../../cluster/client/api-error.ts';
+import { deleteObject } from '../../cluster/client/delete-object.ts';
 import { LeadershipLostError } from '../../cluster/lease/leadership.ts';
 import type { Entry } from '../../cluster/watch/watch-cache.ts';
 import { isRecoverable, judgeFailedPod } from '../../evictions/recovery.ts';
@@ -12,7 +13,6 @@ import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { ClusterDaemonSet, DaemonSets, Nodes } from '../sources.ts';
 import type { TrackedPod } from './failed-pods.ts';
 import type { RecoveryHistory } from './recovery-history.ts';
-import { deletePod } from './recovery-history.ts';
 import type { RecoveryNews, RecoveryProblems } from './recovery-reports.ts';
 import { recoveryEvents, recoveryMessage } from './recovery-reports.ts';
 
@@ -174,4 +174,14 @@ export function recoverPods(options: RecoverPodsOptions) {
     const level = events.some(({ type }) => type === 'Warning') ? 'warn' : 'info';
     log[level]({ pod: `${namespace}/${name}` }, recoveryMessage(news, subject));
   }
+}
+
+/**
+ * Deletes this pod, as it is known, and no other one of its name. One that has failed is gone at once: for those the API server
+ * knows no grace period (CheckGracefulDelete of k8s.io/kubernetes/pkg/registry/core/pod/strategy.go).
+ * @returns false when the pod has changed or gone since
+ * @throws ApiError, Error
+ */
+async function deletePod(client: ApiClient, { namespace, name, ...version }: Entry<unknown>): Promise<boolean> {
+  return (await deleteObject(client, `/api/v1/namespaces/${namespace}/pods/${name}`, version)) === 'deleted';
 }

@@ -1,6 +1,3 @@
-import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { deleteObject } from '../../cluster/client/delete-object.ts';
-import type { Entry } from '../../cluster/watch/watch-cache.ts';
 import { failedAtOnce, type RecoveryAttempt } from '../../evictions/recovery.ts';
 
 /** An attempt, and the pod that it was to free, by its uid. */
@@ -68,14 +65,4 @@ export function createRecoveryHistory(): RecoveryHistory {
       }
     },
   };
-}
-
-/**
- * Deletes this pod, as it is known, and no other one of its name. One that has failed is gone at once: for those the API server
- * knows no grace period (CheckGracefulDelete of k8s.io/kubernetes/pkg/registry/core/pod/strategy.go).
- * @returns false when the pod has changed or gone since
- * @throws ApiError, Error
- */
-export async function deletePod(client: ApiClient, { namespace, name, ...version }: Entry<unknown>): Promise<boolean> {
-  return (await deleteObject(client, `/api/v1/namespaces/${namespace}/pods/${name}`, version)) === 'deleted';
 }
