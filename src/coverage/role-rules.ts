@@ -11,14 +11,14 @@ import { type Change, type MigrationFacts, type Operation, selectsByOldRole } fr
 import { lackingTolerations, taintPairs } from './role-survey.ts';
 
 /** The remaining changes of one step, by the facts after the steps before it. */
-interface Finding {
+interface RemainingChanges {
   readonly changes: readonly Change[];
   readonly byHand: readonly string[];
 }
 
 interface MigrationRule {
   readonly goal: string;
-  readonly find: (facts: MigrationFacts) => Finding;
+  readonly find: (facts: MigrationFacts) => RemainingChanges;
 }
 
 /**
@@ -40,7 +40,7 @@ export const MIGRATION_RULES: readonly MigrationRule[] = [
   { goal: 'No node has the old label', find: oldLabels },
 ];
 
-function labels({ nodes }: MigrationFacts): Finding {
+function labels({ nodes }: MigrationFacts): RemainingChanges {
   const changes = nodes.flatMap(({ name, labels }): Change[] => {
     const value = own(labels, OLD_ROLE);
     return value === undefined || own(labels, NEW_ROLE) !== undefined ? [] : [{ kind: 'label', node: name, value }];
@@ -48,7 +48,7 @@ function labels({ nodes }: MigrationFacts): Finding {
   return { changes, byHand: [] };
 }
 
-function templates(facts: MigrationFacts): Finding {
+function templates(facts: MigrationFacts): RemainingChanges {
   const pairs = taintPairs(facts);
   const changes = facts.workloads.flatMap((workload): Change[] => {
     const tolerations = lackingTolerations(workload, pairs, facts);
@@ -58,7 +58,7 @@ function templates(facts: MigrationFacts): Finding {
   return { changes, byHand: [] };
 }
 
-function newTaints({ nodes }: MigrationFacts): Finding {
+function newTaints({ nodes }: MigrationFacts): RemainingChanges {
   const changes = nodes.flatMap(({ name, taints }) =>
     oldOnes(taints)
       .map(counterpart)
@@ -68,7 +68,7 @@ function newTaints({ nodes }: MigrationFacts): Finding {
   return { changes, byHand: [] };
 }
 
-function oldTaints({ nodes, policies }: MigrationFacts): Finding {
+function oldTaints({ nodes, policies }: MigrationFacts): RemainingChanges {
   const { taintPolicies } = compilePolicies(policies);
   const changes: Change[] = [];
   const byHand: string[] = [];
@@ -92,7 +92,7 @@ function oldTaints({ nodes, policies }: MigrationFacts): Finding {
   return { changes, byHand };
 }
 
-function oldLabels({ nodes }: MigrationFacts): Finding {
+function oldLabels({ nodes }: MigrationFacts): RemainingChanges {
   const old = nodes.filter(({ labels }) => own(labels, OLD_ROLE) !== undefined);
   const { ready = [], waiting = [] } = Object.groupBy(old, ({ labels }) =>
     own(labels, NEW_ROLE) === undefined ? 'waiting' : 'ready',
@@ -103,12 +103,12 @@ function oldLabels({ nodes }: MigrationFacts): Finding {
   };
 }
 
-function policies(facts: MigrationFacts): Finding {
+function policies(facts: MigrationFacts): RemainingChanges {
   const found = facts.policies.map((policy) => rewriting(policy, facts));
   return { changes: found.flatMap(({ changes }) => changes), byHand: found.flatMap(({ byHand }) => byHand) };
 }
 
-function rewriting(policy: Policy, facts: MigrationFacts): Finding {
+function rewriting(policy: Policy, facts: MigrationFacts): RemainingChanges {
   switch (policy.kind) {
     case 'TaintPolicy': {
       const byLabel = `TaintPolicy ${policy.name} selects nodes by the old label: let it select by ${NEW_ROLE}`;
@@ -125,17 +125,17 @@ function rewriting(policy: Policy, facts: MigrationFacts): Finding {
 }
 
 /** RBAC rules also name the keys, so this is left to the user. */
-function restricting({ name, spec: { taints } }: TolerationRestriction): Finding {
+function restricting({ name, spec: { taints } }: TolerationRestriction): RemainingChanges {
   const keys = taints.map(({ key }) => key);
   if (!keys.includes(OLD_ROLE) || keys.includes(NEW_ROLE)) return NOTHING;
   const why = `restricts the old taint alone: add ${NEW_ROLE} to spec.taints, and to the ClusterRoles that allow the verb tolerate on ${OLD_ROLE}`;
   return { changes: [], byHand: [`TolerationRestriction ${name} ${why}`] };
 }
 
-const NOTHING: Finding = { changes: [], byHand: [] };
+const NOTHING: RemainingChanges = { changes: [], byHand: [] };
 
 /** A toleration of only the old taint gets one of the new taint beside it, also if `coverage fix` has written it. */
-function rewritingTolerations(policy: TolerationPolicy): Finding {
+function rewritingTolerations(policy: TolerationPolicy): RemainingChanges {
   const { name, spec } = policy;
   const given = tolerationsOf(spec);
   const keys = given.map(({ key }) => key);
@@ -154,7 +154,7 @@ function rewritingTolerations(policy: TolerationPolicy): Finding {
  * A policy that protects the old taint also protects the new one. A policy that allows no removal by annotation (`removalByAnnotation: Forbidden`)
  * stops protecting the old one once each of its nodes carries the new one.
  */
-function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Finding {
+function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): RemainingChanges {
   const { name, spec } = policy;
   if (spec.taints.some(({ key, ensure }) => key === OLD_ROLE && ensure === 'Always')) {
     const why = `requires the old taint, and would set it again: declare ${NEW_ROLE} in its place`;

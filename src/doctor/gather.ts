@@ -8,7 +8,7 @@ import { recogniserFor } from './recognition.ts';
 import {
   ANSWER_TIMEOUT_MS,
   calledPort,
-  listReplicas,
+  listedReplicas,
   probeReplica,
   type ReplicaFacts,
   type Sockets,
@@ -62,7 +62,7 @@ export async function gatherFacts(
   async function probeAll(
     service: ServiceFacts,
   ): Promise<ServiceFacts & { replicas: readonly ReplicaFacts[]; overService: readonly Dialled[] }> {
-    const listed = listReplicas(service).slice(0, MAX_REPLICAS);
+    const listed = listedReplicas(service).slice(0, MAX_REPLICAS);
     const recognise = recogniserFor(service);
     const callers = { client, sockets, namespace, serverName: name, recognise };
     const host = addressOf(service);

@@ -35,7 +35,7 @@ export function calledPort({ webhooks }: Pick<ServiceFacts, 'webhooks'>): number
 }
 
 /** All endpoints of the Service, and the pods that it selects and that are not among its endpoints. */
-export function listReplicas(facts: ServiceFacts): Listed[] {
+export function listedReplicas(facts: ServiceFacts): Listed[] {
   const service = facts.service.ok ? facts.service.value : undefined;
   const pods = facts.pods.ok ? facts.pods.value : [];
   const port = calledPort(facts);

@@ -56,14 +56,14 @@ export function sameDeclaration(a: FoundTaint, b: FoundTaint): boolean {
   return sameTaint(a.value, b.value) && a.value.value === b.value.value;
 }
 
-interface Found {
+interface TaintsOfDocument {
   readonly found: FoundTaint[];
   readonly malformed: Malformed[];
 }
 
 /** The taints of one document, and its invalid ones. */
-export function readTaints(document: SourceDocument): Found {
-  const result: Found = { found: [], malformed: [] };
+export function readTaints(document: SourceDocument): TaintsOfDocument {
+  const result: TaintsOfDocument = { found: [], malformed: [] };
   const refuse = (path: Path, problem: string, expected: string): void => {
     result.malformed.push(malformed('taint', { document, path }, problem, expected));
   };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isAlive, viewPod } from '../../../src/doctor/pod-view.ts';
 import { known } from '../../../src/doctor/reading.ts';
-import { listReplicas } from '../../../src/doctor/replicas.ts';
+import { listedReplicas } from '../../../src/doctor/replicas.ts';
 import type { EndpointSliceObject, ServiceFacts } from '../../../src/doctor/service-facts.ts';
 import type { PodObject } from '../../../src/objects/pod-object.ts';
 
@@ -87,7 +87,7 @@ describe('replicas', () => {
 
   it('are those behind the port that is called, and pods that nobody leads to', () => {
     const pods = ['a', 'b', 'c'].map((name) => viewPod(podObject(name)));
-    const found = listReplicas(facts({ slices: known([slice('a'), slice('b', false)]), pods: known(pods) }));
+    const found = listedReplicas(facts({ slices: known([slice('a'), slice('b', false)]), pods: known(pods) }));
     expect(found.map(({ name, port, endpoint }) => ({ name, port, endpoint }))).toEqual([
       { name: 'a', port: 8443, endpoint: { port: 8443, isReady: true } },
       { name: 'b', port: 8443, endpoint: { port: 8443, isReady: false } },
@@ -96,7 +96,7 @@ describe('replicas', () => {
   });
 
   it('are addresses, where pods may not be seen', () => {
-    const found = listReplicas(
+    const found = listedReplicas(
       facts({ slices: known([slice('a')]), pods: { ok: false, why: 'no right', status: 403 } }),
     );
     expect(found).toEqual([
@@ -112,6 +112,6 @@ describe('replicas', () => {
 
   it('are somewhere else, where the Service is but a name', () => {
     const service = known({ spec: { type: 'ExternalName', externalName: 'localhost' } });
-    expect(listReplicas(facts({ service }))).toMatchObject([{ name: 'localhost', address: 'localhost', port: 443 }]);
+    expect(listedReplicas(facts({ service }))).toMatchObject([{ name: 'localhost', address: 'localhost', port: 443 }]);
   });
 });
