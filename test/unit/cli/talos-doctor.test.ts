@@ -28,10 +28,12 @@ beforeAll(async () => {
 });
 
 const file = (text: string) => temporaryFile('talosconfig', text);
+/** Where an answer does not come. */
+const BRIEF = ['--timeout', '300'];
 
 /** The result, and the checks of what was dialled by their states. */
 async function diagnosed(text: string, ...args: string[]) {
-  const outcome = await run('talos', 'doctor', '--talosconfig', file(text), '-o', 'json', '--timeout', '300', ...args);
+  const outcome = await run('talos', 'doctor', '--talosconfig', file(text), '-o', 'json', ...args);
   const { result, checks } = JSON.parse(outcome.stdout) as Diagnosis;
   const problems = checks.filter(({ state }) => state === 'problem');
   return {
@@ -66,7 +68,7 @@ describe('the network is to blame', () => {
     { what: 'something else that listens', start: startSsh, says: /speaks no TLS/ },
   ])('for $what', async ({ start, says }) => {
     const at = await start();
-    const { code, result, problems } = await diagnosed(talosconfig([at], ca, client));
+    const { code, result, problems } = await diagnosed(talosconfig([at], ca, client), ...BRIEF);
     expect({ code, result }).toEqual({ code: 1, result: 'network' });
     expect(problems).toEqual([expect.stringMatching(says)]);
   });
@@ -229,7 +231,13 @@ describe('the configuration is to blame', () => {
     { what: 'gives no answer', api: () => 'silent' },
   ])('not where a stranger that asks for no client certificate $what: no secret is to go there', async ({ api }) => {
     const at = await startApid(await servingPair(await talosCa()), undefined, api);
-    const { result, checks, problems } = await diagnosed(talosconfig([at], ca, client), '-f', file('machine: {}\n'));
+    const { result, checks, problems } = await diagnosed(
+      talosconfig([at], ca, client),
+      '-f',
+      file('machine: {}\n'),
+      '--timeout',
+      '2000',
+    );
     expect(result).toBe('certificate');
     expect(problems).toEqual([
       expect.stringMatching(/its certificate is of another CA .*, and yet it does not refuse the client certificate: /),

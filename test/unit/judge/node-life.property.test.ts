@@ -21,7 +21,7 @@ import { type NodeLife, nodeLife, settle } from './node-life.ts';
 import { DEVELOPER } from './node-updates.ts';
 
 const OWNER = { username: 'owner', groups: [] };
-const RUNS = { numRuns: 3_000 };
+const RUNS = { numRuns: 1_000 };
 
 // Of each kind one, so that they meet often.
 const KEYS = ['dedicated', 'example.com/a'] as const;

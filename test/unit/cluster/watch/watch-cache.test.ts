@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { stopClock } from '../../stopped-clock.ts';
 import { clientFor } from '../client/fake-api.ts';
 import { PATH, refuse, startFakeThings, waitFor, watchNumber, watchThings } from './watched-things.ts';
@@ -399,7 +399,8 @@ describe('stop', () => {
       await cache.stop();
       client.close();
       process.stdout.write(String(cache.size));`;
-    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { timeout: 10_000 });
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script]);
+    onTestFinished(() => void child.kill());
     const [printed, complaints, [code]] = await Promise.all([
       text(child.stdout),
       text(child.stderr),

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { type PolicyInForce, type PolicyObject, viewPolicy } from '../../../../src/cluster/policies.ts';
 import { type BackstopOptions, backstop } from '../../../../src/controllers/backstop/backstop-controller.ts';
@@ -201,7 +201,10 @@ describe('puts right what somebody else has changed:', () => {
     expect(selector()).toEqual(before);
   });
 
-  it('but gives way to whoever does it again and again', async () => {
+  it('but gives way to a writer that does it repeatedly', async () => {
+    // The pauses between its repairs must not pass meanwhile.
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
     const api = nativeApi();
     const { reconcile } = controller(api);
     await reconcile();
