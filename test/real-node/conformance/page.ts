@@ -9,9 +9,11 @@ export interface PageColumn {
 
 /**
  * The page with the outcome of a run, as Markdown.
+ * @param command by which it is written again
  * @param version of Kubernetes, such as `1.36.1`
  */
 export function conformancePage(
+  command: string,
   version: string,
   columns: readonly PageColumn[],
   specs: readonly ComparedSpec[],
@@ -23,7 +25,7 @@ export function conformancePage(
     requests === '' ? [] : [`Requests that taintkeeper answered with ${heading}, without dry runs: ${requests}.`],
   );
   return [
-    '<!-- Written by `npm run -s test:conformance > docs/reference/conformance.md`: run it instead of editing this page. -->',
+    `<!-- Written by \`${command}\`: run it instead of editing this page. -->`,
     "# Kubernetes' own tests",
     `This page shows the outcome of one run. [Reliability](../reliability.md#kubernetes-own-tests) describes the nodes and the settings. The specs are those of Kubernetes ${version}: ${specs.length} specs, ${different} with another outcome in one setting than in another.`,
     ...requests,

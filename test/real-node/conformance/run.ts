@@ -17,11 +17,11 @@ import { conformancePage } from './page.ts';
 import { compareRuns, differs, type SpecResult } from './results.ts';
 import { runSpecs } from './run-specs.ts';
 import { checkReplicas, SETTINGS, type Setting } from './settings.ts';
-import { SETS, type SetName } from './specs.ts';
+import { PAGES, SETS, type SetName } from './specs.ts';
 
 /**
  * Runs Kubernetes' own end-to-end tests on three real nodes, without taintkeeper and with it, and compares the outcome spec by spec. Fails
- * when one spec differs. Prints docs/reference/conformance.md. Linux only, as root.
+ * when one spec differs. Prints a page of docs/reference. Linux only, as root.
  *
  *     npm run test:conformance                                   all settings, with the specs that taintkeeper could affect
  *     npm run test:conformance -- without strict [--focus TEXT]  these settings; only the specs whose names match
@@ -62,7 +62,15 @@ for (const setting of chosen) {
 }
 const specs = compareRuns(runs.map(({ results }) => results));
 const columns = chosen.map(({ what }, index) => ({ heading: what, requests: runs[index]?.requests ?? '' }));
-process.stdout.write(conformancePage(lockedVersion(CONFORMANCE[0], 'e2e.test').slice(1), columns, specs));
+const command = ['npm run -s test:conformance', ...(process.argv.length > 2 ? ['--'] : []), ...process.argv.slice(2)];
+process.stdout.write(
+  conformancePage(
+    `${command.join(' ')} > docs/reference/${PAGES[flags.set]}`,
+    lockedVersion(CONFORMANCE[0], 'e2e.test').slice(1),
+    columns,
+    specs,
+  ),
+);
 const different = specs.filter(differs);
 for (const { group, name, states } of different) report(`differs: ${group} ${name}: ${states.join(', ')}`);
 report(`${specs.length} specs, ${different.length} with another outcome`);

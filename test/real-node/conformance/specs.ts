@@ -17,6 +17,12 @@ export const SETS = {
 
 export type SetName = keyof typeof SETS;
 
+/** Pages of docs/reference with the outcome. */
+export const PAGES: Readonly<Record<SetName, string>> = {
+  affected: 'conformance.md',
+  conformance: 'conformance-whole.md',
+};
+
 /** What is left out of both, and why. */
 export const SKIP: readonly { readonly pattern: string; readonly why: string }[] = [
   { pattern: '\\[Slow\\]', why: 'each of them waits for many minutes' },
