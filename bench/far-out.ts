@@ -17,9 +17,9 @@ import { stopwatch } from './stopwatch.ts';
  * stands what a bare loop with the same client takes to list, to follow and to patch the same nodes, and the memory of a replica that does not
  * lead. Prints a Markdown table. Linux only.
  *
- *     npx node bench/far-out.ts [--policies N] [--daemon-sets N] [--records] [--program FILE ...] [NODES ...]
+ *     npx node bench/far-out.ts [--policies N] [--daemon-sets N] [--records] [--memory-limit MIB] [--program FILE ...] [NODES ...]
  *
- * With --records, the policies ask for a NodeTaintRecord of each node. With several programs, such as the bundles of two versions, each is
+ * With --records, the policies ask for a NodeTaintRecord of each node; --memory-limit is the chart's memoryLimitMiB. With several programs, such as the bundles of two versions, each is
  * measured in turn.
  */
 const NODE_COUNTS = [1_000, 5_000, 10_000, 20_000];
@@ -41,10 +41,12 @@ const { values: flags, positionals } = parseArgs({
     policies: { type: 'string', default: '20' },
     'daemon-sets': { type: 'string', default: '200' },
     records: { type: 'boolean', default: false },
+    'memory-limit': { type: 'string' },
     program: { type: 'string', multiple: true },
   },
 });
 const policies = Number(flags.policies);
+const memoryLimitMiB = flags['memory-limit'] === undefined ? undefined : Number(flags['memory-limit']);
 const counts = positionals.length > 0 ? positionals.map(Number) : NODE_COUNTS;
 
 if (!flags.program) buildBundle();
@@ -71,14 +73,14 @@ async function measure(count: number, program: string): Promise<void> {
   let other: Replica | undefined;
 
   const start = stopwatch();
-  const leader = await simulated.start('a', program);
+  const leader = await simulated.start('a', program, memoryLimitMiB);
   await firstSweep(leader);
   report('start to the first look at all nodes', start.seconds(), {
     cpu: cpuSecondsOf(leader.pid),
     bareCpu: bare.list,
     ...(await simulated.state()),
   });
-  other = await simulated.start('b', program);
+  other = await simulated.start('b', program, memoryLimitMiB);
   if (flags.records) {
     const isRecorded = ({ records }: SimulatedState) => records === count;
     await during('until every node has its record', () => simulated.until('nodes had a record', isRecorded));

@@ -35,8 +35,9 @@ export interface SimulatedCluster extends AsyncDisposable {
   /**
    * Starts taintkeeper, set up as the Deployment does. It ends with the cluster.
    * @param program the bundle
+   * @param memoryLimitMiB the chart's value, of which V8's old generation gets a half; undefined: its default
    */
-  start(name: string, program: string): Promise<Replica>;
+  start(name: string, program: string, memoryLimitMiB?: number): Promise<Replica>;
 }
 
 export async function simulateCluster(size: SimulatedSize): Promise<SimulatedCluster> {
@@ -84,11 +85,13 @@ async function begin(stack: AsyncDisposableStack, size: SimulatedSize): Promise<
         otherwise: () => `after ${PHASE_TIMEOUT_MS / 1000} s, not all ${what}`,
       });
     },
-    async start(name, bundle) {
+    async start(name, bundle, memoryLimitMiB) {
       const [port = 0] = await freePorts(1);
+      const env = deployedEnvironment();
+      if (memoryLimitMiB !== undefined) env.NODE_OPTIONS += ` --max-old-space-size=${Math.floor(memoryLimitMiB / 2)}`;
       const replica = await startReplica({
         ...{ name, kubeconfigFile: kubeconfig, servicePort: port },
-        ...{ program: bundle, env: deployedEnvironment(), args: ['--port', String(port)] },
+        ...{ program: bundle, env, args: ['--port', String(port)] },
       });
       stack.defer(() => replica.kill());
       return replica;
