@@ -6,7 +6,6 @@ import { startControlPlane } from '../test/control-plane/control-plane.ts';
 import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';
 import { admin } from '../test/control-plane/users.ts';
 import { waitUntil } from '../test/control-plane/wait-until.ts';
-import { waitUntilCalled } from '../test/control-plane/webhook.ts';
 import { path } from '../test/e2e/nodes.ts';
 import {
   LABEL,
@@ -16,7 +15,7 @@ import {
   registerOf,
   webhookContender,
 } from './api-server/contender.ts';
-import { isInForce, probe, removeDaemonSets, type Target, WRITES, type Write } from './api-server/writes.ts';
+import { isInForce, removeDaemonSets, type Target, WRITES, type Write } from './api-server/writes.ts';
 import { createNodes } from './large-nodes.ts';
 import { printHead, printRow } from './markdown-table.ts';
 import { CONTROLLER_RUNTIME, FLOOR, OURS, startContestants } from './peers/contestants.ts';
@@ -63,7 +62,7 @@ const contenders = [
     ? []
     : [await registeredContender(webhook(OURS), 'before', caBundle, await registerOf(flags.before))]),
   webhookContender(webhook(OURS), 'ours', caBundle),
-  webhookContender(webhook(FLOOR), 'floor', caBundle, 'patch'),
+  webhookContender(webhook(FLOOR), 'floor', caBundle),
   webhookContender(webhook(CONTROLLER_RUNTIME), 'controller-runtime', caBundle),
   manifestContender("the API server's own CEL", 'native', join(import.meta.dirname, 'peers', 'native.yaml')),
 ];
@@ -163,15 +162,6 @@ async function register(label: string, manifests: readonly object[]): Promise<vo
   if (code !== 0) throw new Error(stderr);
   const [target] = targets.get(label) ?? [];
   if (!target) throw new Error(`there is no node for ${label}`);
-  if (label === 'floor') {
-    // It refuses nothing: only the API server knows that it is asked.
-    await waitUntilCalled(
-      cp,
-      ['validate', 'patch'].map((path) => `${path}.${label}.bench.example.com`),
-      () => probe(target),
-    );
-    return;
-  }
   await waitUntil(async () => ((await isInForce(target)) ? true : undefined), {
     timeoutMs: EFFECT_TIMEOUT_MS,
     otherwise: () => `${label} is not in force within ${EFFECT_TIMEOUT_MS / 1000} s`,

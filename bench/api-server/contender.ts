@@ -27,16 +27,8 @@ const ADMISSION = 'admissionregistration.k8s.io/v1';
 /** Nothing in the way: what the others are compared with. */
 export const NONE: Contender = { name: 'none', label: 'none', manifests: [] };
 
-/**
- * A webhook that is asked about each update of a node, and each DaemonSet that is created.
- * @param patching where it patches
- */
-export function webhookContender(
-  { name, port }: Contestant,
-  label: string,
-  caBundle: string,
-  patching = 'mutate',
-): Contender {
+/** A webhook that is asked about each update of a node, and each DaemonSet that is created. */
+export function webhookContender({ name, port }: Contestant, label: string, caBundle: string): Contender {
   const webhook = (path: string, resource: string, apiGroup: string, operation: string) => ({
     name: `${path}.${label}.bench.example.com`,
     clientConfig: { url: `https://127.0.0.1:${port}/${path}`, caBundle },
@@ -51,7 +43,7 @@ export function webhookContender(
     label,
     manifests: [
       configuration('Validating', label, [webhook('validate', 'nodes', '', 'UPDATE')]),
-      configuration('Mutating', label, [webhook(patching, 'daemonsets', 'apps', 'CREATE')]),
+      configuration('Mutating', label, [webhook('mutate', 'daemonsets', 'apps', 'CREATE')]),
     ],
   };
 }

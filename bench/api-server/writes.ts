@@ -58,12 +58,6 @@ export async function isInForce({ cp, node, label }: Target): Promise<boolean> {
   );
 }
 
-/** Requests that a webhook for these objects is called for, as far as its conditions let them through. */
-export async function probe({ cp, node, label }: Target): Promise<unknown> {
-  await create(cp, label, `probe-${label}`, '?dryRun=All');
-  return (await patch(cp, node, { spec: { taints: [] } }, '?dryRun=All')).body;
-}
-
 async function patchLabel(cp: ControlPlane, node: string, serial: number): Promise<void> {
   const labels = { 'bench.example.com/serial': String(serial) };
   succeed(await patch(cp, node, { metadata: { labels } }));

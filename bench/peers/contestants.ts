@@ -40,21 +40,21 @@ export function buildBundle(): void {
   execFileSync('npm', ['run', 'build', '--silent'], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/**
- * Builds and starts them all. taintkeeper is the bundle; all Node.js programs run as the Deployment has it. Needs Go, the
- * first time for some minutes.
- * @param before a folder with an earlier bundle (`dist`), which runs as well
- */
-export async function startContestants(before?: string): Promise<Contestants> {
+export interface ContestantOptions {
+  /** A folder with an earlier bundle (`dist`), which runs as well. */
+  readonly before?: string | undefined;
+  /** Whether controller-runtime runs as well. It needs Go, the first time for some minutes. */
+  readonly go?: boolean;
+}
+
+/** Builds and starts them all. taintkeeper is the bundle; all Node.js programs run as the Deployment has it. */
+export async function startContestants({ before, go = true }: ContestantOptions = {}): Promise<Contestants> {
   await using starting = new AsyncDisposableStack();
   const workspace = createWorkspace('contestants');
   starting.defer(workspace.remove);
   buildBundle();
   const controllerRuntime = workspace.path('controller-runtime');
-  const build = ['build', '-trimpath', '-ldflags', '-s -w', '-o', controllerRuntime, '.'];
-  const go = spawnSync('go', build, { cwd: join(import.meta.dirname, 'controller-runtime'), encoding: 'utf8' });
-  if (go.status !== 0)
-    exitFor(`${CONTROLLER_RUNTIME}: ${go.error ? 'not built, because Go is not installed' : whyGoFailed(go.stderr)}`);
+  if (go) buildControllerRuntime(controllerRuntime);
 
   const certDir = workspace.path('certs');
   const [floorPort = 0, fastifyPort = 0, controllerRuntimePort = 0] = await freePorts(3);
@@ -86,15 +86,29 @@ export async function startContestants(before?: string): Promise<Contestants> {
     ...(before === undefined ? [] : [await bundle(BEFORE, join(before, 'taintkeeper.cjs'))]),
     await node(FLOOR, 'floor.ts', floorPort),
     await node(BARE_FASTIFY, 'bare-fastify.ts', fastifyPort),
-    await peer(
-      CONTROLLER_RUNTIME,
-      controllerRuntime,
-      ['-port', String(controllerRuntimePort), '-cert-dir', certDir],
-      controllerRuntimePort,
-    ),
+    ...(go
+      ? [
+          await peer(
+            CONTROLLER_RUNTIME,
+            controllerRuntime,
+            ['-port', String(controllerRuntimePort), '-cert-dir', certDir],
+            controllerRuntimePort,
+          ),
+        ]
+      : []),
   ];
   const running = starting.move();
   return { all, caFile: join(certDir, 'ca.crt'), [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+function buildControllerRuntime(file: string): void {
+  const build = ['build', '-trimpath', '-ldflags', '-s -w', '-o', file, '.'];
+  const { status, error, stderr } = spawnSync('go', build, {
+    cwd: join(import.meta.dirname, 'controller-runtime'),
+    encoding: 'utf8',
+  });
+  if (status !== 0)
+    exitFor(`${CONTROLLER_RUNTIME}: ${error ? 'not built, because Go is not installed' : whyGoFailed(stderr)}`);
 }
 
 function listening(child: Supervised, port: number): Promise<true> {

@@ -3,27 +3,72 @@ import { createServer } from 'node:https';
 import { join } from 'node:path';
 
 /**
- * The least that a webhook in Node.js can do: read the body, parse it, and say yes; on `/patch`, with a patch that is the same for each
- * DaemonSet, and lies ready. What it takes is what TLS, HTTP and JSON take, whatever the rules.
+ * The rules of policies.yaml by hand, without a framework, a log, metrics or a page. The rest of its CPU time is TLS, HTTP and JSON, which
+ * every webhook in Node.js needs.
  *
  *     node bench/peers/floor.ts PORT CERT_DIR
  */
 const [port, certDir = ''] = process.argv.slice(2);
 const pem = (file: string) => readFileSync(join(certDir, file));
 
-const tolerations = ['node-role.kubernetes.io/master', 'node-role.kubernetes.io/control-plane'].map((key) => ({
-  ...{ key, operator: 'Exists', effect: 'NoSchedule' },
+interface Node {
+  readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
+  readonly spec: { readonly taints?: readonly Readonly<Record<string, string>>[] };
+}
+
+interface DaemonSet {
+  readonly spec: { readonly template: { readonly spec: { readonly tolerations?: readonly Toleration[] } } };
+}
+
+interface Toleration {
+  readonly key?: string;
+  readonly operator?: string;
+  readonly effect?: string;
+}
+
+const REQUIRED: readonly Toleration[] = ['master', 'control-plane'].map((role) => ({
+  ...{ key: `node-role.kubernetes.io/${role}`, operator: 'Exists', effect: 'NoSchedule' },
 }));
-const operations = [{ op: 'add', path: '/spec/template/spec/tolerations', value: tolerations }];
-const patch = { patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(operations)).toString('base64') };
+
+const isWorker = ({ metadata }: Node) => metadata.labels?.['example.com/pool'] === 'workers';
+
+const isProtected = ({ spec }: Node) =>
+  (spec.taints ?? []).some(
+    ({ key, value, effect }) => key === 'example.com/dedicated' && value === 'batch' && effect === 'NoSchedule',
+  );
+
+function validate(node: Node, oldNode: Node): object {
+  const removesTaint = (isWorker(node) || isWorker(oldNode)) && isProtected(oldNode) && !isProtected(node);
+  if (!removesTaint) return { allowed: true };
+  const message = 'taint example.com/dedicated=batch:NoSchedule is protected';
+  return { allowed: false, status: { status: 'Failure', code: 403, reason: 'Forbidden', message } };
+}
+
+function mutate({ spec: { template } }: DaemonSet, namespace: string): object {
+  const { tolerations } = template.spec;
+  const missing = REQUIRED.filter(
+    ({ key, effect }) =>
+      !(tolerations ?? []).some(
+        (own) => (!own.key ? own.operator === 'Exists' : own.key === key) && (!own.effect || own.effect === effect),
+      ),
+  );
+  if (namespace !== 'kube-system' || missing.length === 0) return { allowed: true };
+  const path = '/spec/template/spec/tolerations';
+  const operations = tolerations
+    ? missing.map((value) => ({ op: 'add', path: `${path}/-`, value }))
+    : [{ op: 'add', path, value: missing }];
+  return { allowed: true, patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(operations)).toString('base64') };
+}
 
 const server = createServer({ cert: pem('tls.crt'), key: pem('tls.key') }, (incoming, response) => {
   const chunks: Buffer[] = [];
   incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
   incoming.on('end', () => {
     const { apiVersion, kind, request } = JSON.parse(Buffer.concat(chunks).toString());
-    const answer = { uid: request.uid, allowed: true, ...(incoming.url?.startsWith('/patch') ? patch : {}) };
-    const body = JSON.stringify({ apiVersion, kind, response: answer });
+    const judged = incoming.url?.startsWith('/validate')
+      ? validate(request.object, request.oldObject)
+      : mutate(request.object, request.namespace);
+    const body = JSON.stringify({ apiVersion, kind, response: { uid: request.uid, ...judged } });
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
     response.end(body);
   });
