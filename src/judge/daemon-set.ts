@@ -9,6 +9,7 @@ import {
   type Toleration,
 } from '../kubernetes/toleration.ts';
 import type { CompiledTolerationPolicy, PolicySet } from '../policy/policy-set.ts';
+import { oncePer } from '../runtime/once-per.ts';
 import { allow, type Decision, type Phase, patch, type Violation } from './decision.ts';
 import { cutShortBy, lackingAmong, type Need, needsOf, type RequiredToleration } from './needed-tolerations.ts';
 import type { Outcome } from './outcomes.ts';
@@ -79,10 +80,10 @@ export function judgeDaemonSet(
     const text = `more than ${MAX_TOLERATIONS} tolerations: no TolerationPolicy was applied`;
     return tolerationPolicies.some((policy) => policy.selectsDaemonSet(daemonSet)) ? allow([], [text]) : allow();
   }
-  const declared = tolerationPolicies
-    .filter((policy) => (phase === 'validate' || policy.mode === 'Mutate') && policy.selectsDaemonSet(daemonSet))
-    .flatMap((policy) => policy.tolerations.map(({ value, field }) => declaration(policy, field, value)));
-  const needs = needsOf(declared);
+  const { declared, needs } = requirementsOf(
+    tolerationPolicies,
+    (policy) => (phase === 'validate' || policy.mode === 'Mutate') && policy.selectsDaemonSet(daemonSet),
+  );
   const lacking = lackingAmong(needs, daemonTolerations(tolerations, hostNetwork)).map(({ required }) => required);
   if (phase === 'validate') return validate(tolerations, lacking, needs);
   if (lacking.length === 0) return allow();
@@ -97,9 +98,38 @@ export function judgeDaemonSet(
   );
 }
 
-function declaration(policy: CompiledTolerationPolicy, field: string, toleration: Toleration): DeclaredToleration {
-  return { policy, field, toleration, rank: policy.rank };
+/** What some policies ask for: all of it, and without what another one asks for. */
+interface Requirements {
+  readonly declared: readonly DeclaredToleration[];
+  readonly needs: readonly Need<DeclaredToleration>[];
 }
+
+/** Policies select by namespace, name and label, so few sets of them select the same DaemonSets. A set may need megabytes. */
+const MAX_SETS = 16;
+
+/** The requirements of the latest sets of these policies, by the names of the policies. */
+const latestRequirements = oncePer((_: readonly CompiledTolerationPolicy[]) => new Map<string, Requirements>());
+
+/** What the selected policies ask for. It is kept, because finding out takes longer than the rest of the judgement. */
+function requirementsOf(
+  policies: readonly CompiledTolerationPolicy[],
+  isSelected: (policy: CompiledTolerationPolicy) => boolean,
+): Requirements {
+  const selected = policies.filter(isSelected);
+  const names = selected.map(({ name }) => name).join();
+  const latest = latestRequirements(policies);
+  const known = latest.get(names);
+  if (known) return known;
+  const declared = selected.flatMap(declaredBy);
+  const requirements = { declared, needs: needsOf(declared) };
+  if (latest.size === MAX_SETS) latest.clear();
+  latest.set(names, requirements);
+  return requirements;
+}
+
+const declaredBy = oncePer((policy: CompiledTolerationPolicy): DeclaredToleration[] =>
+  policy.tolerations.map(({ value, field }) => ({ policy, field, toleration: value, rank: policy.rank })),
+);
 
 /**
  * What a request takes out of a running DaemonSet and otherwise leaves as it runs, if that is all asked for by policies; none

@@ -72,8 +72,11 @@ export interface Release {
 /** A longer annotation releases nothing: 64 of the longest taints take less. In characters. */
 const MAX_ALLOW_REMOVAL_LENGTH = 32_768;
 
+const NOTHING: Release = { entries: [], byTaint: new Map(), notices: new Map() };
+
 /** Reads an allow-removal annotation; an absent one releases nothing. What cannot be read is kept, and releases nothing. */
 export function parseAllowedRemovals(annotation = ''): Release {
+  if (annotation === '') return NOTHING;
   if (annotation.length > MAX_ALLOW_REMOVAL_LENGTH) {
     const entry = { text: `more than ${MAX_ALLOW_REMOVAL_LENGTH} characters`, taint: undefined, isNotice: false };
     return { entries: [entry], byTaint: new Map(), notices: new Map(), isTooLong: true };

@@ -418,3 +418,32 @@ describe('Audit', () => {
     expect(judge(policies, { tolerations: [MASTER, CONTROL_PLANE] }, 'validate').violations).toEqual([]);
   });
 });
+
+it('each DaemonSet gets what its own policies ask for, whatever was judged before it', () => {
+  const count = 40;
+  const key = (index: number) => `example.com/${index}`;
+  const toleration = Object.fromEntries(
+    Array.from({ length: count }, (_, index): [string, TolerationPolicySpec] => [
+      `policy-${index}`,
+      {
+        mode: index % 2 ? 'Mutate' : 'Audit',
+        daemonSets: { namespaces: ['*'], names: [`a-*-${index}`, 'every'] },
+        tolerations: [{ key: key(index), operator: 'Exists' }],
+      },
+    ]),
+  );
+  const policies = policySet({ toleration });
+  const subjects = (name: string, phase: Phase) =>
+    judge(policies, { name }, phase).violations.map(({ subject }) => subject);
+  const all = Array.from({ length: count }, (_, index) => key(index));
+  const mutated = all.filter((_, index) => index % 2);
+
+  for (let round = 0; round < 2; round++) {
+    for (const [index, one] of all.entries()) {
+      expect(subjects(`a-b-${index}`, 'validate')).toEqual([one]);
+      expect(subjects(`a-b-${index}`, 'mutate')).toEqual(index % 2 ? [one] : []);
+    }
+    expect(subjects('every', 'mutate').toSorted()).toEqual(mutated.toSorted());
+    expect(subjects('every', 'validate').toSorted()).toEqual(all.toSorted());
+  }
+});
