@@ -20,6 +20,8 @@ export interface FairMap<Value> {
    * @returns the value that was removed to make room, which may be the new one
    */
   set(key: string, value: Value, source: EntrySource, at?: number): Value | undefined;
+  /** Makes the entry the youngest one. Returns whether there is one. */
+  touch(key: string): boolean;
   delete(key: string): boolean;
   /** In the order of addition. */
   values(): Value[];
@@ -32,7 +34,7 @@ interface Group {
 
 interface Entry<Value> {
   value: Value;
-  readonly at: number;
+  at: number;
   source: EntrySource;
   origin: Group;
   part: Group;
@@ -90,6 +92,11 @@ export function createFairMap<Value>(capacity: number): FairMap<Value> {
       if (evicted === undefined || entry === undefined) return undefined;
       remove(evicted, entry);
       return entry.value;
+    },
+    touch(key) {
+      const entry = entries.get(key);
+      if (entry) entry.at = added++;
+      return entry !== undefined;
     },
     delete(key) {
       const entry = entries.get(key);

@@ -84,6 +84,7 @@ export function followArrivals({ bytes, time, checkInterval, onClosed }: Arrival
         if (arrival === undefined) return;
         arrival.bytes += chunk.length;
         held += chunk.length;
+        if (held <= bytes) return;
         for (const [oldest, { bytes: sent }] of arriving) {
           if (held <= bytes) break;
           if (sent === 0) continue;
@@ -112,7 +113,7 @@ export interface ConnectionLimits {
  * it before the server listens.
  */
 export function followConnections(server: Server, { max, onClosed }: ConnectionLimits): { destroyAll(): void } {
-  /** By the clients' addresses, because a request knows only the TLS socket. The one that was idle for the longest time is first. */
+  /** By the clients' addresses, because a request knows only the TLS socket. The one that was idle for the longest time is the oldest. */
   const silent = createFairMap<Socket>(max);
   const used = createFairMap<Socket>(max);
 
@@ -125,10 +126,10 @@ export function followConnections(server: Server, { max, onClosed }: ConnectionL
   });
   server.on('request', (request: { readonly socket: Socket }) => {
     const client = clientOf(request.socket);
-    const socket = silent.get(client) ?? used.get(client);
+    if (used.touch(client)) return;
+    const socket = silent.get(client);
     if (socket === undefined) return;
     silent.delete(client);
-    used.delete(client);
     add(used, client, socket);
   });
 

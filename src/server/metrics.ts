@@ -69,10 +69,14 @@ function admissionMetrics(registers: Registry[]): AdmissionMetrics {
     buckets: DURATION_BUCKETS_SECONDS,
     registers,
   });
-  const inFlight = new Gauge({
+  let inFlight = 0;
+  new Gauge({
     name: 'taintkeeper_admission_in_flight',
     help: 'Requests being received, judged or answered.',
     registers,
+    collect() {
+      this.set(inFlight);
+    },
   });
   const handshakeFailures = new Counter({
     name: 'taintkeeper_tls_handshake_failures_total',
@@ -109,8 +113,8 @@ function admissionMetrics(registers: Registry[]): AdmissionMetrics {
   });
 
   return {
-    requestStarted: () => inFlight.inc(),
-    requestEnded: () => inFlight.dec(),
+    requestStarted: () => void inFlight++,
+    requestEnded: () => void inFlight--,
     handshakeFailed: () => handshakeFailures.inc(),
     requestAnswered(phase, result, seconds) {
       requests.inc({ path: phase, result });

@@ -1,6 +1,7 @@
 import { constants } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { oncePer } from '../runtime/once-per.ts';
 
 export interface TlsPair {
   /** PEM, leaf first. */
@@ -44,12 +45,7 @@ export interface ConnectedClient {
  */
 export function identifyClients(asked: boolean): (socket: Socket) => ConnectedClient {
   // Parsing a certificate costs as much as judging a request, and a connection never shows another one.
-  const known = new WeakMap<Socket, ConnectedClient>();
-  return (socket) => {
-    const found = known.get(socket) ?? identify(socket, asked);
-    known.set(socket, found);
-    return found;
-  };
+  return oncePer((socket) => identify(socket, asked));
 }
 
 function identify(socket: Socket, asked: boolean): ConnectedClient {

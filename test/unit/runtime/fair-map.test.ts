@@ -20,6 +20,15 @@ describe('a full map evicts', () => {
     expect(map.values()).toEqual(['middle', 'young']);
   });
 
+  it('what was touched last of all only after all others', () => {
+    const map = createFairMap<string>(2);
+    for (const key of ['a', 'b']) map.set(key, key, from('1'));
+    expect(map.touch('a')).toBe(true);
+    expect(map.touch('unknown')).toBe(false);
+    expect(map.set('c', 'c', from('1'))).toBe('b');
+    expect(map.set('d', 'd', from('1'))).toBe('a');
+  });
+
   it('the oldest entry of the noisiest origin, whatever it says of itself', () => {
     const map = createFairMap<string>(10);
     map.set('real', 'real', from('api-server', 'n1'));
