@@ -19,9 +19,10 @@ export function keepPatch(object: unknown, patch: readonly Operation[]): (() => 
   if (patch.length > MAX_ITEMS) return undefined;
   const outline = {};
   for (const place of placesOf(patch)) {
-    const value = valueAt(object, pointerNames(place));
+    const names = pointerNames(place);
+    const value = valueAt(object, names);
     if (Array.isArray(value) && value.length > MAX_ITEMS) return undefined;
-    copyPlace(object, outline, pointerNames(place));
+    copyPlace(object, outline, names);
   }
   const text = boundedJson({ outline, patch });
   if (text === undefined) return undefined;

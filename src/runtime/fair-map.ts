@@ -33,6 +33,7 @@ interface Group {
 }
 
 interface Entry<Value> {
+  readonly key: string;
   value: Value;
   at: number;
   source: EntrySource;
@@ -55,8 +56,8 @@ export function createFairMap<Value>(capacity: number): FairMap<Value> {
     shrink(parts, partKey(source));
   }
 
-  function remove(key: string, entry: Entry<Value>): void {
-    entries.delete(key);
+  function remove(entry: Entry<Value>): void {
+    entries.delete(entry.key);
     leave(entry);
   }
 
@@ -68,9 +69,9 @@ export function createFairMap<Value>(capacity: number): FairMap<Value> {
     Object.assign(entry, { source }, join(source));
   }
 
-  function noisiest(): [key: string, entry: Entry<Value>] | undefined {
-    let found: [string, Entry<Value>] | undefined;
-    for (const each of entries) if (found === undefined || isBefore(each[1], found[1])) found = each;
+  function noisiest(): Entry<Value> | undefined {
+    let found: Entry<Value> | undefined;
+    for (const entry of entries.values()) if (found === undefined || isBefore(entry, found)) found = entry;
     return found;
   }
 
@@ -86,12 +87,10 @@ export function createFairMap<Value>(capacity: number): FairMap<Value> {
         replace(known, value, source);
         return undefined;
       }
-      entries.set(key, { value, at, source, ...join(source) });
-      if (entries.size <= capacity) return undefined;
-      const [evicted, entry] = noisiest() ?? [];
-      if (evicted === undefined || entry === undefined) return undefined;
-      remove(evicted, entry);
-      return entry.value;
+      entries.set(key, { key, value, at, source, ...join(source) });
+      const evicted = entries.size > capacity ? noisiest() : undefined;
+      if (evicted) remove(evicted);
+      return evicted?.value;
     },
     touch(key) {
       const entry = entries.get(key);
@@ -100,7 +99,7 @@ export function createFairMap<Value>(capacity: number): FairMap<Value> {
     },
     delete(key) {
       const entry = entries.get(key);
-      if (entry) remove(key, entry);
+      if (entry) remove(entry);
       return entry !== undefined;
     },
     values: () => [...entries.values()].map(({ value }) => value),
