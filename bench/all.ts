@@ -12,6 +12,7 @@ const BENCHES = [
   'endpoint.ts',
   'growth.ts',
   'hostile-bodies.ts',
+  'hostile-neighbours.ts',
   'cold-start.ts',
   'flood.ts',
   'api-server.ts',

@@ -2,12 +2,12 @@ import { pino } from 'pino';
 import { eventsOf } from '../src/admission/request-events.ts';
 import { issueCa, issueServing } from '../src/certs/issue.ts';
 import { createDecisionLog } from '../src/page/decision-log.ts';
-import type { Policy } from '../src/policy/policy.ts';
 import { compilePolicies } from '../src/policy/policy-set.ts';
 import { adviceRoute, policyAdvice } from '../src/replica/policy-advice.ts';
 import { createAdmissionServer } from '../src/server/admission-server.ts';
 import { createMetrics } from '../src/server/metrics.ts';
 import { HOSTILE_BODIES, MANY_NODES } from '../test/unit/server/hostile-bodies.ts';
+import { hostilePolicies } from './hostile-policies.ts';
 import { printHead, printRow } from './markdown-table.ts';
 import { median } from './statistics.ts';
 
@@ -23,48 +23,7 @@ const POLICIES = [100, 200];
 const only = process.argv[process.argv.indexOf('--only') + 1] ?? '';
 const isOnly = process.argv.includes('--only');
 
-const times = <Item>(count: number, make: (index: number) => Item) => Array.from({ length: count }, (_, n) => make(n));
-
-const policySet = (count: number) =>
-  compilePolicies(
-    times(count, (n): Policy[] => [
-      {
-        kind: 'TaintPolicy',
-        name: `taints-${n}`,
-        spec: {
-          mode: n % 2 ? 'Deny' : 'Restore',
-          nodeSelector: { matchExpressions: [{ key: `left-${n}`, operator: 'DoesNotExist' }] },
-          taints: [
-            {
-              key: `example.com/team-${n}`,
-              effect: 'NoSchedule',
-              ensure: 'Always',
-              value: 'x',
-              restrict: ['Addition'],
-            },
-            {
-              key: `team-${n}.example.com/*`,
-              restrict: n % 3 ? ['Removal', 'Addition'] : ['Removal', 'Addition', 'Unselection'],
-            },
-            { key: '*', except: ['spare.example.com/*', '*.local/*'], restrict: ['Removal', 'Addition'] },
-          ],
-          exempt: { users: ['system:serviceaccount:*:autoscaler'], groups: [`*:admins-${n}`, 'operators'] },
-        },
-      },
-      {
-        kind: 'TolerationPolicy',
-        name: `tolerations-${n}`,
-        spec: {
-          mode: 'Mutate',
-          daemonSets: { namespaces: ['*'] },
-          tolerations: [
-            { key: `example.com/team-${n}`, operator: 'Exists', effect: 'NoExecute' },
-            { key: `example.com/pool-${n}`, operator: 'Exists' },
-          ],
-        },
-      },
-    ]).flat(),
-  );
+const policySet = (count: number) => compilePolicies(hostilePolicies(count));
 
 const tls = await issueServing(await issueCa(new Date()), ['localhost'], new Date());
 
