@@ -100,7 +100,7 @@ function check({ request, answer }: Made, policies: readonly TaintPolicy[], opti
   const context = () => JSON.stringify({ options, request, policies, answer, admission }, null, 1);
   const { message = '' } = answer.body;
   const denied =
-    /ValidatingAdmissionPolicy '\S+' with binding '\S+' denied request: node \S+ must (keep|not get|not leave) /.test(
+    /ValidatingAdmissionPolicy '\S+' with binding '\S+' denied request: node \S+: (removing|adding|changing labels?) /.test(
       message,
     );
   if (answer.status >= 400 && !denied) {
