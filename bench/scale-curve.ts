@@ -66,7 +66,8 @@ for (const axis of Object.keys(SERIES) as Axis[]) {
     },
   );
 }
-if (flags.svg) writeFileSync(flags.svg, drawCurves(panels, 2));
+if (flags.svg)
+  writeFileSync(flags.svg, drawCurves('Memory and CPU of a leader by nodes, policies and DaemonSets', panels, 2));
 
 /** The usual size is on each axis, and measured once. */
 async function pointAt(size: SimulatedSize): Promise<Point> {

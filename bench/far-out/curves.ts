@@ -10,8 +10,11 @@ const HEIGHT = 190;
 /** Room for the title and the numbers of the axes, in pixels. */
 const EDGE = { left: 44, right: 20, top: 30, bottom: 26 } as const;
 
-/** An SVG of the panels, so many in a row. Axes begin at 0. The colours suit light and dark pages. */
-export function drawCurves(panels: readonly Panel[], columns: number): string {
+/**
+ * An SVG of the panels, so many in a row. Axes begin at 0. The colours suit light and dark pages.
+ * @param title for readers who do not see it
+ */
+export function drawCurves(title: string, panels: readonly Panel[], columns: number): string {
   const rows = Math.ceil(panels.length / columns);
   const drawn = panels.map(
     (panel, index) =>
@@ -19,6 +22,7 @@ export function drawCurves(panels: readonly Panel[], columns: number): string {
   );
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${columns * WIDTH} ${rows * HEIGHT}" font-family="sans-serif" font-size="11" fill="#808080">`,
+    `<title>${title}</title>`,
     ...drawn,
     '</svg>',
     '',
