@@ -1,3 +1,5 @@
+import { pause } from './pause.ts';
+
 const EVERY_MS = 10_000;
 
 /**
@@ -47,4 +49,16 @@ export function tokenBucket(burst: number, refillMs: number): TokenBucket {
     },
     waitMs,
   };
+}
+
+/**
+ * Takes one from the bucket as soon as one is available.
+ * @param bucketNow gives the bucket, which may be another one after a wait
+ * @throws the signal's reason
+ */
+export async function takeTurn(bucketNow: () => TokenBucket, signal: AbortSignal): Promise<void> {
+  while (!bucketNow().take()) {
+    await pause(bucketNow().waitMs(), signal);
+    signal.throwIfAborted();
+  }
 }

@@ -17,8 +17,7 @@ import { nextRecord, type RecordKeeping } from '../../judge/record-keeping.ts';
 import { UNKNOWN_MACHINE } from '../../kubernetes/machine.ts';
 import { identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { reported } from '../../policy/status-conditions.ts';
-import { pause } from '../../runtime/pause.ts';
-import { tokenBucket } from '../../runtime/rate-limit.ts';
+import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
 import { startReconciler } from '../../runtime/work-queue.ts';
 import { type Controller, type LeaderContext, startControllerQueue } from '../context.ts';
 import { FIELD_MANAGER } from '../managed-objects.ts';
@@ -280,10 +279,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     );
     // Before the write: the watch may show what it did before the API server answers.
     const earlier = [...recordedTaints(step.record, entry.uid), ...step.history.lost];
-    while (!writes.take()) {
-      await pause(writes.waitMs(), signal);
-      signal.throwIfAborted();
-    }
+    await takeTurn(() => writes, signal);
     turn.used = evictingTaints(entry.value.taints, desired.taints).length > 0;
     try {
       await client.request('PATCH', `/api/v1/nodes/${name}`, {

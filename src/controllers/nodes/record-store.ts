@@ -6,8 +6,7 @@ import { type NodeRecord, withoutMissing } from '../../judge/node-record.ts';
 import { recordsTaints } from '../../judge/record-keeping.ts';
 import { isOver } from '../../judge/startup-progress.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
-import { pause } from '../../runtime/pause.ts';
-import { tokenBucket } from '../../runtime/rate-limit.ts';
+import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
 import { type LeaderContext, startController, startControllerQueue } from '../context.ts';
 import type { ReportedProblem } from '../reports.ts';
 
@@ -301,12 +300,8 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
     spreading.set(name, timer);
   }
 
-  async function turn(): Promise<void> {
-    const bucket = () => (refusedInARow.size < REFUSED_FOR_ONE_CAUSE ? requests : attempts);
-    while (!bucket().take()) {
-      await pause(bucket().waitMs(), signal);
-      signal.throwIfAborted();
-    }
+  function turn(): Promise<void> {
+    return takeTurn(() => (refusedInARow.size < REFUSED_FOR_ONE_CAUSE ? requests : attempts), signal);
   }
 
   function report(): void {
