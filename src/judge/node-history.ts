@@ -167,7 +167,8 @@ export function conflictsNow(
     if (!policies.includes(policy.name))
       conflicts.set(identity(taint), { taint, policies: [...policies, policy.name] });
   }
-  return conflicts;
+  // Nearly all Nodes have none, and each would keep a map of its own.
+  return conflicts.size === 0 ? NO_CONFLICTS : conflicts;
 }
 
 /** In how many milliseconds a taint in conflict may be restored again, or its conflict ends. Undefined where nothing was restored lately. */

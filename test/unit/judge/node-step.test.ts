@@ -181,6 +181,11 @@ describe('a taint that another writer removes repeatedly', () => {
     expect(lossesOf(step)).toEqual(['p dedicated=gpu:NoSchedule (ModeDoesNotRestore)']);
     expect(step.history.conflicts.size).toBe(0);
   });
+
+  it('is listed in a map of the Node alone: Nodes without conflicts share an empty one', () => {
+    const [one, two] = ['u1', 'u2'].map((uid) => stepOf({ policies: { p: REQUIRED }, node: { uid, taints: [gpu] } }));
+    expect(one?.history.conflicts).toBe(two?.history.conflicts);
+  });
 });
 
 describe('the annotation allow-removal', () => {
