@@ -65,9 +65,9 @@ const LONGEST_PAUSE_MS = 60_000;
 const QUIET_MS = 120_000;
 const REPEATED = 5;
 
-/** Keeps repairs apart: somebody else who sets something different would otherwise be answered without end. */
+/** Keeps repairs apart: otherwise another writer that sets something different would be answered without end. */
 export interface RepairLimit {
-  /** Whether these were written before, so that a difference is somebody else's doing. */
+  /** Whether these were written before, so that a difference is another writer's. */
   isRepair(webhooks: unknown): boolean;
   /** How long the next repair has to wait, in milliseconds. */
   waitMs(): number;

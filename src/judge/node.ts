@@ -15,7 +15,7 @@ export function judgeNode(request: NodeCreation | NodeUpdate, { taintPolicies }:
 
 /**
  * A node that registers gets its required and startup taints, and those that are retained for it, whatever the policy's mode but Audit, and
- * whoever registers it: exemptions are about removing taints. It is never refused: a node that cannot register costs more than one that lacks
+ * whatever the user: exemptions are about removing taints. It is never refused: a node that cannot register costs more than one that lacks
  * a taint. A retained one that it brings with another value stays as it is.
  */
 function judgeNodeCreation(

@@ -20,8 +20,7 @@ export interface RepairProblems {
   otherWriterOf(node: string, taint: Taint): string | undefined;
   /**
    * The API server refused the update that restores the taints: because of a missing right, or because another webhook objects. Of equal
-   * refusals in a row,
-   * the first message stays: others may have another request id or time in it, and each would be a write.
+   * refusals in a row, the first message stays: others may have another request id or time in it, and each would be a write.
    */
   refused(node: string, losses: readonly Loss[], error: Pick<ApiError, 'status' | 'reason' | 'message'>): void;
   /** What the API server said when it refused the last update of the node. */

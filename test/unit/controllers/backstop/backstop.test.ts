@@ -1,11 +1,12 @@
 import { pino } from 'pino';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { type PolicyInForce, type PolicyObject, viewPolicy } from '../../../../src/cluster/policies.ts';
 import { type BackstopOptions, backstop } from '../../../../src/controllers/backstop/backstop-controller.ts';
 import type { NativePolicy, NativeTranslation } from '../../../../src/native/native-policy.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import { manifest } from '../../policy/policies.ts';
+import { stopClock } from '../../stopped-clock.ts';
 import { type NativeApi, nativeApi } from './native-api.ts';
 
 const VALIDATING = 'validatingadmissionpolicies';
@@ -203,8 +204,7 @@ describe('puts right what somebody else has changed:', () => {
 
   it('but gives way to a writer that does it repeatedly', async () => {
     // The pauses between its repairs must not pass meanwhile.
-    vi.useFakeTimers({ toFake: ['performance'] });
-    onTestFinished(() => void vi.useRealTimers());
+    stopClock();
     const api = nativeApi();
     const { reconcile } = controller(api);
     await reconcile();

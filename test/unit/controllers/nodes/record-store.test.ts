@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { MAX_DELETED_NODES } from '../../../../src/controllers/nodes/record-store.ts';
 import type { NodeRecord } from '../../../../src/judge/node-record.ts';
@@ -6,6 +6,7 @@ import type { Machine } from '../../../../src/kubernetes/machine.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { recordFields } from '../../../../src/objects/node-record.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
+import { stopClock } from '../../stopped-clock.ts';
 import { nodeEntry } from './node-entries.ts';
 import { startRepair } from './repaired-nodes.ts';
 
@@ -102,8 +103,7 @@ describe('the records of nodes', () => {
     const now = Date.now();
     const names = Array.from({ length: MAX_DELETED_NODES + 3 }, (_, index) => `n${index}`);
     const stored = Object.fromEntries(names.map((name, age) => [name, recordOf(name, now - age * 1_000)]));
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    onTestFinished(() => void vi.useRealTimers());
+    stopClock();
     const cluster = startRepair({ p: spec() }, [onMachine('here', [GPU])], { stored });
     await vi.advanceTimersByTimeAsync(2_000);
     expect(Object.keys(cluster.records.all()).sort()).toEqual([...names.slice(0, MAX_DELETED_NODES), 'here'].sort());
@@ -210,8 +210,7 @@ describe('the records of nodes', () => {
   });
 
   it('one of which may never be written delays none of the others', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    onTestFinished(() => void vi.useRealTimers());
+    stopClock();
     const cluster = startRepair({ p: spec() }, [onMachine('n1', [GPU])]);
     cluster.records.refuse((name) => (name === 'n1' ? 403 : undefined));
     for (const name of ['n2', 'n3', 'n4']) {
@@ -232,8 +231,7 @@ describe('the records of nodes', () => {
   });
 
   it('all of which are refused are tried one at a time, with pauses, and written at full speed once one is accepted', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    onTestFinished(() => void vi.useRealTimers());
+    stopClock();
     const names = Array.from({ length: 200 }, (_, index) => `n${index}`);
     const cluster = startRepair(
       { p: spec() },

@@ -6,6 +6,7 @@ import type { ClusterDaemonSet, ClusterNode } from '../../../../src/controllers/
 import type { NodeRecord } from '../../../../src/judge/node-record.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
+import { stopClock } from '../../stopped-clock.ts';
 import { nodeEntry } from './node-entries.ts';
 import { startRepair } from './repaired-nodes.ts';
 
@@ -190,8 +191,7 @@ it('a DaemonSet that the policy names later, or that is not ready later, does no
 });
 
 it('a node whose record is deleted after its policy is not checked all the time', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-  onTestFinished(() => void vi.useRealTimers());
+  stopClock();
   const cluster = lead([registered('n1')]);
   const checks = async () => Number(/controller="startup-progress",result="ok"} (\d+)/.exec(await reconciles())?.[1]);
   const reconciles = () => cluster.metric('taintkeeper_reconciliations_total');
