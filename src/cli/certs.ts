@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
 import { type CertificateReport, type RegisteredBundle, reportCertificates } from '../certs/certificate-report.ts';
-import { caFault, parseCertificates, servingFault, uncoveredNames } from '../certs/inspect.ts';
+import { type RotationObstacle, rotationObstacle, servingFault } from '../certs/inspect.ts';
 import { type CompleteFiles, introduceCa, isRotating, type RotationStep, reissue } from '../certs/rotation.ts';
 import { readSecret, type SecretRef, type SecretState, writeSecret } from '../cluster/certificate-secret.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
@@ -104,24 +104,21 @@ function refuseUnlessReplaceable(
   if (resourceVersion === undefined) {
     throw new InputError([`${secret} not found. Is taintkeeper installed in namespace ${namespace}?`]);
   }
-  if (files.cert !== undefined && files.caKey === undefined) {
-    throw new InputError([
-      `${secret} has no ca.key: its certificates were issued by another issuer, and taintkeeper does not renew them`,
-    ]);
-  }
-  const reason = caFault(files, now);
-  if (reason !== undefined) {
-    throw new InputError([
-      `${secret}: the CA cannot be used: ${reason}. The leader, or a replica that starts, issues a new CA and serving certificate: ` +
-        `kubectl rollout restart --namespace ${namespace} deployment --selector app.kubernetes.io/name=taintkeeper`,
-    ]);
-  }
-  const [serving] = parseCertificates(files.cert ?? '');
-  const uncovered = serving ? uncoveredNames(serving, names) : [];
-  if (uncovered.length > 0) {
-    throw new InputError([
-      `${secret}: the serving certificate is not for ${uncovered.join(', ')}: check --namespace and --service`,
-    ]);
+  const obstacle = rotationObstacle(files, names, now);
+  if (obstacle) throw new InputError([`${secret}${obstacleText(obstacle, namespace)}`]);
+}
+
+function obstacleText(obstacle: RotationObstacle, namespace: string): string {
+  switch (obstacle.kind) {
+    case 'otherIssuer':
+      return ' has no ca.key: its certificates were issued by another issuer, and taintkeeper does not renew them';
+    case 'ca':
+      return (
+        `: the CA cannot be used: ${obstacle.reason}. The leader, or a replica that starts, issues a new CA and serving certificate: ` +
+        `kubectl rollout restart --namespace ${namespace} deployment --selector app.kubernetes.io/name=taintkeeper`
+      );
+    case 'names':
+      return `: the serving certificate is not for ${obstacle.uncovered.join(', ')}: check --namespace and --service`;
   }
 }
 

@@ -1,6 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
-import type { StoredFiles } from '../../certs/certificate-files.ts';
-import { caFault, parseCertificates, uncoveredNames } from '../../certs/inspect.ts';
+import { rotationObstacle } from '../../certs/inspect.ts';
 import type { Dialled } from '../dial.ts';
 import { type Facts, trustedTime } from '../facts.ts';
 import { deploymentOf, type Installation, OWN_SECRET, OWN_SERVICE } from '../installation.ts';
@@ -69,30 +68,21 @@ export function renewal(
       ? 'replace tls.crt and tls.key in the directory of --cert-dir: taintkeeper picks them up'
       : `have the issuer of Secret ${namespace}/${source.secret} renew it (cert-manager: cmctl renew --namespace ${namespace} --all)`;
   }
-  const isForeign = secret.ok && secret.value?.cert !== undefined && secret.value.caKey === undefined;
-  if (isForeign) {
+  const stored = secret.ok ? secret.value : undefined;
+  const obstacle = stored && rotationObstacle(stored, [facts.serverName], trustedTime(facts));
+  if (obstacle?.kind === 'otherIssuer') {
     return (
       `replace tls.crt and tls.key in Secret ${namespace}/${source.secret}, or have a replica that starts issue its own: ` +
       `kubectl delete secret --namespace ${namespace} ${source.secret} && ${restart(installation)}`
     );
   }
-  if (secret.ok && !isRotatable(secret.value, facts))
-    return `a replica that starts issues a new one: ${restart(installation)}`;
+  // Also if there is no Secret.
+  if (obstacle || (secret.ok && !stored)) return `a replica that starts issues a new one: ${restart(installation)}`;
   const others = [
     ...(service === OWN_SERVICE ? [] : [` --service ${service}`]),
     ...(source.secret === OWN_SECRET ? [] : [` --secret ${source.secret}`]),
   ];
   return `taintkeeper certs rotate --namespace ${namespace}${others.join('')}`;
-}
-
-/** Whether `taintkeeper certs rotate` accepts the Secret, which needs no leader. Otherwise, a replica that starts also issues what is missing. */
-function isRotatable(
-  files: StoredFiles | undefined,
-  facts: Pick<Facts, 'serverName' | 'now' | 'apiServerAheadMs'>,
-): boolean {
-  if (files === undefined || caFault(files, trustedTime(facts)) !== undefined) return false;
-  const [leaf] = parseCertificates(files.cert ?? '');
-  return leaf === undefined || uncoveredNames(leaf, [facts.serverName]).length === 0;
 }
 
 function restart(installation: Installation): string {
