@@ -1,17 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { Agent, request } from 'node:https';
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { deployedEnvironment } from '../test/control-plane/deployed-environment.ts';
-import { freePorts } from '../test/control-plane/free-ports.ts';
 import { createWorkspace } from '../test/control-plane/workspace.ts';
-import { createCpuCgroup, leaveCpuCgroup } from './cpu-cgroup.ts';
-import { firstAnswer } from './endpoint/first-answer.ts';
+import { createCpuCgroup, leaveCpuCgroup } from './cgroups.ts';
+import { kill, spawnIn, startConfinedReplica } from './confined-replica.ts';
 import { requestBytes } from './endpoint/request-file.ts';
 import { REVIEW_CASES } from './endpoint/reviews.ts';
 import { printHead, printRow } from './markdown-table.ts';
-import { BUNDLE, buildBundle } from './peers/contestants.ts';
+import { buildBundle } from './peers/contestants.ts';
 import { median } from './statistics.ts';
 import { stopwatch } from './stopwatch.ts';
 
@@ -64,19 +60,12 @@ try {
 async function measure(milliCpu: number): Promise<void> {
   const ours = node.inner('ours', milliCpu);
   const others = node.inner('others', 1000 * CPUS - milliCpu);
-  const loops = Array.from({ length: LOOPS }, () =>
-    spawn('sh', ['-c', `${others.enter} && exec "$0" -e 'for(;;);'`, process.execPath], { stdio: 'ignore' }),
-  );
-  const [port = 0] = await freePorts(1);
-  const args = ['serve', '--port', String(port), '--admin-port', '0', '--cert-dir', certDir];
+  const loops = Array.from({ length: LOOPS }, () => spawnIn(others, ['-e', 'for(;;);']));
   const start = stopwatch();
-  const child = spawn('sh', ['-c', `${ours.enter} && exec "$0" "$@"`, process.execPath, BUNDLE, ...args], {
-    stdio: 'ignore',
-    env: { ...process.env, ...deployedEnvironment() },
-  });
+  const replica = await startConfinedReplica(ours, certDir);
+  const { port } = replica;
   try {
-    const giveUp = () => child.exitCode !== null || child.signalCode !== null;
-    await firstAnswer({ port, request: requestBytes('/mutate', body), giveUp });
+    await replica.answers(requestBytes('/mutate', body));
     const started = start.seconds();
     const single = await oneByOne(() => ask(port));
     const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false });
@@ -92,7 +81,7 @@ async function measure(milliCpu: number): Promise<void> {
       `${all.filter((ms) => ms > DEADLINE_MS).length} of ${all.length}`,
     );
   } finally {
-    await Promise.all([child, ...loops].map(end));
+    await Promise.all([replica.end(), ...loops.map(kill)]);
     ours.remove();
     others.remove();
   }
@@ -122,11 +111,4 @@ function ask(port: number, agent?: Agent): Promise<number> {
   );
   outgoing.once('error', reject).end(body);
   return promise;
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, 'exit');
-  child.kill('SIGKILL');
-  await ended;
 }

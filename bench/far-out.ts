@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { listPages } from '../src/cluster/watch/list-pages.ts';
 import type { Replica } from '../test/control-plane/replicas.ts';
-import { firstSweep, simulateCluster } from './far-out/rig.ts';
+import { firstSweep, HEARTBEAT_SECONDS, simulateCluster } from './far-out/rig.ts';
 import { taintOf } from './far-out/simulated-nodes.ts';
 import { printHead, printRow } from './markdown-table.ts';
 import { BUNDLE, buildBundle } from './peers/contestants.ts';
@@ -23,8 +23,6 @@ import { stopwatch } from './stopwatch.ts';
  * measured in turn.
  */
 const NODE_COUNTS = [1_000, 5_000, 10_000, 20_000];
-/** A kubelet reports its node's status that often where nothing changes (nodeStatusReportFrequency). */
-const HEARTBEAT_SECONDS = 300;
 const REST_MS = 15_000;
 /** What follows from the start is done by then: the policies' status, Events. */
 const SETTLE_MS = 5_000;

@@ -1,18 +1,14 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { Agent, request } from 'node:https';
 import { connect } from 'node:tls';
 import { BODY_LIMIT_BYTES, WHOLE_BYTES } from '../src/server/json-body.ts';
-import { deployedEnvironment } from '../test/control-plane/deployed-environment.ts';
-import { freePorts } from '../test/control-plane/free-ports.ts';
 import { createWorkspace } from '../test/control-plane/workspace.ts';
 import { taintRemovalReview } from '../test/unit/reviews.ts';
 import { withJson } from '../test/unit/server/review-texts.ts';
-import { firstAnswer } from './endpoint/first-answer.ts';
+import { createMemoryCgroup } from './cgroups.ts';
+import { startConfinedReplica } from './confined-replica.ts';
 import { requestBytes } from './endpoint/request-file.ts';
 import { printHead, printRow } from './markdown-table.ts';
-import { createMemoryCgroup } from './memory-cgroup.ts';
-import { BUNDLE, buildBundle } from './peers/contestants.ts';
+import { buildBundle } from './peers/contestants.ts';
 import { range } from './statistics.ts';
 
 /**
@@ -84,29 +80,17 @@ for (const [what, flood] of floods) {
   let answers = 0;
   for (let round = 0; round < ROUNDS; round++) {
     const cgroup = createMemoryCgroup(`taintkeeper-flood-${process.pid}`, LIMIT_MIB);
-    const [port = 0] = await freePorts(1);
-    const args = ['serve', '--port', String(port), '--admin-port', '0', '--cert-dir', certDir];
-    const child = spawn('sh', ['-c', `${cgroup.enter} && exec "$0" "$@"`, process.execPath, BUNDLE, ...args], {
-      stdio: 'ignore',
-      env: { ...process.env, ...deployedEnvironment() },
-    });
-    const ended = once(child, 'exit');
-    const isAnswered = () =>
-      firstAnswer({
-        port,
-        request: requestBytes('/validate', '{}'),
-        giveUp: () => child.exitCode !== null || child.signalCode !== null,
-      });
-    await isAnswered();
-    await flood(port);
-    answers += await isAnswered().then(
+    const replica = await startConfinedReplica(cgroup, certDir);
+    const request = requestBytes('/validate', '{}');
+    await replica.answers(request);
+    await flood(replica.port);
+    answers += await replica.answers(request).then(
       () => 1,
       () => 0,
     );
     peaks.push(cgroup.peakMib());
     kills += cgroup.kills();
-    child.kill('SIGKILL');
-    await ended;
+    await replica.end();
     cgroup.remove();
   }
   printRow(what, `${range(peaks)} MiB`, `${kills} of ${ROUNDS}`, `${answers} of ${ROUNDS}`);

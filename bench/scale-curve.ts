@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { drawCurves, type Panel } from './far-out/curves.ts';
-import { firstSweep, type SimulatedSize, simulateCluster } from './far-out/rig.ts';
+import { firstSweep, HEARTBEAT_SECONDS, type SimulatedSize, simulateCluster } from './far-out/rig.ts';
 import { printHead, printRow } from './markdown-table.ts';
 import { BUNDLE, buildBundle } from './peers/contestants.ts';
 import { cpuSecondsOf } from './process-cpu.ts';
@@ -23,8 +23,6 @@ const SERIES = {
 } as const;
 type Axis = keyof typeof SERIES;
 const NAMES: Readonly<Record<Axis, string>> = { nodes: 'nodes', policies: 'policies', daemonSets: 'DaemonSets' };
-/** A kubelet reports its node's status that often where nothing changes (nodeStatusReportFrequency). */
-const HEARTBEAT_SECONDS = 300;
 const REST_MS = 20_000;
 
 const { values: flags } = parseArgs({ options: { svg: { type: 'string' } } });
@@ -97,8 +95,7 @@ async function measure(size: SimulatedSize): Promise<Point> {
   await firstSweep(leader);
   const sweepSeconds = start.seconds();
   const sweepCpu = cpuSecondsOf(leader.pid);
-  const policies = size.policies + Math.ceil(size.policies / 10);
-  await simulated.until('policies had a status', ({ statuses }) => statuses === policies);
+  await simulated.until('policies had a status', ({ statuses }) => statuses === simulated.policies);
   const statusSeconds = start.seconds();
   const { requests } = await simulated.state();
   const writes = Object.entries(requests)

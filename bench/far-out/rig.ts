@@ -10,6 +10,9 @@ import { POLICIES_PATH } from '../../test/e2e/policy-resources.ts';
 import type { Controls, SimulatedState, Started } from '../simulated-api-server.ts';
 import { POOL_LABEL, taintOf } from './simulated-nodes.ts';
 
+/** A kubelet reports its node's status that often where nothing changes (nodeStatusReportFrequency). */
+export const HEARTBEAT_SECONDS = 300;
+
 const START_TIMEOUT_MS = 30_000;
 const PHASE_TIMEOUT_MS = 900_000;
 const STOP_GRACE_MS = 5_000;
@@ -28,6 +31,8 @@ export interface SimulatedSize {
 /** A simulated API server with nodes, DaemonSets and policies. */
 export interface SimulatedCluster extends AsyncDisposable {
   readonly client: ApiClient;
+  /** How many policies there are, of all kinds. */
+  readonly policies: number;
   control<What extends keyof Controls>(what: What, body: Controls[What]): Promise<unknown>;
   state(): Promise<SimulatedState>;
   /** Resolves when the state is as it should be; it is asked four times a second. */
@@ -71,11 +76,12 @@ async function begin(stack: AsyncDisposableStack, size: SimulatedSize): Promise<
   const kubeconfig = workspace.write('kubeconfig', kubeconfigFor(url, ca));
   const client = await connect({ kubeconfig, userAgent: 'far-out' });
   stack.defer(() => client.close());
-  await createPolicies(client, size);
+  const created = await createPolicies(client, size);
   const state = () => client.request<SimulatedState>('GET', '/bench/state');
 
   return {
     client,
+    policies: created,
     control: (what, body) => client.request('POST', `/bench/${what}`, { body, timeoutMs: START_TIMEOUT_MS }),
     state,
     async until(what, isRight) {
@@ -109,8 +115,12 @@ export async function firstSweep(leader: Replica): Promise<void> {
   });
 }
 
-/** For each pool a policy by which its nodes have its taint, and for every tenth one by which DaemonSets tolerate it. */
-async function createPolicies(client: ApiClient, { policies, records }: SimulatedSize): Promise<void> {
+/**
+ * For each pool a policy by which its nodes have its taint, and for every tenth one by which DaemonSets tolerate it.
+ * @returns how many
+ */
+async function createPolicies(client: ApiClient, { policies, records }: SimulatedSize): Promise<number> {
+  let created = 0;
   for (let pool = 0; pool < policies; pool++) {
     const taints = [
       { ...taintOf(pool), ensure: 'Always' },
@@ -129,8 +139,11 @@ async function createPolicies(client: ApiClient, { policies, records }: Simulate
     });
   }
 
-  function create(kind: 'TaintPolicy' | 'TolerationPolicy', name: string, spec: object): Promise<unknown> {
-    return client.request('POST', POLICIES_PATH[kind], { body: policyObject(kind, name, spec) });
+  return created;
+
+  async function create(kind: 'TaintPolicy' | 'TolerationPolicy', name: string, spec: object): Promise<void> {
+    await client.request('POST', POLICIES_PATH[kind], { body: policyObject(kind, name, spec) });
+    created++;
   }
 }
 
