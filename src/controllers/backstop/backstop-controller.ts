@@ -50,8 +50,22 @@ export interface Backstop {
   problems(): readonly ReportedProblem[];
 }
 
+type Context = Pick<
+  LeaderContext,
+  | 'client'
+  | 'namespace'
+  | 'ownerClusterRole'
+  | 'policies'
+  | 'rights'
+  | 'reports'
+  | 'audit'
+  | 'metrics'
+  | 'log'
+  | 'signal'
+>;
+
 /** Keeps the native policies as the policies ask for them. */
-export function startBackstop(context: LeaderContext): Controller {
+export function startBackstop(context: Context): Controller {
   const { policies, rights, reports, signal } = context;
   const { reconcile, condition, problems } = backstop({
     ...context,

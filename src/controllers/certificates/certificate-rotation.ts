@@ -47,8 +47,13 @@ function certificateRotation(options: RotationOptions): () => Promise<number> {
   };
 }
 
+type Context = Pick<
+  LeaderContext,
+  'client' | 'secret' | 'caOverlapMs' | 'webhooks' | 'certificates' | 'metrics' | 'log' | 'signal'
+>;
+
 /** Renews what is in the Secret, where the certificates are in one. */
-export function startCertificateRotation(context: LeaderContext): Controller | undefined {
+export function startCertificateRotation(context: Context): Controller | undefined {
   const { secret, caOverlapMs: overlapMs, webhooks, certificates, signal } = context;
   if (!secret) return undefined;
   const rotate = certificateRotation({ ...context, ...secret, overlapMs, trust: webhooks.trust });

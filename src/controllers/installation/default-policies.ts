@@ -105,7 +105,9 @@ function readManifests(text: string): { readonly valid: readonly Manifest[] } | 
   return valid.length > 0 ? { valid } : { problem: 'there is no policy in it' };
 }
 
-export function startDefaultPolicies(context: LeaderContext): Controller | undefined {
+type Context = Pick<LeaderContext, 'client' | 'namespace' | 'defaultPolicies' | 'metrics' | 'log' | 'signal'>;
+
+export function startDefaultPolicies(context: Context): Controller | undefined {
   const { defaultPolicies: configMap } = context;
   return configMap
     ? startController(context, 'default-policies', defaultPolicies({ ...context, configMap }))

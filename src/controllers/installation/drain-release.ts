@@ -52,7 +52,12 @@ export function drainRelease({ client, service, self, nodes, synced, giveWay, lo
   };
 }
 
-export function startDrainRelease(context: LeaderContext): Controller {
+type Context = Pick<
+  LeaderContext,
+  'client' | 'service' | 'identity' | 'nodes' | 'synced' | 'giveWay' | 'metrics' | 'log' | 'signal'
+>;
+
+export function startDrainRelease(context: Context): Controller {
   const reconciler = startController(context, 'drain-release', drainRelease({ ...context, self: context.identity }));
   return {
     async stop() {

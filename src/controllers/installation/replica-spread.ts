@@ -76,6 +76,11 @@ export function replicaSpread({ client, service, self, nodes, synced, log }: Rep
   }
 }
 
-export function startReplicaSpread(context: LeaderContext): Controller {
+type Context = Pick<
+  LeaderContext,
+  'client' | 'service' | 'identity' | 'nodes' | 'synced' | 'metrics' | 'log' | 'signal'
+>;
+
+export function startReplicaSpread(context: Context): Controller {
   return startController(context, 'replica-spread', replicaSpread({ ...context, self: context.identity }));
 }

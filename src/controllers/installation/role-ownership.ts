@@ -81,7 +81,9 @@ function sameOwners(found: readonly OwnerReference[], desired: readonly OwnerRef
   return found.length === desired.length && found.every(({ uid }, index) => uid === desired[index]?.uid);
 }
 
-export function startRoleOwnership(context: LeaderContext): Controller | undefined {
+type Context = Pick<LeaderContext, 'client' | 'namespace' | 'ownerClusterRole' | 'metrics' | 'log' | 'signal'>;
+
+export function startRoleOwnership(context: Context): Controller | undefined {
   const { ownerClusterRole: clusterRole } = context;
   return clusterRole
     ? startController(context, 'role-ownership', roleOwnership({ ...context, clusterRole }))

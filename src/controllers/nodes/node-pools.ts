@@ -149,8 +149,13 @@ function keyOf({ nodePool, taint }: SeenStartupTaint): string {
   return `${nodePool} ${identity(taint)}`;
 }
 
+type Context = Pick<
+  LeaderContext,
+  'client' | 'policies' | 'rights' | 'nodes' | 'synced' | 'reports' | 'recordEvent' | 'metrics' | 'log' | 'signal'
+>;
+
 /** Keeps an eye on the pools, for the policies' status. */
-export function startPoolReview(context: LeaderContext): Controller {
+export function startPoolReview(context: Context): Controller {
   const { nodes, policies, rights, reports, signal } = context;
   const review = poolReview({
     ...context,

@@ -8,8 +8,27 @@ import { POLICIES_GATHER_MS, startController } from '../context.ts';
 import { followPolicies } from './desired-webhooks.ts';
 import { webhookWriter } from './webhook-writer.ts';
 
+type Context = Pick<
+  LeaderContext,
+  | 'client'
+  | 'namespace'
+  | 'identity'
+  | 'service'
+  | 'ownerClusterRole'
+  | 'policies'
+  | 'webhooks'
+  | 'certificates'
+  | 'secret'
+  | 'caOverlapMs'
+  | 'reports'
+  | 'audit'
+  | 'metrics'
+  | 'log'
+  | 'signal'
+>;
+
 /** Keeps the webhook configurations as the policies need them, with the CAs that replicas serve. */
-export function startWebhookRegistration(context: LeaderContext): Controller {
+export function startWebhookRegistration(context: Context): Controller {
   const { client, policies, webhooks, certificates, secret, reports, audit, signal, log } = context;
   const carried = carriedCas({ registered: webhooks.caBundles, overlapMs: context.caOverlapMs, now: client.now });
   const followed = followPolicies(policies.snapshot, audit, log);
