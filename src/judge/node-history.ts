@@ -1,9 +1,10 @@
-import { formatTaint, identity, removedTaints, sameTaint, type Taint } from '../kubernetes/taint.ts';
+import { identity, removedTaints, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { isProtectedBy, selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { type NodeView, sameLabels } from './node-view.ts';
 import { isRemovalNoted, parseAllowedRemovals } from './removal.ts';
+import { equalTaints, NO_TIMES, type TaintTimes, timeOf } from './taint-times.ts';
 import type { AcceptedTaints } from './unseen-additions.ts';
 
 /** Taints of one node whose time is measured, from the start of its list. */
@@ -28,8 +29,8 @@ export interface Conflict {
 export interface NodeHistory {
   /** Of the Node: a later Node of that name has a history of its own. */
   readonly uid: string;
-  /** By taints as text: since when the Node carries it while it is Ready. */
-  readonly carriedSince: ReadonlyMap<string, number>;
+  /** Since when the Node carries each taint while it is Ready. */
+  readonly carriedSince: TaintTimes;
   /**
    * Taints that the Node lost in an update that left a notice of it in the annotation `allow-removal`, as mutation does for exempt users. Other
    * users can write notices as well, also beforehand, but a request of theirs that removes the taint is refused. After a gap of the watch, what
@@ -40,12 +41,12 @@ export interface NodeHistory {
   readonly labelsSince: number;
   /** Taints that the Node lost and has not got back. They are restored, not added. */
   readonly lost: readonly Taint[];
-  /** By recorded taints as text: since when policies miss them. */
-  readonly missingSince: ReadonlyMap<string, number>;
+  /** Since when policies miss recorded taints. */
+  readonly missingSince: TaintTimes;
   /** The annotation `allow-removal`, and since when the leader has seen it with this value. */
   readonly allowRemoval: { readonly text: string; readonly since: number } | undefined;
-  /** By the identity of a taint: when the leader restored or removed it. */
-  readonly repairs: ReadonlyMap<string, readonly number[]>;
+  /** When the leader restored or removed taints, with any value: several times for some. In the order of time. */
+  readonly repairs: TaintTimes;
   /** By the identity of a taint: conflicts with writers that remove it. One ends once the leader has restored nothing for the whole window. */
   readonly conflicts: ReadonlyMap<string, Conflict>;
   /** Undefined before the first check. */
@@ -70,8 +71,6 @@ export interface NodeChange {
   readonly isListed: boolean;
 }
 
-const NO_TIMES: ReadonlyMap<string, number> = new Map();
-const NO_REPAIRS: NodeHistory['repairs'] = new Map();
 const NO_CONFLICTS: NodeHistory['conflicts'] = new Map();
 const NO_TAINTS: readonly Taint[] = [];
 
@@ -85,7 +84,7 @@ export function newHistory(node: WatchedNode, now: number): NodeHistory {
     lost: NO_TAINTS,
     missingSince: NO_TIMES,
     allowRemoval: annotationOf(node, undefined, now),
-    repairs: NO_REPAIRS,
+    repairs: NO_TIMES,
     conflicts: NO_CONFLICTS,
     accepted: undefined,
   };
@@ -121,13 +120,9 @@ export function historyAfter(
 /** The history after the leader has restored, or removed, these taints. */
 export function historyAfterRepair(history: NodeHistory, taints: readonly Taint[], now: number): NodeHistory {
   if (taints.length === 0) return history;
-  const recent = [...history.repairs].flatMap(([key, times]): [string, readonly number[]][] => {
-    const left = times.filter((time) => isRecent(time, now));
-    return left.length === 0 ? [] : [[key, left]];
-  });
-  const repairs = new Map(recent);
-  for (const key of new Set(taints.map(identity))) repairs.set(key, [...(repairs.get(key) ?? []), now]);
-  return { ...history, repairs };
+  const recent = history.repairs.filter(({ at }) => isRecent(at, now));
+  const repaired = new Map(taints.map((taint) => [identity(taint), { taint, at: now }]));
+  return { ...history, repairs: [...recent, ...repaired.values()] };
 }
 
 /** The history of a Node whose record was deleted: patterns protect its taints in ten minutes. */
@@ -137,13 +132,13 @@ export function historyWithoutTimes(history: NodeHistory, node: WatchedNode, now
 
 /** For how long the Node has carried the taint while it was Ready. Undefined for a taint that it does not carry, or while it is not Ready. */
 export function carriedMs({ carriedSince }: NodeHistory, taint: Taint, now: number): number | undefined {
-  const since = carriedSince.get(formatTaint(taint));
+  const since = timeOf(carriedSince, taint);
   return since === undefined ? undefined : now - since;
 }
 
 /** Whether one update removed the taint and left the notice of it. */
 export function wasRemovedWithNotice({ removedWithNotice }: NodeHistory, taint: Taint): boolean {
-  return removedWithNotice.some((one) => formatTaint(one) === formatTaint(taint));
+  return removedWithNotice.some((one) => equalTaints(one, taint));
 }
 
 /** Whether another writer removes, or adds, the taint repeatedly. */
@@ -192,15 +187,10 @@ export function allowRemovalAgeMs(
   return Math.max(now - allowRemoval.since, announcedAt === undefined ? 0 : apiTime - announcedAt);
 }
 
-function timesOf({ ready, taints }: WatchedNode, before: ReadonlyMap<string, number>, now: number) {
+function timesOf({ ready, taints }: WatchedNode, before: TaintTimes, now: number): TaintTimes {
   const timed = ready ? taints.filter(({ key }) => !isTransientTaintKey(key)).slice(0, MAX_TIMED) : [];
   if (timed.length === 0) return NO_TIMES;
-  return new Map(
-    timed.map((taint) => {
-      const text = formatTaint(taint);
-      return [text, before.get(text) ?? now];
-    }),
-  );
+  return timed.map((taint) => ({ taint, at: timeOf(before, taint) ?? now }));
 }
 
 function annotationOf({ allowRemoval: text }: WatchedNode, before: NodeHistory['allowRemoval'], now: number) {
@@ -229,7 +219,7 @@ function lostAfter(before: readonly Taint[], previous: NodeView, { taints }: Nod
 }
 
 function recentRepairs({ repairs }: NodeHistory, taint: Taint, now: number): readonly number[] {
-  return (repairs.get(identity(taint)) ?? []).filter((time) => isRecent(time, now));
+  return repairs.flatMap((one) => (sameTaint(one.taint, taint) && isRecent(one.at, now) ? one.at : []));
 }
 
 function isRecent(time: number, now: number): boolean {

@@ -29,6 +29,7 @@ import { retainedTaints } from './node-return.ts';
 import type { RetainedTaint } from './node-view.ts';
 import { nextRecord, type RecordedNode, type RecordKeeping } from './record-keeping.ts';
 import { ALLOW_REMOVAL_LIFE_MS } from './removal.ts';
+import { NO_TIMES, type TaintTime, type TaintTimes, timeOf } from './taint-times.ts';
 import { acceptedTaints, type UnseenAddition, unseenAdditions, withoutReverted } from './unseen-additions.ts';
 
 /**
@@ -73,7 +74,6 @@ export interface NodeStep extends NodeDrift {
   readonly nextInMs: number | undefined;
 }
 
-const NONE_MISSING: NodeHistory['missingSince'] = new Map();
 const NO_DRIFT: NodeDrift = { losses: [], removed: [], expired: [], desired: undefined };
 
 /**
@@ -193,15 +193,15 @@ interface Listed {
   readonly losses: readonly Loss[];
   /** What the record listed before the step. */
   readonly before: readonly RecordedTaint[];
-  /** By taints as text: since when policies miss them. */
-  readonly since: NodeHistory['missingSince'];
+  /** Since when policies miss them. */
+  readonly since: TaintTimes;
 }
 
 interface Marked {
   /** The taints of the record. Those that have been missing for long enough say so, and why. */
   readonly taints: readonly RecordedTaint[];
   /** As in {@link Listed}, after the step. */
-  readonly since: NodeHistory['missingSince'];
+  readonly since: TaintTimes;
   /** In how many milliseconds the next taint has been missing for long enough. */
   readonly nextInMs: number | undefined;
 }
@@ -211,17 +211,16 @@ function markMissing(
   { lost, losses, before, since: knownSince }: Listed,
   { now, monotonicMs, hasTurn, whyBlocked }: StepOptions,
 ): Marked {
-  if (lost.length === 0) return { taints: recorded, since: NONE_MISSING, nextInMs: undefined };
+  if (lost.length === 0) return { taints: recorded, since: NO_TIMES, nextInMs: undefined };
   const known = new Map(before.map((taint) => [formatTaint(taint), taint]));
-  const since = new Map<string, number>();
+  const since: TaintTime[] = [];
   const waits: number[] = [];
   const taints = recorded.map((taint): RecordedTaint => {
     const loss = lost.includes(taint) ? losses.find((one) => identity(one.taint) === identity(taint)) : undefined;
     if (loss === undefined) return taint;
-    const text = formatTaint(taint);
-    const from = knownSince.get(text) ?? monotonicMs;
-    since.set(text, from);
-    const earlier = known.get(text);
+    const from = timeOf(knownSince, taint) ?? monotonicMs;
+    since.push({ taint, at: from });
+    const earlier = known.get(formatTaint(taint));
     // An earlier leader may have recorded it.
     const isRecorded = earlier?.missingSince !== undefined || earlier?.blocked !== undefined;
     const leftMs = MISSING_AFTER_MS - (monotonicMs - from);
@@ -240,5 +239,9 @@ function markMissing(
       ...(blocked === undefined ? {} : { blocked }),
     };
   });
-  return { taints, since, nextInMs: waits.length === 0 ? undefined : Math.min(...waits) };
+  return {
+    taints,
+    since: since.length === 0 ? NO_TIMES : since,
+    nextInMs: waits.length === 0 ? undefined : Math.min(...waits),
+  };
 }

@@ -300,14 +300,17 @@ describe('the age of the annotation allow-removal', () => {
 describe('the times at which the leader restored a taint', () => {
   it('are kept for as long as they count, of every taint', () => {
     const first = historyAfterRepair(newHistory(watched({}), 0), [gpu, gpu, other], 0);
-    expect([...first.repairs]).toEqual([
-      [identity(gpu), [0]],
-      [identity(other), [0]],
+    expect(first.repairs).toEqual([
+      { taint: gpu, at: 0 },
+      { taint: other, at: 0 },
     ]);
     const second = historyAfterRepair(first, [gpu], CONFLICT.windowMs - 1);
-    expect(second.repairs.get(identity(gpu))).toEqual([0, CONFLICT.windowMs - 1]);
+    expect(second.repairs).toEqual([...first.repairs, { taint: gpu, at: CONFLICT.windowMs - 1 }]);
     const third = historyAfterRepair(second, [gpu], CONFLICT.windowMs);
-    expect([...third.repairs]).toEqual([[identity(gpu), [CONFLICT.windowMs - 1, CONFLICT.windowMs]]]);
+    expect(third.repairs).toEqual([
+      { taint: gpu, at: CONFLICT.windowMs - 1 },
+      { taint: gpu, at: CONFLICT.windowMs },
+    ]);
   });
 
   it('are the same history where nothing was restored', () => {
@@ -317,7 +320,7 @@ describe('the times at which the leader restored a taint', () => {
 });
 
 it('nothing is kept of a node that is not Ready and of removals that a list shows', () => {
-  expect(newHistory({ ...watched(CARRIED), ready: false }, 0).carriedSince.size).toBe(0);
+  expect(newHistory({ ...watched(CARRIED), ready: false }, 0).carriedSince).toEqual([]);
   expect(shown(CARRIED, { ...REMOVED, isListed: true }).removedWithNotice).toEqual([]);
 });
 

@@ -114,7 +114,7 @@ it('while the records have not been read, nothing is to be done, and nothing is 
     isRecordFull: false,
     returned: [],
     additions: [],
-    history: { ...history, missingSince: new Map() },
+    history: { ...history, missingSince: [] },
     accepted: history.accepted,
     nextInMs: undefined,
   });
@@ -361,7 +361,7 @@ describe('a node that registers again', () => {
 
   it('is recorded to lack a taint that it has lacked for long before its record was read', () => {
     const node = keptNode({ uid: 'u2' });
-    const history = { ...newHistory(node, 0), missingSince: new Map([[formatTaint(gpu), 0]]) };
+    const history = { ...newHistory(node, 0), missingSince: [{ taint: gpu, at: 0 }] };
     const { record } = stepOf({ policies: both, node, history, record: deleted(GPU) });
     expect(record?.taints).toStrictEqual([{ ...GPU, earlierDeletedAt: NOW - HOUR }]);
   });
@@ -370,16 +370,15 @@ describe('a node that registers again', () => {
 describe('a recorded taint that the node lost', () => {
   const BLOCKED = { reason: 'ModeDoesNotRestore', message: 'no' };
   const whyBlocked = () => BLOCKED;
-  const TEXT = formatTaint(gpu);
   const lost = (more: Partial<Situation> = {}) =>
     stepOf({ policies: { p: DENIED }, record: recordOf(GPU), whyBlocked, ...more });
   /** Since when policies miss it. */
-  const missed = (since: number) => ({ ...newHistory(keptNode(), 0), missingSince: new Map([[TEXT, since]]) });
+  const missed = (since: number) => ({ ...newHistory(keptNode(), 0), missingSince: [{ taint: gpu, at: since }] });
 
   it('is not recorded as missing for five seconds, in which it may be restored', () => {
     const first = lost();
     expect([first.record, first.nextInMs]).toStrictEqual([recordOf(GPU), MISSING_AFTER_MS]);
-    expect([...first.history.missingSince]).toEqual([[TEXT, AT]]);
+    expect(first.history.missingSince).toEqual([{ taint: GPU, at: AT }]);
     const early = lost({ history: missed(AT - MISSING_AFTER_MS + 1) });
     expect([early.record, early.nextInMs]).toStrictEqual([recordOf(GPU), 1]);
   });
@@ -391,7 +390,7 @@ describe('a recorded taint that the node lost', () => {
       recordOf({ ...GPU, missingSince, blocked: BLOCKED }),
       undefined,
     ]);
-    expect([...late.history.missingSince]).toEqual([[TEXT, AT - MISSING_AFTER_MS]]);
+    expect(late.history.missingSince).toEqual([{ taint: GPU, at: AT - MISSING_AFTER_MS }]);
     const unexplained = lost({ history: missed(AT - MISSING_AFTER_MS), whyBlocked: () => undefined });
     expect(unexplained.record).toStrictEqual(recordOf({ ...GPU, missingSince }));
   });
@@ -418,7 +417,7 @@ describe('a recorded taint that the node lost', () => {
       record: recordOf({ ...GPU, missingSince: 0, blocked: BLOCKED }),
     });
     expect(step.record).toStrictEqual(recordOf(GPU));
-    expect(step.history.missingSince.size).toBe(0);
+    expect(step.history.missingSince).toEqual([]);
   });
 
   it('has a time and a reason of its own', () => {
@@ -435,10 +434,10 @@ describe('a recorded taint that the node lost', () => {
       OTHER,
     ]);
     expect(step.nextInMs).toBe(MISSING_AFTER_MS);
-    const two = new Map([
-      [TEXT, AT - 2_000],
-      [formatTaint(other), AT - 3_000],
-    ]);
+    const two = [
+      { taint: gpu, at: AT - 2_000 },
+      { taint: other, at: AT - 3_000 },
+    ];
     const both = { policies: { p: BOTH }, record: recordOf(GPU, OTHER), history: { ...history, missingSince: two } };
     expect(stepOf(both).nextInMs).toBe(MISSING_AFTER_MS - 3_000);
     const explained = stepOf({
@@ -489,7 +488,7 @@ describe('a recorded taint that the node lost', () => {
       const step = stepOf({
         policies: { p: evicting },
         record: recordOf({ key: 'evict', value: 'x', effect: 'NoExecute', policies: ['p'] }),
-        history: { ...newHistory(keptNode(), 0), missingSince: new Map([['evict=x:NoExecute', 0]]) },
+        history: { ...newHistory(keptNode(), 0), missingSince: [{ taint: EVICT, at: 0 }] },
       });
       expect(step.record?.taints).toStrictEqual([
         { key: 'evict', value: 'x', effect: 'NoExecute', policies: ['p'], missingSince: THIS_SECOND - AT },
