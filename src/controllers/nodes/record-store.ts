@@ -102,7 +102,8 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
     for (const name of refused.keys()) writing.restart(name);
   }, signal);
   api.changes.subscribe((name) => {
-    if (!records || isAsSeen(name)) return;
+    if (!records) return;
+    if (isAsSeen(name)) return share(name);
     doubtful.add(name);
     writing.add(name, SETTLE_MS);
   }, signal);
@@ -159,6 +160,15 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
     return api.versionOf(name) === stored.get(name)?.resourceVersion;
   }
 
+  /** Keeps one object in memory for what the watch has as well. */
+  function share(name: string): void {
+    const known = stored.get(name);
+    const watched = api.recordOf(name);
+    if (!known || !watched || !isDeepStrictEqual(known.record, watched)) return;
+    stored.set(name, { ...known, record: watched });
+    if (isDeepStrictEqual(records?.get(name), watched)) records?.set(name, watched);
+  }
+
   function isWritten(name: string): boolean {
     return isStored(name, records?.get(name));
   }
@@ -208,10 +218,7 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
   async function begin(): Promise<Map<string, NodeRecord>> {
     stored = await api.list(client);
     api.follow();
-    // One object in memory for what the watch has as well.
-    for (const [name, found] of stored) {
-      if (isAsSeen(name)) stored.set(name, { ...found, record: api.recordOf(name) });
-    }
+    for (const name of stored.keys()) if (isAsSeen(name)) share(name);
     return new Map([...stored].flatMap(([name, { record }]) => (record ? [[name, record]] : [])));
   }
 
@@ -219,7 +226,10 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
   async function reconcile(name: string): Promise<number | undefined> {
     if (!records) return undefined;
     try {
-      if (doubtful.delete(name) && !isAsSeen(name)) await lookUp(records, name);
+      if (doubtful.delete(name)) {
+        if (isAsSeen(name)) share(name);
+        else await lookUp(records, name);
+      }
       const isExpected = isWritten(name) || (await write(records, name));
       refused.delete(name);
       if (!isExpected) await lookUp(records, name);
