@@ -1,10 +1,10 @@
 import { judgeDaemonSet } from '../src/judge/daemon-set.ts';
-import { judgeNode } from '../src/judge/node.ts';
 import { nodeDrift } from '../src/judge/node-drift.ts';
 import { NOTHING_RECORDED } from '../src/judge/node-record.ts';
 import type { NodeView } from '../src/judge/node-view.ts';
 import type { Policy } from '../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../src/policy/policy-set.ts';
+import { judgeNode } from '../test/unit/judge/judge-node.ts';
 import { printHead, printRow } from './markdown-table.ts';
 import { median } from './statistics.ts';
 
@@ -62,7 +62,7 @@ function node(taints: number): NodeView {
 function updateOf(taints: number, policies: PolicySet): () => unknown {
   const oldNode = { ...node(taints + 1), ...NOTHING_RECORDED };
   const after = { ...oldNode, taints: oldNode.taints.slice(0, -1) };
-  return () => judgeNode({ operation: 'UPDATE', phase: 'validate', requester, node: after, oldNode }, policies);
+  return () => judgeNode({ phase: 'validate', requester, node: after, oldNode }, policies);
 }
 
 function creationOf(policies: PolicySet): () => unknown {

@@ -2,9 +2,10 @@ import type { Operation } from 'fast-json-patch';
 import jsonPatch from 'fast-json-patch';
 import { judgeDaemonSet } from '../judge/daemon-set.ts';
 import { allow, type Decision, type Phase, type Violation } from '../judge/decision.ts';
-import { judgeNode } from '../judge/node.ts';
+import { judgeNodeCreation } from '../judge/node-creation.ts';
 import { type NodeRecord, withRecord } from '../judge/node-record.ts';
 import { retainedTaints } from '../judge/node-return.ts';
+import { judgeNodeUpdate } from '../judge/node-update.ts';
 import type { DesiredNode, NodeView } from '../judge/node-view.ts';
 import { asDaemonSet, patchDaemonSet, sameTemplate, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import type { NodeObject } from '../objects/node-object.ts';
@@ -55,28 +56,38 @@ export function judge(
   return UNTOUCHED;
 }
 
-function judgeNodeRequest(request: AdmissionRequest, phase: Phase, policies: PolicySet, records: Records): Judgement {
+function judgeNodeRequest(
+  request: AdmissionRequest,
+  phase: Phase,
+  { taintPolicies }: PolicySet,
+  records: Records,
+): Judgement {
   const { name = '' } = request;
   const requester = requesterOf(request);
   const object = asNode(request.object, ['request', 'object']);
   const node = viewNode(object, name);
   if (request.operation === 'CREATE') {
-    const retained = retainedFor(object, node, policies, records);
-    return judged(object, judgeNode({ operation: 'CREATE', phase, requester, node, retained }, policies));
+    const retained = retainedFor(object, node, taintPolicies, records);
+    return nodeJudgement(object, judgeNodeCreation({ phase, requester, node, retained }, taintPolicies));
   }
   const oldObject = asNode(request.oldObject, ['request', 'oldObject']);
   const view = viewNode(oldObject, name);
   const oldNode = withRecord(view, records.recordOf(view.name), oldObject.metadata.uid ?? undefined);
-  return judged(object, judgeNode({ operation: 'UPDATE', phase, requester, node, oldNode }, policies));
+  return nodeJudgement(object, judgeNodeUpdate({ phase, requester, node, oldNode }, taintPolicies));
 }
 
-function judged(object: NodeObject, decision: Decision<DesiredNode>): Judgement {
+function nodeJudgement(object: NodeObject, decision: Decision<DesiredNode>): Judgement {
   return { kind: 'Node', decision, patch: decision.action === 'patch' ? patchNode(object, decision.desired) : [] };
 }
 
-function retainedFor(object: NodeObject, { name, labels }: NodeView, { taintPolicies }: PolicySet, records: Records) {
+function retainedFor(
+  object: NodeObject,
+  { name, labels }: NodeView,
+  policies: PolicySet['taintPolicies'],
+  records: Records,
+) {
   const record = records.recordOf(name);
-  return record ? retainedTaints(record, { labels, machine: machineOf(object) }, taintPolicies, records.now()) : [];
+  return record ? retainedTaints(record, { labels, machine: machineOf(object) }, policies, records.now()) : [];
 }
 
 function judgeDaemonSetRequest(request: AdmissionRequest, phase: Phase, policies: PolicySet): Judgement {

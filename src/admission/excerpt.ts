@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import { IGNORE_ANNOTATION, MAX_TOLERATIONS } from '../judge/daemon-set.ts';
 import { ADDED_ANNOTATION, ADDED_BY_ANNOTATION } from '../judge/daemon-set-repair.ts';
-import { ALLOW_REMOVAL_ANNOTATION } from '../judge/removal.ts';
-import { MAX_COMPARED } from '../judge/rulings.ts';
+import { MAX_COMPARED } from '../judge/node-changes.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import { MAX_GROUPS } from './review.ts';
 

@@ -9,7 +9,7 @@ import { listObjects } from '../cluster/watch/list-pages.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { InputError } from '../files/text-files.ts';
 import type { NodeView } from '../judge/node-view.ts';
-import { type CarriedTaint, type KeptReason, requiredTaintsOn } from '../judge/required-taints.ts';
+import { type CarriedTaint, type KeptReason, requiredTaintsOn } from '../judge/removable-taints.ts';
 import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
 import { count, printable } from '../kubernetes/text.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';

@@ -1,6 +1,6 @@
 import { all, any, cel, type Expression, FALSE, not, type Variable } from '../cel/expression.ts';
 import { each, literals, those } from '../cel/lists.ts';
-import { mayBePermitted } from '../judge/rulings.ts';
+import { mayBePermitted } from '../judge/allow-removal.ts';
 import { isPattern, matchesPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';

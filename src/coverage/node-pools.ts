@@ -1,4 +1,4 @@
-import { satisfies } from '../judge/removal.ts';
+import { satisfies } from '../judge/declared-taints.ts';
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { implies, requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { formatTaint, REPELLING_EFFECTS, sameTaint, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';

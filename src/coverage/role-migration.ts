@@ -1,4 +1,4 @@
-import { ALLOW_REMOVAL_ANNOTATION } from '../judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import { jsonPointer } from '../kubernetes/json-pointer.ts';
 import { own } from '../kubernetes/label-selector.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';

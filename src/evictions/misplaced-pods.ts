@@ -1,6 +1,6 @@
+import { requiredTaints } from '../judge/declared-taints.ts';
 import { isKept, isRemoved, type RecordedTaint } from '../judge/node-record.ts';
 import type { NodeView } from '../judge/node-view.ts';
-import { requiredTaints } from '../judge/removal.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { atMost, count } from '../kubernetes/text.ts';
 import { mayTolerate } from '../kubernetes/toleration.ts';

@@ -1,8 +1,8 @@
 import { policiesInForce } from '../cluster/policies.ts';
 import { describeOwner } from '../controllers/managed-objects.ts';
+import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../judge/allow-removal.ts';
 import { type NodeRecord, withRecord } from '../judge/node-record.ts';
 import type { NodeView } from '../judge/node-view.ts';
-import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../judge/removal.ts';
 import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../judge/startup-taints.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { rfc3339, shellWord } from '../kubernetes/text.ts';

@@ -1,14 +1,9 @@
+import { announcementsIn, isRemovalAllowed, parseAllowedRemovals } from '../judge/allow-removal.ts';
 import { type Contradiction, contradictions } from '../judge/contradictions.ts';
+import { isRequiredTaint, requiredTaints } from '../judge/declared-taints.ts';
 import { type BlockedBy, type Circumstances, isRestoredBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
 import { type Blocked, lostTaints } from '../judge/node-record.ts';
 import type { EstablishedView } from '../judge/node-view.ts';
-import {
-  announcementsIn,
-  isRemovalAllowed,
-  isRequiredTaint,
-  parseAllowedRemovals,
-  requiredTaints,
-} from '../judge/removal.ts';
 import { type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';

@@ -86,7 +86,7 @@ export function adviceOnChange(
   after: CompiledTaintPolicy,
   nodes: readonly EstablishedView[],
 ): string[] {
-  const left = before ? departuresBySelector(before, after, nodes) : [];
+  const left = before ? unselectedCarriers(before, after, nodes) : [];
   if (left.length === 0) return [];
   const named = atMost(MAX_NAMED, left).join(', ');
   return [`this policy no longer protects taints on ${count(left.length, 'node')} that it selected: ${named}`];
@@ -142,7 +142,7 @@ export function meetingOf(
 }
 
 /** The nodes that a changed policy no longer selects while they carry taints that it protected. */
-export function departuresBySelector(
+export function unselectedCarriers(
   before: CompiledTaintPolicy,
   after: CompiledTaintPolicy,
   nodes: readonly EstablishedView[],

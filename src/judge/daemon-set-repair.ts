@@ -1,9 +1,9 @@
 import { own, type StringMap } from '../kubernetes/label-selector.ts';
 import { formatToleration, type Toleration } from '../kubernetes/toleration.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from './allow-removal.ts';
 import { type DaemonSetView, type DesiredDaemonSet, judgeDaemonSet } from './daemon-set.ts';
 import type { Decision, Violation } from './decision.ts';
-import { ALLOW_REMOVAL_ANNOTATION } from './removal.ts';
 
 /** On a DaemonSet: the tolerations that were appended to it while it ran, `key=value:Effect, …`. */
 export const ADDED_ANNOTATION = 'taintkeeper.dev/tolerations-added';

@@ -3,18 +3,16 @@ import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { isProtectedBy, policiesFor, selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
-import { isRemoved, lostTaints, type RecordedTaint } from './node-record.ts';
-import type { DesiredNode, NodeView } from './node-view.ts';
 import {
   type AllowedRemoval,
-  type DeclaredTaint,
   namesAny,
   parseAllowedRemovals,
   readsAllowRemoval,
-  requiredTaints,
   rewriteAllowRemoval,
-  satisfies,
-} from './removal.ts';
+} from './allow-removal.ts';
+import { type DeclaredTaint, requiredTaints, satisfies } from './declared-taints.ts';
+import { isRemoved, lostTaints, type RecordedTaint } from './node-record.ts';
+import type { DesiredNode, NodeView } from './node-view.ts';
 
 /** Why a taint that a node should carry is not restored. The record of the node has the same words. */
 export type BlockedBy =

@@ -2,8 +2,8 @@ import { identity, removedTaints, sameTaint, type Taint } from '../kubernetes/ta
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { isProtectedBy, selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { isRemovalNoted, parseAllowedRemovals } from './allow-removal.ts';
 import { type NodeView, sameLabels } from './node-view.ts';
-import { isRemovalNoted, parseAllowedRemovals } from './removal.ts';
 import { equalTaints, NO_TIMES, type TaintTimes, timeOf } from './taint-times.ts';
 import type { AcceptedTaints } from './unseen-additions.ts';
 

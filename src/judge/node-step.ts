@@ -2,6 +2,7 @@ import type { Machine } from '../kubernetes/machine.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { ALLOW_REMOVAL_LIFE_MS } from './allow-removal.ts';
 import { establishment } from './establishment.ts';
 import { type Loss, type NodeDrift, nodeDrift } from './node-drift.ts';
 import {
@@ -28,7 +29,6 @@ import {
 import { retainedTaints } from './node-return.ts';
 import type { RetainedTaint } from './node-view.ts';
 import { nextRecord, type RecordedNode, type RecordKeeping } from './record-keeping.ts';
-import { ALLOW_REMOVAL_LIFE_MS } from './removal.ts';
 import { NO_TIMES, type TaintTime, type TaintTimes, timeOf } from './taint-times.ts';
 import { acceptedTaints, type UnseenAddition, unseenAdditions, withoutReverted } from './unseen-additions.ts';
 

@@ -3,26 +3,33 @@ import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import {
+  ALLOW_REMOVAL_ANNOTATION,
+  isRemovalAllowed,
+  parseAllowedRemovals,
+  unreadableEntries,
+} from './allow-removal.ts';
 import { taintViolation, type Violation } from './decision.ts';
+import { MAX_JUDGED } from './node-changes.ts';
 import type { NodeUpdate } from './node-view.ts';
 import type { Outcome } from './outcomes.ts';
-import { ALLOW_REMOVAL_ANNOTATION, isRemovalAllowed, parseAllowedRemovals, unreadableEntries } from './removal.ts';
-import { type Departure, MAX_JUDGED, type Protection, type Ruling } from './rulings.ts';
+import type { Protection, Ruling } from './rulings.ts';
+import type { Unselection } from './unselections.ts';
 
-/** Somebody reads this in a terminal. */
+/** The text is read in a terminal. */
 const MAX_TAINTS = 8;
 
-/** What of an update is refused. */
+/** The denied changes of an update. */
 interface Refused {
   /** Taints that it removes. */
   readonly deniedRemovals: readonly Ruling[];
   /** Taints that it adds. */
   readonly deniedAdditions: readonly Ruling[];
-  /** Taints with which the node leaves a policy. */
-  readonly deniedUnselections: readonly Departure[];
+  /** Taints of policies that no longer select the node. */
+  readonly deniedUnselections: readonly Unselection[];
 }
 
-/** Why an update is refused: what it removes, adds or takes out of a policy, who objects, and what the reader can do. */
+/** Why an update is denied: the changes, the policies that deny them, and what the reader can do. */
 export function refusal(request: NodeUpdate, refused: Refused, byNode: boolean): string {
   const { node, oldNode } = request;
   const { deniedRemovals, deniedAdditions, deniedUnselections } = refused;
@@ -34,14 +41,14 @@ export function refusal(request: NodeUpdate, refused: Refused, byNode: boolean):
     ({ taint, enforcing }) =>
       `node ${node.name}: adding taint ${formatTaint(taint)} is not allowed (${byOf(enforcing)}).`,
   );
-  const departing = [...Map.groupBy(deniedUnselections, ({ policy }) => policy)].map(([policy, taints]) =>
-    leavingText(request, policy, taints),
+  const unselected = [...Map.groupBy(deniedUnselections, ({ policy }) => policy)].map(([policy, taints]) =>
+    unselectionText(request, policy, taints),
   );
   return [
-    ...atMost(MAX_TAINTS, [...losses, ...additions, ...departing]),
-    ...mutationAdvice(refused, byNode),
-    ...ownerAdvice(deniedAdditions),
-    ...removalAdvice(node.name, oldNode.allowRemoval, deniedRemovals, deniedUnselections),
+    ...atMost(MAX_TAINTS, [...losses, ...additions, ...unselected]),
+    ...webhookHints(refused, byNode),
+    ...ownerHints(deniedAdditions),
+    ...removalHints(node.name, oldNode.allowRemoval, deniedRemovals, deniedUnselections),
   ].join(' ');
 }
 
@@ -49,10 +56,10 @@ function byOf(enforcing: readonly Protection[]): string {
   return enforcing.map(({ policy, field }) => `TaintPolicy "${policy.name}", ${field}, mode ${policy.mode}`).join('; ');
 }
 
-function leavingText(
+function unselectionText(
   { node, oldNode }: NodeUpdate,
   { name, mode, nodeSelector }: CompiledTaintPolicy,
-  deniedUnselections: readonly Departure[],
+  deniedUnselections: readonly Unselection[],
 ): string {
   const keys = new Set(requirementsOf(nodeSelector).map(({ key }) => key));
   const changed = [...keys].filter((key) => own(node.labels, key) !== own(oldNode.labels, key));
@@ -67,7 +74,7 @@ function leavingText(
   );
 }
 
-function mutationAdvice({ deniedRemovals, deniedAdditions }: Refused, byNode: boolean): string[] {
+function webhookHints({ deniedRemovals, deniedAdditions }: Refused, byNode: boolean): string[] {
   const isRestore = ({ mode }: Ruling) => mode === 'Restore';
   const undone = [
     ...(deniedRemovals.some(isRestore) ? ['restored'] : []),
@@ -83,7 +90,7 @@ function mutationAdvice({ deniedRemovals, deniedAdditions }: Refused, byNode: bo
 }
 
 /** Who may add a taint, as the policies say. */
-function ownerAdvice(deniedAdditions: readonly Ruling[]): string[] {
+function ownerHints(deniedAdditions: readonly Ruling[]): string[] {
   const policies = new Set(deniedAdditions.flatMap(({ enforcing }) => enforcing.map(({ policy }) => policy)));
   return [...policies].map(({ name, exempt: { users, groups } }) => {
     const owners = [...users.map((user) => `user ${user}`), ...groups.map((group) => `group ${group}`)];
@@ -93,11 +100,11 @@ function ownerAdvice(deniedAdditions: readonly Ruling[]): string[] {
   });
 }
 
-function removalAdvice(
+function removalHints(
   node: string,
   annotation: string | undefined,
   deniedRemovals: readonly Ruling[],
-  deniedUnselections: readonly Departure[],
+  deniedUnselections: readonly Unselection[],
 ): string[] {
   const allowed = parseAllowedRemovals(annotation);
   const unreadable = unreadableEntries(allowed);
@@ -141,19 +148,19 @@ function removalAdvice(
   ];
 }
 
-/** Whoever may patch nodes writes the annotation, and somebody else may paste the advice into a shell. */
+/** Users who may patch nodes write the annotation, and another user may paste the command into a shell. */
 function isHarmless({ text, taint }: { text: string; taint?: unknown }): boolean {
   return taint !== undefined && /^[\w./=:-]+$/.test(text);
 }
 
-/** What an update does to the protection of a taint that stays: the first of two steps by which it goes, it leaves a record. */
-export interface Change {
+/** A change of the protection of a taint that stays. It is reported, because it can be the first of two steps that remove the taint. */
+export interface ReportedChange {
   readonly violation?: Violation;
   readonly warning: string;
 }
 
-/** The node leaves the policy, which lets it go. */
-export function departureChange({ policy, taint, field, isRefused }: Departure): Change {
+/** The update ends the selection of the node by the policy. */
+export function reportUnselection({ policy, taint, field, isRefused }: Unselection): ReportedChange {
   const isAudited = isRefused && policy.mode === 'Audit';
   return {
     violation: taintViolation(policy, field, taint, isAudited ? 'unselection-audited' : 'unselected'),
@@ -163,8 +170,8 @@ export function departureChange({ policy, taint, field, isRefused }: Departure):
   };
 }
 
-/** Says at once whether a new allow-removal annotation will do what its author thinks. */
-export function announcements(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Change[] {
+/** What a new value of the annotation `allow-removal` allows, and the entries that have no effect. */
+export function reportAnnouncements(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): ReportedChange[] {
   const { node, oldNode, requester } = request;
   if (node.allowRemoval === oldNode.allowRemoval) return [];
   const allowed = parseAllowedRemovals(node.allowRemoval);
@@ -182,7 +189,7 @@ export function announcements(request: NodeUpdate, policies: readonly CompiledTa
     node.taints.filter((taint) => isRemovalAllowed(allowed, taint)).slice(0, MAX_JUDGED),
     request,
   ).map(
-    ({ policy, taint, field }): Change =>
+    ({ policy, taint, field }): ReportedChange =>
       policy.removableByAnnotation
         ? {
             violation: taintViolation(policy, field, taint, 'announced'),
@@ -213,21 +220,29 @@ function protections(
   );
 }
 
-/** A record for each of the policies. */
-export function report({ taint }: Ruling, protections: readonly Protection[], outcome: Outcome): Violation[] {
+/** A violation for each of the policies. */
+export function violationsOf({ taint }: Ruling, protections: readonly Protection[], outcome: Outcome): Violation[] {
   return protections.map(({ policy, field }) => taintViolation(policy, field, taint, outcome));
 }
 
 /** The policies, as a sentence begins with them. */
-export function namesOf(protections: readonly Protection[]): string {
+export function policyNames(protections: readonly Protection[]): string {
   return `TaintPolicy ${protections.map(({ policy }) => policy.name).join(', ')}`;
 }
 
-/** Whether the policy does more than watch. */
-export function binds({ policy }: Protection): boolean {
-  return policy.mode !== 'Audit';
+/** By what enforcing would do, where only --audit makes the policies' mode Audit. */
+export function auditWarnings({ taint, enforcing }: Ruling, what: 'removed' | 'added'): string[] {
+  const text = `taint ${formatTaint(taint)}`;
+  const modeOf = ({ policy, field }: Protection) => (what === 'removed' ? policy.trial(field) : policy.declared);
+  return [...Map.groupBy(enforcing, modeOf)].map(([mode, protections]) => {
+    if (mode === 'Audit')
+      return `${policyNames(protections)}, Audit: the request ${what === 'removed' ? 'removed' : 'added restricted'} ${text}`;
+    const [denied, undone] = what === 'removed' ? ['deny removing', 'restore'] : ['deny adding', 'remove added'];
+    return `${policyNames(protections)} would ${mode === 'Deny' ? denied : undone} ${text} (--audit)`;
+  });
 }
 
-export function watches(protection: Protection): boolean {
-  return !binds(protection);
+/** That mutation removed a taint which the request added. */
+export function removedText(by: string, taint: Taint): string {
+  return `${by} removed taint ${formatTaint(taint)}: only exempt users may add it`;
 }

@@ -42,12 +42,10 @@ export interface DesiredNode {
 }
 
 export interface NodeUpdate extends Request {
-  readonly operation: 'UPDATE';
   readonly oldNode: EstablishedView;
 }
 
 export interface NodeCreation extends Request {
-  readonly operation: 'CREATE';
   /** The taints that policies retain of the deleted Node of that name. Absent if that is not known. */
   readonly retained?: readonly RetainedTaint[];
 }

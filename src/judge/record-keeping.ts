@@ -5,6 +5,13 @@ import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import {
+  isRemovableByAnnotation,
+  isRemovalNoted,
+  isRequiredRemovalNamed,
+  parseAllowedRemovals,
+} from './allow-removal.ts';
+import { type DeclaredTaint, requiredTaints, satisfies } from './declared-taints.ts';
+import {
   isKept,
   MAX_KEPT_TAINTS,
   MAX_RECORDED_POLICIES,
@@ -14,15 +21,6 @@ import {
 } from './node-record.ts';
 import { isRetained } from './node-return.ts';
 import type { NodeView } from './node-view.ts';
-import {
-  type DeclaredTaint,
-  isRemovableByAnnotation,
-  isRemovalNoted,
-  isRequiredRemovalNamed,
-  parseAllowedRemovals,
-  requiredTaints,
-  satisfies,
-} from './removal.ts';
 import type { StartupProgress } from './startup-progress.ts';
 
 /** A Node that exists, as records are made of it. */

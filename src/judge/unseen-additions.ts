@@ -3,9 +3,9 @@ import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { oncePer } from '../runtime/once-per.ts';
+import { isRequiredTaint, requiredTaints } from './declared-taints.ts';
 import { NONE_ESTABLISHED } from './node-record.ts';
 import type { NodeView } from './node-view.ts';
-import { isRequiredTaint, requiredTaints } from './removal.ts';
 import type { Protection } from './rulings.ts';
 
 /** API servers may need this long to learn that requests are to be sent to the webhook. Additions before are accepted. */

@@ -1,7 +1,7 @@
 import { cel, choose, type Expression, literal, type Variable } from '../cel/expression.ts';
 import { EMPTY, each, isEmpty, together } from '../cel/lists.ts';
 import { EXACT_NAME, IDENTITY } from '../conditions/taints.ts';
-import { ALLOW_REMOVAL_ANNOTATION } from '../judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import { jsonPointer } from '../kubernetes/json-pointer.ts';
 import { ENTRIES, MAX_ALLOWED_REMOVALS, NOTICE, SPLIT_COST } from './node-variables.ts';
 

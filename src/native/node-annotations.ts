@@ -1,7 +1,7 @@
 import { all, any, bind, cel, type Expression } from '../cel/expression.ts';
 import { ALLOW_REMOVAL_AFTER, ALLOW_REMOVAL_BEFORE, ALLOW_REMOVAL_CHANGES } from '../conditions/node-update.ts';
 import { IS_NODE, REQUESTER_VARIABLES } from '../conditions/selection.ts';
-import { ALLOW_REMOVAL_ANNOTATION } from '../judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import type { NativeManifest, ResourceRule } from './native-policy.ts';
 
 /** Name of the ValidatingAdmissionPolicy and of its binding. Not below taintkeeper.dev, like those that the leader writes. */

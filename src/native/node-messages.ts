@@ -10,7 +10,7 @@ import {
 } from '../cel/expression.ts';
 import { each, overItems } from '../cel/lists.ts';
 import { FORMATTED } from '../conditions/taints.ts';
-import { ALLOW_REMOVAL_ANNOTATION } from '../judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { atMost } from '../kubernetes/text.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';

@@ -1,8 +1,8 @@
 import type { Operation } from 'fast-json-patch';
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
+import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import type { DesiredNode, NodeView } from '../judge/node-view.ts';
-import { ALLOW_REMOVAL_ANNOTATION } from '../judge/removal.ts';
 import { jsonPointer } from '../kubernetes/json-pointer.ts';
 import { LABEL_VALUE_LENGTH, own, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
 import { MACHINE_ID_LENGTH, type Machine } from '../kubernetes/machine.ts';

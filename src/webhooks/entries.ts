@@ -5,7 +5,7 @@ import type { WebhookEntry } from './entry.ts';
 import { nodeEntries } from './node-entries.ts';
 
 /**
- * The webhooks that the policies need. Their selectors and conditions match exactly the requests about which {@link judgeNode} and {@link
+ * The webhooks that the policies need. Their selectors and conditions match exactly the requests about which {@link judgeNodeCreation}, {@link judgeNodeUpdate} and {@link
  * judgeDaemonSet} decide or report something, in this phase or in the other one. No request matches twice in one phase. They match more, and never
  * fewer, if the exact condition would cost the API server too much:
  *

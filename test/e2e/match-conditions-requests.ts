@@ -1,5 +1,5 @@
 import type { AdmissionRequest } from '../../src/admission/review.ts';
-import { ALLOW_REMOVAL_ANNOTATION } from '../../src/judge/removal.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../../src/judge/allow-removal.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { Answer } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';

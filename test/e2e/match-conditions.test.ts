@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Admission, admit, judge } from '../../src/admission/admit.ts';
 import type { AdmissionRequest } from '../../src/admission/review.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../../src/judge/allow-removal.ts';
 import type { Decision } from '../../src/judge/decision.ts';
 import { type RecordedTaint, withRecord } from '../../src/judge/node-record.ts';
 import type { NodeView } from '../../src/judge/node-view.ts';
 import type { Outcome } from '../../src/judge/outcomes.ts';
-import { ALLOW_REMOVAL_ANNOTATION } from '../../src/judge/removal.ts';
 import { additionRulings } from '../../src/judge/rulings.ts';
 import { removedTaints, type Taint } from '../../src/kubernetes/taint.ts';
 import { asNode, viewNode } from '../../src/objects/node-object.ts';
@@ -335,7 +335,6 @@ function isAgainstFail(
   });
   const binding = failing.filter((policy) => !policy.exempts(requester));
   const update = {
-    operation: 'UPDATE',
     phase: 'validate',
     requester,
     node,
@@ -352,11 +351,12 @@ function isAgainstFail(
   // Whoever guards them, what is required on the node counts for all.
   const additions = additionRulings(
     update,
+    removedTaints(node.taints, oldNode.taints),
     taintPolicies.filter((policy) => selects(policy, oldNode, node)),
   ).map(({ taint }) => taint);
   return binding.some((policy) => {
-    const departs = selects(policy, oldNode) && !selects(policy, node);
-    if (departs && node.taints.some((taint) => policy.unselectionRestrictedBy(taint) !== undefined)) return true;
+    const isUnselected = selects(policy, oldNode) && !selects(policy, node);
+    if (isUnselected && node.taints.some((taint) => policy.unselectionRestrictedBy(taint) !== undefined)) return true;
     return (
       selects(policy, oldNode, node) &&
       (removed.some((taint) => policy.protectedBy(taint) !== undefined) || additions.some(policy.additionRestrictedBy))

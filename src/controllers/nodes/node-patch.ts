@@ -1,7 +1,7 @@
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { withTimeAdded } from '../../evictions/eviction-pace.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../../judge/allow-removal.ts';
 import type { DesiredNode } from '../../judge/node-view.ts';
-import { ALLOW_REMOVAL_ANNOTATION } from '../../judge/removal.ts';
 import type { ClusterNode } from '../sources.ts';
 
 /**

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { type Hold, paceOf } from '../../evictions/eviction-pace.ts';
+import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../judge/allow-removal.ts';
 import type { BlockedBy, Loss, NodeDrift } from '../../judge/node-drift.ts';
 import { type Blocked, MAX_BLOCKED_MESSAGE } from '../../judge/node-record.ts';
 import type { RetainedTaint } from '../../judge/node-view.ts';
-import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../judge/removal.ts';
 import type { UnseenAddition } from '../../judge/unseen-additions.ts';
 import { nodeReference, type ObjectReference, type RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { admit, judge } from '../../../src/admission/admit.ts';
 import type { DesiredDaemonSet } from '../../../src/judge/daemon-set.ts';
 import type { Decision } from '../../../src/judge/decision.ts';
+import { isRequiredTaint, requiredTaints, satisfies } from '../../../src/judge/declared-taints.ts';
 import { establishedIn } from '../../../src/judge/node-record.ts';
 import type { DesiredNode } from '../../../src/judge/node-view.ts';
-import { isRequiredTaint, requiredTaints, satisfies } from '../../../src/judge/removal.ts';
 import {
   formatTaint,
   identity,

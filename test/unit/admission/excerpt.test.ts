@@ -6,7 +6,7 @@ import { judge } from '../../../src/admission/admit.ts';
 import { ExcerptTooLargeError, excerptOf } from '../../../src/admission/excerpt.ts';
 import { answer } from '../../../src/admission/response.ts';
 import { decodeReview } from '../../../src/admission/review.ts';
-import { MAX_COMPARED } from '../../../src/judge/rulings.ts';
+import { MAX_COMPARED } from '../../../src/judge/node-changes.ts';
 import { selectorLabels } from '../../../src/policy/policy-index.ts';
 import { decisionsOn } from '../../fuzz/decisions.ts';
 import { mutatedJson } from '../../fuzz/mutated.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
+import { ALLOW_REMOVAL_ANNOTATION } from '../../../src/judge/allow-removal.ts';
 import type { NodeRecord } from '../../../src/judge/node-record.ts';
-import { ALLOW_REMOVAL_ANNOTATION } from '../../../src/judge/removal.ts';
 import { formatTaint, identity, type Taint } from '../../../src/kubernetes/taint.ts';
 import { asNode, viewNode } from '../../../src/objects/node-object.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';

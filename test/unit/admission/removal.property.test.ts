@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { admit } from '../../../src/admission/admit.ts';
-import { establishedIn } from '../../../src/judge/node-record.ts';
 import {
   isRemovalAllowed,
   isRemovalNoted,
   parseAllowedRemovals,
   readsAllowRemoval,
   unreadableEntries,
-} from '../../../src/judge/removal.ts';
+} from '../../../src/judge/allow-removal.ts';
+import { establishedIn } from '../../../src/judge/node-record.ts';
 import { removedTaints, type Taint } from '../../../src/kubernetes/taint.ts';
 import { nodeCases, nodeCreation, nodeUpdate, toNodeCase, viewOf } from './node-cases.ts';
 

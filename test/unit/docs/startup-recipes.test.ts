@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
-import { judgeNode } from '../../../src/judge/node.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import { withRecorded } from '../judge/established.ts';
+import { judgeNode } from '../judge/judge-node.ts';
 import { ROOT } from './pages.ts';
 
 const FOLDER = join(ROOT, 'examples/startup');
@@ -38,11 +38,11 @@ describe.each(NAMES)('the recipe %s', (name) => {
     const taints = policy?.atRegistration.map(({ value }) => value.taint) ?? [];
     expect(taints).toHaveLength(1);
     const node = nodeWith([]);
-    const created = judgeNode({ operation: 'CREATE', phase: 'mutate', requester: REQUESTER, node }, set);
+    const created = judgeNode({ phase: 'mutate', requester: REQUESTER, node }, set);
     expect(created).toMatchObject({ action: 'patch', desired: { taints } });
     const oldNode = withRecorded(nodeWith(taints), taints.map(formatTaint).join());
     for (const phase of ['mutate', 'validate'] as const) {
-      const removed = judgeNode({ operation: 'UPDATE', phase, requester: REQUESTER, oldNode, node }, set);
+      const removed = judgeNode({ phase, requester: REQUESTER, oldNode, node }, set);
       expect(removed, taints.map(formatTaint).join()).toMatchObject({ action: 'allow' });
     }
   });

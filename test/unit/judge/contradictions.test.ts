@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contradictions, departuresBySelector } from '../../../src/judge/contradictions.ts';
+import { contradictions, unselectedCarriers } from '../../../src/judge/contradictions.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
 import { withRecorded } from './established.ts';
@@ -89,13 +89,13 @@ describe('a selector that is changed', () => {
   it('names the nodes that it selects no more, though they carry what it protected', () => {
     const before = policy(required('gpu', on({ pool: 'gpu' })));
     const after = policy(required('gpu', on({ zone: 'a' })));
-    expect(departuresBySelector(before, after, carrying)).toEqual(['n1']);
-    expect(departuresBySelector(before, after, established)).toEqual([]);
-    expect(departuresBySelector(after, before, carrying)).toEqual([]);
+    expect(unselectedCarriers(before, after, carrying)).toEqual(['n1']);
+    expect(unselectedCarriers(before, after, established)).toEqual([]);
+    expect(unselectedCarriers(after, before, carrying)).toEqual([]);
   });
 
   it('means nothing where the policy only reported', () => {
     const before = policy(required('gpu', { mode: 'Audit' }));
-    expect(departuresBySelector(before, policy(required('gpu', on({ zone: 'a' }))), carrying)).toEqual([]);
+    expect(unselectedCarriers(before, policy(required('gpu', on({ zone: 'a' }))), carrying)).toEqual([]);
   });
 });

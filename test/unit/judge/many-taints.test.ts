@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { judgeNode } from '../../../src/judge/node.ts';
+import { MAX_COMPARED, MAX_JUDGED } from '../../../src/judge/node-changes.ts';
 import type { NodeUpdate } from '../../../src/judge/node-view.ts';
-import { MAX_COMPARED, MAX_JUDGED } from '../../../src/judge/rulings.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
 import { withRecorded } from './established.ts';
+import { judgeNode } from './judge-node.ts';
 
 const PROTECTED: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const others = (count: number): Taint[] =>

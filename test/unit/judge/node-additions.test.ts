@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { judgeNode } from '../../../src/judge/node.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import { policySet } from '../policy/policies.ts';
+import { judgeNode } from './judge-node.ts';
 import {
   admitted,
   cpu,

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Phase } from '../../../src/judge/decision.ts';
-import { judgeNode } from '../../../src/judge/node.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import { policySet } from '../policy/policies.ts';
+import { judgeNode } from './judge-node.ts';
 
 const KUBELET: Requester = { username: 'system:node:n1', groups: ['system:nodes'] };
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
@@ -15,7 +15,7 @@ const PRESENT_GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensu
 
 function judgeCreation(policies: PolicySet, taints: readonly Taint[], phase: Phase = 'mutate', allowRemoval?: string) {
   const node = { name: 'n1', labels: { pool: 'gpu' }, taints, allowRemoval };
-  return judgeNode({ operation: 'CREATE', phase, requester: KUBELET, node }, policies);
+  return judgeNode({ phase, requester: KUBELET, node }, policies);
 }
 
 const present = (mode: TaintMode, more: Partial<TaintPolicySpec> = {}): PolicySet =>

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { evictingTaints } from '../../../src/evictions/eviction-pace.ts';
-import { judgeNode } from '../../../src/judge/node.ts';
+import { isRequiredTaint, requiredTaints, satisfies } from '../../../src/judge/declared-taints.ts';
 import type { Circumstances, Loss, NodeDrift } from '../../../src/judge/node-drift.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
-import { isRequiredTaint, requiredTaints, satisfies } from '../../../src/judge/removal.ts';
 import { formatTaint, identity, sameTaint, type Taint, valuesOf } from '../../../src/kubernetes/taint.ts';
 import { isTransientTaintKey } from '../../../src/kubernetes/transient-taints.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import * as generate from '../admission/generators.ts';
 import { policySet } from '../policy/policies.ts';
 import { recordedTaints, withRecorded } from './established.ts';
+import { judgeNode } from './judge-node.ts';
 import { driftAmong } from './node-drifts.ts';
 
 const RUNS = { numRuns: 500 };

@@ -1,17 +1,15 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { establishedIn, isKept } from '../../../src/judge/node-record.ts';
 import {
   isRemovableByAnnotation,
   isRemovalAllowed,
   isRemovalNamed,
   isRemovalNoted,
   isRequiredRemovalNamed,
-  isRequiredTaint,
   parseAllowedRemovals,
-  requiredTaints,
-  satisfies,
-} from '../../../src/judge/removal.ts';
+} from '../../../src/judge/allow-removal.ts';
+import { isRequiredTaint, requiredTaints, satisfies } from '../../../src/judge/declared-taints.ts';
+import { establishedIn, isKept } from '../../../src/judge/node-record.ts';
 import { formatTaint, identity, removedTaints, type Taint, valuesOf } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import { judgeNode } from '../../../src/judge/node.ts';
 import { historyAfter, type NodeHistory, newHistory, type WatchedNode } from '../../../src/judge/node-history.ts';
 import { type NodeRecord, withRecord } from '../../../src/judge/node-record.ts';
 import { type NodeStep, nodeStep } from '../../../src/judge/node-step.ts';
@@ -7,6 +6,7 @@ import type { NodeView } from '../../../src/judge/node-view.ts';
 import { removedTaints, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
 import { ESTABLISHED_AFTER_SECONDS } from '../../../src/policy/taint-policy.ts';
+import { judgeNode } from './judge-node.ts';
 import { nodeOf } from './node-drifts.ts';
 import { DEVELOPER } from './node-updates.ts';
 

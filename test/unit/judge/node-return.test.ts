@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Phase } from '../../../src/judge/decision.ts';
-import { judgeNode } from '../../../src/judge/node.ts';
 import type { NodeRecord } from '../../../src/judge/node-record.ts';
 import { retainedTaints } from '../../../src/judge/node-return.ts';
 import { nextRecord } from '../../../src/judge/record-keeping.ts';
 import { type Machine, UNKNOWN_MACHINE } from '../../../src/kubernetes/machine.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
+import { judgeNode } from './judge-node.ts';
 import {
   at,
   DEDICATED,
@@ -29,7 +29,7 @@ function registers(set: PolicySet, record: NodeRecord | undefined, node: Node = 
   const view = nodeOf({ uid: 'second', ...node });
   const retained = record ? retainedTaints(record, view, set.taintPolicies, START + 1_000) : [];
   const requester = { username: 'system:node:n1', groups: ['system:nodes'] };
-  return judgeNode({ operation: 'CREATE', phase, requester, node: view, retained }, set);
+  return judgeNode({ phase, requester, node: view, retained }, set);
 }
 
 describe('a node that registers anew', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
+import { ALLOW_REMOVAL_LIFE_MS } from '../../../src/judge/allow-removal.ts';
 import {
   CONFLICT,
   historyAfter,
@@ -19,7 +20,6 @@ import {
   nodeStep,
   type StepOptions,
 } from '../../../src/judge/node-step.ts';
-import { ALLOW_REMOVAL_LIFE_MS } from '../../../src/judge/removal.ts';
 import { ADDITION_GRACE_MS } from '../../../src/judge/unseen-additions.ts';
 import { formatTaint, identity, type Taint } from '../../../src/kubernetes/taint.ts';
 import { ESTABLISHED_AFTER_SECONDS, type TaintPolicySpec } from '../../../src/policy/taint-policy.ts';

@@ -1,5 +1,4 @@
 import type { Decision } from '../../../src/judge/decision.ts';
-import { judgeNode } from '../../../src/judge/node.ts';
 import type { DesiredNode } from '../../../src/judge/node-view.ts';
 import type { StringMap } from '../../../src/kubernetes/label-selector.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
@@ -8,6 +7,7 @@ import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-polic
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import { policySet } from '../policy/policies.ts';
 import { withRecorded } from './established.ts';
+import { judgeNode } from './judge-node.ts';
 
 export const DEVELOPER: Requester = { username: 'dev', groups: ['developers'] };
 export const KUBELET: Requester = { username: 'system:node:n1', groups: ['system:nodes', 'system:authenticated'] };
@@ -47,7 +47,6 @@ export function judgeUpdate(policies: PolicySet, phase: 'mutate' | 'validate', u
   } = update;
   return judgeNode(
     {
-      operation: 'UPDATE',
       phase,
       requester,
       oldNode: withRecorded(

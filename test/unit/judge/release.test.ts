@@ -6,7 +6,7 @@ import {
   parseAllowedRemovals,
   rewriteAllowRemoval,
   unreadableEntries,
-} from '../../../src/judge/removal.ts';
+} from '../../../src/judge/allow-removal.ts';
 
 const gpu = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const plain = { key: 'example.com/plain', effect: 'NoExecute' };

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { judgeNode } from '../../../src/judge/node.ts';
 import { NOTHING_RECORDED } from '../../../src/judge/node-record.ts';
 import { nextRecord } from '../../../src/judge/record-keeping.ts';
 import { startupFaults } from '../../../src/judge/startup-faults.ts';
@@ -15,6 +14,7 @@ import {
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
+import { judgeNode } from './judge-node.ts';
 
 const NOW = Date.parse('2026-11-22T12:00:00Z');
 const TAINT = { key: 'example.com/network', effect: 'NoSchedule' } as const;
@@ -62,10 +62,10 @@ describe('a taint until DaemonSets are ready', () => {
     });
     const node = { name: 'n', labels: {}, taints: [], allowRemoval: undefined };
     const requester = { username: 'system:node:n', groups: ['system:nodes'] };
-    const created = judgeNode({ operation: 'CREATE', phase: 'mutate', requester, node }, set);
+    const created = judgeNode({ phase: 'mutate', requester, node }, set);
     expect(created).toMatchObject({ action: 'patch', desired: { taints: [TAINT] } });
     const oldNode = { ...node, taints: [TAINT], ...NOTHING_RECORDED, established: () => true };
-    const removed = judgeNode({ operation: 'UPDATE', phase: 'validate', requester, oldNode, node }, set);
+    const removed = judgeNode({ phase: 'validate', requester, oldNode, node }, set);
     expect(removed).toMatchObject({ action: 'allow' });
   });
 

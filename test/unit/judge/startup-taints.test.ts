@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Phase } from '../../../src/judge/decision.ts';
-import { judgeNode } from '../../../src/judge/node.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
 import { withRecorded } from './established.ts';
+import { judgeNode } from './judge-node.ts';
 import { driftAmong } from './node-drifts.ts';
 
 const KUBELET: Requester = { username: 'system:node:n1', groups: ['system:nodes'] };
@@ -26,12 +26,11 @@ const nodeWith = (taints: readonly Taint[]): NodeView => ({
 });
 
 const register = (set: PolicySet, taints: readonly Taint[] = [], phase: Phase = 'mutate') =>
-  judgeNode({ operation: 'CREATE', phase, requester: KUBELET, node: nodeWith(taints) }, set);
+  judgeNode({ phase, requester: KUBELET, node: nodeWith(taints) }, set);
 
 const update = (set: PolicySet, before: NodeView, taints: readonly Taint[], phase: Phase, recorded?: string) =>
   judgeNode(
     {
-      operation: 'UPDATE',
       phase,
       requester: AGENT,
       oldNode: withRecorded(before, recorded),

@@ -1,8 +1,8 @@
 import { parsePolicies } from '../../../src/files/policy-files.ts';
-import { judgeNode } from '../../../src/judge/node.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import { type Declaration, labelsOf } from '../../../src/talos/declaration.ts';
+import { judgeNode } from '../judge/judge-node.ts';
 
 /** What admission adds, by these policies, to a node that registers with the labels that a machine configuration declares. */
 export function registering(policies: string): (declaration: Declaration) => string[] {
@@ -15,7 +15,7 @@ export function registering(policies: string): (declaration: Declaration) => str
       taints: [],
       allowRemoval: undefined,
     };
-    const decision = judgeNode({ operation: 'CREATE', phase: 'mutate', requester, node }, compiled);
+    const decision = judgeNode({ phase: 'mutate', requester, node }, compiled);
     return decision.action === 'patch' ? decision.desired.taints.map(formatTaint).sort() : [];
   };
 }

@@ -10,8 +10,8 @@ import { type NodeRepairContext, startNodeRepair } from '../../../../src/control
 import { createReports } from '../../../../src/controllers/reports.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../../../src/controllers/sources.ts';
 import { DEFAULT_EVICTION_RATE } from '../../../../src/evictions/eviction-pace.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../../../../src/judge/allow-removal.ts';
 import type { NodeRecord } from '../../../../src/judge/node-record.ts';
-import { ALLOW_REMOVAL_ANNOTATION } from '../../../../src/judge/removal.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { recordFields, viewRecord } from '../../../../src/objects/node-record.ts';

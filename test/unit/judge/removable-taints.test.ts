@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { requiredTaintsOn } from '../../../src/judge/required-taints.ts';
+import { requiredTaintsOn } from '../../../src/judge/removable-taints.ts';
 import { policySet } from '../policy/policies.ts';
 import { withRecorded } from './established.ts';
 

@@ -1,24 +1,18 @@
 import { formatTaint, identity, sameTaint, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
-import type { CompiledTaintPolicy, PolicySet } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { readsAllowRemoval } from './allow-removal.ts';
 import { allow, type Decision, patch, taintViolation } from './decision.ts';
-import { judgeNodeUpdate } from './node-update.ts';
-import type { DesiredNode, NodeCreation, NodeUpdate, RetainedTaint } from './node-view.ts';
+import { satisfies, taintsAtRegistration } from './declared-taints.ts';
+import type { DesiredNode, NodeCreation, RetainedTaint } from './node-view.ts';
 import type { Outcome } from './outcomes.ts';
-import { readsAllowRemoval, satisfies, taintsAtRegistration } from './removal.ts';
-
-/** Judges the creation or the update of a Node, in one of the two phases of admission. */
-export function judgeNode(request: NodeCreation | NodeUpdate, { taintPolicies }: PolicySet): Decision<DesiredNode> {
-  return request.operation === 'CREATE'
-    ? judgeNodeCreation(request, taintPolicies)
-    : judgeNodeUpdate(request, taintPolicies);
-}
+import { isEnforcing } from './rulings.ts';
 
 /**
  * A node that registers gets its required and startup taints, and those that are retained for it, whatever the policy's mode but Audit, and
  * whatever the user: exemptions are about removing taints. It is never refused: a node that cannot register costs more than one that lacks
  * a taint. A retained one that it brings with another value stays as it is.
  */
-function judgeNodeCreation(
+export function judgeNodeCreation(
   { phase, node, retained = [] }: NodeCreation,
   policies: readonly CompiledTaintPolicy[],
 ): Decision<DesiredNode> {
@@ -32,7 +26,7 @@ function judgeNodeCreation(
   const returning = retained.filter(
     ({ policy, taint }) =>
       !present.has(identity(taint)) &&
-      !declared.some((one) => (binds(one) || one.policy === policy) && sameTaint(one.taint, taint)),
+      !declared.some((one) => (isEnforcing(one) || one.policy === policy) && sameTaint(one.taint, taint)),
   );
 
   if (phase === 'validate') {
@@ -52,18 +46,18 @@ function judgeNodeCreation(
   // Where policies name different values for one taint, the first one counts: they come with the strongest mode first.
   const named = new Map(
     declared
-      .filter((one) => binds(one) && !one.anyValue)
+      .filter((one) => isEnforcing(one) && !one.anyValue)
       .toReversed()
       .map((one) => [identity(one.taint), one]),
   );
-  const carriedBefore = new Map(retained.filter(binds).map(({ taint }) => [identity(taint), taint]));
+  const carriedBefore = new Map(retained.filter(isEnforcing).map(({ taint }) => [identity(taint), taint]));
   const additions = lacking
-    .filter(binds)
+    .filter(isEnforcing)
     .map(
       (one) => named.get(identity(one.taint)) ?? { ...one, taint: carriedBefore.get(identity(one.taint)) ?? one.taint },
     )
     .filter((one) => !satisfies(present, one));
-  const returned = returning.filter(binds);
+  const returned = returning.filter(isEnforcing);
   const taints = withTaints(
     node.taints,
     [...additions, ...returned].map(({ taint }) => taint),
@@ -73,7 +67,7 @@ function judgeNodeCreation(
   if (additions.length + returned.length === 0 && allowRemoval === node.allowRemoval) return allow();
 
   const values = valuesAmong(taints);
-  const added = lacking.filter((one) => binds(one) && satisfies(values, one));
+  const added = lacking.filter((one) => isEnforcing(one) && satisfies(values, one));
   return patch(
     { taints, allowRemoval },
     [
@@ -93,8 +87,4 @@ function judgeNodeCreation(
 function outcomeOf({ policy, field }: Pick<RetainedTaint, 'policy' | 'field'>): Outcome {
   if (policy.mode !== 'Audit') return 'missing';
   return policy.trial(field) === 'Audit' ? 'audited' : 'would-add';
-}
-
-function binds({ policy }: { readonly policy: CompiledTaintPolicy }): boolean {
-  return policy.mode !== 'Audit';
 }

@@ -1,44 +1,6 @@
-import type { StringMap } from '../kubernetes/label-selector.ts';
-import { identity, parseTaint, sameTaint, type Taint } from '../kubernetes/taint.ts';
+import { identity, parseTaint, type Taint } from '../kubernetes/taint.ts';
 import { policiesFor } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';
-
-/** A required taint that a policy sets on a node. */
-export interface DeclaredTaint extends RequiredTaint {
-  readonly policy: CompiledTaintPolicy;
-  readonly field: string;
-}
-
-/** The required taints that policies set on a node with these labels, in the order of the policies. */
-export function requiredTaints(labels: StringMap, policies: readonly CompiledTaintPolicy[]): DeclaredTaint[] {
-  return declaredTaints('required', labels, policies);
-}
-
-/** The taints that a node with these labels gets when it registers: the required ones, and startup taints. */
-export function taintsAtRegistration(labels: StringMap, policies: readonly CompiledTaintPolicy[]): DeclaredTaint[] {
-  return declaredTaints('atRegistration', labels, policies);
-}
-
-function declaredTaints(
-  declaration: 'required' | 'atRegistration',
-  labels: StringMap,
-  policies: readonly CompiledTaintPolicy[],
-): DeclaredTaint[] {
-  return policies
-    .filter((policy) => policy.selectsNode(labels))
-    .flatMap((policy) => policy[declaration].map(({ value, field }): DeclaredTaint => ({ ...value, policy, field })));
-}
-
-/** Whether one of the taints, given as {@link valuesOf} gives them, is the required one. */
-export function satisfies(values: ReadonlyMap<string, string>, { taint, anyValue }: RequiredTaint): boolean {
-  const value = values.get(identity(taint));
-  return value !== undefined && (anyValue || value === (taint.value ?? ''));
-}
-
-/** Whether the taint is the required one that the policy means. */
-export function isRequiredTaint(taint: Taint, { taint: present, anyValue }: RequiredTaint): boolean {
-  return sameTaint(taint, present) && (anyValue || (taint.value ?? '') === (present.value ?? ''));
-}
 
 /**
  * The annotation on a Node that announces the removal of protected taints: `key=value:Effect, …`. Without `=value` the
@@ -60,7 +22,7 @@ export interface AllowedRemoval {
 const NOTICE = '-';
 
 /** What an allow-removal annotation says, entry by entry. */
-export interface Release {
+export interface AllowedRemovals {
   readonly entries: readonly AllowedRemoval[];
   /** The readable ones that are no notices, by the identity of their taint. */
   readonly byTaint: ReadonlyMap<string, readonly AllowedRemoval[]>;
@@ -72,10 +34,10 @@ export interface Release {
 /** A longer annotation releases nothing: 64 of the longest taints take less. In characters. */
 const MAX_ALLOW_REMOVAL_LENGTH = 32_768;
 
-const NOTHING: Release = { entries: [], byTaint: new Map(), notices: new Map() };
+const NOTHING: AllowedRemovals = { entries: [], byTaint: new Map(), notices: new Map() };
 
 /** Reads an allow-removal annotation; an absent one releases nothing. What cannot be read is kept, and releases nothing. */
-export function parseAllowedRemovals(annotation = ''): Release {
+export function parseAllowedRemovals(annotation = ''): AllowedRemovals {
   if (annotation === '') return NOTHING;
   if (annotation.length > MAX_ALLOW_REMOVAL_LENGTH) {
     const entry = { text: `more than ${MAX_ALLOW_REMOVAL_LENGTH} characters`, taint: undefined, isNotice: false };
@@ -92,33 +54,33 @@ export function parseAllowedRemovals(annotation = ''): Release {
   return { entries, byTaint: byIdentity(announced), notices: byIdentity(noted) };
 }
 
-function byIdentity(entries: readonly AllowedRemoval[]): Release['byTaint'] {
+function byIdentity(entries: readonly AllowedRemoval[]): AllowedRemovals['byTaint'] {
   return Map.groupBy(entries, ({ taint }) => (taint ? identity(taint) : ''));
 }
 
 /** The entries without notices, readable or not. */
-export function announcementsIn({ entries }: Release): AllowedRemoval[] {
+export function announcementsIn({ entries }: AllowedRemovals): AllowedRemoval[] {
   return entries.filter(({ isNotice }) => !isNotice);
 }
 
 /** Whether the removal of the taint is announced. */
-export function isRemovalAllowed({ byTaint }: Release, taint: Taint): boolean {
+export function isRemovalAllowed({ byTaint }: AllowedRemovals, taint: Taint): boolean {
   return (byTaint.get(identity(taint)) ?? []).some((entry) => names(entry, taint));
 }
 
 /** Whether a notice says that the taint was removed with permission. */
-export function isRemovalNoted({ notices }: Release, taint: Taint): boolean {
+export function isRemovalNoted({ notices }: AllowedRemovals, taint: Taint): boolean {
   return (notices.get(identity(taint)) ?? []).some((entry) => names(entry, taint));
 }
 
 /** Whether an announcement or a notice names the taint. */
-export function isRemovalNamed(allowed: Release, taint: Taint): boolean {
+export function isRemovalNamed(allowed: AllowedRemovals, taint: Taint): boolean {
   return isRemovalNoted(allowed, taint) || isRemovalAllowed(allowed, taint);
 }
 
 /** The same of a required taint: with any value where any will do. */
 export function isRequiredRemovalNamed(
-  allowed: Release,
+  allowed: AllowedRemovals,
   { taint, anyValue }: Pick<RequiredTaint, 'taint' | 'anyValue'>,
 ): boolean {
   if (!anyValue) return isRemovalNamed(allowed, taint);
@@ -130,7 +92,7 @@ export function isRequiredRemovalNamed(
  * when nothing is left to say. One that is too long to be read is written anew.
  */
 export function rewriteAllowRemoval(
-  { entries, isTooLong }: Release,
+  { entries, isTooLong }: AllowedRemovals,
   omits: (entry: AllowedRemoval) => boolean,
   more: { readonly kept?: readonly AllowedRemoval[]; readonly removed?: readonly Taint[] } = {},
 ): string | undefined {
@@ -157,6 +119,11 @@ export function readsAllowRemoval({ mode, rules, additionRules, required }: Comp
   return mode !== 'Audit' && rules.length + additionRules.length + required.length > 0;
 }
 
+/** Whether some user may remove taints that the policy protects. Where none may, an entry of the annotation means nothing. */
+export function mayBePermitted({ removableByAnnotation, exemptsAnybody }: CompiledTaintPolicy): boolean {
+  return removableByAnnotation || exemptsAnybody;
+}
+
 /**
  * Whether anybody may remove the taint once the annotation names it: each policy that protects it lets them. With --audit, what the
  * policies would do counts.
@@ -176,7 +143,7 @@ export function isRemovableByAnnotation(
 }
 
 /** The entries that cannot be read, as they were written. */
-export function unreadableEntries({ entries }: Release): string[] {
+export function unreadableEntries({ entries }: AllowedRemovals): string[] {
   return entries.filter(({ taint }) => taint === undefined).map(({ text }) => text);
 }
 

@@ -1,0 +1,40 @@
+import type { StringMap } from '../kubernetes/label-selector.ts';
+import { identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
+import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';
+
+/** A required taint that a policy sets on a node. */
+export interface DeclaredTaint extends RequiredTaint {
+  readonly policy: CompiledTaintPolicy;
+  readonly field: string;
+}
+
+/** The required taints that policies set on a node with these labels, in the order of the policies. */
+export function requiredTaints(labels: StringMap, policies: readonly CompiledTaintPolicy[]): DeclaredTaint[] {
+  return declaredTaints('required', labels, policies);
+}
+
+/** The taints that a node with these labels gets when it registers: the required ones, and startup taints. */
+export function taintsAtRegistration(labels: StringMap, policies: readonly CompiledTaintPolicy[]): DeclaredTaint[] {
+  return declaredTaints('atRegistration', labels, policies);
+}
+
+function declaredTaints(
+  declaration: 'required' | 'atRegistration',
+  labels: StringMap,
+  policies: readonly CompiledTaintPolicy[],
+): DeclaredTaint[] {
+  return policies
+    .filter((policy) => policy.selectsNode(labels))
+    .flatMap((policy) => policy[declaration].map(({ value, field }): DeclaredTaint => ({ ...value, policy, field })));
+}
+
+/** Whether one of the taints, given as {@link valuesOf} gives them, is the required one. */
+export function satisfies(values: ReadonlyMap<string, string>, { taint, anyValue }: RequiredTaint): boolean {
+  const value = values.get(identity(taint));
+  return value !== undefined && (anyValue || value === (taint.value ?? ''));
+}
+
+/** Whether the taint is the required one that the policy means. */
+export function isRequiredTaint(taint: Taint, { taint: present, anyValue }: RequiredTaint): boolean {
+  return sameTaint(taint, present) && (anyValue || (taint.value ?? '') === (present.value ?? ''));
+}

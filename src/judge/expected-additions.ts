@@ -1,0 +1,39 @@
+import { identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { isRemovalNamed, isRequiredRemovalNamed, mayBePermitted, parseAllowedRemovals } from './allow-removal.ts';
+import { isRequiredTaint, requiredTaints, satisfies } from './declared-taints.ts';
+import { isRemoved, lostTaints } from './node-record.ts';
+import type { EstablishedView, NodeView } from './node-view.ts';
+
+/**
+ * Whether the node is to carry a taint that it lacks. The annotation counts besides the record, which is written a moment after a removal:
+ * mutation has written the entry in the request that removed the taint.
+ */
+export function expectedAdditions(
+  oldNode: EstablishedView,
+  { labels }: NodeView,
+  policies: readonly CompiledTaintPolicy[],
+): (taint: Taint) => boolean {
+  const allowed = parseAllowedRemovals(oldNode.allowRemoval);
+  const present = requiredTaints(labels, policies);
+  const keys = new Set(present.map(({ taint }) => taint.key));
+  const carried = valuesOf(oldNode.taints.filter(({ key }) => keys.has(key)));
+  const lacking = Map.groupBy(
+    present.filter(
+      (one) =>
+        !satisfies(carried, one) &&
+        !(mayBePermitted(one.policy) && (isRemoved(oldNode.recorded, one) || isRequiredRemovalNamed(allowed, one))),
+    ),
+    ({ taint }) => identity(taint),
+  );
+  const lost = valuesOf(
+    lostTaints(oldNode.recorded, oldNode.taints).filter(
+      (taint) =>
+        !isRemovalNamed(allowed, taint) ||
+        !policies.some((policy) => policy.protectedBy(taint) !== undefined && mayBePermitted(policy)),
+    ),
+  );
+  return (taint) =>
+    lost.get(identity(taint)) === (taint.value ?? '') ||
+    (lacking.get(identity(taint)) ?? []).some((one) => isRequiredTaint(taint, one));
+}
