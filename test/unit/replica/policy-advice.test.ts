@@ -148,14 +148,12 @@ describe('advice on a policy', () => {
     expect(messages()).toContain('nodes or DaemonSets cannot be read: no warnings on policies');
   });
 
-  it('does not wait for an answer that takes too long', { timeout: 10_000 }, async () => {
+  it('does not wait for an answer that never comes', async () => {
     const { warnings } = rig(
       [],
       (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
     );
-    const start = performance.now();
     expect(await warnings(MISSPELT)).toEqual([]);
-    expect(performance.now() - start).toBeLessThan(3_000);
   });
 });
 
