@@ -63,6 +63,11 @@ function problemOf(
   if (current.some(({ isReady }) => isReady)) return undefined;
   if (current.length > 0) return 'its pod is not Ready';
   if (own.length > 0) return 'its pod is being deleted';
+  const isOlder = pods.some(
+    (pod) => pod.owner === daemonSet.uid && pod.createdAt < node.createdAt && !pod.isTerminating,
+  );
+  // It may be Ready from another machine of that name. The DaemonSet creates no second pod while it exists.
+  if (isOlder) return 'its pod is older than the Node: delete the pod, and the DaemonSet creates another one';
   const why = obstacles.length > 0 ? `: ${obstacles.map(formatObstacle).join(', ')}` : '';
   return `it has no pod on the node${why}`;
 }

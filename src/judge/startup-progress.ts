@@ -1,11 +1,13 @@
 import type { StringMap } from '../kubernetes/label-selector.ts';
-import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
+import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { ReadyDaemonSet } from '../policy/taint-rule.ts';
+import { requiredTaints } from './declared-taints.ts';
+import type { EstablishedView } from './node-view.ts';
 
 /**
- * How far a node is with a taint of `ensure: UntilReady`. Waiting: it carries the taint. Ready: the taint is to be removed. Removed: it no
- * longer carries the taint. Missed: it registered without the taint. Of the last two, neither is ever left.
+ * The progress of a taint of `ensure: UntilReady` on a node. Waiting: the node carries the taint. Ready: the taint is to be removed. Removed: the node
+ * no longer carries it. Missed: the node registered without it. Removed and Missed are final.
  */
 export const STARTUP_STATES = ['Waiting', 'Ready', 'Removed', 'Missed'] as const;
 export type StartupState = (typeof STARTUP_STATES)[number];
@@ -24,7 +26,10 @@ export interface StartupProgress {
 /** The most startup taints of one record: the definition has the same limit. */
 export const MAX_STARTUP_TAINTS = 16;
 
-/** A node that is older was registered before the policy required the taint, or the leader was unavailable for too long. */
+/**
+ * The leader takes no startup taint of an older node over, and sets none there: the node registered before the policy required the taint, or the
+ * leader was unavailable for too long.
+ */
 export const REGISTRATION_MS = 900_000;
 
 /** A policy that is deleted and created again within this time changes nothing. */
@@ -36,6 +41,8 @@ const NOT_READY: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSched
 /** A startup taint of a node, with what policies say of it together. */
 export interface StartupRequirement {
   readonly taint: Taint;
+  /** The values with which policies set it. Absent if one of them names none: then any value counts. */
+  readonly values?: readonly string[];
   readonly policies: readonly string[];
   /** Each once. */
   readonly daemonSets: readonly ReadyDaemonSet[];
@@ -73,6 +80,9 @@ export function startupRequirements(
     const named = alike.flatMap(({ daemonSets }) => daemonSets);
     return {
       taint: first.taint,
+      ...(alike.some(({ anyValue }) => anyValue)
+        ? {}
+        : { values: [...new Set(alike.map(({ taint }) => taint.value ?? ''))] }),
       policies: [...new Set(alike.map(({ policy }) => policy))].sort(),
       daemonSets: [...new Map(named.map((one) => [daemonSetName(one), one])).values()],
       progressDeadlineMs: Math.min(...alike.map(({ progressDeadlineMs }) => progressDeadlineMs)),
@@ -80,11 +90,33 @@ export function startupRequirements(
   });
 }
 
+/** Required: a policy has it with `ensure: Always`. Restricted: a policy restricts its removal. */
+export type StartupKeeping = 'Required' | 'Restricted' | undefined;
+
+/** By which rule in force a startup taint stays on the node, although no DaemonSet blocks its removal. */
+export function startupKeeping(
+  { labels, taints, established }: Pick<EstablishedView, 'labels' | 'taints' | 'established'>,
+  policies: readonly CompiledTaintPolicy[],
+): (taint: Pick<Taint, 'key' | 'effect'>) => StartupKeeping {
+  const enforced = policies.filter(({ mode, selectsNode }) => mode !== 'Audit' && selectsNode(labels));
+  const required = new Set(requiredTaints(labels, enforced).map(({ taint }) => identity(taint)));
+  const carried = new Map(taints.map((taint) => [identity(taint), taint]));
+  return (taint) => {
+    if (required.has(identity(taint))) return 'Required';
+    const found = carried.get(identity(taint));
+    const isRestricted =
+      found && enforced.some((policy) => policy.removalRestrictedBy(found, established) !== undefined);
+    return isRestricted ? 'Restricted' : undefined;
+  };
+}
+
 export interface StartupFacts {
   readonly node: StartupNode;
   /** What the record says of the node with this uid. */
   readonly progress: readonly StartupProgress[];
   readonly requirements: readonly StartupRequirement[];
+  /** See {@link startupKeeping}. */
+  readonly keptBy: (taint: Pick<Taint, 'key' | 'effect'>) => StartupKeeping;
   /** What a taint waits for, in words: none if it can be removed; undefined if that is not known. */
   readonly blockers: (requirement: StartupRequirement) => readonly string[] | undefined;
   /** For how long no policy has required the recorded taint, in milliseconds. */
@@ -93,8 +125,10 @@ export interface StartupFacts {
 }
 
 export interface StartupStep {
-  /** The record as it is to be. The taints in state Ready are to be removed once it is written. */
+  /** The record as it is to be. */
   readonly progress: readonly StartupProgress[];
+  /** The taints to remove once the record is written. */
+  readonly removable: readonly StartupProgress[];
   /** The taints to set on the node, which registered without them and is not ready yet. */
   readonly late: readonly StartupRequirement[];
   /** The taints that the node registered without, and that are not set: seen for the first time. */
@@ -115,7 +149,7 @@ export interface WaitingTaint {
 export function stepStartup(facts: StartupFacts): StartupStep {
   const { node, progress, requirements, now } = facts;
   const thisSecond = Math.floor(now / 1000) * 1000;
-  const carried = new Set(node.taints.map(identity));
+  const carried = valuesOf(node.taints);
   const required = new Map(requirements.map((one) => [identity(one.taint), one]));
   const after: StartupProgress[] = [];
   const late: StartupRequirement[] = [];
@@ -134,13 +168,22 @@ export function stepStartup(facts: StartupFacts): StartupStep {
 
   for (const one of progress) {
     if (isOver(one)) after.push(one);
+    // It stays from now on: with `ensure: UntilReady` again, it would be the taint of a node that runs.
+    else if (facts.keptBy(one) === 'Required') continue;
     else if (!carried.has(identity(one))) after.push({ ...one, state: 'Removed', since: thisSecond });
     else after.push(one.state === 'Ready' ? one : wait(one, required.get(identity(one))));
   }
   const known = new Set(progress.map(identity));
   for (const requirement of requirements) {
     const { taint, policies } = requirement;
-    if (known.has(identity(taint)) || after.length === MAX_STARTUP_TAINTS) continue;
+    if (known.has(identity(taint)) || facts.keptBy(taint) === 'Required') continue;
+    const value = carried.get(identity(taint));
+    const ageMs = now - node.createdAt;
+    if (after.length >= MAX_STARTUP_TAINTS) {
+      if (isSetBy(requirement, value)) waiting.push(withoutRoom(requirement, ageMs));
+      continue;
+    }
+    if (ageMs > REGISTRATION_MS) continue;
     const begin = (state: StartupState): StartupProgress => ({
       key: taint.key,
       effect: taint.effect,
@@ -148,15 +191,26 @@ export function stepStartup(facts: StartupFacts): StartupStep {
       policies,
       since: thisSecond,
     });
-    if (carried.has(identity(taint))) after.push(wait(begin('Waiting'), requirement));
-    else if (now - node.createdAt > REGISTRATION_MS) continue;
-    else if (carried.has(identity(NOT_READY))) late.push(requirement);
+    if (value !== undefined) {
+      // With another value, it is the taint of another writer.
+      if (isSetBy(requirement, value)) after.push(wait(begin('Waiting'), requirement));
+    } else if (carried.has(identity(NOT_READY))) late.push(requirement);
     else {
       missed.push(requirement);
       after.push(begin('Missed'));
     }
   }
-  return { progress: after, late, missed, waiting };
+  const removable = after.filter((one) => one.state === 'Ready' && facts.keptBy(one) === undefined);
+  return { progress: after, removable, late, missed, waiting };
+}
+
+function isSetBy({ values }: StartupRequirement, value: string | undefined): boolean {
+  return value !== undefined && (values === undefined || values.includes(value));
+}
+
+function withoutRoom(requirement: StartupRequirement, forMs: number): WaitingTaint {
+  const blockers = [`the record of the node, which lists ${MAX_STARTUP_TAINTS} startup taints`];
+  return { requirement, blockers, forMs, isOverdue: forMs > requirement.progressDeadlineMs };
 }
 
 /** Whether nothing more is done about the taint on this node. */

@@ -104,6 +104,8 @@ export interface RequiredTaint {
 /** A taint of `ensure: UntilReady`. */
 export interface StartupTaint {
   readonly taint: Taint;
+  /** True if the policy names no value. */
+  readonly anyValue: boolean;
   readonly daemonSets: readonly ReadyDaemonSet[];
   readonly progressDeadlineMs: number;
 }
@@ -159,9 +161,14 @@ export function compilePolicies(policies: readonly Policy[], { audit = false } =
   };
 }
 
-/** The keys of the startup taints of all policies. Users and agents remove them, so no pattern matches them. */
+/**
+ * The keys of the startup taints of all policies that set them. Users and agents remove these taints, so no pattern matches them. A policy in mode
+ * Audit changes nothing, neither what other policies protect.
+ */
 export function startupKeysOf(policies: readonly Policy[]): string[] {
-  const rules = policies.flatMap((policy) => (policy.kind === 'TaintPolicy' ? policy.spec.taints : []));
+  const rules = policies.flatMap((policy) =>
+    policy.kind === 'TaintPolicy' && policy.spec.mode !== 'Audit' ? policy.spec.taints : [],
+  );
   return [...new Set(rules.flatMap(({ key, ensure }) => (isStartup(ensure) ? key : [])))].sort();
 }
 
@@ -221,8 +228,8 @@ export function compileTaintPolicy(
       if (rule.ensure !== 'UntilReady' || readyWhen === undefined) return [];
       const { daemonSets } = readyWhen;
       const progressDeadlineMs = progressDeadlineMsOf(readyWhen);
-      return ensured([rule]).map(({ value: { taint } }) => ({
-        value: { taint, daemonSets, progressDeadlineMs },
+      return ensured([rule]).map(({ value: { taint, anyValue } }) => ({
+        value: { taint, anyValue, daemonSets, progressDeadlineMs },
         field,
       }));
     }),

@@ -15,6 +15,7 @@ import {
   removalReason,
   type StartupProgress,
   type StartupRequirement,
+  startupKeeping,
   startupRequirements,
   stepStartup,
   type WaitingTaint,
@@ -73,13 +74,19 @@ interface Case {
   readonly reported: Set<string>;
 }
 
+/** What the record of a Node says of its startup taints. */
+export interface RecordedStartup {
+  readonly progress: readonly StartupProgress[];
+  /** Whether the record is stored as it is. */
+  readonly isWritten: boolean;
+  /** See {@link EstablishedView}. */
+  readonly established: (taint: Taint) => boolean;
+}
+
 /** The progress of startup taints in the records of nodes. */
 export interface StartupRecords {
-  /** What the record says of this Node, and whether it is stored. Undefined until the records have been read. */
-  startupOf(
-    this: void,
-    node: NodeEntry,
-  ): { readonly progress: readonly StartupProgress[]; readonly isWritten: boolean } | undefined;
+  /** What the record says of this Node. Undefined until the records have been read. */
+  startupOf(this: void, node: NodeEntry): RecordedStartup | undefined;
   keepStartup(this: void, node: NodeEntry, progress: readonly StartupProgress[]): void;
 }
 
@@ -150,6 +157,7 @@ export function startStartupProgress(
       node,
       progress: known.progress,
       requirements,
+      keptBy: startupKeeping({ ...node, established: known.established }, compiled()),
       blockers({ daemonSets: awaited }) {
         const found = rights.permits('listPods') ? pods.on(name, awaited) : undefined;
         return found && startupBlockers(awaited, node, found, (one) => daemonSets.get(one.name, one.namespace));
@@ -166,7 +174,7 @@ export function startStartupProgress(
       report(entry, 'Warning', 'StartupTaintMissed', note);
     }
     // The record first: a leader that finds the taint and no record would begin again.
-    const removable = step.progress.filter(({ state }) => state === 'Ready');
+    const { removable } = step;
     if (removable.length > 0 && records.startupOf(entry)?.isWritten) {
       const reasons = new Map(
         removable.map((one) => [
@@ -247,8 +255,14 @@ export function startStartupProgress(
     reasons: ReadonlyMap<string, string>,
   ): Promise<void> {
     const by = removable.flatMap(({ policies: names }) => names);
-    const removed = await patchTaints(entry, by, ({ list }) => list.filter((taint) => !reasons.has(identity(taint))));
-    if (!removed) return;
+    const after = await patchTaints(entry, by, ({ list }) => list.filter((taint) => !reasons.has(identity(taint))));
+    if (!after) return;
+    const left = after.list.filter((taint) => reasons.has(identity(taint)));
+    if (left.length > 0) {
+      throw new Error(
+        `node ${entry.name} still carries startup taint ${left.map(formatTaint).join(', ')} after the update that removes it: a mutating webhook has added it again`,
+      );
+    }
     for (const taint of removable) {
       const { key, effect } = taint;
       const note = `removed startup taint ${formatTaint({ key, effect })}: ${reasons.get(identity(taint))}`;
@@ -256,12 +270,12 @@ export function startStartupProgress(
     }
   }
 
-  /** @returns false where there was nothing to change */
+  /** @returns the node after the change. Undefined if there was nothing to change */
   async function patchTaints(
     { name, uid }: NodeEntry,
     by: readonly string[],
     change: (node: CurrentNode) => readonly Taint[],
-  ): Promise<boolean> {
+  ): Promise<CurrentNode | undefined> {
     const path = `/api/v1/nodes/${name}`;
     try {
       const first = readCurrent(await client.request('GET', path));
@@ -274,9 +288,9 @@ export function startStartupProgress(
         dryRun: false,
       });
       if (refused.delete(name)) changed();
-      return after !== undefined;
+      return after;
     } catch (error) {
-      if (isNotFound(error)) return false;
+      if (isNotFound(error)) return undefined;
       if (isFinal(error)) {
         refused.set(name, { policies: by, message: (error as ApiError).message });
         changed();

@@ -41,7 +41,13 @@ describe('a DaemonSet on a node', () => {
     ['its pod is being deleted', [pod({ isTerminating: true })]],
     ['it has no pod on the node', []],
     ['it has no pod on the node', [pod({ owner: 'another' }), pod({ owner: undefined })]],
-    ['it has no pod on the node', [pod({ createdAt: CREATED - 1_000 })]],
+    ['it has no pod on the node', [pod({ owner: 'another', createdAt: CREATED - 1_000 })]],
+    [
+      'its pod is older than the Node: delete the pod, and the DaemonSet creates another one',
+      [pod({ createdAt: CREATED - 1_000 })],
+    ],
+    ['it has no pod on the node', [pod({ createdAt: CREATED - 1_000, isTerminating: true })]],
+    ['its pod is not Ready', [pod({ createdAt: CREATED - 1_000 }), pod({ isReady: false })]],
   ])('is not ready: %s', (problem, pods) => {
     expect(problems(pods)).toEqual([`${NAME}: ${problem}`]);
   });

@@ -3,10 +3,12 @@ import { NOTHING_RECORDED } from '../../../src/judge/node-record.ts';
 import { nextRecord } from '../../../src/judge/record-keeping.ts';
 import { startupFaults } from '../../../src/judge/startup-faults.ts';
 import {
+  MAX_STARTUP_TAINTS,
   POLICY_GONE_MS,
   REGISTRATION_MS,
   type StartupFacts,
   type StartupProgress,
+  startupKeeping,
   startupRequirements,
   stepStartup,
   waitingText,
@@ -34,25 +36,28 @@ const recorded = (state: StartupProgress['state'], ageMs = 0): StartupProgress =
   since: NOW - ageMs,
 });
 
-interface Situation extends Partial<Omit<StartupFacts, 'node' | 'requirements'>> {
+interface Situation extends Partial<Omit<StartupFacts, 'node' | 'requirements' | 'keptBy'>> {
+  readonly established?: (taint: Taint) => boolean;
   readonly taints?: readonly Taint[];
   readonly labels?: Readonly<Record<string, string>>;
   readonly ageMs?: number;
   readonly by?: ReturnType<typeof policies>;
 }
 
-function step({ taints = [TAINT], labels = {}, ageMs = 0, by = policies(), progress = [], ...more }: Situation = {}) {
+function step({ taints = [TAINT], labels = {}, ageMs = 0, by = policies(), progress = [], ...rest }: Situation = {}) {
+  const { established = () => false, ...more } = rest;
   const node = { labels, taints, createdAt: NOW - ageMs };
-  const { progress: after, ...rest } = stepStartup({
+  const { progress: after, ...found } = stepStartup({
     node,
     progress,
     requirements: startupRequirements(node, progress, by),
+    keptBy: startupKeeping({ ...node, established }, by),
     blockers: () => ['DaemonSet kube-system/cilium: its pod is not Ready'],
     unrequiredForMs: () => 0,
     now: NOW,
     ...more,
   });
-  return { ...rest, states: after.map(({ state }) => state), progress: after };
+  return { ...found, states: after.map(({ state }) => state), progress: after };
 }
 
 describe('a taint until DaemonSets are ready', () => {
@@ -81,6 +86,71 @@ describe('a taint until DaemonSets are ready', () => {
   it('is to be removed when nothing blocks', () => {
     expect(step({ blockers: () => [] }).states).toEqual(['Ready']);
     expect(step({ blockers: () => [], progress: [recorded('Waiting')] }).states).toEqual(['Ready']);
+  });
+
+  it('is not taken over from a node that registered long ago, or with another value', () => {
+    const ready = { blockers: () => [] };
+    expect(step({ ...ready, ageMs: REGISTRATION_MS }).states).toEqual(['Ready']);
+    expect(step({ ...ready, ageMs: REGISTRATION_MS + 1 }).states).toEqual([]);
+    const by = policies({ network: spec({ taints: [{ ...rule(), value: 'ours' }] }) });
+    const carrying = (value: string) => step({ ...ready, by, taints: [{ ...TAINT, value }] }).states;
+    expect([carrying('ours'), carrying('theirs')]).toEqual([['Ready'], []]);
+    const both = policies({ network: spec({ taints: [{ ...rule(), value: 'ours' }] }), other: spec() });
+    expect(step({ ...ready, by: both, taints: [{ ...TAINT, value: 'theirs' }] }).states).toEqual(['Ready']);
+  });
+
+  it('that the record has no room for waits for that', () => {
+    const others = Array.from({ length: MAX_STARTUP_TAINTS }, (_, n) => ({
+      ...recorded('Removed'),
+      key: `other-${n}`,
+    }));
+    const { states, waiting } = step({ progress: others, blockers: () => [], ageMs: 2 * REGISTRATION_MS });
+    expect(states).toHaveLength(MAX_STARTUP_TAINTS);
+    expect(waiting.map((one) => [waitingText(one), one.isOverdue])).toEqual([
+      [
+        `startup taint example.com/network:NoSchedule waits for the record of the node, which lists ${MAX_STARTUP_TAINTS} startup taints`,
+        true,
+      ],
+    ]);
+  });
+
+  describe('that a policy keeps on the node', () => {
+    const always = { ...TAINT, ensure: 'Always' } as const;
+    const restricted: TaintPolicySpec = { mode: 'Deny', taints: [{ ...TAINT, restrict: ['Removal'] }] };
+
+    it.each(['Waiting', 'Ready'] as const)('is no startup taint any more if it is required: %s', (state) => {
+      const situation = { progress: [recorded(state)], blockers: () => [], unrequiredForMs: () => POLICY_GONE_MS };
+      for (const by of [
+        { network: spec({ taints: [always] }) },
+        { network: spec(), other: spec({ taints: [always] }) },
+      ]) {
+        const { states, removable } = step({ ...situation, by: policies(by) });
+        expect({ states, removable }).toEqual({ states: [], removable: [] });
+      }
+      const audit = policies({ network: spec(), other: spec({ mode: 'Audit', taints: [always] }) });
+      expect(step({ ...situation, by: audit }).removable).toHaveLength(1);
+    });
+
+    it('is not removed while a policy restricts that', () => {
+      const ready = { progress: [recorded('Ready')] };
+      const by = (other: TaintPolicySpec) => policies({ network: spec(), other });
+      const { states, removable } = step({ ...ready, by: by(restricted) });
+      expect({ states, removable }).toEqual({ states: ['Ready'], removable: [] });
+      expect(step({ ...ready, by: by({ ...restricted, mode: 'Audit' }) }).removable).toHaveLength(1);
+      expect(
+        step({ ...ready, by: by({ ...restricted, nodeSelector: { matchLabels: { a: 'b' } } }) }).removable,
+      ).toHaveLength(1);
+    });
+
+    it('by a pattern, if the taint is established and the policy of the startup taint is in mode Audit', () => {
+      const pattern: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'example.com/*', restrict: ['Removal'] }] };
+      const by = (mode: TaintPolicySpec['mode']) => policies({ network: spec({ mode }), pattern });
+      const removable = (mode: TaintPolicySpec['mode'], isEstablished: boolean) =>
+        step({ progress: [recorded('Ready')], by: by(mode), established: () => isEstablished }).removable;
+      expect(removable('Audit', true)).toEqual([]);
+      expect(removable('Audit', false)).toHaveLength(1);
+      expect(removable('Restore', true)).toHaveLength(1);
+    });
   });
 
   it('stays to be removed although a DaemonSet is not ready any more', () => {

@@ -76,6 +76,13 @@ describe('a startup taint', () => {
     },
   );
 
+  it('that a policy in mode Audit names is protected by a pattern of another policy, as every taint', () => {
+    const taints = [{ key: '*', restrict: ['Removal', 'Addition'] }] as const;
+    const set = policies('Audit', { all: { mode: 'Deny', taints: [...taints] } });
+    expect(update(set, nodeWith([startup]), [], 'validate', TEXT)).toMatchObject({ action: 'deny' });
+    expect(update(set, nodeWith([]), [startup], 'validate')).toMatchObject({ action: 'deny' });
+  });
+
   it('is protected by an exact key of another policy', () => {
     const set = policies('Restore', { exact: { mode: 'Deny', taints: [{ key: startup.key, restrict: ['Removal'] }] } });
     expect(update(set, nodeWith([startup]), [], 'validate')).toMatchObject({ action: 'deny' });

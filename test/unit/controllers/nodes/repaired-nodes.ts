@@ -84,6 +84,8 @@ export function startRepair(
   const stopping = new AbortController();
   /** Does what somebody else does before the write arrives; what it throws is the answer. */
   const beforeWrite = vi.fn((_name: string) => {});
+  /** What mutating webhooks make of the taints of a JSON patch. */
+  const mutation = vi.fn((taints: readonly Taint[]) => taints);
   const daemonSetChanges = createSubject<Change<ClusterDaemonSet>>();
   /** What has a record of its own in the API server's log: `METHOD PATH`, in that order. */
   const requests: string[] = [];
@@ -155,7 +157,7 @@ export function startRepair(
   ) {
     for (const operation of patch) {
       if (operation.op === 'test' && operation.value !== resourceVersion) throw refusal();
-      if (operation.op === 'add') change(name, { taints: operation.value });
+      if (operation.op === 'add') change(name, { taints: mutation(operation.value) });
     }
   }
 
@@ -248,6 +250,7 @@ export function startRepair(
     cluster,
     writes,
     beforeWrite,
+    mutation,
     onProblems,
     change,
     beat,

@@ -131,6 +131,33 @@ it('a removal that the API server refuses is tried again at once when a policy c
   expect(carries(cluster)).toBe(false);
 });
 
+it('a removal that a mutating webhook undoes is a failure, and no Event says that the taint was removed', async () => {
+  const cluster = lead([registered('n1')]);
+  cluster.mutation.mockImplementation((taints) => [...taints, TAINT]);
+  cluster.daemonPods.put(daemonPod(true));
+  const fault =
+    'startup-progress: n1: node n1 still carries startup taint example.com/network:NoSchedule after the update that removes it: ' +
+    'a mutating webhook has added it again';
+  await expect.poll(cluster.messages, { timeout: 5_000 }).toContain(fault);
+  expect(cluster.said()).toEqual([]);
+  cluster.mutation.mockImplementation((taints) => taints);
+  await expect.poll(() => stateOf(cluster), { timeout: 5_000 }).toBe('Removed');
+  expect(cluster.said()).toEqual(['n1 StartupTaintRemoved']);
+});
+
+it('a startup taint whose removal another policy restricts stays, without an attempt, until the policy allows it', async () => {
+  const cluster = lead([registered('n1')]);
+  const other: TaintPolicySpec = { mode: 'Deny', taints: [{ ...TAINT, restrict: ['Removal'] }] };
+  cluster.setPolicies({ ...POLICIES, other });
+  cluster.daemonPods.put(daemonPod(true));
+  await expect.poll(() => stateOf(cluster), { timeout: 5_000 }).toBe('Ready');
+  await cluster.repair.policiesChanged();
+  expect(nodeWrites(cluster)).toBe(0);
+  cluster.setPolicies(POLICIES);
+  await expect.poll(() => stateOf(cluster), { timeout: 5_000 }).toBe('Removed');
+  expect(nodeWrites(cluster)).toBe(1);
+});
+
 describe('a startup taint that the node registered without', () => {
   it('is not set if the node becomes ready before the write, but reported once', async () => {
     const cluster = lead([registered('n1', [NOT_READY])]);
@@ -169,7 +196,7 @@ it('another Node of the name begins anew, and pods of the earlier one do not cou
   await expect.poll(() => stateOf(cluster), { timeout: 5_000 }).toBe('Removed');
   const again = { ...registered('n1'), uid: 'another-uid' };
   cluster.register({ ...again, value: { ...again.value, createdAt: Date.now() + 5_000 } });
-  await expect.poll(() => cluster.startupOn('n1'), { timeout: 5_000 }).toContain('it has no pod on the node');
+  await expect.poll(() => cluster.startupOn('n1'), { timeout: 5_000 }).toContain('its pod is older than the Node');
   await expect.poll(() => stateOf(cluster), { timeout: 5_000 }).toBe('Waiting');
   expect(carries(cluster)).toBe(true);
 });
