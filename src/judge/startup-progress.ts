@@ -3,7 +3,6 @@ import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { ReadyDaemonSet } from '../policy/taint-rule.ts';
 import { requiredTaints } from './declared-taints.ts';
-import type { EstablishedView } from './node-view.ts';
 
 /**
  * The progress of a taint of `ensure: UntilReady` on a node. Waiting: the node carries the taint. Ready: the taint is to be removed. Removed: the node
@@ -95,7 +94,7 @@ export type StartupKeeping = 'Required' | 'Restricted' | undefined;
 
 /** By which rule in force a startup taint stays on the node, although no DaemonSet blocks its removal. */
 export function startupKeeping(
-  { labels, taints, established }: Pick<EstablishedView, 'labels' | 'taints' | 'established'>,
+  { labels, taints, established }: Omit<StartupNode, 'createdAt'> & { readonly established: (taint: Taint) => boolean },
   policies: readonly CompiledTaintPolicy[],
 ): (taint: Pick<Taint, 'key' | 'effect'>) => StartupKeeping {
   const enforced = policies.filter(({ mode, selectsNode }) => mode !== 'Audit' && selectsNode(labels));
