@@ -21,18 +21,25 @@ const HEAD = [
 
 it('a client that dribbles its body is told 408 when the request takes too long, and others are served meanwhile', async () => {
   const server = await startServer({ timeouts: SHORT });
-  const slow = await openTls(server.port);
-  slow.write(HEAD);
-  let sent = 0;
-  const dribble = setInterval(() => slow.write(BODY[sent++] ?? ''), 10);
-  slow.once('close', () => clearInterval(dribble));
+  let dribbled = await dribble(server.port);
+  // A byte that arrives after the end of the connection makes TCP discard an answer that the client has not read yet.
+  for (let tries = 1; dribbled.answer === '' && tries < 5; tries++) dribbled = await dribble(server.port);
 
-  const answer = readToEnd(slow);
+  expect(dribbled.answer).toMatch(/^HTTP\/1\.1 408 /);
+  expect(dribbled.sent).toBeGreaterThan(1);
+  expect(dribbled.sent).toBeLessThan(BODY.length);
   expect(await server.aliveAnswer()).toEqual(ALIVE);
-  expect(await answer).toMatch(/^HTTP\/1\.1 408 /);
-  expect(sent).toBeGreaterThan(1);
-  expect(sent).toBeLessThan(BODY.length);
-  expect(await server.aliveAnswer()).toEqual(ALIVE);
+
+  async function dribble(port: number) {
+    const slow = await openTls(port);
+    slow.write(HEAD);
+    let sent = 0;
+    const timer = setInterval(() => slow.write(BODY[sent++] ?? ''), 10);
+    slow.once('close', () => clearInterval(timer));
+    const answer = readToEnd(slow);
+    expect(await server.aliveAnswer()).toEqual(ALIVE);
+    return { answer: await answer, sent };
+  }
 });
 
 it.each([

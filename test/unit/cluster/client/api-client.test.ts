@@ -140,7 +140,7 @@ describe('connections', () => {
     for (let i = 0; i < 5; i++) await client.request('POST', '/x', { body: { i } });
     expect(api.connections()).toEqual({ open: 1, made: 1 });
     client.close();
-    await vi.waitFor(() => expect(api.connections().open).toBe(0));
+    await vi.waitFor(() => expect(api.connections().open).toBe(0), { timeout: 10_000 });
     await expect(client.request('GET', '/x')).rejects.toThrow('GET /x: the client is closed');
   });
 
