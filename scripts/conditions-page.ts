@@ -11,7 +11,7 @@ const LEVELS: Readonly<Record<ConditionLevel, string>> = {
 export function conditionsPage(): string {
   return [
     '# Conditions of policies\n',
-    'The `status.conditions` of every policy. `kubectl describe taintpolicy NAME` shows them. The message of a condition names the objects that it ' +
+    'The `status.conditions` of every policy. `kubectl describe taintpolicy POLICY` shows them. The message of a condition names the objects that it ' +
       'is about. `taintkeeper doctor`, `taintkeeper explain` and the page use the same table.\n',
     ...Object.entries(CONDITIONS).flatMap(([type, { meaning, present, healthy, reasons }]) => {
       const other = healthy === 'True' ? 'False' : 'True';

@@ -34,7 +34,7 @@ export interface Installation {
 
 /**
  * Applies manifests/install.yaml, and leads its Service to this machine.
- * @param rights what is granted besides: see docs/install.md, What it may do
+ * @param rights what is granted besides: see docs/install.md, Rights
  */
 export async function install(cp: ControlPlane, rights: readonly GrantingValue[] = []): Promise<Installation> {
   const files = [INSTALL, ...rights.map((value) => RIGHTS[value])];
