@@ -1,10 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { parsePolicies } from '../src/files/policy-files.ts';
+import { webhookEntries } from '../src/webhooks/entries.ts';
+import { MERGE_PATCH } from '../test/control-plane/content-types.ts';
 import { type ControlPlane, startControlPlane } from '../test/control-plane/control-plane.ts';
 import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';
-import { startTaintkeeper } from '../test/control-plane/taintkeeper.ts';
+import { startTaintkeeper, type Taintkeeper } from '../test/control-plane/taintkeeper.ts';
 import { admin, developer, node, type User } from '../test/control-plane/users.ts';
-import { registerWebhook } from '../test/control-plane/webhook.ts';
+import { CONFIGURATION_NAME, waitUntilCalled } from '../test/control-plane/webhook.ts';
+import { webhooksAtUrl } from '../test/control-plane/webhooks-at-url.ts';
 import { chapter, say, secondsSince, showKubectl } from './printing.ts';
 import { playOnRealNodes } from './real-nodes.ts';
 
@@ -12,8 +16,13 @@ const POLICIES = [
   '../manifests/policies/control-plane-taints.yaml',
   '../manifests/policies/cni-tolerations.yaml',
   'policies.yaml',
-].map((file) => readFileSync(new URL(file, import.meta.url), 'utf8'));
+]
+  .map((file) => readFileSync(new URL(file, import.meta.url), 'utf8'))
+  .join('---\n');
+const CONTROL_PLANE_TAINT = { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' };
 
+const NODES = '/api/v1/nodes';
+const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1';
 const TAINTS =
   'custom-columns=NODE:.metadata.name,POOL:.metadata.labels.pool,TEAM:.metadata.labels.team,TAINTS:.spec.taints[*].key';
 const TOLERATIONS = 'custom-columns=DAEMONSET:.metadata.name,TOLERATIONS:.spec.template.spec.tolerations[*].key';
@@ -23,9 +32,9 @@ async function main(): Promise<void> {
   const start = performance.now();
   say('Starting etcd and kube-apiserver …');
   await using cp = await startControlPlane();
-  await using taintkeeper = await startTaintkeeper({ policies: POLICIES.join('---\n') });
-  await registerWebhook(cp, taintkeeper);
-  say(`… and taintkeeper, registered as their admission webhook: ${secondsSince(start)}.`);
+  await using taintkeeper = await startTaintkeeper({ policies: POLICIES });
+  await registerWebhooks(cp, taintkeeper);
+  say(`… and taintkeeper, with the webhooks that its leader registers in a cluster: ${secondsSince(start)}.`);
 
   await play(cp);
 
@@ -39,7 +48,7 @@ async function play(cp: ControlPlane): Promise<void> {
   const kubectl = (user: User, args: string[], input?: string) => showKubectl(cp, user, args, input);
 
   chapter('1. Two nodes register; the kubelet of gpu-1 does not know the taint that its pool should have');
-  await register(cp, 'cp-1', {}, [{ key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' }]);
+  await register(cp, 'cp-1', {}, [CONTROL_PLANE_TAINT]);
   await register(cp, 'gpu-1', { pool: 'gpu' }, []);
   await kubectl(developer, ['get', 'node', 'gpu-1', '-o', TAINTS]);
 
@@ -76,10 +85,38 @@ async function play(cp: ControlPlane): Promise<void> {
   await kubectl(developer, ['get', '-n', 'kube-flannel', 'daemonset', 'kube-flannel-ds', '-o', TOLERATIONS]);
 }
 
+/** The webhooks that the leader registers for these policies in a cluster, at a URL in place of a Service. Resolves once they are called. */
+async function registerWebhooks(cp: ControlPlane, { url, caBundle }: Taintkeeper): Promise<void> {
+  // Before the webhooks, so that taintkeeper does not count it.
+  const probe = { metadata: { name: 'probe', labels: { pool: 'gpu' } }, spec: { taints: [CONTROL_PLANE_TAINT] } };
+  await cp.request(admin, 'POST', NODES, { body: probe });
+  const entries = webhookEntries(parsePolicies([{ name: 'demo', text: POLICIES }]));
+  for (const [kind, phase] of [
+    ['MutatingWebhookConfiguration', 'mutate'],
+    ['ValidatingWebhookConfiguration', 'validate'],
+  ] as const) {
+    const body = {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind,
+      metadata: { name: CONFIGURATION_NAME },
+      webhooks: webhooksAtUrl(entries, phase, url, caBundle),
+    };
+    const answer = await cp.request(admin, 'POST', `${CONFIGURATIONS}/${kind.toLowerCase()}s`, { body });
+    if (answer.status !== 201) throw new Error(`cannot register the webhooks: ${JSON.stringify(answer.body)}`);
+  }
+  await waitUntilCalled(cp, ['register.taintkeeper.dev', 'protect.taintkeeper.dev'], async () => {
+    const dryRun = { ...probe, metadata: { ...probe.metadata, name: 'dry-run' } };
+    await cp.request(admin, 'POST', `${NODES}?dryRun=All`, { body: dryRun });
+    const removal = { body: { spec: { taints: null } }, contentType: MERGE_PATCH };
+    return cp.request(admin, 'PATCH', `${NODES}/probe?dryRun=All`, removal);
+  });
+  await cp.request(admin, 'DELETE', `${NODES}/probe`);
+}
+
 /** Creates a node as its own kubelet would. */
 async function register(cp: ControlPlane, name: string, labels: object, taints: object[]): Promise<void> {
   const body = { metadata: { name, labels }, spec: { taints } };
-  const { status } = await cp.request(node(name), 'POST', '/api/v1/nodes', { body });
+  const { status } = await cp.request(node(name), 'POST', NODES, { body });
   say(`node ${name} registered as system:node:${name}: HTTP ${status}`);
 }
 
