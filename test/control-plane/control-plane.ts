@@ -183,7 +183,7 @@ async function start(
     auditLog: () => readAuditLog(files.auditLog),
     auditFile: files.auditLog,
     auditEvent: ({ auditId }) => findAuditEvent(files.auditLog, auditId ?? 'without an Audit-Id header'),
-    ...createFaults(running, () => site.connect(etcd.url)),
+    ...createFaults(running, () => site.connect(etcd.url), files.etcdData),
     logs: (component) => running.get(component)?.process.log() ?? '',
     dumpLogs: () => {
       for (const { process: part } of running.values()) {

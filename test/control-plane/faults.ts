@@ -1,3 +1,5 @@
+import { cpSync, rmSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Component } from './components.ts';
 import { compact } from './etcd.ts';
 import type { RestClient } from './rest.ts';
@@ -8,7 +10,7 @@ export type Ending = 'SIGTERM' | 'SIGKILL';
 
 const STOP_GRACE_MS = 5_000;
 
-/** What tests may do to a control plane. None of it loses what etcd has stored. */
+/** What tests may do to a control plane. Only {@link EtcdBackup.restore} loses what etcd has stored. */
 export interface Faults {
   /**
    * Ends a component, by SIGTERM unless said otherwise; then by SIGKILL after 5 s, which etcd needs while the API server
@@ -21,12 +23,28 @@ export interface Faults {
   restartComponent(component: Component, ending?: Ending): Promise<void>;
   /** Makes etcd forget old revisions, and returns the oldest that is left. See etcd.ts for what that does, and does not. */
   compactEtcd(): Promise<number>;
+  /** Copies what etcd has stored. For that, it stops the API server and etcd, and starts them again. */
+  backUpEtcd(): Promise<EtcdBackup>;
 }
 
-/** @param connectToEtcd makes a client with a certificate that etcd accepts */
+/** What etcd had stored at one moment. */
+export interface EtcdBackup {
+  /**
+   * Stops the API server and etcd, and starts them with the copy. etcd then counts its revisions from there: they are smaller than those
+   * that clients have seen.
+   * @param downMs how long both are down at least, in milliseconds
+   */
+  restore(downMs: number): Promise<void>;
+}
+
+/**
+ * @param connectToEtcd makes a client with a certificate that etcd accepts
+ * @param etcdData the folder of etcd's data
+ */
 export function createFaults(
   running: ReadonlyMap<Component, RunningComponent>,
   connectToEtcd: () => RestClient,
+  etcdData: string,
 ): Faults {
   const find = (component: Component): RunningComponent => {
     const found = running.get(component);
@@ -38,6 +56,17 @@ export function createFaults(
     await (ending === 'SIGKILL' ? process.kill() : process.stop(STOP_GRACE_MS));
   };
   const startComponent = (component: Component) => find(component).restart();
+  const whileEtcdIsDown = async (work: () => void | Promise<void>) => {
+    await stopComponent('kube-apiserver');
+    await stopComponent('etcd');
+    await work();
+    await startComponent('etcd');
+    await startComponent('kube-apiserver');
+  };
+  const copy = (from: string, to: string) => {
+    rmSync(to, { recursive: true, force: true });
+    cpSync(from, to, { recursive: true });
+  };
   return {
     stopComponent,
     startComponent,
@@ -52,6 +81,17 @@ export function createFaults(
       } finally {
         client.close();
       }
+    },
+    backUpEtcd: async () => {
+      const backup = `${etcdData}.backup`;
+      await whileEtcdIsDown(() => copy(etcdData, backup));
+      return {
+        restore: (downMs) =>
+          whileEtcdIsDown(async () => {
+            copy(backup, etcdData);
+            await delay(downMs);
+          }),
+      };
     },
   };
 }

@@ -58,6 +58,7 @@ export async function borrowControlPlane(): Promise<Borrowed> {
       stopComponent: harming(cp.stopComponent),
       restartComponent: harming(cp.restartComponent),
       compactEtcd: harming(cp.compactEtcd),
+      backUpEtcd: harming(cp.backUpEtcd),
     },
     async giveBack(failed) {
       if (!failed && !harmed && (await restore(shared))) idle = shared;

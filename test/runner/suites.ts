@@ -37,7 +37,7 @@ const OTHER_SHELLS = 'test/tools/other-shells.test.ts';
 
 /** What waits for minutes, is about the rig itself, or needs the history or other shells than bash. */
 export const ONLY_NIGHTLY = [
-  ...files('faults', 'cluster-trust', 'drift-leader', 'karpenter*', 'upgrade'),
+  ...files('faults', 'cluster-trust', 'drift-leader', 'karpenter*', 'restored-etcd', 'upgrade'),
   ...files('rig-shared'),
   OTHER_SHELLS,
   ...['demo', 'disk-pressure', 'nftables', 'one-node', 'startup-taints', 'two-nodes', 'outages-*'].map(
