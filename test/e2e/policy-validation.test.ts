@@ -115,7 +115,7 @@ describeWithControlPlane('validation of policies', {}, (cp) => {
       const folder = temporaryDirectory();
       const steps = [0, 1].flatMap((block) => guideCommands('on-call.md', 'Locked out', block));
       const [save, patch, replace, ...others] = steps.map(({ command }) =>
-        command.replace('NAME.yaml', join(folder, 'policy.yaml')).replace('NAME', 'gpu-pool'),
+        command.replace('POLICY.yaml', join(folder, 'policy.yaml')).replace('POLICY', 'gpu-pool'),
       );
       expect(others).toEqual([]);
       for (const spec of SPECS_BEFORE) {
