@@ -50,12 +50,14 @@ async function measured(path: string, bytes: Buffer, count: number): Promise<str
       decisions.record(judged);
     },
   });
-  const survey = () => ({ isSynced: () => true, nodes: () => MANY_NODES as never });
+  const clusterState = () => ({ isSynced: () => true, nodes: () => MANY_NODES as never });
   const client = undefined as never;
   const service = { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 };
   server.post(
     '/advise',
-    adviceRoute(policyAdvice({ client, service, survey, policies: () => policies, recordOf: () => undefined, log })),
+    adviceRoute(
+      policyAdvice({ client, service, clusterState, policies: () => policies, recordOf: () => undefined, log }),
+    ),
   );
   const samples: number[] = [];
   const statuses = new Set<number>();

@@ -92,9 +92,9 @@ async function measure(count: number): Promise<void> {
       if (flags.rest) continue;
       const bare = await bareLoop();
       await cp.compactEtcd();
-      await wipedBefore(bare.putBack);
+      await wipedBefore(bare.isUndone);
       await cp.compactEtcd();
-      await wipedWhileRunning(bare.wipe + bare.putBack);
+      await wipedWhileRunning(bare.wipe + bare.isUndone);
     }
   } finally {
     await installation.stop();
@@ -127,16 +127,16 @@ async function measure(count: number): Promise<void> {
   }
 
   /** How long the API server takes when nothing else is done, in seconds. */
-  async function bareLoop(): Promise<{ wipe: number; putBack: number }> {
+  async function bareLoop(): Promise<{ wipe: number; isUndone: number }> {
     const wiping = stopwatch();
     await setTaints(cp, names, { user: admin, taints: [] });
     const wipe = wiping.seconds();
     rows.add('bare loop: all wiped', { seconds: wipe });
     const puttingBack = stopwatch();
     await setTaints(cp, names, { user: developer, taints: [TAINT], concurrency: REPAIR_CONCURRENCY });
-    const putBack = puttingBack.seconds();
-    rows.add('bare loop: all put back', { seconds: putBack });
-    return { wipe, putBack };
+    const isUndone = puttingBack.seconds();
+    rows.add('bare loop: all put back', { seconds: isUndone });
+    return { wipe, isUndone };
   }
 
   async function wipedBefore(bareSeconds: number): Promise<void> {

@@ -16,7 +16,7 @@ import { startNodeRepair } from './controllers/nodes/node-repair.ts';
 import { startStartupTaints } from './controllers/nodes/startup-taints.ts';
 import { startPodRecovery } from './controllers/recovery/pod-recovery.ts';
 import { createReports } from './controllers/reports.ts';
-import { type ClusterSurvey, surveyOf, watchCluster } from './controllers/sources.ts';
+import { type ClusterState, clusterStateOf, watchCluster } from './controllers/sources.ts';
 import { startPolicyStatus } from './controllers/status/status-writer.ts';
 import { startWebhookRegistration } from './controllers/webhooks/webhook-registration.ts';
 
@@ -42,7 +42,7 @@ const CONTROLLERS: readonly ((
 ];
 
 export interface LeaderWork {
-  readonly survey: ClusterSurvey;
+  readonly clusterState: ClusterState;
   /** Ends all of it, once the runs in progress have. */
   stop(): Promise<void>;
 }
@@ -65,7 +65,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
   const rights = permissions({ client, objects: policies.objects, audit, log });
   const shared = { ...options, ...cluster, signal, rights, reports: createReports() };
   const context = { ...shared, evictionTurns: evictionTurns(shared) };
-  const survey = surveyOf(context);
+  const clusterState = clusterStateOf(context);
   const stop = () => {
     // First, so that nothing begins any more, and what fails now is no failure.
     stopping.abort();
@@ -80,5 +80,5 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
     stop().catch((fault) => log.error(`what was started did not end: ${messageOf(fault)}`));
     throw error;
   }
-  return { survey, stop };
+  return { clusterState, stop };
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Operation } from 'fast-json-patch';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isFinal, isForbidden, isNotFound } from '../cluster/client/api-error.ts';
-import { patchGuarded } from '../cluster/guarded-patch.ts';
+import { patchIfUnchanged } from '../cluster/conditional-patch.ts';
 import { listRecords } from '../cluster/node-records.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import {
@@ -214,7 +214,7 @@ async function cleanObject(
   { tolerations, dryRun, rolloutTimeoutMs, onProgress }: CleaningOptions,
 ): Promise<void> {
   if (dryRun === 'client') return;
-  const after = await patchGuarded(client, {
+  const after = await patchIfUnchanged(client, {
     path: pathOf(first),
     first,
     read: first.resource === 'nodes' ? (object) => readNode(object, records) : readDaemonSet,

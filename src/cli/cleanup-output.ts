@@ -6,14 +6,14 @@ import { addedTo, type Cleaned, type CleaningOptions, titleOf, waitingOn } from 
 import type { OutputFormat } from './options.ts';
 import { columns, formatAs, type Look, type TableCell } from './output.ts';
 
-type Told = Pick<CleaningOptions, 'tolerations' | 'dryRun'>;
+type Shown = Pick<CleaningOptions, 'tolerations' | 'dryRun'>;
 
 /** The result of `taintkeeper cleanup`. */
-export function formatCleanup(cleaned: readonly Cleaned[], told: Told, format: OutputFormat): string {
-  return formatAs(format, { data: () => data(cleaned, told), table: (look) => table(cleaned, told, look) });
+export function formatCleanup(cleaned: readonly Cleaned[], shown: Shown, format: OutputFormat): string {
+  return formatAs(format, { data: () => data(cleaned, shown), table: (look) => table(cleaned, shown, look) });
 }
 
-function data(cleaned: readonly Cleaned[], { tolerations, dryRun }: Told): object {
+function data(cleaned: readonly Cleaned[], { tolerations, dryRun }: Shown): object {
   return {
     dryRun,
     objects: cleaned.map(({ leftover, result, problem }) => ({
@@ -34,7 +34,7 @@ const LEVELS: Readonly<Record<Cleaned['result'], Level>> = { removed: 'ok', fail
 /** In kubectl's words. */
 const SUFFIXES = { none: '', client: ' (dry run)', server: ' (server dry run)' } as const;
 
-function table(cleaned: readonly Cleaned[], { tolerations, dryRun }: Told, look: Look): string {
+function table(cleaned: readonly Cleaned[], { tolerations, dryRun }: Shown, look: Look): string {
   if (cleaned.length === 0) return 'nothing of taintkeeper is left on nodes and DaemonSets\n';
   const suffix = SUFFIXES[dryRun];
   const rows = cleaned.flatMap(({ leftover, result }) => {
@@ -59,7 +59,7 @@ function table(cleaned: readonly Cleaned[], { tolerations, dryRun }: Told, look:
 }
 
 /** Only the annotation records which tolerations taintkeeper added. */
-function keptAdvice(kept: number, dryRun: Told['dryRun']): string {
+function keptAdvice(kept: number, dryRun: Shown['dryRun']): string {
   const what = `${count(kept, 'toleration')} that taintkeeper added`;
   return dryRun === 'none'
     ? `Kept ${what}, and removed the annotation that records them. To remove the tolerations, edit the DaemonSets.`

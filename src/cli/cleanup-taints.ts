@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import type { Operation } from 'fast-json-patch';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isFinal } from '../cluster/client/api-error.ts';
-import { patchGuarded } from '../cluster/guarded-patch.ts';
+import { patchIfUnchanged } from '../cluster/conditional-patch.ts';
 import { type PolicyObject, policiesInForce, whyUnusable } from '../cluster/policies.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
@@ -172,7 +172,7 @@ async function removeTaints(
   planOf: (tainted: TaintedNode) => readonly CarriedTaint[],
 ): Promise<string | undefined> {
   try {
-    await patchGuarded(client, {
+    await patchIfUnchanged(client, {
       path: `/api/v1/nodes/${first.node.name}`,
       first,
       read: readNode,

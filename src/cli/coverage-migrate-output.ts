@@ -1,13 +1,13 @@
+import type { RoleAnalysis } from '../coverage/role-analysis.ts';
 import type { Workload } from '../coverage/role-facts.ts';
 import { type MigrationStep, migrationCommands, nameOf } from '../coverage/role-migration.ts';
-import type { RoleSurvey } from '../coverage/role-survey.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { printable } from '../kubernetes/text.ts';
 import type { OutputFormat } from './options.ts';
 import { columns, formatAs, type Look, namesIn } from './output.ts';
 
 interface Migration {
-  readonly survey: RoleSurvey;
+  readonly roles: RoleAnalysis;
   readonly steps: readonly MigrationStep[];
   readonly notes: readonly string[];
 }
@@ -17,11 +17,11 @@ export function formatMigration(migration: Migration, format: OutputFormat): str
   return formatAs(format, { data: () => data(migration), table: (look) => table(migration, look) });
 }
 
-function table({ survey, steps, notes }: Migration, look: Look): string {
+function table({ roles, steps, notes }: Migration, look: Look): string {
   return [
     `old: ${OLD_ROLE}\nnew: ${NEW_ROLE}\n`,
-    ...nodeTable(survey, look),
-    ...workloadTable(survey, look),
+    ...nodeTable(roles, look),
+    ...workloadTable(roles, look),
     checklist(steps),
     ...notes.map((note) => `note: ${printable(note)}\n`),
   ].join('\n');
@@ -32,10 +32,10 @@ export function isDone({ changes, byHand }: MigrationStep): boolean {
   return changes.length + byHand.length === 0;
 }
 
-function data({ survey, steps, notes }: Migration): object {
+function data({ roles, steps, notes }: Migration): object {
   return {
-    nodes: survey.nodes,
-    workloads: survey.workloads.map(({ workload: { kind, namespace, name, managedBy }, ...rest }) => ({
+    nodes: roles.nodes,
+    workloads: roles.workloads.map(({ workload: { kind, namespace, name, managedBy }, ...rest }) => ({
       kind,
       namespace,
       name,
@@ -55,7 +55,7 @@ function data({ survey, steps, notes }: Migration): object {
 /** How many nodes are named. */
 const NAMES = 6;
 
-function nodeTable({ nodes }: RoleSurvey, look: Look): string[] {
+function nodeTable({ nodes }: RoleAnalysis, look: Look): string[] {
   const alike = Map.groupBy(nodes, ({ labels, taints }) => `${labels} ${taints}`);
   const rows = [...alike.values()].flatMap((found) => {
     const [first] = found;
@@ -65,7 +65,7 @@ function nodeTable({ nodes }: RoleSurvey, look: Look): string[] {
   return rows.length > 0 ? [columns([['NODES', 'LABELS', 'TAINTS', 'WHICH'], ...rows], look)] : [];
 }
 
-function workloadTable({ workloads }: RoleSurvey, look: Look): string[] {
+function workloadTable({ workloads }: RoleAnalysis, look: Look): string[] {
   const rows = workloads.map(({ workload, tolerates, selectsByOldLabel }) => [
     printable(nameOf(workload)),
     tolerates,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { analyzeRoles } from '../coverage/role-analysis.ts';
 import { planMigration } from '../coverage/role-migration.ts';
-import { surveyRoles } from '../coverage/role-survey.ts';
 import { readDocuments } from '../files/documents.ts';
 import { atCluster } from './cluster-options.ts';
 import { migrationFrom, readMigration } from './coverage-migrate-input.ts';
@@ -37,6 +37,6 @@ async function migrate(files: readonly string[], options: MigrateOptions): Promi
     ? readDocuments(files).then((documents) => migrationFrom(documents, 'default'))
     : atCluster(options, (client) => withProgress('reading the cluster', readMigration(client))));
   const steps = planMigration(facts);
-  process.stdout.write(formatMigration({ survey: surveyRoles(facts), steps, notes }, options.output));
+  process.stdout.write(formatMigration({ roles: analyzeRoles(facts), steps, notes }, options.output));
   return steps.every(isDone);
 }

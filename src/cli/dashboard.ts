@@ -6,7 +6,7 @@ import { startDashboard } from '../dashboard/dashboard-server.ts';
 import { clusterReplicas, givenReplicas, type Replicas, replicaAt } from '../dashboard/reachable-replicas.ts';
 import { InputError } from '../files/text-files.ts';
 import { printable } from '../kubernetes/text.ts';
-import { type FaultLog, followFault } from '../runtime/standing-fault.ts';
+import { type FaultLog, followFault } from '../runtime/fault-log.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-options.ts';
 import { rightsText } from './command-rights.ts';
 import { EXIT, listenForStop, parsePort } from './options.ts';

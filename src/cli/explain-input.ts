@@ -171,8 +171,8 @@ export async function refuseWorkload(
 }
 
 async function readFacts(client: ApiClient, kinds: readonly PolicyKind[], regarding: Regarding): Promise<Facts> {
-  const [told, policies] = await Promise.all([readEvents(client, regarding), installedPolicies(client, ...kinds)]);
-  return { policies, audit: policies.some(runsInAudit), ...told };
+  const [events, policies] = await Promise.all([readEvents(client, regarding), installedPolicies(client, ...kinds)]);
+  return { policies, audit: policies.some(runsInAudit), ...events };
 }
 
 interface Regarding extends NamespacedName {

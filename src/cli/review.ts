@@ -72,8 +72,8 @@ Examples:
       if (reviewables.length + others.length === 0)
         throw new InputError([`${inputOf(files, options)}: nothing to judge`]);
       const reviewed = reviewables.map((reviewable) => review(reviewable, policies, recorded));
-      for (const { request } of reviewables) for (const note of notesOf(request, policies, recorded)) tell(note);
-      for (const note of authorizationNotes(documents, policies, options.namespace)) tell(note);
+      for (const { request } of reviewables) for (const note of notesOf(request, policies, recorded)) warn(note);
+      for (const note of authorizationNotes(documents, policies, options.namespace)) warn(note);
       process.stdout.write(formatReview({ reviewed, others }, options.output, options.patched));
       exit(reviewed.some(({ admission }) => admission.result === 'denied') ? EXIT.denied : EXIT.ok);
     });
@@ -82,7 +82,7 @@ Examples:
 async function readPolicies(paths: readonly string[] | undefined): Promise<PolicySet> {
   const policies = parsePolicies(await (paths ? readPolicyFiles(paths) : readBuiltinPolicies()));
   for (const policy of policies) {
-    for (const note of wildcardNotes(policy)) tell(`${policy.kind} ${policy.name}: ${note}`);
+    for (const note of wildcardNotes(policy)) warn(`${policy.kind} ${policy.name}: ${note}`);
   }
   return compilePolicies(policies);
 }
@@ -126,7 +126,7 @@ function authorizationNotes(
   );
 }
 
-function tell(text: string): void {
+function warn(text: string): void {
   process.stderr.write(`taintkeeper: ${printable(text)}\n`);
 }
 

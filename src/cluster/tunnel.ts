@@ -32,7 +32,7 @@ export async function openTunnel(
     return true;
   };
   const socket = await handler.connect(path, null, take).catch((error: { readonly message?: string }) => {
-    throw new Error(`cannot forward port ${port} of pod ${pod}: ${error.message}${adviceOn(error.message)}`);
+    throw new Error(`cannot forward port ${port} of pod ${pod}: ${error.message}${remedyFor(error.message)}`);
   });
   far.on('data', (bytes: Buffer) => socket.send(Buffer.concat([Buffer.of(DATA), bytes])));
   near.once('close', () => {
@@ -43,6 +43,6 @@ export async function openTunnel(
   return near;
 }
 
-function adviceOn(message = ''): string {
+function remedyFor(message = ''): string {
   return /\b403\b/.test(message) ? '; it needs permission to get and create pods/portforward' : '';
 }

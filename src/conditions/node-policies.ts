@@ -45,7 +45,7 @@ export function selectsBeforeOrAfter(policy: CompiledTaintPolicy): Expression {
 
 interface Asked {
   /** Also for a requester whom the policy exempts. */
-  readonly whoever?: boolean;
+  readonly ignoresExemptions?: boolean;
   /** The rules to check: by default those that protect taints. */
   readonly rules?: (policies: readonly CompiledTaintPolicy[]) => CompiledTaintRule[];
 }
@@ -54,11 +54,11 @@ interface Asked {
 export function anyPolicy(
   policies: readonly CompiledTaintPolicy[],
   condition: (policy: CompiledTaintPolicy, rules: readonly CompiledTaintRule[]) => Expression,
-  { whoever = false, rules = rulesOf }: Asked = {},
+  { ignoresExemptions = false, rules = rulesOf }: Asked = {},
 ): Expression {
   const groups = Map.groupBy(policies, (policy) => {
     const { nodes, exempt } = conditionsOf(policy);
-    return whoever ? nodes : nodes + exempt;
+    return ignoresExemptions ? nodes : nodes + exempt;
   });
   return any([...groups.values()].flatMap((alike) => alike.slice(0, 1).map((first) => condition(first, rules(alike)))));
 }
@@ -68,7 +68,7 @@ type Condition = Parameters<typeof anyPolicy>[1];
 /** True if a policy protects one of the removed taints, whichever user removes it. */
 export function removesProtected(policies: readonly CompiledTaintPolicy[]): Expression {
   const condition: Condition = (policy, rules) => all([hasProtected('removed', rules), selectsBeforeOrAfter(policy)]);
-  return anyPolicy(policies, condition, { whoever: true });
+  return anyPolicy(policies, condition, { ignoresExemptions: true });
 }
 
 /** The same, without policies that exempt the requester. */
@@ -81,7 +81,7 @@ export function removesProtectedUnlessExempt(policies: readonly CompiledTaintPol
 /** True if a policy restricts one of the `additions`, whichever user adds it. */
 export function addsRestricted(policies: readonly CompiledTaintPolicy[]): Expression {
   const condition: Condition = (policy, rules) => all([hasProtected('additions', rules), selectsBeforeOrAfter(policy)]);
-  return anyPolicy(policies, condition, { whoever: true, rules: additionRulesOf });
+  return anyPolicy(policies, condition, { ignoresExemptions: true, rules: additionRulesOf });
 }
 
 /** The same, without policies that exempt the requester. */
@@ -96,7 +96,7 @@ export function addsRestrictedUnlessExempt(policies: readonly CompiledTaintPolic
  */
 export function mayReturn(policies: readonly CompiledTaintPolicy[]): Expression {
   const surviving = policies.filter(({ deletedNodeRetentionMs }) => deletedNodeRetentionMs !== undefined);
-  return anyPolicy(surviving, (policy) => conditionsOf(policy).selects.after, { whoever: true });
+  return anyPolicy(surviving, (policy) => conditionsOf(policy).selects.after, { ignoresExemptions: true });
 }
 
 export function rulesOf(policies: readonly CompiledTaintPolicy[]): CompiledTaintRule[] {

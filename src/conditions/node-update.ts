@@ -113,9 +113,9 @@ export interface Questions {
   /** The same, without policies that exempt the requester. */
   unlessExempt(policies: readonly CompiledTaintPolicy[]): Expression;
   /** The addition of a taint is restricted: see {@link addsRestricted}. */
-  guardedFromAnyone(policies: readonly CompiledTaintPolicy[]): Expression;
+  addsRestricted(policies: readonly CompiledTaintPolicy[]): Expression;
   /** The same, without policies that exempt the requester. */
-  guarded(policies: readonly CompiledTaintPolicy[]): Expression;
+  addsRestrictedUnlessExempt(policies: readonly CompiledTaintPolicy[]): Expression;
   /** See {@link unselection}: the node carries a taint whose removal or unselection is restricted. */
   leaves(policies: readonly CompiledTaintPolicy[], size: number): Expression;
   /** See {@link unselection}: the node carries a taint whose unselection is restricted. */
@@ -128,8 +128,8 @@ export interface Questions {
 const EXACT: Questions = {
   byAnyone: oncePer(removesProtected),
   unlessExempt: oncePer(removesProtectedUnlessExempt),
-  guardedFromAnyone: oncePer(addsRestricted),
-  guarded: oncePer(addsRestrictedUnlessExempt),
+  addsRestricted: oncePer(addsRestricted),
+  addsRestrictedUnlessExempt: oncePer(addsRestrictedUnlessExempt),
   leaves: unselection((policies) => [...rulesOf(policies), ...unselectionRulesOf(policies)]),
   unselects: unselection(unselectionRulesOf),
   announces: oncePer(announcesRemoval),
@@ -176,7 +176,7 @@ const CANDIDATES: readonly { readonly questions: Questions; readonly widened?: s
   {
     questions: {
       ...{ byAnyone: removesProtectedKey, unlessExempt: removesProtectedKey },
-      ...{ guardedFromAnyone: addsRestrictedKey, guarded: addsRestrictedKey },
+      ...{ addsRestricted: addsRestrictedKey, addsRestrictedUnlessExempt: addsRestrictedKey },
       ...WIDE_CHANGES,
     },
     widened:

@@ -17,9 +17,9 @@ import { indented } from '../cel/layout.ts';
 import { exists, listOf, overItems } from '../cel/lists.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
-import { ADDITIONS } from './guarded-taints.ts';
 import { conditionsOf } from './node-policies.ts';
 import { keyCondition, lasting } from './protected-taints.ts';
+import { ADDITIONS } from './restricted-additions.ts';
 import {
   ADDED,
   LACKS_REQUIRED,

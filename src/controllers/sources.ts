@@ -103,7 +103,7 @@ export function watchCluster(options: ClusterSourcesOptions): ClusterSources & {
 }
 
 /** What the leader knows of the cluster, and others do not. */
-export interface ClusterSurvey {
+export interface ClusterState {
   /** Whether all of it has been read. */
   isSynced(): boolean;
   /** Another number whenever something of it, or of the policies, has changed. */
@@ -118,13 +118,13 @@ export interface ClusterSurvey {
   startupOn(node: string): string | undefined;
 }
 
-interface Surveyed extends ClusterSources {
+interface StateSources extends ClusterSources {
   readonly policies: { readonly changes: Source };
   readonly reports: Pick<Reports, 'isInConflict' | 'misplacedPodsOn' | 'startupOn' | 'changes'>;
   readonly signal: AbortSignal;
 }
 
-export function surveyOf({ nodes, daemonSets, synced, policies, reports, signal }: Surveyed): ClusterSurvey {
+export function clusterStateOf({ nodes, daemonSets, synced, policies, reports, signal }: StateSources): ClusterState {
   let isSynced = false;
   synced.then(
     () => {

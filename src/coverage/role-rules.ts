@@ -7,8 +7,8 @@ import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.
 import type { TaintRule } from '../policy/taint-rule.ts';
 import { tolerationsOf } from '../policy/toleration-policy.ts';
 import { MAX_TOLERATIONS } from './fix.ts';
+import { lackingTolerations, taintPairs } from './role-analysis.ts';
 import { type Change, type MigrationFacts, type Operation, selectsByOldRole } from './role-facts.ts';
-import { lackingTolerations, taintPairs } from './role-survey.ts';
 
 /** The remaining changes of one step, by the facts after the steps before it. */
 interface RemainingChanges {

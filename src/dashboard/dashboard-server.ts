@@ -5,8 +5,8 @@ import { messageOf } from '../cluster/client/api-client.ts';
 import { InputError } from '../files/text-files.ts';
 import { createEventStreams, STREAM_LIMITS } from '../page/event-streams.ts';
 import { PAGE_HEADERS, refusal } from '../page/trusted-request.ts';
+import { type FaultLog, followFault } from '../runtime/fault-log.ts';
 import { orAborted, pause, startDeadline } from '../runtime/pause.ts';
-import { type FaultLog, followFault } from '../runtime/standing-fault.ts';
 import { MAX_MERGED, mergeEvents } from './merged-events.ts';
 import { get, type Replica, type Replicas } from './reachable-replicas.ts';
 

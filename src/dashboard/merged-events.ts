@@ -2,8 +2,8 @@ import { messageOf } from '../cluster/client/api-client.ts';
 import type { StreamEvent } from '../page/event-streams.ts';
 import type { PageDecision } from '../page/state.ts';
 import { createFairMap } from '../runtime/fair-map.ts';
+import { type FaultLog, followFault } from '../runtime/fault-log.ts';
 import { pause, startDeadline } from '../runtime/pause.ts';
-import { type FaultLog, followFault } from '../runtime/standing-fault.ts';
 import { get, type Replica } from './reachable-replicas.ts';
 
 /** One of the Server-Sent Events of a stream. */

@@ -7,8 +7,8 @@ import { isForbidden, isNotFound } from '../cluster/client/api-error.ts';
 import { replicaOf } from '../cluster/lease/leadership.ts';
 import type { Lease } from '../cluster/lease/lease.ts';
 import type { PageState } from '../page/state.ts';
+import type { RepeatedFault } from '../runtime/fault-log.ts';
 import { orAborted } from '../runtime/pause.ts';
-import type { StandingFault } from '../runtime/standing-fault.ts';
 
 /** A running taintkeeper whose admin listener can be reached. */
 export interface Replica {
@@ -131,7 +131,7 @@ export interface ClusterReplicasOptions {
   /** Connects to a port of a pod. */
   readonly dial: (pod: string, port: number) => ReturnType<Replica['dial']>;
   /** The log of a Lease that cannot be read. */
-  readonly leaseFault: StandingFault;
+  readonly leaseFault: RepeatedFault;
 }
 
 /**

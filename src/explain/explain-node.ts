@@ -128,7 +128,7 @@ const LEVELS: Readonly<Record<TaintState, Level>> = {
   'not-established': 'attention',
   removed: 'attention',
   protected: 'ok',
-  guarded: 'quiet',
+  'addition-restricted': 'quiet',
   free: 'quiet',
 };
 
@@ -199,15 +199,17 @@ const named = ({ by }: TaintOnNode) => namedBy(by);
 
 function why(one: TaintOnNode, node: PoliciesOnNode): string {
   const { guards = [] } = one;
-  const text = standing(one, node);
-  return guards.length === 0 || one.state === 'guarded' ? text : `${text}; additions restricted by ${namedBy(guards)}`;
+  const text = taintText(one, node);
+  return guards.length === 0 || one.state === 'addition-restricted'
+    ? text
+    : `${text}; additions restricted by ${namedBy(guards)}`;
 }
 
-function standing(one: TaintOnNode, node: PoliciesOnNode): string {
+function taintText(one: TaintOnNode, node: PoliciesOnNode): string {
   switch (one.state) {
     case 'free':
       return 'no policy covers it';
-    case 'guarded':
+    case 'addition-restricted':
       return `every user may remove it; only users that ${namedBy(one.guards ?? [])} exempts may add it`;
     case 'protected':
       return `protected by ${named(one)}`;

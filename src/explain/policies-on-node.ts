@@ -27,7 +27,7 @@ export type TaintState =
   /** Carried, and no policy covers it. */
   | 'free'
   /** Carried. Every user may remove it, and only exempt users may add it. */
-  | 'guarded'
+  | 'addition-restricted'
   /** Carried, and protected by a policy. */
   | 'protected'
   /** Carried, and protected by a pattern once it is established. */
@@ -121,11 +121,11 @@ export function policiesOnNode(
         return field === undefined ? [] : [{ policy: policy.name, mode: policy.mode, field }];
       });
     const by = policiesWith((policy) => policy.protectedBy(taint));
-    const holding = policiesWith((policy) => policy.removalRestrictedBy(taint, node.established));
+    const protecting = policiesWith((policy) => policy.removalRestrictedBy(taint, node.established));
     const guards = policiesWith((policy) => policy.additionRestrictedBy(taint));
-    const free = guards.length > 0 ? 'guarded' : 'free';
-    const state = holding.length > 0 ? 'protected' : by.length > 0 ? 'not-established' : free;
-    return { taint, state, by: holding.length > 0 ? holding : by, ...(guards.length > 0 ? { guards } : {}) };
+    const free = guards.length > 0 ? 'addition-restricted' : 'free';
+    const state = protecting.length > 0 ? 'protected' : by.length > 0 ? 'not-established' : free;
+    return { taint, state, by: protecting.length > 0 ? protecting : by, ...(guards.length > 0 ? { guards } : {}) };
   });
   // A taint whose turn has come is about to be restored.
   const { losses, removed } = nodeDrift(node, compiled, {
@@ -193,15 +193,15 @@ function isHeldUpByAudit({ policy, taint }: Loss): boolean {
 
 function effectOf(entry: string, { taints, established }: EstablishedView, selecting: readonly CompiledTaintPolicy[]) {
   const allowed = parseAllowedRemovals(entry);
-  const holding = taints
+  const protecting = taints
     .filter((taint) => isRemovalAllowed(allowed, taint))
     .flatMap((taint) =>
       selecting.filter(
         (policy) => policy.mode !== 'Audit' && policy.removalRestrictedBy(taint, established) !== undefined,
       ),
     );
-  if (holding.length === 0) return 'idle';
-  return holding.every(({ removableByAnnotation }) => removableByAnnotation) ? 'allowed' : 'forbidden';
+  if (protecting.length === 0) return 'idle';
+  return protecting.every(({ removableByAnnotation }) => removableByAnnotation) ? 'allowed' : 'forbidden';
 }
 
 /** What blocks a missing taint: the value that the node carries, or what another policy requires. */
@@ -214,17 +214,17 @@ function inTheWay(
   const text = formatTaint(missed);
   const contradiction = contradictory.find(({ winner, loser }) => winner.text === text || loser.text === text);
   const taint = taints.find((one) => identity(one) === identity(missed));
-  const holding = selecting.flatMap((policy) => {
+  const protecting = selecting.flatMap((policy) => {
     const field = taint && policy.mode !== 'Audit' ? policy.removalRestrictedBy(taint, established) : undefined;
     return field === undefined ? [] : [{ policy, field }];
   });
-  const closed = holding.find(({ policy }) => !policy.removableByAnnotation);
+  const closed = protecting.find(({ policy }) => !policy.removableByAnnotation);
   return {
-    ...(taint && holding.length > 0
+    ...(taint && protecting.length > 0
       ? {
           kept: {
             taint,
-            by: holding.map(({ policy: { name, mode }, field }) => ({ policy: name, mode, field })),
+            by: protecting.map(({ policy: { name, mode }, field }) => ({ policy: name, mode, field })),
             ...(closed ? { closedBy: closed.policy.name } : {}),
             ...(isRemovalAllowed(parseAllowedRemovals(allowRemoval), taint) ? { isAnnounced: true } : {}),
             isRecorded:

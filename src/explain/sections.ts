@@ -133,7 +133,7 @@ export function closing({
   events,
   notes,
 }: Omit<Facts, 'policies'> & { readonly problems: readonly PolicyProblem[] }): Section[] {
-  const told = [...(audit ? [AUDIT_NOTE] : []), ...notes];
+  const lines = [...(audit ? [AUDIT_NOTE] : []), ...notes];
   return [
     {
       lines: problems.map(
@@ -142,7 +142,7 @@ export function closing({
       ),
     },
     { head: ['Last seen', 'Event', 'Note'], rows: events.map(({ time, reason, note }) => [time, reason, note]) },
-    { lines: told.map((note) => `note: ${note}`) },
+    { lines: lines.map((note) => `note: ${note}`) },
   ];
 }
 

@@ -63,7 +63,7 @@ export function contradictions(
 }
 
 /** Warnings for the author of a policy, each in few words: which other policies require another value. */
-export function adviceAmong(
+export function contradictionWarnings(
   policy: CompiledTaintPolicy,
   others: readonly CompiledTaintPolicy[],
   nodes: readonly Named[],
@@ -81,7 +81,7 @@ function placeOf(nodes: readonly string[]): string {
 }
 
 /** Warnings for the author of a changed policy: which nodes it leaves. */
-export function adviceOnChange(
+export function selectionWarnings(
   before: CompiledTaintPolicy | undefined,
   after: CompiledTaintPolicy,
   nodes: readonly EstablishedView[],

@@ -101,7 +101,7 @@ export function misspeltKeys(policy: CompiledTaintPolicy, nodes: NodeKeys): stri
  * What whoever writes a policy should know at once, in warnings that are short: keys that no node has but for a slip, or that it selects
  * none. Nothing while there are no nodes.
  */
-export function adviceOn(policy: CompiledTaintPolicy, nodes: readonly NodeView[]): string[] {
+export function policyWarnings(policy: CompiledTaintPolicy, nodes: readonly NodeView[]): string[] {
   const slips = slipsIn(policy, keysOf(nodes));
   if (slips.length > 0) {
     return slips.map(

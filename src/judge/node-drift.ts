@@ -114,8 +114,8 @@ export function nodeDrift(
     .filter((taint) => !isTransientTaintKey(taint.key) && isEnforceable(taint))
     .map(taintOf);
   const required = requiredTaints(node.labels, selecting).filter(({ taint }) => !isTransientTaintKey(taint.key));
-  const excused = required.filter((one) => !satisfies(carried, one) && isRemoved(node.recorded, one));
-  const expected = excused.length === 0 ? required : required.filter((one) => !excused.includes(one));
+  const permitted = required.filter((one) => !satisfies(carried, one) && isRemoved(node.recorded, one));
+  const expected = permitted.length === 0 ? required : required.filter((one) => !permitted.includes(one));
   const groups = [...Map.groupBy(claims(expected, carried, lost, selecting), ({ taint }) => identity(taint)).values()];
   const judged = groups.map((group) => {
     const target = targetOf(group);
@@ -133,21 +133,22 @@ export function nodeDrift(
   // An entry for another value counts as well: admission takes it for the removal of a taint that is required with any value.
   // What cannot be read here, CEL may read.
   const restored = new Set(repaired.map(identity));
-  const voided =
+  const invalidated =
     repaired.length === 0
       ? []
       : allowed.entries.filter(({ taint }) => taint === undefined || restored.has(identity(taint)));
-  const over = new Set([...used, ...voided]);
-  const unspent = over.size === 0 ? node.allowRemoval : rewriteAllowRemoval(allowed, (entry) => over.has(entry));
+  const finished = new Set([...used, ...invalidated]);
+  const unspent =
+    finished.size === 0 ? node.allowRemoval : rewriteAllowRemoval(allowed, (entry) => finished.has(entry));
   const isExpired = isAllowRemovalExpired && unspent !== undefined && selecting.some(readsAllowRemoval);
   const desired: DesiredNode = {
-    taints: voided.length > 0 ? node.taints : taints,
+    taints: invalidated.length > 0 ? node.taints : taints,
     allowRemoval: isExpired ? undefined : unspent,
   };
   const changes = desired.taints !== node.taints || desired.allowRemoval !== node.allowRemoval;
   return {
     losses: judged.flatMap(({ group, target, blockedBy }) => lossesOf(group, target, blockedBy)),
-    removed: excused,
+    removed: permitted,
     expired: isExpired ? parseAllowedRemovals(unspent).entries.map(({ text }) => text) : [],
     desired: changes ? desired : undefined,
   };

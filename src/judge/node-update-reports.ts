@@ -175,17 +175,17 @@ export function reportAnnouncements(request: NodeUpdate, policies: readonly Comp
   const { node, oldNode, requester } = request;
   if (node.allowRemoval === oldNode.allowRemoval) return [];
   const allowed = parseAllowedRemovals(node.allowRemoval);
-  const holding = policies.filter(
+  const enforcing = policies.filter(
     (policy) =>
       policy.mode !== 'Audit' &&
       policy.rules.length > 0 &&
       policy.selectsNode(node.labels) &&
       !policy.exempts(requester),
   );
-  if (allowed.entries.every(({ isNotice }) => isNotice) || holding.length === 0) return [];
+  if (allowed.entries.every(({ isNotice }) => isNotice) || enforcing.length === 0) return [];
 
   const named = protections(
-    holding,
+    enforcing,
     node.taints.filter((taint) => isRemovalAllowed(allowed, taint)).slice(0, MAX_JUDGED),
     request,
   ).map(

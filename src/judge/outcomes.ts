@@ -71,12 +71,12 @@ const OUTCOMES = {
     ...{ change: 'Removal', result: 'Allowed', reason: 'Exempt' },
     event: { reason: 'TaintRemoved', said: 'allowed an exempt user to remove' },
   },
-  /** The request is refused: it adds a guarded taint, or changes its value. */
+  /** The request is refused: it adds a restricted taint, or changes its value. */
   'addition-denied': {
     ...{ change: 'Addition', result: 'Denied' },
     event: { reason: 'TaintAdditionDenied', said: 'refused the addition of' },
   },
-  /** A guarded addition was taken out of the request, or its value changed back. */
+  /** A restricted addition was removed from the request, or the earlier value was restored. */
   reverted: {
     change: 'Addition',
     result: 'Reverted',

@@ -1,9 +1,9 @@
 import { all, any, type Expression, FALSE, not, reference, type Variable } from '../cel/expression.ts';
 import { EMPTY, each, isEmpty, those, together } from '../cel/lists.ts';
-import { ADDITIONS, additionVariables } from '../conditions/guarded-taints.ts';
 import { additionRulesOf, conditionsOf } from '../conditions/node-policies.ts';
 import { LABELS_CHANGE } from '../conditions/node-update.ts';
 import { isProtected } from '../conditions/protected-taints.ts';
+import { ADDITIONS, additionVariables } from '../conditions/restricted-additions.ts';
 import { ADDS_TAINTS, IDENTITY, notAmong, REMOVES_TAINTS } from '../conditions/taints.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
@@ -14,10 +14,10 @@ import {
   ANNOUNCED,
   ANNOUNCED_IDS,
   exemptedBy,
-  holdersOf,
-  isHeldBy,
   isNamedIn,
+  isProtectedByAny,
   NOTICE,
+  policyGroups,
   updateVariables,
 } from './node-variables.ts';
 
@@ -105,12 +105,12 @@ export function reversion(guarding: Guarding): Reverting {
     return { variables: [], reverted: EMPTY, stays: FALSE };
   }
   const announced = isNamedIn(ANNOUNCED);
-  const deniers = holdersOf(denying, { prefix: 'denies', rules: additionRulesOf });
-  const keepers = holdersOf(keeping, { prefix: 'keeps' });
-  const reverters = holdersOf(reverting, { prefix: 'reverts', rules: additionRulesOf });
+  const deniers = policyGroups(denying, { prefix: 'denies', rules: additionRulesOf });
+  const keepers = policyGroups(keeping, { prefix: 'keeps' });
+  const reverters = policyGroups(reverting, { prefix: 'reverts', rules: additionRulesOf });
   const isRestoring = isGuarding && policy.mode === 'Restore';
   const reverted = isRestoring
-    ? those('unexcusedAdditions', all([not(isHeldBy(deniers, FALSE)), notAmong(IDENTITY, KEPT_IDS)]))
+    ? those('unexcusedAdditions', all([not(isProtectedByAny(deniers, FALSE)), notAmong(IDENTITY, KEPT_IDS)]))
     : EMPTY;
   return {
     reverted,
@@ -118,9 +118,9 @@ export function reversion(guarding: Guarding): Reverting {
     variables: [
       ...restrictedAdditions(guarding, additionRulesOf(reverting)),
       ...[deniers, keepers, reverters].flatMap((holders) => holders.flatMap(({ binds }) => binds.variables)),
-      { name: 'kept', definition: those('removed', isHeldBy(keepers, announced)) },
+      { name: 'kept', definition: those('removed', isProtectedByAny(keepers, announced)) },
       { name: KEPT_IDS, definition: each('kept', IDENTITY) },
-      { name: 'allReverted', definition: those(ADDITIONS, isHeldBy(reverters, FALSE)) },
+      { name: 'allReverted', definition: those(ADDITIONS, isProtectedByAny(reverters, FALSE)) },
       { name: REVERTED_IDS, definition: each('allReverted', IDENTITY) },
     ],
   };

@@ -8,7 +8,14 @@ import type { Target } from './native-policy.ts';
 import { changesTaints, type Guarding, REPAIR, reversion } from './node-guards.ts';
 import { NODE_UPDATES } from './node-messages.ts';
 import { puttingTaints } from './node-registration.ts';
-import { ANNOUNCED, exemptedBy, holdersOf, isHeldBackBy, isNamedIn, updateVariables } from './node-variables.ts';
+import {
+  ANNOUNCED,
+  exemptedBy,
+  isNamedIn,
+  isProtectedByOthers,
+  policyGroups,
+  updateVariables,
+} from './node-variables.ts';
 
 /**
  * The mutation of an update. It restores taints that a Restore policy protects, and removes taints whose addition it restricts, unless a Deny policy
@@ -26,7 +33,7 @@ export function restoration(
   const { name, mode, removableByAnnotation, rules } = policy;
   const keeps = rules.length > 0;
   const exempt = exemptedBy(policy);
-  const holders = holdersOf(others);
+  const holders = policyGroups(others);
   const denying = holders.filter((holder) => holder.mode === 'Deny');
   const restored =
     mode === 'Restore' && keeps
@@ -35,13 +42,13 @@ export function restoration(
           all([
             not(exempt),
             removableByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE,
-            not(isHeldBackBy(denying, rules)),
+            not(isProtectedByOthers(denying, rules)),
           ]),
         )
       : EMPTY;
   const { reverted, stays, variables } = reversion(guarding);
   const leave = any([exempt, removableByAnnotation ? isIn('allowedByAnnotation') : FALSE]);
-  const gone = keeps ? those('protected', all([leave, not(isHeldBackBy(holders, rules)), not(stays)])) : EMPTY;
+  const gone = keeps ? those('protected', all([leave, not(isProtectedByOthers(holders, rules)), not(stays)])) : EMPTY;
   const reverts = reverted !== EMPTY;
   const put = reverts ? puttingTaints('repaired', 'put') : puttingTaints('after', 'restored');
   const bookkeeping = purpose === 'Alone' ? SPENDING : NOTING;

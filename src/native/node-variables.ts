@@ -131,7 +131,7 @@ interface Held {
   readonly prefix?: string;
 }
 
-export function holdersOf(
+export function policyGroups(
   policies: readonly CompiledTaintPolicy[],
   { rules = rulesOf, prefix = 'binds' }: Held = {},
 ): Holder[] {
@@ -160,7 +160,11 @@ export function holdersOf(
  * @param isRemovalAllowed true for a taint whose removal was announced
  * @param transient true for a taint that a pattern never matches; by default true for every such taint
  */
-export function isHeldBy(holders: readonly Holder[], isRemovalAllowed: Expression, transient?: Expression): Expression {
+export function isProtectedByAny(
+  holders: readonly Holder[],
+  isRemovalAllowed: Expression,
+  transient?: Expression,
+): Expression {
   return any(
     holders.map(({ binds, rules, removableByAnnotation }) =>
       all([binds.condition, isProtected(rules, transient), removableByAnnotation ? not(isRemovalAllowed) : TRUE]),
@@ -169,7 +173,7 @@ export function isHeldBy(holders: readonly Holder[], isRemovalAllowed: Expressio
 }
 
 /** The same for taints that a policy with these rules protects. The list `allowedByAnnotation` has the announced ones. */
-export function isHeldBackBy(holders: readonly Holder[], protecting: readonly CompiledTaintRule[]): Expression {
+export function isProtectedByOthers(holders: readonly Holder[], protecting: readonly CompiledTaintRule[]): Expression {
   // A taint that the policy protects by a pattern is none that Kubernetes, autoscalers or operators set and remove.
-  return isHeldBy(holders, isIn('allowedByAnnotation'), isTransientByName(protecting));
+  return isProtectedByAny(holders, isIn('allowedByAnnotation'), isTransientByName(protecting));
 }

@@ -83,13 +83,13 @@ interface InCluster extends Sources {
 
 async function ofNode(sources: InCluster, [name = '']: readonly string[]): Promise<ShownExplanation> {
   const object = await found(sources.objects.read(`/api/v1/nodes/${name}`), `There is no node ${name}.`);
-  const survey = surveyOf(sources);
-  const leader: LeaderOnNode | undefined = survey && {
-    isInConflict: (taint) => survey.isInConflict(name, taint),
-    misplacedPods: survey.misplacedPodsOn(name),
-    startup: survey.startupOn(name),
+  const clusterState = syncedState(sources);
+  const leader: LeaderOnNode | undefined = clusterState && {
+    isInConflict: (taint) => clusterState.isInConflict(name, taint),
+    misplacedPods: clusterState.misplacedPodsOn(name),
+    startup: clusterState.startupOn(name),
   };
-  const notes = survey ? [] : [NOT_LEADING];
+  const notes = clusterState ? [] : [NOT_LEADING];
   const facts = factsFrom(sources, ['TaintPolicy'], [...notes, NO_EVENTS]);
   return shown(
     formatNode(
@@ -101,11 +101,12 @@ async function ofNode(sources: InCluster, [name = '']: readonly string[]): Promi
 async function ofDaemonSet(sources: InCluster, [namespace = '', name = '']: readonly string[]) {
   const path = `/apis/apps/v1/namespaces/${namespace}/daemonsets/${name}`;
   const object = await found(sources.objects.read(path), `There is no DaemonSet ${namespace}/${name}.`);
-  const survey = surveyOf(sources);
-  if (!survey) throw new UnexplainedError(404, 'Nodes, and so where a DaemonSet runs, are known to the leader alone.');
+  const clusterState = syncedState(sources);
+  if (!clusterState)
+    throw new UnexplainedError(404, 'Nodes, and so where a DaemonSet runs, are known to the leader alone.');
   const notes = ['which nodes lack one of its pods is not checked here', NO_EVENTS];
   const facts = factsFrom(sources, ['TolerationPolicy', 'RecoveryPolicy'], notes);
-  return shown(formatDaemon(explainDaemonSet(object, { namespace, name }, { ...facts, nodes: survey.nodes() })));
+  return shown(formatDaemon(explainDaemonSet(object, { namespace, name }, { ...facts, nodes: clusterState.nodes() })));
 }
 
 const NO_EVENTS = 'a replica may not read Events: the command reads them, with your rights';
@@ -114,9 +115,9 @@ const NOT_LEADING =
   'this replica does not lead, and only the leader knows which taint another writer removes repeatedly, and which waits for its turn';
 
 /** What only the leader knows, on the leader, once all of it has been read. */
-function surveyOf({ cluster }: Sources) {
-  const survey = cluster()?.survey;
-  return survey?.isSynced() ? survey : undefined;
+function syncedState({ cluster }: Sources) {
+  const clusterState = cluster()?.clusterState;
+  return clusterState?.isSynced() ? clusterState : undefined;
 }
 
 function factsFrom({ objects, audit }: InCluster, kinds: readonly PolicyKind[], notes: readonly string[]): Facts {

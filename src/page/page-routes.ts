@@ -118,15 +118,15 @@ function stateEvent(etag: string): StreamEvent {
 /** Reports changes of the state while there are clients. */
 function watchState(feed: StateFeed, tell: (etag: string) => void, isWatched: () => boolean) {
   let timer: NodeJS.Timeout | undefined;
-  let told: string | undefined;
+  let sentEtag: string | undefined;
 
   async function look(): Promise<void> {
     if (!isWatched()) return stop();
     // A client that requests the state gets the error.
     const found = await feed.current().catch(() => undefined);
-    if (found === undefined || found.etag === told) return;
-    told = found.etag;
-    tell(told);
+    if (found === undefined || found.etag === sentEtag) return;
+    sentEtag = found.etag;
+    tell(sentEtag);
   }
 
   function stop(): void {
@@ -138,7 +138,7 @@ function watchState(feed: StateFeed, tell: (etag: string) => void, isWatched: ()
     /** @param etag of the state that the latest reader knows */
     start(etag: string): void {
       if (timer !== undefined) return;
-      told = etag;
+      sentEtag = etag;
       timer = setInterval(look, LOOK_MS).unref();
     },
     stop,

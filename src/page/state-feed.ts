@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { PolicyObject } from '../cluster/policies.ts';
-import type { ClusterSurvey } from '../controllers/sources.ts';
+import type { ClusterState } from '../controllers/sources.ts';
 import type { NodeRecord } from '../judge/node-record.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
@@ -37,7 +37,7 @@ export interface ClusterObjects {
 }
 
 export interface LedCluster {
-  readonly survey: ClusterSurvey;
+  readonly clusterState: ClusterState;
   readonly policies: readonly Policy[];
   readonly compiled: PolicySet;
 }
@@ -70,7 +70,7 @@ export function createStateFeed(
   let latest: StateText | undefined;
   let foundAt = Number.NEGATIVE_INFINITY;
   let finding: Promise<StateText> | undefined;
-  const survey = surveyor(pauseMs, sources.objects?.recordOf ?? (() => undefined));
+  const readCluster = clusterReader(pauseMs, sources.objects?.recordOf ?? (() => undefined));
 
   return {
     current() {
@@ -83,7 +83,7 @@ export function createStateFeed(
   };
 
   async function find(): Promise<StateText> {
-    const surveyed = await survey(sources.cluster());
+    const clusterText = await readCluster(sources.cluster());
     const certificate = sources.certificate();
     const rest = {
       version: VERSION,
@@ -96,7 +96,7 @@ export function createStateFeed(
       webhooks: sources.webhooks(),
       policies: sources.policies(),
     } satisfies Omit<PageState, 'at' | 'nodes' | 'coverage'>;
-    const text = `${JSON.stringify(rest).slice(0, -1)}${surveyed}`;
+    const text = `${JSON.stringify(rest).slice(0, -1)}${clusterText}`;
     const etag = etagOf(text);
     if (etag !== latest?.etag) latest = { etag, body: `${text},"at":${JSON.stringify(new Date())}}` };
     foundAt = performance.now();
@@ -105,29 +105,29 @@ export function createStateFeed(
 }
 
 /** Caches the evaluation of all nodes, as the rest of a JSON object, until something has changed and a while has passed. */
-function surveyor(
+function clusterReader(
   pauseMs: number,
   recordOf: ClusterObjects['recordOf'],
 ): (cluster: LedCluster | undefined) => Promise<string> {
   // When the leader stops leading, its nodes are removed from memory at once.
-  const found = new WeakMap<ClusterSurvey, { revision: number; text: string; due: number }>();
+  const found = new WeakMap<ClusterState, { revision: number; text: string; due: number }>();
   return async (cluster) => {
-    if (!cluster?.survey.isSynced()) return '';
-    const { survey, compiled } = cluster;
-    const revision = survey.revision();
-    const last = found.get(survey);
+    if (!cluster?.clusterState.isSynced()) return '';
+    const { clusterState, compiled } = cluster;
+    const revision = clusterState.revision();
+    const last = found.get(clusterState);
     if (last && (last.revision === revision || performance.now() < last.due)) return last.text;
     const begun = performance.now();
-    const nodes = survey.nodes();
+    const nodes = clusterState.nodes();
     const isInConflict: Parameters<typeof nodeMap>[0]['isInConflict'] = (node, taint) =>
-      survey.isInConflict(node.name, taint);
+      clusterState.isInConflict(node.name, taint);
     const map = JSON.stringify(await nodeMap({ nodes, compiled: compiled.taintPolicies, isInConflict, recordOf }));
     await setImmediate();
-    const coverage = JSON.stringify(await coverageMatrix(survey.daemonSets(), nodes));
+    const coverage = JSON.stringify(await coverageMatrix(clusterState.daemonSets(), nodes));
     await setImmediate();
     const text = `,"nodes":${map},"coverage":${coverage}`;
     const now = performance.now();
-    found.set(survey, { revision, text, due: now + pauseMs * Math.max(1, (now - begun) / USUAL_LOOK_MS) });
+    found.set(clusterState, { revision, text, due: now + pauseMs * Math.max(1, (now - begun) / USUAL_LOOK_MS) });
     return text;
   };
 }

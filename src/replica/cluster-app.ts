@@ -129,7 +129,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
         certificate: () => present.certificates && certificateState(present.certificates),
         webhooks: () => webhookStates(webhooks, present.certificates?.current().ca),
         policies: () => clusterPolicyStates(policies.objects(), audit),
-        cluster: () => present.work && { survey: present.work.survey, ...policies.snapshot() },
+        cluster: () => present.work && { clusterState: present.work.clusterState, ...policies.snapshot() },
         objects: {
           read: (path) => client.request('GET', path),
           policies: policies.objects,
@@ -175,7 +175,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     advise: policyAdvice({
       client,
       service,
-      survey: () => present.work?.survey,
+      clusterState: () => present.work?.clusterState,
       policies: () => policies.snapshot().compiled,
       recordOf: records.recordOf,
       log,

@@ -6,8 +6,8 @@ import { isLed } from '../cluster/lease/leader-election.ts';
 import { keepSecret, type SecretKeeper } from '../cluster/secret-keeper.ts';
 import type { RegisteredWebhooks } from '../cluster/webhook-configurations.ts';
 import type { LeaderOptions } from '../controllers/context.ts';
+import { retry } from '../runtime/fault-log.ts';
 import type { Subject } from '../runtime/source.ts';
-import { retry } from '../runtime/standing-fault.ts';
 
 export interface CertificateOptions {
   readonly client: ApiClient;

@@ -5,9 +5,9 @@ import { type AdmissionRequest, decodeReview } from '../admission/review.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import type { ServiceRef } from '../cluster/service-endpoint.ts';
 import { listFew } from '../cluster/watch/list-pages.ts';
-import { type ClusterSurvey, projectNode } from '../controllers/sources.ts';
-import { adviceAmong, adviceOnChange } from '../judge/contradictions.ts';
-import { adviceOn } from '../judge/findings.ts';
+import { type ClusterState, projectNode } from '../controllers/sources.ts';
+import { contradictionWarnings, selectionWarnings } from '../judge/contradictions.ts';
+import { policyWarnings } from '../judge/findings.ts';
 import { type NodeRecord, withRecord } from '../judge/node-record.ts';
 import type { EstablishedView, NodeView } from '../judge/node-view.ts';
 import { presentableWarnings } from '../kubernetes/text.ts';
@@ -38,7 +38,7 @@ export interface AdviceOptions {
   /** The pods of this Service are taintkeeper's own. */
   readonly service: ServiceRef;
   /** While this replica leads. */
-  readonly survey: () => Pick<ClusterSurvey, 'isSynced' | 'nodes'> | undefined;
+  readonly clusterState: () => Pick<ClusterState, 'isSynced' | 'nodes'> | undefined;
   /** The policies in force. */
   readonly policies: () => Pick<PolicySet, 'taintPolicies'>;
   /** The NodeTaintRecord of the node of that name. */
@@ -49,7 +49,7 @@ export interface AdviceOptions {
 /**
  * Warns of a TaintPolicy that is probably misspelled. Without all nodes there is no warning, because a key may be on an unknown node.
  */
-export function policyAdvice({ client, service, survey, policies, recordOf, log }: AdviceOptions): Advise {
+export function policyAdvice({ client, service, clusterState, policies, recordOf, log }: AdviceOptions): Advise {
   const complain = throttle((missed) =>
     log.warn({ missed }, 'nodes or DaemonSets cannot be read: no warnings on policies'),
   );
@@ -67,9 +67,9 @@ export function policyAdvice({ client, service, survey, policies, recordOf, log 
     const before = oldObject === undefined || oldObject === null ? undefined : taintPolicyIn(oldObject);
     return presentableWarnings([
       ...ofStartup,
-      ...adviceOnChange(before, policy, nodes.map(withEstablished)),
-      ...adviceAmong(policy, others, nodes),
-      ...adviceOn(policy, nodes),
+      ...selectionWarnings(before, policy, nodes.map(withEstablished)),
+      ...contradictionWarnings(policy, others, nodes),
+      ...policyWarnings(policy, nodes),
     ]);
   };
 
@@ -93,7 +93,7 @@ export function policyAdvice({ client, service, survey, policies, recordOf, log 
   }
 
   function knownNodes(): Promise<readonly NodeView[] | undefined> {
-    const own = survey();
+    const own = clusterState();
     if (own?.isSynced()) return Promise.resolve(own.nodes());
     if (reading === undefined && !reads.take()) return Promise.resolve(undefined);
     reading ??= readNodes().finally(() => {

@@ -22,7 +22,7 @@ export function createBackOff({ minMs, maxMs }: { minMs: number; maxMs: number }
 }
 
 /** How long the server said to wait, in milliseconds, if the error contains it; otherwise 0. */
-export function toldToWaitMs(error: unknown): number {
-  const told = error instanceof Error && 'retryAfterMs' in error ? error.retryAfterMs : undefined;
-  return typeof told === 'number' ? told : 0;
+export function retryAfterOf(error: unknown): number {
+  const retryAfterMs = error instanceof Error && 'retryAfterMs' in error ? error.retryAfterMs : undefined;
+  return typeof retryAfterMs === 'number' ? retryAfterMs : 0;
 }

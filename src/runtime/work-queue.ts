@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import { type BackOff, createBackOff, toldToWaitMs } from './back-off.ts';
-import { followFault } from './standing-fault.ts';
+import { type BackOff, createBackOff, retryAfterOf } from './back-off.ts';
+import { followFault } from './fault-log.ts';
 import { startTimer } from './timer.ts';
 
 /** A deduplicating work queue: one worker for each key at a time. */
@@ -218,9 +218,9 @@ function startQueue(options: StartOptions): WorkQueue {
       item.backOff ??= createBackOff({ minMs: FIRST_RETRY_MS, maxMs: LONGEST_RETRY_MS });
       onFailure(key, (error as Error).message);
       onResult?.('error');
-      const toldMs = toldToWaitMs(error);
-      item.notBefore = performance.now() + item.backOff.next(toldMs);
-      item.notRestartedBefore = performance.now() + Math.max(FIRST_RETRY_MS, pauseMs, toldMs);
+      const retryAfterMs = retryAfterOf(error);
+      item.notBefore = performance.now() + item.backOff.next(retryAfterMs);
+      item.notRestartedBefore = performance.now() + Math.max(FIRST_RETRY_MS, pauseMs, retryAfterMs);
       add(key);
     }
   }

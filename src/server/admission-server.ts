@@ -160,7 +160,7 @@ export function createAdmissionServer({
       return reply.code(status).send({ error: 'internal error' });
     }
     const path = printable(request.url.split('?')[0] ?? '');
-    const message = ADVICE[error.code] ?? error.message;
+    const message = ERROR_MESSAGES[error.code] ?? error.message;
     const subject = error.subject ?? (status === 413 ? await subjectOfUnread(request.raw) : {});
     // A client that closed the connection gets no answer.
     if (error.code !== 'ECONNRESET')
@@ -258,15 +258,15 @@ interface Reviewed {
 
 /** Identifies a request in the log. */
 function context({ uid, resource, namespace, name, userInfo }: AdmissionRequest, phase: Phase): object {
-  const told = { uid, resource: resource.resource, namespace, name, user: userInfo.username };
+  const fields = { uid, resource: resource.resource, namespace, name, user: userInfo.username };
   return {
     path: `/${phase}`,
-    ...Object.fromEntries(Object.entries(told).map(([field, text]) => [field, text && printable(text)])),
+    ...Object.fromEntries(Object.entries(fields).map(([field, text]) => [field, text && printable(text)])),
   };
 }
 
 /** The message for the sender instead of Fastify's own, by its error codes. */
-const ADVICE: Readonly<Record<string, string>> = {
+const ERROR_MESSAGES: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported content type: send application/json',
   FST_ERR_CTP_BODY_TOO_LARGE: `the body is larger than ${BODY_LIMIT_BYTES} bytes`,
 };

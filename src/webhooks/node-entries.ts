@@ -1,8 +1,8 @@
 import { type Chosen, narrowest } from '../cel/budget.ts';
 import { all, any, bind, cel, type Expression, FALSE, literal, not, TRUE, type Variable } from '../cel/expression.ts';
-import { additionVariables } from '../conditions/guarded-taints.ts';
 import { additionRulesOf, mayReturn, rulesOf } from '../conditions/node-policies.ts';
 import { ADDS_TO_ANNOUNCED, onUpdate } from '../conditions/node-update.ts';
+import { additionVariables } from '../conditions/restricted-additions.ts';
 import { IS_NODE, LABELS, meetsBeforeOrAfter } from '../conditions/selection.ts';
 import { lacksPresentTaint, protectedKeys, whenTaintsChange } from '../conditions/taint-changes.ts';
 import { taintsOf } from '../conditions/taints.ts';
@@ -107,7 +107,7 @@ function restoration(binding: readonly CompiledTaintPolicy[], additions: readonl
           questions.byAnyone(binding),
           // A node's own updates are never patched.
           isPermitting ? all([not(IS_NODE), ADDS_TO_ANNOUNCED]) : FALSE,
-          questions.guardedFromAnyone(admitting),
+          questions.addsRestricted(admitting),
         ]),
         additions,
         protectedKeys: keys,
@@ -131,7 +131,7 @@ function restoration(binding: readonly CompiledTaintPolicy[], additions: readonl
 function protection(failing: readonly CompiledTaintPolicy[], additions: readonly Variable[]): Chosen {
   const keys = protectedKeys([...rulesOf(failing), ...additionRulesOf(failing)]);
   return onUpdate((questions, size) => {
-    const exact = any([questions.unlessExempt(failing), questions.guarded(failing)]);
+    const exact = any([questions.unlessExempt(failing), questions.addsRestrictedUnlessExempt(failing)]);
     return any([whenTaintsChange({ exact, protectedKeys: keys, additions, size }), questions.unselects(failing, size)]);
   });
 }
@@ -155,8 +155,8 @@ function report(
     const exact = any([
       questions.byAnyone(watching),
       questions.unlessExempt(binding),
-      questions.guardedFromAnyone(watching),
-      questions.guarded(binding),
+      questions.addsRestricted(watching),
+      questions.addsRestrictedUnlessExempt(binding),
     ]);
     return any([
       whenTaintsChange({ exact, protectedKeys: keys, additions, size }),

@@ -51,10 +51,10 @@ describeWithChromium('a page whose program goes away', (browser) => {
     const { sources, decisions } = samplePage({ nodes: 60, daemonSets: 12 });
     const led = sources.cluster() as LedCluster;
     let count = 2;
-    const survey = { ...led.survey, revision: () => count };
+    const clusterState = { ...led.clusterState, revision: () => count };
     const cluster = () => {
       const taintPolicies = led.compiled.taintPolicies.slice(0, count);
-      return { ...led, compiled: { ...led.compiled, taintPolicies }, survey };
+      return { ...led, compiled: { ...led.compiled, taintPolicies }, clusterState };
     };
     const { url, stop } = await servePage({ sources: { ...sources, cluster }, decisions });
     const { page } = await openPage(browser(), `${url}/#nodes`);

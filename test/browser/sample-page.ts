@@ -58,7 +58,7 @@ export function samplePage({
     cluster: () => ({
       policies,
       compiled,
-      survey: {
+      clusterState: {
         isSynced: () => true,
         revision: () => 1,
         nodes: () => nodes,

@@ -72,7 +72,7 @@ it('ends all that a leader does, also what was never answered, without a word', 
   await work.stop();
   expect(lines().map(({ msg }) => msg)).toEqual([]);
   expect(await metrics.registry.getSingleMetricAsString('taintkeeper_watch_connected')).not.toContain('{');
-  expect(work.survey.isSynced()).toBe(false);
+  expect(work.clusterState.isSynced()).toBe(false);
 });
 
 it('ends what was started when something cannot be', async () => {

@@ -164,11 +164,11 @@ function createApiClient(
       if (statusCode >= 200 && statusCode < 300) return response;
       if (statusCode === UNAUTHORIZED) transport.reload();
       // The API server has not begun to process it, whatever the method. Any other answer may have had an effect.
-      const told =
+      const retryAfterMs =
         statusCode === TOO_MANY_REQUESTS ? parseRetryAfter(response.headers['retry-after'], clock.now()) : undefined;
-      const error = toApiError(method, path, statusCode, await text(response), told);
-      if (told === undefined || told >= deadline.leftMs()) throw error;
-      await pause(told, signal);
+      const error = toApiError(method, path, statusCode, await text(response), retryAfterMs);
+      if (retryAfterMs === undefined || retryAfterMs >= deadline.leftMs()) throw error;
+      await pause(retryAfterMs, signal);
       signal.throwIfAborted();
     }
   }

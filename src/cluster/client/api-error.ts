@@ -125,7 +125,7 @@ const SHORTEST_MS = 1_000;
  * @param now by the server's clock
  */
 export function parseRetryAfter(header: string | undefined, now: Date): number | undefined {
-  const told = /^\d+$/.test(header ?? '') ? Number(header) * 1_000 : Date.parse(header ?? '') - now.getTime();
-  if (Number.isNaN(told) || /^-/.test(header ?? '')) return undefined;
-  return Math.min(Math.max(told, SHORTEST_MS), LONGEST_MS);
+  const retryAfterMs = /^\d+$/.test(header ?? '') ? Number(header) * 1_000 : Date.parse(header ?? '') - now.getTime();
+  if (Number.isNaN(retryAfterMs) || /^-/.test(header ?? '')) return undefined;
+  return Math.min(Math.max(retryAfterMs, SHORTEST_MS), LONGEST_MS);
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { boundedEvent, type RecordedEvent } from '../../kubernetes/event.ts';
+import { followFault } from '../../runtime/fault-log.ts';
 import { throttle, tokenBucket } from '../../runtime/rate-limit.ts';
-import { followFault } from '../../runtime/standing-fault.ts';
 import { startTimer } from '../../runtime/timer.ts';
 import { type ApiClient, messageOf } from '../client/api-client.ts';
 import type { ApiError } from '../client/api-error.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Logger } from 'pino';
+import { followFault } from '../../runtime/fault-log.ts';
 import { pause } from '../../runtime/pause.ts';
-import { followFault } from '../../runtime/standing-fault.ts';
 import { type ApiClient, messageOf } from '../client/api-client.ts';
 import { findObject } from '../client/find-object.ts';
 import { beginTerm, type Leadership, LeadershipLostError, type Term } from './leadership.ts';

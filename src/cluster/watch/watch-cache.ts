@@ -1,6 +1,6 @@
-import { createBackOff, toldToWaitMs } from '../../runtime/back-off.ts';
+import { createBackOff, retryAfterOf } from '../../runtime/back-off.ts';
+import { followFault } from '../../runtime/fault-log.ts';
 import { pause, startDeadline } from '../../runtime/pause.ts';
-import { followFault } from '../../runtime/standing-fault.ts';
 import { isNotFound } from '../client/api-error.ts';
 import { compareResourceVersions, createCachedObjects } from './cached-objects.ts';
 import { listPages } from './list-pages.ts';
@@ -174,7 +174,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
       fault.is(kind, message);
       report({ connected: false, error: (error as Error).message });
     }
-    await pause(backOff.next(toldToWaitMs(error)), signal);
+    await pause(backOff.next(retryAfterOf(error)), signal);
   }
 
   function isCurrent(): void {

@@ -68,16 +68,16 @@ export async function applyNatives(
     if (policies.length === 0) return { what: 'NothingNative', limits };
     const desired = desiredNatives(policies, { policy, namespace, mutatingVersion: versions.mutating, installation });
     for (const one of desired) desiredTitles.add(titleOf(one));
-    const standing: NativeObject[] = [];
+    const applied: NativeObject[] = [];
     try {
-      for (const one of desired) standing.push(await applyOne(one));
+      for (const one of desired) applied.push(await applyOne(one));
     } catch (error) {
       if (error instanceof NotOursError) return { what: 'NotOurs', object: error.message };
       if (!(error instanceof ApiError)) throw error;
       faults.push(error);
       return stateOfFault(error);
     }
-    return stateOf(standing, limits);
+    return stateOf(applied, limits);
   }
 
   /** What there is of a policy is better than nothing. */
@@ -116,9 +116,9 @@ export function nativesOf({ uid }: Pick<NamedPolicy, 'uid'>, found: readonly Nat
 }
 
 /** What the API server says of the native policies as they stand. */
-function stateOf(standing: readonly NativeObject[], limits: readonly NativeLimit[]): BackstopState {
+function stateOf(applied: readonly NativeObject[], limits: readonly NativeLimit[]): BackstopState {
   // The controller manager looks at these alone.
-  const validating = standing.filter(({ kind }) => kind === 'ValidatingAdmissionPolicy');
+  const validating = applied.filter(({ kind }) => kind === 'ValidatingAdmissionPolicy');
   const warnings = validating.flatMap(({ metadata, status }) =>
     (status?.typeChecking?.expressionWarnings ?? []).map(({ fieldRef, warning }) => {
       const [first = ''] = warning.split('\n');
@@ -129,6 +129,6 @@ function stateOf(standing: readonly NativeObject[], limits: readonly NativeLimit
   const isChecked = validating.every(
     ({ metadata, status }) => (status?.observedGeneration ?? 0) >= (metadata.generation ?? 1),
   );
-  const natives = [...new Set(standing.map(({ metadata }) => metadata.name))];
+  const natives = [...new Set(applied.map(({ metadata }) => metadata.name))];
   return { what: 'InForce', natives, limits, isChecked };
 }

@@ -6,7 +6,7 @@ import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { Controller, LeaderContext } from '../context.ts';
 import { startController } from '../context.ts';
 import type { ReportedProblem } from '../reports.ts';
-import { daemonSetProblems, daemonSetSurvey } from './daemon-set-survey.ts';
+import { daemonSetDrift, daemonSetProblems } from './daemon-set-drift.ts';
 import {
   daemonSetEvents,
   daemonSetWriter,
@@ -43,7 +43,7 @@ export type DaemonSetPatchingContext = Pick<
 export function startDaemonSetPatching(context: DaemonSetPatchingContext): Controller {
   const { client, nodes, daemonSets, synced, policies, rights, recordEvent, reports, metrics, log, signal } = context;
   const compiled = () => policies.snapshot().compiled;
-  const survey = daemonSetSurvey({
+  const drift = daemonSetDrift({
     ...context,
     compiled,
     policies: policies.objects,
@@ -59,7 +59,7 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
   /** Who we are, once the API server has said so. */
   let installation: { readonly uid: string | undefined } | undefined;
   /** By uid, who put it back. */
-  const culprits = new Map<string, string>();
+  const otherWriters = new Map<string, string>();
   /** By uid, why the API server refused the last patch, what that was to add, and when to try the same again. */
   const refusals = new Map<string, { readonly message: string; readonly added: string; readonly until: number }>();
   /** The last patch until the cache has it. */
@@ -72,7 +72,7 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
     // A status written before would lose what the leader before has reported.
     ready: attempted.promise,
     problems: () => problems,
-    patched: ({ kind, name }) => (kind === 'TolerationPolicy' ? survey.patchedBy(name) : undefined),
+    patched: ({ kind, name }) => (kind === 'TolerationPolicy' ? drift.patchedBy(name) : undefined),
   });
   for (const source of [nodes.news, daemonSets.changes]) source.subscribe(() => reconciler.trigger(), signal);
   for (const source of [policies.changes, rights.changes]) source.subscribe(() => reconciler.restart(), signal);
@@ -87,12 +87,12 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
     installation ??= { uid: await ownUid(client) };
     const now = performance.now();
     began ??= now;
-    const found = survey.look(now, installation.uid);
-    await findCulprits(found.filter(({ putBack }) => putBack));
+    const found = drift.look(now, installation.uid);
+    await findOtherWriters(found.filter(({ isUndone }) => isUndone));
     const lacking = new Map(found.map((daemonSet) => [daemonSet.entry.uid, lackingIn(daemonSet)]));
     // What another policy asks for need not wait for what was refused.
     for (const [uid, { added }] of refusals) if (lacking.get(uid) !== added) refusals.delete(uid);
-    const isBusy = found.some(({ patched, standing }) => patched && !standing.stable);
+    const isBusy = found.some(({ patched, rollout }) => patched && !rollout.stable);
     const due = isBusy ? undefined : found.find((daemonSet) => isDue(daemonSet, now));
     const next = due && rights.permits('patchDaemonSets') ? due : undefined;
     report(found, now - began < EARLIER_MS);
@@ -103,7 +103,7 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
       return PAUSE_MS;
     }
     const waits = [
-      ...found.map(({ standing }) => standing.changesInMs),
+      ...found.map(({ rollout }) => rollout.changesInMs),
       ...Array.from(refusals.values(), ({ until }) => until - now),
     ].filter((ms) => ms > 0 && ms < Number.POSITIVE_INFINITY);
     return waits.length === 0 ? undefined : Math.min(...waits);
@@ -120,8 +120,8 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
     return awaited;
   }
 
-  function isDue({ lacks, putBack, standing, entry }: RunningDaemonSet, now: number): boolean {
-    return lacks.length > 0 && !putBack && standing.stable && (refusals.get(entry.uid)?.until ?? now) <= now;
+  function isDue({ lacks, isUndone, rollout, entry }: RunningDaemonSet, now: number): boolean {
+    return lacks.length > 0 && !isUndone && rollout.stable && (refusals.get(entry.uid)?.until ?? now) <= now;
   }
 
   function conclude(daemonSet: RunningDaemonSet, outcome: Written): void {
@@ -137,7 +137,7 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
     }
     refusals.delete(daemonSet.entry.uid);
     written = { daemonSet, resourceVersion: outcome.resourceVersion };
-    survey.patched(daemonSet, installation?.uid);
+    drift.patched(daemonSet, installation?.uid);
     const policies = policiesOf(daemonSet);
     for (const policy of policies) metrics.repaired('DaemonSet', policy);
     log.info({ policies }, `${titleOf(daemonSet)}: added toleration ${listLacks(daemonSet)}; its pods are replaced`);
@@ -146,12 +146,12 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
     for (const event of daemonSetEvents(daemonSet, policies, wording, note)) recordEvent(event);
   }
 
-  async function findCulprits(putBack: readonly RunningDaemonSet[]): Promise<void> {
-    const uids = new Set(putBack.map(({ entry }) => entry.uid));
-    for (const uid of culprits.keys()) if (!uids.has(uid)) culprits.delete(uid);
-    for (const daemonSet of putBack) {
+  async function findOtherWriters(isUndone: readonly RunningDaemonSet[]): Promise<void> {
+    const uids = new Set(isUndone.map(({ entry }) => entry.uid));
+    for (const uid of otherWriters.keys()) if (!uids.has(uid)) otherWriters.delete(uid);
+    for (const daemonSet of isUndone) {
       const { uid } = daemonSet.entry;
-      if (!culprits.has(uid)) culprits.set(uid, await writer.culprit(daemonSet));
+      if (!otherWriters.has(uid)) otherWriters.set(uid, await writer.otherWriter(daemonSet));
     }
   }
 
@@ -161,7 +161,7 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
       daemonSets: found,
       stalledMs: STALLED_MS,
       refusal: ({ entry }) => refusals.get(entry.uid)?.message,
-      culprit: ({ entry }) => culprits.get(entry.uid) ?? '',
+      otherWriter: ({ entry }) => otherWriters.get(entry.uid) ?? '',
       patchedBy: ({ entry }) =>
         compiled()
           .tolerationPolicies.filter((policy) => policy.patchesExisting && policy.selectsDaemonSet(entry.value))

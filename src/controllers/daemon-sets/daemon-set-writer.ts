@@ -8,7 +8,7 @@ import type { ManagedFields } from '../../objects/managed-fields.ts';
 import { eventsOnBoth } from '../../policy/policy-events.ts';
 import { describeOwner, FIELD_MANAGER, fieldOwner, lastOtherWriter } from '../managed-objects.ts';
 import type { ClusterDaemonSet } from '../sources.ts';
-import type { RolloutStanding } from './rollout-watch.ts';
+import type { RolloutStatus } from './rollout-watch.ts';
 
 /** A DaemonSet that lacks tolerations, or that got some while it ran. */
 export interface RunningDaemonSet {
@@ -16,14 +16,14 @@ export interface RunningDaemonSet {
   /** What it lacks. */
   readonly lacks: readonly Violation[];
   /** Whether it got some of that before: somebody has taken it out. */
-  readonly putBack: boolean;
+  readonly isUndone: boolean;
   /** Whether it was ever patched. */
   readonly patched: boolean;
   /** The annotations that a patch for what it lacks writes. */
   readonly record: Readonly<Record<string, string>>;
   /** All tolerations as they should be. */
   readonly tolerations: readonly object[];
-  readonly standing: RolloutStanding;
+  readonly rollout: RolloutStatus;
 }
 
 export function titleOf({ entry }: RunningDaemonSet): string {
@@ -83,7 +83,7 @@ export interface DaemonSetWriter {
   /** What became of a patch whose answer was lost. */
   outcome(daemonSet: RunningDaemonSet): Promise<Written>;
   /** Who has changed its tolerations, in words. */
-  culprit(daemonSet: RunningDaemonSet): Promise<string>;
+  otherWriter(daemonSet: RunningDaemonSet): Promise<string>;
 }
 
 export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
@@ -109,7 +109,7 @@ export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
       }
     },
     outcome,
-    async culprit(daemonSet) {
+    async otherWriter(daemonSet) {
       const { managedFields = [] } = (await read(daemonSet)) ?? {};
       // The list is atomic: its owner wrote all of it. Nobody owns a list that was removed, so then the last writer counts.
       const owner = fieldOwner(managedFields, TOLERATIONS) ?? lastOtherWriter(managedFields);

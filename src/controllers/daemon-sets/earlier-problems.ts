@@ -1,6 +1,6 @@
 import type { PolicyObject } from '../../cluster/policies.ts';
 import { conditionOf } from '../../policy/policy-status.ts';
-import type { DaemonSetProblem } from './daemon-set-survey.ts';
+import type { DaemonSetProblem } from './daemon-set-drift.ts';
 import { titleOf } from './daemon-set-writer.ts';
 
 /** The problems that the leader before has reported. */

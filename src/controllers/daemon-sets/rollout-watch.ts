@@ -6,7 +6,7 @@ type Rolling = Rollout & SchedulingView;
 type Unready = ReadonlyMap<string, ClusterNode>;
 
 /** How a rollout stands, in view of how it stood before. */
-export interface RolloutStanding {
+export interface RolloutStatus {
   readonly rolledOut: boolean;
   /** It has been healthy for a while: a pod that crashes looks well in between. */
   readonly stable: boolean;
@@ -21,7 +21,7 @@ export interface RolloutWatch {
    * @param unready all nodes that are not Ready, by name
    * @param now on a monotonic clock, in milliseconds
    */
-  look(uid: string, daemonSet: Rolling, unready: Unready, now: number): RolloutStanding;
+  look(uid: string, daemonSet: Rolling, unready: Unready, now: number): RolloutStatus;
   /** Forgets all others. */
   retain(uids: ReadonlySet<string>): void;
 }

@@ -40,7 +40,7 @@ export function permissions({ client, objects, audit, log }: PermissionsOptions)
   const askedAbout = new Set<OptionalRight>();
   let permitted: ReadonlyMap<OptionalRight, boolean> = new Map();
   /** What was logged of. */
-  let told = new Set<string>();
+  let logged = new Set<string>();
 
   return {
     async reconcile() {
@@ -51,8 +51,8 @@ export function permissions({ client, objects, audit, log }: PermissionsOptions)
       const hasChanged = answers.some(([right, allowed]) => permitted.get(right) !== allowed);
       permitted = new Map(answers);
       const lacking = found();
-      for (const { message } of lacking) if (!told.has(message)) log.warn(message);
-      told = new Set(lacking.map(({ message }) => message));
+      for (const { message } of lacking) if (!logged.has(message)) log.warn(message);
+      logged = new Set(lacking.map(({ message }) => message));
       if (hasChanged) changes.next();
       return lacking.length > 0 ? WAITING_MS : LOOK_AGAIN_MS;
     },

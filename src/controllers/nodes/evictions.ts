@@ -88,7 +88,7 @@ export function startEvictions(options: EvictionsOptions): Evictions {
   /** What holds up zones, and since when. */
   let holds = new Map<string, { readonly hold: Hold; readonly since: number }>();
   let podsHidden: string | undefined;
-  const told = new Map<string, string>();
+  const lastReported = new Map<string, string>();
   const pacing = startController(options, 'node-eviction', reconcile, {
     // Short against the time from one node to the next.
     pauseMs: Math.min(PAUSE_MS, 100 / rate),
@@ -149,9 +149,9 @@ export function startEvictions(options: EvictionsOptions): Evictions {
 
   async function reconcile(): Promise<number | undefined> {
     await synced;
-    // Of policies that nothing waits for any more, the next wave is told anew.
+    // Of policies that nothing waits for any more, the next wave is reported again.
     if (waiting.size === 0 && holds.size === 0) {
-      told.clear();
+      lastReported.clear();
       return undefined;
     }
     const zones = turns.zones();
@@ -172,7 +172,7 @@ export function startEvictions(options: EvictionsOptions): Evictions {
     const before = holds;
     const now = performance.now();
     holds = new Map([...found].map(([key, hold]) => [key, { hold, since: before.get(key)?.since ?? now }]));
-    tell();
+    report();
     onChange();
     if (found.size > 0) waits.push(LOOK_AGAIN_MS);
     return waits.length === 0 ? undefined : Math.min(...waits);
@@ -206,14 +206,14 @@ export function startEvictions(options: EvictionsOptions): Evictions {
   }
 
   /** Says of each policy once that nodes wait, and what for. */
-  function tell(): void {
+  function report(): void {
     const policies = new Set(policiesOfWaiting());
-    for (const policy of told.keys()) if (!policies.has(policy)) told.delete(policy);
+    for (const policy of lastReported.keys()) if (!policies.has(policy)) lastReported.delete(policy);
     for (const policy of policies) {
       const [first] = holdsOf(zonesOfWaiting(policy));
       const reason = first?.hold.reason ?? 'Paced';
-      if (told.get(policy) === reason) continue;
-      told.set(policy, reason);
+      if (lastReported.get(policy) === reason) continue;
+      lastReported.set(policy, reason);
       recordEvent(eventOfEvictions(policy, first?.hold.reason, rate));
     }
   }

@@ -19,7 +19,7 @@ export interface MisplacedPod {
 
 /** Pods that one note names, and that get an Event of their own at a time. */
 const MAX_NAMED = 5;
-const MAX_TOLD = 20;
+const MAX_REPORTED = 20;
 
 /** `2 pods landed while dedicated=gpu:NoSchedule was missing: default/a, default/b`; undefined for none. */
 export function misplacedPodsText(found: readonly MisplacedPod[]): string | undefined {
@@ -53,7 +53,7 @@ export function misplacedPodReports({
       const regarding = policyReference({ kind: 'TaintPolicy', name });
       recordEvent({ regarding, ...said, note: `Node ${node.name}: ${misplacedPodsText(own)}` });
     }
-    for (const { pod, taints } of found.slice(0, MAX_TOLD)) {
+    for (const { pod, taints } of found.slice(0, MAX_REPORTED)) {
       const note = `landed on Node ${node.name} while ${missing([{ pod, taints, policies: [] }])}, and does not tolerate it`;
       recordEvent({ regarding: podReference(pod), ...said, note });
     }

@@ -25,7 +25,7 @@ import { type ClusterNode, isNews, type Nodes } from '../sources.ts';
 /** Pools are few, and change seldom: a list of them now and then is cheaper than a watch of three resources. */
 const LOOK_AGAIN_MS = 60_000;
 /** While something was told that somebody may be about to put right. */
-const TOLD_MS = 10_000;
+const RECHECK_MS = 10_000;
 
 /** A node may claim to be of any pool. */
 const MAX_SEEN = 1_000;
@@ -85,13 +85,13 @@ export function poolReview(options: PoolReviewOptions): PoolReview {
       const found = isNeeded ? await look(policies) : new Map<string, StateOf<'PoolLacksTaint'>>();
       if (!isDeepStrictEqual(found, conditions)) {
         for (const [name, state] of found) {
-          if (state.status === 'True' && state.message !== conditions.get(name)?.message) tell(name, state);
+          if (state.status === 'True' && state.message !== conditions.get(name)?.message) report(name, state);
         }
         conditions = found;
         onChange();
       }
       // Once a right is granted, this runs at once.
-      return [...found.values()].some(({ status }) => status === 'True') ? TOLD_MS : LOOK_AGAIN_MS;
+      return [...found.values()].some(({ status }) => status === 'True') ? RECHECK_MS : LOOK_AGAIN_MS;
     },
     undeclared: ({ kind, name }) => (kind === 'TaintPolicy' ? conditions.get(name) : undefined),
   };
@@ -106,7 +106,7 @@ export function poolReview(options: PoolReviewOptions): PoolReview {
     const pools = (await Promise.all(readable.map((api) => listPools(client, api, clusters, listObjects)))).flat();
     const undeclared = undeclaredTaints(pools, policies);
     if (readable.some(({ right }) => right === 'listNodePools')) {
-      for (const one of unknownStartupTaints(pools, seen, undeclared)) tellOfPool(one);
+      for (const one of unknownStartupTaints(pools, seen, undeclared)) reportPool(one);
       for (const key of seen.map(keyOf)) {
         unchecked.delete(key);
         checked.add(key);
@@ -130,7 +130,7 @@ export function poolReview(options: PoolReviewOptions): PoolReview {
     }
   }
 
-  function tellOfPool(unknown: UnknownStartupTaints): void {
+  function reportPool(unknown: UnknownStartupTaints): void {
     const { name, uid } = unknown.pool;
     const regarding = { apiVersion: 'karpenter.sh/v1', kind: 'NodePool', name, ...(uid === undefined ? {} : { uid }) };
     const note = `${unknownText(unknown)}; ${howToDeclareSeen(unknown)}`;
@@ -138,7 +138,7 @@ export function poolReview(options: PoolReviewOptions): PoolReview {
     log.warn(note);
   }
 
-  function tell(name: string, { message }: StateOf<'PoolLacksTaint'>): void {
+  function report(name: string, { message }: StateOf<'PoolLacksTaint'>): void {
     const regarding = policyReference({ kind: 'TaintPolicy', name });
     recordEvent({ regarding, type: 'Warning', reason: 'PoolLacksTaint', action: 'ReviewNodePools', note: message });
   }

@@ -48,13 +48,13 @@ export interface NodeReports {
 export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeReportsOptions): NodeReports {
   /** Of each node, the losses that were reported. */
   const reported = new Map<string, ReadonlySet<string>>();
-  const tell = (entry: Entry<ClusterNode>, loss: Loss, isFirst = false) => {
+  const reportLoss = (entry: Entry<ClusterNode>, loss: Loss, isFirst = false) => {
     const otherWriter = problems.otherWriterOf(entry.name, loss.taint);
     const before = { carried: otherValue(entry, loss), isFirst };
     for (const event of eventsOfLoss(nodeReference(entry), loss, otherWriter, before)) recordEvent(event);
   };
 
-  const tellAddition = (entry: Entry<ClusterNode>, addition: UnseenAddition) => {
+  const reportAddition = (entry: Entry<ClusterNode>, addition: UnseenAddition) => {
     for (const event of eventsOfAddition(nodeReference(entry), addition)) recordEvent(event);
     log.warn(`Node ${entry.name}: TaintPolicy ${addition.policy.name} ${noteOfAddition(addition)}`);
     if (addition.blockedBy === undefined) metrics.repaired('Node', addition.policy.name);
@@ -70,7 +70,7 @@ export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeRe
       const keyOf = ({ policy, taint, blockedBy }: Loss) => [policy.name, formatTaint(taint), blockedBy].join(' ');
       for (const loss of staying) {
         if (before?.has(keyOf(loss))) continue;
-        tell(entry, loss);
+        reportLoss(entry, loss);
         // Of many at once, most Events find no room.
         const otherWriter = problems.otherWriterOf(entry.name, loss.taint);
         const note = noteOfLoss(entry.name, loss, otherWriter, { carried: otherValue(entry, loss) });
@@ -80,18 +80,18 @@ export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeRe
       else reported.set(entry.name, new Set(staying.map(keyOf)));
     },
     added(entry, additions) {
-      for (const one of additions) if (one.blockedBy !== undefined) tellAddition(entry, one);
+      for (const one of additions) if (one.blockedBy !== undefined) reportAddition(entry, one);
     },
     written(entry, { losses, expired }, additions, earlier) {
       const known = [...earlier, ...entry.value.taints];
       const isFirst = ({ taint }: Pick<Loss, 'taint'>) => !known.some((one) => sameTaint(one, taint));
-      for (const one of additions) if (one.blockedBy === undefined) tellAddition(entry, one);
+      for (const one of additions) if (one.blockedBy === undefined) reportAddition(entry, one);
       const repaired = losses.filter(({ blockedBy }) => blockedBy === undefined);
       for (const [text, loss] of new Map(repaired.map((loss) => [formatTaint(loss.taint), loss]))) {
         log.info(`${isFirst(loss) ? 'added' : 'restored'} taint ${text} on Node ${entry.name}`);
       }
       for (const policy of new Set(repaired.map(({ policy }) => policy.name))) metrics.repaired('Node', policy);
-      for (const loss of repaired) tell(entry, loss, isFirst(loss));
+      for (const loss of repaired) reportLoss(entry, loss, isFirst(loss));
       if (expired.length > 0) {
         const event = eventOfExpiry(nodeReference(entry), expired);
         recordEvent(event);
@@ -150,7 +150,7 @@ function noteOfAddition({ taint, blockedBy }: UnseenAddition): string {
   return blockedBy === undefined ? `removed ${what}` : `leaves ${what}: ${WHY_LEFT[blockedBy]}`;
 }
 
-/** What is to be said of a guarded taint that came while nobody was asked, on the node and on the policy. */
+/** What is to be said of a restricted taint that was added while the webhook was not called, on the node and on the policy. */
 function eventsOfAddition(node: ObjectReference, addition: UnseenAddition): RecordedEvent[] {
   const { name } = addition.policy;
   const how =

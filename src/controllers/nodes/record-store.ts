@@ -11,7 +11,7 @@ import { type LeaderContext, startController, startControllerQueue } from '../co
 import type { ReportedProblem } from '../reports.ts';
 
 /** Changes within this time are written together. */
-const SETTLE_MS = 200;
+const DEBOUNCE_MS = 200;
 /** Requests in a burst, and the time for each further one, in milliseconds: 5,000 new records take 100 s. */
 const REQUESTS = { burst: 50, refillMs: 20 };
 /** A record that is refused may be the only one. So many, with none written between them, have a cause in common, such as a missing right. */
@@ -79,7 +79,7 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
   /** As they were last read or written. */
   let stored = new Map<string, StoredRecord>();
   /** Names of records that the watch saw change: by our own write, or by another client's. */
-  const doubtful = new Set<string>();
+  const stale = new Set<string>();
   /** Why the API server refused records, by name. */
   const refused = new Map<string, ApiError>();
   /** Names of records that were refused after the last one that was written. */
@@ -95,7 +95,7 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
   let isChecked = false;
 
   const changed = reports.add({ problems: () => (problem === undefined ? [] : unwrittenRecords(problem)) });
-  const keeping = startController(context, 'node-records', maintain, { pauseMs: SETTLE_MS });
+  const keeping = startController(context, 'node-records', maintain, { pauseMs: DEBOUNCE_MS });
   const writing = startControllerQueue(context, 'node-record-writes', { work: reconcile, concurrency: CONCURRENCY });
   policies.changes.subscribe(() => {
     keeping.restart();
@@ -104,8 +104,8 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
   api.changes.subscribe((name) => {
     if (!records) return;
     if (isAsSeen(name)) return share(name);
-    doubtful.add(name);
-    writing.add(name, SETTLE_MS);
+    stale.add(name);
+    writing.add(name, DEBOUNCE_MS);
   }, signal);
 
   return {
@@ -122,8 +122,8 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
       else if (!isSame) records.set(name, record);
       if (!isSame && record?.deletedAt !== undefined) keeping.trigger();
       if (isWritten(name) && !refused.has(name)) return;
-      if (isSame) writing.add(name, SETTLE_MS);
-      else writing.restart(name, SETTLE_MS);
+      if (isSame) writing.add(name, DEBOUNCE_MS);
+      else writing.restart(name, DEBOUNCE_MS);
     },
     isWritten,
     isSpread(name, record) {
@@ -226,7 +226,7 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
   async function reconcile(name: string): Promise<number | undefined> {
     if (!records) return undefined;
     try {
-      if (doubtful.delete(name)) {
+      if (stale.delete(name)) {
         if (isAsSeen(name)) share(name);
         else await lookUp(records, name);
       }
@@ -235,9 +235,9 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
       if (!isExpected) await lookUp(records, name);
       if (isWritten(name)) return undefined;
       // Also if it changed while it was written.
-      return isExpected ? SETTLE_MS : CONFLICT_PAUSE_MS;
+      return isExpected ? DEBOUNCE_MS : CONFLICT_PAUSE_MS;
     } catch (error) {
-      doubtful.add(name);
+      stale.add(name);
       if (isFinal(error)) {
         // The first of equal refusals: each of them may have a request id of its own.
         if (refused.get(name)?.status !== error.status) refused.set(name, error);

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from 'fast-json-patch';
 import { type ApiError, isFinal, isNotFound } from '../../cluster/client/api-error.ts';
-import { patchGuarded } from '../../cluster/guarded-patch.ts';
+import { patchIfUnchanged } from '../../cluster/conditional-patch.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { listReplicas } from '../../cluster/replica-pods.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
@@ -53,7 +53,7 @@ const NAME = 'startup-progress';
 /** Each patches a node, or does nothing that takes time. */
 const CONCURRENCY = 4;
 /** Changes of a DaemonSet within this time lead to one check of the nodes that wait for it. */
-const SETTLE_MS = 200;
+const DEBOUNCE_MS = 200;
 /** Nothing tells of a record that somebody deleted while the node waits. A check makes no request. */
 const CHECK_AGAIN_MS = 30_000;
 /** How often the tolerations of the replicas are read, while a policy has a startup taint. */
@@ -124,7 +124,7 @@ export function startStartupProgress(
       const isAwaited = waiting.some(({ requirement }) =>
         requirement.daemonSets.some((one) => daemonSetName(one) === name),
       );
-      if (isAwaited) queue.add(node, SETTLE_MS);
+      if (isAwaited) queue.add(node, DEBOUNCE_MS);
     }
   }, signal);
   for (const { changes } of [policies, rights]) {
@@ -279,7 +279,7 @@ export function startStartupProgress(
     const path = `/api/v1/nodes/${name}`;
     try {
       const first = readCurrent(await client.request('GET', path));
-      const after = await patchGuarded(client, {
+      const after = await patchIfUnchanged(client, {
         path,
         first,
         read: readCurrent,

@@ -27,7 +27,7 @@ export interface TrackedPod {
   /** Since when it has been recoverable besides; undefined while it is not. */
   since: number | undefined;
   /** What was last said of it in an Event. */
-  told: string | undefined;
+  reported: string | undefined;
 }
 
 export interface FailedPods {
@@ -67,7 +67,7 @@ export function watchFailedPods({ client, leftOut, onChange, onState, log }: Fai
       } else {
         const known = byDaemonSet.get(key)?.get(entry.uid);
         if (known) known.entry = entry;
-        else add(entry, { entry, failedAt: performance.now(), since: undefined, told: undefined });
+        else add(entry, { entry, failedAt: performance.now(), since: undefined, reported: undefined });
       }
       onChange(key);
     },

@@ -101,7 +101,7 @@ export function recoverPods(options: RecoverPodsOptions) {
         case 'leave':
           if (decision.because === 'PodFailsAgain') history.failedAgain(place, failedAt, policy.stuckMs);
           if (decision.because !== 'Audit') note(recoverable, decision.because);
-          tell(recoverable, decision.because);
+          report(recoverable, decision.because);
           return [decision.forMs];
         case 'free':
           // Whoever is permitted later looks again.
@@ -124,7 +124,7 @@ export function recoverPods(options: RecoverPodsOptions) {
       }
       history.done(place, what);
       metrics.recovered(policy.name);
-      tell(recoverable, 'Freed');
+      report(recoverable, 'Freed');
       return undefined;
     }
 
@@ -164,9 +164,9 @@ export function recoverPods(options: RecoverPodsOptions) {
   }
 
   /** Once of each pod. */
-  function tell({ pod, daemonSet, policy: { name: policy } }: RecoverablePod, news: RecoveryNews): void {
-    if (pod.told === news) return;
-    pod.told = news;
+  function report({ pod, daemonSet, policy: { name: policy } }: RecoverablePod, news: RecoveryNews): void {
+    if (pod.reported === news) return;
+    pod.reported = news;
     const { namespace, name, value } = pod.entry;
     const subject = { policy, daemonSet, node: value.node, reason: value.reason };
     const events = recoveryEvents(news, subject);

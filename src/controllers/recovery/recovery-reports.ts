@@ -69,11 +69,11 @@ export function createRecoveryProblems(): RecoveryProblems {
   };
 }
 
-const ADVICE = "kubectl describe shows why it fails; meanwhile it is left to the DaemonSet controller's back-off";
+const REMEDY = "kubectl describe shows why it fails; meanwhile it is left to the DaemonSet controller's back-off";
 
 const SAID: Record<Reason, string> = {
-  PodFailsAgain: `pods that were freed failed again at once: ${ADVICE}`,
-  RecoveryBudgetSpent: `pods fail again and again, and the budget is spent: ${ADVICE}`,
+  PodFailsAgain: `pods that were freed failed again at once: ${REMEDY}`,
+  RecoveryBudgetSpent: `pods fail again and again, and the budget is spent: ${REMEDY}`,
   RecoveryFailed: 'pods cannot be freed',
 };
 

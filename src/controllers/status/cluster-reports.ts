@@ -27,7 +27,7 @@ import {
 import { MANAGED_LABELS } from '../../objects/object-meta.ts';
 import type { CompiledTaintPolicy, CompiledTolerationPolicy, PolicySet } from '../../policy/policy-set.ts';
 import type { PolicyStatus } from '../../policy/policy-status.ts';
-import { followFault } from '../../runtime/standing-fault.ts';
+import { followFault } from '../../runtime/fault-log.ts';
 import { type Controller, type LeaderContext, type Rights, startController } from '../context.ts';
 import { type Ownership, ownedByClusterRole } from '../managed-objects.ts';
 

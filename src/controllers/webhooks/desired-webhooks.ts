@@ -77,14 +77,14 @@ export function desiredWebhooks(
 /** Whoever applies a policy waits no longer; a replica that does not lead has to read the nodes first. */
 const ADVICE_TIMEOUT_SECONDS = 2;
 
-/** The path of {@link adviceWebhook}. */
+/** The path of {@link warningWebhook}. */
 export const ADVICE_PATH = '/advise';
 
 /**
  * The webhook for our own TaintPolicies: it warns whoever writes one, and refuses nothing. Their status is no matter of it, nor a write
  * that leaves their spec as it is: the leader writes a status all the time.
  */
-export function adviceWebhook(options: Omit<DesiredOptions, 'timeoutSeconds'>): Webhook {
+export function warningWebhook(options: Omit<DesiredOptions, 'timeoutSeconds'>): Webhook {
   return webhook(
     {
       name: 'advise.taintkeeper.dev',

@@ -13,7 +13,7 @@ import {
 import { MANAGED_LABELS } from '../../objects/object-meta.ts';
 import type { WebhookEntry } from '../../webhooks/entry.ts';
 import { covers, limitRepairs, type Ownership, ownedByClusterRole } from '../managed-objects.ts';
-import { adviceWebhook, desiredWebhooks } from './desired-webhooks.ts';
+import { desiredWebhooks, warningWebhook } from './desired-webhooks.ts';
 import { type ServiceWait, waitForService } from './wait-for-service.ts';
 
 /** The configurations are watched; this repairs what a watch may miss. */
@@ -108,7 +108,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
     const at = { service, bundle: bundle() };
     const webhooks = [
       ...desiredWebhooks(entries, phase, { ...at, timeoutSeconds: WEBHOOK_TIMEOUT_SECONDS }),
-      ...(phase === 'validate' && entries.length > 0 ? [adviceWebhook(at)] : []),
+      ...(phase === 'validate' && entries.length > 0 ? [warningWebhook(at)] : []),
     ];
     return isComplete ? webhooks : [...webhooks, ...others(phase, webhooks)];
   }

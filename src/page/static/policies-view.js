@@ -73,7 +73,7 @@ const objectOf = ({ kind, name }) => `${kind}/${name}`;
 
 /** @param {PolicyState} policy @returns {number} the severity */
 function rank(policy) {
-  const { level } = standing(policy);
+  const { level } = policyStatus(policy);
   return level === 'failed' ? 2 : level === 'attention' ? 1 : 0;
 }
 
@@ -81,7 +81,7 @@ function rank(policy) {
 const LEVELS = /** @type {const} */ (['failed', 'problem', 'attention']);
 
 /** @param {PolicyState} policy @returns {{ level: 'ok' | 'attention' | 'failed'; word: string; why: string }} */
-function standing({ valid, problems, generationInForce, conditions, violating = 0 }) {
+function policyStatus({ valid, problems, generationInForce, conditions, violating = 0 }) {
   if (!valid && generationInForce !== undefined) {
     const why = `generation ${generationInForce} stays in force until taintkeeper restarts; the present one cannot be used: ${problems.join('; ')}`;
     return { level: 'attention', word: 'not as it stands', why };
@@ -102,7 +102,7 @@ function standing({ valid, problems, generationInForce, conditions, violating = 
  */
 function rowOf(policy, id, expanded) {
   const { kind, name, mode, matched, violating } = policy;
-  const { level, word, why } = standing(policy);
+  const { level, word, why } = policyStatus(policy);
   return h(
     'tr',
     {},

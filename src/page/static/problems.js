@@ -91,8 +91,8 @@ function checkProblems({ checks, policies, mode }) {
  * @returns {Problem[]}
  */
 function certificateProblems({ certificate, checks, mode }, now) {
-  const told = checks.some(({ name, state }) => name === 'certificate' && state !== 'ok');
-  if (certificate === undefined || told) return [];
+  const isListed = checks.some(({ name, state }) => name === 'certificate' && state !== 'ok');
+  if (certificate === undefined || isListed) return [];
   const left = Date.parse(certificate.notAfter) - now;
   if (left >= EXPIRY_CONCERN_MS) return [];
   const text = left <= 0 ? 'has expired' : `expires in ${counted(Math.floor(left / DAY_MS), 'day')}`;

@@ -1,7 +1,7 @@
 import { messageOf } from '../../../src/cluster/client/api-client.ts';
 import { jittered } from '../../../src/cluster/watch/watch-options.ts';
 import { microTime } from '../../../src/kubernetes/text.ts';
-import { followFault } from '../../../src/runtime/standing-fault.ts';
+import { followFault } from '../../../src/runtime/fault-log.ts';
 import { startWorkQueue } from '../../../src/runtime/work-queue.ts';
 import { APPLY_PATCH } from '../content-types.ts';
 import type { Surroundings } from './surroundings.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { clusterReplicas } from '../../../src/dashboard/reachable-replicas.ts';
-import { followFault } from '../../../src/runtime/standing-fault.ts';
+import { followFault } from '../../../src/runtime/fault-log.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 
 const PORTS = [

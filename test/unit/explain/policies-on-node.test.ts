@@ -83,7 +83,7 @@ describe('each taint of a node', () => {
     ]);
   });
 
-  it('that is guarded is said to be, whether anybody may remove it or not', () => {
+  it('whose addition is restricted is said to be, whether anybody may remove it or not', () => {
     const guard = { key: 'gpu', restrict: ['Removal', 'Addition'] } as const;
     const text = (spec: TaintPolicySpec) => {
       const explained = { ...explain(nodeOf([GPU]), { a: spec }), name: 'n1', problems: [], events: [] };
@@ -91,7 +91,7 @@ describe('each taint of a node', () => {
       return explanationText(words, { wide: false, colors: false, width: undefined });
     };
     expect(text(rule('Deny', { ...guard, restrict: ['Addition'] }))).toContain(
-      'guarded  every user may remove it; only users that a (Deny, spec.taints[0]) exempts may add it\n',
+      'addition-restricted  every user may remove it; only users that a (Deny, spec.taints[0]) exempts may add it\n',
     );
     expect(text(rule('Deny', guard))).toContain(
       'protected  protected by a (Deny, spec.taints[0]); additions restricted by a (Deny, spec.taints[0])\n',

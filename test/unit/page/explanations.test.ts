@@ -46,7 +46,7 @@ interface Given {
 }
 
 function explaining({ objects = {}, policies = [], nodes, inConflict = false, startup, audit = false, read }: Given) {
-  const survey: LedCluster['survey'] | undefined = nodes && {
+  const clusterState: LedCluster['clusterState'] | undefined = nodes && {
     isSynced: () => true,
     revision: () => 1,
     nodes: () => [...nodes],
@@ -59,7 +59,7 @@ function explaining({ objects = {}, policies = [], nodes, inConflict = false, st
     if (objects[path]) return objects[path];
     throw new ApiError('GET', path, 404, 'NotFound', '');
   };
-  const cluster = () => survey && { survey, policies: [], compiled: compilePolicies([]) };
+  const cluster = () => clusterState && { clusterState, policies: [], compiled: compilePolicies([]) };
   return createExplanations(
     pageSources({
       audit,

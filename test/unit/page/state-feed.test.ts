@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { ClusterNode, ClusterSurvey } from '../../../src/controllers/sources.ts';
+import type { ClusterNode, ClusterState } from '../../../src/controllers/sources.ts';
 import { createStateFeed, type PageSources } from '../../../src/page/state-feed.ts';
 import { VERSION } from '../../../src/version.ts';
 import { policySet } from '../policy/policies.ts';
@@ -63,12 +63,12 @@ it('tells whoever asks of a fault, and recovers from it', async () => {
 });
 
 describe('nodes and coverage', () => {
-  function surveyed({ lookMs = 0, ...options }: { pauseMs: number; lookMs?: number }) {
+  function fed({ lookMs = 0, ...options }: { pauseMs: number; lookMs?: number }) {
     let looks = 0;
     let revision = 0;
     let synced = false;
     let names = ['n1'];
-    const survey: ClusterSurvey = {
+    const clusterState: ClusterState = {
       isSynced: () => synced,
       revision: () => revision,
       nodes() {
@@ -84,7 +84,7 @@ describe('nodes and coverage', () => {
     };
     const spec = { mode: 'Deny' as const, taints: [{ key: 'keep', restrict: ['Removal'] as const }] };
     const led = {
-      survey,
+      clusterState,
       policies: [{ kind: 'TaintPolicy' as const, name: 'p', spec }],
       compiled: policySet({ taint: { p: spec } }),
     };
@@ -110,7 +110,7 @@ describe('nodes and coverage', () => {
   }
 
   it('are there once they have been read, and until another one leads', async () => {
-    const { feed, sync, depose } = surveyed({ pauseMs: 0 });
+    const { feed, sync, depose } = fed({ pauseMs: 0 });
     expect(await stateOf(feed)).not.toHaveProperty('nodes');
     sync();
     expect(await stateOf(feed)).toMatchObject({
@@ -122,7 +122,7 @@ describe('nodes and coverage', () => {
   });
 
   it('are looked at again only after a change', async () => {
-    const { feed, sync, change, looks } = surveyed({ pauseMs: 0 });
+    const { feed, sync, change, looks } = fed({ pauseMs: 0 });
     sync();
     await feed.current();
     await feed.current();
@@ -133,7 +133,7 @@ describe('nodes and coverage', () => {
   });
 
   it('are not looked at too often, however much changes', async () => {
-    const { feed, sync, change, looks } = surveyed({ pauseMs: 60_000 });
+    const { feed, sync, change, looks } = fed({ pauseMs: 60_000 });
     sync();
     await feed.current();
     change(['n1', 'n2']);
@@ -144,7 +144,7 @@ describe('nodes and coverage', () => {
   it('are looked at less often where that takes long', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
-    const { feed, sync, change, looks } = surveyed({ pauseMs: 2_000, lookMs: 5_000 });
+    const { feed, sync, change, looks } = fed({ pauseMs: 2_000, lookMs: 5_000 });
     sync();
     await feed.current();
     change(['n1', 'n2']);

@@ -31,20 +31,20 @@ function rig(
     },
   } as unknown as ApiClient;
   const { log, lines } = captureLog();
-  const survey: { own?: object } = {};
+  const clusterState: { own?: object } = {};
   const policies = () => policySet({ taint: others });
   const service = { namespace: 'kube-system', name: 'taintkeeper', port: 443 };
   const advise = policyAdvice({
     client,
     service,
-    survey: () => survey.own as never,
+    clusterState: () => clusterState.own as never,
     policies,
     recordOf: () => undefined,
     log,
   });
   return {
     asked,
-    survey,
+    clusterState,
     messages: () => lines().map(({ msg }) => msg),
     warnings: (spec: object, kind = 'TaintPolicy') => advise({ object: manifest(kind, 'p', spec) } as never),
     warningsOfChange: (from: object, to: object) =>
@@ -121,7 +121,7 @@ describe('advice on a policy', () => {
   });
 
   it('is given by the leader without a question', async () => {
-    const { warnings, asked, survey } = rig([]);
+    const { warnings, asked, clusterState } = rig([]);
     const labels = {};
     const own = [
       {
@@ -131,7 +131,7 @@ describe('advice on a policy', () => {
         allowRemoval: undefined,
       },
     ];
-    survey.own = { isSynced: () => true, nodes: () => own };
+    clusterState.own = { isSynced: () => true, nodes: () => own };
     expect(await warnings(MISSPELT)).toEqual([WARNING]);
     expect(asked).toEqual([]);
   });

@@ -60,7 +60,7 @@ function rig(objects: Readonly<Record<string, object>>, others: Readonly<Record<
   const advise = policyAdvice({
     client,
     service: SERVICE,
-    survey: () => undefined,
+    clusterState: () => undefined,
     recordOf: () => undefined,
     policies,
     log,

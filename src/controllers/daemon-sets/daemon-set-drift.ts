@@ -33,7 +33,7 @@ export interface Obstacles {
   /** Why the API server refused to patch it, if it did. */
   refusal(daemonSet: RunningDaemonSet): string | undefined;
   /** Who put it back, in words. */
-  culprit(daemonSet: RunningDaemonSet): string;
+  otherWriter(daemonSet: RunningDaemonSet): string;
   /** Names of the policies that patch such a DaemonSet, lacking something or not. */
   patchedBy(daemonSet: RunningDaemonSet): string[];
 }
@@ -43,7 +43,7 @@ type Report = (policies: readonly string[], reason: Reason, note: (policy: strin
 /** What keeps tolerations from being appended, for each policy that asks for them. */
 export function daemonSetProblems(obstacles: Obstacles): DaemonSetProblem[] {
   const { daemonSets, stalledMs } = obstacles;
-  const waiting = daemonSets.filter(({ lacks, putBack }) => lacks.length > 0 && !putBack);
+  const waiting = daemonSets.filter(({ lacks, isUndone }) => lacks.length > 0 && !isUndone);
   const lasting = `for ${Math.round(stalledMs / 60_000)} minutes`;
   return daemonSets.flatMap((daemonSet) => {
     const found: DaemonSetProblem[] = [];
@@ -57,15 +57,15 @@ export function daemonSetProblems(obstacles: Obstacles): DaemonSetProblem[] {
   });
 
   function tell(daemonSet: RunningDaemonSet, report: Report): void {
-    const { standing, patched, putBack } = daemonSet;
-    if (putBack) {
+    const { rollout, patched, isUndone } = daemonSet;
+    if (isUndone) {
       const note = (policy: string) =>
         `got toleration ${listLacks(daemonSet, policy)}, and it was removed again: it is not added any more`;
-      report(policiesOf(daemonSet), 'PutBack', note, ` (${obstacles.culprit(daemonSet)}). ${PUT_BACK_ADVICE}`);
+      report(policiesOf(daemonSet), 'PutBack', note, ` (${obstacles.otherWriter(daemonSet)}). ${PUT_BACK_ADVICE}`);
     }
-    if (patched && standing.stalled) {
+    if (patched && rollout.stalled) {
       // After the rollout, failing pods are a problem only if another DaemonSet waits for this one.
-      const own = standing.rolledOut ? [] : obstacles.patchedBy(daemonSet);
+      const own = rollout.rolledOut ? [] : obstacles.patchedBy(daemonSet);
       const note = () => `got tolerations, and its pods have not all been replaced and available ${lasting}`;
       report([...own, ...waiting.flatMap(policiesOf)], 'RolloutStalled', note, `. ${STALLED_ADVICE}`);
     }
@@ -76,7 +76,7 @@ export function daemonSetProblems(obstacles: Obstacles): DaemonSetProblem[] {
         `lacks toleration ${listLacks(daemonSet, policy)} and the API server refuses the patch`;
       report(policiesOf(daemonSet), 'PatchRefused', note, `: ${refusal}`);
     }
-    if (!patched && standing.stalled) {
+    if (!patched && rollout.stalled) {
       const note = (policy: string) =>
         `lacks toleration ${listLacks(daemonSet, policy)} and is not patched: its pods have not all been available ${lasting}`;
       report(policiesOf(daemonSet), 'NotHealthy', note, '');
@@ -125,7 +125,7 @@ interface Given {
  * What was added to a DaemonSet is kept in three places: in its annotation, written with the tolerations themselves; in the status of
  * the policy, because its owner can replace the DaemonSet as a whole, the annotation with it; and here, until the status is written.
  */
-export function daemonSetSurvey(options: SurveyOptions): DaemonSetSurvey {
+export function daemonSetDrift(options: SurveyOptions): DaemonSetSurvey {
   const { namespace, nodes, daemonSets, compiled } = options;
   const rollouts = watchRollouts(options);
   /** By uid and policy. */
@@ -171,11 +171,11 @@ export function daemonSetSurvey(options: SurveyOptions): DaemonSetSurvey {
           {
             entry,
             lacks: decision.violations,
-            putBack: decision.violations.some(({ subject }) => added.has(subject)),
+            isUndone: decision.violations.some(({ subject }) => added.has(subject)),
             patched,
             record: recordOfAdded(value, decision.violations, installation),
             tolerations: decision.action === 'patch' ? decision.desired.tolerations : value.tolerations,
-            standing: rollouts.look(entry.uid, value, unready, now),
+            rollout: rollouts.look(entry.uid, value, unready, now),
           },
         ];
       });

@@ -66,7 +66,7 @@ function lackingTaints(workload: Workload, pairs: readonly TaintPair[], { nodes 
 export type RoleNames = 'old' | 'new' | 'both' | 'none';
 
 /** The progress of a cluster from the old role to the new one. */
-export interface RoleSurvey {
+export interface RoleAnalysis {
   /** The nodes with a label or taint of either role. */
   readonly nodes: readonly { readonly name: string; readonly labels: RoleNames; readonly taints: RoleNames }[];
   /** The workloads that tolerate only one of the taints, or select nodes by the old label. */
@@ -77,7 +77,7 @@ export interface RoleSurvey {
   }[];
 }
 
-export function surveyRoles(facts: MigrationFacts): RoleSurvey {
+export function analyzeRoles(facts: MigrationFacts): RoleAnalysis {
   const pairs = taintPairs(facts);
   return {
     nodes: facts.nodes

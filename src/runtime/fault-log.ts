@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { createBackOff, toldToWaitMs } from './back-off.ts';
+import { createBackOff, retryAfterOf } from './back-off.ts';
 
 /** Where it is logged. */
 export interface FaultLog {
@@ -9,23 +9,23 @@ export interface FaultLog {
 }
 
 /** A fault that lasts over several attempts. It is logged when it begins, changes and ends. */
-export interface StandingFault {
+export interface RepeatedFault {
   /** `kind` identifies the fault: messages may differ in numbers and addresses. */
   is(kind: string, message: string): void;
   isOver(): void;
 }
 
 /** @param over the log message when the fault has ended */
-export function followFault(log: FaultLog, over: string): StandingFault {
-  let standing: string | undefined;
+export function followFault(log: FaultLog, over: string): RepeatedFault {
+  let current: string | undefined;
   return {
     is(kind, message) {
-      if (kind !== standing) log.warn(message);
-      standing = kind;
+      if (kind !== current) log.warn(message);
+      current = kind;
     },
     isOver() {
-      if (standing !== undefined) log.info(over);
-      standing = undefined;
+      if (current !== undefined) log.info(over);
+      current = undefined;
     },
   };
 }
@@ -48,7 +48,7 @@ export async function retry<T>(name: string, log: Logger, work: () => Promise<T>
     } catch (error) {
       const { message } = error as Error;
       fault.is(message, `${name}: ${message}`);
-      await delay(backOff.next(toldToWaitMs(error)));
+      await delay(backOff.next(retryAfterOf(error)));
     }
   }
 }

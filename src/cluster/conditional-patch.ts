@@ -6,7 +6,7 @@ import { findObject } from './client/find-object.ts';
 const MAX_ATTEMPTS = 5;
 
 /** A write of an object that may change at the same time. */
-export interface GuardedPatch<T> {
+export interface ConditionalPatch<T> {
   readonly path: string;
   /** The object as it was last read. */
   readonly first: T;
@@ -24,7 +24,7 @@ export interface GuardedPatch<T> {
  * @returns the object after the patch; undefined if no patch was needed, or the object no longer exists
  * @throws ApiError
  */
-export async function patchGuarded<T>(client: ApiClient, options: GuardedPatch<T>): Promise<T | undefined> {
+export async function patchIfUnchanged<T>(client: ApiClient, options: ConditionalPatch<T>): Promise<T | undefined> {
   const { path, first, read, patch, fieldManager, dryRun } = options;
   let current = first;
   for (let attempt = 1; ; attempt++) {
