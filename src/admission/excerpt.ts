@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
-import { IGNORE_ANNOTATION, MAX_TOLERATIONS } from '../judge/daemon-set.ts';
-import { ADDED_ANNOTATION, ADDED_BY_ANNOTATION } from '../judge/daemon-set-repair.ts';
+import { MAX_TOLERATIONS } from '../judge/daemon-set.ts';
+import { READ_ANNOTATIONS } from '../judge/daemon-set-repair.ts';
 import { MAX_COMPARED } from '../judge/node-changes.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import { MAX_GROUPS } from './review.ts';
@@ -47,7 +47,7 @@ const fields = (kept: Readonly<Record<string, Part>>, others?: 'digest'): Part =
 
 const scalars = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 'scalar'] as const));
 
-const ANNOTATIONS = new Set([ALLOW_REMOVAL_ANNOTATION, IGNORE_ANNOTATION, ADDED_ANNOTATION, ADDED_BY_ANNOTATION]);
+const ANNOTATIONS: ReadonlySet<string> = new Set([ALLOW_REMOVAL_ANNOTATION, ...READ_ANNOTATIONS]);
 
 /** Nodes and DaemonSets: everything that the program reads of an object in a review. */
 const objectWith = (labels: ReadonlySet<string>) =>

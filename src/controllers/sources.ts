@@ -3,13 +3,15 @@ import { type WatchCache, type WatchOptions, watchResource } from '../cluster/wa
 import { compileCoverage, type SchedulingView } from '../coverage/coverage.ts';
 import type { Rollout } from '../evictions/recovery.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
+import { READ_ANNOTATIONS } from '../judge/daemon-set-repair.ts';
 import type { NodeView } from '../judge/node-view.ts';
-import type { LabelSelector } from '../kubernetes/label-selector.ts';
+import { type LabelSelector, own } from '../kubernetes/label-selector.ts';
 import type { Machine } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { announcedAt, asNode, machineOf, taintedSince, viewNode } from '../objects/node-object.ts';
 import { machineClusterOf } from '../objects/node-pool-object.ts';
+import { MalformedObjectError } from '../objects/object-meta.ts';
 import { viewScheduling } from '../objects/workload-object.ts';
 import { orAborted } from '../runtime/pause.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
@@ -172,7 +174,17 @@ export function isNews<T>(change: Change<T>): boolean {
   return change.type !== 'modified' || change.entry.value !== change.previous.value;
 }
 
-/** @throws MalformedObjectError */
+/**
+ * Labels that are kept of a Node, in the order of the API server: by name. Users who may write `nodes/status` could fill the memory with more of them.
+ * They can also push out a label in this way, which gives them no new power: they may change every label.
+ */
+const MAX_LABELS = 1_000;
+/** Taints of a Node that is read. A patch replaces the whole list, so no part of it would do. */
+const MAX_TAINTS = 2_048;
+/** What is kept of a DaemonSet, in characters of JSON. Its author could fill the memory with more of it. */
+const MAX_DAEMON_SET = 65_536;
+
+/** @throws MalformedObjectError, also for a Node with too many taints */
 export function projectNode(object: unknown): ClusterNode {
   const { metadata, status } = object as {
     metadata: { deletionTimestamp?: string; creationTimestamp?: string };
@@ -184,8 +196,17 @@ export function projectNode(object: unknown): ClusterNode {
   const announced = announcedAt(node);
   const since = taintedSince(node);
   const createdAt = Date.parse(metadata.creationTimestamp ?? '');
+  const view = viewNode(node, '');
+  if (view.taints.length > MAX_TAINTS) {
+    throw new MalformedObjectError(
+      ['spec', 'taints'],
+      `${view.taints.length} taints, and at most ${MAX_TAINTS} are read`,
+    );
+  }
+  const labels = Object.entries(view.labels);
   return {
-    ...viewNode(node, ''),
+    ...view,
+    ...(labels.length > MAX_LABELS ? { labels: Object.fromEntries(labels.slice(0, MAX_LABELS)) } : {}),
     machine: machineOf(node),
     ready: ready && metadata.deletionTimestamp === undefined,
     ...(machineCluster === undefined ? {} : { machineCluster }),
@@ -195,7 +216,7 @@ export function projectNode(object: unknown): ClusterNode {
   };
 }
 
-/** @throws MalformedObjectError */
+/** @throws MalformedObjectError, also for a DaemonSet of which too much would be kept */
 export function projectDaemonSet(object: unknown): ClusterDaemonSet {
   const daemonSet = object as {
     metadata: { namespace?: string; generation?: number };
@@ -208,9 +229,16 @@ export function projectDaemonSet(object: unknown): ClusterDaemonSet {
     };
   };
   const { metadata, spec, status = {} } = daemonSet;
-  return {
+  const view = viewDaemonSet(asDaemonSet(object, []), metadata.namespace ?? '', '');
+  const kept = {
     ...viewScheduling(object, [], ''),
-    ...viewDaemonSet(asDaemonSet(object, []), metadata.namespace ?? '', ''),
+    ...view,
+    annotations: Object.fromEntries(
+      READ_ANNOTATIONS.flatMap((name) => {
+        const value = own(view.annotations, name);
+        return value === undefined ? [] : [[name, value]];
+      }),
+    ),
     generation: metadata.generation ?? 0,
     podSelector: spec.selector,
     onDelete: spec.updateStrategy?.type === 'OnDelete',
@@ -221,4 +249,12 @@ export function projectDaemonSet(object: unknown): ClusterDaemonSet {
       unavailable: status.numberUnavailable ?? 0,
     },
   };
+  const length = JSON.stringify(kept).length;
+  if (length > MAX_DAEMON_SET) {
+    throw new MalformedObjectError(
+      ['spec'],
+      `labels and what schedules its pods have ${length} characters, and at most ${MAX_DAEMON_SET} are read`,
+    );
+  }
+  return kept;
 }

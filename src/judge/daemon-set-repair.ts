@@ -2,7 +2,7 @@ import { own, type StringMap } from '../kubernetes/label-selector.ts';
 import { formatToleration, type Toleration } from '../kubernetes/toleration.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from './allow-removal.ts';
-import { type DaemonSetView, type DesiredDaemonSet, judgeDaemonSet } from './daemon-set.ts';
+import { type DaemonSetView, type DesiredDaemonSet, IGNORE_ANNOTATION, judgeDaemonSet } from './daemon-set.ts';
 import type { Decision, Violation } from './decision.ts';
 
 /** On a DaemonSet: the tolerations that were appended to it while it ran, `key=value:Effect, …`. */
@@ -10,6 +10,9 @@ export const ADDED_ANNOTATION = 'taintkeeper.dev/tolerations-added';
 
 /** On a DaemonSet: which installation {@link ADDED_ANNOTATION} is of, by the uid of its service account. */
 export const ADDED_BY_ANNOTATION = 'taintkeeper.dev/tolerations-added-by';
+
+/** The annotations of a DaemonSet that are read. */
+export const READ_ANNOTATIONS = [IGNORE_ANNOTATION, ADDED_ANNOTATION, ADDED_BY_ANNOTATION] as const;
 
 /**
  * Judges a DaemonSet that runs by the policies with `existing: Patch`: as if it were created now, as it is. Of one that opts out

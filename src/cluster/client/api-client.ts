@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { type Deadline, pause, startDeadline, TimeoutError } from '../../runtime/pause.ts';
-import { ApiError, parseRetryAfter, toApiError } from './api-error.ts';
+import { AnswerTooLongError, ApiError, parseRetryAfter, toApiError } from './api-error.ts';
 import { type ClusterChoice, findConfig, loadConfig, podNamespace } from './kube-config.ts';
 import { streamsInDoubt } from './streams-in-doubt.ts';
 import { createTransport, jsonLines, type Transport } from './transport.ts';
@@ -69,6 +69,8 @@ export interface RequestOptions {
   signal?: AbortSignal | undefined;
   /** From the call to the last byte of the answer, credentials included. */
   timeoutMs?: number;
+  /** A longer answer is not read to its end: the request fails with {@link AnswerTooLongError}. */
+  mostBytes?: number | undefined;
   /** Called with the headers of the answer, with any status. */
   onHeaders?: (headers: IncomingHttpHeaders) => void;
 }
@@ -178,7 +180,7 @@ function createApiClient(
     const cause = signal.aborted ? signal.reason : error;
     if (cause instanceof TimeoutError) transport.closeUnused();
     if (isSilence(cause)) streams.silent();
-    if (cause instanceof ApiError) return cause;
+    if (cause instanceof ApiError || cause instanceof AnswerTooLongError) return cause;
     return new Error(`${method} ${path}: ${messageOf(cause)}`, { cause });
   }
 
@@ -191,7 +193,9 @@ function createApiClient(
       const { timeoutMs = REQUEST_TIMEOUT_MS } = options;
       const deadline = startDeadline(timeoutMs, `no answer within ${timeoutMs} ms`, options.signal);
       try {
-        const content = await text(await open(method, path, options, deadline));
+        const response = await open(method, path, options, deadline);
+        const { mostBytes } = options;
+        const content = await text(mostBytes === undefined ? response : atMost(response, mostBytes, method, path));
         if ((options.accept ?? JSON_TYPE) !== JSON_TYPE) return content as T;
         return (content === '' ? undefined : JSON.parse(content)) as T;
       } catch (error) {
@@ -228,6 +232,16 @@ function queryText(query: Query = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
   return parameters.size === 0 ? '' : `?${parameters}`;
+}
+
+/** The same chunks. The stream is destroyed if it has more bytes. */
+async function* atMost(response: IncomingMessage, mostBytes: number, method: string, path: string) {
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > mostBytes) throw new AnswerTooLongError(method, path, mostBytes);
+    yield chunk;
+  }
 }
 
 /** The same chunks. Calls `onChunk` for each. */

@@ -3,6 +3,15 @@ import { printable } from '../../kubernetes/text.ts';
 /** Longest part of a server's message that an error repeats, in characters. */
 const MESSAGE_MAX_LENGTH = 1_000;
 
+/** The answer is longer than its reader wants. */
+export class AnswerTooLongError extends Error {
+  override name = 'AnswerTooLongError';
+
+  constructor(method: string, path: string, mostBytes: number) {
+    super(`${method} ${path}: the answer has more than ${mostBytes} bytes`);
+  }
+}
+
 /** The API server's answer had an error status. */
 export class ApiError extends Error {
   override name = 'ApiError';

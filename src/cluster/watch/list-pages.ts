@@ -1,8 +1,17 @@
 import type { ApiClient, Query } from '../client/api-client.ts';
-import { ApiError } from '../client/api-error.ts';
+import { AnswerTooLongError, ApiError } from '../client/api-error.ts';
 
 /** A page of large objects may take an API server that has just started longer than most requests. */
 const PAGE_TIMEOUT_MS = 20_000;
+
+/**
+ * A longer page is not read: the same part of the list is read in smaller pages. The text of a page and its objects are in memory at the same time, and
+ * objects may take 20 times the bytes of their text: `{},` in the list of images of a node. A page of one object may be longer, because etcd accepts
+ * at most 1.5 MiB for it.
+ */
+export const MAX_PAGE_BYTES = 2 * 1024 * 1024;
+/** After so many pages that fit, the next one may have twice as many objects. */
+const GROW_AFTER = 4;
 
 /** A part of a list. */
 export interface Page {
@@ -12,7 +21,7 @@ export interface Page {
 }
 
 /**
- * Lists page by page, so that only one page is in memory at a time.
+ * Lists page by page, so that only one page is in memory at a time. A page has at most `pageSize` objects and {@link MAX_PAGE_BYTES}.
  *
  * It requests no `resourceVersion`, so the result is not older than now. `resourceVersion=0` would spare the API server a request to etcd. But the
  * result may be older than a state that this process has seen from another API server, and `limit` is ignored: a list of 5,000 nodes is one text of
@@ -25,17 +34,28 @@ export async function* listPages(
   path: string,
   options: { query: Query; pageSize: number; signal: AbortSignal },
 ): AsyncGenerator<Page> {
+  const { pageSize, signal } = options;
   let next: string | undefined;
-  do {
-    const query = { ...options.query, limit: options.pageSize, continue: next };
-    const { signal } = options;
-    const { page, rest } = readPage(
-      await client.request('GET', path, { query, signal, timeoutMs: PAGE_TIMEOUT_MS }),
-      path,
-    );
+  let limit = pageSize;
+  let fitting = 0;
+  for (;;) {
+    const query = { ...options.query, limit, continue: next };
+    const mostBytes = limit > 1 ? MAX_PAGE_BYTES : undefined;
+    let answer: unknown;
+    try {
+      answer = await client.request('GET', path, { query, signal, timeoutMs: PAGE_TIMEOUT_MS, mostBytes });
+    } catch (error) {
+      if (!(error instanceof AnswerTooLongError)) throw error;
+      limit = Math.ceil(limit / 2);
+      fitting = 0;
+      continue;
+    }
+    const { page, rest } = readPage(answer, path);
+    if (++fitting % GROW_AFTER === 0) limit = Math.min(pageSize, limit * 2);
     next = rest;
     yield page;
-  } while (next);
+    if (!rest) return;
+  }
 }
 
 function readPage(answer: unknown, path: string): { page: Page; rest: string | undefined } {
@@ -81,8 +101,8 @@ export type ListObjects = <T>(
   query?: Query,
 ) => Promise<T[]>;
 
-/** A Node has 30 to 60 KB: ten megabytes at most. */
-const PAGE_SIZE = 250;
+/** A Node has 30 to 60 KB. */
+const PAGE_SIZE = 50;
 const EXPIRED = 410;
 const MAX_ATTEMPTS = 3;
 

@@ -249,7 +249,7 @@ it('reads lists page by page, and from the beginning where they have changed too
   });
   expect((await coverage(api)).report.nodeGroups).toMatchObject([{ nodes: ['n1', 'n2'] }]);
   expect(api.received.filter(({ path }) => path === '/api/v1/nodes').map(({ query }) => query.limit)).toEqual(
-    Array(4).fill('250'),
+    Array(4).fill('50'),
   );
 });
 
