@@ -117,7 +117,7 @@ function namedIn(
 }
 
 /** A Node has 30 to 60 KB, so few are in memory at once. */
-const PAGE_SIZE = 50;
+const PAGE_SIZE = 250;
 
 /**
  * The nodes of the cluster that the kubeconfig names.

@@ -15,7 +15,7 @@ import type { ApiClient } from './client/api-client.ts';
 import { listPages } from './watch/list-pages.ts';
 
 /** A pod has 5 to 10 KB, and a node has at most 110 pods by default. */
-const PAGE_SIZE = 100;
+const PAGE_SIZE = 250;
 
 /**
  * The pods that are bound to a node.

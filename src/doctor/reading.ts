@@ -66,7 +66,7 @@ function reasonOf(error: unknown): string {
 
 /** For one object, or a whole list. By then the API server is known to answer: see gather.ts. */
 export const READ_TIMEOUT_MS = 15_000;
-const PAGE_SIZE = 50;
+const PAGE_SIZE = 500;
 
 /**
  * Reads an object of the cluster. Undefined if there is none.

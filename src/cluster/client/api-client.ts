@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { type Deadline, pause, startDeadline, TimeoutError } from '../../runtime/pause.ts';
 import { AnswerTooLongError, ApiError, parseRetryAfter, toApiError } from './api-error.ts';
 import { type ClusterChoice, findConfig, loadConfig, podNamespace } from './kube-config.ts';
@@ -69,10 +68,12 @@ export interface RequestOptions {
   signal?: AbortSignal | undefined;
   /** From the call to the last byte of the answer, credentials included. */
   timeoutMs?: number;
-  /** A longer answer is not read to its end: the request fails with {@link AnswerTooLongError}. */
+  /** The longest accepted answer, in bytes. Reading a longer one stops with {@link AnswerTooLongError}, and closes its connection. */
   mostBytes?: number | undefined;
   /** Called with the headers of the answer, with any status. */
   onHeaders?: (headers: IncomingHttpHeaders) => void;
+  /** Called with the length of the answer, in bytes. */
+  onLength?: (bytes: number) => void;
 }
 
 export interface LinesOptions {
@@ -89,7 +90,8 @@ export interface ApiClient {
   /**
    * One request. If the API server is busy and names a time (429 with Retry-After), the request is sent again then, within its timeout.
    * @param path without the query
-   * @throws ApiError for any status from 300 on; Error for a failed connection or a timeout, with method and path in its message, and without secrets
+   * @throws ApiError for any status from 300 on; AnswerTooLongError; Error for a failed connection or a timeout, with method and path in its message,
+   * and without secrets
    */
   request<T = unknown>(
     method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
@@ -168,7 +170,7 @@ function createApiClient(
       // The API server has not begun to process it, whatever the method. Any other answer may have had an effect.
       const retryAfterMs =
         statusCode === TOO_MANY_REQUESTS ? parseRetryAfter(response.headers['retry-after'], clock.now()) : undefined;
-      const error = toApiError(method, path, statusCode, await text(response), retryAfterMs);
+      const error = toApiError(method, path, statusCode, await readText(response), retryAfterMs);
       if (retryAfterMs === undefined || retryAfterMs >= deadline.leftMs()) throw error;
       await pause(retryAfterMs, signal);
       signal.throwIfAborted();
@@ -180,7 +182,8 @@ function createApiClient(
     const cause = signal.aborted ? signal.reason : error;
     if (cause instanceof TimeoutError) transport.closeUnused();
     if (isSilence(cause)) streams.silent();
-    if (cause instanceof ApiError || cause instanceof AnswerTooLongError) return cause;
+    if (cause instanceof ApiError) return cause;
+    if (cause instanceof TooManyBytes) return new AnswerTooLongError(method, path, cause.most);
     return new Error(`${method} ${path}: ${messageOf(cause)}`, { cause });
   }
 
@@ -193,9 +196,7 @@ function createApiClient(
       const { timeoutMs = REQUEST_TIMEOUT_MS } = options;
       const deadline = startDeadline(timeoutMs, `no answer within ${timeoutMs} ms`, options.signal);
       try {
-        const response = await open(method, path, options, deadline);
-        const { mostBytes } = options;
-        const content = await text(mostBytes === undefined ? response : atMost(response, mostBytes, method, path));
+        const content = await readText(await open(method, path, options, deadline), options);
         if ((options.accept ?? JSON_TYPE) !== JSON_TYPE) return content as T;
         return (content === '' ? undefined : JSON.parse(content)) as T;
       } catch (error) {
@@ -228,20 +229,40 @@ function createApiClient(
   };
 }
 
+/** More bytes came than are accepted. */
+class TooManyBytes extends Error {
+  readonly most: number;
+
+  constructor(most: number) {
+    super(`more than ${most} bytes`);
+    this.most = most;
+  }
+}
+
+/**
+ * The whole answer as text. It is collected in buffers, which are outside of V8's heap: in the heap, there is only one copy of the text.
+ * @throws TooManyBytes
+ */
+async function readText(
+  response: IncomingMessage,
+  { mostBytes = Number.POSITIVE_INFINITY, onLength }: Pick<RequestOptions, 'mostBytes' | 'onLength'> = {},
+): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  // Leaving the loop destroys the response, and its connection.
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > mostBytes) throw new TooManyBytes(mostBytes);
+    chunks.push(chunk);
+  }
+  onLength?.(bytes);
+  return Buffer.concat(chunks, bytes).toString('utf8');
+}
+
 function queryText(query: Query = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
   return parameters.size === 0 ? '' : `?${parameters}`;
-}
-
-/** The same chunks. The stream is destroyed if it has more bytes. */
-async function* atMost(response: IncomingMessage, mostBytes: number, method: string, path: string) {
-  let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > mostBytes) throw new AnswerTooLongError(method, path, mostBytes);
-    yield chunk;
-  }
 }
 
 /** The same chunks. Calls `onChunk` for each. */

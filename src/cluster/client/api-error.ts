@@ -3,15 +3,6 @@ import { printable } from '../../kubernetes/text.ts';
 /** Longest part of a server's message that an error repeats, in characters. */
 const MESSAGE_MAX_LENGTH = 1_000;
 
-/** The answer is longer than its reader wants. */
-export class AnswerTooLongError extends Error {
-  override name = 'AnswerTooLongError';
-
-  constructor(method: string, path: string, mostBytes: number) {
-    super(`${method} ${path}: the answer has more than ${mostBytes} bytes`);
-  }
-}
-
 /** The API server's answer had an error status. */
 export class ApiError extends Error {
   override name = 'ApiError';
@@ -41,6 +32,15 @@ export class ApiError extends Error {
     this.reason = reason;
     this.retryAfterMs = retryAfterMs;
     this.causes = causes;
+  }
+}
+
+/** The answer has more bytes than the caller accepts. */
+export class AnswerTooLongError extends Error {
+  override name = 'AnswerTooLongError';
+
+  constructor(method: string, path: string, mostBytes: number) {
+    super(`${method} ${path}: the answer has more than ${mostBytes} bytes`);
   }
 }
 

@@ -5,67 +5,106 @@ import { AnswerTooLongError, ApiError } from '../client/api-error.ts';
 const PAGE_TIMEOUT_MS = 20_000;
 
 /**
- * A longer page is not read: the same part of the list is read in smaller pages. The text of a page and its objects are in memory at the same time, and
- * objects may take 20 times the bytes of their text: `{},` in the list of images of a node. A page of one object may be longer, because etcd accepts
- * at most 1.5 MiB for it.
+ * The longest page. A page is parsed at once, and V8 needs up to 21 times the bytes of an object of Kubernetes (`[{},{},…]`), and 29 times those of
+ * nested lists, which only custom resources can have: 61 MB, measured with Node.js 24. The old space of a replica has 160 MiB.
  */
-export const MAX_PAGE_BYTES = 2 * 1024 * 1024;
-/** After so many pages that fit, the next one may have twice as many objects. */
-const GROW_AFTER = 4;
+const MOST_BYTES = 2 * 1024 * 1024;
+/** The part of that which the next page should fill, because objects differ in size. */
+const FILLED = 0.75;
+/** Objects in the first page, before their size is known: of nodes of 30 to 60 KB, they fit. */
+const FIRST_LIMIT = 25;
 
 /** A part of a list. */
 export interface Page {
+  /** Empty once the next page is requested. */
   readonly items: readonly unknown[];
   /** Of the whole list: all pages show the same state. */
   readonly resourceVersion: string;
 }
 
 /**
- * Lists page by page, so that only one page is in memory at a time. A page has at most `pageSize` objects and {@link MAX_PAGE_BYTES}.
+ * Lists page by page, so that only one page is in memory at a time. A page has at most {@link MOST_BYTES}, or one object: users decide how large
+ * objects are, and etcd accepts 1.5 MiB for each. That is up to 10 MB of JSON, because the API server writes fields that etcd does not store.
+ *
+ * A longer page is not read to its end, but requested again with half as many objects. Then the size of each page determines the number of objects
+ * in the next one.
  *
  * It requests no `resourceVersion`, so the result is not older than now. `resourceVersion=0` would spare the API server a request to etcd. But the
  * result may be older than a state that this process has seen from another API server, and `limit` is ignored: a list of 5,000 nodes is one text of
  * 200 MB.
  *
+ * @param options.pageSize the largest number of objects in a page
  * @throws ApiError, with status 410 if the rest of the list is no longer available; Error for an answer that is no list
  */
 export async function* listPages(
   client: ApiClient,
   path: string,
-  options: { query: Query; pageSize: number; signal: AbortSignal },
+  { query, pageSize, signal }: { query: Query; pageSize: number; signal: AbortSignal },
 ): AsyncGenerator<Page> {
-  const { pageSize, signal } = options;
+  let limit = Math.min(FIRST_LIMIT, pageSize);
   let next: string | undefined;
-  let limit = pageSize;
-  let fitting = 0;
   for (;;) {
-    const query = { ...options.query, limit, continue: next };
-    const mostBytes = limit > 1 ? MAX_PAGE_BYTES : undefined;
-    let answer: unknown;
-    try {
-      answer = await client.request('GET', path, { query, signal, timeoutMs: PAGE_TIMEOUT_MS, mostBytes });
-    } catch (error) {
-      if (!(error instanceof AnswerTooLongError)) throw error;
-      limit = Math.ceil(limit / 2);
-      fitting = 0;
+    const page = await requestPage(client, path, { ...query, limit, continue: next }, signal);
+    if (page === undefined) {
+      limit = Math.floor(limit / 2);
       continue;
     }
-    const { page, rest } = readPage(answer, path);
-    if (++fitting % GROW_AFTER === 0) limit = Math.min(pageSize, limit * 2);
-    next = rest;
-    yield page;
-    if (!rest) return;
+    const { items, resourceVersion, bytes } = page;
+    next = page.next;
+    limit = Math.min(pageSize, 2 * limit, fitting(items.length, bytes));
+    yield { items, resourceVersion };
+    // A loop that waits for the next page still refers to this one.
+    items.length = 0;
+    if (next === undefined) return;
   }
 }
 
-function readPage(answer: unknown, path: string): { page: Page; rest: string | undefined } {
+/** How many objects of the same size fit into a page. */
+function fitting(count: number, bytes: number): number {
+  return Math.max(1, Math.floor((count * FILLED * MOST_BYTES) / Math.max(1, bytes)));
+}
+
+interface FoundPage {
+  readonly items: unknown[];
+  readonly resourceVersion: string;
+  /** The token for the next page. */
+  readonly next: string | undefined;
+  readonly bytes: number;
+}
+
+/** Undefined for a page of several objects with more than {@link MOST_BYTES}. */
+async function requestPage(
+  client: ApiClient,
+  path: string,
+  query: Query & { readonly limit: number },
+  signal: AbortSignal,
+): Promise<FoundPage | undefined> {
+  let bytes = 0;
+  try {
+    const answer = await client.request('GET', path, {
+      query,
+      signal,
+      timeoutMs: PAGE_TIMEOUT_MS,
+      mostBytes: query.limit === 1 ? undefined : MOST_BYTES,
+      onLength(length) {
+        bytes = length;
+      },
+    });
+    return { ...readPage(answer, path), bytes };
+  } catch (error) {
+    if (error instanceof AnswerTooLongError) return undefined;
+    throw error;
+  }
+}
+
+function readPage(answer: unknown, path: string): Omit<FoundPage, 'bytes'> {
   const { metadata, items } = (answer ?? {}) as { metadata?: Record<string, unknown>; items?: unknown };
-  const { resourceVersion, continue: rest } = metadata ?? {};
+  const { resourceVersion, continue: next } = metadata ?? {};
   // A list without items has `items: []`, or null after a conversion.
   if (typeof resourceVersion !== 'string' || !(Array.isArray(items) || items === null)) {
     throw new Error(`GET ${path}: the answer is not a list`);
   }
-  return { page: { items: items ?? [], resourceVersion }, rest: typeof rest === 'string' && rest ? rest : undefined };
+  return { items: items ?? [], resourceVersion, next: typeof next === 'string' && next ? next : undefined };
 }
 
 /**
@@ -101,8 +140,8 @@ export type ListObjects = <T>(
   query?: Query,
 ) => Promise<T[]>;
 
-/** A Node has 30 to 60 KB. */
-const PAGE_SIZE = 50;
+/** Of small objects, such as pods of 5 to 10 KB. Of larger ones, fewer fit into a page. */
+const PAGE_SIZE = 250;
 const EXPIRED = 410;
 const MAX_ATTEMPTS = 3;
 

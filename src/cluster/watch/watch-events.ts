@@ -33,12 +33,14 @@ function ruleFor(path: string): string {
 const GONE = 410;
 
 /**
- * Adds one event of a watch to the objects.
+ * Adds one event of a watch to the objects, and empties the event: a loop that waits for the next event still refers to this one, and a large object
+ * takes 25 MB.
  * @returns the resourceVersion from which a later watch must continue
  * @throws ApiError for an `ERROR` event; Error for an invalid event
  */
 export function takeEvent(event: unknown, path: string, objects: CachedObjects<unknown>): string {
   const { type, object } = (event ?? {}) as { type?: unknown; object?: { metadata?: { resourceVersion?: unknown } } };
+  if (object !== undefined) (event as { object: unknown }).object = undefined;
   if (type === 'ERROR') {
     const { code = 500, reason = '', message = '' } = readStatus(object);
     throw new ApiError('GET', path, code, reason, message);

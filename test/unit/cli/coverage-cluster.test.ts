@@ -248,9 +248,12 @@ it('reads lists page by page, and from the beginning where they have changed too
     },
   });
   expect((await coverage(api)).report.nodeGroups).toMatchObject([{ nodes: ['n1', 'n2'] }]);
-  expect(api.received.filter(({ path }) => path === '/api/v1/nodes').map(({ query }) => query.limit)).toEqual(
-    Array(4).fill('50'),
-  );
+  expect(api.received.filter(({ path }) => path === '/api/v1/nodes').map(({ query }) => query.limit)).toEqual([
+    '25',
+    '50',
+    '25',
+    '50',
+  ]);
 });
 
 it.each([

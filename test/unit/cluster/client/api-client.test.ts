@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
+import { AnswerTooLongError } from '../../../../src/cluster/client/api-error.ts';
 import { answer, clientFor, type Handler, kubeconfigText, refusal, startFakeApi } from './fake-api.ts';
 
 /** A client, and the server that it talks to. */
@@ -12,6 +13,7 @@ async function fakeCluster(handler: Handler) {
 const echo: Handler = ({ method, path, query, headers, body }, response) =>
   answer(response, { method, path, query, headers, body });
 const silent: Handler = () => {};
+const BLOCK = Buffer.alloc(65_536, 'x');
 
 describe('a request', () => {
   it('carries method, path, query, JSON body, type, user agent and credentials', async () => {
@@ -61,6 +63,14 @@ describe('a request', () => {
     expect(Math.abs(client.now().getTime() - Date.now())).toBeLessThan(1_000);
     await expect(client.request('GET', '/version')).rejects.toThrow('404');
     expect(client.now().toISOString()).toMatch(/^2026-03-01T08:0/);
+  });
+
+  it('accepts an answer of exactly the longest length, and says how long it is', async () => {
+    const { client } = await fakeCluster((_request, response) => response.end('"äöü"'));
+    const onLength = vi.fn();
+    expect(await client.request('GET', '/x', { mostBytes: 8, onLength })).toBe('äöü');
+    expect(onLength).toHaveBeenCalledExactlyOnceWith(8);
+    await expect(client.request('GET', '/x', { mostBytes: 7 })).rejects.toThrow(AnswerTooLongError);
   });
 
   it('that is answered with nothing is undefined', async () => {
@@ -113,6 +123,26 @@ describe('a request that fails', () => {
     const { api, client } = await fakeCluster(handler);
     await expect(client.request('GET', '/x', { timeoutMs: 50 })).rejects.toThrow('GET /x: no answer within 50 ms');
     await vi.waitFor(() => expect(api.connections().open).toBe(0));
+  });
+
+  it('for an answer longer than accepted stops reading it, and leaves no connection open', async () => {
+    let written = 0;
+    const { api, client } = await fakeCluster((_request, response) => {
+      const write = () => {
+        if (response.destroyed) return;
+        written += BLOCK.length;
+        response.write(BLOCK, write);
+      };
+      write();
+    });
+    const failed = client.request('GET', '/x', { mostBytes: 200_000 });
+    await expect(failed).rejects.toMatchObject({
+      name: 'AnswerTooLongError',
+      message: 'GET /x: the answer has more than 200000 bytes',
+    });
+    await vi.waitFor(() => expect(api.connections().open).toBe(0));
+    // What the sockets of both sides buffer.
+    expect(written).toBeLessThan(20_000_000);
   });
 
   it('because its signal was aborted has the reason as cause', async () => {

@@ -1,52 +1,113 @@
-import { expect, it } from 'vitest';
-import { listPages, MAX_PAGE_BYTES } from '../../../../src/cluster/watch/list-pages.ts';
-import { clientFor, startFakeApi } from '../client/fake-api.ts';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { listObjects, listPages } from '../../../../src/cluster/watch/list-pages.ts';
+import { answer, clientFor, startFakeApi } from '../client/fake-api.ts';
 
-const KB = 1_000;
+const PATH = '/api/v1/nodes';
+const MOST_BYTES = 2 * 1024 * 1024;
+const PAGE_SIZE = 100;
 
-/** What is read of a list of objects with these sizes in bytes. */
-async function listed(sizes: readonly number[], pageSize: number) {
+const textOf = (bytes: number) => 'x'.repeat(bytes);
+const nameOf = (item: unknown) => (item as { name: number }).name;
+
+/** An API server with objects of these sizes, in bytes. It records the limit and the size of each answer. */
+async function serverWith(sizes: readonly number[]) {
+  const answers: { limit: number; bytes: number }[] = [];
   const api = await startFakeApi(({ query }, response) => {
     const from = Number(query.continue ?? 0);
-    const until = Math.min(sizes.length, from + Number(query.limit));
-    const items = sizes
-      .slice(from, until)
-      .map((size, index) => ({ metadata: { name: `n${from + index}` }, pad: 'x'.repeat(size) }));
-    const metadata = { resourceVersion: '7', ...(until < sizes.length ? { continue: `${until}` } : {}) };
-    const body = JSON.stringify({ metadata, items });
-    response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+    const to = from + Number(query.limit);
+    const rest = to < sizes.length ? { continue: String(to) } : {};
+    const items = sizes.slice(from, to).map((bytes, index) => ({ name: from + index, text: textOf(bytes) }));
+    answers.push({ limit: Number(query.limit), bytes: items.reduce((sum, { text }) => sum + text.length, 0) });
+    answer(response, { metadata: { resourceVersion: '7', ...rest }, items });
   });
   const { client } = await clientFor(api.url);
-  const names: string[] = [];
-  let most = 0;
-  const options = { query: {}, pageSize, signal: new AbortController().signal };
-  for await (const { items } of listPages(client, '/api/v1/nodes', options)) {
-    names.push(...items.map((item) => (item as { metadata: { name: string } }).metadata.name));
-    most = Math.max(most, JSON.stringify(items).length);
-  }
-  const limits = api.received.map(({ query }) => `${query.continue ?? 0}+${query.limit}`);
-  return { names, most, limits };
+  return {
+    client,
+    answers,
+    limits: () => answers.map(({ limit }) => limit),
+    pages(pageSize = PAGE_SIZE) {
+      return listPages(client, PATH, { query: {}, pageSize, signal: new AbortController().signal });
+    },
+  };
 }
 
-const all = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`);
+async function namesOf(pages: AsyncIterable<{ items: readonly unknown[] }>): Promise<number[][]> {
+  const names: number[][] = [];
+  for await (const { items } of pages) names.push(items.map(nameOf));
+  return names;
+}
 
-it('a list of ordinary objects is read in pages of the asked size', async () => {
-  const { names, limits } = await listed(Array(6).fill(40 * KB), 4);
-  expect(names).toEqual(all(6));
-  expect(limits).toEqual(['0+4', '4+4']);
-});
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 
-it('large objects are read in smaller pages, and each once', async () => {
-  const { names, most, limits } = await listed(Array(6).fill(900 * KB), 4);
-  expect(names).toEqual(all(6));
-  expect(most).toBeLessThanOrEqual(MAX_PAGE_BYTES);
-  expect(limits).toEqual(['0+4', '0+2', '2+2', '4+2']);
-});
+describe('a list', () => {
+  it('of small objects begins with a small page, and goes on with pages of the requested size', async () => {
+    const { pages, limits } = await serverWith(Array(300).fill(100));
+    expect((await namesOf(pages())).flat()).toEqual(upTo(300));
+    expect(limits()).toEqual([25, 50, 100, 100, 100]);
+  });
 
-it('one object that exceeds a page is read alone, and pages grow again after it', async () => {
-  const sizes = [...Array(20).fill(1 * KB)];
-  sizes[1] = 2 * MAX_PAGE_BYTES;
-  const { names, limits } = await listed(sizes, 4);
-  expect(names).toEqual(all(20));
-  expect(limits).toEqual(['0+4', '0+2', '0+1', '1+1', '2+1', '3+1', '4+2', '6+2', '8+2', '10+2', '12+4', '16+4']);
+  it('of objects that fill a page begins with less than a page, and repeats no request', async () => {
+    const { pages, limits } = await serverWith(Array(200).fill(40_000));
+    expect((await namesOf(pages(250))).flat()).toEqual(upTo(200));
+    expect(limits()).toEqual([25, 39, 39, 39, 39, 39]);
+  });
+
+  it('has no page above the bound, except for one object alone', async () => {
+    const { pages, answers } = await serverWith(Array(30).fill(600_000));
+    const names = await namesOf(pages());
+    expect(names.flat()).toEqual(upTo(30));
+    expect(Math.max(...names.map(({ length }) => length))).toBeLessThanOrEqual(3);
+    expect(answers.slice(0, 4).map(({ limit }) => limit)).toEqual([25, 12, 6, 3]);
+    // Once the size of the objects is known, no further answer is too large.
+    expect(answers.slice(3).every(({ bytes }) => bytes <= MOST_BYTES)).toBe(true);
+  });
+
+  it('gets one object that is larger than the bound', async () => {
+    const { pages, limits } = await serverWith([100, 5_000_000, 100]);
+    expect((await namesOf(pages())).flat()).toEqual([0, 1, 2]);
+    expect(limits().slice(0, 5)).toEqual([25, 12, 6, 3, 1]);
+  });
+
+  it('has larger pages again once the large objects are past', async () => {
+    const { pages, limits } = await serverWith([...Array(10).fill(3_000_000), ...Array(500).fill(100)]);
+    expect((await namesOf(pages())).flat()).toEqual(upTo(510));
+    expect(limits().slice(0, 15)).toEqual([25, 12, 6, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
+    expect(limits().slice(15)).toEqual([2, 4, 8, 16, 32, 64, 100, 100, 100, 100]);
+  });
+
+  it('of objects of any sizes has each object once, in order', async () => {
+    const sizes = fc.array(fc.oneof(fc.integer({ min: 0, max: 1_000 }), fc.integer({ min: 0, max: 3_000_000 })), {
+      maxLength: 60,
+    });
+    await fc.assert(
+      fc.asyncProperty(sizes, fc.integer({ min: 1, max: 60 }), async (bytes, pageSize) => {
+        const { pages } = await serverWith(bytes);
+        const names = await namesOf(pages(pageSize));
+        expect(names.flat()).toEqual(upTo(bytes.length));
+        for (const page of names) {
+          const total = page.reduce((sum, name) => sum + (bytes[name] as number), 0);
+          expect(page.length <= 1 || total <= MOST_BYTES).toBe(true);
+        }
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it('keeps no object of a page once the next page is requested', async () => {
+    const { pages } = await serverWith(Array(60).fill(100));
+    const seen: (readonly unknown[])[] = [];
+    for await (const { items } of pages()) {
+      expect(seen.map(({ length }) => length)).toEqual(seen.map(() => 0));
+      expect(items.length).toBeGreaterThan(0);
+      seen.push(items);
+    }
+    expect(seen).toHaveLength(2);
+  });
+
+  it('by listObjects is bounded as well', async () => {
+    const { client, answers } = await serverWith(Array(20).fill(1_000_000));
+    expect(await listObjects(client, PATH, nameOf)).toEqual(upTo(20));
+    expect(answers.at(-1)?.bytes).toBeLessThanOrEqual(MOST_BYTES);
+  });
 });

@@ -1,6 +1,7 @@
+import type { ServerResponse } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { watchResource } from '../../../../src/cluster/watch/watch-cache.ts';
 import { captureLog } from '../../captured-log.ts';
 import { answer, clientFor, startFakeApi } from '../client/fake-api.ts';
@@ -61,4 +62,30 @@ it('keeps what was projected, and nothing of the objects and texts that it comes
   expect(cache.size).toBe(NODES);
   // About 1,100 bytes; a page's text alone, were it kept, would be 10,000.
   expect(perNode).toBeLessThan(3_000);
+});
+
+it('keeps nothing of the latest event while no other one comes', { timeout: TIMEOUT_MS }, async () => {
+  let watch: ServerResponse | undefined;
+  const api = await startFakeApi(({ query }, response) => {
+    if (!query.watch) return answer(response, { metadata: { resourceVersion: '1' }, items: [] });
+    response.flushHeaders();
+    watch = response;
+  });
+  const { client } = await clientFor(api.url);
+  const cache = watchResource({
+    client,
+    path: '/api/v1/nodes',
+    log: captureLog().log,
+    project: (object) => (object as ReturnType<typeof node>).metadata.labels,
+  });
+  onTestFinished(() => cache.stop());
+  await vi.waitFor(() => expect(watch).toBeDefined());
+  const before = heapInUse();
+  const { metadata } = node(1);
+  const images = Array(300_000).fill({ names: null });
+  watch?.write(`${JSON.stringify({ type: 'ADDED', object: { metadata, status: { images } } })}\n`);
+  images.length = 0;
+  await vi.waitFor(() => expect(cache.size).toBe(1), { timeout: TIMEOUT_MS });
+  // The event takes 12 MB.
+  expect(heapInUse() - before).toBeLessThan(3_000_000);
 });
