@@ -120,7 +120,7 @@ export function startRepair(
     const refuse = (status: number, reason: string) => new ApiError(method, path, status, reason, '');
     if (path === '/api/v1/pods') {
       if (pods instanceof ApiError) throw pods;
-      return { metadata: { resourceVersion: '1' }, items: pods } as T;
+      return { metadata: { resourceVersion: '1' }, items: [...pods] } as T;
     }
     if (path === '/api/v1/namespaces/kube-system/pods') return daemonPods.list(refuse) as T;
     if (path.includes(`/${NODE_RECORDS}`)) return records.answer(method, path, body) as T;
