@@ -3,19 +3,18 @@ import { type WatchCache, type WatchOptions, watchResource } from '../cluster/wa
 import { compileCoverage, type SchedulingView } from '../coverage/coverage.ts';
 import type { Rollout } from '../evictions/recovery.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
-import { READ_ANNOTATIONS } from '../judge/daemon-set-repair.ts';
 import type { NodeView } from '../judge/node-view.ts';
-import { type LabelSelector, own } from '../kubernetes/label-selector.ts';
+import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import type { Machine } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { announcedAt, asNode, machineOf, taintedSince, viewNode } from '../objects/node-object.ts';
 import { machineClusterOf } from '../objects/node-pool-object.ts';
-import { MalformedObjectError } from '../objects/object-meta.ts';
 import { viewScheduling } from '../objects/workload-object.ts';
 import { orAborted } from '../runtime/pause.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
 import type { Metrics } from '../server/metrics.ts';
+import { limitDaemonSet, limitNode } from './kept-limits.ts';
 import type { Reports } from './reports.ts';
 
 /** What the controllers keep of a Node: the rest is 40 KB. */
@@ -66,8 +65,8 @@ export interface ClusterSourcesOptions extends Pick<WatchOptions<unknown>, 'clie
 
 export function watchCluster(options: ClusterSourcesOptions): ClusterSources & { stop(): Promise<void> } {
   const { client, signal, metrics, log } = options;
-  const nodes = watch('nodes', { path: '/api/v1/nodes', pageSize: NODES_PER_PAGE, project: projectNode });
-  const daemonSets = watch('daemonsets', { path: '/apis/apps/v1/daemonsets', project: projectDaemonSet });
+  const nodes = watch('nodes', { path: '/api/v1/nodes', pageSize: NODES_PER_PAGE, project: keepNode });
+  const daemonSets = watch('daemonsets', { path: '/apis/apps/v1/daemonsets', project: keepDaemonSet });
   const news = createSubject();
   nodes.changes.subscribe((change) => isNews(change) && news.next());
   const synced = orAborted(Promise.all([nodes.synced, daemonSets.synced]), signal);
@@ -175,16 +174,22 @@ export function isNews<T>(change: Change<T>): boolean {
 }
 
 /**
- * Labels that are kept of a Node, in the order of the API server: by name. Users who may write `nodes/status` could fill the memory with more of them.
- * They can also push out a label in this way, which gives them no new power: they may change every label.
+ * {@link projectNode}, limited: see {@link limitNode}. Commands, which read each object once, have no such limits.
+ * @throws MalformedObjectError
  */
-const MAX_LABELS = 1_000;
-/** Taints of a Node that is read. A patch replaces the whole list, so no part of it would do. */
-const MAX_TAINTS = 2_048;
-/** What is kept of a DaemonSet, in characters of JSON. Its author could fill the memory with more of it. */
-const MAX_DAEMON_SET = 65_536;
+export function keepNode(object: unknown): ClusterNode {
+  return limitNode(projectNode(object));
+}
 
-/** @throws MalformedObjectError, also for a Node with too many taints */
+/**
+ * {@link projectDaemonSet}, limited: see {@link limitDaemonSet}.
+ * @throws MalformedObjectError
+ */
+export function keepDaemonSet(object: unknown): ClusterDaemonSet {
+  return limitDaemonSet(projectDaemonSet(object));
+}
+
+/** @throws MalformedObjectError */
 export function projectNode(object: unknown): ClusterNode {
   const { metadata, status } = object as {
     metadata: { deletionTimestamp?: string; creationTimestamp?: string };
@@ -196,17 +201,8 @@ export function projectNode(object: unknown): ClusterNode {
   const announced = announcedAt(node);
   const since = taintedSince(node);
   const createdAt = Date.parse(metadata.creationTimestamp ?? '');
-  const view = viewNode(node, '');
-  if (view.taints.length > MAX_TAINTS) {
-    throw new MalformedObjectError(
-      ['spec', 'taints'],
-      `${view.taints.length} taints, and at most ${MAX_TAINTS} are read`,
-    );
-  }
-  const labels = Object.entries(view.labels);
   return {
-    ...view,
-    ...(labels.length > MAX_LABELS ? { labels: Object.fromEntries(labels.slice(0, MAX_LABELS)) } : {}),
+    ...viewNode(node, ''),
     machine: machineOf(node),
     ready: ready && metadata.deletionTimestamp === undefined,
     ...(machineCluster === undefined ? {} : { machineCluster }),
@@ -216,7 +212,7 @@ export function projectNode(object: unknown): ClusterNode {
   };
 }
 
-/** @throws MalformedObjectError, also for a DaemonSet of which too much would be kept */
+/** @throws MalformedObjectError */
 export function projectDaemonSet(object: unknown): ClusterDaemonSet {
   const daemonSet = object as {
     metadata: { namespace?: string; generation?: number };
@@ -229,16 +225,9 @@ export function projectDaemonSet(object: unknown): ClusterDaemonSet {
     };
   };
   const { metadata, spec, status = {} } = daemonSet;
-  const view = viewDaemonSet(asDaemonSet(object, []), metadata.namespace ?? '', '');
-  const kept = {
+  return {
     ...viewScheduling(object, [], ''),
-    ...view,
-    annotations: Object.fromEntries(
-      READ_ANNOTATIONS.flatMap((name) => {
-        const value = own(view.annotations, name);
-        return value === undefined ? [] : [[name, value]];
-      }),
-    ),
+    ...viewDaemonSet(asDaemonSet(object, []), metadata.namespace ?? '', ''),
     generation: metadata.generation ?? 0,
     podSelector: spec.selector,
     onDelete: spec.updateStrategy?.type === 'OnDelete',
@@ -249,12 +238,4 @@ export function projectDaemonSet(object: unknown): ClusterDaemonSet {
       unavailable: status.numberUnavailable ?? 0,
     },
   };
-  const length = JSON.stringify(kept).length;
-  if (length > MAX_DAEMON_SET) {
-    throw new MalformedObjectError(
-      ['spec'],
-      `labels and what schedules its pods have ${length} characters, and at most ${MAX_DAEMON_SET} are read`,
-    );
-  }
-  return kept;
 }

@@ -3,7 +3,7 @@ import type { Static, TProperties, TSchema } from 'typebox';
 import * as Type from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import { DNS_SUBDOMAIN_LENGTH } from '../kubernetes/label-selector.ts';
-import { formatPath, type Path } from '../policy/problem.ts';
+import { formatProblem, type Path } from '../policy/problem.ts';
 import { schemaProblems } from '../policy/schema.ts';
 
 /** On every object that taintkeeper creates, but not in the output of `taintkeeper export`. */
@@ -18,7 +18,7 @@ export class MalformedObjectError extends Error {
   readonly problem: string;
 
   constructor(path: Path, problem: string) {
-    super(`${formatPath(path)}: ${problem}`);
+    super(formatProblem({ path, message: problem }));
     this.path = path;
     this.problem = problem;
   }

@@ -1,0 +1,91 @@
+import type { DaemonSetView } from '../judge/daemon-set.ts';
+import { READ_ANNOTATIONS } from '../judge/daemon-set-repair.ts';
+import type { NodeView } from '../judge/node-view.ts';
+import { own, type StringMap } from '../kubernetes/label-selector.ts';
+import { MalformedObjectError } from '../objects/object-meta.ts';
+
+// The leader keeps a part of each Node and DaemonSet, and their authors decide how large that part is: etcd accepts an object with 150,000 labels.
+
+/** More labels than Node Feature Discovery writes, which is some hundreds. */
+const MAX_LABELS = 1_000;
+/** Of their keys and values. */
+const MAX_LABEL_CHARACTERS = 65_536;
+/** Of a Node with more, no part is read: a patch replaces the whole list. */
+const MAX_TAINTS = 2_048;
+
+/**
+ * A Node with a limited number of labels. The labels that a kubelet may not change come first, so it cannot push them out by others. A user who may
+ * write `nodes/status` could remove each label anyway, so the limit gives no user a new right.
+ * @throws MalformedObjectError for a Node with too many taints
+ */
+export function limitNode<Node extends NodeView>(node: Node): Node {
+  const { length } = node.taints;
+  if (length > MAX_TAINTS) {
+    throw new MalformedObjectError(['spec', 'taints'], `${length} taints, and at most ${MAX_TAINTS} are read`);
+  }
+  const labels = limitLabels(node.labels);
+  return labels === node.labels ? node : { ...node, labels };
+}
+
+function limitLabels(labels: StringMap): StringMap {
+  const all = Object.entries(labels);
+  if (all.length <= MAX_LABELS && lengthOf(all) <= MAX_LABEL_CHARACTERS) return labels;
+  const { first = [], later = [] } = Object.groupBy(all, ([key]) => (isSetByAdministrators(key) ? 'first' : 'later'));
+  let left = MAX_LABEL_CHARACTERS;
+  const kept = [...first, ...later].slice(0, MAX_LABELS).filter((entry) => {
+    left -= lengthOf([entry]);
+    return left >= 0;
+  });
+  return Object.fromEntries(kept);
+}
+
+function lengthOf(entries: readonly (readonly [key: string, value: string | null])[]): number {
+  return entries.reduce((sum, [key, value]) => sum + key.length + (value?.length ?? 0), 0);
+}
+
+/** Below these prefixes, a kubelet may set any number of labels of its node (plugin/pkg/admission/noderestriction, `IsKubeletLabel`). */
+const KUBELET_DOMAIN = /(^|\.)(kubelet|node)\.kubernetes\.io$/;
+const KUBERNETES_DOMAIN = /(^|\.)(kubernetes|k8s)\.io$/;
+
+/** Labels of Kubernetes' own domains that a kubelet may not change, and the ten or so that it may. */
+function isSetByAdministrators(key: string): boolean {
+  const [domain = ''] = key.includes('/') ? key.split('/', 1) : [];
+  return KUBERNETES_DOMAIN.test(domain) && !KUBELET_DOMAIN.test(domain);
+}
+
+/** A DaemonSet with 256 tolerations of usual length needs less. */
+const MAX_DAEMON_SET_BYTES = 65_536;
+
+/**
+ * A DaemonSet with only the annotations that the program reads.
+ * @throws MalformedObjectError for a DaemonSet that needs too much memory
+ */
+export function limitDaemonSet<DaemonSet extends DaemonSetView>(daemonSet: DaemonSet): DaemonSet {
+  const read = READ_ANNOTATIONS.flatMap((name) => {
+    const value = own(daemonSet.annotations, name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const kept = { ...daemonSet, annotations: Object.fromEntries(read) };
+  if (heapBytes(kept) > MAX_DAEMON_SET_BYTES) {
+    const what = 'labels, selectors, node affinity, tolerations and annotations of taintkeeper';
+    throw new MalformedObjectError([], `its ${what} need more than ${MAX_DAEMON_SET_BYTES} bytes of memory`);
+  }
+  return kept;
+}
+
+const TEXT_BYTES = 16;
+const SLOT_BYTES = 8;
+const OBJECT_BYTES = 56;
+/** V8 keeps an object with more keys as a hash table, and such keys are names that users choose. */
+const MAX_PLAIN_KEYS = 32;
+const TABLE_ENTRY_BYTES = 72;
+
+/** What V8 needs for a parsed value, roughly. */
+function heapBytes(value: unknown): number {
+  if (typeof value === 'string') return TEXT_BYTES + value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  if (Array.isArray(value)) return value.reduce((sum, item) => sum + SLOT_BYTES + heapBytes(item), OBJECT_BYTES);
+  const entries = Object.entries(value);
+  const bytesOf = (key: string) => (entries.length > MAX_PLAIN_KEYS ? TABLE_ENTRY_BYTES + key.length : SLOT_BYTES);
+  return entries.reduce((sum, [key, part]) => sum + bytesOf(key) + heapBytes(part), OBJECT_BYTES);
+}
