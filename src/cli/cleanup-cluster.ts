@@ -14,7 +14,7 @@ import {
 } from '../controllers/sources.ts';
 import { isHealthy } from '../evictions/recovery.ts';
 import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../judge/daemon-set-repair.ts';
-import type { NodeRecord } from '../judge/node-record.ts';
+import { type NodeRecord, startupIn } from '../judge/node-record.ts';
 import { isOver } from '../judge/startup-progress.ts';
 import { jsonPointer } from '../kubernetes/json-pointer.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
@@ -52,7 +52,7 @@ function readNode(object: unknown, records: ReadonlyMap<string, NodeRecord>): Le
   };
   const list = spec?.taints ?? [];
   const record = records.get(value.name);
-  const waiting = record?.uid === metadata.uid ? (record.startup ?? []).filter((one) => !isOver(one)) : [];
+  const waiting = startupIn(record, metadata.uid).filter((one) => !isOver(one));
   const identities = new Set(waiting.map(identity));
   const startup = list.filter((taint) => identities.has(identity(taint)));
   return { resource: 'nodes', name: value.name, value, list, startup, ...leftOnNode(metadata.annotations ?? {}) };

@@ -1,6 +1,6 @@
 import { own } from '../kubernetes/label-selector.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
-import { formatTaint, type Taint } from '../kubernetes/taint.ts';
+import { equalTaints, formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
 import type { PolicyToleration } from '../policy/toleration-policy.ts';
 import { compileCoverage } from './coverage.ts';
@@ -55,7 +55,7 @@ function lackingTaints(workload: Workload, pairs: readonly TaintPair[], { nodes 
   function isKeptOffBy(taint: Taint): boolean {
     const coverageOn = compileCoverage(workload);
     return nodes.some((node) => {
-      if (!node.taints.some((other) => formatTaint(other) === formatTaint(taint))) return false;
+      if (!node.taints.some((other) => equalTaints(other, taint))) return false;
       const coverage = coverageOn(node);
       return !coverage.runs && coverage.obstacles.every(({ kind }) => kind === 'taint');
     });

@@ -6,7 +6,7 @@ import { type Blocked, lostTaints } from '../judge/node-record.ts';
 import type { EstablishedView } from '../judge/node-view.ts';
 import { type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
-import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import { equalTaints, formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import type { Policy, TaintPolicy } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
@@ -152,7 +152,7 @@ export function policiesOnNode(
       ...carried,
       ...[...groups.values()].map((group) => {
         const found = missing(group, present);
-        const recorded = lost.find((taint) => formatTaint(taint) === formatTaint(found.taint))?.blocked;
+        const recorded = lost.find((taint) => equalTaints(taint, found.taint))?.blocked;
         return {
           ...found,
           ...(recorded ? { recorded } : {}),

@@ -11,8 +11,10 @@ export const ADDED_ANNOTATION = 'taintkeeper.dev/tolerations-added';
 /** On a DaemonSet: which installation {@link ADDED_ANNOTATION} is of, by the uid of its service account. */
 export const ADDED_BY_ANNOTATION = 'taintkeeper.dev/tolerations-added-by';
 
-/** The annotations of a DaemonSet that are read. */
-export const READ_ANNOTATIONS = [IGNORE_ANNOTATION, ADDED_ANNOTATION, ADDED_BY_ANNOTATION] as const;
+/** What taintkeeper writes on DaemonSets. */
+const WRITTEN_ANNOTATIONS = [ADDED_ANNOTATION, ADDED_BY_ANNOTATION] as const;
+/** What taintkeeper reads on DaemonSets. */
+export const READ_ANNOTATIONS = [IGNORE_ANNOTATION, ...WRITTEN_ANNOTATIONS] as const;
 
 /**
  * Judges a DaemonSet that runs by the policies with `existing: Patch`: as if it were created now, as it is. Of one that opts out
@@ -57,9 +59,6 @@ export function recordOfAdded(
 /** What taintkeeper, or whoever releases a taint, writes on Nodes. `taintkeeper cleanup` takes away what is listed here. */
 const NODE_ANNOTATIONS = [ALLOW_REMOVAL_ANNOTATION];
 
-/** What taintkeeper writes on DaemonSets. */
-const DAEMON_SET_ANNOTATIONS = [ADDED_ANNOTATION, ADDED_BY_ANNOTATION];
-
 /** An annotation that has outlived the installation that it was for. */
 export interface LeftAnnotation {
   readonly name: string;
@@ -82,7 +81,7 @@ export function leftOnDaemonSet(annotations: StringMap, tolerations: readonly To
   const texts = tolerations.map(formatToleration);
   const places = [...new Set(addedTolerations(annotations))].map((text) => texts.lastIndexOf(text));
   return {
-    annotations: pick(annotations, DAEMON_SET_ANNOTATIONS),
+    annotations: pick(annotations, WRITTEN_ANNOTATIONS),
     tolerations: places.filter((place) => place >= 0).sort((a, b) => a - b),
   };
 }

@@ -1,5 +1,5 @@
 import type { StringMap } from '../kubernetes/label-selector.ts';
-import { identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
+import { equalTaints, identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';
 
 /** A required taint that a policy sets on a node. */
@@ -36,5 +36,5 @@ export function satisfies(values: ReadonlyMap<string, string>, { taint, anyValue
 
 /** Whether the taint is the required one that the policy means. */
 export function isRequiredTaint(taint: Taint, { taint: present, anyValue }: RequiredTaint): boolean {
-  return sameTaint(taint, present) && (anyValue || (taint.value ?? '') === (present.value ?? ''));
+  return anyValue ? sameTaint(taint, present) : equalTaints(taint, present);
 }

@@ -1,10 +1,10 @@
-import { identity, removedTaints, sameTaint, type Taint } from '../kubernetes/taint.ts';
+import { equalTaints, identity, removedTaints, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { isProtectedBy, selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { isRemovalNoted, parseAllowedRemovals } from './allow-removal.ts';
 import { type NodeView, sameLabels } from './node-view.ts';
-import { equalTaints, NO_TIMES, type TaintTimes, timeOf } from './taint-times.ts';
+import { NO_TIMES, type TaintTimes, timeOf } from './taint-times.ts';
 import type { AcceptedTaints } from './unseen-additions.ts';
 
 /** Taints of one node whose time is measured, from the start of its list. */

@@ -105,6 +105,11 @@ export function recordedTaints(record: NodeRecord | undefined, uid: string): rea
   return record?.uid === uid ? record.taints : [];
 }
 
+/** The progress of the startup taints of the Node with this uid. */
+export function startupIn(record: NodeRecord | undefined, uid: string | undefined): readonly StartupProgress[] {
+  return record?.uid === uid ? (record?.startup ?? []) : [];
+}
+
 /** Whether a record lists a taint as one that its Node is to carry. */
 export function establishedIn({ taints }: Pick<NodeRecord, 'taints'>): (taint: Taint) => boolean {
   const listed = new Set(taints.filter(isKept).map(formatTaint));

@@ -49,7 +49,7 @@ export function isForbidden({ mode }: Ruling): boolean {
 /** Whether the taint is removed with permission, and the leader is not to restore it. Audit policies change nothing. */
 export function isRemovedWithPermission(ruling: Ruling): boolean {
   const { allowed, exempt } = ruling;
-  return !isForbidden(ruling) && [...allowed, ...exempt].some(({ policy }) => policy.mode !== 'Audit');
+  return !isForbidden(ruling) && [...allowed, ...exempt].some(isEnforcing);
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import { enforcedPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { ReadyDaemonSet } from '../policy/taint-rule.ts';
-import { requiredTaints } from './declared-taints.ts';
 
 /**
  * The progress of a taint of `ensure: UntilReady` on a node. Waiting: the node carries the taint. Ready: the taint is to be removed. Removed: the node
@@ -97,8 +97,8 @@ export function startupKeeping(
   { labels, taints, established }: Omit<StartupNode, 'createdAt'> & { readonly established: (taint: Taint) => boolean },
   policies: readonly CompiledTaintPolicy[],
 ): (taint: Pick<Taint, 'key' | 'effect'>) => StartupKeeping {
-  const enforced = policies.filter(({ mode, selectsNode }) => mode !== 'Audit' && selectsNode(labels));
-  const required = new Set(requiredTaints(labels, enforced).map(({ taint }) => identity(taint)));
+  const enforced = enforcedPolicies(policies, labels);
+  const required = new Set(enforced.flatMap((policy) => policy.required.map(({ value }) => identity(value.taint))));
   const carried = new Map(taints.map((taint) => [identity(taint), taint]));
   return (taint) => {
     if (required.has(identity(taint))) return 'Required';

@@ -1,4 +1,4 @@
-import { sameTaint, type Taint } from '../kubernetes/taint.ts';
+import { equalTaints, type Taint } from '../kubernetes/taint.ts';
 
 /** When something happened to a taint, in milliseconds of the monotonic clock. */
 export interface TaintTime {
@@ -14,9 +14,4 @@ export const NO_TIMES: TaintTimes = [];
 /** The first time of the taint with this value. Undefined if there is none. */
 export function timeOf(times: TaintTimes, taint: Taint): number | undefined {
   return times.find((one) => equalTaints(one.taint, taint))?.at;
-}
-
-/** True for the same taint with the same value. */
-export function equalTaints(a: Taint, b: Taint): boolean {
-  return sameTaint(a, b) && (a.value ?? '') === (b.value ?? '');
 }

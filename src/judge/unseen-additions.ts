@@ -1,6 +1,6 @@
 import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import { selectingPolicies } from '../policy/policy-index.ts';
+import { enforcedPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import { isRequiredTaint, requiredTaints } from './declared-taints.ts';
@@ -60,7 +60,7 @@ export function unseenAdditions(
   { accepted, now, isInConflict }: Watching,
 ): UnseenAddition[] {
   if (accepted === undefined || accepted.size === 0) return [];
-  const binding = bindingPolicies(policies, node);
+  const binding = enforcedPolicies(policies, node.labels);
   const required = requiredTaints(node.labels, policies);
   const isExpected = (taint: Taint) =>
     isTransientTaintKey(taint.key) || required.some((one) => isRequiredTaint(taint, one));
@@ -108,7 +108,7 @@ export function acceptedTaints(
     readonly now: number;
   },
 ): AcceptedTaints {
-  const restricting = bindingPolicies(policies, node).filter(restrictsAdditions);
+  const restricting = enforcedPolicies(policies, node.labels).filter(restrictsAdditions);
   if (restricting.length === 0) return NONE_ACCEPTED;
   const removed = new Set(additions.filter(isReverted).map(({ taint }) => taint));
   const carried = [...node.taints.filter((taint) => !removed.has(taint)), ...lost];
@@ -130,10 +130,6 @@ function isReverted({ blockedBy }: UnseenAddition): boolean {
 export function withoutReverted<Node extends NodeView>(node: Node, additions: readonly UnseenAddition[]): Node {
   const removed = new Set(additions.filter(isReverted).map(({ taint }) => identity(taint)));
   return removed.size === 0 ? node : { ...node, taints: node.taints.filter((taint) => !removed.has(identity(taint))) };
-}
-
-function bindingPolicies(policies: readonly CompiledTaintPolicy[], { labels }: NodeView): CompiledTaintPolicy[] {
-  return selectingPolicies(policies, labels).filter(({ mode }) => mode !== 'Audit');
 }
 
 function restrictsAdditions({ additionRules }: CompiledTaintPolicy): boolean {

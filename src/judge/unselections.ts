@@ -3,7 +3,7 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { isRemovalAllowed, parseAllowedRemovals } from './allow-removal.ts';
 import { MAX_JUDGED } from './node-changes.ts';
 import type { NodeUpdate } from './node-view.ts';
-import type { Protection } from './rulings.ts';
+import { isEnforcing, type Protection } from './rulings.ts';
 
 /** A protected taint of a node that a policy no longer selects after the update, by the labels. */
 export interface Unselection extends Protection {
@@ -13,8 +13,8 @@ export interface Unselection extends Protection {
 }
 
 /** Whether the request must not do it. */
-export function isForbiddenUnselection({ policy, isRefused }: Unselection): boolean {
-  return isRefused && policy.mode !== 'Audit';
+export function isForbiddenUnselection(unselection: Unselection): boolean {
+  return unselection.isRefused && isEnforcing(unselection);
 }
 
 /**

@@ -20,6 +20,11 @@ export function sameTaint(a: Taint, b: Taint): boolean {
   return a.key === b.key && a.effect === b.effect;
 }
 
+/** True for the same taint with the same value. */
+export function equalTaints(a: Taint, b: Taint): boolean {
+  return sameTaint(a, b) && (a.value ?? '') === (b.value ?? '');
+}
+
 /** The taints of `before` that `after` no longer has. A changed value counts as removed. */
 export function removedTaints(before: readonly Taint[], after: readonly Taint[]): Taint[] {
   if (before.length === 0) return [];

@@ -21,6 +21,11 @@ export function selectingPolicies(policies: Policies, labels: StringMap): Polici
   return selectionFrom(policies)(labels);
 }
 
+/** The same without policies that only report. */
+export function enforcedPolicies(policies: Policies, labels: StringMap): CompiledTaintPolicy[] {
+  return selectingPolicies(policies, labels).filter(({ mode }) => mode !== 'Audit');
+}
+
 const selectionFrom = oncePer((policies: Policies) => {
   const byLabel = new Map<string, Map<string, number[]>>();
   const others: number[] = [];

@@ -5,9 +5,9 @@ import type { WebhookEntry } from './entry.ts';
 import { nodeEntries } from './node-entries.ts';
 
 /**
- * The webhooks that the policies need. Their selectors and conditions match exactly the requests about which {@link judgeNodeCreation}, {@link judgeNodeUpdate} and {@link
- * judgeDaemonSet} decide or report something, in this phase or in the other one. No request matches twice in one phase. They match more, and never
- * fewer, if the exact condition would cost the API server too much:
+ * The webhooks that the policies need. Their selectors and conditions match exactly the requests about which {@link judgeNodeCreation}, {@link
+ * judgeNodeUpdate} and {@link judgeDaemonSet} decide or report something, in this phase or in the other one. No request matches twice in one phase.
+ * They match more, and never fewer, if the exact condition would cost the API server too much:
  *
  * - updates of nodes with more taints than the expression allows (384 or 512 for few policies): those that change a taint with a protected key, or
  * the order of such taints. From some thousands of taints on, those that change any taint;

@@ -10,7 +10,7 @@ import {
   type NodeHistory,
   newHistory,
 } from '../../judge/node-history.ts';
-import { establishedIn, NONE_ESTABLISHED, recordedTaints } from '../../judge/node-record.ts';
+import { recordedTaints } from '../../judge/node-record.ts';
 import { FORGET_LOST_MS, type KeptNode, type NodeStep, nodeStep } from '../../judge/node-step.ts';
 import type { DesiredNode } from '../../judge/node-view.ts';
 import { nextRecord, type RecordKeeping } from '../../judge/record-keeping.ts';
@@ -99,15 +99,9 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
     },
   });
   const startup = startStartupProgress(context, {
-    startupOf({ name, uid }) {
+    recordOf(name) {
       const found = records.find(name);
-      if (!found) return undefined;
-      const record = found.record?.uid === uid ? found.record : undefined;
-      return {
-        progress: record?.startup ?? [],
-        isWritten: records.isWritten(name),
-        established: record ? establishedIn(record) : NONE_ESTABLISHED,
-      };
+      return found && { record: found.record, isWritten: records.isWritten(name) };
     },
     keepStartup({ name, uid }, progress) {
       const entry = nodes.get(name);

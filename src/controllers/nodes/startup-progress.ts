@@ -7,6 +7,7 @@ import { listReplicas } from '../../cluster/replica-pods.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { startupBlockers } from '../../coverage/daemon-readiness.ts';
 import type { ReplicaPod } from '../../coverage/placement.ts';
+import { type NodeRecord, startupIn, withRecord } from '../../judge/node-record.ts';
 import { startupFaults } from '../../judge/startup-faults.ts';
 import {
   daemonSetName,
@@ -74,19 +75,13 @@ interface Case {
   readonly reported: Set<string>;
 }
 
-/** What the record of a Node says of its startup taints. */
-export interface RecordedStartup {
-  readonly progress: readonly StartupProgress[];
-  /** Whether the record is stored as it is. */
-  readonly isWritten: boolean;
-  /** See {@link EstablishedView}. */
-  readonly established: (taint: Taint) => boolean;
-}
-
 /** The progress of startup taints in the records of nodes. */
 export interface StartupRecords {
-  /** What the record says of this Node. Undefined until the records have been read. */
-  startupOf(this: void, node: NodeEntry): RecordedStartup | undefined;
+  /** The record of the name of a Node, and whether it is stored as it is. Undefined until the records have been read. */
+  recordOf(
+    this: void,
+    name: string,
+  ): { readonly record: NodeRecord | undefined; readonly isWritten: boolean } | undefined;
   keepStartup(this: void, node: NodeEntry, progress: readonly StartupProgress[]): void;
 }
 
@@ -143,21 +138,22 @@ export function startStartupProgress(
 
   async function check(name: string): Promise<number | undefined> {
     const entry = nodes.get(name);
-    const known = entry && records.startupOf(entry);
+    const known = records.recordOf(name);
     if (!entry || !known) {
       forget(name);
       return undefined;
     }
     const found = caseOf(entry);
-    const node = viewOf(entry);
-    const requirements = startupRequirements(node, known.progress, compiled());
+    const node = withRecord(viewOf(entry), known.record, entry.uid);
+    const progress = startupIn(known.record, entry.uid);
+    const requirements = startupRequirements(node, progress, compiled());
     const required = new Set(requirements.map(({ taint }) => identity(taint)));
     for (const key of required) found.unrequiredSince.delete(key);
     const step = stepStartup({
       node,
-      progress: known.progress,
+      progress,
       requirements,
-      keptBy: startupKeeping({ ...node, established: known.established }, compiled()),
+      keptBy: startupKeeping(node, compiled()),
       blockers({ daemonSets: awaited }) {
         const found = rights.permits('listPods') ? pods.on(name, awaited) : undefined;
         return found && startupBlockers(awaited, node, found, (one) => daemonSets.get(one.name, one.namespace));
@@ -168,14 +164,14 @@ export function startStartupProgress(
     const recorded = new Set(step.progress.flatMap((one) => (one.state === 'Waiting' ? [identity(one)] : [])));
     for (const key of found.unrequiredSince.keys()) if (!recorded.has(key)) found.unrequiredSince.delete(key);
     for (const requirement of step.late) await setLate(entry, requirement);
-    if (!isSame(step.progress, known.progress)) records.keepStartup(entry, step.progress);
+    if (!isSame(step.progress, progress)) records.keepStartup(entry, step.progress);
     for (const { taint } of step.missed) {
       const note = `registered without startup taint ${formatTaint(taint)}, and pods may have been scheduled since: taintkeeper does not add the taint`;
       report(entry, 'Warning', 'StartupTaintMissed', note);
     }
     // The record first: a leader that finds the taint and no record would begin again.
     const { removable } = step;
-    if (removable.length > 0 && records.startupOf(entry)?.isWritten) {
+    if (removable.length > 0 && records.recordOf(name)?.isWritten) {
       const reasons = new Map(
         removable.map((one) => [
           identity(one),

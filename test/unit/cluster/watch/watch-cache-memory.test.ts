@@ -2,7 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { watchResource } from '../../../../src/cluster/watch/watch-cache.ts';
+import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
+import { type WatchCache, watchResource } from '../../../../src/cluster/watch/watch-cache.ts';
 import { captureLog } from '../../captured-log.ts';
 import { answer, clientFor, startFakeApi } from '../client/fake-api.ts';
 
@@ -34,6 +35,18 @@ function heapInUse(): number {
   return process.memoryUsage().heapUsed;
 }
 
+/** Of each node, the labels are kept. It ends with the running test. */
+function watchLabels(client: ApiClient): WatchCache<object> {
+  const cache = watchResource({
+    client,
+    path: '/api/v1/nodes',
+    log: captureLog().log,
+    project: (object) => (object as ReturnType<typeof node>).metadata.labels,
+  });
+  onTestFinished(() => cache.stop());
+  return cache;
+}
+
 it('keeps what was projected, and nothing of the objects and texts that it comes from', {
   timeout: TIMEOUT_MS,
 }, async () => {
@@ -50,13 +63,7 @@ it('keeps what was projected, and nothing of the objects and texts that it comes
   expect(JSON.stringify(node(1)).length).toBeGreaterThan(NODE_BYTES);
 
   const before = heapInUse();
-  const cache = watchResource({
-    client,
-    path: '/api/v1/nodes',
-    log: captureLog().log,
-    project: (object) => (object as ReturnType<typeof node>).metadata.labels,
-  });
-  onTestFinished(() => cache.stop());
+  const cache = watchLabels(client);
   await cache.synced;
   const perNode = (heapInUse() - before) / NODES;
   expect(cache.size).toBe(NODES);
@@ -72,13 +79,7 @@ it('keeps nothing of the latest event while no other one comes', { timeout: TIME
     watch = response;
   });
   const { client } = await clientFor(api.url);
-  const cache = watchResource({
-    client,
-    path: '/api/v1/nodes',
-    log: captureLog().log,
-    project: (object) => (object as ReturnType<typeof node>).metadata.labels,
-  });
-  onTestFinished(() => cache.stop());
+  const cache = watchLabels(client);
   await vi.waitFor(() => expect(watch).toBeDefined());
   const before = heapInUse();
   const { metadata } = node(1);
