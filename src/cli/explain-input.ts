@@ -19,8 +19,15 @@ import { explainNode, type NodeExplanation } from '../explain/explain-node.ts';
 import type { Facts, ToldEvent } from '../explain/sections.ts';
 import { InputError } from '../files/text-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
-import type { NodeRecord } from '../judge/node-record.ts';
-import { daemonSetName, isOver, removalReason, startupRequirements, waitingText } from '../judge/startup-progress.ts';
+import { type NodeRecord, startupIn, withRecord } from '../judge/node-record.ts';
+import {
+  daemonSetName,
+  removalReason,
+  startupKeeping,
+  startupRequirements,
+  stepStartup,
+  waitingText,
+} from '../judge/startup-progress.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import { formatSelector } from '../kubernetes/selector-overlap.ts';
 import { formatTaint, identity } from '../kubernetes/taint.ts';
@@ -58,30 +65,31 @@ async function readWaiting(
 ): Promise<{ readonly text?: string; readonly notes: readonly string[] }> {
   const { taintPolicies } = compilePolicies(policiesInForce(policies), { audit });
   if (taintPolicies.every(({ untilReady }) => untilReady.length === 0)) return { notes: [] };
-  const { createdAt = 0, ...node } = projectNode(object);
   const { uid } = (object as { readonly metadata: { readonly uid: string } }).metadata;
+  const { createdAt = 0, ...projected } = projectNode(object);
+  const node = withRecord({ ...projected, createdAt }, record, uid);
+  const progress = startupIn(record, uid);
+  const requirements = startupRequirements(node, progress, taintPolicies);
+  const keptBy = startupKeeping(node, taintPolicies);
+  const known = { node, progress, requirements, keptBy, unrequiredForMs: () => 0, now: client.now().getTime() };
   try {
-    const progress = record?.uid === uid ? (record.startup ?? []) : [];
-    const over = new Set(progress.filter(isOver).map(identity));
-    const carried = new Set(node.taints.map(identity));
-    const requirements = startupRequirements(node, progress, taintPolicies).filter(
-      ({ taint }) => carried.has(identity(taint)) && !over.has(identity(taint)),
-    );
-    if (requirements.length === 0) return { notes: [] };
+    const { waiting, removable } = stepStartup({ ...known, blockers: () => undefined });
+    if (waiting.length + removable.length === 0) return { notes: [] };
     const pods = await listDaemonPodsOn(client, node.name, new AbortController().signal);
     const daemonSets = new Map<string, KnownDaemonSet | undefined>();
-    for (const one of requirements.flatMap(({ daemonSets }) => daemonSets)) {
+    for (const one of waiting.flatMap(({ requirement }) => requirement.daemonSets)) {
       daemonSets.set(daemonSetName(one), await readDaemonSet(client, one));
     }
-    const texts = requirements.map((requirement) => {
-      const blockers = startupBlockers(requirement.daemonSets, { ...node, createdAt }, pods, (one) =>
-        daemonSets.get(daemonSetName(one)),
-      );
-      return blockers.length === 0
-        ? `startup taint ${formatTaint(requirement.taint)}: ${removalReason(requirement)}, the leader removes it`
-        : waitingText({ requirement, blockers });
+    const step = stepStartup({
+      ...known,
+      blockers: ({ daemonSets: awaited }) =>
+        startupBlockers(awaited, node, pods, (one) => daemonSets.get(daemonSetName(one))),
     });
-    return { text: texts.join('; '), notes: [] };
+    const removals = step.removable.map((one) => {
+      const requirement = requirements.find(({ taint }) => identity(taint) === identity(one));
+      return `startup taint ${formatTaint(requirement?.taint ?? one)}: ${removalReason(requirement)}, the leader removes it`;
+    });
+    return { text: [...removals, ...step.waiting.map(waitingText)].join('; '), notes: [] };
   } catch (error) {
     if (!isForbidden(error)) throw error;
     return { notes: [`what startup taints wait for was not read: ${error.message}`] };

@@ -68,9 +68,12 @@ const OBJECTS: Readonly<Record<string, object>> = {
   },
 };
 
-async function explain(...args: string[]) {
+/** @param more objects and lists, by path, in place of the others */
+async function explain(args: readonly string[], more: Readonly<Record<string, object>> = {}) {
   const api = await startFakeApi((request, response) => {
-    const items = LISTS[request.path];
+    const other = more[request.path];
+    if (other && !Array.isArray(other)) return answer(response, other);
+    const items = other ?? LISTS[request.path];
     if (items) return answer(response, { metadata: { resourceVersion: '1' }, items });
     if (request.path.endsWith('/events')) return answer(response, refusal(403, 'Forbidden', 'not you'), 403);
     const object = OBJECTS[request.path];
@@ -81,7 +84,7 @@ async function explain(...args: string[]) {
 }
 
 it('a node: taints, who wrote them, policies, what could not be read, and what to run', async () => {
-  const { code, stdout } = await explain('node', 'n1');
+  const { code, stdout } = await explain(['node', 'n1']);
   expect(code).toBe(1);
   expect(stdout).toMatch(/^TAINT +STATE +WHY\nedge:NoSchedule +free +no policy covers it$/m);
   expect(stdout).toMatch(
@@ -95,7 +98,7 @@ it('a node: taints, who wrote them, policies, what could not be read, and what t
 });
 
 it('a DaemonSet: tolerations, where it runs, and where a pod is missing', async () => {
-  const { code, stdout } = await explain('daemonset', 'ns/a');
+  const { code, stdout } = await explain(['daemonset', 'ns/a']);
   expect(code).toBe(1);
   expect(stdout).toMatch(/^edge:NoSchedule +missing +required by agents \(Mutate, spec\.tolerations\[0\]\)$/m);
   expect(stdout).toMatch(/^it was last written by field manager "kubectl-replace" \(Update at 2026-01-03/m);
@@ -106,15 +109,15 @@ it('a DaemonSet: tolerations, where it runs, and where a pod is missing', async 
 });
 
 it('a pod with resource claims: taints of devices are not covered', async () => {
-  const { stdout } = await explain('pod', 'ns/claiming');
+  const { stdout } = await explain(['pod', 'ns/claiming']);
   expect(stdout).toContain(
     'taints of their devices are not covered here, see kubectl get resourceslices,devicetaintrules',
   );
-  expect((await explain('pod', 'ns/a-2')).stdout).not.toContain('devices');
+  expect((await explain(['pod', 'ns/a-2'])).stdout).not.toContain('devices');
 });
 
 it('a pod: how it is, and its DaemonSet', async () => {
-  const { code, stdout } = await explain('pod', 'ns/a-2', '-o', 'json');
+  const { code, stdout } = await explain(['pod', 'ns/a-2', '-o', 'json']);
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({
     kind: 'pod',
@@ -129,15 +132,36 @@ it('a pod: how it is, and its DaemonSet', async () => {
 });
 
 it('a pod that tolerates what a TolerationRestriction names', async () => {
-  const { stdout } = await explain('pod', 'ns/claiming');
+  const { stdout } = await explain(['pod', 'ns/claiming']);
   expect(stdout).toContain(
     'secret=blue:NoSchedule: TolerationRestriction secrets (Deny, spec.taints[0]) admits a new pod with it only if service account ns/builder, or the user ' +
       'who creates the pod without a controller, may tolerate secret: ' +
       'kubectl auth can-i tolerate taints.taintkeeper.dev/secret --as system:serviceaccount:ns:builder',
   );
-  expect((await explain('pod', 'ns/a-2')).stdout).not.toContain('secrets');
+  expect((await explain(['pod', 'ns/a-2'])).stdout).not.toContain('secrets');
 });
 
 it('nothing of what is not there', async () => {
-  expect(await explain('node', 'n9')).toMatchObject({ code: 2, stderr: 'taintkeeper: node n9: not found\n' });
+  expect(await explain(['node', 'n9'])).toMatchObject({ code: 2, stderr: 'taintkeeper: node n9: not found\n' });
+});
+
+it('what the startup taints of a node wait for, by the rules of the leader', async () => {
+  const taint = { key: 'example.com/network', effect: 'NoSchedule' };
+  const readyWhen = { daemonSets: [{ namespace: 'ns', name: 'a' }] };
+  const startup = policy('network', { mode: 'Restore', taints: [{ ...taint, ensure: 'UntilReady', readyWhen }] });
+  const textOf = async (ageMs: number, policies: readonly object[] = [startup]) => {
+    const creationTimestamp = new Date(Date.now() - ageMs).toISOString();
+    const { stdout } = await explain(['node', 'n4'], {
+      '/api/v1/nodes/n4': { metadata: { name: 'n4', uid: 'u4', creationTimestamp }, spec: { taints: [taint] } },
+      '/apis/taintkeeper.dev/v1alpha1/taintpolicies': policies,
+      '/api/v1/pods': [],
+    });
+    return /^.*startup taint.*$/m.exec(stdout)?.[0];
+  };
+  expect(await textOf(1_000)).toBe(
+    'startup taint example.com/network:NoSchedule waits for DaemonSet ns/a: it has no pod on the node: taint example.com/network:NoSchedule is not tolerated',
+  );
+  expect(await textOf(3_600_000)).toBeUndefined();
+  const always = policy('always', { mode: 'Restore', taints: [{ ...taint, ensure: 'Always' }] });
+  expect(await textOf(1_000, [startup, always])).toBeUndefined();
 });
