@@ -92,9 +92,9 @@ async function measure(count: number): Promise<void> {
       if (flags.rest) continue;
       const bare = await bareLoop();
       await cp.compactEtcd();
-      await wipedBefore(bare.isUndone);
+      await wipedBefore(bare.restored);
       await cp.compactEtcd();
-      await wipedWhileRunning(bare.wipe + bare.isUndone);
+      await wipedWhileRunning(bare.wipe + bare.restored);
     }
   } finally {
     await installation.stop();
@@ -127,16 +127,16 @@ async function measure(count: number): Promise<void> {
   }
 
   /** How long the API server takes when nothing else is done, in seconds. */
-  async function bareLoop(): Promise<{ wipe: number; isUndone: number }> {
+  async function bareLoop(): Promise<{ wipe: number; restored: number }> {
     const wiping = stopwatch();
     await setTaints(cp, names, { user: admin, taints: [] });
     const wipe = wiping.seconds();
     rows.add('bare loop: all wiped', { seconds: wipe });
     const puttingBack = stopwatch();
     await setTaints(cp, names, { user: developer, taints: [TAINT], concurrency: REPAIR_CONCURRENCY });
-    const isUndone = puttingBack.seconds();
-    rows.add('bare loop: all put back', { seconds: isUndone });
-    return { wipe, isUndone };
+    const restored = puttingBack.seconds();
+    rows.add('bare loop: all put back', { seconds: restored });
+    return { wipe, restored };
   }
 
   async function wipedBefore(bareSeconds: number): Promise<void> {

@@ -11,7 +11,7 @@ import type { Traffic } from './traffic.ts';
 /** What became of what passed while taintkeeper was not asked. */
 export interface Losses {
   /** Nodes whose taints were put back. */
-  readonly isUndone: number;
+  readonly restored: number;
   /** Nodes and DaemonSets that stay without, and of which that is told. */
   readonly recorded: number;
   /** Those of which nothing is told. There must be none. */
@@ -40,7 +40,7 @@ export async function settleLosses(site: Site, traffic: Traffic): Promise<Losses
 async function auditLosses(site: Site, traffic: Traffic): Promise<Losses> {
   const lost = new Set(traffic.lost());
   const isTold = await recordsOf(site, traffic.since());
-  let isUndone = 0;
+  let restored = 0;
   let recorded = 0;
   const unrecorded: string[] = [];
   for (const node of await listNodes(site.cp)) {
@@ -48,7 +48,7 @@ async function auditLosses(site: Site, traffic: Traffic): Promise<Losses> {
     const pool = poolOf(site, node);
     if (!pool) continue;
     if (lacking(pool, node).length === 0) {
-      if (lost.has(name)) isUndone++;
+      if (lost.has(name)) restored++;
       continue;
     }
     if (isTold(name)) recorded++;
@@ -58,7 +58,7 @@ async function auditLosses(site: Site, traffic: Traffic): Promise<Losses> {
   const told = await untoleratingInMetrics(site);
   if (told >= untolerating) recorded += untolerating;
   else unrecorded.push(`${untolerating - told} of ${untolerating} DaemonSets`);
-  return { isUndone, recorded, unrecorded };
+  return { restored, recorded, unrecorded };
 }
 
 function poolOf({ pools }: Site, { metadata }: Node): Pool | undefined {

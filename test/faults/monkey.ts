@@ -37,7 +37,7 @@ export async function runMonkey(site: Site, options: MonkeyOptions): Promise<Mon
   const reasons = new Map<string, number>();
   const times: number[] = [];
   const unrecorded: string[] = [];
-  const fates = { isUndone: 0, recorded: 0 };
+  const fates = { restored: 0, recorded: 0 };
   let step = 0;
   try {
     say(`seed ${seed}, ${steps} steps`);
@@ -55,7 +55,7 @@ export async function runMonkey(site: Site, options: MonkeyOptions): Promise<Mon
       const tookMs = performance.now() - began;
       times.push(tookMs);
       const losses = await settleLosses(site, traffic);
-      fates.isUndone += losses.isUndone;
+      fates.restored += losses.restored;
       fates.recorded += losses.recorded;
       unrecorded.push(...losses.unrecorded);
       const counts = countResults(traffic.samples());
@@ -72,7 +72,7 @@ export async function runMonkey(site: Site, options: MonkeyOptions): Promise<Mon
   const at = (part: number) => `${((sorted[Math.floor((sorted.length - 1) * part)] ?? 0) / 1000).toFixed(1)} s`;
   const summary = [
     `seed ${seed}, ${step} steps: ${JSON.stringify(totals)}`,
-    `lost: ${fates.isUndone} put back, ${fates.recorded} told of, ${unrecorded.length} neither`,
+    `lost: ${fates.restored} put back, ${fates.recorded} told of, ${unrecorded.length} neither`,
     `all right again after ${at(0.5)} (median), ${at(0.95)} (95 %), ${at(1)} (longest)`,
     ...[...reasons].map(([reason, count]) => `${count} × ${reason}`),
   ].join('\n');

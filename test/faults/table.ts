@@ -16,7 +16,7 @@ export const HEADINGS: readonly string[] = [cells(COLUMNS), cells(COLUMNS.map(()
 
 export function rowOf({ scenario, counts, losses, recoveredMs, settledMs }: Measured): string {
   const { admitted, refused, failed, wrong } = counts;
-  const fates = `${losses.isUndone}, ${losses.recorded}, ${losses.unrecorded.length}`;
+  const fates = `${losses.restored}, ${losses.recorded}, ${losses.unrecorded.length}`;
   const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
   const numbers = [admitted, refused, failed, fates, wrong].map(String);
   return cells([`\`${scenario.name}\``, scenario.what, ...numbers, seconds(recoveredMs), seconds(settledMs)]);

@@ -58,7 +58,7 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
   const attempted = Promise.withResolvers<void>();
   /** Who we are, once the API server has said so. */
   let installation: { readonly uid: string | undefined } | undefined;
-  /** By uid, who put it back. */
+  /** By uid, which other writer removed the toleration again. */
   const otherWriters = new Map<string, string>();
   /** By uid, why the API server refused the last patch, what that was to add, and when to try the same again. */
   const refusals = new Map<string, { readonly message: string; readonly added: string; readonly until: number }>();
@@ -146,10 +146,10 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
     for (const event of daemonSetEvents(daemonSet, policies, wording, note)) recordEvent(event);
   }
 
-  async function findOtherWriters(isUndone: readonly RunningDaemonSet[]): Promise<void> {
-    const uids = new Set(isUndone.map(({ entry }) => entry.uid));
+  async function findOtherWriters(undone: readonly RunningDaemonSet[]): Promise<void> {
+    const uids = new Set(undone.map(({ entry }) => entry.uid));
     for (const uid of otherWriters.keys()) if (!uids.has(uid)) otherWriters.delete(uid);
-    for (const daemonSet of isUndone) {
+    for (const daemonSet of undone) {
       const { uid } = daemonSet.entry;
       if (!otherWriters.has(uid)) otherWriters.set(uid, await writer.otherWriter(daemonSet));
     }

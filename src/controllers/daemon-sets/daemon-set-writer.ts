@@ -15,7 +15,7 @@ export interface RunningDaemonSet {
   readonly entry: Entry<ClusterDaemonSet>;
   /** What it lacks. */
   readonly lacks: readonly Violation[];
-  /** Whether it got some of that before: somebody has taken it out. */
+  /** Whether it got some of that before, and another writer removed it. */
   readonly isUndone: boolean;
   /** Whether it was ever patched. */
   readonly patched: boolean;

@@ -23,7 +23,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-async function isUndone(edit: (object: Writable) => void = () => {}) {
+async function undone(edit: (object: Writable) => void = () => {}) {
   const cluster = startPatching();
   cluster.add('a/a');
   await soon();
@@ -41,7 +41,7 @@ async function isUndone(edit: (object: Writable) => void = () => {}) {
 
 const cni = 'TolerationPolicy cni';
 
-function putBackEvents({ events }: Awaited<ReturnType<typeof isUndone>>): string[] {
+function putBackEvents({ events }: Awaited<ReturnType<typeof undone>>): string[] {
   return events.filter(({ reason }) => reason === 'PutBack').map(({ regarding: { kind, name } }) => `${kind} ${name}`);
 }
 
@@ -49,7 +49,7 @@ it.each([
   { why: 'the annotation stays', edit: () => {} },
   { why: 'the annotation goes, too', edit: unmarked },
 ])('what is put back is not patched again, and reported with who did it: $why', async ({ edit }) => {
-  const cluster = await isUndone(edit);
+  const cluster = await undone(edit);
   for (let round = 0; round < 20; round++) {
     await vi.advanceTimersByTimeAsync(MINUTE);
     cluster.change('a/a', () => {});
@@ -64,7 +64,7 @@ it.each([
 
 it('a replacement without tolerations is reported with its writer, although its field manager owns no part of the template', async () => {
   const template = { 'f:spec': { 'f:template': {} } };
-  const cluster = await isUndone((object) => {
+  const cluster = await undone((object) => {
     object.metadata.managedFields.splice(
       0,
       Infinity,
@@ -89,7 +89,7 @@ it('a replacement without tolerations is reported with its writer, although its 
 });
 
 it('what is put back does not hold up the others, nor is told of once more when one of them is', async () => {
-  const cluster = await isUndone();
+  const cluster = await undone();
   cluster.add('b/b');
   await soon();
   expect(cluster.patched()).toEqual(['a/a', 'b/b']);
@@ -100,7 +100,7 @@ it('what is put back does not hold up the others, nor is told of once more when 
 });
 
 it('what is put back is no problems any more once it tolerates, or opts out', async () => {
-  const cluster = await isUndone();
+  const cluster = await undone();
   cluster.change('a/a', withTolerations(MASTER));
   await soon();
   expect(cluster.reasons()).toEqual([]);
@@ -114,7 +114,7 @@ it('what is put back is no problems any more once it tolerates, or opts out', as
 });
 
 it('what is put back is not tried again because the annotation is removed afterwards', async () => {
-  const cluster = await isUndone();
+  const cluster = await undone();
   cluster.change('a/a', unmarked);
   await soon();
   expect(cluster.patched()).toEqual(['a/a']);
@@ -125,7 +125,7 @@ describe('the next leader', () => {
     { why: 'while nobody leads', early: false },
     { why: 'before', early: true },
   ])('does not patch again what its owner has replaced, the annotation with it, $why', async ({ early }) => {
-    const cluster = early ? await isUndone(unmarked) : startPatching();
+    const cluster = early ? await undone(unmarked) : startPatching();
     if (!early) cluster.add('a/a');
     await soon();
     expect(cluster.recorded()).toEqual([
@@ -146,7 +146,7 @@ describe('the next leader', () => {
   });
 
   it('does not repeat the Events of a problem that the status already has', async () => {
-    const cluster = await isUndone();
+    const cluster = await undone();
     for (let leaders = 0; leaders < 3; leaders++) {
       await cluster.changeLeader(() => {});
       await soon();
@@ -156,7 +156,7 @@ describe('the next leader', () => {
   });
 
   it('records Events of a problem that began while there was no leader, and of one that returns', async () => {
-    const cluster = await isUndone();
+    const cluster = await undone();
     cluster.add('b/b');
     await soon();
     await cluster.changeLeader(() => cluster.change('b/b', withTolerations()));
@@ -170,7 +170,7 @@ describe('the next leader', () => {
   });
 
   it('lets the status be written only once it knows the problems', async () => {
-    const cluster = await isUndone();
+    const cluster = await undone();
     await cluster.changeLeader(() => {});
     const [reasons] = await Promise.all([cluster.ready().then(cluster.reasons), soon()]);
     expect(reasons).toEqual(['cni PutBack a/a']);
@@ -213,7 +213,7 @@ describe('the next leader', () => {
 });
 
 it('what is put back is tried again after it has opted out and in, where there is no annotation', async () => {
-  const cluster = await isUndone(unmarked);
+  const cluster = await undone(unmarked);
   cluster.change('a/a', optedOut);
   await soon();
   cluster.change('a/a', unmarked);
