@@ -18,8 +18,8 @@ import { translatePods } from './translate-pods.ts';
 const compiled = oncePer((policies: readonly Policy[]) => compilePolicies(policies));
 
 /**
- * A policy as native policies: the same decisions and patches as {@link judgeNodeCreation}, {@link judgeNodeUpdate} and {@link judgeDaemonSet}. `limits` lists what cannot be
- * expressed.
+ * A policy as native policies: the same decisions and patches as {@link judgeNodeCreation}, {@link judgeNodeUpdate} and {@link judgeDaemonSet}.
+ * `limits` lists what cannot be expressed.
  */
 export function translate(policy: NativelyExpressible, { among, ...target }: TranslationOptions): NativeTranslation {
   const { taintPolicies, tolerationPolicies } = compiled(among);

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { type Deadline, pause, startDeadline, TimeoutError } from '../../runtime/pause.ts';
 import { AnswerTooLongError, ApiError, parseRetryAfter, toApiError } from './api-error.ts';
 import { type ClusterChoice, findConfig, loadConfig, podNamespace } from './kube-config.ts';
@@ -170,7 +171,7 @@ function createApiClient(
       // The API server has not begun to process it, whatever the method. Any other answer may have had an effect.
       const retryAfterMs =
         statusCode === TOO_MANY_REQUESTS ? parseRetryAfter(response.headers['retry-after'], clock.now()) : undefined;
-      const error = toApiError(method, path, statusCode, await readText(response), retryAfterMs);
+      const error = toApiError(method, path, statusCode, await text(response), retryAfterMs);
       if (retryAfterMs === undefined || retryAfterMs >= deadline.leftMs()) throw error;
       await pause(retryAfterMs, signal);
       signal.throwIfAborted();
@@ -182,8 +183,7 @@ function createApiClient(
     const cause = signal.aborted ? signal.reason : error;
     if (cause instanceof TimeoutError) transport.closeUnused();
     if (isSilence(cause)) streams.silent();
-    if (cause instanceof ApiError) return cause;
-    if (cause instanceof TooManyBytes) return new AnswerTooLongError(method, path, cause.most);
+    if (cause instanceof ApiError || cause instanceof AnswerTooLongError) return cause;
     return new Error(`${method} ${path}: ${messageOf(cause)}`, { cause });
   }
 
@@ -196,7 +196,8 @@ function createApiClient(
       const { timeoutMs = REQUEST_TIMEOUT_MS } = options;
       const deadline = startDeadline(timeoutMs, `no answer within ${timeoutMs} ms`, options.signal);
       try {
-        const content = await readText(await open(method, path, options, deadline), options);
+        const response = await open(method, path, options, deadline);
+        const content = await readText(response, { ...options, method, path });
         if ((options.accept ?? JSON_TYPE) !== JSON_TYPE) return content as T;
         return (content === '' ? undefined : JSON.parse(content)) as T;
       } catch (error) {
@@ -229,30 +230,25 @@ function createApiClient(
   };
 }
 
-/** More bytes came than are accepted. */
-class TooManyBytes extends Error {
-  readonly most: number;
-
-  constructor(most: number) {
-    super(`more than ${most} bytes`);
-    this.most = most;
-  }
-}
-
 /**
  * The whole answer as text. It is collected in buffers, which are outside of V8's heap: in the heap, there is only one copy of the text.
- * @throws TooManyBytes
+ * @throws AnswerTooLongError
  */
 async function readText(
   response: IncomingMessage,
-  { mostBytes = Number.POSITIVE_INFINITY, onLength }: Pick<RequestOptions, 'mostBytes' | 'onLength'> = {},
+  {
+    method,
+    path,
+    mostBytes = Number.POSITIVE_INFINITY,
+    onLength,
+  }: Pick<RequestOptions, 'mostBytes' | 'onLength'> & { readonly method: string; readonly path: string },
 ): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   // Leaving the loop destroys the response, and its connection.
   for await (const chunk of response as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > mostBytes) throw new TooManyBytes(mostBytes);
+    if (bytes > mostBytes) throw new AnswerTooLongError(method, path, mostBytes);
     chunks.push(chunk);
   }
   onLength?.(bytes);
