@@ -3,7 +3,7 @@ import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { deployedEnvironment } from '../control-plane/deployed-environment.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer, node } from '../control-plane/users.ts';
-import { createNodes, createTaintPolicy, patchNode, waitForStatus, waitUntilRestored } from './drift.ts';
+import { createNodes, createTaintPolicy, patchNode, waitForStatus, waitForTaints, waitUntilRestored } from './drift.ts';
 import { type Installation, install } from './installation.ts';
 import { attempt, GPU, type Node, path, taintsOf } from './nodes.ts';
 
@@ -90,10 +90,10 @@ describeWithControlPlane(
       await createNodes(cp(), ['beside'], 'padded', [GPU]);
       const names = Array.from({ length: 12 }, (_, index) => `images-${index}`);
       await createNodes(cp(), names, 'images', []);
-      const images = JSON.stringify({ status: { images: Array(300_000).fill({}) } });
+      const images = Array(300_000).fill({});
       for (const name of names) {
         const { status } = await cp().request(admin, 'PATCH', `${path(name)}/status`, {
-          body: JSON.parse(images),
+          body: { status: { images } },
           contentType: MERGE_PATCH,
         });
         expect(status).toBe(200);
@@ -108,6 +108,9 @@ describeWithControlPlane(
         expect(status).toBe(201);
       }
       await installation.replica('a').stop(20_000);
+      const body = { spec: { taints: null } };
+      await cp().request(admin, 'PATCH', path('beside'), { body, contentType: MERGE_PATCH });
+      expect(await taintsOf(cp(), 'beside')).toEqual([]);
       const { NODE_OPTIONS, ...env } = deployedEnvironment();
       const [leader] = await installation.start(['b'], {
         env: { ...env, NODE_OPTIONS: `${NODE_OPTIONS} --max-old-space-size=${OLD_SPACE_MIB}` },
@@ -117,9 +120,7 @@ describeWithControlPlane(
       await waitForStatus(cp(), 'later', ({ conditions = [] }) =>
         conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
       );
-      const body = { spec: { taints: null } };
-      await cp().request(admin, 'PATCH', path('beside'), { body, contentType: MERGE_PATCH });
-      await waitUntilRestored(cp(), 'beside', 'dedicated');
+      await waitForTaints(cp(), 'beside', PROTECTED);
       expect(await leader?.metrics()).toContain('taintkeeper_leader 1');
     });
   },
