@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, vi } from 'vitest';
 import { jsonLines } from '../../../../src/cluster/client/transport.ts';
+import { stopClock, whenTrue } from '../../stopped-clock.ts';
 import { answer, clientFor, type Handler, refusal, startFakeApi } from './fake-api.ts';
 
 async function linesOf(handler: Handler, options: { idleMs?: number; onOpen?: () => void; signal?: AbortSignal } = {}) {
@@ -77,19 +78,33 @@ describe('the lines of an answer', () => {
   });
 
   it('end with an error after idleMs without a byte, counted from the last one', async () => {
+    stopClock();
+    let response: ServerResponse | undefined;
+    const onOpen = vi.fn();
     const { api, lines } = await linesOf(
-      (_request, response) => {
-        let sent = 0;
-        const timer = setInterval(() => (sent++ < 4 ? response.write('{}\n') : clearInterval(timer)), 250);
-        response.flushHeaders();
+      (_request, answering) => {
+        response = answering;
+        answering.flushHeaders();
       },
-      // Less than the four take together, and far more than one of them.
-      { idleMs: 800 },
+      { idleMs: 800, onOpen },
     );
-    const { values, error } = await collect(lines);
-    expect(values).toHaveLength(4);
-    expect(error?.message).toBe('GET /w: no byte for 800 ms');
-    await vi.waitFor(() => expect(api.connections().open).toBe(0));
+    const values: unknown[] = [];
+    const ended = (async () => {
+      for await (const value of lines) values.push(value);
+    })().then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
+    await whenTrue(() => onOpen.mock.calls.length > 0);
+    // More than idleMs in all, and less each time.
+    for (let sent = 1; sent <= 4; sent++) {
+      vi.advanceTimersByTime(799);
+      response?.write('{}\n');
+      await whenTrue(() => values.length === sent);
+    }
+    vi.advanceTimersByTime(800);
+    expect(await ended).toBe('GET /w: no byte for 800 ms');
+    await whenTrue(() => api.connections().open === 0);
   });
 
   it('end with an error when the request is not even accepted', async () => {
