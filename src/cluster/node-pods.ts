@@ -17,6 +17,9 @@ import { listPages } from './watch/list-pages.ts';
 /** A pod has 5 to 10 KB, and a node has at most 110 pods by default. */
 const PAGE_SIZE = 250;
 
+/** The pods of a node are kept until all have been listed, and etcd accepts a pod with 100,000 tolerations. */
+const MAX_TOLERATIONS = 256;
+
 /**
  * The pods that are bound to a node.
  * @throws ApiError, with status 403 if pods may not be listed; Error for an invalid name of a node, because a comma or an equals sign would change
@@ -53,6 +56,7 @@ export function viewNodePod(object: unknown): NodePod {
   const pod = object as PodObject;
   const { namespace = '', name, uid = '', creationTimestamp = '', annotations, managedFields } = pod.metadata;
   const bound = conditionOf(pod, 'PodScheduled', 'True');
+  const tolerations = pod.spec?.tolerations ?? [];
   return {
     namespace,
     name,
@@ -60,7 +64,7 @@ export function viewNodePod(object: unknown): NodePod {
     isMirror: annotations?.[MIRROR_ANNOTATION] !== undefined,
     isFinished: isFinished(pod),
     isTerminating: isTerminating(pod),
-    tolerations: pod.spec?.tolerations ?? [],
+    tolerations: tolerations.length <= MAX_TOLERATIONS ? tolerations : undefined,
     landedAt: Date.parse(bound?.lastTransitionTime ?? pod.status?.startTime ?? creationTimestamp),
     isScheduled: isScheduled(pod.spec?.schedulerName, managedFields),
   };

@@ -10,7 +10,8 @@ export interface NodePod {
   /** Succeeded or Failed. */
   readonly isFinished: boolean;
   readonly isTerminating: boolean;
-  readonly tolerations: readonly Toleration[];
+  /** Undefined for more tolerations than are kept: the pod may tolerate any taint. */
+  readonly tolerations: readonly Toleration[] | undefined;
   /** When it was bound, in milliseconds since the epoch, rounded down to a second. */
   readonly landedAt: number;
   /** Whether the default scheduler certainly chose the node. Otherwise the pod may have named it, and no taint kept it off. */

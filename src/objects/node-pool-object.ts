@@ -1,5 +1,5 @@
 import { CAPACITY_TAINTS_ANNOTATION, NODE_POOL_LABEL, type NodePool } from '../coverage/node-pools.ts';
-import { type LabelSelectorRequirement, own, type StringMap } from '../kubernetes/label-selector.ts';
+import { isDnsSubdomain, type LabelSelectorRequirement, own, type StringMap } from '../kubernetes/label-selector.ts';
 import { parseTaint, type Taint } from '../kubernetes/taint.ts';
 import type { NodeObject } from './node-object.ts';
 
@@ -148,7 +148,7 @@ export function machineClusterOf({ metadata }: NodeObject): string | undefined {
   const annotations = metadata.annotations ?? {};
   const name = own(annotations, 'cluster.x-k8s.io/cluster-name');
   const namespace = own(annotations, 'cluster.x-k8s.io/cluster-namespace');
-  return name && namespace ? `${namespace}/${name}` : undefined;
+  return name && namespace && isDnsSubdomain(name) && isDnsSubdomain(namespace) ? `${namespace}/${name}` : undefined;
 }
 
 function labelRequirements(labels: StringMap | null | undefined): LabelSelectorRequirement[] {

@@ -1,4 +1,4 @@
-import type { StringMap } from '../kubernetes/label-selector.ts';
+import { QUALIFIED_NAME_LENGTH, type StringMap } from '../kubernetes/label-selector.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
 
 /** The fields of a Pod of core/v1 that are read here. It may have any field that the API server allows. */
@@ -71,9 +71,14 @@ interface PodCondition {
   readonly lastTransitionTime?: string;
 }
 
-/** The controller that creates another pod in place of this one. */
+/**
+ * The controller that creates another pod in place of this one. An owner with a longer text does not exist: the API server does not limit these texts,
+ * and what is kept of many pods must be small.
+ */
 export function controllerOf({ metadata }: Pick<PodObject, 'metadata'>): PodOwner | undefined {
-  return metadata.ownerReferences?.find(({ controller }) => controller);
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller);
+  const { apiVersion = '', kind = '', name = '', uid = '' } = owner ?? {};
+  return [apiVersion, kind, name, uid].every(({ length }) => length <= QUALIFIED_NAME_LENGTH) ? owner : undefined;
 }
 
 /** The condition, if it has this status. */

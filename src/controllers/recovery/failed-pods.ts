@@ -6,6 +6,9 @@ import { controllerOf, isTerminating, type PodObject } from '../../objects/pod-o
 /** How the kubelet says so (pkg/kubelet/eviction); of a pod that exceeded a limit of its own it says something else. */
 const NODE_EVICTION = /^(?:Pod was rejected: )?The node (?:was low on resource|had condition)/;
 
+/** The kubelet's reasons have at most 30 characters. Other writers of `pods/status` may write texts of any length. */
+const MAX_REASON = 256;
+
 /** What is kept of a pod that is Failed. Most are of Jobs, and nobody's business here: of those, nothing. */
 export interface FailedPod {
   /** Name of the node that it is bound to. */
@@ -101,10 +104,11 @@ function projectFailedPod(object: unknown): FailedPod | undefined {
   const { spec, status } = pod;
   const owner = controllerOf(pod);
   if (owner?.kind !== 'DaemonSet' || !owner.apiVersion?.startsWith('apps/') || !spec?.nodeName) return undefined;
+  const { reason = '' } = status ?? {};
   return {
     node: spec.nodeName,
     deleting: isTerminating(pod),
-    reason: status?.reason ?? '',
+    reason: reason.length <= MAX_REASON ? reason : '',
     evicted: status?.reason === 'Evicted' && NODE_EVICTION.test(status.message ?? ''),
     daemonSet: { uid: owner.uid, name: owner.name ?? '' },
   };

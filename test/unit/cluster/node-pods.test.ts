@@ -63,6 +63,11 @@ it.each<{ what: string; object: object; view: object }>([
     object: { ...POD, spec: { tolerations: [{ operator: 'Exists' }] } },
     view: { tolerations: [{ operator: 'Exists' }] },
   },
+  {
+    what: 'with more tolerations than are kept',
+    object: { ...POD, spec: { tolerations: Array(257).fill({ key: 'a', operator: 'Exists' }) } },
+    view: { tolerations: undefined },
+  },
 ])('a pod $what', ({ object, view }) => expect(viewNodePod(object)).toMatchObject(view));
 
 it.each([{ name: 'n1' }, { name: 'ip-10-0-0-1.eu-west-1.compute.internal' }])(

@@ -39,6 +39,10 @@ describe('of a Node', () => {
       cluster: 'ns/c',
     },
     { annotations: { 'cluster.x-k8s.io/cluster-name': 'c' }, cluster: undefined },
+    {
+      annotations: { 'cluster.x-k8s.io/cluster-name': 'c'.repeat(254), 'cluster.x-k8s.io/cluster-namespace': 'ns' },
+      cluster: undefined,
+    },
     { annotations: null, cluster: undefined },
   ])('the Cluster of Cluster API is kept: $cluster', ({ annotations, cluster }) => {
     expect(projectNode({ metadata: { name: 'n1', annotations } }).machineCluster).toBe(cluster);

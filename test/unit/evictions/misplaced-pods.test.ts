@@ -165,6 +165,12 @@ describe('a misplaced pod', () => {
       part: { tolerations: [{ key: 'dedicated', value: 'cpu' }] },
       misplaced: true,
     },
+    {
+      what: 'and not one with too many tolerations to compare',
+      at: 70_000,
+      part: { tolerations: undefined },
+      misplaced: false,
+    },
     { what: 'and not a static pod', at: 70_000, part: { isMirror: true }, misplaced: false },
     { what: 'nor one that has ended', at: 70_000, part: { isFinished: true }, misplaced: false },
     { what: 'nor one that is about to', at: 70_000, part: { isTerminating: true }, misplaced: false },
