@@ -5,7 +5,7 @@ import { type AdmissionRequest, decodeReview } from '../admission/review.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import type { ServiceRef } from '../cluster/service-endpoint.ts';
 import { listFew } from '../cluster/watch/list-pages.ts';
-import { type ClusterState, projectNode } from '../controllers/sources.ts';
+import { type ClusterState, keepNode } from '../controllers/sources.ts';
 import { contradictionWarnings, selectionWarnings } from '../judge/contradictions.ts';
 import { policyWarnings } from '../judge/findings.ts';
 import { type NodeRecord, withRecord } from '../judge/node-record.ts';
@@ -23,6 +23,8 @@ export type Advise = (request: AdmissionRequest) => Promise<readonly string[]>;
 /** Some 40 MB in all, read page by page and not kept. In a larger cluster only the leader, which has the nodes in memory, warns. */
 const MOST_NODES = 1_000;
 const NODES_PER_PAGE = 50;
+/** The labels and taints of these nodes together, which take 40 MB at most: users decide how many labels a node has. */
+const MOST_VALUES = 200_000;
 /** The API server waits half a second longer. */
 const TIMEOUT_MS = 1_500;
 
@@ -104,8 +106,15 @@ export function policyAdvice({ client, service, clusterState, policies, recordOf
 
   async function readNodes(): Promise<readonly NodeView[] | undefined> {
     const bounds = { most: MOST_NODES, timeoutMs: TIMEOUT_MS, pageSize: NODES_PER_PAGE };
+    let values = 0;
+    const keep = (object: unknown) => {
+      const node = keepNode(object);
+      values += Object.keys(node.labels).length + node.taints.length;
+      if (values > MOST_VALUES) throw new Error(`the nodes have more than ${MOST_VALUES} labels and taints`);
+      return node;
+    };
     try {
-      return await listFew(client, '/api/v1/nodes', projectNode, bounds);
+      return await listFew(client, '/api/v1/nodes', keep, bounds);
     } catch (error) {
       log.debug({ err: error }, 'the nodes cannot be read');
       complain();

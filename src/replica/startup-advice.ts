@@ -2,6 +2,7 @@ import type { ApiClient } from '../cluster/client/api-client.ts';
 import { findObject } from '../cluster/client/find-object.ts';
 import { listReplicas } from '../cluster/replica-pods.ts';
 import type { ServiceRef } from '../cluster/service-endpoint.ts';
+import { limitDaemonSet } from '../controllers/kept-limits.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import { startupFaults } from '../judge/startup-faults.ts';
 import { daemonSetName } from '../judge/startup-progress.ts';
@@ -11,6 +12,8 @@ import type { ReadyDaemonSet } from '../policy/taint-rule.ts';
 
 /** A policy that names more DaemonSets gets no warnings: each costs a request, and every pod can send reviews. */
 const MOST_DAEMON_SETS = 16;
+/** All of them are read at once, and a DaemonSet of more than 100 KB is rare. */
+const MOST_BYTES = 1024 * 1024;
 
 /**
  * Warnings about a policy whose startup taints would remain, or that would keep those of another policy.
@@ -43,6 +46,6 @@ async function readDaemonSet(
   signal: AbortSignal,
 ): Promise<DaemonSetView | undefined> {
   const path = `/apis/apps/v1/namespaces/${namespace}/daemonsets/${name}`;
-  const object = await findObject(client, path, { signal });
-  return object === undefined ? undefined : viewDaemonSet(asDaemonSet(object, []), namespace, name);
+  const object = await findObject(client, path, { signal, mostBytes: MOST_BYTES });
+  return object === undefined ? undefined : limitDaemonSet(viewDaemonSet(asDaemonSet(object, []), namespace, name));
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
-import { ApiError } from '../../../src/cluster/client/api-error.ts';
+import type { ApiClient, RequestOptions } from '../../../src/cluster/client/api-client.ts';
+import { AnswerTooLongError, ApiError } from '../../../src/cluster/client/api-error.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policyAdvice } from '../../../src/replica/policy-advice.ts';
 import { captureLog } from '../captured-log.ts';
@@ -47,11 +47,12 @@ function rig(objects: Readonly<Record<string, object>>, others: Readonly<Record<
   };
   const asked: string[] = [];
   const client = {
-    async request(method: string, path: string) {
+    async request(method: string, path: string, { mostBytes = Number.POSITIVE_INFINITY }: RequestOptions = {}) {
       asked.push(path);
       const found = known[path];
       if (found instanceof Error) throw found;
       if (!found) throw new ApiError(method, path, 404, 'NotFound', 'not found');
+      if (JSON.stringify(found).length > mostBytes) throw new AnswerTooLongError(method, path, mostBytes);
       return found;
     },
   } as unknown as ApiClient;
@@ -143,8 +144,16 @@ describe('advice on a policy with ensure: UntilReady', () => {
     expect(asked.filter((path) => path === CILIUM_PATH)).toHaveLength(10);
   });
 
-  it('is not given where DaemonSets cannot be read, which the log says', async () => {
-    const { warnings, messages } = rig({ [CILIUM_PATH]: new Error('no answer') });
+  const padded = { ...daemonSet(), status: { pad: 'x'.repeat(2_000_000) } };
+  const keys = Array.from({ length: 2_000 }, (_, index) => [`label-${index}`, '']);
+  const labelled = { ...daemonSet(), metadata: { ...daemonSet().metadata, labels: Object.fromEntries(keys) } };
+
+  it.each([
+    { why: 'cannot be read', found: new Error('no answer') },
+    { why: 'are longer than is read', found: padded },
+    { why: 'have more labels than are kept', found: labelled },
+  ])('is not given where DaemonSets $why, which the log says', async ({ found }) => {
+    const { warnings, messages } = rig({ [CILIUM_PATH]: found });
     expect(await warnings(waiting())).toEqual([]);
     expect(messages()).toContain('nodes or DaemonSets cannot be read: no warnings on policies');
   });
