@@ -71,6 +71,8 @@ export interface RequestOptions {
   timeoutMs?: number;
   /** The longest accepted answer, in bytes. Reading a longer one stops with {@link AnswerTooLongError}, and closes its connection. */
   mostBytes?: number | undefined;
+  /** Reads the answer to its end and does not keep it: the result is undefined. For writes whose answer is a large object. */
+  ignoreAnswer?: boolean;
   /** Called with the headers of the answer, with any status. */
   onHeaders?: (headers: IncomingHttpHeaders) => void;
   /** Called with the length of the answer, in bytes. */
@@ -197,6 +199,7 @@ function createApiClient(
       const deadline = startDeadline(timeoutMs, `no answer within ${timeoutMs} ms`, options.signal);
       try {
         const response = await open(method, path, options, deadline);
+        if (options.ignoreAnswer) return (await skip(response)) as T;
         const content = await readText(response, { ...options, method, path });
         if ((options.accept ?? JSON_TYPE) !== JSON_TYPE) return content as T;
         return (content === '' ? undefined : JSON.parse(content)) as T;
@@ -253,6 +256,11 @@ async function readText(
   }
   onLength?.(bytes);
   return Buffer.concat(chunks, bytes).toString('utf8');
+}
+
+/** Reads to the end: the connection is used again. */
+async function skip(response: IncomingMessage): Promise<void> {
+  for await (const _chunk of response);
 }
 
 function queryText(query: Query = {}): string {

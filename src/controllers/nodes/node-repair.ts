@@ -284,6 +284,8 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
         query: { fieldManager: FIELD_MANAGER },
         contentType: 'application/merge-patch+json',
         body: patchOf(entry, desired, client.now()),
+        // Some MB of a large node, for several nodes at once.
+        ignoreAnswer: true,
       });
     } catch (error) {
       if (isNotFound(error)) return true;

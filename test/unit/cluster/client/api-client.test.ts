@@ -73,6 +73,14 @@ describe('a request', () => {
     await expect(client.request('GET', '/x', { mostBytes: 7 })).rejects.toThrow(AnswerTooLongError);
   });
 
+  it('whose answer is ignored is undefined, and its connection is used again', async () => {
+    const { api, client } = await fakeCluster((_request, response) => response.end(BLOCK));
+    for (let i = 0; i < 3; i++) expect(await client.request('PATCH', '/x', { ignoreAnswer: true })).toBeUndefined();
+    expect(api.connections().made).toBe(1);
+    const refused = await fakeCluster((_request, response) => answer(response, refusal(409, 'Conflict', 'c'), 409));
+    await expect(refused.client.request('PATCH', '/x', { ignoreAnswer: true })).rejects.toThrow('409 Conflict');
+  });
+
   it('that is answered with nothing is undefined', async () => {
     const { client } = await fakeCluster((_request, response) => response.writeHead(200).end());
     expect(await client.request('DELETE', '/x')).toBeUndefined();
