@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { OTHER_VERSIONS } from './test/control-plane/kubernetes.ts';
+import { LONGEST_WAIT_MS } from './test/longest-wait.ts';
 import { onOtherKubernetes, projectOf } from './test/runner/suites.ts';
 import { seedEnvironment } from './test/seed.ts';
 
@@ -17,6 +18,7 @@ export const common = {
   /** Against what hangs. Many tests start programs, which takes a busy machine more than the five seconds that vitest gives. */
   testTimeout: 30_000,
   hookTimeout: 30_000,
+  expect: { poll: { timeout: LONGEST_WAIT_MS, interval: 10 } },
 };
 
 /** Each file starts a control plane of its own, and most of its time waits for clocks and Leases: four at a time leave no core idle. */
@@ -25,6 +27,7 @@ const endToEnd = {
   maxWorkers: 4,
   testTimeout: 60_000,
   hookTimeout: 120_000,
+  expect: { poll: { timeout: LONGEST_WAIT_MS, interval: 50 } },
   sequence: { groupOrder: 2 },
 };
 

@@ -8,14 +8,13 @@ import { certificateFiles } from '../../../src/certs/certificate-files.ts';
 import { type CertificateKeeperOptions, keepCertificates } from '../../../src/certs/certificate-keeper.ts';
 import { fingerprints, uncoveredNames } from '../../../src/certs/inspect.ts';
 import { issueCa, issueServing, type KeyPair } from '../../../src/certs/issue.ts';
+import { eventually } from '../eventually.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { expectConsistent, filesOf } from './directories.ts';
 
 const NAMES = ['localhost'];
 const POLL_INTERVAL_MS = 10;
 const DAY_MS = 86_400_000;
-const SOON = { timeout: 5_000, interval: 10 };
-
 async function keep(
   directory: string,
   {
@@ -77,7 +76,7 @@ it('serves what is valid and cannot be renewed, leaves it as it is, says so, and
 
   // Somebody makes room, and touches the files.
   writeFileSync(join(directory, 'ca.key'), before['ca.key'] ?? '');
-  await vi.waitFor(() => expect(keeper.fault()).toBeUndefined(), SOON);
+  await eventually(() => expect(keeper.fault()).toBeUndefined());
   expect(onServe).toHaveBeenCalledTimes(2);
   expect(keeper.current().serving).not.toEqual(serving);
   expectConsistent(directory);
@@ -113,7 +112,7 @@ describe('while it runs,', () => {
     const { keeper, onServe } = await keep(directory);
     const second = await putForeignPair(directory);
 
-    await vi.waitFor(() => expect(onServe).toHaveBeenCalledTimes(2), SOON);
+    await eventually(() => expect(onServe).toHaveBeenCalledTimes(2));
     expect(onServe.mock.calls.map(([{ serving }]) => serving)).toEqual([first, second]);
     expect(keeper.current().serving).toEqual(second);
   });
@@ -124,12 +123,12 @@ describe('while it runs,', () => {
     const { keeper, onServe, onFault } = await keep(directory);
 
     for (const file of certificateFiles(directory)) rmSync(file, { force: true });
-    await vi.waitFor(() => expect(onFault).toHaveBeenCalled(), SOON);
+    await eventually(() => expect(onFault).toHaveBeenCalled());
     expect(keeper.fault()).toBe(onFault.mock.lastCall?.[0]);
     expect(keeper.current().serving).toEqual(first);
 
     const second = await putForeignPair(directory);
-    await vi.waitFor(() => expect(keeper.fault()).toBeUndefined(), SOON);
+    await eventually(() => expect(keeper.fault()).toBeUndefined());
     expect(keeper.current().serving).toEqual(second);
     expect(onServe).toHaveBeenCalledTimes(2);
   });
@@ -140,7 +139,7 @@ describe('while it runs,', () => {
     const first = keeper.current();
     for (const file of ['tls.crt', 'tls.key']) rmSync(join(directory, file));
 
-    await vi.waitFor(() => expect(onServe).toHaveBeenCalledTimes(2), SOON);
+    await eventually(() => expect(onServe).toHaveBeenCalledTimes(2));
     expect(onServe.mock.lastCall?.[0].issued).toEqual(['serving certificate (not found)']);
     expect(keeper.current().serving.key).not.toBe(first.serving.key);
     expect(keeper.current().ca?.fingerprint256).toBe(first.ca?.fingerprint256);
@@ -159,12 +158,12 @@ describe('while it runs,', () => {
     const texts = files.map((file) => readFileSync(join(directory, file)));
     for (const file of files) rmSync(join(directory, file));
 
-    await vi.waitFor(() => expect(keeper.fault()).toContain('is not usable (not found): restore'), SOON);
+    await eventually(() => expect(keeper.fault()).toContain('is not usable (not found): restore'));
     expect(onFault.mock.lastCall).toEqual([keeper.fault()]);
     expect(keeper.current().serving).toEqual(serving);
 
     for (const [index, file] of files.entries()) writeFileSync(join(directory, file), texts[index] ?? '');
-    await vi.waitFor(() => expect(keeper.fault()).toBeUndefined(), SOON);
+    await eventually(() => expect(keeper.fault()).toBeUndefined());
     expect(keeper.current().serving).toEqual(serving);
     expect(onServe).toHaveBeenCalledTimes(1);
   });
@@ -176,7 +175,7 @@ describe('while it runs,', () => {
     copyFileSync(join(directory, 'tls.crt'), join(directory, 'copy'));
     renameSync(join(directory, 'copy'), join(directory, 'tls.crt'));
 
-    await vi.waitFor(() => expect(keeper.current()).not.toBe(before), SOON);
+    await eventually(() => expect(keeper.current()).not.toBe(before));
     expect(onServe).toHaveBeenCalledTimes(1);
   });
 
@@ -193,10 +192,10 @@ describe('while it runs,', () => {
     const keepers = await Promise.all(asked.map((names) => keep(directory, { names })));
 
     const served = () => keepers.map(({ keeper }) => keeper.current());
-    await vi.waitFor(() => {
+    await eventually(() => {
       for (const { certificate } of served()) expect(uncoveredNames(certificate, asked.flat())).toEqual([]);
       expect(new Set(served().map(({ serving }) => serving.cert)).size).toBe(1);
-    }, SOON);
+    });
     // Neither finds anything to issue any more.
     for (const names of asked) {
       expect(await openCertificates(directory, names, new Date())).toMatchObject({
@@ -220,7 +219,7 @@ it.each([
   const next = await foreignPair();
   const { keeper, onServe } = await keep(directory, { onFirstServe: () => writePair(directory, next) });
 
-  await vi.waitFor(() => expect(onServe).toHaveBeenCalledTimes(2), SOON);
+  await eventually(() => expect(onServe).toHaveBeenCalledTimes(2));
   expect(keeper.current().serving).toEqual(next);
 });
 
@@ -237,7 +236,7 @@ it('renews in time, though no file changes', async () => {
 
   vi.setSystemTime(start + 61 * 86_400_000);
   vi.advanceTimersByTime(3_600_000);
-  await vi.waitFor(() => expect(onServe).toHaveBeenCalledTimes(2), SOON);
+  await eventually(() => expect(onServe).toHaveBeenCalledTimes(2));
   expect(keeper.current().certificate.validToDate.getTime()).toBeGreaterThan(first.certificate.validToDate.getTime());
   expect(onServe.mock.lastCall?.[0].issued).toEqual([expect.stringMatching(/^serving certificate \(not valid after /)]);
   expect((await openCertificates(directory, NAMES, new Date())).issued).toEqual([]);
@@ -274,7 +273,7 @@ describe('a pair of another CA, where it is known who calls', () => {
   it('waits until they trust the CA; until then the bundle has both CAs', async () => {
     const { directory, first, keeper, waits, onWait } = await start();
     const next = await put(directory);
-    await expect.poll(() => onWait.mock.calls.length, SOON).toBe(1);
+    await expect.poll(() => onWait.mock.calls.length).toBe(1);
     expect(keeper.current()).toMatchObject({ serving: first.serving, ca: { fingerprint256: first.ca.fingerprint256 } });
     expect(fingerprints(keeper.current().bundle ?? '')).toEqual([next.ca.fingerprint256, first.ca.fingerprint256]);
 
@@ -291,7 +290,7 @@ describe('a pair of another CA, where it is known who calls', () => {
   it('is served at once where the one before is no longer valid: that nobody trusts either', async () => {
     const { directory, keeper, onWait } = await start(91);
     const next = await put(directory);
-    await expect.poll(() => keeper.current().serving, SOON).toEqual(next.serving);
+    await expect.poll(() => keeper.current().serving).toEqual(next.serving);
     expect(onWait).not.toHaveBeenCalled();
   });
 });

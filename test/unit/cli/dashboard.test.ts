@@ -7,13 +7,12 @@ import { main } from '../../../src/cli/main.ts';
 import { kubeconfigText } from '../cluster/client/fake-api.ts';
 import { startPortForwardingApi } from '../dashboard/port-forwarding-api.ts';
 import { startReplica } from '../dashboard/replicas.ts';
+import { eventually } from '../eventually.ts';
 import { openStream } from '../page/streams.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { PROGRAM, run } from './run-command.ts';
 
 /** Starting Node.js takes a second on a busy machine. */
-const STARTED = { timeout: 10_000, interval: 20 };
-
 /** `taintkeeper dashboard` as a process that goes with the running test. */
 async function dashboard(...args: string[]) {
   const child = spawn(process.execPath, [PROGRAM, 'dashboard', '--no-open', ...args], {
@@ -23,7 +22,7 @@ async function dashboard(...args: string[]) {
   const printed = { stdout: '', stderr: '' };
   for (const stream of ['stdout', 'stderr'] as const) child[stream].on('data', (chunk) => (printed[stream] += chunk));
   const ended = once(child, 'close').then(([code]) => code as number | null);
-  await vi.waitFor(() => expect(printed.stdout, printed.stderr).toMatch(/\n/), STARTED);
+  await eventually(() => expect(printed.stdout, printed.stderr).toMatch(/\n/));
   return { url: printed.stdout.trim(), printed, child, ended };
 }
 
@@ -53,7 +52,7 @@ it('shows the taintkeepers at the addresses that it is given', async () => {
   const exited = vi.spyOn(process, 'exit').mockReturnValue(undefined as never);
   onTestFinished(() => void vi.restoreAllMocks());
   const ended = main(['dashboard', '--no-open', '--url', a.url.href, '--url', b.url.href]);
-  await vi.waitFor(() => expect(printed).toHaveBeenCalled(), STARTED);
+  await eventually(() => expect(printed).toHaveBeenCalled());
   const url = String(printed.mock.calls[0]?.[0]).trim();
   const state = await (await fetch(`${url}api/state`)).json();
   expect(state).toMatchObject({ replica: 'tk-b', leader: { isThis: true } });

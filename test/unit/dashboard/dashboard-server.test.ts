@@ -6,10 +6,9 @@ import { startDashboard } from '../../../src/dashboard/dashboard-server.ts';
 import { givenReplicas, type Replica, type Replicas, replicaAt } from '../../../src/dashboard/reachable-replicas.ts';
 import { InputError } from '../../../src/files/text-files.ts';
 import { createAdminServer } from '../../../src/server/admin-server.ts';
+import { eventually } from '../eventually.ts';
 import { type OpenStream, openStream } from '../page/streams.ts';
 import { startReplica } from './replicas.ts';
-
-const SOON = { timeout: 8_000, interval: 20 };
 
 async function dashboardOf(find: () => Promise<Replicas>) {
   const told: string[] = [];
@@ -73,11 +72,11 @@ describe('the page and its state', () => {
     const stream = await openStream(`${url}api/events`);
     found.leader = 'tk-b';
 
-    await vi.waitFor(() => expect(told).toEqual(['showing tk-b']), SOON);
+    await eventually(() => expect(told).toEqual(['showing tk-b']));
     expect((await ask(url)).body).toContain('<title>tk-b</title>');
     // The browser is told to look again: with the entity tag of what it will find.
     const { etag } = await ask(`${url}api/state`);
-    await vi.waitFor(async () => expect((await stream.next()).data).toBe(JSON.stringify(etag)), SOON);
+    await eventually(async () => expect((await stream.next()).data).toBe(JSON.stringify(etag)));
   });
 
   it('cannot be had while the replica cannot be reached: the answer says so', async () => {
@@ -109,11 +108,11 @@ describe('the events', () => {
       for (let index = 0; index < 200; index++) decide(`${name} ${index}`, at);
     }
     const { url } = await dashboardOf(directory(replicas, 'tk-a').find);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const uids = await uidsOf(await openStream(`${url}api/events`), 400);
       const countOf = (name: string) => uids.filter((uid) => String(uid).startsWith(name)).length;
       expect([countOf('tk-a'), countOf('tk-b'), countOf('tk-c')]).toEqual([200, 0, 200]);
-    }, SOON);
+    });
   });
 
   it('go on after a connection was lost, without a gap', async () => {
@@ -125,9 +124,8 @@ describe('the events', () => {
     a.cut();
     a.decide('meanwhile');
     expect(await uidsOf(stream, 1)).toEqual(['meanwhile']);
-    await vi.waitFor(
-      () => expect(told).toEqual(['tk-a cannot be followed: the connection was closed', 'tk-a is followed again']),
-      SOON,
+    await eventually(() =>
+      expect(told).toEqual(['tk-a cannot be followed: the connection was closed', 'tk-a is followed again']),
     );
   });
 
@@ -146,7 +144,7 @@ describe('the events', () => {
     const { url, told } = await dashboardOf(
       directory([a, { ...a, name: 'tk-old', dial: replicaAt(await plainServer()).dial }], 'tk-a').find,
     );
-    await vi.waitFor(() => expect(told[0]).toMatch(/^tk-old cannot be followed: it has no page/), SOON);
+    await eventually(() => expect(told[0]).toMatch(/^tk-old cannot be followed: it has no page/));
     expect((await ask(url)).status).toBe(200);
   });
 });
@@ -190,10 +188,10 @@ it('keeps the replicas it knows while nobody can say who is there', async () => 
     return { replicas: [a], leader: 'tk-a' };
   });
   broken = true;
-  await vi.waitFor(() => expect(told).toEqual([expect.stringMatching(/no API server$/)]), SOON);
+  await eventually(() => expect(told).toEqual([expect.stringMatching(/no API server$/)]));
   expect((await ask(url)).status).toBe(200);
   broken = false;
-  await vi.waitFor(() => expect(told[1]).toBe('the replicas were found again'), SOON);
+  await eventually(() => expect(told[1]).toBe('the replicas were found again'));
 });
 
 it('stops while somebody who is asked who is there does not answer', async () => {
@@ -202,7 +200,7 @@ it('stops while somebody who is asked who is there does not answer', async () =>
   const { stop, told } = await dashboardOf(asked);
   asked.mockReturnValue(new Promise(() => {}));
   const calls = asked.mock.calls.length;
-  await vi.waitFor(() => expect(asked.mock.calls.length).toBeGreaterThan(calls), SOON);
+  await eventually(() => expect(asked.mock.calls.length).toBeGreaterThan(calls));
   await stop();
   expect(told).toEqual([]);
 });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { listFiles } from '../../../src/files/text-files.ts';
 import { fingerprint, watchFiles } from '../../../src/files/watch-files.ts';
+import { eventually } from '../eventually.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 
 const INTERVAL_MS = 5;
@@ -27,7 +28,7 @@ async function watch(
   onTestFinished(watching.stop);
   const twoMoreLooks = async () => {
     const before = looks;
-    await vi.waitFor(() => expect(looks).toBeGreaterThanOrEqual(before + 2), { interval: INTERVAL_MS });
+    await eventually(() => expect(looks).toBeGreaterThanOrEqual(before + 2), INTERVAL_MS);
   };
   return { changed, twoMoreLooks, stop: watching.stop, looks: () => looks };
 }
@@ -77,7 +78,7 @@ it.each<{ what: string; change: (directory: string) => void }>([
   expect(changed).not.toHaveBeenCalled();
   change(directory);
 
-  await vi.waitFor(() => expect(changed).toHaveBeenCalledTimes(1));
+  await eventually(() => expect(changed).toHaveBeenCalledTimes(1));
   await twoMoreLooks();
   expect(changed).toHaveBeenCalledTimes(1);
 });
@@ -97,7 +98,7 @@ it.each<{ what: string; change: (directory: string) => void; calls: number }>([
     change(directory);
     const { changed, twoMoreLooks } = await watch(list, undefined, since);
 
-    await vi.waitFor(() => expect(changed).toHaveBeenCalledTimes(calls));
+    await eventually(() => expect(changed).toHaveBeenCalledTimes(calls));
     await twoMoreLooks();
     await twoMoreLooks();
     expect(changed).toHaveBeenCalledTimes(calls);
@@ -112,18 +113,18 @@ it('tells when a mounted ConfigMap is replaced through its link', async () => {
   const { changed } = await watch(() => listFiles([directory]));
   map.publish({ 'a.yaml': 'same size 2' });
 
-  await vi.waitFor(() => expect(changed).toHaveBeenCalledTimes(1));
+  await eventually(() => expect(changed).toHaveBeenCalledTimes(1));
 });
 
 it('tells when a file comes back after it was gone', async () => {
   const file = join(temporaryDirectory(), 'a.yaml');
   const { changed } = await watch(async () => [file]);
   writeFileSync(file, '1');
-  await vi.waitFor(() => expect(changed).toHaveBeenCalledTimes(1));
+  await eventually(() => expect(changed).toHaveBeenCalledTimes(1));
   rmSync(file);
-  await vi.waitFor(() => expect(changed).toHaveBeenCalledTimes(2));
+  await eventually(() => expect(changed).toHaveBeenCalledTimes(2));
   writeFileSync(file, '1');
-  await vi.waitFor(() => expect(changed).toHaveBeenCalledTimes(3));
+  await eventually(() => expect(changed).toHaveBeenCalledTimes(3));
 });
 
 it('tells of a change that happens while the last one is handled, and only after that', async () => {
@@ -140,7 +141,7 @@ it('tells of a change that happens while the last one is handled, and only after
   );
   writeFileSync(file, 'once');
 
-  await vi.waitFor(() => expect(changed).toHaveBeenCalledTimes(2));
+  await eventually(() => expect(changed).toHaveBeenCalledTimes(2));
   await expect(changed.mock.settledResults[0]).toMatchObject({ type: 'fulfilled' });
 });
 
@@ -159,7 +160,7 @@ it('leaves a file alone while it is being written', async () => {
     },
   );
 
-  await vi.waitFor(() => expect(changed).toHaveBeenCalled());
+  await eventually(() => expect(changed).toHaveBeenCalled());
   expect(looksBeforeChange).toBe(1 + SLOW_WRITES + 1);
   await twoMoreLooks();
   expect(changed).toHaveBeenCalledTimes(1);
@@ -175,7 +176,7 @@ it('ends when it is stopped', async () => {
   const looks = first.looks();
   writeFileSync(file, '');
 
-  await vi.waitFor(() => expect(second.changed).toHaveBeenCalledTimes(1));
+  await eventually(() => expect(second.changed).toHaveBeenCalledTimes(1));
   expect(first.changed).not.toHaveBeenCalled();
   expect(first.looks()).toBe(looks);
 });

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createEventStreams, type StreamEvent, type StreamLimits } from '../../../src/page/event-streams.ts';
+import { eventually } from '../eventually.ts';
 import { openRaw } from '../server/raw-connections.ts';
 import { openStream } from './streams.ts';
 
@@ -54,7 +55,7 @@ it('takes so many clients and no more, until one leaves', async () => {
   expect([refused.status, refused.headers['retry-after']]).toEqual([503, '10']);
 
   first.close();
-  await vi.waitFor(() => expect(streams.size).toBe(1));
+  await eventually(() => expect(streams.size).toBe(1));
   expect((await openStream(url)).status).toBe(200);
 });
 
@@ -87,7 +88,7 @@ it('lets go of a client that does not read, and keeps the others', async () => {
   const { streams, port, url } = await serve({ waitingEvents: 10 });
   await openDeaf(port);
   const reader = await openStream(url);
-  await vi.waitFor(() => expect(streams.size).toBe(2));
+  await eventually(() => expect(streams.size).toBe(2));
 
   let made = 0;
   const counted: StreamEvent = { type: 'told', data: () => JSON.stringify(`${++made} ${LONG}`) };
@@ -109,8 +110,8 @@ it('lets go of a client that takes nothing from one heartbeat to the next', asyn
   const first = Array.from({ length: 200 }, () => event(LONG));
   const { streams, port } = await serve({ first, heartbeatMs: 30 });
   await openDeaf(port);
-  await vi.waitFor(() => expect(streams.size).toBe(1));
-  await vi.waitFor(() => expect(streams.size).toBe(0));
+  await eventually(() => expect(streams.size).toBe(1));
+  await eventually(() => expect(streams.size).toBe(0));
 });
 
 it('gives a reader all of a long beginning, in order', async () => {
@@ -128,7 +129,7 @@ it('sends heartbeats, which are no events', async () => {
     text += chunk;
   });
   socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
-  await vi.waitFor(() => expect(text.match(/: \n\n/g)?.length).toBeGreaterThan(2));
+  await eventually(() => expect(text.match(/: \n\n/g)?.length).toBeGreaterThan(2));
   expect(streams.size).toBe(1);
 });
 

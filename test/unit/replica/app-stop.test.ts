@@ -1,4 +1,5 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../eventually.ts';
 import { answerOf, OK, REQUEST } from '../http-requests.ts';
 import { closed, openRaw, openTls, readAnswer, readToEnd } from '../server/raw-connections.ts';
 import { start } from './running-app.ts';
@@ -60,7 +61,7 @@ describe('stop', () => {
     const app = await start({ stopGraceMs: 60_000 });
     const connection = await openTls(app.port, app.ca());
     connection.write(REQUEST.slice(0, -5));
-    await vi.waitFor(async () => expect(await app.metrics()).toContain('taintkeeper_admission_in_flight 1'));
+    await eventually(async () => expect(await app.metrics()).toContain('taintkeeper_admission_in_flight 1'));
     const stopped = app.stop();
     connection.write(REQUEST.slice(-5));
 

@@ -9,11 +9,12 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { issueServing } from '../../../src/certs/issue.ts';
 import { InputError } from '../../../src/files/text-files.ts';
 import { LEVEL } from '../captured-log.ts';
+import { eventually } from '../eventually.ts';
 import { OK, REQUEST, requestText } from '../http-requests.ts';
 import { taintPolicyYaml, taintRemovalReview } from '../reviews.ts';
 import { openRaw, openTls, readAnswer } from '../server/raw-connections.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
-import { foreignDirectory, postReview, SOON, start, writePair } from './running-app.ts';
+import { foreignDirectory, postReview, start, writePair } from './running-app.ts';
 
 describe('/readyz', () => {
   it('names each check when all is well', async () => {
@@ -37,25 +38,23 @@ describe('/readyz', () => {
     expect(await metrics()).toContain('taintkeeper_policy_load_success 1');
 
     rmSync(policies);
-    await vi.waitFor(
-      async () =>
-        expect(await readiness()).toMatchObject({
-          status: 200,
-          lines: [
-            `[!] policies degraded: 1 in force, the last good ones: ${policies}: not found`,
-            expect.stringMatching(/^\[\+\]/),
-            expect.stringMatching(/^\[\+\]/),
-            'ready',
-          ],
-        }),
-      SOON,
+    await eventually(async () =>
+      expect(await readiness()).toMatchObject({
+        status: 200,
+        lines: [
+          `[!] policies degraded: 1 in force, the last good ones: ${policies}: not found`,
+          expect.stringMatching(/^\[\+\]/),
+          expect.stringMatching(/^\[\+\]/),
+          'ready',
+        ],
+      }),
     );
     expect(await metrics()).toContain('taintkeeper_policy_load_success 0');
     expect(await metrics()).toContain('taintkeeper_policies{kind="TaintPolicy"} 1');
     expect(log.lines().filter(({ level }) => level === LEVEL.error)).toHaveLength(1);
 
     writeFileSync(policies, `${taintPolicyYaml('Deny')}---\n${taintPolicyYaml('Audit')}`);
-    await vi.waitFor(async () => expect((await readiness()).lines[0]).toBe('[+] policies ok: 2 in force'), SOON);
+    await eventually(async () => expect((await readiness()).lines[0]).toBe('[+] policies ok: 2 in force'));
     expect(await metrics()).toContain('taintkeeper_policy_load_success 1');
   });
 
@@ -77,17 +76,13 @@ describe('/readyz', () => {
     const file = join(certDirectory, 'ca.key');
     const text = readFileSync(file);
     rmSync(file);
-    await vi.waitFor(
-      async () =>
-        expect(await readiness()).toMatchObject({
-          status: 200,
-          lines: expect.arrayContaining([
-            expect.stringMatching(
-              /^\[!\] certificate degraded: expires .*, renewed in time; the CA in .* is not usable/,
-            ),
-          ]),
-        }),
-      SOON,
+    await eventually(async () =>
+      expect(await readiness()).toMatchObject({
+        status: 200,
+        lines: expect.arrayContaining([
+          expect.stringMatching(/^\[!\] certificate degraded: expires .*, renewed in time; the CA in .* is not usable/),
+        ]),
+      }),
     );
     expect(log.lines()).toContainEqual(
       expect.objectContaining({
@@ -97,7 +92,7 @@ describe('/readyz', () => {
     );
 
     writeFileSync(file, text);
-    await vi.waitFor(async () => expect((await readiness()).lines[1]).toMatch(/^\[\+\] certificate ok: /), SOON);
+    await eventually(async () => expect((await readiness()).lines[1]).toMatch(/^\[\+\] certificate ok: /));
   });
 
   it('fails when the certificate has expired', async () => {
@@ -121,17 +116,15 @@ describe('/readyz', () => {
     expect((await readiness()).lines[1]).toMatch(/^\[\+\] certificate ok: expires .*, renewed by its issuer$/);
     writeFileSync(join(directory, 'tls.crt'), 'garbage');
 
-    await vi.waitFor(
-      async () =>
-        expect(await readiness()).toMatchObject({
-          status: 200,
-          lines: expect.arrayContaining([
-            expect.stringMatching(
-              /^\[!\] certificate degraded: expires .*, renewed by its issuer; .*tls\.crt and tls\.key: not a usable PEM/,
-            ),
-          ]),
-        }),
-      SOON,
+    await eventually(async () =>
+      expect(await readiness()).toMatchObject({
+        status: 200,
+        lines: expect.arrayContaining([
+          expect.stringMatching(
+            /^\[!\] certificate degraded: expires .*, renewed by its issuer; .*tls\.crt and tls\.key: not a usable PEM/,
+          ),
+        ]),
+      }),
     );
   });
 });
@@ -165,18 +158,16 @@ it('a changed policy file is in force without a restart; a broken one leaves the
   expect(await isAllowed()).toBe(false);
 
   replace(taintPolicyYaml('Audit'));
-  await vi.waitFor(async () => expect(await isAllowed()).toBe(true), SOON);
+  await eventually(async () => expect(await isAllowed()).toBe(true));
 
   replace('a: [');
-  await vi.waitFor(
-    () =>
-      expect(app.log.lines()).toContainEqual(
-        expect.objectContaining({
-          level: LEVEL.error,
-          msg: `policies not replaced, the last good ones stay: ${policies}:1:5: Flow sequence in block collection must be sufficiently indented and end with a ]`,
-        }),
-      ),
-    SOON,
+  await eventually(() =>
+    expect(app.log.lines()).toContainEqual(
+      expect.objectContaining({
+        level: LEVEL.error,
+        msg: `policies not replaced, the last good ones stay: ${policies}:1:5: Flow sequence in block collection must be sufficiently indented and end with a ]`,
+      }),
+    ),
   );
   expect(await isAllowed()).toBe(true);
 });
@@ -216,10 +207,10 @@ it('a replaced certificate is served to new connections without a restart, while
 
   const renewed = await issueServing(ca, ['localhost'], new Date(Date.now() - 10 * 86_400_000));
   writePair(directory, renewed);
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const next = await openTls(port, ca.cert);
     expect(compact(String(next.getPeerX509Certificate()))).toBe(compact(renewed.cert));
-  }, SOON);
+  });
 
   expect(compact(String(open.getPeerX509Certificate()))).toBe(compact(pair.cert));
   open.write(REQUEST);

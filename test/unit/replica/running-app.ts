@@ -10,8 +10,6 @@ import { type AppOptions, startApp } from '../../../src/replica/app.ts';
 import { captureLog } from '../captured-log.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 
-export const SOON = { timeout: 5_000, interval: 10 };
-
 /** What certificates are asked to be for. */
 export const NAMES = ['webhook.test', '127.0.0.1'];
 

@@ -6,6 +6,7 @@ import { RECEIVED_LIMIT_BYTES } from '../../../src/server/admission-server.ts';
 import { followArrivals } from '../../../src/server/connections.ts';
 import { BODY_LIMIT_BYTES } from '../../../src/server/json-body.ts';
 import { LEVEL } from '../captured-log.ts';
+import { eventually } from '../eventually.ts';
 import { closed } from './raw-connections.ts';
 import { reviewOfSize } from './review-texts.ts';
 import { ALIVE, CA_CERT, startServer } from './running-server.ts';
@@ -31,7 +32,7 @@ it('of bodies that are never finished, the oldest go before memory does; an ordi
   const [first, second] = clients;
   if (first) await closed(first);
   const closedLines = () => server.log.lines().filter(({ msg }) => msg.startsWith('too many bytes'));
-  await vi.waitFor(() => expect(closedLines().length).toBeGreaterThan(0));
+  await eventually(() => expect(closedLines().length).toBeGreaterThan(0));
 
   expect(closedLines()[0]).toMatchObject({ level: LEVEL.warn });
   expect((await server.post(reviewOfSize(BODY_LIMIT_BYTES))).status).toBe(200);
@@ -59,6 +60,6 @@ it('who has sent nothing makes no room, and stays', async () => {
   }
   for (const message of [old, young]) message.write('x'.repeat(6));
 
-  await vi.waitFor(() => expect(onClosed).toHaveBeenCalledOnce());
+  await eventually(() => expect(onClosed).toHaveBeenCalledOnce());
   expect([silent, old, young].map(({ destroyed }) => destroyed)).toEqual([false, true, false]);
 });

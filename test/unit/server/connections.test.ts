@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { throttle } from '../../../src/runtime/rate-limit.ts';
 import { followConnections } from '../../../src/server/connections.ts';
+import { eventually } from '../eventually.ts';
 import { openRaw, readAnswer } from './raw-connections.ts';
 
 async function serve(max: number) {
@@ -31,7 +32,7 @@ it('of those without a request, the oldest is closed; those with a request stay'
   const silent = [await open(), await open(), await open(), await open()];
   for (const socket of [asking, ...silent]) socket.resume();
 
-  await vi.waitFor(() => expect(areClosed(silent)).toEqual([true, true, false, false]));
+  await eventually(() => expect(areClosed(silent)).toEqual([true, true, false, false]));
   expect(onClosed).toHaveBeenCalledTimes(2);
   await ask(asking);
 });
@@ -47,7 +48,7 @@ it('of those with a request, the one whose last request is the oldest is closed'
   await ask(third);
   second.resume();
 
-  await vi.waitFor(() => expect(areClosed([first, second, third])).toEqual([false, true, false]));
+  await eventually(() => expect(areClosed([first, second, third])).toEqual([false, true, false]));
   await ask(first);
 });
 
@@ -63,7 +64,7 @@ it('of those with a request, one of the address with the most connections is clo
     for (const one of [quiet, ...noisy]) one.resume();
   }
 
-  await vi.waitFor(() => expect(areClosed(noisy)).toEqual([...Array(7).fill(true), false, false, false]));
+  await eventually(() => expect(areClosed(noisy)).toEqual([...Array(7).fill(true), false, false, false]));
   expect(onClosed).toHaveBeenCalledTimes(7);
   await ask(quiet);
 });
@@ -74,9 +75,9 @@ it('one that was closed counts no more', async () => {
     new Promise<number>((resolve) => server.getConnections((_error, connections) => resolve(connections)));
   for (let n = 0; n < 3; n++) {
     const socket = await open();
-    await vi.waitFor(async () => expect(await count()).toBe(1));
+    await eventually(async () => expect(await count()).toBe(1));
     socket.destroy();
-    await vi.waitFor(async () => expect(await count()).toBe(0));
+    await eventually(async () => expect(await count()).toBe(0));
   }
   expect(onClosed).not.toHaveBeenCalled();
 });
@@ -88,7 +89,7 @@ it('ends them all', async () => {
   destroyAll();
   for (const socket of [asking, silent]) socket.resume();
 
-  await vi.waitFor(() => expect(areClosed([asking, silent])).toEqual([true, true]));
+  await eventually(() => expect(areClosed([asking, silent])).toEqual([true, true]));
 });
 
 it('what happens often is told at once, and then now and then, with how often it did', () => {

@@ -5,10 +5,11 @@ import { Agent, request } from 'node:https';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { connect } from 'node:tls';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import { type Authority, createAuthority, type KeyPair } from '../../control-plane/credentials.ts';
-import { NAMES, SOON, start } from '../replica/running-app.ts';
+import { eventually } from '../eventually.ts';
+import { NAMES, start } from '../replica/running-app.ts';
 import { harmlessReview, taintRemovalReview } from '../reviews.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 
@@ -80,7 +81,7 @@ it('a certificate of the CA that is not for clients is not accepted', async () =
   const ca = await issueCa(new Date());
   const serving = await issueServing(ca, ['localhost'], new Date());
   writeFileSync(caFile, ca.cert);
-  await vi.waitFor(async () => expect((await call(apiServer))[0]).toBe(401), SOON);
+  await eventually(async () => expect((await call(apiServer))[0]).toBe(401));
 
   expect(await call(serving)).toEqual([401, expect.stringContaining('INVALID_PURPOSE')]);
 });
@@ -105,11 +106,11 @@ it('another CA is taken over without a restart, and a file that is broken is not
   const { call, trust, caFile, log } = await startGuarded();
   const foreign = await others.client({ name: 'kube-apiserver', groups: [] });
   writeFileSync(caFile, 'half a file');
-  await vi.waitFor(() => expect(log.text()).toContain('CAs of clients not replaced, the last good ones stay'), SOON);
+  await eventually(() => expect(log.text()).toContain('CAs of clients not replaced, the last good ones stay'));
   expect((await call(apiServer))[0]).toBe(200);
 
   trust(others);
-  await vi.waitFor(async () => expect((await call(foreign))[0]).toBe(200), SOON);
+  await eventually(async () => expect((await call(foreign))[0]).toBe(200));
   expect((await call(apiServer))[0]).toBe(401);
 });
 
@@ -127,7 +128,7 @@ it('a connection that was open when the CA changed is answered once more, and en
   };
   expect(await ask()).toEqual([400, 'keep-alive']);
   trust(others);
-  await vi.waitFor(() => expect(log.text()).toContain('may call from now on'), SOON);
+  await eventually(() => expect(log.text()).toContain('may call from now on'));
 
   expect(await ask()).toEqual([400, 'close']);
   expect(await ask()).toEqual([401, 'close']);

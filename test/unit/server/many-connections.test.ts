@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { CLIENT_TIMEOUTS } from '../../../src/server/connections.ts';
+import { eventually } from '../eventually.ts';
 import { openRaw, openTls } from './raw-connections.ts';
 import { ALIVE, startServer } from './running-server.ts';
 
@@ -46,6 +47,6 @@ it('connections that say nothing are cut off, all of them, with and without a ha
   ];
   for (const socket of silent) socket.resume();
 
-  await vi.waitFor(async () => expect(await connections()).toBe(0), { timeout: 10_000, interval: 50 });
+  await eventually(async () => expect(await connections()).toBe(0));
   expect(await server.aliveAnswer()).toEqual(ALIVE);
 });

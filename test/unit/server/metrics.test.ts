@@ -1,5 +1,6 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../../src/server/metrics.ts';
+import { eventually } from '../eventually.ts';
 import {
   CONTROL_PLANE_TAINT,
   daemonSetCreationReview,
@@ -119,7 +120,7 @@ describe('after requests, the counters say', () => {
     await server.post(body, { path });
 
     // The end of the connection's part in a request is seen a moment after its answer.
-    await vi.waitFor(async () => expect(await samples(server)).toEqual(expected));
+    await eventually(async () => expect(await samples(server)).toEqual(expected));
   });
 });
 

@@ -1,7 +1,8 @@
 import { Registry } from '@prometheus-io/client';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createAdminServer } from '../../../src/server/admin-server.ts';
 import { CLIENT_TIMEOUTS, type ClientTimeouts } from '../../../src/server/connections.ts';
+import { eventually } from '../eventually.ts';
 import { harmlessReview } from '../reviews.ts';
 import { openRaw, openTls, readToEnd } from './raw-connections.ts';
 import { ALIVE, startServer } from './running-server.ts';
@@ -67,10 +68,10 @@ it('a client that goes away in the middle of its body leaves nothing behind', as
     (await server.metrics.registry.getSingleMetric('taintkeeper_admission_in_flight')?.get())?.values[0]?.value;
   const leaving = await openTls(server.port);
   leaving.write(HEAD + BODY.slice(0, 10));
-  await vi.waitFor(async () => expect(await inFlight()).toBe(1));
+  await eventually(async () => expect(await inFlight()).toBe(1));
   leaving.destroy();
 
-  await vi.waitFor(async () => expect(await inFlight()).toBe(0));
+  await eventually(async () => expect(await inFlight()).toBe(0));
   expect(server.log.lines()).toEqual([]);
   expect(await server.aliveAnswer()).toEqual(ALIVE);
 });
@@ -85,7 +86,7 @@ it('the plain listener, too, cuts off who stops in the middle of its headers, or
   expect(await readToEnd(slow)).toMatch(/^HTTP\/1\.1 408 /);
   expect(await readToEnd(silent)).toMatch(/^HTTP\/1\.1 408 /);
   // A busy machine may take longer than that for a request of this one, too.
-  await expect.poll(async () => (await fetch(`${origin}/livez`)).status, { timeout: 10_000 }).toBe(200);
+  await expect.poll(async () => (await fetch(`${origin}/livez`)).status).toBe(200);
 });
 
 it('headers that never end are cut off at 431', async () => {

@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:tls';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { secureContext } from '../../../src/server/tls.ts';
 import { needsOpenssl } from '../certs/openssl.ts';
+import { eventually } from '../eventually.ts';
 import { harmlessReview } from '../reviews.ts';
 import { openTls, readAnswer } from './raw-connections.ts';
 import { ALIVE, CA_CERT, issueAnotherPair, SERVING_PAIR, startServer } from './running-server.ts';
@@ -81,7 +82,7 @@ it('plain HTTP on the TLS port is cut off and counted, and the server goes on', 
 
   const [error] = await once(plain, 'error').catch((reason) => [reason]);
   expect(error.code).toMatch(/ECONNRESET|HPE_INVALID_CONSTANT/);
-  await vi.waitFor(async () => expect(await handshakeFailures(server)).toBe(1));
+  await eventually(async () => expect(await handshakeFailures(server)).toBe(1));
   expect(server.log.lines().map(({ msg }) => msg)).toEqual(['TLS handshake failed']);
   expect(await server.aliveAnswer()).toEqual(ALIVE);
 });
@@ -96,7 +97,7 @@ it('a client that refuses the certificate is counted, and the server goes on', n
   client.stderr.resume();
   await once(client, 'close');
 
-  await vi.waitFor(async () => expect(await handshakeFailures(server)).toBe(1));
+  await eventually(async () => expect(await handshakeFailures(server)).toBe(1));
   expect(await server.aliveAnswer()).toEqual(ALIVE);
 });
 

@@ -2,6 +2,7 @@ import { getEventListeners } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import { AnswerTooLongError } from '../../../../src/cluster/client/api-error.ts';
+import { eventually } from '../../eventually.ts';
 import { answer, clientFor, type Handler, kubeconfigText, refusal, startFakeApi } from './fake-api.ts';
 
 /** A client, and the server that it talks to. */
@@ -130,7 +131,7 @@ describe('a request that fails', () => {
   ])('for its time-out with $why says so, and leaves no connection open', async ({ handler }) => {
     const { api, client } = await fakeCluster(handler);
     await expect(client.request('GET', '/x', { timeoutMs: 50 })).rejects.toThrow('GET /x: no answer within 50 ms');
-    await vi.waitFor(() => expect(api.connections().open).toBe(0));
+    await eventually(() => expect(api.connections().open).toBe(0));
   });
 
   it('for an answer longer than accepted stops reading it, and leaves no connection open', async () => {
@@ -148,7 +149,7 @@ describe('a request that fails', () => {
       name: 'AnswerTooLongError',
       message: 'GET /x: the answer has more than 200000 bytes',
     });
-    await vi.waitFor(() => expect(api.connections().open).toBe(0));
+    await eventually(() => expect(api.connections().open).toBe(0));
     // What the sockets of both sides buffer.
     expect(written).toBeLessThan(20_000_000);
   });
@@ -178,7 +179,7 @@ describe('connections', () => {
     for (let i = 0; i < 5; i++) await client.request('POST', '/x', { body: { i } });
     expect(api.connections()).toEqual({ open: 1, made: 1 });
     client.close();
-    await vi.waitFor(() => expect(api.connections().open).toBe(0), { timeout: 10_000 });
+    await eventually(() => expect(api.connections().open).toBe(0));
     await expect(client.request('GET', '/x')).rejects.toThrow('GET /x: the client is closed');
   });
 
@@ -207,7 +208,7 @@ describe('connections', () => {
     expect(api.connections()).toEqual({ open: 3, made: 3 });
     quiet = true;
     await expect(client.request('GET', '/dead', { timeoutMs: 30 })).rejects.toThrow('no answer');
-    await vi.waitFor(() => expect(api.connections().open).toBe(0));
+    await eventually(() => expect(api.connections().open).toBe(0));
   });
 
   it('leave no listener on a signal that lives long', async () => {

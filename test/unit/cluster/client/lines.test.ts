@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, vi } from 'vitest';
 import { jsonLines } from '../../../../src/cluster/client/transport.ts';
+import { eventually } from '../../eventually.ts';
 import { stopClock, whenTrue } from '../../stopped-clock.ts';
 import { answer, clientFor, type Handler, refusal, startFakeApi } from './fake-api.ts';
 
@@ -128,7 +129,7 @@ describe('the lines of an answer', () => {
       expect(line).toEqual({ n: 1 });
       break;
     }
-    await vi.waitFor(() => expect(api.connections()).toEqual({ open: 0, made: 1 }));
+    await eventually(() => expect(api.connections()).toEqual({ open: 0, made: 1 }));
   });
 
   it('end at once when the signal is aborted', async () => {
@@ -138,7 +139,7 @@ describe('the lines of an answer', () => {
       onOpen: () => controller.abort(new Error('stopped')),
     });
     expect((await collect(lines)).error?.message).toBe('GET /w: stopped');
-    await vi.waitFor(() => expect(api.connections().open).toBe(0));
+    await eventually(() => expect(api.connections().open).toBe(0));
   });
 
   it('whose opening nobody can bear close their connection', async () => {
@@ -148,7 +149,7 @@ describe('the lines of an answer', () => {
       },
     });
     expect((await collect(lines)).error?.message).toBe('GET /w: on purpose');
-    await vi.waitFor(() => expect(api.connections().open).toBe(0));
+    await eventually(() => expect(api.connections().open).toBe(0));
   });
 
   it('give their connection back when they have ended', async () => {

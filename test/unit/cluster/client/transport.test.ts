@@ -9,6 +9,7 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { loadConfig } from '../../../../src/cluster/client/kube-config.ts';
 import { createTransport, type Transport } from '../../../../src/cluster/client/transport.ts';
 import { type Authority, createAuthority } from '../../../control-plane/credentials.ts';
+import { eventually } from '../../eventually.ts';
 import { temporaryDirectory } from '../../temporary-directory.ts';
 import { answer, type FakeApi, type Handler, kubeconfigText, startFakeApi } from './fake-api.ts';
 
@@ -96,7 +97,7 @@ describe('a client certificate', () => {
     expect(api.connections()).toEqual({ open: 1, made: 1 });
     await writeClientPair(directory, authority, 'new');
     expect([await get(transport), await get(transport)]).toEqual([{ certificate: 'new' }, { certificate: 'new' }]);
-    await vi.waitFor(() => expect(api.connections()).toEqual({ open: 1, made: 2 }));
+    await eventually(() => expect(api.connections()).toEqual({ open: 1, made: 2 }));
   });
 
   it('that is replaced lets what is in flight end first', async () => {
@@ -112,13 +113,13 @@ describe('a client certificate', () => {
     const transport = transportFor(directory, inFiles(api, CERTIFICATE_FILES));
 
     const inFlight = get(transport);
-    await vi.waitFor(() => expect(held).toHaveLength(1));
+    await eventually(() => expect(held).toHaveLength(1));
     hold = false;
     await writeClientPair(directory, authority, 'new');
     expect(await get(transport)).toEqual({ certificate: 'new' });
     held[0]?.();
     expect(await inFlight).toEqual({ certificate: 'old' });
-    await vi.waitFor(() => expect(api.connections()).toEqual({ open: 1, made: 2 }));
+    await eventually(() => expect(api.connections()).toEqual({ open: 1, made: 2 }));
   });
 });
 

@@ -1,10 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { type WatchCache, watchResource } from '../../../../src/cluster/watch/watch-cache.ts';
 import { captureLog } from '../../captured-log.ts';
+import { eventually } from '../../eventually.ts';
 import { answer, clientFor, startFakeApi } from '../client/fake-api.ts';
 
 const NODES = 400;
@@ -80,13 +81,13 @@ it('keeps nothing of the latest event while no other one comes', { timeout: TIME
   });
   const { client } = await clientFor(api.url);
   const cache = watchLabels(client);
-  await vi.waitFor(() => expect(watch).toBeDefined());
+  await eventually(() => expect(watch).toBeDefined());
   const before = heapInUse();
   const { metadata } = node(1);
   const images = Array(300_000).fill({ names: null });
   watch?.write(`${JSON.stringify({ type: 'ADDED', object: { metadata, status: { images } } })}\n`);
   images.length = 0;
-  await vi.waitFor(() => expect(cache.size).toBe(1), { timeout: TIMEOUT_MS });
+  await eventually(() => expect(cache.size).toBe(1));
   // The event takes 12 MB.
   expect(heapInUse() - before).toBeLessThan(3_000_000);
 });

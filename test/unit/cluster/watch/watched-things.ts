@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import { onTestFinished, vi } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { watchResource } from '../../../../src/cluster/watch/watch-cache.ts';
 import type { WatchOptions, WatchState } from '../../../../src/cluster/watch/watch-options.ts';
 import { captureLog } from '../../captured-log.ts';
+import { eventually } from '../../eventually.ts';
 import { answer, clientFor, type Received, refusal, startFakeApi } from '../client/fake-api.ts';
 
 export const PATH = '/apis/test/v1/things';
@@ -114,14 +115,11 @@ export async function watchThings(things: FakeThings, options: Partial<WatchOpti
 
 /** The latest watch, once there are as many as that. */
 export async function watchNumber(things: FakeThings, count: number): Promise<OpenWatch> {
-  return vi.waitFor(
-    () => {
-      const watch = things.watches[count - 1];
-      if (!watch) throw new Error(`there are only ${things.watches.length} watches`);
-      return watch;
-    },
-    { timeout: 5_000, interval: 5 },
-  );
+  return eventually(() => {
+    const watch = things.watches[count - 1];
+    if (!watch) throw new Error(`there are only ${things.watches.length} watches`);
+    return watch;
+  });
 }
 
 /** Answers requests of one sort with a refusal, as long as `times` says. */
@@ -142,4 +140,4 @@ export function refuse(
   return seen;
 }
 
-export const waitFor = (assertion: () => void) => vi.waitFor(assertion, { timeout: 5_000, interval: 5 });
+export const waitFor = (assertion: () => void) => eventually(assertion);

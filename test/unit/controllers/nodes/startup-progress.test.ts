@@ -61,9 +61,9 @@ const nodeWrites = ({ requests }: Cluster) => requests.filter((request) => reque
 
 /** What a leader has done once the DaemonSet is ready, unless it was killed before. */
 async function finished(cluster: Cluster): Promise<void> {
-  await expect.poll(() => cluster.isKilled() || stateOf(cluster) !== undefined, { timeout: 5_000 }).toBe(true);
+  await expect.poll(() => cluster.isKilled() || stateOf(cluster) !== undefined).toBe(true);
   cluster.daemonPods.put(daemonPod(true));
-  await expect.poll(() => cluster.isKilled() || stateOf(cluster) === 'Removed', { timeout: 5_000 }).toBe(true);
+  await expect.poll(() => cluster.isKilled() || stateOf(cluster) === 'Removed').toBe(true);
 }
 
 const SITUATIONS = [
@@ -102,7 +102,7 @@ describe.each(SITUATIONS)('a node $what', ({ taints, writes, nodeWrites: expecte
       // A third one finds nothing to do, and says nothing.
       const third = lead([...second.cluster.values(), registered('n2')], { stored: second.records.all() });
       third.daemonPods.put(daemonPod(true), daemonPod(true, 'n2'));
-      await expect.poll(() => stateOf(third, 'n2'), { timeout: 5_000 }).toBe('Removed');
+      await expect.poll(() => stateOf(third, 'n2')).toBe('Removed');
       expect(nodeWrites(third)).toBe(0);
       expect(third.said()).toEqual(['n2 StartupTaintRemoved']);
     },
@@ -138,10 +138,10 @@ it('a removal that a mutating webhook undoes is a failure, and no Event says tha
   const fault =
     'startup-progress: n1: node n1 still carries startup taint example.com/network:NoSchedule after the update that removes it: ' +
     'a mutating webhook has added it again';
-  await expect.poll(cluster.messages, { timeout: 5_000 }).toContain(fault);
+  await expect.poll(cluster.messages).toContain(fault);
   expect(cluster.said()).toEqual([]);
   cluster.mutation.mockImplementation((taints) => taints);
-  await expect.poll(() => stateOf(cluster), { timeout: 5_000 }).toBe('Removed');
+  await expect.poll(() => stateOf(cluster)).toBe('Removed');
   expect(cluster.said()).toEqual(['n1 StartupTaintRemoved']);
 });
 
@@ -150,11 +150,11 @@ it('a startup taint whose removal another policy restricts stays, without an att
   const other: TaintPolicySpec = { mode: 'Deny', taints: [{ ...TAINT, restrict: ['Removal'] }] };
   cluster.setPolicies({ ...POLICIES, other });
   cluster.daemonPods.put(daemonPod(true));
-  await expect.poll(() => stateOf(cluster), { timeout: 5_000 }).toBe('Ready');
+  await expect.poll(() => stateOf(cluster)).toBe('Ready');
   await cluster.repair.policiesChanged();
   expect(nodeWrites(cluster)).toBe(0);
   cluster.setPolicies(POLICIES);
-  await expect.poll(() => stateOf(cluster), { timeout: 5_000 }).toBe('Removed');
+  await expect.poll(() => stateOf(cluster)).toBe('Removed');
   expect(nodeWrites(cluster)).toBe(1);
 });
 
@@ -162,11 +162,11 @@ describe('a startup taint that the node registered without', () => {
   it('is not set if the node becomes ready before the write, but reported once', async () => {
     const cluster = lead([registered('n1', [NOT_READY])]);
     cluster.beforeWrite.mockImplementationOnce((name) => cluster.change(name, { taints: [] }));
-    await expect.poll(() => stateOf(cluster), { timeout: 5_000 }).toBe('Missed');
+    await expect.poll(() => stateOf(cluster)).toBe('Missed');
     expect(cluster.taintsOf('n1')).toEqual([]);
     cluster.change('n1', { taints: [NOT_READY] });
     cluster.register(registered('n2'));
-    await expect.poll(() => stateOf(cluster, 'n2'), { timeout: 5_000 }).toBe('Waiting');
+    await expect.poll(() => stateOf(cluster, 'n2')).toBe('Waiting');
     expect(carries(cluster)).toBe(false);
     expect(cluster.said()).toEqual(['n1 StartupTaintMissed']);
   });
@@ -175,7 +175,7 @@ describe('a startup taint that the node registered without', () => {
     const other: Taint = { key: 'dedicated', effect: 'NoSchedule' };
     const cluster = lead([registered('n1', [NOT_READY])]);
     cluster.beforeWrite.mockImplementationOnce((name) => cluster.change(name, { taints: [NOT_READY, other] }));
-    await expect.poll(() => cluster.taintsOf('n1'), { timeout: 5_000 }).toEqual([NOT_READY, other, TAINT]);
+    await expect.poll(() => cluster.taintsOf('n1')).toEqual([NOT_READY, other, TAINT]);
   });
 });
 
@@ -183,37 +183,35 @@ it('a taint of ensure: AtRegistration is never set late, nor reported as missed'
   const taints = [{ key: 'example.com/preparing', effect: 'NoSchedule', ensure: 'AtRegistration' } as const];
   const both = { network: POLICIES.network, preparing: { mode: 'Restore', taints } } as Record<string, TaintPolicySpec>;
   const cluster = startRepair(both, [registered('n1', [NOT_READY])], { daemonSets: [CILIUM] });
-  await expect.poll(() => stateOf(cluster), { timeout: 5_000 }).toBe('Waiting');
+  await expect.poll(() => stateOf(cluster)).toBe('Waiting');
   expect(cluster.taintsOf('n1')).toEqual([NOT_READY, TAINT]);
   cluster.change('n1', { taints: [] });
-  await expect.poll(() => stateOf(cluster), { timeout: 5_000 }).toBe('Removed');
+  await expect.poll(() => stateOf(cluster)).toBe('Removed');
   expect(cluster.said()).toEqual(['n1 StartupTaintAdded']);
 });
 
 it('another Node of the name begins anew, and pods of the earlier one do not count', async () => {
   const cluster = lead([registered('n1')]);
   cluster.daemonPods.put(daemonPod(true));
-  await expect.poll(() => stateOf(cluster), { timeout: 5_000 }).toBe('Removed');
+  await expect.poll(() => stateOf(cluster)).toBe('Removed');
   const again = { ...registered('n1'), uid: 'another-uid' };
   cluster.register({ ...again, value: { ...again.value, createdAt: Date.now() + 5_000 } });
-  await expect.poll(() => cluster.startupOn('n1'), { timeout: 5_000 }).toContain('its pod is older than the Node');
-  await expect.poll(() => stateOf(cluster), { timeout: 5_000 }).toBe('Waiting');
+  await expect.poll(() => cluster.startupOn('n1')).toContain('its pod is older than the Node');
+  await expect.poll(() => stateOf(cluster)).toBe('Waiting');
   expect(carries(cluster)).toBe(true);
 });
 
 it('a DaemonSet that the policy names later, or that is not ready later, does not bring the taint back', async () => {
   const cluster = lead([registered('n1')]);
   cluster.daemonPods.put(daemonPod(true));
-  await expect.poll(() => stateOf(cluster), { timeout: 5_000 }).toBe('Removed');
+  await expect.poll(() => stateOf(cluster)).toBe('Removed');
   const daemonSets = [...readyWhen.daemonSets, { namespace: 'kube-system', name: 'later' }];
   cluster.setPolicies({
     network: { mode: 'Restore', taints: [{ ...TAINT, ensure: 'UntilReady', readyWhen: { daemonSets } }] },
   });
   cluster.daemonPods.remove('cilium-n1');
   cluster.register(registered('n2'));
-  await expect
-    .poll(() => cluster.startupOn('n2'), { timeout: 5_000 })
-    .toContain('kube-system/later: it does not exist');
+  await expect.poll(() => cluster.startupOn('n2')).toContain('kube-system/later: it does not exist');
   expect([stateOf(cluster), carries(cluster), nodeWrites(cluster)]).toEqual(['Removed', false, 1]);
 });
 
@@ -235,12 +233,12 @@ it('a node whose record is deleted after its policy is not checked all the time'
 
 it('a Ready pod of an earlier revision counts, while the DaemonSet is rolled out', async () => {
   const cluster = lead([registered('n1')]);
-  await expect.poll(() => cluster.startupOn('n1'), { timeout: 5_000 }).toContain('it has no pod on the node');
+  await expect.poll(() => cluster.startupOn('n1')).toContain('it has no pod on the node');
   cluster.setDaemonSet(CILIUM, { ...CILIUM, resourceVersion: '2', value: { ...CILIUM.value, generation: 2 } });
   const pod = daemonPod(true);
   const labels = { 'controller-revision-hash': 'earlier', 'pod-template-generation': '1' };
   cluster.daemonPods.put({ ...pod, metadata: { ...pod.metadata, labels } } as typeof pod);
-  await expect.poll(() => stateOf(cluster), { timeout: 5_000 }).toBe('Removed');
+  await expect.poll(() => stateOf(cluster)).toBe('Removed');
 });
 
 it('the status of the policy names a DaemonSet that would wait for itself, until it tolerates the taint', async () => {
@@ -252,7 +250,6 @@ it('the status of the policy names a DaemonSet that would wait for itself, until
 });
 
 describe('a node that waits past the progress deadline', () => {
-  const wait = { timeout: 5_000 };
   const message = (texts: string) => `the progress deadline of startup taints has passed: ${texts}`;
   const textOn = (node: string, problem: string) =>
     `on node ${node}, startup taint example.com/network:NoSchedule waits for DaemonSet kube-system/cilium: ${problem}`;
@@ -293,21 +290,21 @@ describe('a node that waits past the progress deadline', () => {
 
   it('is named by the status of its policy, with what it waits for, until it is ready', async () => {
     const { told, daemonPods } = overdue(['n1']);
-    await expect.poll(told, wait).toEqual([stalled('network', textOn('n1', 'it has no pod on the node'))]);
+    await expect.poll(told).toEqual([stalled('network', textOn('n1', 'it has no pod on the node'))]);
     daemonPods.put(daemonPod(false));
-    await expect.poll(told, wait).toEqual([stalled('network', textOn('n1', 'its pod is not Ready'))]);
+    await expect.poll(told).toEqual([stalled('network', textOn('n1', 'its pod is not Ready'))]);
     daemonPods.put(daemonPod(true));
-    await expect.poll(told, wait).toEqual([]);
+    await expect.poll(told).toEqual([]);
   });
 
   it('is named once the deadline has passed, and not before', async () => {
     let time = Date.now();
     const { told, startupOn, onProblems } = overdue(['n1'], 599, POLICIES, () => new Date(time));
-    await expect.poll(() => startupOn('n1'), wait).toContain('it has no pod on the node');
+    await expect.poll(() => startupOn('n1')).toContain('it has no pod on the node');
     const before = onProblems.mock.calls.length;
     expect(told()).toEqual([]);
     time += 1_000;
-    await expect.poll(told, wait).toEqual([stalled('network', textOn('n1', 'it has no pod on the node'))]);
+    await expect.poll(told).toEqual([stalled('network', textOn('n1', 'it has no pod on the node'))]);
     expect(onProblems.mock.calls.length).toBe(before + 1);
   });
 
@@ -322,26 +319,26 @@ describe('a node that waits past the progress deadline', () => {
     },
   ])('is not named any more once it $what', async ({ end }) => {
     const cluster = overdue(['n1']);
-    await expect.poll(() => cluster.told().length, wait).toBe(1);
+    await expect.poll(() => cluster.told().length).toBe(1);
     end(cluster);
-    await expect.poll(cluster.told, wait).toEqual([]);
+    await expect.poll(cluster.told).toEqual([]);
   });
 
   it('is one of at most five that are named', async () => {
     const names = Array.from({ length: 7 }, (_, index) => `n${index}`);
     const { told, remove } = overdue(names);
     const texts = names.map((name) => textOn(name, 'it has no pod on the node'));
-    await expect.poll(told, wait).toEqual([stalled('network', [...texts.slice(0, 4), 'and 3 more'].join('; '))]);
+    await expect.poll(told).toEqual([stalled('network', [...texts.slice(0, 4), 'and 3 more'].join('; '))]);
     remove('n0');
     remove('n1');
-    await expect.poll(told, wait).toEqual([stalled('network', texts.slice(2).join('; '))]);
+    await expect.poll(told).toEqual([stalled('network', texts.slice(2).join('; '))]);
   });
 
   it('is named by each policy that requires the taint, and by no other', async () => {
     const other = { ...waitingFor(readyWhen.daemonSets), nodeSelector: { matchLabels: { pool: 'gpu' } } };
     const text = textOn('n1', 'it has no pod on the node');
     const { told } = overdue(['n1'], 700, { ...POLICIES, both: waitingFor(readyWhen.daemonSets), other });
-    await expect.poll(told, wait).toEqual([stalled('both', text), stalled('network', text)]);
+    await expect.poll(told).toEqual([stalled('both', text), stalled('network', text)]);
   });
 
   it('has a message that the status has room for', async () => {
@@ -352,7 +349,7 @@ describe('a node that waits past the progress deadline', () => {
     }));
     const { told } = overdue(['n1'], 700, { network: waitingFor(daemonSets) });
     const ofNode = () => told().find(({ reason }) => reason === 'StartupTaintDeadlineExceeded')?.message;
-    await expect.poll(ofNode, wait).toMatch(/waits for DaemonSet n+\/0x+: it does not exist, .*\.\.\.$/);
+    await expect.poll(ofNode).toMatch(/waits for DaemonSet n+\/0x+: it does not exist, .*\.\.\.$/);
     expect(ofNode()?.length).toBeLessThan(1_000);
   });
 });
@@ -360,17 +357,16 @@ describe('a node that waits past the progress deadline', () => {
 describe('the pods of a DaemonSet that nodes wait for', () => {
   const WATCH = 'WATCH /api/v1/namespaces/kube-system/pods?app=cilium';
   const textOf = (cluster: Cluster, name = 'n1') => cluster.startupOn(name);
-  const wait = { timeout: 5_000 };
 
   it('are listed and watched once for all nodes, and only once a node waits', async () => {
     const cluster = lead([{ ...registered('old'), value: { ...registered('old').value, taints: [], createdAt: 0 } }]);
     const names = Array.from({ length: 40 }, (_, index) => `n${index}`);
     cluster.register(registered('other', [NOT_READY]));
-    await expect.poll(() => stateOf(cluster, 'other'), wait).toBe('Waiting');
+    await expect.poll(() => stateOf(cluster, 'other')).toBe('Waiting');
     for (const name of names) cluster.register(registered(name));
-    await expect.poll(() => names.map((name) => stateOf(cluster, name)), wait).toEqual(names.map(() => 'Waiting'));
+    await expect.poll(() => names.map((name) => stateOf(cluster, name))).toEqual(names.map(() => 'Waiting'));
     for (const name of names) cluster.daemonPods.put(daemonPod(true, name));
-    await expect.poll(() => names.map((name) => stateOf(cluster, name)), wait).toEqual(names.map(() => 'Removed'));
+    await expect.poll(() => names.map((name) => stateOf(cluster, name))).toEqual(names.map(() => 'Removed'));
     expect(carries(cluster, 'other')).toBe(true);
     const ofPods = cluster.requests.filter((request) => request.includes('/pods'));
     expect(ofPods).toEqual(['GET /api/v1/namespaces/kube-system/pods', WATCH]);
@@ -378,44 +374,44 @@ describe('the pods of a DaemonSet that nodes wait for', () => {
 
   it('are not watched while no node waits', async () => {
     const cluster = lead([registered('n1', [])]);
-    await expect.poll(() => stateOf(cluster), wait).toBe('Missed');
+    await expect.poll(() => stateOf(cluster)).toBe('Missed');
     expect(cluster.requests.filter((request) => request.includes('/pods'))).toEqual([]);
   });
 
   it('count where they are: on this node, created after it, not deleted', async () => {
     const cluster = lead([registered('n1')]);
-    await expect.poll(() => textOf(cluster), wait).toContain('it has no pod on the node');
+    await expect.poll(() => textOf(cluster)).toContain('it has no pod on the node');
     cluster.daemonPods.put(daemonPod(true, 'n2'), daemonPod(true, ''));
     cluster.daemonPods.put(daemonPod(false));
-    await expect.poll(() => textOf(cluster), wait).toContain('its pod is not Ready');
+    await expect.poll(() => textOf(cluster)).toContain('its pod is not Ready');
     cluster.daemonPods.remove('cilium-n1');
-    await expect.poll(() => textOf(cluster), wait).toContain('it has no pod on the node');
+    await expect.poll(() => textOf(cluster)).toContain('it has no pod on the node');
     const unbound = { ...daemonPod(true), spec: {} };
     cluster.daemonPods.put(unbound);
     cluster.daemonPods.put(daemonPod(true));
-    await expect.poll(() => stateOf(cluster), wait).toBe('Removed');
+    await expect.poll(() => stateOf(cluster)).toBe('Removed');
   });
 
   it('are not known until they have been listed', async () => {
     const cluster = lead([registered('n1')], { refusesPods: true });
     cluster.daemonPods.put(daemonPod(true));
-    await expect.poll(() => textOf(cluster), wait).toContain('which were not checked');
+    await expect.poll(() => textOf(cluster)).toContain('which were not checked');
     cluster.daemonPods.refuse(undefined);
-    await expect.poll(() => stateOf(cluster), wait).toBe('Removed');
+    await expect.poll(() => stateOf(cluster)).toBe('Removed');
   });
 
   it('are watched anew for another DaemonSet of that name, and not once it is deleted', async () => {
     const cluster = lead([registered('n1')]);
-    await expect.poll(cluster.daemonPods.watching, wait).toBe(1);
+    await expect.poll(cluster.daemonPods.watching).toBe(1);
     const other = { ...CILIUM, uid: 'other-uid' };
     cluster.setDaemonSet(CILIUM, other);
-    await expect.poll(() => cluster.requests.filter((request) => request === WATCH), wait).toHaveLength(2);
+    await expect.poll(() => cluster.requests.filter((request) => request === WATCH)).toHaveLength(2);
     cluster.daemonPods.put(daemonPod(true));
-    await expect.poll(() => textOf(cluster), wait).toContain('it has no pod on the node');
+    await expect.poll(() => textOf(cluster)).toContain('it has no pod on the node');
     expect(cluster.daemonPods.watching()).toBe(1);
     cluster.setDaemonSet(other, undefined);
-    await expect.poll(cluster.daemonPods.watching, wait).toBe(0);
-    await expect.poll(() => textOf(cluster), wait).toContain('it does not exist');
+    await expect.poll(cluster.daemonPods.watching).toBe(0);
+    await expect.poll(() => textOf(cluster)).toContain('it does not exist');
     expect(carries(cluster)).toBe(true);
   });
 
@@ -428,12 +424,12 @@ describe('the pods of a DaemonSet that nodes wait for', () => {
     },
   ])('are not watched $what', async ({ end, text }) => {
     const cluster = lead([registered('n1')]);
-    await expect.poll(cluster.daemonPods.watching, wait).toBe(1);
+    await expect.poll(cluster.daemonPods.watching).toBe(1);
     const watched = () => cluster.metric('taintkeeper_watch_connected');
-    await expect.poll(watched, wait).toContain('resource="startup-pods"} 1');
+    await expect.poll(watched).toContain('resource="startup-pods"} 1');
     end(cluster);
-    await expect.poll(cluster.daemonPods.watching, wait).toBe(0);
-    await expect.poll(() => textOf(cluster), wait).toBe(text);
+    await expect.poll(cluster.daemonPods.watching).toBe(0);
+    await expect.poll(() => textOf(cluster)).toBe(text);
     expect(await watched()).not.toContain('startup-pods');
   });
 });

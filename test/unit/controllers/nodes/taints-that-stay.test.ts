@@ -32,8 +32,8 @@ it.each<{ what: string; leave: (cluster: ReturnType<typeof startRepair>) => void
   const before = { gpu: GPU_POOL, first: rule('Restore', { ...FIRST, ensure: 'Always' }) };
   const cluster = startRepair(before, [{ ...entry, value: { ...entry.value, labels: { pool: 'gpu' } } }]);
   // The leader has come to the node once it has set a taint on it.
-  await expect.poll(() => cluster.taintsOf('n1'), { timeout: 5_000 }).toContainEqual(FIRST);
+  await expect.poll(() => cluster.taintsOf('n1')).toContainEqual(FIRST);
   leave(cluster);
-  await expect.poll(() => cluster.taintsOf('n1'), { timeout: 5_000 }).toContainEqual(OTHER);
+  await expect.poll(() => cluster.taintsOf('n1')).toContainEqual(OTHER);
   expect(cluster.taintsOf('n1')).toContainEqual(GPU);
 });

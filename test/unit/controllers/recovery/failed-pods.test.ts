@@ -2,6 +2,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { watchFailedPods } from '../../../../src/controllers/recovery/failed-pods.ts';
 import { captureLog } from '../../captured-log.ts';
 import { answer, clientFor, startFakeApi } from '../../cluster/client/fake-api.ts';
+import { eventually } from '../../eventually.ts';
 
 const OWNER = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'cni', uid: 'd', controller: true };
 
@@ -23,7 +24,7 @@ it('of a Failed pod, a reason or an owner of any length is not kept', async () =
   const onState = vi.fn();
   const failed = watchFailedPods({ client, leftOut: '', onChange: () => {}, onState, log: captureLog().log });
   onTestFinished(() => failed.stop());
-  await vi.waitFor(() => expect(onState).toHaveBeenCalledWith({ connected: true }));
+  await eventually(() => expect(onState).toHaveBeenCalledWith({ connected: true }));
   expect([...failed.all()].map(({ entry: { name, value } }) => [name, value.reason])).toEqual([
     ['ordinary', 'NodeShutdown'],
     ['long-reason', ''],
