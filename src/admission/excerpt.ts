@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { READ_ANNOTATIONS } from '../judge/added-tolerations.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import { MAX_TOLERATIONS } from '../judge/daemon-set.ts';
-import { READ_ANNOTATIONS } from '../judge/daemon-set-repair.ts';
 import { MAX_COMPARED } from '../judge/node-changes.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import { MAX_GROUPS } from './review.ts';

@@ -13,7 +13,7 @@ import {
   projectNode,
 } from '../controllers/sources.ts';
 import { isHealthy } from '../evictions/recovery.ts';
-import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../judge/daemon-set-repair.ts';
+import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../judge/left-behind.ts';
 import { type NodeRecord, startupIn } from '../judge/node-record.ts';
 import { isOver } from '../judge/startup-progress.ts';
 import { jsonPointer } from '../kubernetes/json-pointer.ts';

@@ -1,5 +1,5 @@
+import { READ_ANNOTATIONS } from '../judge/added-tolerations.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
-import { READ_ANNOTATIONS } from '../judge/daemon-set-repair.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { own, type StringMap } from '../kubernetes/label-selector.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';

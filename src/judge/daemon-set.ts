@@ -98,6 +98,15 @@ export function judgeDaemonSet(
   );
 }
 
+/**
+ * Judges a DaemonSet that runs by the policies with `existing: Patch`: as if it were created now, as it is. Of one that opts out
+ * or is on its way out there is nothing to say.
+ */
+export function judgeRunningDaemonSet(daemonSet: DaemonSetView, policies: PolicySet): Decision<DesiredDaemonSet> {
+  const tolerationPolicies = policies.tolerationPolicies.filter(({ patchesExisting }) => patchesExisting);
+  return judgeDaemonSet({ phase: 'mutate', daemonSet }, { ...policies, tolerationPolicies });
+}
+
 /** What some policies ask for: all of it, and without what another one asks for. */
 interface Requirements {
   readonly declared: readonly DeclaredToleration[];

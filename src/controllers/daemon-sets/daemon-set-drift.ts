@@ -1,13 +1,7 @@
 import type { PolicyObject } from '../../cluster/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import { IGNORE_ANNOTATION, optsOut } from '../../judge/daemon-set.ts';
-import {
-  ADDED_ANNOTATION,
-  addedHere,
-  addedTolerations,
-  judgeRunningDaemonSet,
-  recordOfAdded,
-} from '../../judge/daemon-set-repair.ts';
+import { ADDED_ANNOTATION, addedHere, addedTolerations, recordOfAdded } from '../../judge/added-tolerations.ts';
+import { IGNORE_ANNOTATION, judgeRunningDaemonSet, optsOut } from '../../judge/daemon-set.ts';
 import type { EventReason } from '../../kubernetes/event-reasons.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
 import type { PatchedDaemonSet, PolicyStatus } from '../../policy/policy-status.ts';

@@ -187,7 +187,7 @@ it('says what of its selector keeps a policy from a node', () => {
 });
 
 describe('a taint that the node carries with another value', () => {
-  const GUARDED = { key: 'gpu', restrict: ['Removal', 'Addition'] } as const;
+  const RESTRICTED = { key: 'gpu', restrict: ['Removal', 'Addition'] } as const;
   const OLD = 'gpu=true:NoSchedule';
   const changed = nodeOf([{ ...GPU, value: 'other' }]);
   const reasonFor = (node: NodeView, specs: Record<string, TaintPolicySpec>, recorded?: Recorded) => {
@@ -202,13 +202,13 @@ describe('a taint that the node carries with another value', () => {
   };
 
   it.each(['Restore', 'Deny'] as const)('can be changed back in mode %s once its removal is announced', (mode) => {
-    expect(nextFor(changed, { a: rule(mode, GUARDED) }, { recorded: OLD })).toEqual({
+    expect(nextFor(changed, { a: rule(mode, RESTRICTED) }, { recorded: OLD })).toEqual({
       command:
         'kubectl annotate --overwrite node n1 taintkeeper.dev/allow-removal=gpu=other:NoSchedule && ' +
         'kubectl taint --overwrite node n1 gpu=true:NoSchedule',
       note: 'changes it back, in this order; to keep gpu=other:NoSchedule instead: kubectl delete nodetaintrecord n1',
     });
-    expect(reasonFor(changed, { a: rule(mode, GUARDED) }, { recorded: OLD })).toEqual([
+    expect(reasonFor(changed, { a: rule(mode, RESTRICTED) }, { recorded: OLD })).toEqual([
       `required by a (${mode}, spec.taints[0]); the node carries gpu=other:NoSchedule, which a (${mode}, spec.taints[0]) protects as well`,
     ]);
   });
@@ -218,7 +218,7 @@ describe('a taint that the node carries with another value', () => {
     { allowRemoval: 'edge:NoExecute, gpu=other:NoSchedule', announces: false },
     { allowRemoval: 'edge:NoExecute', announces: true },
   ])('is announced once: $allowRemoval', ({ allowRemoval, announces }) => {
-    const { command, note } = nextFor({ ...changed, allowRemoval }, { a: rule('Deny', GUARDED) }, { recorded: OLD });
+    const { command, note } = nextFor({ ...changed, allowRemoval }, { a: rule('Deny', RESTRICTED) }, { recorded: OLD });
     const taint = 'kubectl taint --overwrite node n1 gpu=true:NoSchedule';
     expect(command?.startsWith('kubectl annotate ')).toBe(announces);
     if (!announces) expect(command).toBe(taint);
@@ -227,7 +227,7 @@ describe('a taint that the node carries with another value', () => {
 
   it('cannot be changed back where a policy allows no removal', () => {
     expect(
-      nextFor(changed, { a: rule('Restore', GUARDED, { removalByAnnotation: 'Forbidden' }) }, { recorded: OLD }),
+      nextFor(changed, { a: rule('Restore', RESTRICTED, { removalByAnnotation: 'Forbidden' }) }, { recorded: OLD }),
     ).toEqual({
       command: 'kubectl edit taintpolicy a',
       note: 'it protects gpu=other:NoSchedule and allows no removal (spec.removalByAnnotation: Forbidden)',
@@ -235,7 +235,7 @@ describe('a taint that the node carries with another value', () => {
   });
 
   it('can simply be overwritten where nobody protects the other value', () => {
-    expect(nextFor(changed, { a: rule('Deny', { ...GUARDED, value: 'true' }) }, { recorded: OLD })).toEqual({
+    expect(nextFor(changed, { a: rule('Deny', { ...RESTRICTED, value: 'true' }) }, { recorded: OLD })).toEqual({
       command: 'kubectl taint --overwrite node n1 gpu=true:NoSchedule',
     });
   });

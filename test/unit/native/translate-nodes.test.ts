@@ -293,7 +293,7 @@ describe('additions', () => {
       ),
     );
 
-  it('are not looked at where nothing is guarded', () => {
+  it('are not looked at where no addition is restricted', () => {
     expect(Object.keys(expressions({ p: RESTORE, q: DENY }))).not.toContain('additions');
   });
 

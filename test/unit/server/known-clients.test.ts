@@ -17,7 +17,7 @@ const [apiServers, others] = await Promise.all([createAuthority(), createAuthori
 const apiServer = await apiServers.client({ name: 'kube-apiserver', groups: [] });
 
 /** The app, which only clients of the API servers' CA may call. */
-async function startGuarded() {
+async function startWithClientCa() {
   const caFile = join(temporaryDirectory(), 'client-ca.crt');
   const trust = ({ cert }: Authority) => writeFileSync(caFile, cert);
   trust(apiServers);
@@ -45,7 +45,7 @@ async function call(
 }
 
 it('a client with a certificate of the CA is answered; one without, or with one of another CA, is not', async () => {
-  const { call, log } = await startGuarded();
+  const { call, log } = await startWithClientCa();
 
   expect(await call(apiServer)).toEqual([200, undefined]);
   expect(await call()).toEqual([401, 'a client certificate is needed: only the API server may call']);
@@ -58,7 +58,7 @@ it('a client with a certificate of the CA is answered; one without, or with one 
 });
 
 it('a client that is refused again and again is one line in ten seconds, and does not hide another one', async () => {
-  const app = await startGuarded();
+  const app = await startWithClientCa();
   for (let n = 0; n < 3; n++) expect((await app.call())[0]).toBe(401);
   expect((await call(app, undefined, harmlessReview(), '127.0.0.2'))[0]).toBe(401);
 
@@ -69,7 +69,7 @@ it('a client that is refused again and again is one line in ten seconds, and doe
 });
 
 it('the log says which client sent a review, by its address and its certificate, whatever the review says', async () => {
-  const { call, log } = await startGuarded();
+  const { call, log } = await startWithClientCa();
   await call(apiServer, taintRemovalReview());
   expect(log.lines().filter(({ outcome }) => outcome !== undefined)).toMatchObject([
     { origin: '127.0.0.1 kube-apiserver', user: 'dev@example.com' },
@@ -77,7 +77,7 @@ it('the log says which client sent a review, by its address and its certificate,
 });
 
 it('a certificate of the CA that is not for clients is not accepted', async () => {
-  const { call, caFile } = await startGuarded();
+  const { call, caFile } = await startWithClientCa();
   const ca = await issueCa(new Date());
   const serving = await issueServing(ca, ['localhost'], new Date());
   writeFileSync(caFile, ca.cert);
@@ -87,7 +87,7 @@ it('a certificate of the CA that is not for clients is not accepted', async () =
 });
 
 it('a stranger that does not say how much it sends is not waited for', async () => {
-  const { url, ca } = await startGuarded();
+  const { url, ca } = await startWithClientCa();
   const outgoing = request(`${url}/mutate`, {
     method: 'POST',
     agent: false,
@@ -103,7 +103,7 @@ it('a stranger that does not say how much it sends is not waited for', async () 
 });
 
 it('another CA is taken over without a restart, and a file that is broken is not', async () => {
-  const { call, trust, caFile, log } = await startGuarded();
+  const { call, trust, caFile, log } = await startWithClientCa();
   const foreign = await others.client({ name: 'kube-apiserver', groups: [] });
   writeFileSync(caFile, 'half a file');
   await eventually(() => expect(log.text()).toContain('CAs of clients not replaced, the last good ones stay'));
@@ -115,7 +115,7 @@ it('another CA is taken over without a restart, and a file that is broken is not
 });
 
 it('a connection that was open when the CA changed is answered once more, and ends: a request on its way is not lost', async () => {
-  const { url, ca, trust, log } = await startGuarded();
+  const { url, ca, trust, log } = await startWithClientCa();
   const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: ca(), ...apiServer });
   onTestFinished(() => agent.destroy());
   const ask = async () => {
@@ -135,7 +135,7 @@ it('a connection that was open when the CA changed is answered once more, and en
 });
 
 it('a session is not taken up again: it would outlive the CA', async () => {
-  const app = await startGuarded();
+  const app = await startWithClientCa();
   const sessions: Buffer[] = [];
   const connection = async (options: object) => {
     const socket = connect({ host: '127.0.0.1', port: app.port, ca: app.ca(), ...options });

@@ -10,7 +10,7 @@ import type { WebhookEntry } from '../../../src/webhooks/entry.ts';
 
 const dedicated = { key: 'dedicated', restrict: ['Removal'] as const };
 const UNPROTECTED = { key: 'out' } as const;
-const GUARDED = { ...UNPROTECTED, restrict: ['Addition'] } as const;
+const RESTRICTED = { ...UNPROTECTED, restrict: ['Addition'] } as const;
 const present = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
 
 function taintPolicy(spec: Partial<TaintPolicySpec>, name = 'p'): Policy {
@@ -141,12 +141,12 @@ describe('which webhooks the policies need', () => {
     ],
     [
       'taints that only some may add, and everybody may remove: what a new node says of itself is not believed',
-      [taintPolicy({ taints: [GUARDED] })],
+      [taintPolicy({ taints: [RESTRICTED] })],
       ['mutate register: CREATE nodes, Ignore', 'validate protect: UPDATE nodes, Fail'],
     ],
     [
       'the same, and somebody is exempt, which is told',
-      [taintPolicy({ taints: [GUARDED], exempt: { users: ['root'] } })],
+      [taintPolicy({ taints: [RESTRICTED], exempt: { users: ['root'] } })],
       [
         'mutate register: CREATE nodes, Ignore',
         'mutate restore: UPDATE nodes, Ignore',
@@ -155,7 +155,7 @@ describe('which webhooks the policies need', () => {
     ],
     [
       'the same in mode Restore',
-      [taintPolicy({ mode: 'Restore', taints: [GUARDED] })],
+      [taintPolicy({ mode: 'Restore', taints: [RESTRICTED] })],
       [
         'mutate register: CREATE nodes, Ignore',
         'mutate restore: UPDATE nodes, Ignore',
@@ -347,7 +347,7 @@ describe('an update that adds taints to a node on which removals are announced',
     ['removals are allowed by annotation', {}, true],
     ['some user is exempt', { removalByAnnotation: 'Forbidden', exempt: { users: ['root'] } }, true],
     ['nobody may remove the taint', { removalByAnnotation: 'Forbidden' }, false],
-    ['everybody may remove it', { taints: [GUARDED], exempt: { users: ['root'] } }, false],
+    ['everybody may remove it', { taints: [RESTRICTED], exempt: { users: ['root'] } }, false],
     ['the policy only watches', { mode: 'Audit' }, false],
   ])('is sent to mutation where an entry can have been used: %s', (_what, spec, isCalled) => {
     const entries = webhookEntries([taintPolicy({ ...spec }), taintPolicy({ removalByAnnotation: 'Forbidden' }, 'q')]);

@@ -39,7 +39,7 @@ async function watching(
   };
 }
 
-describe('a guarded taint that came while the webhook was not called', () => {
+describe('a restricted taint that came while the webhook was not called', () => {
   it('is taken out where no policy lets anybody add it, and that is told', async () => {
     const { arrive, taintsOf, said, messages } = await watching(NOBODY_MAY);
     await arrive({ taints: [other, gpu] });
@@ -78,7 +78,7 @@ describe('a guarded taint that came while the webhook was not called', () => {
   });
 });
 
-describe('a guarded taint is left alone', () => {
+describe('a restricted taint is left alone', () => {
   it.each([
     { what: 'that it lost before and is recorded to carry', recorded: GPU, told: [] },
     { what: 'but not one of which nothing is recorded', recorded: undefined, told: ['n1 TaintAdditionFound'] },

@@ -1,0 +1,46 @@
+import { own, type StringMap } from '../kubernetes/label-selector.ts';
+import { formatToleration } from '../kubernetes/toleration.ts';
+import { type DaemonSetView, IGNORE_ANNOTATION } from './daemon-set.ts';
+import type { Violation } from './decision.ts';
+
+/** On a DaemonSet: the tolerations that were appended to it while it ran, `key=value:Effect, …`. */
+export const ADDED_ANNOTATION = 'taintkeeper.dev/tolerations-added';
+
+/** On a DaemonSet: which installation {@link ADDED_ANNOTATION} is of, by the uid of its service account. */
+export const ADDED_BY_ANNOTATION = 'taintkeeper.dev/tolerations-added-by';
+
+/** What taintkeeper writes on DaemonSets. */
+export const WRITTEN_ANNOTATIONS = [ADDED_ANNOTATION, ADDED_BY_ANNOTATION] as const;
+/** What taintkeeper reads on DaemonSets. */
+export const READ_ANNOTATIONS = [IGNORE_ANNOTATION, ...WRITTEN_ANNOTATIONS] as const;
+
+/** What {@link ADDED_ANNOTATION} lists, as violations name it; nothing where it is absent. */
+export function addedTolerations(annotations: StringMap): string[] {
+  const texts = (own(annotations, ADDED_ANNOTATION) ?? '').split(',').map((text) => text.trim());
+  return texts.filter((text) => text !== '');
+}
+
+/**
+ * What this installation answers for: of a record that another one has left it does not know who took out what is gone. A record
+ * without a name counts, and so does every record where `installation` is not known.
+ */
+export function addedHere(annotations: StringMap, installation: string | undefined): string[] {
+  const by = own(annotations, ADDED_BY_ANNOTATION);
+  const isOther = by !== undefined && installation !== undefined && by !== installation;
+  return isOther ? [] : addedTolerations(annotations);
+}
+
+/** The annotations once these are added, too. What an earlier installation added stays listed as long as it is there. */
+export function recordOfAdded(
+  { annotations, tolerations }: Pick<DaemonSetView, 'annotations' | 'tolerations'>,
+  added: readonly Violation[],
+  installation: string | undefined,
+): Record<string, string> {
+  const here = addedHere(annotations, installation);
+  const there = new Set(tolerations.map(formatToleration));
+  const before = addedTolerations(annotations).filter((text) => here.includes(text) || there.has(text));
+  return {
+    [ADDED_ANNOTATION]: [...new Set([...before, ...added.map(({ subject }) => subject)])].join(', '),
+    ...(installation === undefined ? {} : { [ADDED_BY_ANNOTATION]: installation }),
+  };
+}
