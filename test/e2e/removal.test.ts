@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { CHART, IMAGE, INSTALL, NAMESPACE, RIGHTS, renderChart } from '../../scripts/chart.ts';
@@ -10,6 +11,7 @@ import { runTool } from '../control-plane/run-tool.ts';
 import { admin, developer, node, serviceAccount } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { skipFor } from '../skip-for.ts';
+import { temporaryDirectory } from '../unit/temporary-directory.ts';
 import { guideCommands } from './guide-commands.ts';
 import {
   install as installWithReplicas,
@@ -20,6 +22,7 @@ import {
   waitUntilProtected,
 } from './installation.ts';
 import { attempt, GPU, getNode, type Node, OTHER, path, RELEASE } from './nodes.ts';
+import { pasteRemedy } from './paste-remedy.ts';
 import { policyObject } from './policy-objects.ts';
 import { createPolicy } from './policy-resources.ts';
 import { permitPods } from './who-may.ts';
@@ -167,13 +170,16 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
     }
   }
 
-  it('locked out: one command frees the nodes, and applying the manifest again brings everything back', async () => {
+  it('locked out: one command frees the nodes, and the saved ClusterRole brings everything back', async () => {
     await install();
-    const [first] = guideCommands('on-call.md', 'Locked out', 2);
+    const file = join(temporaryDirectory(), 'clusterrole.yaml');
+    const [save, free] = guideCommands('on-call.md', 'Locked out', 2).map(({ command }) => command);
+    const [restore] = guideCommands('on-call.md', 'Locked out', 3).map(({ command }) => command);
+    await pasteRemedy(cp(), save?.replace('clusterrole.yaml', file));
     // The right to register goes first: until then, the leader could put back what is deleted.
-    expect(await kubectl(first?.command ?? '')).toMatch(/^clusterrole\./);
+    expect(await kubectl(free ?? '')).toMatch(/^clusterrole\./);
     await nodesAreFree();
-    await kubectl('kubectl apply -f manifests/install.yaml');
+    await pasteRemedy(cp(), restore?.replace('clusterrole.yaml', file));
     await isInTheWay();
   });
 
@@ -383,7 +389,7 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
     stopLeader = await startStubbornLeader(cp());
     await helm('upgrade', 'taintkeeper', CHART, '--set', 'replicas=3', ...image);
     expect(await noted()).toBe('cni-tolerations.yaml');
-    await kubectl(guideCommands('on-call.md', 'Locked out', 2)[0]?.command ?? '');
+    await kubectl(guideCommands('on-call.md', 'Locked out', 2)[1]?.command ?? '');
     await nodesAreFree();
     await helm('upgrade', 'taintkeeper', CHART, ...image);
     await isInTheWay();
