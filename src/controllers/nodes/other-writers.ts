@@ -16,19 +16,13 @@ interface NodeObject {
 }
 
 /**
- * Who wrote a field of the node last, taintkeeper left out, for people. Undefined where the node or the field does not exist: a field
+ * Who wrote the taints of the node last, taintkeeper left out, for people. Undefined where the node or the field does not exist: a field
  * that was removed has no owner.
- *
- * @param path for example `['spec', 'taints']`
  * @throws ApiError
  */
-export async function otherWriterOf(
-  client: Pick<ApiClient, 'request'>,
-  name: string,
-  path: readonly string[],
-): Promise<string | undefined> {
+export async function otherWriterOf(client: Pick<ApiClient, 'request'>, name: string): Promise<string | undefined> {
   const node = await findObject<NodeObject>(client, `/api/v1/nodes/${name}`);
-  const owner = node && fieldOwner(node.metadata.managedFields ?? [], path);
+  const owner = node && fieldOwner(node.metadata.managedFields ?? [], ['spec', 'taints']);
   if (!owner) return undefined;
   // Events without times are equal, and counted as one.
   const { time: _, ...who } = owner;

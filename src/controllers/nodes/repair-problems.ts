@@ -57,7 +57,7 @@ export function trackRepairProblems(options: {
       const named: [string, KnownConflict][] = [];
       for (const [key, conflict] of found) {
         const before = known?.get(key);
-        const otherWriter = before ? before.otherWriter : await otherWriterOf(client, node, ['spec', 'taints']);
+        const otherWriter = before ? before.otherWriter : await otherWriterOf(client, node);
         named.push([key, { ...conflict, otherWriter }]);
       }
       if (named.length > 0) conflicts.set(node, new Map(named));

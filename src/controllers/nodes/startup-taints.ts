@@ -47,7 +47,7 @@ export function startStartupTaints(context: StartupTaintsContext): Controller {
     if (forMs <= STARTUP_TAINT_LIMIT_MS) return STARTUP_TAINT_LIMIT_MS - forMs + 1;
     const what = `${node.uid} ${taints.map(formatTaint).join(' ')}`;
     if (reported.get(name) === what) return undefined;
-    const writer = await otherWriterOf(client, name, ['spec', 'taints']);
+    const writer = await otherWriterOf(client, name);
     reported.set(name, what);
     report(node, `${remainingText(taints, forMs)}${writer === undefined ? '' : `, last written by ${writer}`}`);
     return undefined;
