@@ -17,7 +17,7 @@ import { startStartupTaints } from './controllers/nodes/startup-taints.ts';
 import { startPodRecovery } from './controllers/recovery/pod-recovery.ts';
 import { createReports } from './controllers/reports.ts';
 import { type ClusterState, clusterStateOf, watchCluster } from './controllers/sources.ts';
-import { startPolicyStatus } from './controllers/status/status-writer.ts';
+import { startPolicyStatus } from './controllers/status/policy-status.ts';
 import { startWebhookRegistration } from './controllers/webhooks/webhook-registration.ts';
 
 /** What must be done once in a cluster, by the leader. Where several keep a policy from being followed, its status names the first. */

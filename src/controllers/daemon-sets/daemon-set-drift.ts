@@ -83,7 +83,7 @@ const PUT_BACK_ADVICE =
   `to have it tried again, opt out, remove the annotation ${ADDED_ANNOTATION}, and opt in`;
 const STALLED_ADVICE = `No other DaemonSet is patched until they are, or it opts out with the annotation ${IGNORE_ANNOTATION}=true`;
 
-export interface SurveyOptions {
+export interface DaemonSetDriftOptions {
   /** Left out: taintkeeper's own. */
   readonly namespace: string;
   readonly nodes: Nodes;
@@ -97,7 +97,7 @@ export interface SurveyOptions {
   readonly stalledMs: number;
 }
 
-export interface DaemonSetSurvey {
+export interface DaemonSetDrift {
   /**
    * Those that lack tolerations, and those that got some while they ran; by namespace and name.
    * @param installation see {@link addedHere}
@@ -119,7 +119,7 @@ interface Given {
  * What was added to a DaemonSet is kept in three places: in its annotation, written with the tolerations themselves; in the status of
  * the policy, because its owner can replace the DaemonSet as a whole, the annotation with it; and here, until the status is written.
  */
-export function daemonSetDrift(options: SurveyOptions): DaemonSetSurvey {
+export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
   const { namespace, nodes, daemonSets, compiled } = options;
   const rollouts = watchRollouts(options);
   /** By uid and policy. */

@@ -4,7 +4,7 @@ import { type PolicyObject, viewPolicy } from '../../../src/cluster/policies.ts'
 import type { Controller, LeaderContext } from '../../../src/controllers/context.ts';
 import { startPoolReview } from '../../../src/controllers/nodes/node-pools.ts';
 import { createReports } from '../../../src/controllers/reports.ts';
-import { startPolicyStatus } from '../../../src/controllers/status/status-writer.ts';
+import { startPolicyStatus } from '../../../src/controllers/status/policy-status.ts';
 import { createSubject, type Subject } from '../../../src/runtime/source.ts';
 import { captureLog } from '../captured-log.ts';
 import { rule } from '../judge/node-drifts.ts';

@@ -240,7 +240,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
   }
 }
 
-/** The status of the policy, as the status writer of a leader writes it. */
+/** The status of the policy, as a leader writes it. */
 function statusOf(patched: readonly PatchedDaemonSet[], stalled: readonly ReportedProblem[]): PolicyStatus {
   return nextPolicyStatus({
     ...{ kind: 'TolerationPolicy', before: undefined, generation: 1, problems: [], inForce: undefined, audit: false },

@@ -3,7 +3,7 @@ import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { viewPolicy } from '../../../../src/cluster/policies.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
-import { policyStatus } from '../../../../src/controllers/status/status-writer.ts';
+import { policyStatus } from '../../../../src/controllers/status/policy-status.ts';
 import type { TolerationPolicySpec } from '../../../../src/policy/toleration-policy.ts';
 import { policySet } from '../../policy/policies.ts';
 
