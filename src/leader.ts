@@ -9,7 +9,6 @@ import { startDrainRelease } from './controllers/installation/drain-release.ts';
 import { type Permissions, permissions, startPermissions } from './controllers/installation/permissions.ts';
 import { startReplicaSpread } from './controllers/installation/replica-spread.ts';
 import { startRoleOwnership } from './controllers/installation/role-ownership.ts';
-import { type EvictionTurns, evictionTurns } from './controllers/nodes/eviction-turns.ts';
 import { startMisplacedPods } from './controllers/nodes/misplaced-pods.ts';
 import { startPoolReview } from './controllers/nodes/node-pools.ts';
 import { startNodeRepair } from './controllers/nodes/node-repair.ts';
@@ -21,9 +20,7 @@ import { startPolicyStatus } from './controllers/status/policy-status.ts';
 import { startWebhookRegistration } from './controllers/webhooks/webhook-registration.ts';
 
 /** What must be done once in a cluster, by the leader. Where several keep a policy from being followed, its status names the first. */
-const CONTROLLERS: readonly ((
-  context: LeaderContext & { rights: Permissions; evictionTurns: EvictionTurns },
-) => Controller | undefined)[] = [
+const CONTROLLERS: readonly ((context: LeaderContext & { rights: Permissions }) => Controller | undefined)[] = [
   startPermissions,
   startWebhookRegistration,
   startNodeRepair,
@@ -63,8 +60,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
   const cluster = watchCluster({ client, metrics, log, signal });
   running.defer(cluster.stop);
   const rights = permissions({ client, objects: policies.objects, audit, log });
-  const shared = { ...options, ...cluster, signal, rights, reports: createReports() };
-  const context = { ...shared, evictionTurns: evictionTurns(shared) };
+  const context = { ...options, ...cluster, signal, rights, reports: createReports() };
   const clusterState = clusterStateOf(context);
   const stop = () => {
     // First, so that nothing begins any more, and what fails now is no failure.

@@ -9,8 +9,11 @@ import {
   evictionTimes,
   type Hold,
   holdText,
+  rateIn,
+  waitInZone,
   type Zone,
   zoneOf,
+  zonesOf,
 } from '../../evictions/eviction-pace.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import type { StateOf } from '../../policy/status-conditions.ts';
@@ -18,7 +21,6 @@ import type { Counted } from '../context.ts';
 import { startController } from '../context.ts';
 import type { ReportedProblem } from '../reports.ts';
 import type { ClusterNode, Nodes } from '../sources.ts';
-import type { EvictionTurns } from './eviction-turns.ts';
 import { eventOfEvictions } from './node-reports.ts';
 
 /** What holds evictions up is looked at again after this time. */
@@ -35,7 +37,6 @@ export interface EvictionsOptions extends Counted {
   readonly nodes: Nodes;
   /** Resolves when all nodes are known: before, nobody knows how many of a zone are Ready, nor when the last one had its turn. */
   readonly synced: Promise<unknown>;
-  readonly turns: EvictionTurns;
   /** Nodes a second in each zone. */
   readonly rate: number;
   /** It is the node's turn. */
@@ -80,11 +81,13 @@ interface Waiter {
 }
 
 export function startEvictions(options: EvictionsOptions): Evictions {
-  const { client, nodes, synced, turns, rate, onTurn, recordEvent, onChange, signal } = options;
+  const { client, nodes, synced, rate, onTurn, recordEvent, onChange, signal } = options;
   /** By node, the one that has waited longest first. */
   const waiting = new Map<string, Waiter>();
-  /** The nodes whose turn it is, and what ends it: one in each zone. */
-  const granted = new Map<string, (used: boolean) => void>();
+  /** The nodes whose turn it is, with their zones: one in each zone. */
+  const granted = new Map<string, string>();
+  /** When this process last evicted in a zone, by performance.now(). What was before it, nodes say. */
+  const evictedAt = new Map<string, number>();
   /** What holds up zones, and since when. */
   let holds = new Map<string, { readonly hold: Hold; readonly since: number }>();
   let podsHidden: string | undefined;
@@ -95,9 +98,9 @@ export function startEvictions(options: EvictionsOptions): Evictions {
   });
 
   function end(name: string, used: boolean): void {
-    const endTurn = granted.get(name);
-    if (!endTurn) return;
-    endTurn(used);
+    const zone = granted.get(name);
+    if (zone === undefined) return;
+    if (used) evictedAt.set(zone, performance.now());
     granted.delete(name);
     // Whatever it still lacks: it comes back when it is looked at again.
     waiting.delete(name);
@@ -154,14 +157,15 @@ export function startEvictions(options: EvictionsOptions): Evictions {
       lastReported.clear();
       return undefined;
     }
-    const zones = turns.zones();
+    const zones = zonesOf(nodeViews(), client.now().getTime());
+    const taken = new Set(granted.values());
     const found = new Map<string, Hold>();
     const waits: number[] = [];
     const due: string[] = [];
     for (const name of new Set([...waiting.values()].map(({ zone }) => zone))) {
       const zone = zones.get(name);
-      if (!zone || turns.isTaken(name)) continue;
-      const wait = turns.waitMs(name, zone);
+      if (!zone || taken.has(name)) continue;
+      const wait = waitMs(name, zone);
       if (wait === 0) due.push(name);
       else if (wait < Number.POSITIVE_INFINITY) waits.push(wait);
       else found.set(name, holdOf(name, zone));
@@ -178,6 +182,13 @@ export function startEvictions(options: EvictionsOptions): Evictions {
     return waits.length === 0 ? undefined : Math.min(...waits);
   }
 
+  /** In how many milliseconds the next node of the zone may have its turn; Infinity: none may. */
+  function waitMs(name: string, zone: Zone): number {
+    const { lastAt } = zone;
+    const before = lastAt === undefined ? undefined : performance.now() - (client.now().getTime() - lastAt);
+    return waitInZone(rateIn(zone, rate), evictedAt.get(name) ?? before, performance.now());
+  }
+
   function holdOf(zone: string, { nodes: count, notReady }: Zone): Hold {
     return rate === 0 ? { reason: 'RateIsZero' } : { reason: 'ZoneNotReady', zone, nodes: count, notReady };
   }
@@ -185,7 +196,7 @@ export function startEvictions(options: EvictionsOptions): Evictions {
   function grant(zone: string): void {
     const [name] = [...waiting].find(([, waiter]) => waiter.zone === zone) ?? [];
     if (name === undefined) return;
-    granted.set(name, turns.take(zone));
+    granted.set(name, zone);
     onTurn(name);
   }
 

@@ -22,7 +22,6 @@ import { startReconciler } from '../../runtime/work-queue.ts';
 import { type Controller, type LeaderContext, startControllerQueue } from '../context.ts';
 import { FIELD_MANAGER } from '../managed-objects.ts';
 import { type ClusterNode, isNews } from '../sources.ts';
-import type { EvictionTurns } from './eviction-turns.ts';
 import { startEvictions, type Turn } from './evictions.ts';
 import { patchOf } from './node-patch.ts';
 import { eventsOfReturn, trackNodeReports, whyBlocked } from './node-reports.ts';
@@ -50,7 +49,6 @@ export type NodeRepairContext = Pick<
   RecordStoreContext &
   StartupProgressContext & {
     readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'>;
-    readonly evictionTurns: EvictionTurns;
   };
 
 /**
@@ -76,7 +74,6 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   });
   const evictions = startEvictions({
     ...context,
-    turns: context.evictionTurns,
     rate: context.evictionRate,
     onTurn: (name) => queue.add(name),
     onChange: () => changed(),

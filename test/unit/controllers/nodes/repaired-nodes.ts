@@ -5,7 +5,6 @@ import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { NODE_RECORDS, nodeRecords } from '../../../../src/cluster/node-records.ts';
 import type { PolicyObject } from '../../../../src/cluster/policies.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
-import { evictionTurns } from '../../../../src/controllers/nodes/eviction-turns.ts';
 import { type NodeRepairContext, startNodeRepair } from '../../../../src/controllers/nodes/node-repair.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../../../src/controllers/sources.ts';
@@ -214,7 +213,6 @@ export function startRepair(
     },
     audit,
     evictionRate,
-    evictionTurns: evictionTurns({ client: client as ApiClient, nodes: watched, evictionRate }),
     recordEvent: (event) => void events.push(event),
     reports,
     metrics,
