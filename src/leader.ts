@@ -1,12 +1,19 @@
 import { setMaxListeners } from 'node:events';
-import { messageOf } from './cluster/client/api-client.ts';
+import type { Logger } from 'pino';
+import type { CertificateKeeper } from './certs/certificate-keeper.ts';
+import { type ApiClient, messageOf } from './cluster/client/api-client.ts';
+import type { NodeRecords } from './cluster/node-records.ts';
+import type { ClusterPolicies } from './cluster/policies.ts';
+import type { CertificateSecret } from './cluster/secret-keeper.ts';
+import type { ServiceRef } from './cluster/service-endpoint.ts';
+import type { RegisteredWebhooks } from './cluster/webhook-configurations.ts';
 import { startBackstop } from './controllers/backstop/backstop-controller.ts';
 import { startCertificateRotation } from './controllers/certificates/certificate-rotation.ts';
-import type { Controller, LeaderContext, LeaderOptions } from './controllers/context.ts';
+import type { Controller, Run } from './controllers/controller.ts';
 import { startDaemonSetPatching } from './controllers/daemon-sets/daemon-set-patching.ts';
 import { startDefaultPolicies } from './controllers/installation/default-policies.ts';
 import { startDrainRelease } from './controllers/installation/drain-release.ts';
-import { type Permissions, permissions, startPermissions } from './controllers/installation/permissions.ts';
+import { startPermissions } from './controllers/installation/permissions.ts';
 import { startReplicaSpread } from './controllers/installation/replica-spread.ts';
 import { startRoleOwnership } from './controllers/installation/role-ownership.ts';
 import { startMisplacedPods } from './controllers/nodes/misplaced-pods.ts';
@@ -16,65 +23,188 @@ import { startStartupTaints } from './controllers/nodes/startup-taints.ts';
 import { startPodRecovery } from './controllers/recovery/pod-recovery.ts';
 import { createReports } from './controllers/reports.ts';
 import { type ClusterState, clusterStateOf, watchCluster } from './controllers/sources.ts';
+import { startClusterReports } from './controllers/status/cluster-reports.ts';
 import { startPolicyStatus } from './controllers/status/policy-status.ts';
 import { startWebhookRegistration } from './controllers/webhooks/webhook-registration.ts';
+import type { RecordedEvent } from './kubernetes/event.ts';
+import type { Source } from './runtime/source.ts';
+import type { ClusterMetrics } from './server/cluster-metrics.ts';
 
-/** What must be done once in a cluster, by the leader. Where several keep a policy from being followed, its status names the first. */
-const CONTROLLERS: readonly ((context: LeaderContext & { rights: Permissions }) => Controller | undefined)[] = [
-  startPermissions,
-  startWebhookRegistration,
-  startNodeRepair,
-  startMisplacedPods,
-  startStartupTaints,
-  startDaemonSetPatching,
-  startPodRecovery,
-  startPoolReview,
-  startBackstop,
-  startPolicyStatus,
-  startCertificateRotation,
-  startReplicaSpread,
-  startDrainRelease,
-  startDefaultPolicies,
-  startRoleOwnership,
-];
+export interface LeaderOptions {
+  /** Aborted when this process no longer leads: nothing waits for anything then. */
+  readonly signal: AbortSignal;
+  /** Writes only while this process leads. */
+  readonly client: ApiClient;
+  readonly namespace: string;
+  /** The name of this replica's pod. */
+  readonly identity: string;
+  readonly service: ServiceRef;
+  /** Every policy is taken to be in mode Audit: nothing is written for it. */
+  readonly audit: boolean;
+  readonly policies: ClusterPolicies;
+  readonly webhooks: RegisteredWebhooks;
+  readonly nodeRecords: NodeRecords;
+  readonly certificates: Pick<CertificateKeeper, 'current'> & { readonly changes: Source };
+  /** The Secret of the certificates, which taintkeeper renews. Undefined where they are in files. */
+  readonly secret: CertificateSecret | undefined;
+  /** How long an earlier CA stays trusted after the certificates were replaced, in milliseconds. */
+  readonly caOverlapMs: number;
+  /** Name of the ConfigMap with default policies, if there is one. */
+  readonly defaultPolicies: string | undefined;
+  /** Name of the ClusterRole that what taintkeeper registers goes with, if any. */
+  readonly ownerClusterRole: string | undefined;
+  /** How many nodes a second get a taint that evicts pods, in each zone. */
+  readonly evictionRate: number;
+  /** Whether to write a ClusterReport of each policy. */
+  readonly writeReports: boolean;
+  /** See {@link Leadership}. */
+  readonly predecessorAt: number | undefined;
+  /** Makes this replica not ready while the drain of that node waits for its eviction; undefined: ready again. */
+  readonly giveWay: (toDrainOf: string | undefined) => void;
+  readonly recordEvent: (event: RecordedEvent) => void;
+  readonly metrics: ClusterMetrics;
+  readonly log: Logger;
+}
 
 export interface LeaderWork {
   readonly clusterState: ClusterState;
-  /** Ends all of it, once the runs in progress have. */
+  /** Stops all controllers. Resolves when the runs in progress have ended. */
   stop(): Promise<void>;
 }
 
 /**
  * Starts all controllers. None of them begins anything once `options.signal` is aborted.
- * @throws what a controller throws that cannot be started; those before it are ended
+ * @throws what a controller throws that cannot be started; those before it are stopped
  */
 export function startLeaderWork(options: LeaderOptions): LeaderWork {
-  const { client, policies, audit, metrics, log } = options;
+  const { metrics, log } = options;
   const stopping = new AbortController();
   const signal = AbortSignal.any([options.signal, stopping.signal]);
   // Every controller listens, and every subscription of it.
   setMaxListeners(0, signal);
   const running = new AsyncDisposableStack();
   running.defer(metrics.leadershipEnded);
-
-  const cluster = watchCluster({ client, metrics, log, signal });
-  running.defer(cluster.stop);
-  const rights = permissions({ client, objects: policies.objects, audit, log });
-  const context = { ...options, ...cluster, signal, rights, reports: createReports() };
-  const clusterState = clusterStateOf(context);
   const stop = () => {
     // First, so that nothing begins any more, and what fails now is no failure.
     stopping.abort();
     return running.disposeAsync();
   };
   try {
-    for (const start of CONTROLLERS) {
-      const controller = start(context);
-      if (controller) running.defer(controller.stop);
-    }
+    return { clusterState: startControllers({ signal, metrics, log }, options, started), stop };
   } catch (error) {
     stop().catch((fault) => log.error(`what was started did not end: ${messageOf(fault)}`));
     throw error;
   }
-  return { clusterState, stop };
+
+  function started<T extends Controller>(controller: T): T {
+    running.defer(controller.stop);
+    return controller;
+  }
+}
+
+/**
+ * The order counts: if several controllers report a problem with a policy, its status has the reason of the one that was started first.
+ * @param started keeps what is to be stopped, the last one first
+ */
+function startControllers(
+  run: Run,
+  options: LeaderOptions,
+  started: <T extends Controller>(controller: T) => T,
+): ClusterState {
+  const { client, namespace, identity, service, audit, ownerClusterRole } = options;
+  const { policies, webhooks, nodeRecords, certificates, secret, caOverlapMs, recordEvent } = options;
+  const { nodes, daemonSets, synced } = started(watchCluster(run, client));
+  const reports = createReports();
+  const clusterState = clusterStateOf({ nodes, daemonSets, synced, policies, reports, signal: run.signal });
+
+  const rights = started(startPermissions(run, { client, policies, audit, reports }));
+  started(
+    startWebhookRegistration(run, {
+      client,
+      service,
+      pod: identity,
+      ownerClusterRole,
+      policies,
+      webhooks,
+      certificates,
+      secret,
+      caOverlapMs,
+      audit,
+      reports,
+    }),
+  );
+  started(
+    startNodeRepair(run, {
+      client,
+      service,
+      nodes,
+      daemonSets,
+      synced,
+      nodeRecords,
+      policies,
+      rights,
+      audit,
+      evictionRate: options.evictionRate,
+      recordEvent,
+      reports,
+    }),
+  );
+  started(
+    startMisplacedPods(run, {
+      client,
+      nodes,
+      nodeRecords,
+      policies,
+      rights,
+      predecessorAt: options.predecessorAt,
+      recordEvent,
+      reports,
+    }),
+  );
+  started(startStartupTaints(run, { client, nodes, policies, recordEvent }));
+  started(
+    startDaemonSetPatching(run, {
+      client,
+      namespace,
+      nodes,
+      daemonSets,
+      synced,
+      policies,
+      rights,
+      recordEvent,
+      reports,
+    }),
+  );
+  started(startPodRecovery(run, { client, namespace, nodes, daemonSets, policies, rights, recordEvent, reports }));
+  started(startPoolReview(run, { client, policies, nodes, synced, rights, recordEvent, reports }));
+  started(startBackstop(run, { client, namespace, ownerClusterRole, policies, rights, audit, reports }));
+
+  const clusterReports = options.writeReports
+    ? started(startClusterReports(run, { client, policies, nodes, daemonSets, rights, ownerClusterRole }))
+    : undefined;
+  started(
+    startPolicyStatus(run, {
+      client,
+      namespace,
+      nodes,
+      daemonSets,
+      synced,
+      nodeRecords,
+      policies,
+      audit,
+      reports,
+      onEvaluated: clusterReports?.evaluated,
+    }),
+  );
+
+  if (secret) {
+    started(startCertificateRotation(run, { client, secret, overlapMs: caOverlapMs, webhooks, certificates }));
+  }
+  started(startReplicaSpread(run, { client, service, self: identity, nodes, synced }));
+  started(startDrainRelease(run, { client, service, self: identity, nodes, synced, giveWay: options.giveWay }));
+  if (options.defaultPolicies) {
+    started(startDefaultPolicies(run, { client, namespace, configMap: options.defaultPolicies }));
+  }
+  if (ownerClusterRole) started(startRoleOwnership(run, { client, clusterRole: ownerClusterRole, namespace }));
+  return clusterState;
 }

@@ -35,6 +35,14 @@ export interface SecretKeeper extends CertificateKeeper {
   recheck(): void;
 }
 
+/** The Secret whose certificates this replica serves. */
+export interface CertificateSecret {
+  readonly keeper: SecretKeeper;
+  readonly ref: SecretRef;
+  /** DNS names that the serving certificate must have. */
+  readonly names: readonly string[];
+}
+
 export interface SecretKeeperOptions {
   readonly client: ApiClient;
   readonly ref: SecretRef;

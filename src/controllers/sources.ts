@@ -13,7 +13,7 @@ import { machineClusterOf } from '../objects/node-pool-object.ts';
 import { viewScheduling } from '../objects/workload-object.ts';
 import { orAborted } from '../runtime/pause.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
-import type { Metrics } from '../server/metrics.ts';
+import type { Controller, Run } from './controller.ts';
 import { limitDaemonSet, limitNode } from './kept-limits.ts';
 import type { Reports } from './reports.ts';
 
@@ -42,14 +42,20 @@ export interface ClusterDaemonSet extends DaemonSetView, SchedulingView, Rollout
 export type Nodes = Pick<WatchCache<ClusterNode>, 'get' | 'entries'>;
 export type DaemonSets = Pick<WatchCache<ClusterDaemonSet>, 'get' | 'entries'>;
 
+export interface WatchedNodes extends Nodes {
+  readonly changes: Source<Change<ClusterNode>>;
+  /** Tells of those changes alone that are of what is kept: heartbeats of 5,000 nodes come in all the time, and are none. */
+  readonly news: Source;
+}
+
+export interface WatchedDaemonSets extends DaemonSets {
+  readonly changes: Source<Change<ClusterDaemonSet>>;
+}
+
 /** The nodes and DaemonSets of the cluster, watched. */
 export interface ClusterSources {
-  readonly nodes: Nodes & {
-    readonly changes: Source<Change<ClusterNode>>;
-    /** Tells of those changes alone that are of what is kept: heartbeats of 5,000 nodes come in all the time, and are none. */
-    readonly news: Source;
-  };
-  readonly daemonSets: DaemonSets & { readonly changes: Source<Change<ClusterDaemonSet>> };
+  readonly nodes: WatchedNodes;
+  readonly daemonSets: WatchedDaemonSets;
   /** Resolves when all of both are known; rejects once the watches are told to end before. */
   readonly synced: Promise<unknown>;
 }
@@ -57,14 +63,11 @@ export interface ClusterSources {
 /** A Node is 30-60 KB, of which little is kept: what is read of a page at once is most of what a leader needs of memory. */
 const NODES_PER_PAGE = 25;
 
-export interface ClusterSourcesOptions extends Pick<WatchOptions<unknown>, 'client' | 'log'> {
-  /** Ends the watches. */
-  readonly signal: AbortSignal;
-  readonly metrics: Pick<Metrics, 'watchState' | 'watchEnded'>;
-}
-
-export function watchCluster(options: ClusterSourcesOptions): ClusterSources & { stop(): Promise<void> } {
-  const { client, signal, metrics, log } = options;
+/** The watches end with the run. */
+export function watchCluster(
+  { signal, metrics, log }: Run,
+  client: WatchOptions<unknown>['client'],
+): ClusterSources & Controller {
   const nodes = watch('nodes', { path: '/api/v1/nodes', pageSize: NODES_PER_PAGE, project: keepNode });
   const daemonSets = watch('daemonsets', { path: '/apis/apps/v1/daemonsets', project: keepDaemonSet });
   const news = createSubject();

@@ -226,21 +226,29 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     await Promise.race([ended, Promise.all([policies.synced, webhooks.synced])]);
     if (signal.aborted) return;
     const work = startLeaderWork({
-      ...options,
       signal,
       predecessorAt,
       client: leaderClient(client, leadership),
+      namespace,
+      identity,
       service,
+      audit,
       policies,
       webhooks,
       nodeRecords: records,
       certificates: { current: keeper.current, changes: certificateChanges },
       secret,
+      caOverlapMs: options.caOverlapMs,
+      defaultPolicies: options.defaultPolicies,
+      ownerClusterRole: options.ownerClusterRole,
+      evictionRate: options.evictionRate,
+      writeReports: options.writeReports,
       giveWay(toDrainOf) {
         present.drained = toDrainOf;
       },
       recordEvent: events.record,
       metrics,
+      log,
     });
     present.work = work;
     await ended;

@@ -3,9 +3,8 @@ import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import { type FileKeeper, keepCertificates } from '../certs/certificate-keeper.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isLed } from '../cluster/lease/leader-election.ts';
-import { keepSecret, type SecretKeeper } from '../cluster/secret-keeper.ts';
+import { type CertificateSecret, keepSecret, type SecretKeeper } from '../cluster/secret-keeper.ts';
 import type { RegisteredWebhooks } from '../cluster/webhook-configurations.ts';
-import type { LeaderOptions } from '../controllers/context.ts';
 import { retry } from '../runtime/fault-log.ts';
 import type { Subject } from '../runtime/source.ts';
 
@@ -33,7 +32,7 @@ export async function openCertificates(
   { trust }: RegisteredWebhooks,
   served: Subject<ServableCertificates>,
   changes: Subject,
-): Promise<{ keeper: FileKeeper | SecretKeeper; secret: LeaderOptions['secret'] }> {
+): Promise<{ keeper: FileKeeper | SecretKeeper; secret: CertificateSecret | undefined }> {
   const { client, namespace, certDirectory, caOverlapMs: overlapMs, log } = options;
   const onServe = served.next;
   const onFault = (message: string) => log.error(`certificates not replaced: ${message}`);

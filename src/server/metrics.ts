@@ -21,9 +21,6 @@ export interface AdmissionMetrics {
   certificateServed(certificate: 'ca' | 'serving', notAfter: Date): void;
 }
 
-/** The metrics of a leader. */
-export type LeaderMetrics = ClusterMetrics & Pick<AdmissionMetrics, 'violationFound'>;
-
 /** Everything that `/metrics` shows, in a registry of its own so that two servers in one process do not mix. */
 export interface Metrics extends AdmissionMetrics, ClusterMetrics {
   readonly registry: Registry;

@@ -29,8 +29,8 @@ export async function startRecovery(
   const { log } = captureLog();
   const metrics = createMetrics('test');
   const stopping = new AbortController();
-  const { signal } = stopping;
-  const cluster = watchCluster({ client, metrics, log, signal });
+  const run = { signal: stopping.signal, metrics, log };
+  const cluster = watchCluster(run, client);
   await cluster.synced;
   const compiled = compilePolicies(policies.map(readPolicy));
   const seen = new Set<string>();
@@ -39,17 +39,15 @@ export async function startRecovery(
   reports.changes.subscribe(() => {
     for (const name of stuck()) seen.add(name);
   });
-  const recovery = startPodRecovery({
-    ...cluster,
+  const recovery = startPodRecovery(run, {
     client,
+    nodes: cluster.nodes,
+    daemonSets: cluster.daemonSets,
     namespace: 'taintkeeper',
     policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: createSubject() },
     rights: { permits: () => true, changes: createSubject() },
     recordEvent: () => {},
     reports,
-    metrics,
-    log,
-    signal,
   });
   return {
     seen: () => [...seen],

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { trackCaTrust } from '../../src/certs/ca-trust.ts';
 import type { ApiClient, RequestOptions } from '../../src/cluster/client/api-client.ts';
 import { nodeRecords } from '../../src/cluster/node-records.ts';
-import type { LeaderOptions } from '../../src/controllers/context.ts';
-import { startLeaderWork } from '../../src/leader.ts';
+
+import { type LeaderOptions, startLeaderWork } from '../../src/leader.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
 import { orAborted } from '../../src/runtime/pause.ts';
 import { createSubject } from '../../src/runtime/source.ts';

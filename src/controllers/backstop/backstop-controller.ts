@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
 import { isWrittenByLeader, listNative, type NativeObject, servedVersions } from '../../cluster/native-policies.ts';
-import { type PolicyObject, versionInForce, versionOf } from '../../cluster/policies.ts';
+import { type ClusterPolicies, type PolicyObject, versionInForce, versionOf } from '../../cluster/policies.ts';
 import type { NativeTranslation, TranslationOptions } from '../../native/native-policy.ts';
 import { translate as translatePolicy } from '../../native/translate.ts';
 import { MANAGED_LABELS } from '../../objects/object-meta.ts';
@@ -10,9 +10,10 @@ import { asksForNatives, inAudit, type NativelyExpressible } from '../../policy/
 import type { Policy } from '../../policy/policy.ts';
 import { type NativeState, reported } from '../../policy/status-conditions.ts';
 import { createBackOff } from '../../runtime/back-off.ts';
-import { type Controller, type LeaderContext, POLICIES_GATHER_MS, startController } from '../context.ts';
+import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
+import type { Rights } from '../installation/permissions.ts';
 import { ownedByClusterRole } from '../managed-objects.ts';
-import type { ReportedProblem } from '../reports.ts';
+import type { ReportedProblem, Reports } from '../reports.ts';
 import { type BackstopState, nativeCondition, stateOfFault } from './backstop-condition.ts';
 import { applyNatives, type NamedPolicy, type NativeRun, nativesOf, type TranslatedPolicy } from './native-run.ts';
 import { nativeWriter } from './native-writer.ts';
@@ -27,17 +28,15 @@ const FIRST_CHECK_MS = 500;
 
 export interface BackstopOptions {
   readonly client: ApiClient;
-  /** Whether native policies may be written; undefined while nobody knows. */
-  readonly mayWrite: () => boolean | undefined;
-  readonly objects: () => readonly PolicyObject[];
+  readonly policies: Pick<ClusterPolicies, 'objects' | 'changes'>;
+  readonly rights: Rights;
   /** Every policy is taken to be in mode Audit. */
   readonly audit: boolean;
   /** Where taintkeeper runs: its own DaemonSets are left alone. */
   readonly namespace: string;
   /** Name of the ClusterRole that puts the native policies out of force when it is deleted, if any. */
   readonly ownerClusterRole: string | undefined;
-  readonly translate: (policy: NativelyExpressible, options: TranslationOptions) => NativeTranslation;
-  readonly log: Logger;
+  readonly reports: Pick<Reports, 'add'>;
 }
 
 /** The leader's care for native policies: those under the webhook, and those of TolerationRestrictions. */
@@ -50,29 +49,11 @@ export interface Backstop {
   problems(): readonly ReportedProblem[];
 }
 
-type Context = Pick<
-  LeaderContext,
-  | 'client'
-  | 'namespace'
-  | 'ownerClusterRole'
-  | 'policies'
-  | 'rights'
-  | 'reports'
-  | 'audit'
-  | 'metrics'
-  | 'log'
-  | 'signal'
->;
-
 /** Keeps the native policies as the policies ask for them. */
-export function startBackstop(context: Context): Controller {
-  const { policies, rights, reports, signal } = context;
-  const { reconcile, condition, problems } = backstop({
-    ...context,
-    objects: policies.objects,
-    mayWrite: () => rights.permits('nativePolicies'),
-    translate: translatePolicy,
-  });
+export function startBackstop(run: Run, options: BackstopOptions): Controller {
+  const { policies, rights, reports } = options;
+  const { signal, log } = run;
+  const { reconcile, condition, problems } = backstop(options, log);
   const changed = reports.add({
     problems,
     conditions(policy) {
@@ -82,14 +63,18 @@ export function startBackstop(context: Context): Controller {
       return found.status === 'True' ? [] : reported('Ready', found);
     },
   });
-  const reconciler = startController(context, 'backstop', reconcile, { onEnd: changed });
+  const reconciler = startController(run, 'backstop', reconcile, { onEnd: changed });
   policies.changes.subscribe(() => reconciler.restart(POLICIES_GATHER_MS), signal);
   rights.changes.subscribe(() => reconciler.restart(), signal);
   return reconciler;
 }
 
-export function backstop(options: BackstopOptions): Backstop {
-  const { client, mayWrite, objects, audit, namespace, translate, log } = options;
+/** @param translate is replaced in tests */
+export function backstop(
+  { client, policies: { objects }, rights, audit, namespace, ownerClusterRole }: Omit<BackstopOptions, 'reports'>,
+  log: Logger,
+  translate: (policy: NativelyExpressible, options: TranslationOptions) => NativeTranslation = translatePolicy,
+): Backstop {
   const writer = nativeWriter(client, log);
   const checks = createBackOff({ minMs: FIRST_CHECK_MS, maxMs: LOOK_AGAIN_MS });
   let translated: { readonly of: string; readonly policies: readonly TranslatedPolicy[] } | undefined;
@@ -112,14 +97,14 @@ export function backstop(options: BackstopOptions): Backstop {
         }
         const found = (await listNative(client, versions, MANAGED_LABELS)).filter(isWrittenByLeader);
         if (asking.length + found.length === 0) return undefined;
-        const isPermitted = mayWrite();
+        const isPermitted = rights.permits('nativePolicies');
         if (isPermitted === undefined) return undefined;
         if (!isPermitted) {
           states = new Map([...every({ what: 'NotPermitted' }), ...leftInForce(objects(), found)]);
           return LOOK_AGAIN_MS;
         }
         // Each time: who applies the installation anew makes another ClusterRole of that name.
-        const installation = await ownedByClusterRole(client, options.ownerClusterRole);
+        const installation = await ownedByClusterRole(client, ownerClusterRole);
         const backed = translateAll(inForce, versions.mutating !== undefined);
         const unreadable = objects().filter(({ inForce }) => !inForce);
         const run = await applyNatives(backed, found, { writer, versions, namespace, installation, unreadable });

@@ -1,31 +1,33 @@
 import type { Logger } from 'pino';
-import type { CaTrust } from '../../certs/ca-trust.ts';
 import { parseCertificates } from '../../certs/inspect.ts';
 import { nextStep, unusable } from '../../certs/rotation.ts';
-import { type SecretRef, writeSecret } from '../../cluster/certificate-secret.ts';
+import { writeSecret } from '../../cluster/certificate-secret.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import type { SecretKeeper } from '../../cluster/secret-keeper.ts';
-import { type Controller, type LeaderContext, startController } from '../context.ts';
+import type { CertificateSecret } from '../../cluster/secret-keeper.ts';
+import type { RegisteredWebhooks } from '../../cluster/webhook-configurations.ts';
+import type { Source } from '../../runtime/source.ts';
+import { type Controller, type Run, startController } from '../controller.ts';
 
 /** Time alone makes certificates old. */
 const LOOK_AGAIN_MS = 10_000;
 
-export interface RotationOptions {
+export interface CertificateRotationOptions {
   readonly client: ApiClient;
-  readonly ref: SecretRef;
-  readonly keeper: SecretKeeper;
-  readonly names: readonly string[];
+  readonly secret: CertificateSecret;
+  /** How long an earlier CA stays trusted after the certificates were replaced, in milliseconds. */
   readonly overlapMs: number;
-  readonly trust: Pick<CaTrust, 'waitMs'>;
-  readonly log: Logger;
+  readonly webhooks: Pick<RegisteredWebhooks, 'trust' | 'changes'>;
+  readonly certificates: { readonly changes: Source };
 }
 
 /**
  * One run of the leader's care for the certificates: what was lost or broken is put back, and rotation goes one step further
  * once the step before has taken effect. Gives the time until the next look, in milliseconds.
  */
-function certificateRotation(options: RotationOptions): () => Promise<number> {
-  const { client, ref, keeper, names, overlapMs, trust, log } = options;
+function certificateRotation(options: CertificateRotationOptions, log: Logger): () => Promise<number> {
+  const { client, secret, overlapMs, webhooks } = options;
+  const { ref, keeper, names } = secret;
+  const { trust } = webhooks;
 
   return async () => {
     const now = client.now();
@@ -47,17 +49,10 @@ function certificateRotation(options: RotationOptions): () => Promise<number> {
   };
 }
 
-type Context = Pick<
-  LeaderContext,
-  'client' | 'secret' | 'caOverlapMs' | 'webhooks' | 'certificates' | 'metrics' | 'log' | 'signal'
->;
-
-/** Renews what is in the Secret, where the certificates are in one. */
-export function startCertificateRotation(context: Context): Controller | undefined {
-  const { secret, caOverlapMs: overlapMs, webhooks, certificates, signal } = context;
-  if (!secret) return undefined;
-  const rotate = certificateRotation({ ...context, ...secret, overlapMs, trust: webhooks.trust });
-  const reconciler = startController(context, 'certificate-rotation', rotate);
-  for (const { changes } of [webhooks, certificates]) changes.subscribe(() => reconciler.trigger(), signal);
+/** Renews the certificates in the Secret. */
+export function startCertificateRotation(run: Run, options: CertificateRotationOptions): Controller {
+  const { webhooks, certificates } = options;
+  const reconciler = startController(run, 'certificate-rotation', certificateRotation(options, run.log));
+  for (const { changes } of [webhooks, certificates]) changes.subscribe(() => reconciler.trigger(), run.signal);
   return reconciler;
 }

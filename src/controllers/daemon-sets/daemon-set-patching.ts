@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { ownUid } from '../../cluster/rights.ts';
 import { compareResourceVersions } from '../../cluster/watch/cached-objects.ts';
-import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
-import type { Controller, LeaderContext } from '../context.ts';
-import { startController } from '../context.ts';
-import type { ReportedProblem } from '../reports.ts';
+import type { RecordedEvent } from '../../kubernetes/event.ts';
+import { type Controller, type Run, startController } from '../controller.ts';
+import type { Rights } from '../installation/permissions.ts';
+import type { ReportedProblem, Reports } from '../reports.ts';
+import type { Nodes, WatchedDaemonSets, WatchedNodes } from '../sources.ts';
 import { daemonSetDrift, daemonSetProblems } from './daemon-set-drift.ts';
 import {
   daemonSetEvents,
@@ -28,23 +30,32 @@ const REFUSED_PAUSE_MS = 300_000;
 /** A new leader finds again within this time what the leader before has reported: a stalled rollout after {@link STALLED_MS}. */
 const EARLIER_MS = STALLED_MS + 60_000;
 
-export type DaemonSetPatchingContext = Pick<
-  LeaderContext,
-  'client' | 'namespace' | 'nodes' | 'daemonSets' | 'synced' | 'rights' | 'recordEvent' | 'reports' | 'log' | 'signal'
-> & {
+export interface DaemonSetPatchingOptions {
+  readonly client: ApiClient;
+  /** Left out: the DaemonSets beside taintkeeper. */
+  readonly namespace: string;
+  readonly nodes: Nodes & Pick<WatchedNodes, 'news'>;
+  readonly daemonSets: WatchedDaemonSets;
+  /** Resolves when `nodes` and `daemonSets` have all of them. */
+  readonly synced: Promise<unknown>;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'objects' | 'changes'>;
-  readonly metrics: Pick<ClusterMetrics, 'repaired' | 'reconciled' | 'swept'>;
-};
+  readonly rights: Rights;
+  readonly recordEvent: (event: RecordedEvent) => void;
+  readonly reports: Pick<Reports, 'add'>;
+}
 
 /**
  * Appends the tolerations that policies with `existing: Patch` ask for to DaemonSets that already run: to one at a time, and
  * only while every one that was patched before, by whichever leader, is healthy.
  */
-export function startDaemonSetPatching(context: DaemonSetPatchingContext): Controller {
-  const { client, nodes, daemonSets, synced, policies, rights, recordEvent, reports, metrics, log, signal } = context;
+export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptions): Controller {
+  const { client, namespace, nodes, daemonSets, synced, policies, rights, recordEvent, reports } = options;
+  const { signal, metrics, log } = run;
   const compiled = () => policies.snapshot().compiled;
   const drift = daemonSetDrift({
-    ...context,
+    namespace,
+    nodes,
+    daemonSets,
     compiled,
     policies: policies.objects,
     stableMs: STABLE_MS,
@@ -67,7 +78,7 @@ export function startDaemonSetPatching(context: DaemonSetPatchingContext): Contr
   /** A patch of which nobody knows whether it arrived. */
   let uncertain: RunningDaemonSet | undefined;
 
-  const reconciler = startController(context, NAME, reconcile, { pauseMs: PAUSE_MS, onEnd: attempted.resolve });
+  const reconciler = startController(run, NAME, reconcile, { pauseMs: PAUSE_MS, onEnd: attempted.resolve });
   const changed = reports.add({
     // A status written before would lose what the leader before has reported.
     ready: attempted.promise,

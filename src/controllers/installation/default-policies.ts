@@ -4,7 +4,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
 import { POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policies.ts';
 import { type Policy, parsePolicy } from '../../policy/policy.ts';
-import { type Controller, type LeaderContext, startController } from '../context.ts';
+import { type Controller, type Run, startController } from '../controller.ts';
 
 /** On the ConfigMap: which of its entries have been created, once and for all. */
 const CREATED_ANNOTATION = 'taintkeeper.dev/created';
@@ -16,7 +16,6 @@ export interface DefaultPoliciesOptions {
   readonly namespace: string;
   /** A ConfigMap with a policy in each entry. */
   readonly configMap: string;
-  readonly log: Logger;
 }
 
 interface ConfigMap {
@@ -29,12 +28,10 @@ interface ConfigMap {
  * this way because one `kubectl apply` cannot create a custom resource together with its definition. An entry that is not valid
  * is not recorded as created, and is read again. Returns the time until then, in milliseconds.
  */
-export function defaultPolicies({
-  client,
-  namespace,
-  configMap,
-  log,
-}: DefaultPoliciesOptions): () => Promise<number | undefined> {
+export function defaultPolicies(
+  { client, namespace, configMap }: DefaultPoliciesOptions,
+  log: Logger,
+): () => Promise<number | undefined> {
   const path = `/api/v1/namespaces/${namespace}/configmaps/${configMap}`;
   /** What was logged of entries that are not valid, so that it is logged once. */
   let logged = new Set<string>();
@@ -105,11 +102,6 @@ function readManifests(text: string): { readonly valid: readonly Manifest[] } | 
   return valid.length > 0 ? { valid } : { problem: 'there is no policy in it' };
 }
 
-type Context = Pick<LeaderContext, 'client' | 'namespace' | 'defaultPolicies' | 'metrics' | 'log' | 'signal'>;
-
-export function startDefaultPolicies(context: Context): Controller | undefined {
-  const { defaultPolicies: configMap } = context;
-  return configMap
-    ? startController(context, 'default-policies', defaultPolicies({ ...context, configMap }))
-    : undefined;
+export function startDefaultPolicies(run: Run, options: DefaultPoliciesOptions): Controller {
+  return startController(run, 'default-policies', defaultPolicies(options, run.log));
 }

@@ -3,7 +3,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { evictReplica, listReplicas } from '../../cluster/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import { heldUpDrain, isCordoned } from '../../coverage/placement.ts';
-import { type Controller, type LeaderContext, startController } from '../context.ts';
+import { type Controller, type Run, startController } from '../controller.ts';
 import type { Nodes } from '../sources.ts';
 
 /** `kubectl drain` tries again every five seconds. */
@@ -18,8 +18,8 @@ export interface DrainReleaseOptions {
   readonly nodes: Nodes;
   /** Resolves when `nodes` has all of them. */
   readonly synced: Promise<unknown>;
+  /** Makes this replica not ready while the drain of that node waits for its eviction; undefined: ready again. */
   readonly giveWay: (toDrainOf: string | undefined) => void;
-  readonly log: Logger;
 }
 
 /**
@@ -27,10 +27,13 @@ export interface DrainReleaseOptions {
  * the last one for good. A budget with `unhealthyPodEvictionPolicy: AlwaysAllow` does not protect a pod that is not ready: so the last
  * replica says that it is not, until it is evicted or the node is uncordoned.
  */
-export function drainRelease({ client, service, self, nodes, synced, giveWay, log }: DrainReleaseOptions) {
+export function drainRelease(
+  { client, service, self, nodes, synced, giveWay }: DrainReleaseOptions,
+  log: Logger,
+): () => Promise<number> {
   let released: string | undefined;
 
-  return async (): Promise<number> => {
+  return async () => {
     await synced;
     const known = Array.from(nodes.entries(), ({ value }) => value);
     const node = known.some(isCordoned) ? heldUpDrain(await listReplicas(client, service), known, self) : undefined;
@@ -52,17 +55,12 @@ export function drainRelease({ client, service, self, nodes, synced, giveWay, lo
   };
 }
 
-type Context = Pick<
-  LeaderContext,
-  'client' | 'service' | 'identity' | 'nodes' | 'synced' | 'giveWay' | 'metrics' | 'log' | 'signal'
->;
-
-export function startDrainRelease(context: Context): Controller {
-  const reconciler = startController(context, 'drain-release', drainRelease({ ...context, self: context.identity }));
+export function startDrainRelease(run: Run, options: DrainReleaseOptions): Controller {
+  const reconciler = startController(run, 'drain-release', drainRelease(options, run.log));
   return {
     async stop() {
       await reconciler.stop();
-      context.giveWay(undefined);
+      options.giveWay(undefined);
     },
   };
 }

@@ -1,22 +1,29 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import type { PolicyObject } from '../../cluster/policies.ts';
+import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { isPermitted, notPermitted } from '../../cluster/rights.ts';
 import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';
 import { createSubject, type Source } from '../../runtime/source.ts';
-import { type Controller, type LeaderContext, type Rights, startController } from '../context.ts';
-import type { ReportedProblem } from '../reports.ts';
+import { type Controller, type Run, startController } from '../controller.ts';
+import type { ReportedProblem, Reports } from '../reports.ts';
 
 /** While a policy waits for a right that somebody may be about to grant. */
 const WAITING_MS = 10_000;
 const LOOK_AGAIN_MS = 60_000;
 
+/** What this leader may do besides what every installation may. */
+export interface Rights {
+  /** Undefined until the API server was asked: it is, as soon as somebody asks here for the first time. */
+  permits(right: OptionalRight): boolean | undefined;
+  readonly changes: Source;
+}
+
 export interface PermissionsOptions {
   readonly client: ApiClient;
-  readonly objects: () => readonly PolicyObject[];
+  readonly policies: Pick<ClusterPolicies, 'objects' | 'changes'>;
   /** Every policy is taken to be in mode Audit. */
   readonly audit: boolean;
-  readonly log: Logger;
+  readonly reports: Pick<Reports, 'add'>;
 }
 
 export interface Permissions extends Rights {
@@ -33,7 +40,10 @@ export interface Permissions extends Rights {
  * log, and a policy would say so only once there is something to do. It checks the rights that a policy asks for, and those that a
  * controller has asked about: most installations use none.
  */
-export function permissions({ client, objects, audit, log }: PermissionsOptions): Permissions {
+export function permissions(
+  { client, policies, audit }: Omit<PermissionsOptions, 'reports'>,
+  log: Logger,
+): Permissions {
   const changes = createSubject();
   const asked = createSubject();
   /** By controllers. */
@@ -79,22 +89,22 @@ export function permissions({ client, objects, audit, log }: PermissionsOptions)
   }
 
   function askedByPolicies() {
-    return objects().flatMap(({ kind, name: policy, result }) =>
-      result.ok ? askedRights(result.policy, audit).map((one) => ({ kind, policy, ...one })) : [],
-    );
+    return policies
+      .objects()
+      .flatMap(({ kind, name: policy, result }) =>
+        result.ok ? askedRights(result.policy, audit).map((one) => ({ kind, policy, ...one })) : [],
+      );
   }
 }
 
-type Context = Pick<LeaderContext, 'policies' | 'reports' | 'metrics' | 'log' | 'signal'> & {
-  readonly rights: Permissions;
-};
-
 /** Keeps asking for what the policies need. */
-export function startPermissions(context: Context): Controller {
-  const { policies, rights, reports, signal } = context;
-  const changed = reports.add({ problems: rights.problems });
-  const reconciler = startController(context, 'permissions', rights.reconcile);
-  for (const source of [policies.changes, rights.asked]) source.subscribe(() => reconciler.restart(), signal);
-  rights.changes.subscribe(changed, signal);
-  return reconciler;
+export function startPermissions(run: Run, options: PermissionsOptions): Rights & Controller {
+  const { policies, reports } = options;
+  const { signal, log } = run;
+  const { permits, changes, asked, problems, reconcile } = permissions(options, log);
+  const changed = reports.add({ problems });
+  const reconciler = startController(run, 'permissions', reconcile);
+  for (const source of [policies.changes, asked]) source.subscribe(() => reconciler.restart(), signal);
+  changes.subscribe(changed, signal);
+  return { permits, changes, stop: reconciler.stop };
 }

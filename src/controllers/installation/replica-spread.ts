@@ -3,7 +3,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { evictReplica, listReplicas } from '../../cluster/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import { isNowhere, replicaToMove } from '../../coverage/placement.ts';
-import { type Controller, type LeaderContext, startController } from '../context.ts';
+import { type Controller, type Run, startController } from '../controller.ts';
 import type { Nodes } from '../sources.ts';
 
 const LOOK_MS = 15_000;
@@ -27,7 +27,6 @@ export interface ReplicaSpreadOptions {
   readonly nodes: Nodes;
   /** Resolves when `nodes` has all of them. */
   readonly synced: Promise<unknown>;
-  readonly log: Logger;
 }
 
 /**
@@ -35,12 +34,15 @@ export interface ReplicaSpreadOptions {
  * as by every eviction; a refusal is no failure. Where an eviction has moved nothing, the scheduler knows a reason that labels and
  * taints do not show, such as a full node: the same nodes are tried again after an hour.
  */
-export function replicaSpread({ client, service, self, nodes, synced, log }: ReplicaSpreadOptions) {
+export function replicaSpread(
+  { client, service, self, nodes, synced }: ReplicaSpreadOptions,
+  log: Logger,
+): () => Promise<number> {
   /** The nodes that could have taken a replica when one was last evicted. */
   let tried: ReadonlySet<string> = new Set();
   let evictedAt = Number.NEGATIVE_INFINITY;
 
-  return async (): Promise<number> => {
+  return async () => {
     await synced;
     const replicas = await listReplicas(client, service);
     const known = Array.from(nodes.entries(), ({ value }) => value);
@@ -76,11 +78,6 @@ export function replicaSpread({ client, service, self, nodes, synced, log }: Rep
   }
 }
 
-type Context = Pick<
-  LeaderContext,
-  'client' | 'service' | 'identity' | 'nodes' | 'synced' | 'metrics' | 'log' | 'signal'
->;
-
-export function startReplicaSpread(context: Context): Controller {
-  return startController(context, 'replica-spread', replicaSpread({ ...context, self: context.identity }));
+export function startReplicaSpread(run: Run, options: ReplicaSpreadOptions): Controller {
+  return startController(run, 'replica-spread', replicaSpread(options, run.log));
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
-import { type Controller, type LeaderContext, startController } from '../context.ts';
+import { type Controller, type Run, startController } from '../controller.ts';
 
 interface OwnedRole {
   readonly metadata: {
@@ -29,7 +29,6 @@ export interface RoleOwnershipOptions {
   readonly clusterRole: string;
   /** Where taintkeeper runs. */
   readonly namespace: string;
-  readonly log: Logger;
 }
 
 /**
@@ -40,7 +39,10 @@ export interface RoleOwnershipOptions {
  * nothing that has an owner (gitops-engine, pkg/cache/cluster.go, `GetManagedLiveObjs`).
  * @throws ApiError
  */
-export function roleOwnership({ client, clusterRole, namespace, log }: RoleOwnershipOptions): () => Promise<number> {
+export function roleOwnership(
+  { client, clusterRole, namespace }: RoleOwnershipOptions,
+  log: Logger,
+): () => Promise<number> {
   const path = `/apis/rbac.authorization.k8s.io/v1/clusterroles/${clusterRole}`;
 
   return async () => {
@@ -81,11 +83,6 @@ function sameOwners(found: readonly OwnerReference[], desired: readonly OwnerRef
   return found.length === desired.length && found.every(({ uid }, index) => uid === desired[index]?.uid);
 }
 
-type Context = Pick<LeaderContext, 'client' | 'namespace' | 'ownerClusterRole' | 'metrics' | 'log' | 'signal'>;
-
-export function startRoleOwnership(context: Context): Controller | undefined {
-  const { ownerClusterRole: clusterRole } = context;
-  return clusterRole
-    ? startController(context, 'role-ownership', roleOwnership({ ...context, clusterRole }))
-    : undefined;
+export function startRoleOwnership(run: Run, options: RoleOwnershipOptions): Controller {
+  return startController(run, 'role-ownership', roleOwnership(options, run.log));
 }

@@ -17,8 +17,7 @@ import {
 } from '../../evictions/eviction-pace.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import type { StateOf } from '../../policy/status-conditions.ts';
-import type { Counted } from '../context.ts';
-import { startController } from '../context.ts';
+import { type Run, startController } from '../controller.ts';
 import type { ReportedProblem } from '../reports.ts';
 import type { ClusterNode, Nodes } from '../sources.ts';
 import { eventOfEvictions } from './node-reports.ts';
@@ -32,9 +31,9 @@ const STALLED_MS = 60_000;
 /** No zone has this name. */
 const ALL_ZONES = '*';
 
-export interface EvictionsOptions extends Counted {
+export interface EvictionsOptions {
   readonly client: ApiClient;
-  readonly nodes: Nodes;
+  readonly nodes: Pick<Nodes, 'entries'>;
   /** Resolves when all nodes are known: before, nobody knows how many of a zone are Ready, nor when the last one had its turn. */
   readonly synced: Promise<unknown>;
   /** Nodes a second in each zone. */
@@ -80,8 +79,8 @@ interface Waiter {
   readonly policies: ReadonlySet<string>;
 }
 
-export function startEvictions(options: EvictionsOptions): Evictions {
-  const { client, nodes, synced, rate, onTurn, recordEvent, onChange, signal } = options;
+export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
+  const { client, nodes, synced, rate, onTurn, recordEvent, onChange } = options;
   /** By node, the one that has waited longest first. */
   const waiting = new Map<string, Waiter>();
   /** The nodes whose turn it is, with their zones: one in each zone. */
@@ -92,7 +91,7 @@ export function startEvictions(options: EvictionsOptions): Evictions {
   let holds = new Map<string, { readonly hold: Hold; readonly since: number }>();
   let podsHidden: string | undefined;
   const lastReported = new Map<string, string>();
-  const pacing = startController(options, 'node-eviction', reconcile, {
+  const pacing = startController(run, 'node-eviction', reconcile, {
     // Short against the time from one node to the next.
     pauseMs: Math.min(PAUSE_MS, 100 / rate),
   });
@@ -204,7 +203,7 @@ export function startEvictions(options: EvictionsOptions): Evictions {
     const times = [...nodeViews()].flatMap(({ taints }) => evictionTimes(taints));
     if (times.length === 0) return undefined;
     try {
-      const pods = await listUnboundPods(client, signal);
+      const pods = await listUnboundPods(client, run.signal);
       podsHidden = undefined;
       const names = pods && displacedPods(pods, times);
       return names?.length === 0 ? undefined : { reason: 'PodsWithoutNode', names: names ?? [] };

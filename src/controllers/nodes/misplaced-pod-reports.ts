@@ -1,11 +1,11 @@
+import type { Logger } from 'pino';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { type NodePod, podName } from '../../evictions/node-pods.ts';
-import { nodeReference, type ObjectReference } from '../../kubernetes/event.ts';
+import { nodeReference, type ObjectReference, type RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost, count } from '../../kubernetes/text.ts';
 import { policyReference } from '../../policy/policy-events.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
-import type { LeaderContext } from '../context.ts';
 import type { ClusterNode } from '../sources.ts';
 
 /** A pod that landed while taints were missing. */
@@ -39,10 +39,10 @@ function missing(found: readonly MisplacedPod[]): string {
 type NodeEntry = Entry<ClusterNode>;
 
 /** Reports what was found anew on a node, by Events and log lines. */
-export function misplacedPodReports({
-  recordEvent,
-  log,
-}: Pick<LeaderContext, 'recordEvent' | 'log'>): (node: NodeEntry, found: readonly MisplacedPod[]) => void {
+export function misplacedPodReports(
+  recordEvent: (event: RecordedEvent) => void,
+  log: Logger,
+): (node: NodeEntry, found: readonly MisplacedPod[]) => void {
   return (node, found) => {
     const said = { type: 'Warning', reason: 'PodMisplaced', action: 'ReportPod' } as const;
     const text = misplacedPodsText(found);

@@ -1,4 +1,6 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { listNodePods } from '../../cluster/node-pods.ts';
+import type { NodeRecords } from '../../cluster/node-records.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import {
@@ -11,26 +13,27 @@ import {
 } from '../../evictions/misplaced-pods.ts';
 import { type NodePod, podName } from '../../evictions/node-pods.ts';
 import { recordedTaints } from '../../judge/node-record.ts';
+import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import { type BackOff, createBackOff } from '../../runtime/back-off.ts';
-import { type Controller, type LeaderContext, startControllerQueue } from '../context.ts';
-import { type ClusterNode, isNews } from '../sources.ts';
+import { type Controller, type Run, startControllerQueue } from '../controller.ts';
+import type { Rights } from '../installation/permissions.ts';
+import type { Reports } from '../reports.ts';
+import { type ClusterNode, isNews, type WatchedNodes } from '../sources.ts';
 import { type MisplacedPod, misplacedPodReports, misplacedPodsText } from './misplaced-pod-reports.ts';
 
-export type MisplacedPodsContext = Pick<
-  LeaderContext,
-  | 'client'
-  | 'nodes'
-  | 'nodeRecords'
-  | 'rights'
-  | 'predecessorAt'
-  | 'recordEvent'
-  | 'reports'
-  | 'metrics'
-  | 'log'
-  | 'signal'
-> & { readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'> };
+export interface MisplacedPodsOptions {
+  readonly client: ApiClient;
+  readonly nodes: WatchedNodes;
+  readonly nodeRecords: Pick<NodeRecords, 'recordOf' | 'changes'>;
+  readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'>;
+  readonly rights: Rights;
+  /** See {@link Leadership}. */
+  readonly predecessorAt: number | undefined;
+  readonly recordEvent: (event: RecordedEvent) => void;
+  readonly reports: Pick<Reports, 'add'>;
+}
 
 const NAME = 'misplaced-pods';
 /** After this time, the scheduler has finished the bindings that it had begun when the taint came back. */
@@ -54,12 +57,13 @@ interface Case {
 }
 
 /** Reports the pods that landed on nodes while protected taints were missing. */
-export function startMisplacedPods(context: MisplacedPodsContext): Controller {
-  const { client, nodes, nodeRecords, policies, rights, predecessorAt, reports, signal } = context;
+export function startMisplacedPods(run: Run, options: MisplacedPodsOptions): Controller {
+  const { client, nodes, nodeRecords, policies, rights, predecessorAt, reports } = options;
+  const { signal } = run;
   const custodies = new Map<string, { readonly uid: string; readonly taints: Custodies }>();
   const cases = new Map<string, Case>();
-  const report = misplacedPodReports(context);
-  const queue = startControllerQueue(context, NAME, { work: check, concurrency: CONCURRENCY });
+  const report = misplacedPodReports(options.recordEvent, run.log);
+  const queue = startControllerQueue(run, NAME, { work: check, concurrency: CONCURRENCY });
   const changed = reports.add({
     conditions: ({ kind, name }) => (kind === 'TaintPolicy' ? reported('MisplacedPods', stateOf(name)) : []),
     misplacedPodsOn: (name) => misplacedPodsText(cases.get(name)?.found ?? []),

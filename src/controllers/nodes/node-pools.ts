@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
 import { concernsUs, hiddenPools, listPools, type PoolApi, servedPoolApis } from '../../cluster/node-pools.ts';
-import type { PolicyObject } from '../../cluster/policies.ts';
+import type { ClusterPolicies, PolicyObject } from '../../cluster/policies.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { poolCondition, undeclaredTaints } from '../../coverage/node-pools.ts';
 import {
@@ -19,8 +19,10 @@ import { identity } from '../../kubernetes/taint.ts';
 import { policyReference } from '../../policy/policy-events.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { reported, type StateOf } from '../../policy/status-conditions.ts';
-import { type Controller, type LeaderContext, POLICIES_GATHER_MS, type Rights, startController } from '../context.ts';
-import { type ClusterNode, isNews, type Nodes } from '../sources.ts';
+import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
+import type { Rights } from '../installation/permissions.ts';
+import type { Reports } from '../reports.ts';
+import { type ClusterNode, isNews, type WatchedNodes } from '../sources.ts';
 
 /** Pools are few, and change seldom: a list of them now and then is cheaper than a watch of three resources. */
 const LOOK_AGAIN_MS = 60_000;
@@ -32,15 +34,13 @@ const MAX_SEEN = 1_000;
 
 export interface PoolReviewOptions {
   readonly client: ApiClient;
-  readonly taintPolicies: () => readonly CompiledTaintPolicy[];
-  readonly nodes: Pick<Nodes, 'entries'>;
+  readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'>;
+  readonly nodes: Pick<WatchedNodes, 'entries' | 'changes'>;
   /** Resolves when `nodes` has all of them. */
   readonly synced: Promise<unknown>;
-  readonly rights: Pick<Rights, 'permits'>;
+  readonly rights: Rights;
   readonly recordEvent: (event: RecordedEvent) => void;
-  readonly log: Pick<Logger, 'warn'>;
-  /** Called when a condition has changed. */
-  readonly onChange: () => void;
+  readonly reports: Pick<Reports, 'add'>;
 }
 
 /** Compares the templates of node pools with the required taints of the policies, and with the startup taints that their nodes carried. */
@@ -56,8 +56,13 @@ export interface PoolReview {
   reconcile(): Promise<number>;
 }
 
-export function poolReview(options: PoolReviewOptions): PoolReview {
-  const { client, taintPolicies, nodes, synced, rights, recordEvent, log, onChange } = options;
+/** @param onChange called when a condition has changed */
+export function poolReview(
+  { client, policies: { snapshot }, nodes, synced, rights, recordEvent }: Omit<PoolReviewOptions, 'reports'>,
+  log: Pick<Logger, 'warn'>,
+  onChange: () => void,
+): PoolReview {
+  const taintPolicies = () => snapshot().compiled.taintPolicies;
   /** Of TaintPolicies, by name. */
   let conditions: ReadonlyMap<string, StateOf<'PoolLacksTaint'>> = new Map();
   /** By NodePool and taint: what was seen, and not compared with the pool yet. */
@@ -149,21 +154,13 @@ function keyOf({ nodePool, taint }: SeenStartupTaint): string {
   return `${nodePool} ${identity(taint)}`;
 }
 
-type Context = Pick<
-  LeaderContext,
-  'client' | 'policies' | 'rights' | 'nodes' | 'synced' | 'reports' | 'recordEvent' | 'metrics' | 'log' | 'signal'
->;
-
 /** Keeps an eye on the pools, for the policies' status. */
-export function startPoolReview(context: Context): Controller {
-  const { nodes, policies, rights, reports, signal } = context;
-  const review = poolReview({
-    ...context,
-    taintPolicies: () => policies.snapshot().compiled.taintPolicies,
-    onChange: () => changed(),
-  });
+export function startPoolReview(run: Run, options: PoolReviewOptions): Controller {
+  const { nodes, policies, rights, reports } = options;
+  const { signal, log } = run;
+  const review = poolReview(options, log, () => changed());
   const changed = reports.add({ conditions: (policy) => reported('PoolLacksTaint', review.undeclared(policy)) });
-  const reconciler = startController(context, 'node-pools', review.reconcile, { pauseMs: POLICIES_GATHER_MS });
+  const reconciler = startController(run, 'node-pools', review.reconcile, { pauseMs: POLICIES_GATHER_MS });
   nodes.changes.subscribe((change) => {
     if (change.type !== 'deleted' && isNews(change) && review.see(change.entry.value)) reconciler.trigger();
   }, signal);

@@ -1,5 +1,8 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict, isFinal, isNotFound } from '../../cluster/client/api-error.ts';
+import type { NodeRecords } from '../../cluster/node-records.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
+import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import type { Change, Entry } from '../../cluster/watch/cached-objects.ts';
 import { evictingTaints } from '../../evictions/eviction-pace.ts';
 import {
@@ -14,20 +17,23 @@ import { recordedTaints } from '../../judge/node-record.ts';
 import { FORGET_LOST_MS, type KeptNode, type NodeStep, nodeStep } from '../../judge/node-step.ts';
 import type { DesiredNode } from '../../judge/node-view.ts';
 import { nextRecord, type RecordKeeping } from '../../judge/record-keeping.ts';
+import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { UNKNOWN_MACHINE } from '../../kubernetes/machine.ts';
 import { identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
 import { startReconciler } from '../../runtime/work-queue.ts';
-import { type Controller, type LeaderContext, startControllerQueue } from '../context.ts';
+import { type Controller, type Run, startControllerQueue } from '../controller.ts';
+import type { Rights } from '../installation/permissions.ts';
 import { FIELD_MANAGER } from '../managed-objects.ts';
-import { type ClusterNode, isNews } from '../sources.ts';
+import type { Reports } from '../reports.ts';
+import { type ClusterNode, isNews, type WatchedDaemonSets, type WatchedNodes } from '../sources.ts';
 import { startEvictions, type Turn } from './evictions.ts';
 import { patchOf } from './node-patch.ts';
 import { eventsOfReturn, trackNodeReports, whyBlocked } from './node-reports.ts';
-import { type RecordStoreContext, startRecordStore } from './record-store.ts';
+import { startRecordStore } from './record-store.ts';
 import { trackRepairProblems } from './repair-problems.ts';
-import { type StartupProgressContext, startStartupProgress } from './startup-progress.ts';
+import { startStartupProgress } from './startup-progress.ts';
 
 /** All nodes are checked again at this interval: times end without an event. */
 const SWEEP_MS = 600_000;
@@ -42,21 +48,32 @@ const CONFLICT_PAUSE_MS = 500;
 const FORGET_MS = 3_600_000;
 type NodeEntry = Entry<ClusterNode>;
 
-export type NodeRepairContext = Pick<
-  LeaderContext,
-  'client' | 'synced' | 'nodes' | 'audit' | 'evictionRate' | 'recordEvent' | 'reports' | 'metrics' | 'log' | 'signal'
-> &
-  RecordStoreContext &
-  StartupProgressContext & {
-    readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'>;
-  };
+export interface NodeRepairOptions {
+  readonly client: ApiClient;
+  /** The Service whose pods are the replicas. */
+  readonly service: ServiceRef;
+  readonly nodes: WatchedNodes;
+  readonly daemonSets: WatchedDaemonSets;
+  /** Resolves when `nodes` and `daemonSets` have all of them. */
+  readonly synced: Promise<unknown>;
+  readonly nodeRecords: NodeRecords;
+  readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'>;
+  readonly rights: Rights;
+  /** Every policy is taken to be in mode Audit: no node is written. */
+  readonly audit: boolean;
+  /** How many nodes a second get a taint that evicts pods, in each zone. */
+  readonly evictionRate: number;
+  readonly recordEvent: (event: RecordedEvent) => void;
+  readonly reports: Pick<Reports, 'add'>;
+}
 
 /**
  * Keeps nodes, and the records of what they carry, as the policies declare them, whether or not the webhook saw the change. Each event of the
  * watch goes into the history of its node, and its record; a worker then writes the node. {@link nodeStep} has the rules.
  */
-export function startNodeRepair(context: NodeRepairContext): Controller {
-  const { client, synced, nodes, policies, audit, recordEvent, reports, metrics, log, signal } = context;
+export function startNodeRepair(run: Run, options: NodeRepairOptions): Controller {
+  const { client, nodes, synced, policies, audit, recordEvent, reports } = options;
+  const { signal, metrics, log } = run;
   const compiled = () => policies.snapshot().compiled.taintPolicies;
   const histories = new Map<string, NodeHistory>();
   /** By the name of a node that another client had changed: the version that was known. It is of no use to write to that again. */
@@ -68,17 +85,20 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   const nodeReports = trackNodeReports({ problems, recordEvent, metrics, log });
   const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
 
-  const queue = startControllerQueue(context, 'node-repair', {
+  const queue = startControllerQueue(run, 'node-repair', {
     work: (name) => evictions.look(name, (turn) => repair(name, turn)),
     concurrency: CONCURRENCY,
   });
-  const evictions = startEvictions({
-    ...context,
-    rate: context.evictionRate,
+  const evictions = startEvictions(run, {
+    client,
+    nodes,
+    synced,
+    rate: options.evictionRate,
     onTurn: (name) => queue.add(name),
+    recordEvent,
     onChange: () => changed(),
   });
-  const records = startRecordStore(context, {
+  const records = startRecordStore(run, options, {
     onRead: () => sweep.trigger(),
     onFound: (name) => queue.add(name),
     onWritten(name) {
@@ -95,7 +115,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
       queue.add(name);
     },
   });
-  const startup = startStartupProgress(context, {
+  const startup = startStartupProgress(run, options, {
     recordOf(name) {
       const found = records.find(name);
       return found && { record: found.record, isWritten: records.isWritten(name) };

@@ -10,7 +10,7 @@ import { nodeReference, type ObjectReference, type RecordedEvent } from '../../k
 import { formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost, printable, shorten } from '../../kubernetes/text.ts';
 import { eventsOnBoth, policyReference } from '../../policy/policy-events.ts';
-import type { LeaderMetrics } from '../../server/metrics.ts';
+import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { ClusterNode } from '../sources.ts';
 import type { RepairProblems } from './repair-problems.ts';
 
@@ -20,7 +20,7 @@ const MAX_NAMED = 8;
 export interface NodeReportsOptions {
   readonly problems: Pick<RepairProblems, 'otherWriterOf'>;
   readonly recordEvent: (event: RecordedEvent) => void;
-  readonly metrics: LeaderMetrics;
+  readonly metrics: Pick<ClusterMetrics, 'repaired'>;
   readonly log: Logger;
 }
 

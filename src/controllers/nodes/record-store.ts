@@ -1,14 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { type ApiError, isFinal, isForbidden, isNotFound } from '../../cluster/client/api-error.ts';
-import { NODE_RECORDS, type StoredRecord } from '../../cluster/node-records.ts';
+import { NODE_RECORDS, type NodeRecords, type StoredRecord } from '../../cluster/node-records.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { type NodeRecord, withoutMissing } from '../../judge/node-record.ts';
 import { recordsTaints } from '../../judge/record-keeping.ts';
 import { isOver } from '../../judge/startup-progress.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
-import { type LeaderContext, startController, startControllerQueue } from '../context.ts';
-import type { ReportedProblem } from '../reports.ts';
+import { type Run, startController, startControllerQueue } from '../controller.ts';
+import type { ReportedProblem, Reports } from '../reports.ts';
 
 /** Changes within this time are written together. */
 const DEBOUNCE_MS = 200;
@@ -29,10 +30,14 @@ export const MAX_DELETED_NODES = 1_000;
 /** Nodes that a message names. */
 const MAX_NAMED = 5;
 
-export type RecordStoreContext = Pick<
-  LeaderContext,
-  'client' | 'nodeRecords' | 'synced' | 'reports' | 'metrics' | 'log' | 'signal'
-> & { readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'> };
+export interface RecordStoreOptions {
+  readonly client: ApiClient;
+  readonly nodeRecords: NodeRecords;
+  /** Resolves when all nodes are known. */
+  readonly synced: Promise<unknown>;
+  readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'>;
+  readonly reports: Pick<Reports, 'add'>;
+}
 
 export interface RecordEvents {
   /** The records have been read. */
@@ -68,8 +73,9 @@ export interface RecordStore {
   stop(): Promise<void>;
 }
 
-export function startRecordStore(context: RecordStoreContext, events: RecordEvents): RecordStore {
-  const { client, nodeRecords: api, synced, policies, reports, log, signal } = context;
+export function startRecordStore(run: Run, options: RecordStoreOptions, events: RecordEvents): RecordStore {
+  const { client, nodeRecords: api, synced, policies, reports } = options;
+  const { signal, log } = run;
   const compiled = () => policies.snapshot().compiled.taintPolicies;
   const isAsked = () => compiled().some((policy) => recordsTaints(policy) || policy.untilReady.length > 0);
   /** The records as they should be, by the names of nodes. Undefined until the stored ones have been read. */
@@ -95,8 +101,8 @@ export function startRecordStore(context: RecordStoreContext, events: RecordEven
   let isChecked = false;
 
   const changed = reports.add({ problems: () => (problem === undefined ? [] : unwrittenRecords(problem)) });
-  const keeping = startController(context, 'node-records', maintain, { pauseMs: DEBOUNCE_MS });
-  const writing = startControllerQueue(context, 'node-record-writes', { work: reconcile, concurrency: CONCURRENCY });
+  const keeping = startController(run, 'node-records', maintain, { pauseMs: DEBOUNCE_MS });
+  const writing = startControllerQueue(run, 'node-record-writes', { work: reconcile, concurrency: CONCURRENCY });
   policies.changes.subscribe(() => {
     keeping.restart();
     for (const name of refused.keys()) writing.restart(name);

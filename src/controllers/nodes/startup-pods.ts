@@ -1,3 +1,4 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { viewDaemonPod } from '../../cluster/node-pods.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { type WatchCache, watchResource } from '../../cluster/watch/watch-cache.ts';
@@ -6,8 +7,8 @@ import { daemonSetName } from '../../judge/startup-progress.ts';
 import { formatSelector } from '../../kubernetes/selector-overlap.ts';
 import type { PodObject } from '../../objects/pod-object.ts';
 import type { ReadyDaemonSet } from '../../policy/taint-rule.ts';
-import type { LeaderContext } from '../context.ts';
-import type { ClusterDaemonSet } from '../sources.ts';
+import type { Run } from '../controller.ts';
+import type { ClusterDaemonSet, DaemonSets } from '../sources.ts';
 
 /** What is kept of a pod of a DaemonSet. */
 interface StartupPod extends DaemonPodOnNode {
@@ -44,15 +45,9 @@ const RESOURCE = 'startup-pods';
  * @param onChange called with the name of a node whose pods have changed; undefined for all nodes
  */
 export function watchStartupPods(
-  {
-    client,
-    daemonSets,
-    metrics,
-    log,
-    signal,
-  }: Pick<LeaderContext, 'client' | 'daemonSets' | 'log' | 'signal'> & {
-    readonly metrics: Pick<LeaderContext['metrics'], 'watchState' | 'watchEnded'>;
-  },
+  { metrics, log, signal }: Run,
+  client: ApiClient,
+  daemonSets: Pick<DaemonSets, 'get'>,
   onChange: (node?: string) => void,
 ): StartupPods {
   const watched = new Map<string, WatchedDaemonSet>();

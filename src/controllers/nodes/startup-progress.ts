@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from 'fast-json-patch';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { type ApiError, isFinal, isNotFound } from '../../cluster/client/api-error.ts';
 import { patchIfUnchanged } from '../../cluster/conditional-patch.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { listReplicas } from '../../cluster/replica-pods.ts';
+import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { startupBlockers } from '../../coverage/daemon-readiness.ts';
 import type { ReplicaPod } from '../../coverage/placement.ts';
@@ -22,33 +24,34 @@ import {
   type WaitingTaint,
   waitingText,
 } from '../../judge/startup-progress.ts';
-import { nodeReference } from '../../kubernetes/event.ts';
+import { nodeReference, type RecordedEvent } from '../../kubernetes/event.ts';
 import type { EventReason } from '../../kubernetes/event-reasons.ts';
 import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
 import { shorten } from '../../kubernetes/text.ts';
 import { asNode } from '../../objects/node-object.ts';
-import { type LeaderContext, startController, startControllerQueue } from '../context.ts';
+import { type Run, startController, startControllerQueue } from '../controller.ts';
+import type { Rights } from '../installation/permissions.ts';
 import { FIELD_MANAGER } from '../managed-objects.ts';
-import type { ReportedProblem } from '../reports.ts';
-import type { ClusterDaemonSet, ClusterNode } from '../sources.ts';
+import type { ReportedProblem, Reports } from '../reports.ts';
+import type { ClusterDaemonSet, ClusterNode, Nodes, WatchedDaemonSets } from '../sources.ts';
 import { type Concern, problemsOf } from './other-writers.ts';
 import { watchStartupPods } from './startup-pods.ts';
 
-export type StartupProgressContext = Pick<
-  LeaderContext,
-  | 'client'
-  | 'service'
-  | 'synced'
-  | 'nodes'
-  | 'daemonSets'
-  | 'rights'
-  | 'audit'
-  | 'recordEvent'
-  | 'reports'
-  | 'metrics'
-  | 'log'
-  | 'signal'
-> & { readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'> };
+export interface StartupProgressOptions {
+  readonly client: ApiClient;
+  /** The Service whose pods are the replicas. */
+  readonly service: ServiceRef;
+  /** Resolves when all nodes and DaemonSets are known. */
+  readonly synced: Promise<unknown>;
+  readonly nodes: Nodes;
+  readonly daemonSets: WatchedDaemonSets;
+  readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'>;
+  readonly rights: Rights;
+  /** Every policy is taken to be in mode Audit: nothing is checked. */
+  readonly audit: boolean;
+  readonly recordEvent: (event: RecordedEvent) => void;
+  readonly reports: Pick<Reports, 'add'>;
+}
 
 const NAME = 'startup-progress';
 /** Each patches a node, or does nothing that takes time. */
@@ -93,20 +96,22 @@ export interface StartupProgressController {
 }
 
 export function startStartupProgress(
-  context: StartupProgressContext,
+  run: Run,
+  options: StartupProgressOptions,
   records: StartupRecords,
 ): StartupProgressController {
-  const { client, service, synced, nodes, daemonSets, policies, rights, audit, reports, log, signal } = context;
+  const { client, service, synced, nodes, daemonSets, policies, rights, audit, recordEvent, reports } = options;
+  const { signal, log } = run;
   const compiled = () => policies.snapshot().compiled.taintPolicies;
   const cases = new Map<string, Case>();
   /** Why the API server refused a write, by the name of the node. */
   const refused = new Map<string, { readonly policies: readonly string[]; readonly message: string }>();
   let replicas: readonly ReplicaPod[] = [];
 
-  const queue = startControllerQueue(context, NAME, { work: check, concurrency: CONCURRENCY });
+  const queue = startControllerQueue(run, NAME, { work: check, concurrency: CONCURRENCY });
   const changed = reports.add({ problems, startupOn: (name) => textOf(cases.get(name)) });
-  const reading = startController(context, 'startup-replicas', readReplicas);
-  const pods = watchStartupPods(context, (node) => {
+  const reading = startController(run, 'startup-replicas', readReplicas);
+  const pods = watchStartupPods(run, client, daemonSets, (node) => {
     for (const name of node === undefined ? cases.keys() : [node]) if (cases.has(name)) queue.add(name);
   });
   policies.changes.subscribe(() => reading.restart(), signal);
@@ -306,7 +311,7 @@ export function startStartupProgress(
   }
 
   function report(node: NodeEntry, type: 'Normal' | 'Warning', reason: EventReason, note: string): void {
-    context.recordEvent({ regarding: nodeReference(node), type, reason, action: 'StartupTaint', note });
+    recordEvent({ regarding: nodeReference(node), type, reason, action: 'StartupTaint', note });
     log[type === 'Warning' ? 'warn' : 'info'](`Node ${node.name}: ${note}`);
   }
 

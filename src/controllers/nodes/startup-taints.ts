@@ -1,29 +1,31 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../../judge/startup-taints.ts';
-import { nodeReference } from '../../kubernetes/event.ts';
+import { nodeReference, type RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
-import { type Controller, type LeaderContext, startControllerQueue } from '../context.ts';
-import { type ClusterNode, isNews } from '../sources.ts';
+import { type Controller, type Run, startControllerQueue } from '../controller.ts';
+import { type ClusterNode, isNews, type WatchedNodes } from '../sources.ts';
 import { otherWriterOf } from './other-writers.ts';
 
-export type StartupTaintsContext = Pick<
-  LeaderContext,
-  'client' | 'nodes' | 'recordEvent' | 'metrics' | 'log' | 'signal'
-> & {
+export interface StartupTaintsOptions {
+  readonly client: ApiClient;
+  readonly nodes: WatchedNodes;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'>;
-};
+  readonly recordEvent: (event: RecordedEvent) => void;
+}
 
 const NAME = 'startup-taints';
 /** Each reads one node. */
 const CONCURRENCY = 2;
 
 /** Reports startup taints that remain on Ready nodes: their agent or controller does not remove them, and pods stay away. */
-export function startStartupTaints(context: StartupTaintsContext): Controller {
-  const { client, nodes, policies, recordEvent, log, signal } = context;
+export function startStartupTaints(run: Run, options: StartupTaintsOptions): Controller {
+  const { client, nodes, policies, recordEvent } = options;
+  const { signal, log } = run;
   /** By the name of the node, what was reported: once for the same taints. */
   const reported = new Map<string, string>();
-  const queue = startControllerQueue(context, NAME, { work: check, concurrency: CONCURRENCY });
+  const queue = startControllerQueue(run, NAME, { work: check, concurrency: CONCURRENCY });
   nodes.changes.subscribe((change) => {
     if (isNews(change)) queue.add(change.entry.name);
   }, signal);

@@ -1,16 +1,27 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { StuckPod } from '../../judge/findings.ts';
-import { type Controller, type LeaderContext, startControllerQueue } from '../context.ts';
-import type { ReportedProblem } from '../reports.ts';
+import type { RecordedEvent } from '../../kubernetes/event.ts';
+import { type Controller, type Run, startControllerQueue } from '../controller.ts';
+import type { Rights } from '../installation/permissions.ts';
+import type { ReportedProblem, Reports } from '../reports.ts';
+import type { WatchedDaemonSets, WatchedNodes } from '../sources.ts';
 import { type FailedPods, watchFailedPods } from './failed-pods.ts';
 import { recoverPods } from './recover-pods.ts';
 import { createRecoveryHistory } from './recovery-history.ts';
 import { createRecoveryProblems } from './recovery-reports.ts';
 
-export type PodRecoveryContext = Pick<
-  LeaderContext,
-  'client' | 'namespace' | 'nodes' | 'daemonSets' | 'rights' | 'recordEvent' | 'reports' | 'metrics' | 'log' | 'signal'
-> & { readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'> };
+export interface PodRecoveryOptions {
+  readonly client: ApiClient;
+  /** Left out: the pods beside taintkeeper. */
+  readonly namespace: string;
+  readonly nodes: WatchedNodes;
+  readonly daemonSets: WatchedDaemonSets;
+  readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'>;
+  readonly rights: Rights;
+  readonly recordEvent: (event: RecordedEvent) => void;
+  readonly reports: Pick<Reports, 'add'>;
+}
 
 const NAME = 'pod-recovery';
 /** DaemonSets that are looked at at the same time. */
@@ -22,13 +33,26 @@ const PAUSE_MS = 500;
 const OUTAGE_MS = 30_000;
 
 /** Frees daemon pods that stay Failed on nodes where they could run. Pods are watched only while a policy requires it. */
-export function startPodRecovery(context: PodRecoveryContext): Controller {
-  const { client, nodes, daemonSets, policies, rights, reports, metrics, log, signal } = context;
+export function startPodRecovery(run: Run, options: PodRecoveryOptions): Controller {
+  const { client, namespace, nodes, daemonSets, policies, rights, recordEvent, reports } = options;
+  const { signal, metrics, log } = run;
   const compiled = () => policies.snapshot().compiled;
   const history = createRecoveryHistory();
   const problems = createRecoveryProblems();
-  const recover = recoverPods({ ...context, compiled, permits: rights.permits, history, problems });
-  const queue = startControllerQueue(context, NAME, {
+  const recover = recoverPods({
+    client,
+    nodes,
+    daemonSets,
+    compiled,
+    permits: rights.permits,
+    history,
+    problems,
+    recordEvent,
+    metrics,
+    log,
+    signal,
+  });
+  const queue = startControllerQueue(run, NAME, {
     async work(daemonSet) {
       lookedAt.set(daemonSet, performance.now());
       try {
@@ -92,7 +116,7 @@ export function startPodRecovery(context: PodRecoveryContext): Controller {
   function beginWatch(): FailedPods {
     const begun = watchFailedPods({
       client,
-      leftOut: context.namespace,
+      leftOut: namespace,
       onChange: look,
       onState(state) {
         if (failed !== begun) return;

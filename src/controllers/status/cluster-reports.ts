@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isConflict, isNotFound, isOutdated } from '../../cluster/client/api-error.ts';
 import { deleteObject } from '../../cluster/client/delete-object.ts';
@@ -28,7 +29,8 @@ import { MANAGED_LABELS } from '../../objects/object-meta.ts';
 import type { CompiledTaintPolicy, CompiledTolerationPolicy, PolicySet } from '../../policy/policy-set.ts';
 import type { PolicyStatus } from '../../policy/policy-status.ts';
 import { followFault } from '../../runtime/fault-log.ts';
-import { type Controller, type LeaderContext, type Rights, startController } from '../context.ts';
+import { type Controller, type Run, startController } from '../controller.ts';
+import type { Rights } from '../installation/permissions.ts';
 import { type Ownership, ownedByClusterRole } from '../managed-objects.ts';
 
 export const CLUSTER_REPORTS = `/apis/${REPORT_API_VERSION}/clusterreports`;
@@ -61,17 +63,14 @@ interface Evaluated {
   readonly violators: readonly string[];
 }
 
-export interface ReportWriterOptions {
+export interface ClusterReportsOptions {
   readonly client: ApiClient;
-  readonly objects: () => readonly Pick<PolicyObject, 'uid'>[];
-  /** The latest, if there is one. */
-  readonly evaluation: () => Evaluation | undefined;
+  readonly policies: { objects(): readonly Pick<PolicyObject, 'uid'>[] };
   readonly nodes: { get(name: string): { readonly uid: string } | undefined };
   readonly daemonSets: { get(name: string, namespace: string): { readonly uid: string } | undefined };
-  readonly rights: Pick<Rights, 'permits'>;
+  readonly rights: Rights;
   /** Name of the ClusterRole that the reports go with, if any. */
   readonly ownerClusterRole: string | undefined;
-  readonly log: LeaderContext['log'];
 }
 
 type Stored = TimedReport & {
@@ -81,9 +80,13 @@ type Stored = TimedReport & {
 /**
  * One run that writes the ClusterReport of each policy where it is not as it should be, and deletes those of policies that are gone.
  * Where the API server has no such API, or does not permit it, that is said once. Gives the time until the next look, in milliseconds.
+ * @param evaluation the latest, if there is one
  */
-export function reportWriter(options: ReportWriterOptions): () => Promise<number | undefined> {
-  const { client, objects, evaluation, nodes, daemonSets, rights, log } = options;
+export function reportWriter(
+  { client, policies, nodes, daemonSets, rights, ownerClusterRole }: ClusterReportsOptions,
+  evaluation: () => Evaluation | undefined,
+  log: Logger,
+): () => Promise<number | undefined> {
   const obstacle = followFault(log, '--write-reports: ClusterReports are written now');
 
   return async () => {
@@ -96,8 +99,8 @@ export function reportWriter(options: ReportWriterOptions): () => Promise<number
       obstacle.is('NotServed', NOT_SERVED);
       return LOOK_AGAIN_MS;
     }
-    const ownership = await ownedByClusterRole(client, options.ownerClusterRole);
-    const existing = new Set(objects().map(({ uid }) => uid));
+    const ownership = await ownedByClusterRole(client, ownerClusterRole);
+    const existing = new Set(policies.objects().map(({ uid }) => uid));
     const faults: unknown[] = [];
     const attempt = async (work: () => Promise<unknown>) => {
       try {
@@ -235,17 +238,21 @@ const subjectOf = ({ namespace, name }: DaemonSetView): Subject => ({
 const keyOf = ({ namespace, name }: DaemonSetView) => `${namespace}/${name}`;
 const named = (what: readonly string[]) => atMost(MAX_NAMED, what).join(', ');
 
-type Context = Omit<ReportWriterOptions, 'objects'> &
-  Pick<LeaderContext, 'metrics' | 'signal'> & {
-    readonly policies: Pick<LeaderContext['policies'], 'objects'>;
-    readonly rights: Rights;
-  };
+export interface ClusterReports extends Controller {
+  /** Statuses were made from this: the reports follow, less often. */
+  evaluated(this: void, latest: Evaluation): void;
+}
 
-/** Writes reports after statuses, less often. */
-export function startClusterReports(context: Context): Controller & { trigger(): void } {
-  const { policies, rights, signal } = context;
-  const write = reportWriter({ ...context, objects: policies.objects });
-  const reconciler = startController(context, 'cluster-reports', write, { pauseMs: PAUSE_MS });
-  rights.changes.subscribe(() => reconciler.restart(), signal);
-  return reconciler;
+export function startClusterReports(run: Run, options: ClusterReportsOptions): ClusterReports {
+  let evaluation: Evaluation | undefined;
+  const write = reportWriter(options, () => evaluation, run.log);
+  const reconciler = startController(run, 'cluster-reports', write, { pauseMs: PAUSE_MS });
+  options.rights.changes.subscribe(() => reconciler.restart(), run.signal);
+  return {
+    evaluated(latest) {
+      evaluation = latest;
+      reconciler.trigger();
+    },
+    stop: reconciler.stop,
+  };
 }

@@ -2,9 +2,9 @@ import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isOutdated } from '../../cluster/client/api-error.ts';
-import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject } from '../../cluster/policies.ts';
+import type { NodeRecords } from '../../cluster/node-records.ts';
+import { type ClusterPolicies, POLICY_GROUP, POLICY_RESOURCES, type PolicyObject } from '../../cluster/policies.ts';
 import { type Contradiction, contradictions, contradictionText, VALUES_DIFFER } from '../../judge/contradictions.ts';
-import type { DaemonSetView } from '../../judge/daemon-set.ts';
 import {
   daemonSetFindings,
   idleNotes,
@@ -24,22 +24,26 @@ import type { PolicyFindings, PolicyStatus } from '../../policy/policy-status.ts
 import { nextPolicyStatus } from '../../policy/policy-status.ts';
 import { orAborted } from '../../runtime/pause.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
-import type { Controller, LeaderContext } from '../context.ts';
-import { startController } from '../context.ts';
+import { type Controller, type Run, startController } from '../controller.ts';
 import { type ReportedProblem, type Reports, stalledCondition } from '../reports.ts';
-import { type Evaluation, startClusterReports } from './cluster-reports.ts';
+import type { WatchedDaemonSets, WatchedNodes } from '../sources.ts';
+import type { Evaluation } from './cluster-reports.ts';
 
 export interface PolicyStatusOptions {
   readonly client: ApiClient;
-  readonly objects: () => readonly PolicyObject[];
-  readonly compiled: () => PolicySet;
+  /** Left out: the DaemonSets beside taintkeeper, which are never sent to it. */
+  readonly namespace: string;
+  readonly nodes: Pick<WatchedNodes, 'entries' | 'news'>;
+  readonly daemonSets: Pick<WatchedDaemonSets, 'entries' | 'changes'>;
+  /** Resolves when `nodes` and `daemonSets` have all of them. */
+  readonly synced: Promise<unknown>;
+  readonly nodeRecords: Pick<NodeRecords, 'recordOf' | 'changes'>;
+  readonly policies: Pick<ClusterPolicies, 'snapshot' | 'objects' | 'statusChanges'>;
+  /** Every policy is taken to be in mode Audit. */
   readonly audit: boolean;
-  readonly nodes: () => Iterable<EstablishedView>;
-  readonly daemonSets: () => Iterable<DaemonSetView>;
-  readonly reports: Omit<Reports, 'add' | 'changes' | 'ready' | 'isInConflict' | 'misplacedPodsOn' | 'startupOn'>;
-  readonly metrics: Pick<ClusterMetrics, 'violating' | 'awaitingEviction' | 'stalled'>;
+  readonly reports: Omit<Reports, 'add' | 'isInConflict' | 'misplacedPodsOn' | 'startupOn'>;
   /** Called at the end of each run with what it has found. */
-  readonly onEvaluated?: (evaluation: Evaluation) => void;
+  readonly onEvaluated: ((evaluation: Evaluation) => void) | undefined;
 }
 
 /** A status that could not be written because the policy changed meanwhile is looked at again after this time. */
@@ -50,68 +54,41 @@ const PAUSE_MS = 5_000;
 /** Nodes that are looked at before others get a turn. */
 const SLICE = 1_000;
 
-type Context = Omit<PolicyStatusOptions, 'objects' | 'compiled' | 'nodes' | 'daemonSets' | 'metrics'> &
-  Pick<
-    LeaderContext,
-    | 'namespace'
-    | 'nodes'
-    | 'nodeRecords'
-    | 'daemonSets'
-    | 'synced'
-    | 'policies'
-    | 'reports'
-    | 'rights'
-    | 'ownerClusterRole'
-    | 'writeReports'
-    | 'metrics'
-    | 'log'
-    | 'signal'
-  >;
-
-/** Writes the policies' status whenever something that it shows has changed, and after it, where that is asked for, their ClusterReports. */
-export function startPolicyStatus(context: Context): Controller {
-  const { namespace, nodes, nodeRecords, daemonSets, synced, policies, reports, signal } = context;
-  let evaluation: Evaluation | undefined;
-  const auditing = context.writeReports ? startClusterReports({ ...context, evaluation: () => evaluation }) : undefined;
-  const write = policyStatus({
-    ...context,
-    onEvaluated(latest) {
-      // Nobody else is to hold on to nodes that are gone.
-      if (!auditing) return;
-      evaluation = latest;
-      auditing.trigger();
-    },
-    objects: policies.objects,
-    compiled: () => policies.snapshot().compiled,
-    nodes: () =>
-      Array.from(nodes.entries(), ({ name, uid, value }) => withRecord(value, nodeRecords.recordOf(name), uid)),
-    // Those beside taintkeeper itself are never sent to it.
-    daemonSets: () =>
-      Array.from(daemonSets.entries(), ({ value }) => value).filter((daemonSet) => daemonSet.namespace !== namespace),
-  });
+/** Writes the policies' status whenever something that it shows has changed. */
+export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Controller {
+  const { nodes, daemonSets, synced, nodeRecords, policies, reports } = options;
+  const { signal, metrics } = run;
+  const write = policyStatus(options, metrics);
   const known = () => orAborted(Promise.all([synced, reports.ready()]), signal);
-  const reconciler = startController(context, 'policy-status', () => known().then(write), { pauseMs: PAUSE_MS });
+  const reconciler = startController(run, 'policy-status', () => known().then(write), { pauseMs: PAUSE_MS });
   // A new policy changes what is registered for it, which the controllers report.
   reports.changes.subscribe(() => reconciler.restart(), signal);
   for (const source of [nodes.news, nodeRecords.changes, daemonSets.changes, policies.statusChanges]) {
     source.subscribe(() => reconciler.trigger(), signal);
   }
-  return { stop: async () => void (await Promise.all([reconciler.stop(), auditing?.stop()])) };
+  return reconciler;
 }
 
 /**
  * One run that writes the status of every policy whose status is no longer right. Gives the time until the next look, in
  * milliseconds.
  */
-export function policyStatus(options: PolicyStatusOptions): () => Promise<number> {
-  const { client, objects, compiled, audit, nodes, daemonSets, reports, metrics, onEvaluated = () => {} } = options;
+export function policyStatus(
+  { client, namespace, nodes, daemonSets, nodeRecords, policies, audit, reports, onEvaluated }: PolicyStatusOptions,
+  metrics: Pick<ClusterMetrics, 'violating' | 'awaitingEviction' | 'stalled'>,
+): () => Promise<number> {
   /** Of each policy all violators, by its uid; the status names only the first few. */
   let violators: ReadonlyMap<string, readonly string[]> = new Map();
 
   return async () => {
-    const nodeViews = [...nodes()];
-    const daemonSetViews = [...daemonSets()];
-    const { taintPolicies, tolerationPolicies, tolerationRestrictions, recoveryPolicies } = compiled();
+    const nodeViews = Array.from(nodes.entries(), ({ name, uid, value }) =>
+      withRecord(value, nodeRecords.recordOf(name), uid),
+    );
+    const daemonSetViews = Array.from(daemonSets.entries(), ({ value }) => value).filter(
+      (daemonSet) => daemonSet.namespace !== namespace,
+    );
+    const { taintPolicies, tolerationPolicies, tolerationRestrictions, recoveryPolicies } =
+      policies.snapshot().compiled;
     const byName = new Map(
       [...taintPolicies, ...tolerationPolicies, ...tolerationRestrictions, ...recoveryPolicies].map((one) => [
         `${one.kind}/${one.name}`,
@@ -133,7 +110,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     const awaiting: Parameters<ClusterMetrics['awaitingEviction']>[0][number][] = [];
     let conflicts = 0;
     const faults: unknown[] = [];
-    for (const policy of objects()) {
+    for (const policy of policies.objects()) {
       // Many policies and many nodes take their time, and admissions do not wait.
       await setImmediate();
       const conditions = reports.conditions(policy);
@@ -177,7 +154,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     violators = found;
     metrics.violating(counts);
     metrics.awaitingEviction(awaiting);
-    onEvaluated({ selected, daemonSets: daemonSetViews, pods, policies: evaluated });
+    onEvaluated?.({ selected, daemonSets: daemonSetViews, pods, policies: evaluated });
     if (faults.length > 0) throw faults[0];
     return conflicts > 0 ? CONFLICT_PAUSE_MS : LOOK_AGAIN_MS;
 

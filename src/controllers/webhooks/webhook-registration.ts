@@ -1,43 +1,54 @@
 import type { X509Certificate } from 'node:crypto';
+import type { CertificateKeeper } from '../../certs/certificate-keeper.ts';
 import { fingerprints, invalidAt, joinBundles, parseCertificates } from '../../certs/inspect.ts';
 import { readSecret } from '../../cluster/certificate-secret.ts';
-import { versionInForce } from '../../cluster/policies.ts';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { type ClusterPolicies, versionInForce } from '../../cluster/policies.ts';
+import type { CertificateSecret } from '../../cluster/secret-keeper.ts';
+import type { ServiceRef } from '../../cluster/service-endpoint.ts';
+import type { RegisteredWebhooks } from '../../cluster/webhook-configurations.ts';
 import { reported } from '../../policy/status-conditions.ts';
-import type { Controller, LeaderContext } from '../context.ts';
-import { POLICIES_GATHER_MS, startController } from '../context.ts';
+import type { Source } from '../../runtime/source.ts';
+import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
+import type { Reports } from '../reports.ts';
 import { followPolicies } from './desired-webhooks.ts';
 import { webhookWriter } from './webhook-writer.ts';
 
-type Context = Pick<
-  LeaderContext,
-  | 'client'
-  | 'namespace'
-  | 'identity'
-  | 'service'
-  | 'ownerClusterRole'
-  | 'policies'
-  | 'webhooks'
-  | 'certificates'
-  | 'secret'
-  | 'caOverlapMs'
-  | 'reports'
-  | 'audit'
-  | 'metrics'
-  | 'log'
-  | 'signal'
->;
+export interface WebhookRegistrationOptions {
+  readonly client: ApiClient;
+  readonly service: ServiceRef;
+  /** The name of this replica's pod. */
+  readonly pod: string;
+  /** Name of the ClusterRole that the configurations go with when it is deleted, if any. */
+  readonly ownerClusterRole: string | undefined;
+  readonly policies: Pick<ClusterPolicies, 'snapshot' | 'objects' | 'changes'>;
+  readonly webhooks: Pick<RegisteredWebhooks, 'get' | 'caBundles' | 'changes'>;
+  readonly certificates: Pick<CertificateKeeper, 'current'> & { readonly changes: Source };
+  /** Undefined where the certificates are in files. */
+  readonly secret: CertificateSecret | undefined;
+  /** How long a CA stays that only a `caBundle` has, in milliseconds. */
+  readonly caOverlapMs: number;
+  /** Every policy is taken to be in mode Audit. */
+  readonly audit: boolean;
+  readonly reports: Pick<Reports, 'add'>;
+}
 
 /** Keeps the webhook configurations as the policies need them, with the CAs that replicas serve. */
-export function startWebhookRegistration(context: Context): Controller {
-  const { client, policies, webhooks, certificates, secret, reports, audit, signal, log } = context;
-  const carried = carriedCas({ registered: webhooks.caBundles, overlapMs: context.caOverlapMs, now: client.now });
-  const followed = followPolicies(policies.snapshot, audit, log);
+export function startWebhookRegistration(run: Run, options: WebhookRegistrationOptions): Controller {
+  const { client, policies, webhooks, certificates, secret, reports } = options;
+  const { signal, log } = run;
+  const carried = carriedCas({ registered: webhooks.caBundles, overlapMs: options.caOverlapMs, now: client.now });
+  const followed = followPolicies(policies.snapshot, options.audit, log);
   const writer = webhookWriter({
-    ...context,
-    pod: context.identity,
+    client,
+    service: options.service,
+    pod: options.pod,
+    ownerClusterRole: options.ownerClusterRole,
     bundle: () => (secret ? certificates.current().bundle : carried.bundle(certificates.current().bundle)),
     confirmBundle: secret ? (present, next) => confirmBundle(client, secret, present, next) : async () => {},
     actual: webhooks.get,
+    signal,
+    log,
   });
   /** Which versions of policies the registered webhooks are for. */
   let registered: ReadonlySet<string> = new Set();
@@ -60,7 +71,7 @@ export function startWebhookRegistration(context: Context): Controller {
       return [...reported('Ready', { status: 'False', reason: 'NotRegistered', message: notCalled }), ...unverified];
     },
   });
-  const reconciler = startController(context, 'webhook-registration', reconcile, {
+  const reconciler = startController(run, 'webhook-registration', reconcile, {
     onEnd() {
       attempted.resolve();
       changed();
@@ -91,8 +102,8 @@ export function startWebhookRegistration(context: Context): Controller {
  * word of the Secret as it is now.
  */
 async function confirmBundle(
-  client: LeaderContext['client'],
-  { keeper, ref }: NonNullable<LeaderContext['secret']>,
+  client: ApiClient,
+  { keeper, ref }: CertificateSecret,
   present: readonly string[],
   next: string | undefined,
 ): Promise<void> {

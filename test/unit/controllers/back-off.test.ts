@@ -1,14 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { type PolicyObject, viewPolicy } from '../../../src/cluster/policies.ts';
-import type { Controller, LeaderContext } from '../../../src/controllers/context.ts';
-import { startPoolReview } from '../../../src/controllers/nodes/node-pools.ts';
-import { createReports } from '../../../src/controllers/reports.ts';
-import { startPolicyStatus } from '../../../src/controllers/status/policy-status.ts';
+import type { Controller, Run } from '../../../src/controllers/controller.ts';
+import { type PoolReviewOptions, startPoolReview } from '../../../src/controllers/nodes/node-pools.ts';
+import { createReports, type Reports } from '../../../src/controllers/reports.ts';
+import { type PolicyStatusOptions, startPolicyStatus } from '../../../src/controllers/status/policy-status.ts';
 import { createSubject, type Subject } from '../../../src/runtime/source.ts';
 import { captureLog } from '../captured-log.ts';
 import { rule } from '../judge/node-drifts.ts';
 import { policySet } from '../policy/policies.ts';
+import { runOf } from './run.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
@@ -25,6 +26,8 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
+type Options = PoolReviewOptions & PolicyStatusOptions & { readonly reports: Reports };
+
 /** A leader to which the API server answers every request with an error. */
 function failingLeader() {
   const stopping = new AbortController();
@@ -36,7 +39,7 @@ function failingLeader() {
     metadata: { name: 'p', uid: 'u', generation: 1, resourceVersion: '1' },
     spec: SPEC,
   });
-  const context = {
+  const options = {
     client: { request, now: () => new Date() },
     nodes: { ...cache(), news: createSubject() },
     nodeRecords: { recordOf: () => undefined, changes: createSubject<never>() },
@@ -51,17 +54,14 @@ function failingLeader() {
     rights: { permits: () => true, changes: createSubject() },
     reports: createReports(),
     recordEvent: () => {},
-    metrics: { reconciled() {}, violating() {}, awaitingEviction() {}, stalled() {} },
-    signal: stopping.signal,
-    log: captureLog().log,
-  } as unknown as LeaderContext;
-  return { context, request, stop: () => stopping.abort() };
+  } as unknown as Options;
+  return { run: runOf(stopping, captureLog().log), options, request, stop: () => stopping.abort() };
 }
 
 it.each<{
   what: string;
-  start: (context: LeaderContext) => Controller;
-  trigger: (context: LeaderContext) => void;
+  start: (run: Run, options: Options) => Controller;
+  trigger: (options: Options) => void;
 }>([
   {
     what: 'the review of node pools, by a new policy',
@@ -79,8 +79,8 @@ it.each<{
     trigger: ({ reports }) => reports.add({})(),
   },
 ])('the back-off after failures is cut short: $what', async ({ start, trigger }) => {
-  const { context, request, stop } = failingLeader();
-  const controller = start(context);
+  const { run, options, request, stop } = failingLeader();
+  const controller = start(run, options);
   // By then the back-off has reached its longest pause, which is 15 s at least. It begins with a failure.
   await pass(120_000);
   const earlier = request.mock.calls.length;
@@ -88,7 +88,7 @@ it.each<{
   while (request.mock.calls.length === earlier) await pass(100);
   await pass(100);
   const before = request.mock.calls.length;
-  trigger(context);
+  trigger(options);
   await pass(6_000);
   expect(request.mock.calls.length).toBeGreaterThan(before);
   stop();

@@ -12,6 +12,7 @@ import { nextPolicyStatus, type PatchedDaemonSet, type PolicyStatus } from '../.
 
 import { createSubject } from '../../../src/runtime/source.ts';
 import { captureLog } from '../captured-log.ts';
+import { runOf } from './run.ts';
 
 export interface Writable {
   metadata: {
@@ -129,15 +130,14 @@ export function startRunningCluster(compiled: () => PolicySet) {
     reports.changes.subscribe(() => told.push(reasons()));
     const stopping = new AbortController();
     const policy = { kind: 'TolerationPolicy', name: 'cni', status } as unknown as PolicyObject;
-    const patching = startDaemonSetPatching({
+    const run = runOf(stopping, log, {
+      repaired: (kind, policy) => void repairs.push(`${kind} ${policy}`),
+      swept: () => void looks++,
+    });
+    const patching = startDaemonSetPatching(run, {
       client: client as unknown as ApiClient,
       namespace: 'taintkeeper',
-      nodes: {
-        get: (name) => nodes.get(name),
-        entries: () => nodes.values(),
-        changes: nodeChanges,
-        news: createSubject(),
-      },
+      nodes: { get: (name) => nodes.get(name), entries: () => nodes.values(), news: createSubject() },
       daemonSets: {
         get: (name, namespace) => cached.get(`${namespace}/${name}`),
         entries: () => cached.values(),
@@ -152,13 +152,6 @@ export function startRunningCluster(compiled: () => PolicySet) {
       rights: { permits: (right) => (right === 'patchDaemonSets' ? permitted : false), changes: rightChanges },
       recordEvent: (event) => events.push(event),
       reports,
-      metrics: {
-        repaired: (kind, policy) => repairs.push(`${kind} ${policy}`),
-        reconciled: () => {},
-        swept: () => void looks++,
-      },
-      log,
-      signal: stopping.signal,
     });
     return {
       reports,

@@ -5,6 +5,7 @@ import { type PolicyInForce, type PolicyObject, viewPolicy } from '../../../../s
 import { type BackstopOptions, backstop } from '../../../../src/controllers/backstop/backstop-controller.ts';
 import type { NativePolicy, NativeTranslation } from '../../../../src/native/native-policy.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
+import { createSubject } from '../../../../src/runtime/source.ts';
 import { manifest } from '../../policy/policies.ts';
 import { stopClock } from '../../stopped-clock.ts';
 import { type NativeApi, nativeApi } from './native-api.ts';
@@ -50,19 +51,25 @@ function policy(name: string, spec: TaintPolicySpec = SPEC, generation = 1, know
   return viewPolicy('TaintPolicy', { ...manifest('TaintPolicy', name, spec), metadata }, known);
 }
 
-function controller(api: NativeApi, options: Partial<BackstopOptions> = {}) {
+interface Setting extends Partial<Pick<BackstopOptions, 'audit' | 'ownerClusterRole'>> {
+  /** Whether native policies may be written; undefined while nobody knows. */
+  readonly mayWrite?: () => boolean | undefined;
+  readonly translate?: Parameters<typeof backstop>[2];
+}
+
+function controller(api: NativeApi, setting: Setting = {}) {
+  const { mayWrite = () => true, translate = ({ name }) => ({ policies: both(name), limits: [] }), ...rest } = setting;
   const objects = [policy('a')];
-  const { reconcile, condition, problems } = backstop({
+  const options = {
     client: api.client,
-    mayWrite: () => true,
-    objects: () => objects,
+    policies: { objects: () => objects, changes: createSubject() },
+    rights: { permits: mayWrite, changes: createSubject() },
     audit: false,
     namespace: 'taintkeeper',
     ownerClusterRole: 'taintkeeper',
-    translate: ({ name }) => ({ policies: both(name), limits: [] }),
-    log: pino({ level: 'silent' }),
-    ...options,
-  });
+    ...rest,
+  };
+  const { reconcile, condition, problems } = backstop(options, pino({ level: 'silent' }), translate);
   const conditionOf = (index = 0) => condition(objects[index] as PolicyObject);
   return { objects, reconcile, problems, conditionOf };
 }
@@ -422,7 +429,7 @@ describe('the condition', () => {
   it.each<{
     what: string;
     served: Record<string, string[]>;
-    options?: Partial<BackstopOptions>;
+    options?: Setting;
     reason: string;
     said: string;
   }>([

@@ -24,7 +24,7 @@ function rig(data: Readonly<Record<string, string>>) {
       return {};
     },
   } as ApiClient;
-  const run = defaultPolicies({ client, namespace: 'taintkeeper', configMap: 'defaults', log });
+  const run = defaultPolicies({ client, namespace: 'taintkeeper', configMap: 'defaults' }, log);
   return { policies, refused, run, messages: () => lines().map(({ msg }) => msg) };
 }
 

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { permissions } from '../../../../src/controllers/installation/permissions.ts';
+import { createSubject } from '../../../../src/runtime/source.ts';
 import { captureLog } from '../../captured-log.ts';
 import { policyObject } from '../../doctor/facts.ts';
 
@@ -30,7 +31,7 @@ function start(objects: ReturnType<typeof policyObject>[], { audit = false } = {
       return { status: { allowed: !denied.includes(`${verb} ${resource}`) } };
     },
   } as unknown as ApiClient;
-  const rights = permissions({ client, objects: () => objects, audit, log });
+  const rights = permissions({ client, policies: { objects: () => objects, changes: createSubject() }, audit }, log);
   let news = 0;
   rights.asked.subscribe(() => {
     news++;

@@ -48,7 +48,6 @@ function startReplicas(placed: { leader: string; other: string }, names: readonl
     self: 'leader',
     nodes,
     synced: Promise.resolve(),
-    log,
   };
   const protect = (is: boolean) => {
     isProtected = is;
@@ -56,13 +55,13 @@ function startReplicas(placed: { leader: string; other: string }, names: readonl
   const keepBusy = (forMs: number | undefined) => {
     retryAfterMs = forMs;
   };
-  return { options, evictions, at, ready, taints, protect, keepBusy, lines };
+  return { options, log, evictions, at, ready, taints, protect, keepBusy, lines };
 }
 
 describe('two replicas on one node', () => {
   it('are not evicted once a minute where that has moved none, but when a node changes, or after an hour', async () => {
-    const { options, evictions, taints } = startReplicas({ leader: 'n1', other: 'n1' }, ['n1', 'n2']);
-    const look = replicaSpread(options);
+    const { options, log, evictions, taints } = startReplicas({ leader: 'n1', other: 'n1' }, ['n1', 'n2']);
+    const look = replicaSpread(options, log);
     const evictionsWithin = async (ms: number) => {
       const before = evictions.length;
       for (let passed = 0; passed < ms; passed += 15_000) {
@@ -79,8 +78,8 @@ describe('two replicas on one node', () => {
   });
 
   it('are moved again after each drain', async () => {
-    const { options, evictions, at, taints } = startReplicas({ leader: 'n1', other: 'n1' }, ['n1', 'n2']);
-    const look = replicaSpread(options);
+    const { options, log, evictions, at, taints } = startReplicas({ leader: 'n1', other: 'n1' }, ['n1', 'n2']);
+    const look = replicaSpread(options, log);
     await look();
     at.set('other', 'n2');
     await look();
@@ -95,8 +94,8 @@ describe('two replicas on one node', () => {
 });
 
 it('tries an eviction again when the API server has said, and not after the pause that follows one that was done', async () => {
-  const { options, evictions, keepBusy } = startReplicas({ leader: 'n1', other: 'n1' }, ['n1', 'n2']);
-  const look = replicaSpread(options);
+  const { options, log, evictions, keepBusy } = startReplicas({ leader: 'n1', other: 'n1' }, ['n1', 'n2']);
+  const look = replicaSpread(options, log);
   keepBusy(30_000);
   expect(await look()).toBe(30_000);
   keepBusy(undefined);
@@ -108,7 +107,7 @@ describe('the drain of the only node', () => {
   function startDrain() {
     const replicas = startReplicas({ leader: 'n1', other: 'n1' }, ['n1']);
     const said: (string | undefined)[] = [];
-    const look = drainRelease({ ...replicas.options, giveWay: (node) => said.push(node) });
+    const look = drainRelease({ ...replicas.options, giveWay: (node) => said.push(node) }, replicas.log);
     return { ...replicas, look, said };
   }
 

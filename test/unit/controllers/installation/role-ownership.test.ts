@@ -23,7 +23,7 @@ async function ownersAfter(metadata: object, status = 200): Promise<{ owners: un
     },
   } as ApiClient;
   const { log } = captureLog();
-  const againInMs = await roleOwnership({ client, clusterRole: 'taintkeeper', namespace: 'taintkeeper', log })();
+  const againInMs = await roleOwnership({ client, clusterRole: 'taintkeeper', namespace: 'taintkeeper' }, log)();
   return { owners, againInMs };
 }
 

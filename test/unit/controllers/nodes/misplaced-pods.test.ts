@@ -5,7 +5,6 @@ import {
   type ServerClock,
   serverClock,
 } from '../../../../src/cluster/client/api-client.ts';
-import { nodeRecords } from '../../../../src/cluster/node-records.ts';
 import type { PolicyObject } from '../../../../src/cluster/policies.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { startMisplacedPods } from '../../../../src/controllers/nodes/misplaced-pods.ts';
@@ -17,10 +16,10 @@ import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { OptionalRight } from '../../../../src/policy/asked-rights.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
-import { createMetrics } from '../../../../src/server/metrics.ts';
 import { captureLog } from '../../captured-log.ts';
 import { recordedTaints, recordListing } from '../../judge/established.ts';
 import { policySet } from '../../policy/policies.ts';
+import { runOf } from '../run.ts';
 import { nodeEntry } from './node-entries.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
@@ -107,22 +106,15 @@ function start(names: readonly string[], options: Options = {}) {
     changes,
     news: createSubject(),
   };
-  const controller = startMisplacedPods({
+  const controller = startMisplacedPods(runOf(stopping, log), {
     client: client as ApiClient,
     nodes,
-    nodeRecords: {
-      ...nodeRecords({ client: client as ApiClient, log }),
-      recordOf: (name) => records.get(name),
-      changes: recordChanges,
-    },
+    nodeRecords: { recordOf: (name) => records.get(name), changes: recordChanges },
     policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: createSubject() },
     rights: { permits: (right) => rights.has(right), changes: rightChanges },
     predecessorAt,
     recordEvent: (event) => void events.push(event),
     reports,
-    metrics: createMetrics('test'),
-    log,
-    signal: stopping.signal,
   });
   onTestFinished(() => {
     stopping.abort();

@@ -4,6 +4,7 @@ import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { OptionalRight } from '../../../../src/policy/asked-rights.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
+import { createSubject } from '../../../../src/runtime/source.ts';
 import { captureLog } from '../../captured-log.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../../cluster/client/fake-api.ts';
 import { rule } from '../../judge/node-drifts.ts';
@@ -61,18 +62,19 @@ async function start(setting: Setting) {
   const { log, lines } = captureLog();
   let changes = 0;
   const entry = nodeEntry('n1');
-  const review = poolReview({
+  const snapshot = { policies: [], compiled: policySet({ taint: { p: policy } }), versions: new Set<string>() };
+  const options = {
     client: (await clientFor(api.url)).client,
-    taintPolicies: () => policySet({ taint: { p: policy } }).taintPolicies,
+    policies: { snapshot: () => snapshot, changes: createSubject() },
     nodes: {
       entries: () => [{ ...entry, value: { ...entry.value, ...(machineCluster ? { machineCluster } : {}) } }].values(),
+      changes: createSubject<never>(),
     },
     synced: Promise.resolve(),
-    rights: { permits: (right) => permitted[right] },
-    recordEvent: (event) => events.push(event),
-    log,
-    onChange: () => changes++,
-  });
+    rights: { permits: (right: OptionalRight) => permitted[right], changes: createSubject() },
+    recordEvent: (event: RecordedEvent) => void events.push(event),
+  };
+  const review = poolReview(options, log, () => changes++);
   return {
     ...review,
     events,

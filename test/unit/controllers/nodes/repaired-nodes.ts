@@ -5,7 +5,7 @@ import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { NODE_RECORDS, nodeRecords } from '../../../../src/cluster/node-records.ts';
 import type { PolicyObject } from '../../../../src/cluster/policies.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
-import { type NodeRepairContext, startNodeRepair } from '../../../../src/controllers/nodes/node-repair.ts';
+import { type NodeRepairOptions, startNodeRepair } from '../../../../src/controllers/nodes/node-repair.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../../../src/controllers/sources.ts';
 import { DEFAULT_EVICTION_RATE } from '../../../../src/evictions/eviction-pace.ts';
@@ -47,7 +47,7 @@ const FOREIGN_FIELDS = [
 export function startRepair(
   policies: Policies,
   nodes: readonly Entry<ClusterNode>[],
-  options: Partial<Pick<NodeRepairContext, 'audit' | 'evictionRate' | 'synced'>> & {
+  options: Partial<Pick<NodeRepairOptions, 'audit' | 'evictionRate' | 'synced'>> & {
     readonly isComplete?: () => boolean;
     /** The NodeTaintRecords. */
     readonly stored?: Readonly<Record<string, NodeRecord>>;
@@ -188,37 +188,37 @@ export function startRepair(
     changes: nodeChanges,
     news: createSubject(),
   };
-  const controller = startNodeRepair({
-    client: client as ApiClient,
-    nodeRecords: {
-      ...nodeRecords({ client: client as ApiClient, log }),
-      follow: () => {},
-      recordOf: records.recordOf,
-      versionOf: records.versionOf,
-      changes: records.changes,
+  const controller = startNodeRepair(
+    { signal: stopping.signal, metrics, log },
+    {
+      client: client as ApiClient,
+      nodeRecords: {
+        ...nodeRecords({ client: client as ApiClient, log }),
+        follow: () => {},
+        recordOf: records.recordOf,
+        versionOf: records.versionOf,
+        changes: records.changes,
+      },
+      synced,
+      nodes: watched,
+      daemonSets: {
+        get: (name, namespace) => daemonSets.find((one) => one.name === name && one.namespace === namespace),
+        entries: () => daemonSets.values(),
+        changes: daemonSetChanges,
+      },
+      service: { namespace: 'kube-system', name: 'taintkeeper', port: 443 },
+      rights: { permits: () => permits, changes: rightChanges },
+      policies: {
+        snapshot: () => ({ policies: [], compiled, versions: new Set() }),
+        isComplete,
+        changes: policyChanges,
+      },
+      audit,
+      evictionRate,
+      recordEvent: (event) => void events.push(event),
+      reports,
     },
-    synced,
-    nodes: watched,
-    daemonSets: {
-      get: (name, namespace) => daemonSets.find((one) => one.name === name && one.namespace === namespace),
-      entries: () => daemonSets.values(),
-      changes: daemonSetChanges,
-    },
-    service: { namespace: 'kube-system', name: 'taintkeeper', port: 443 },
-    rights: { permits: () => permits, changes: rightChanges },
-    policies: {
-      snapshot: () => ({ policies: [], compiled, versions: new Set() }),
-      isComplete,
-      changes: policyChanges,
-    },
-    audit,
-    evictionRate,
-    recordEvent: (event) => void events.push(event),
-    reports,
-    metrics,
-    log,
-    signal: stopping.signal,
-  });
+  );
   const repair = {
     nodeChanged,
     policiesChanged: () => policyChanges.next(),

@@ -5,10 +5,10 @@ import { startStartupTaints } from '../../../../src/controllers/nodes/startup-ta
 import { type ClusterNode, projectNode } from '../../../../src/controllers/sources.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
-import { createMetrics } from '../../../../src/server/metrics.ts';
 import { captureLog } from '../../captured-log.ts';
 import { type Policies, rule } from '../../judge/node-drifts.ts';
 import { policySet } from '../../policy/policies.ts';
+import { runOf } from '../run.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const MINUTE_MS = 60_000;
@@ -53,14 +53,11 @@ function start(policies: Policies = {}) {
   const stopping = new AbortController();
   const { log, lines } = captureLog();
   let object: object = {};
-  const controller = startStartupTaints({
+  const controller = startStartupTaints(runOf(stopping, log), {
     client: { now: () => new Date(), request: async () => object } as unknown as ApiClient,
     nodes: { get: (name) => entries.get(name), entries: () => entries.values(), changes, news: createSubject() },
     policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: policyChanges },
     recordEvent: (event) => events.push(event),
-    metrics: createMetrics('test'),
-    log,
-    signal: stopping.signal,
   });
   onTestFinished(async () => {
     stopping.abort();

@@ -158,34 +158,34 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
       },
     },
   };
-  const recovery = startPodRecovery({
-    client,
-    namespace: 'taintkeeper',
-    nodes: {
-      get(name) {
-        const node = nodes.get(name);
-        return node && entryOf(node);
+  const recovery = startPodRecovery(
+    { signal: stopping.signal, metrics, log },
+    {
+      client,
+      namespace: 'taintkeeper',
+      nodes: {
+        get(name) {
+          const node = nodes.get(name);
+          return node && entryOf(node);
+        },
+        entries() {
+          calls.sweeps++;
+          return [];
+        },
+        changes: nodeChanges,
+        news: createSubject(),
       },
-      entries() {
-        calls.sweeps++;
-        return [];
+      daemonSets: {
+        get: (name, namespace) => daemonSets.get(`${namespace}/${name}`),
+        entries: () => daemonSets.values(),
+        changes: daemonSetChanges,
       },
-      changes: nodeChanges,
-      news: createSubject(),
+      policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: policyChanges },
+      rights: { permits: (right) => !forbidden.includes(right), changes: rightChanges },
+      recordEvent: (event) => events.push(event),
+      reports,
     },
-    daemonSets: {
-      get: (name, namespace) => daemonSets.get(`${namespace}/${name}`),
-      entries: () => daemonSets.values(),
-      changes: daemonSetChanges,
-    },
-    policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: policyChanges },
-    rights: { permits: (right) => !forbidden.includes(right), changes: rightChanges },
-    recordEvent: (event) => events.push(event),
-    metrics,
-    reports,
-    log,
-    signal: stopping.signal,
-  });
+  );
   cluster.setNode('n1');
   cluster.setNode('n2');
   cluster.setDaemonSet();

@@ -6,6 +6,7 @@ import { nodeFindings } from '../../../../src/judge/findings.ts';
 import { NOTHING_RECORDED } from '../../../../src/judge/node-record.ts';
 import type { EstablishedView } from '../../../../src/judge/node-view.ts';
 import type { ClusterReport } from '../../../../src/objects/cluster-report.ts';
+import { createSubject } from '../../../../src/runtime/source.ts';
 import { captureLog } from '../../captured-log.ts';
 import { policySet } from '../../policy/policies.ts';
 
@@ -70,16 +71,15 @@ function rig(names: readonly string[]) {
       return { policy: { kind: 'TaintPolicy', name, uid: `uid-${name}` }, own, status: { mode: 'Restore' }, violators };
     }),
   });
-  const run = reportWriter({
+  const options = {
     client: client as unknown as ApiClient,
-    objects: () => state.names.map((name) => ({ uid: `uid-${name}` })),
-    evaluation,
-    nodes: { get: (name) => ({ uid: `uid-of-${name}` }) },
+    policies: { objects: () => state.names.map((name) => ({ uid: `uid-${name}` })) },
+    nodes: { get: (name: string) => ({ uid: `uid-of-${name}` }) },
     daemonSets: { get: () => undefined },
-    rights: { permits: () => state.permitted },
+    rights: { permits: () => state.permitted, changes: createSubject() },
     ownerClusterRole: 'taintkeeper',
-    log,
-  });
+  };
+  const run = reportWriter(options, evaluation, log);
   return {
     state,
     reports,

@@ -5,6 +5,7 @@ import { viewPolicy } from '../../../../src/cluster/policies.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
 import { policyStatus } from '../../../../src/controllers/status/policy-status.ts';
 import type { TolerationPolicySpec } from '../../../../src/policy/toleration-policy.ts';
+import { createSubject } from '../../../../src/runtime/source.ts';
 import { policySet } from '../../policy/policies.ts';
 
 it('a status that the API server refuses keeps back none of the others, and is a failure all the same', async () => {
@@ -20,21 +21,34 @@ it('a status that the API server refuses keeps back none of the others, and is a
   };
   const reports = createReports();
   reports.add({ conditions: () => [] });
-  const run = policyStatus({
+  const snapshot = {
+    policies: [],
+    compiled: policySet({ toleration: Object.fromEntries(names.map((name) => [name, spec])) }),
+    versions: new Set<string>(),
+  };
+  const options = {
     client: client as unknown as ApiClient,
-    objects: () =>
-      names.map((name) =>
-        viewPolicy('TolerationPolicy', {
-          metadata: { name, uid: name, generation: 1, resourceVersion: '1' },
-          spec,
-        }),
-      ),
-    compiled: () => policySet({ toleration: Object.fromEntries(names.map((name) => [name, spec])) }),
+    namespace: 'taintkeeper',
+    nodes: { entries: () => [], news: createSubject() },
+    daemonSets: { entries: () => [], changes: createSubject<never>() },
+    synced: Promise.resolve(),
+    nodeRecords: { recordOf: () => undefined, changes: createSubject<string>() },
+    policies: {
+      objects: () =>
+        names.map((name) =>
+          viewPolicy('TolerationPolicy', { metadata: { name, uid: name, generation: 1, resourceVersion: '1' }, spec }),
+        ),
+      snapshot: () => snapshot,
+      statusChanges: createSubject(),
+    },
     audit: false,
-    nodes: () => [],
-    daemonSets: () => [],
     reports,
-    metrics: { violating: (findings) => counted.push(findings.length), awaitingEviction: () => {}, stalled: () => {} },
+    onEvaluated: undefined,
+  };
+  const run = policyStatus(options, {
+    violating: (findings) => counted.push(findings.length),
+    awaitingEviction: () => {},
+    stalled: () => {},
   });
   await expect(run()).rejects.toThrow('denied by a webhook');
   expect(written.map((path) => path.split('/').at(-2))).toEqual(['b', 'c']);

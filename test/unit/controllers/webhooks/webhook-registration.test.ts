@@ -7,14 +7,17 @@ import {
   type Webhook,
   type WebhookConfiguration,
 } from '../../../../src/cluster/webhook-configurations.ts';
-import type { LeaderContext } from '../../../../src/controllers/context.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
-import { startWebhookRegistration } from '../../../../src/controllers/webhooks/webhook-registration.ts';
+import {
+  startWebhookRegistration,
+  type WebhookRegistrationOptions,
+} from '../../../../src/controllers/webhooks/webhook-registration.ts';
 import { parsePolicies } from '../../../../src/files/policy-files.ts';
 import { compilePolicies } from '../../../../src/policy/policy-set.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { captureLog } from '../../captured-log.ts';
 import { taintPolicyYaml } from '../../reviews.ts';
+import { runOf } from '../run.ts';
 
 const EXPIRED = (await issueCa(new Date('2006-06-01T12:00:00Z'))).cert;
 
@@ -66,19 +69,17 @@ function startRegistration(
   };
   const certificateChanges = createSubject();
   const reports = createReports();
-  const context = {
+  const run = runOf(stopping, captureLog().log);
+  const options = {
     client,
     policies,
     reports,
     webhooks: { get: (phase: string) => registered.get(phase), caBundles: registeredBundles, changes: createSubject() },
     certificates: { current: () => ({ bundle: bundle() }), changes: certificateChanges },
     service: { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 },
-    metrics: { reconciled() {} },
     audit: false,
     caOverlapMs: 0,
-    signal: stopping.signal,
-    log: captureLog().log,
-  } as unknown as LeaderContext;
+  } as unknown as WebhookRegistrationOptions;
   return {
     policies,
     reports,
@@ -87,7 +88,7 @@ function startRegistration(
     certificatesChanged: () => certificateChanges.next(),
     names: (phase: string) => registered.get(phase)?.webhooks?.map(({ name }) => name),
     async start() {
-      const controller = startWebhookRegistration(context);
+      const controller = startWebhookRegistration(run, options);
       onTestFinished(async () => {
         stopping.abort();
         await controller.stop();

@@ -1,0 +1,63 @@
+import type { Logger } from 'pino';
+import {
+  type Reconciler,
+  startReconciler,
+  startWorkQueue,
+  type WorkQueue,
+  type WorkQueueOptions,
+} from '../runtime/work-queue.ts';
+import type { ClusterMetrics } from '../server/cluster-metrics.ts';
+
+/** The API server compiles every expression that is written: policies that change together are one write. */
+export const POLICIES_GATHER_MS = 200;
+
+/** What all controllers of a leader have in common: what ends them, and where their runs are counted and logged. */
+export interface Run {
+  /** Aborted when this process no longer leads: no controller begins anything after that. */
+  readonly signal: AbortSignal;
+  readonly metrics: ClusterMetrics;
+  readonly log: Logger;
+}
+
+export interface Controller {
+  /** Stops. Resolves when the work in progress has ended. Once the signal of its {@link Run} is aborted, no work begins anyway. */
+  stop(): Promise<void>;
+}
+
+/** A reconciler of the leader, whose runs are counted. */
+export function startController(
+  { metrics, log, signal }: Run,
+  name: string,
+  reconcile: () => Promise<number | undefined>,
+  { pauseMs = 0, onEnd = () => {} }: { readonly pauseMs?: number; readonly onEnd?: () => void } = {},
+): Reconciler {
+  return startReconciler({
+    name,
+    reconcile,
+    log,
+    signal,
+    pauseMs,
+    onResult(result) {
+      metrics.reconciled(name, result);
+      onEnd();
+    },
+  });
+}
+
+/** A work queue of the leader: its depth is a metric until it stops, and its runs are counted. */
+export function startControllerQueue(
+  { metrics, log, signal }: Run,
+  name: string,
+  { work, concurrency }: Pick<WorkQueueOptions, 'work' | 'concurrency'>,
+): WorkQueue {
+  const onResult = (result: 'ok' | 'error') => metrics.reconciled(name, result);
+  const queue = startWorkQueue({ name, work, concurrency, log, signal, onResult });
+  metrics.watchQueue(name, queue.depth);
+  return {
+    ...queue,
+    stop() {
+      metrics.watchQueue(name, undefined);
+      return queue.stop();
+    },
+  };
+}
