@@ -27,7 +27,7 @@ import { startClusterReports } from './controllers/status/cluster-reports.ts';
 import { startPolicyStatus } from './controllers/status/policy-status.ts';
 import { startWebhookRegistration } from './controllers/webhooks/webhook-registration.ts';
 import type { RecordedEvent } from './kubernetes/event.ts';
-import type { Source } from './runtime/source.ts';
+import { anyOf, type Source } from './runtime/source.ts';
 import type { ClusterMetrics } from './server/cluster-metrics.ts';
 
 export interface LeaderOptions {
@@ -115,7 +115,6 @@ function startControllers(
   const { policies, webhooks, nodeRecords, certificates, secret, caOverlapMs, recordEvent } = options;
   const { nodes, daemonSets, synced } = started(watchCluster(run, client));
   const reports = createReports();
-  const clusterState = clusterStateOf({ nodes, daemonSets, synced, policies, reports, signal: run.signal });
 
   const rights = started(startPermissions(run, { client, policies, audit, reports }));
   started(
@@ -133,7 +132,7 @@ function startControllers(
       reports,
     }),
   );
-  started(
+  const repair = started(
     startNodeRepair(run, {
       client,
       service,
@@ -149,7 +148,7 @@ function startControllers(
       reports,
     }),
   );
-  started(
+  const misplacedPods = started(
     startMisplacedPods(run, {
       client,
       nodes,
@@ -162,7 +161,7 @@ function startControllers(
     }),
   );
   started(startStartupTaints(run, { client, nodes, policies, recordEvent }));
-  started(
+  const { patchedBy } = started(
     startDaemonSetPatching(run, {
       client,
       namespace,
@@ -175,7 +174,9 @@ function startControllers(
       reports,
     }),
   );
-  started(startPodRecovery(run, { client, namespace, nodes, daemonSets, policies, rights, recordEvent, reports }));
+  const { stuckPods } = started(
+    startPodRecovery(run, { client, namespace, nodes, daemonSets, policies, rights, recordEvent, reports }),
+  );
   started(startPoolReview(run, { client, policies, nodes, synced, rights, recordEvent, reports }));
   started(startBackstop(run, { client, namespace, ownerClusterRole, policies, rights, audit, reports }));
 
@@ -193,6 +194,9 @@ function startControllers(
       policies,
       audit,
       reports,
+      awaitingEviction: repair.awaitingEviction,
+      patchedBy,
+      stuckPods,
       onEvaluated: clusterReports?.evaluated,
     }),
   );
@@ -206,5 +210,16 @@ function startControllers(
     started(startDefaultPolicies(run, { client, namespace, configMap: options.defaultPolicies }));
   }
   if (ownerClusterRole) started(startRoleOwnership(run, { client, clusterRole: ownerClusterRole, namespace }));
-  return clusterState;
+
+  return clusterStateOf({
+    nodes,
+    daemonSets,
+    synced,
+    policies,
+    isInConflict: repair.isInConflict,
+    startupOn: repair.startupOn,
+    misplacedPodsOn: misplacedPods.misplacedPodsOn,
+    changes: anyOf(repair.changes, misplacedPods.changes),
+    signal: run.signal,
+  });
 }

@@ -12,10 +12,9 @@ import { announcedAt, asNode, machineOf, taintedSince, viewNode } from '../objec
 import { machineClusterOf } from '../objects/node-pool-object.ts';
 import { viewScheduling } from '../objects/workload-object.ts';
 import { orAborted } from '../runtime/pause.ts';
-import { createSubject, type Source } from '../runtime/source.ts';
+import { anyOf, createSubject, type Source } from '../runtime/source.ts';
 import type { Controller, Run } from './controller.ts';
 import { limitDaemonSet, limitNode } from './kept-limits.ts';
-import type { Reports } from './reports.ts';
 
 /** What the controllers keep of a Node: the rest is 40 KB. */
 export interface ClusterNode extends NodeView {
@@ -122,13 +121,17 @@ export interface ClusterState {
   startupOn(node: string): string | undefined;
 }
 
-interface StateSources extends ClusterSources {
+interface ClusterStateOptions
+  extends ClusterSources,
+    Pick<ClusterState, 'isInConflict' | 'misplacedPodsOn' | 'startupOn'> {
   readonly policies: { readonly changes: Source };
-  readonly reports: Pick<Reports, 'isInConflict' | 'misplacedPodsOn' | 'startupOn' | 'changes'>;
+  /** Emits when what controllers know of nodes may have changed. */
+  readonly changes: Source;
   readonly signal: AbortSignal;
 }
 
-export function clusterStateOf({ nodes, daemonSets, synced, policies, reports, signal }: StateSources): ClusterState {
+export function clusterStateOf(options: ClusterStateOptions): ClusterState {
+  const { nodes, daemonSets, synced, policies, changes, signal } = options;
   let isSynced = false;
   synced.then(
     () => {
@@ -137,22 +140,16 @@ export function clusterStateOf({ nodes, daemonSets, synced, policies, reports, s
     () => {},
   );
   let revision = 0;
-  const next = () => {
-    revision++;
-  };
-  for (const source of [nodes.news, daemonSets.changes, policies.changes]) source.subscribe(next, signal);
-  reports.changes.subscribe(
-    ({ isInConflict, misplacedPodsOn, startupOn }) => (isInConflict || misplacedPodsOn || startupOn) && next(),
-    signal,
-  );
+  anyOf(nodes.news, policies.changes, changes).subscribe(() => revision++, signal);
+  daemonSets.changes.subscribe(() => revision++, signal);
   return {
     isSynced: () => isSynced,
     revision: () => revision,
     nodes: () => Array.from(nodes.entries(), ({ value }) => value),
     daemonSets: () => Array.from(daemonSets.entries(), ({ value }) => value),
-    isInConflict: reports.isInConflict,
-    misplacedPodsOn: reports.misplacedPodsOn,
-    startupOn: reports.startupOn,
+    isInConflict: options.isInConflict,
+    misplacedPodsOn: options.misplacedPodsOn,
+    startupOn: options.startupOn,
   };
 }
 

@@ -34,3 +34,12 @@ export function createSubject<E = void>(): Subject<E> {
     },
   };
 }
+
+/** Emits whenever one of these does. */
+export function anyOf(...sources: readonly Source[]): Source {
+  return {
+    subscribe(listener, signal) {
+      for (const source of sources) source.subscribe(listener, signal);
+    },
+  };
+}

@@ -35,7 +35,7 @@ export async function startRecovery(
   const compiled = compilePolicies(policies.map(readPolicy));
   const seen = new Set<string>();
   const reports = createReports();
-  const stuck = () => reports.stuckPods().map(({ name }) => name);
+  const stuck = () => recovery.stuckPods().map(({ name }) => name);
   reports.changes.subscribe(() => {
     for (const name of stuck()) seen.add(name);
   });

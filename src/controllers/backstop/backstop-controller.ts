@@ -54,7 +54,7 @@ export function startBackstop(run: Run, options: BackstopOptions): Controller {
   const { policies, rights, reports } = options;
   const { signal, log } = run;
   const { reconcile, condition, problems } = backstop(options, log);
-  const changed = reports.add({
+  const changes = reports.add({
     problems,
     conditions(policy) {
       const found = condition(policy);
@@ -63,7 +63,7 @@ export function startBackstop(run: Run, options: BackstopOptions): Controller {
       return found.status === 'True' ? [] : reported('Ready', found);
     },
   });
-  const reconciler = startController(run, 'backstop', reconcile, { onEnd: changed });
+  const reconciler = startController(run, 'backstop', reconcile, { onEnd: changes.next });
   policies.changes.subscribe(() => reconciler.restart(POLICIES_GATHER_MS), signal);
   rights.changes.subscribe(() => reconciler.restart(), signal);
   return reconciler;

@@ -4,6 +4,7 @@ import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { ownUid } from '../../cluster/rights.ts';
 import { compareResourceVersions } from '../../cluster/watch/cached-objects.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
+import type { PatchedDaemonSet } from '../../policy/policy-status.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 import type { Rights } from '../installation/permissions.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
@@ -44,11 +45,16 @@ export interface DaemonSetPatchingOptions {
   readonly reports: Pick<Reports, 'add'>;
 }
 
+export interface DaemonSetPatching extends Controller {
+  /** The DaemonSets that the TolerationPolicy has patched. */
+  patchedBy(policy: string): readonly PatchedDaemonSet[];
+}
+
 /**
  * Appends the tolerations that policies with `existing: Patch` ask for to DaemonSets that already run: to one at a time, and
  * only while every one that was patched before, by whichever leader, is healthy.
  */
-export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptions): Controller {
+export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptions): DaemonSetPatching {
   const { client, namespace, nodes, daemonSets, synced, policies, rights, recordEvent, reports } = options;
   const { signal, metrics, log } = run;
   const compiled = () => policies.snapshot().compiled;
@@ -79,15 +85,14 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   let uncertain: RunningDaemonSet | undefined;
 
   const reconciler = startController(run, NAME, reconcile, { pauseMs: PAUSE_MS, onEnd: attempted.resolve });
-  const changed = reports.add({
+  const changes = reports.add({
     // A status written before would lose what the leader before has reported.
     ready: attempted.promise,
     problems: () => problems,
-    patched: ({ kind, name }) => (kind === 'TolerationPolicy' ? drift.patchedBy(name) : undefined),
   });
   for (const source of [nodes.news, daemonSets.changes]) source.subscribe(() => reconciler.trigger(), signal);
   for (const source of [policies.changes, rights.changes]) source.subscribe(() => reconciler.restart(), signal);
-  return reconciler;
+  return { patchedBy: drift.patchedBy, stop: reconciler.stop };
 
   async function reconcile(): Promise<number | undefined> {
     await synced;
@@ -191,7 +196,7 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
       const wording = { type: 'Warning', reason, action: 'LeaveAlone' } as const;
       for (const event of daemonSetEvents(daemonSet, [policy], wording, () => note)) recordEvent(event);
     }
-    changed();
+    changes.next();
   }
 }
 

@@ -102,9 +102,9 @@ export function startPermissions(run: Run, options: PermissionsOptions): Rights 
   const { policies, reports } = options;
   const { signal, log } = run;
   const { permits, changes, asked, problems, reconcile } = permissions(options, log);
-  const changed = reports.add({ problems });
+  const report = reports.add({ problems });
   const reconciler = startController(run, 'permissions', reconcile);
   for (const source of [policies.changes, asked]) source.subscribe(() => reconciler.restart(), signal);
-  changes.subscribe(changed, signal);
+  changes.subscribe(report.next, signal);
   return { permits, changes, stop: reconciler.stop };
 }

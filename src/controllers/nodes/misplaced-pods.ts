@@ -17,6 +17,7 @@ import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import { type BackOff, createBackOff } from '../../runtime/back-off.ts';
+import type { Source } from '../../runtime/source.ts';
 import { type Controller, type Run, startControllerQueue } from '../controller.ts';
 import type { Rights } from '../installation/permissions.ts';
 import type { Reports } from '../reports.ts';
@@ -56,17 +57,23 @@ interface Case {
   readonly checkAgain: BackOff;
 }
 
+export interface MisplacedPods extends Controller {
+  /** The pods that landed on the node while a taint was missing, in words. */
+  misplacedPodsOn(node: string): string | undefined;
+  /** Emits when the answer of {@link misplacedPodsOn} may have changed. */
+  readonly changes: Source;
+}
+
 /** Reports the pods that landed on nodes while protected taints were missing. */
-export function startMisplacedPods(run: Run, options: MisplacedPodsOptions): Controller {
+export function startMisplacedPods(run: Run, options: MisplacedPodsOptions): MisplacedPods {
   const { client, nodes, nodeRecords, policies, rights, predecessorAt, reports } = options;
   const { signal } = run;
   const custodies = new Map<string, { readonly uid: string; readonly taints: Custodies }>();
   const cases = new Map<string, Case>();
   const report = misplacedPodReports(options.recordEvent, run.log);
   const queue = startControllerQueue(run, NAME, { work: check, concurrency: CONCURRENCY });
-  const changed = reports.add({
+  const changes = reports.add({
     conditions: ({ kind, name }) => (kind === 'TaintPolicy' ? reported('MisplacedPods', stateOf(name)) : []),
-    misplacedPodsOn: (name) => misplacedPodsText(cases.get(name)?.found ?? []),
   });
   nodes.changes.subscribe((change) => {
     // A heartbeat changes nothing of this.
@@ -81,13 +88,17 @@ export function startMisplacedPods(run: Run, options: MisplacedPodsOptions): Con
     const entry = custodies.has(name) ? nodes.get(name) : undefined;
     if (entry) notice(entry);
   }, signal);
-  for (const { changes } of [policies, rights]) {
-    changes.subscribe(() => {
+  for (const source of [policies.changes, rights.changes]) {
+    source.subscribe(() => {
       for (const name of cases.keys()) queue.restart(name);
     }, signal);
   }
 
-  return { stop: queue.stop };
+  return {
+    misplacedPodsOn: (name) => misplacedPodsText(cases.get(name)?.found ?? []),
+    changes,
+    stop: queue.stop,
+  };
 
   function notice({ name, uid, value }: Entry<ClusterNode>): void {
     const known = custodies.get(name);
@@ -107,7 +118,7 @@ export function startMisplacedPods(run: Run, options: MisplacedPodsOptions): Con
 
   function forget(name: string): void {
     custodies.delete(name);
-    if (cases.delete(name)) changed();
+    if (cases.delete(name)) changes.next();
   }
 
   async function check(name: string): Promise<number | undefined> {
@@ -131,7 +142,7 @@ export function startMisplacedPods(run: Run, options: MisplacedPodsOptions): Con
     // Taints that returned while the pods were listed need another check.
     const isDone = found.found.length === 0 && [...found.returned.values()].every((one) => returned.has(one));
     if (isDone && cases.get(name) === found) cases.delete(name);
-    changed();
+    changes.next();
     if (news.length > 0 || found.found.length !== before) found.checkAgain.reset();
     return found.found.length === 0 ? undefined : found.checkAgain.next();
   }

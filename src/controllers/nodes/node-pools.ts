@@ -158,8 +158,8 @@ function keyOf({ nodePool, taint }: SeenStartupTaint): string {
 export function startPoolReview(run: Run, options: PoolReviewOptions): Controller {
   const { nodes, policies, rights, reports } = options;
   const { signal, log } = run;
-  const review = poolReview(options, log, () => changed());
-  const changed = reports.add({ conditions: (policy) => reported('PoolLacksTaint', review.undeclared(policy)) });
+  const review = poolReview(options, log, () => changes.next());
+  const changes = reports.add({ conditions: (policy) => reported('PoolLacksTaint', review.undeclared(policy)) });
   const reconciler = startController(run, 'node-pools', review.reconcile, { pauseMs: POLICIES_GATHER_MS });
   nodes.changes.subscribe((change) => {
     if (change.type !== 'deleted' && isNews(change) && review.see(change.entry.value)) reconciler.trigger();

@@ -22,6 +22,7 @@ import { UNKNOWN_MACHINE } from '../../kubernetes/machine.ts';
 import { identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
+import { anyOf, type Source } from '../../runtime/source.ts';
 import { startReconciler } from '../../runtime/work-queue.ts';
 import { type Controller, type Run, startControllerQueue } from '../controller.ts';
 import type { Rights } from '../installation/permissions.ts';
@@ -67,11 +68,22 @@ export interface NodeRepairOptions {
   readonly reports: Pick<Reports, 'add'>;
 }
 
+export interface NodeRepair extends Controller {
+  /** How many nodes still lack a taint of the TaintPolicy that evicts pods, those among them whose turn it is. */
+  awaitingEviction(policy: string): number;
+  /** Whether another writer removes the taint from the node repeatedly. */
+  isInConflict(node: string, taint: Taint): boolean;
+  /** What the startup taints of the node wait for, in words. */
+  startupOn(node: string): string | undefined;
+  /** Emits when one of these answers may have changed. */
+  readonly changes: Source;
+}
+
 /**
  * Keeps nodes, and the records of what they carry, as the policies declare them, whether or not the webhook saw the change. Each event of the
  * watch goes into the history of its node, and its record; a worker then writes the node. {@link nodeStep} has the rules.
  */
-export function startNodeRepair(run: Run, options: NodeRepairOptions): Controller {
+export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepair {
   const { client, nodes, synced, policies, audit, recordEvent, reports } = options;
   const { signal, metrics, log } = run;
   const compiled = () => policies.snapshot().compiled.taintPolicies;
@@ -81,7 +93,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): Controlle
   let policiesSince = performance.now();
   /** The value of {@link policiesSince} for the last sweep. */
   let sweptSince = policiesSince;
-  const problems = trackRepairProblems({ client, policies: compiled, onChange: () => changed() });
+  const problems = trackRepairProblems({ client, policies: compiled, onChange: () => changes.next() });
   const nodeReports = trackNodeReports({ problems, recordEvent, metrics, log });
   const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
 
@@ -96,7 +108,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): Controlle
     rate: options.evictionRate,
     onTurn: (name) => queue.add(name),
     recordEvent,
-    onChange: () => changed(),
+    onChange: () => changes.next(),
   });
   const records = startRecordStore(run, options, {
     onRead: () => sweep.trigger(),
@@ -129,15 +141,11 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): Controlle
     },
   });
   const sweep = startReconciler({ name: 'node-sweep', reconcile: sweepNodes, log, signal });
-  const changed = reports.add({
+  // After the reports of the record store and of startup taints: problems are reported in this order.
+  const changes = reports.add({
     problems: () => [...problems.list(), ...evictions.problems()],
     conditions: ({ kind, name }) =>
       kind === 'TaintPolicy' ? reported('Evicting', evictions.stateOf(name).condition) : [],
-    awaitingEviction: ({ kind, name }) => (kind === 'TaintPolicy' ? evictions.stateOf(name).nodes : 0),
-    isInConflict(name, taint) {
-      const history = histories.get(name);
-      return history !== undefined && isInConflict(history, taint, performance.now());
-    },
   });
   nodes.changes.subscribe((change) => {
     const { name } = change.entry;
@@ -152,6 +160,13 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): Controlle
   }, signal);
 
   return {
+    awaitingEviction: (policy) => evictions.stateOf(policy).nodes,
+    isInConflict(name, taint) {
+      const history = histories.get(name);
+      return history !== undefined && isInConflict(history, taint, performance.now());
+    },
+    startupOn: startup.startupOn,
+    changes: anyOf(changes, startup.changes),
     async stop() {
       await Promise.all([sweep.stop(), queue.stop(), evictions.stop(), records.stop(), startup.stop()]);
     },

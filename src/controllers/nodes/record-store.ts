@@ -100,7 +100,7 @@ export function startRecordStore(run: Run, options: RecordStoreOptions, events: 
   /** Whether records were looked for although no policy asks for them. */
   let isChecked = false;
 
-  const changed = reports.add({ problems: () => (problem === undefined ? [] : unwrittenRecords(problem)) });
+  const changes = reports.add({ problems: () => (problem === undefined ? [] : unwrittenRecords(problem)) });
   const keeping = startController(run, 'node-records', maintain, { pauseMs: DEBOUNCE_MS });
   const writing = startControllerQueue(run, 'node-record-writes', { work: reconcile, concurrency: CONCURRENCY });
   policies.changes.subscribe(() => {
@@ -324,7 +324,7 @@ export function startRecordStore(run: Run, options: RecordStoreOptions, events: 
     const before = problem;
     const error = refused.values().next().value ?? unreadable;
     problem = error && problemOf(error, [...refused.keys()]);
-    if (problem !== before) changed();
+    if (problem !== before) changes.next();
   }
 }
 

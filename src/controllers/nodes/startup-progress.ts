@@ -29,6 +29,7 @@ import type { EventReason } from '../../kubernetes/event-reasons.ts';
 import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
 import { shorten } from '../../kubernetes/text.ts';
 import { asNode } from '../../objects/node-object.ts';
+import type { Source } from '../../runtime/source.ts';
 import { type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Rights } from '../installation/permissions.ts';
 import { FIELD_MANAGER } from '../managed-objects.ts';
@@ -92,6 +93,10 @@ export interface StartupRecords {
 export interface StartupProgressController {
   /** Asks for a check of a node, also of one that was deleted. */
   check(name: string): void;
+  /** What the startup taints of the node wait for, in words. */
+  startupOn(node: string): string | undefined;
+  /** Emits when the answer of {@link startupOn} may have changed. */
+  readonly changes: Source;
   stop(): Promise<void>;
 }
 
@@ -109,7 +114,7 @@ export function startStartupProgress(
   let replicas: readonly ReplicaPod[] = [];
 
   const queue = startControllerQueue(run, NAME, { work: check, concurrency: CONCURRENCY });
-  const changed = reports.add({ problems, startupOn: (name) => textOf(cases.get(name)) });
+  const changes = reports.add({ problems });
   const reading = startController(run, 'startup-replicas', readReplicas);
   const pods = watchStartupPods(run, client, daemonSets, (node) => {
     for (const name of node === undefined ? cases.keys() : [node]) if (cases.has(name)) queue.add(name);
@@ -127,8 +132,8 @@ export function startStartupProgress(
       if (isAwaited) queue.add(node, DEBOUNCE_MS);
     }
   }, signal);
-  for (const { changes } of [policies, rights]) {
-    changes.subscribe(() => {
+  for (const source of [policies.changes, rights.changes]) {
+    source.subscribe(() => {
       retainPods();
       for (const name of cases.keys()) queue.restart(name);
     }, signal);
@@ -138,6 +143,8 @@ export function startStartupProgress(
     check(name) {
       if (!audit) queue.add(name);
     },
+    startupOn: (name) => textOf(cases.get(name)),
+    changes,
     stop: async () => void (await Promise.all([queue.stop(), reading.stop(), pods.stop()])),
   };
 
@@ -189,7 +196,7 @@ export function startStartupProgress(
     const before = overdueOn(name, found);
     const text = textOf(found);
     found.waiting = step.waiting;
-    if (textOf(found) !== text || !isDeepStrictEqual(overdueOn(name, found), before)) changed();
+    if (textOf(found) !== text || !isDeepStrictEqual(overdueOn(name, found), before)) changes.next();
     const isWaiting = step.waiting.length > 0 || found.unrequiredSince.size > 0;
     if (!isWaiting && removable.length === 0) {
       forget(name);
@@ -220,7 +227,7 @@ export function startStartupProgress(
   function forget(name: string): void {
     const text = textOf(cases.get(name));
     cases.delete(name);
-    if (refused.delete(name) || text !== undefined) changed();
+    if (refused.delete(name) || text !== undefined) changes.next();
   }
 
   function retainPods(): void {
@@ -288,13 +295,13 @@ export function startStartupProgress(
         fieldManager: FIELD_MANAGER,
         dryRun: false,
       });
-      if (refused.delete(name)) changed();
+      if (refused.delete(name)) changes.next();
       return after;
     } catch (error) {
       if (isNotFound(error)) return undefined;
       if (isFinal(error)) {
         refused.set(name, { policies: by, message: (error as ApiError).message });
-        changed();
+        changes.next();
       }
       throw error;
     }
@@ -319,7 +326,7 @@ export function startStartupProgress(
     if (compiled().every(({ untilReady }) => untilReady.length === 0)) return undefined;
     await synced;
     replicas = await listReplicas(client, service);
-    changed();
+    changes.next();
     return REPLICAS_MS;
   }
 

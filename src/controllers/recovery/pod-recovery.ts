@@ -32,8 +32,13 @@ const PAUSE_MS = 500;
 /** An API server that starts anew is no problem. */
 const OUTAGE_MS = 30_000;
 
+export interface PodRecovery extends Controller {
+  /** The daemon pods that are Failed on a node where they could run, however short the time. */
+  stuckPods(): readonly StuckPod[];
+}
+
 /** Frees daemon pods that stay Failed on nodes where they could run. Pods are watched only while a policy requires it. */
-export function startPodRecovery(run: Run, options: PodRecoveryOptions): Controller {
+export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodRecovery {
   const { client, namespace, nodes, daemonSets, policies, rights, recordEvent, reports } = options;
   const { signal, metrics, log } = run;
   const compiled = () => policies.snapshot().compiled;
@@ -58,7 +63,7 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): Control
       try {
         return await recover(daemonSet, failed?.ofDaemonSet(daemonSet) ?? []);
       } finally {
-        changed();
+        changes.next();
       }
     },
     concurrency: CONCURRENCY,
@@ -73,11 +78,11 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): Control
   /** Why the pods are not watched though they should be. */
   let outage: { readonly since: number; readonly error: string } | undefined;
   const ending = new Set<Promise<void>>();
-  const changed = reports.add({ problems: () => [...problems.current(), ...outageProblems()], stuckPods });
+  const changes = reports.add({ problems: () => [...problems.current(), ...outageProblems()] });
   watchIfNeeded();
   signal.addEventListener('abort', endWatch, { once: true });
-  for (const { changes } of [policies, rights]) {
-    changes.subscribe(() => {
+  for (const source of [policies.changes, rights.changes]) {
+    source.subscribe(() => {
       watchIfNeeded();
       for (const key of [...(failed?.daemonSets() ?? []), ...problems.daemonSets()]) queue.restart(key, pauseOf(key));
     }, signal);
@@ -91,6 +96,7 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): Control
   }, signal);
 
   return {
+    stuckPods,
     async stop() {
       clearInterval(forgetting);
       const ended = queue.stop();
@@ -122,7 +128,7 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): Control
         if (failed !== begun) return;
         metrics.watchState('pods', state.connected);
         outage = state.connected ? undefined : { since: outage?.since ?? performance.now(), error: state.error };
-        changed();
+        changes.next();
       },
       log,
     });
@@ -136,7 +142,7 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): Control
     failed = undefined;
     outage = undefined;
     metrics.watchEnded('pods');
-    changed();
+    changes.next();
   }
 
   function outageProblems(): ReportedProblem[] {

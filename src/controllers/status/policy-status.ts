@@ -13,6 +13,7 @@ import {
   type NodeKeys,
   nodeFindings,
   podFindings,
+  type StuckPod,
   wildcardNotes,
 } from '../../judge/findings.ts';
 import { withRecord } from '../../judge/node-record.ts';
@@ -20,7 +21,7 @@ import type { EstablishedView } from '../../judge/node-view.ts';
 import { modeOf } from '../../policy/policy.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../../policy/policy-set.ts';
-import type { PolicyFindings, PolicyStatus } from '../../policy/policy-status.ts';
+import type { PatchedDaemonSet, PolicyFindings, PolicyStatus } from '../../policy/policy-status.ts';
 import { nextPolicyStatus } from '../../policy/policy-status.ts';
 import { orAborted } from '../../runtime/pause.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
@@ -41,7 +42,13 @@ export interface PolicyStatusOptions {
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'objects' | 'statusChanges'>;
   /** Every policy is taken to be in mode Audit. */
   readonly audit: boolean;
-  readonly reports: Omit<Reports, 'add' | 'isInConflict' | 'misplacedPodsOn' | 'startupOn'>;
+  readonly reports: Omit<Reports, 'add'>;
+  /** How many nodes still lack a taint of the TaintPolicy that evicts pods, those among them whose turn it is. */
+  readonly awaitingEviction: (policy: string) => number;
+  /** The DaemonSets that the TolerationPolicy has patched. */
+  readonly patchedBy: (policy: string) => readonly PatchedDaemonSet[];
+  /** The daemon pods that are Failed on a node where they could run, however short the time. */
+  readonly stuckPods: () => readonly StuckPod[];
   /** Called at the end of each run with what it has found. */
   readonly onEvaluated: ((evaluation: Evaluation) => void) | undefined;
 }
@@ -74,9 +81,11 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
  * milliseconds.
  */
 export function policyStatus(
-  { client, namespace, nodes, daemonSets, nodeRecords, policies, audit, reports, onEvaluated }: PolicyStatusOptions,
+  options: PolicyStatusOptions,
   metrics: Pick<ClusterMetrics, 'violating' | 'awaitingEviction' | 'stalled'>,
 ): () => Promise<number> {
+  const { client, namespace, nodes, daemonSets, nodeRecords, policies, audit } = options;
+  const { reports, awaitingEviction, patchedBy, stuckPods, onEvaluated } = options;
   /** Of each policy all violators, by its uid; the status names only the first few. */
   let violators: ReadonlyMap<string, readonly string[]> = new Map();
 
@@ -96,7 +105,7 @@ export function policyStatus(
       ]),
     );
     const selected = await nodesByPolicy(taintPolicies, nodeViews);
-    const pods = reports.stuckPods();
+    const pods = stuckPods();
     const evaluated: Evaluation['policies'][number][] = [];
     const keys = keysOf(nodeViews);
     const stalled = [
@@ -118,7 +127,7 @@ export function policyStatus(
       const before = policy.status as PolicyStatus | undefined;
       const own = byName.get(`${policy.kind}/${policy.name}`);
       const findings = own && findingsOf(own, violators.get(policy.uid) ?? before?.violators ?? []);
-      const count = reports.awaitingEviction(policy);
+      const count = policy.kind === 'TaintPolicy' ? awaitingEviction(policy.name) : 0;
       if (count > 0) awaiting.push({ policy: policy.name, count });
       found.set(policy.uid, findings?.violators ?? []);
       if (policy.kind !== 'TolerationRestriction')
@@ -138,7 +147,7 @@ export function policyStatus(
             .filter(({ kind, policy: name }) => kind === policy.kind && name === policy.name)
             .flatMap(stalledCondition),
         ],
-        patched: reports.patched(policy),
+        patched: policy.kind === 'TolerationPolicy' ? patchedBy(policy.name) : [],
         findings,
         now: new Date(),
       });

@@ -54,7 +54,7 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
   let registered: ReadonlySet<string> = new Set();
   const attempted = Promise.withResolvers<void>();
 
-  const changed = reports.add({
+  const changes = reports.add({
     ready: attempted.promise,
     conditions(policy) {
       // No webhook is called for it.
@@ -74,11 +74,11 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
   const reconciler = startController(run, 'webhook-registration', reconcile, {
     onEnd() {
       attempted.resolve();
-      changed();
+      changes.next();
     },
   });
   policies.changes.subscribe(() => reconciler.restart(Math.max(POLICIES_GATHER_MS, followed.dueInMs())), signal);
-  for (const { changes } of [webhooks, certificates]) changes.subscribe(() => reconciler.trigger(), signal);
+  for (const source of [webhooks.changes, certificates.changes]) source.subscribe(() => reconciler.trigger(), signal);
   return reconciler;
 
   async function reconcile(): Promise<number> {

@@ -53,6 +53,8 @@ function failingLeader() {
     },
     rights: { permits: () => true, changes: createSubject() },
     reports: createReports(),
+    awaitingEviction: () => 0,
+    stuckPods: () => [],
     recordEvent: () => {},
   } as unknown as Options;
   return { run: runOf(stopping, captureLog().log), options, request, stop: () => stopping.abort() };
@@ -76,7 +78,7 @@ it.each<{
   {
     what: 'the writer of statuses, by what a controller reports',
     start: startPolicyStatus,
-    trigger: ({ reports }) => reports.add({})(),
+    trigger: ({ reports }) => reports.add({}).next(),
   },
 ])('the back-off after failures is cut short: $what', async ({ start, trigger }) => {
   const { run, options, request, stop } = failingLeader();

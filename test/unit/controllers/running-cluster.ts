@@ -155,6 +155,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
     });
     return {
       reports,
+      patchedBy: patching.patchedBy,
       stop() {
         stopping.abort();
         return patching.stop();
@@ -203,12 +204,9 @@ export function startRunningCluster(compiled: () => PolicySet) {
     },
     get: (key: string) => objects.get(key) as Writable,
     /** What the status of the policy says that was patched. */
-    recorded: () => leader.reports.patched({ kind: 'TolerationPolicy', name: 'cni' }),
+    recorded: () => leader.patchedBy('cni'),
     /** Another leader takes over, who knows what the API server holds. `whileAway` is what happens while nobody leads. */
-    async changeLeader(
-      whileAway: () => void,
-      recorded = leader.reports.patched({ kind: 'TolerationPolicy', name: 'cni' }),
-    ) {
+    async changeLeader(whileAway: () => void, recorded = leader.patchedBy('cni')) {
       const status = statusOf(recorded, leader.reports.problems());
       await leader.stop();
       whileAway();

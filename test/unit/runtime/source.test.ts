@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createSubject } from '../../../src/runtime/source.ts';
+import { anyOf, createSubject } from '../../../src/runtime/source.ts';
 
 it('tells everybody who subscribed, in that order, each until its signal aborts', () => {
   const subject = createSubject<number>();
@@ -52,4 +52,17 @@ it('throws all of several faults', () => {
     });
   }
   expect(() => subject.next()).toThrow(expect.objectContaining({ errors: faults }));
+});
+
+it('several sources are one that tells of each, until the signal aborts', () => {
+  const [one, other] = [createSubject(), createSubject()];
+  const ending = new AbortController();
+  let heard = 0;
+  anyOf(one, other).subscribe(() => heard++, ending.signal);
+  one.next();
+  other.next();
+  ending.abort();
+  one.next();
+  other.next();
+  expect(heard).toBe(2);
 });

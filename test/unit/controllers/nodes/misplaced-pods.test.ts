@@ -157,7 +157,7 @@ function start(names: readonly string[], options: Options = {}) {
       if (entry) changes.next({ type: 'deleted', entry });
     },
     condition: () => reports.conditions({ kind: 'TaintPolicy', name: 'p' } as PolicyObject).at(0),
-    on: (name: string) => reports.misplacedPodsOn(name),
+    on: controller.misplacedPodsOn,
     said: () => events.map(({ regarding, reason, note }) => `${regarding.kind} ${regarding.name} ${reason}: ${note}`),
   };
 }

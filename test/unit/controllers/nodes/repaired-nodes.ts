@@ -227,9 +227,9 @@ export function startRepair(
       const policy = { kind: 'TaintPolicy', name } as PolicyObject;
       const [condition] = reports.conditions(policy);
       if (typeof condition === 'string') throw new Error('pending');
-      return { nodes: reports.awaitingEviction(policy), condition };
+      return { nodes: controller.awaitingEviction(name), condition };
     },
-    isInConflict: reports.isInConflict,
+    isInConflict: controller.isInConflict,
     stop() {
       stopping.abort();
       return controller.stop();
@@ -265,7 +265,7 @@ export function startRepair(
       pods = next;
     },
     daemonPods,
-    startupOn: reports.startupOn,
+    startupOn: controller.startupOn,
     /** The DaemonSet as it is from now on; undefined: it is deleted. */
     setDaemonSet(entry: Entry<ClusterDaemonSet>, next: Entry<ClusterDaemonSet> | undefined) {
       daemonSets = [...daemonSets.filter(({ name }) => name !== entry.name), ...(next ? [next] : [])];

@@ -151,7 +151,7 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
     },
     recovery: {
       problems: reports.problems,
-      stuckPods: reports.stuckPods,
+      stuckPods: () => recovery.stuckPods(),
       stop() {
         stopping.abort();
         return recovery.stop();

@@ -43,6 +43,9 @@ it('a status that the API server refuses keeps back none of the others, and is a
     },
     audit: false,
     reports,
+    awaitingEviction: () => 0,
+    patchedBy: () => [],
+    stuckPods: () => [],
     onEvaluated: undefined,
   };
   const run = policyStatus(options, {
