@@ -51,7 +51,7 @@ export interface LeaderOptions {
   readonly caOverlapMs: number;
   /** Name of the ConfigMap with default policies, if there is one. */
   readonly defaultPolicies: string | undefined;
-  /** Name of the ClusterRole that what taintkeeper registers goes with, if any. */
+  /** Name of the ClusterRole that owns what taintkeeper registers, if any. */
   readonly ownerClusterRole: string | undefined;
   /** How many nodes a second get a taint that evicts pods, in each zone. */
   readonly evictionRate: number;
@@ -85,7 +85,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
   const running = new AsyncDisposableStack();
   running.defer(metrics.leadershipEnded);
   const stop = () => {
-    // First, so that nothing begins any more, and what fails now is no failure.
+    // First: no work begins after it, and errors of work in progress are not failures.
     stopping.abort();
     return running.disposeAsync();
   };
@@ -104,7 +104,7 @@ export function startLeaderWork(options: LeaderOptions): LeaderWork {
 
 /**
  * The order counts: if several controllers report a problem with a policy, its status has the reason of the one that was started first.
- * @param started keeps what is to be stopped, the last one first
+ * @param started registers what it gets to be stopped, in reverse order, and returns it
  */
 function startControllers(
   run: Run,

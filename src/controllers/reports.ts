@@ -34,7 +34,7 @@ export interface Report {
 
 /** The reports of all controllers together. */
 export interface Reports {
-  /** @returns for the controller to emit on whenever its report may have changed */
+  /** @returns the controller emits on it whenever its report may have changed */
   add(report: Report): Subject;
   /** Emits when one of the reports may have changed. */
   readonly changes: Source;

@@ -84,7 +84,7 @@ const PUT_BACK_ADVICE =
 const STALLED_ADVICE = `No other DaemonSet is patched until they are, or it opts out with the annotation ${IGNORE_ANNOTATION}=true`;
 
 export interface DaemonSetDriftOptions {
-  /** Left out: taintkeeper's own. */
+  /** The namespace of taintkeeper, whose DaemonSets are ignored. */
   readonly namespace: string;
   readonly nodes: Nodes;
   readonly daemonSets: DaemonSets;
@@ -120,8 +120,8 @@ interface Given {
  * the policy, because its owner can replace the DaemonSet as a whole, the annotation with it; and here, until the status is written.
  */
 export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
-  const { namespace, nodes, daemonSets, compiled } = options;
-  const rollouts = watchRollouts(options);
+  const { namespace, nodes, daemonSets, compiled, stableMs, stalledMs } = options;
+  const rollouts = watchRollouts({ stableMs, stalledMs });
   /** By uid and policy. */
   const given = new Map<string, Given>();
   for (const { kind, name, status } of options.policies()) {

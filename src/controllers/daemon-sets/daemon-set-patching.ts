@@ -33,7 +33,7 @@ const EARLIER_MS = STALLED_MS + 60_000;
 
 export interface DaemonSetPatchingOptions {
   readonly client: ApiClient;
-  /** Left out: the DaemonSets beside taintkeeper. */
+  /** The namespace of taintkeeper, whose DaemonSets are ignored. */
   readonly namespace: string;
   readonly nodes: Nodes & Pick<WatchedNodes, 'news'>;
   readonly daemonSets: WatchedDaemonSets;

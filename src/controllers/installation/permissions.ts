@@ -11,9 +11,9 @@ import type { ReportedProblem, Reports } from '../reports.ts';
 const WAITING_MS = 10_000;
 const LOOK_AGAIN_MS = 60_000;
 
-/** What this leader may do besides what every installation may. */
+/** The rights that only some installations give to the leader. */
 export interface Rights {
-  /** Undefined until the API server was asked: it is, as soon as somebody asks here for the first time. */
+  /** Undefined until the API server has answered. The first call for a right makes the leader ask it. */
   permits(right: OptionalRight): boolean | undefined;
   readonly changes: Source;
 }
@@ -97,7 +97,7 @@ export function permissions(
   }
 }
 
-/** Keeps asking for what the policies need. */
+/** Repeats the check of rights, and reports the policies that need a missing one. */
 export function startPermissions(run: Run, options: PermissionsOptions): Rights & Controller {
   const { policies, reports } = options;
   const { signal, log } = run;

@@ -154,7 +154,7 @@ function keyOf({ nodePool, taint }: SeenStartupTaint): string {
   return `${nodePool} ${identity(taint)}`;
 }
 
-/** Keeps an eye on the pools, for the policies' status. */
+/** Repeats the {@link poolReview}, for the policies' status. */
 export function startPoolReview(run: Run, options: PoolReviewOptions): Controller {
   const { nodes, policies, rights, reports } = options;
   const { signal, log } = run;

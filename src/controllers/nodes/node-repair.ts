@@ -84,7 +84,8 @@ export interface NodeRepair extends Controller {
  * watch goes into the history of its node, and its record; a worker then writes the node. {@link nodeStep} has the rules.
  */
 export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepair {
-  const { client, nodes, synced, policies, audit, recordEvent, reports } = options;
+  const { client, service, nodes, daemonSets, synced, nodeRecords, policies, rights } = options;
+  const { audit, evictionRate, recordEvent, reports } = options;
   const { signal, metrics, log } = run;
   const compiled = () => policies.snapshot().compiled.taintPolicies;
   const histories = new Map<string, NodeHistory>();
@@ -105,12 +106,17 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     client,
     nodes,
     synced,
-    rate: options.evictionRate,
+    rate: evictionRate,
     onTurn: (name) => queue.add(name),
     recordEvent,
     onChange: () => changes.next(),
   });
-  const records = startRecordStore(run, options, {
+  const records = startRecordStore(run, {
+    client,
+    nodeRecords,
+    synced,
+    policies,
+    reports,
     onRead: () => sweep.trigger(),
     onFound: (name) => queue.add(name),
     onWritten(name) {
@@ -127,7 +133,17 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
       queue.add(name);
     },
   });
-  const startup = startStartupProgress(run, options, {
+  const startup = startStartupProgress(run, {
+    client,
+    service,
+    synced,
+    nodes,
+    daemonSets,
+    policies,
+    rights,
+    audit,
+    recordEvent,
+    reports,
     recordOf(name) {
       const found = records.find(name);
       return found && { record: found.record, isWritten: records.isWritten(name) };

@@ -37,9 +37,6 @@ export interface RecordStoreOptions {
   readonly synced: Promise<unknown>;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'>;
   readonly reports: Pick<Reports, 'add'>;
-}
-
-export interface RecordEvents {
   /** The records have been read. */
   onRead(this: void): void;
   /** The record is stored as it is. */
@@ -73,7 +70,7 @@ export interface RecordStore {
   stop(): Promise<void>;
 }
 
-export function startRecordStore(run: Run, options: RecordStoreOptions, events: RecordEvents): RecordStore {
+export function startRecordStore(run: Run, options: RecordStoreOptions): RecordStore {
   const { client, nodeRecords: api, synced, policies, reports } = options;
   const { signal, log } = run;
   const compiled = () => policies.snapshot().compiled.taintPolicies;
@@ -194,7 +191,7 @@ export function startRecordStore(run: Run, options: RecordStoreOptions, events: 
         records = await begin();
         unreadable = undefined;
         setTried();
-        events.onRead();
+        options.onRead();
       }
       forgetOldest(records);
     } catch (error) {
@@ -262,13 +259,13 @@ export function startRecordStore(run: Run, options: RecordStoreOptions, events: 
     if (found === undefined) {
       if (stored.delete(name)) {
         known.delete(name);
-        events.onDeleted(name);
+        options.onDeleted(name);
       }
     } else {
       stored.set(name, found);
       if (found.record && !known.has(name)) {
         known.set(name, found.record);
-        events.onFound(name);
+        options.onFound(name);
       }
     }
   }
@@ -291,7 +288,7 @@ export function startRecordStore(run: Run, options: RecordStoreOptions, events: 
       stored.delete(name);
     }
     refusedInARow.clear();
-    events.onWritten(name);
+    options.onWritten(name);
     spread(name);
     return true;
   }
@@ -311,7 +308,7 @@ export function startRecordStore(run: Run, options: RecordStoreOptions, events: 
     clearTimeout(spreading.get(name));
     const timer = setTimeout(() => {
       spreading.delete(name);
-      events.onSpread(name);
+      options.onSpread(name);
     }, SPREAD_MS);
     spreading.set(name, timer);
   }

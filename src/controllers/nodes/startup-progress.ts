@@ -52,6 +52,13 @@ export interface StartupProgressOptions {
   readonly audit: boolean;
   readonly recordEvent: (event: RecordedEvent) => void;
   readonly reports: Pick<Reports, 'add'>;
+  /** The record of the name of a Node, and whether it is stored as it is. Undefined until the records have been read. */
+  recordOf(
+    this: void,
+    name: string,
+  ): { readonly record: NodeRecord | undefined; readonly isWritten: boolean } | undefined;
+  /** Puts the progress of the startup taints into the record of the node. */
+  keepStartup(this: void, node: NodeEntry, progress: readonly StartupProgress[]): void;
 }
 
 const NAME = 'startup-progress';
@@ -79,16 +86,6 @@ interface Case {
   readonly reported: Set<string>;
 }
 
-/** The progress of startup taints in the records of nodes. */
-export interface StartupRecords {
-  /** The record of the name of a Node, and whether it is stored as it is. Undefined until the records have been read. */
-  recordOf(
-    this: void,
-    name: string,
-  ): { readonly record: NodeRecord | undefined; readonly isWritten: boolean } | undefined;
-  keepStartup(this: void, node: NodeEntry, progress: readonly StartupProgress[]): void;
-}
-
 /** Removes startup taints once the DaemonSets of their policies are ready, and sets those that the webhook could not set. */
 export interface StartupProgressController {
   /** Asks for a check of a node, also of one that was deleted. */
@@ -100,12 +97,9 @@ export interface StartupProgressController {
   stop(): Promise<void>;
 }
 
-export function startStartupProgress(
-  run: Run,
-  options: StartupProgressOptions,
-  records: StartupRecords,
-): StartupProgressController {
-  const { client, service, synced, nodes, daemonSets, policies, rights, audit, recordEvent, reports } = options;
+export function startStartupProgress(run: Run, options: StartupProgressOptions): StartupProgressController {
+  const { client, service, synced, nodes, daemonSets, policies, rights, audit } = options;
+  const { recordEvent, reports, recordOf, keepStartup } = options;
   const { signal, log } = run;
   const compiled = () => policies.snapshot().compiled.taintPolicies;
   const cases = new Map<string, Case>();
@@ -150,7 +144,7 @@ export function startStartupProgress(
 
   async function check(name: string): Promise<number | undefined> {
     const entry = nodes.get(name);
-    const known = records.recordOf(name);
+    const known = recordOf(name);
     if (!entry || !known) {
       forget(name);
       return undefined;
@@ -176,14 +170,14 @@ export function startStartupProgress(
     const recorded = new Set(step.progress.flatMap((one) => (one.state === 'Waiting' ? [identity(one)] : [])));
     for (const key of found.unrequiredSince.keys()) if (!recorded.has(key)) found.unrequiredSince.delete(key);
     for (const requirement of step.late) await setLate(entry, requirement);
-    if (!isSame(step.progress, progress)) records.keepStartup(entry, step.progress);
+    if (!isSame(step.progress, progress)) keepStartup(entry, step.progress);
     for (const { taint } of step.missed) {
       const note = `registered without startup taint ${formatTaint(taint)}, and pods may have been scheduled since: taintkeeper does not add the taint`;
       report(entry, 'Warning', 'StartupTaintMissed', note);
     }
     // The record first: a leader that finds the taint and no record would begin again.
     const { removable } = step;
-    if (removable.length > 0 && records.recordOf(name)?.isWritten) {
+    if (removable.length > 0 && recordOf(name)?.isWritten) {
       const reasons = new Map(
         removable.map((one) => [
           identity(one),

@@ -13,7 +13,7 @@ import { createRecoveryProblems } from './recovery-reports.ts';
 
 export interface PodRecoveryOptions {
   readonly client: ApiClient;
-  /** Left out: the pods beside taintkeeper. */
+  /** The namespace of taintkeeper, whose pods are ignored. */
   readonly namespace: string;
   readonly nodes: WatchedNodes;
   readonly daemonSets: WatchedDaemonSets;

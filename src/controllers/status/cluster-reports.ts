@@ -239,7 +239,7 @@ const keyOf = ({ namespace, name }: DaemonSetView) => `${namespace}/${name}`;
 const named = (what: readonly string[]) => atMost(MAX_NAMED, what).join(', ');
 
 export interface ClusterReports extends Controller {
-  /** Statuses were made from this: the reports follow, less often. */
+  /** Takes what the statuses were made from. The reports are written from the latest, less often than statuses. */
   evaluated(this: void, latest: Evaluation): void;
 }
 

@@ -32,7 +32,7 @@ import type { Evaluation } from './cluster-reports.ts';
 
 export interface PolicyStatusOptions {
   readonly client: ApiClient;
-  /** Left out: the DaemonSets beside taintkeeper, which are never sent to it. */
+  /** The namespace of taintkeeper, whose DaemonSets are never sent to it. */
   readonly namespace: string;
   readonly nodes: Pick<WatchedNodes, 'entries' | 'news'>;
   readonly daemonSets: Pick<WatchedDaemonSets, 'entries' | 'changes'>;

@@ -1,11 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { beforeEach, expect, it, vi } from 'vitest';
-import { type PolicyObject, viewPolicy } from '../../../src/cluster/policies.ts';
+import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
+import { viewPolicy } from '../../../src/cluster/policies.ts';
 import type { Controller, Run } from '../../../src/controllers/controller.ts';
-import { type PoolReviewOptions, startPoolReview } from '../../../src/controllers/nodes/node-pools.ts';
-import { createReports, type Reports } from '../../../src/controllers/reports.ts';
-import { type PolicyStatusOptions, startPolicyStatus } from '../../../src/controllers/status/policy-status.ts';
-import { createSubject, type Subject } from '../../../src/runtime/source.ts';
+import { startPoolReview } from '../../../src/controllers/nodes/node-pools.ts';
+import { createReports } from '../../../src/controllers/reports.ts';
+import { startPolicyStatus } from '../../../src/controllers/status/policy-status.ts';
+import { createSubject } from '../../../src/runtime/source.ts';
 import { captureLog } from '../captured-log.ts';
 import { rule } from '../judge/node-drifts.ts';
 import { policySet } from '../policy/policies.ts';
@@ -26,39 +27,43 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
-type Options = PoolReviewOptions & PolicyStatusOptions & { readonly reports: Reports };
-
 /** A leader to which the API server answers every request with an error. */
 function failingLeader() {
   const stopping = new AbortController();
   const request = vi.fn(async () => {
     throw new Error('the API server is unavailable');
   });
-  const cache = () => ({ get: () => undefined, entries: () => [].values(), changes: createSubject<never>() });
   const policy = viewPolicy('TaintPolicy', {
     metadata: { name: 'p', uid: 'u', generation: 1, resourceVersion: '1' },
     spec: SPEC,
   });
+  const snapshot = { policies: [], compiled: policySet({ taint: { p: SPEC } }), versions: new Set<string>() };
   const options = {
-    client: { request, now: () => new Date() },
-    nodes: { ...cache(), news: createSubject() },
-    nodeRecords: { recordOf: () => undefined, changes: createSubject<never>() },
-    daemonSets: cache(),
+    client: { request, now: () => new Date() } as unknown as ApiClient,
+    namespace: 'taintkeeper',
+    nodes: { entries: () => [], changes: createSubject<never>(), news: createSubject() },
+    nodeRecords: { recordOf: () => undefined, changes: createSubject<string>() },
+    daemonSets: { entries: () => [], changes: createSubject<never>() },
     synced: Promise.resolve(),
     policies: {
-      snapshot: () => ({ compiled: policySet({ taint: { p: SPEC } }) }),
-      objects: (): PolicyObject[] => [policy],
+      snapshot: () => snapshot,
+      objects: () => [policy],
       changes: createSubject(),
       statusChanges: createSubject(),
     },
     rights: { permits: () => true, changes: createSubject() },
+    audit: false,
     reports: createReports(),
     awaitingEviction: () => 0,
+    patchedBy: () => [],
     stuckPods: () => [],
     recordEvent: () => {},
-  } as unknown as Options;
+    onEvaluated: undefined,
+  };
   return { run: runOf(stopping, captureLog().log), options, request, stop: () => stopping.abort() };
 }
+
+type Options = ReturnType<typeof failingLeader>['options'];
 
 it.each<{
   what: string;
@@ -68,12 +73,12 @@ it.each<{
   {
     what: 'the review of node pools, by a new policy',
     start: startPoolReview,
-    trigger: ({ policies }) => (policies.changes as Subject).next(),
+    trigger: ({ policies }) => policies.changes.next(),
   },
   {
     what: 'the review of node pools, by a new right',
     start: startPoolReview,
-    trigger: ({ rights }) => (rights.changes as Subject).next(),
+    trigger: ({ rights }) => rights.changes.next(),
   },
   {
     what: 'the writer of statuses, by what a controller reports',

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { ServableCertificates } from '../../../../src/certs/certificate-directory.ts';
 import { issueCa } from '../../../../src/certs/issue.ts';
-import type { RequestOptions } from '../../../../src/cluster/client/api-client.ts';
+import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { type PolicyObject, type PolicySnapshot, versionInForce } from '../../../../src/cluster/policies.ts';
 import {
   caBundlesOf,
@@ -70,16 +71,22 @@ function startRegistration(
   const certificateChanges = createSubject();
   const reports = createReports();
   const run = runOf(stopping, captureLog().log);
-  const options = {
-    client,
-    policies,
-    reports,
-    webhooks: { get: (phase: string) => registered.get(phase), caBundles: registeredBundles, changes: createSubject() },
-    certificates: { current: () => ({ bundle: bundle() }), changes: certificateChanges },
+  const options: WebhookRegistrationOptions = {
+    client: client as unknown as ApiClient,
     service: { namespace: 'taintkeeper', name: 'taintkeeper', port: 443 },
-    audit: false,
+    pod: 'a',
+    ownerClusterRole: undefined,
+    policies,
+    webhooks: { get: (phase) => registered.get(phase), caBundles: registeredBundles, changes: createSubject() },
+    certificates: {
+      current: () => ({ bundle: bundle() }) as ServableCertificates,
+      changes: certificateChanges,
+    },
+    secret: undefined,
     caOverlapMs: 0,
-  } as unknown as WebhookRegistrationOptions;
+    audit: false,
+    reports,
+  };
   return {
     policies,
     reports,
