@@ -1,8 +1,10 @@
 import { expect, it } from 'vitest';
 import { trackCaTrust } from '../../src/certs/ca-trust.ts';
 import type { ApiClient, RequestOptions } from '../../src/cluster/client/api-client.ts';
+import { ApiError } from '../../src/cluster/client/api-error.ts';
 import { nodeRecords } from '../../src/cluster/node-records.ts';
 
+import { viewPolicy } from '../../src/cluster/policies.ts';
 import { type LeaderOptions, startLeaderWork } from '../../src/leader.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
 import { orAborted } from '../../src/runtime/pause.ts';
@@ -93,4 +95,51 @@ it('ends what was started when something cannot be', async () => {
   expect(count).toBeGreaterThan(0);
   await expect.poll(() => metrics.registry.getSingleMetricAsString('taintkeeper_watch_connected')).not.toContain('{');
   expect([asked.length, [...waiting]]).toEqual([count, []]);
+});
+
+it('reports problems in the order in which the controllers are started: a status names the first', async () => {
+  const lease = new AbortController();
+  const { options } = unanswered(lease.signal);
+  const policy = viewPolicy('TaintPolicy', {
+    metadata: { name: 'p', uid: 'u', generation: 1, resourceVersion: '1' },
+    spec: {
+      mode: 'Deny',
+      backstop: 'Native',
+      taints: [
+        { key: 'dedicated', effect: 'NoSchedule', restrict: ['Removal'] },
+        {
+          key: 'example.com/preparing',
+          effect: 'NoSchedule',
+          ensure: 'UntilReady',
+          readyWhen: { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] },
+        },
+      ],
+    },
+  });
+  const policies = policy.inForce ? [policy.inForce.policy] : [];
+  const snapshot = { policies, compiled: compilePolicies(policies), versions: new Set<string>() };
+  const client = {
+    now: () => new Date(),
+    async request(method: string, path: string) {
+      if (path.endsWith('/selfsubjectaccessreviews')) return { status: { allowed: false } };
+      if (path.endsWith('/nodes') || path.endsWith('/daemonsets'))
+        return { metadata: { resourceVersion: '1' }, items: [] };
+      throw new ApiError(method, path, 500, 'InternalError', 'unavailable');
+    },
+    async *lines(_path: string, { signal }: { signal: AbortSignal }) {
+      yield await orAborted(new Promise(() => {}), signal);
+    },
+  } as unknown as ApiClient;
+  const seen: string[][] = [];
+  const work = startLeaderWork({
+    ...options,
+    client,
+    nodeRecords: nodeRecords({ client, log: options.log }),
+    policies: { ...options.policies, snapshot: () => snapshot, objects: () => [policy] },
+    webhooks: { ...options.webhooks, get: () => ({ metadata: { name: 'taintkeeper' } }) as never },
+    metrics: { ...options.metrics, stalled: (problems) => seen.push(problems.map(({ reason }) => reason)) },
+  });
+  await expect.poll(() => seen).not.toEqual([]);
+  await work.stop();
+  expect(seen[0]).toEqual(['NotPermitted', 'DaemonSetNotFound', 'BackstopRefused']);
 });
