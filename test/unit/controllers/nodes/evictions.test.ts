@@ -1,10 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
+import { startEvictions } from '../../../../src/controllers/nodes/evictions.ts';
 import type { ClusterNode } from '../../../../src/controllers/sources.ts';
+import { DEFAULT_EVICTION_RATE } from '../../../../src/evictions/eviction-pace.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
+import { captureLog } from '../../captured-log.ts';
 import { recordListing } from '../../judge/established.ts';
 import { rule } from '../../judge/node-drifts.ts';
+import { runOf } from '../run.ts';
 import { nodeEntry } from './node-entries.ts';
 import { startRepair } from './repaired-nodes.ts';
 
@@ -295,5 +300,36 @@ describe('a turn', () => {
     expect(outOf(repair).length).toBeGreaterThan(0);
     await pass(INTERVAL_MS);
     expect(outOf(repair)).toEqual(['a1', 'a2']);
+  });
+
+  it('during which the node gets another zone does not keep back the other nodes of its earlier zone', async () => {
+    const [first, second] = nodes(2) as [Entry<ClusterNode>, Entry<ClusterNode>];
+    const moved = inZone(first, 'b');
+    let known = [first, second];
+    const turns: string[] = [];
+    const stopping = new AbortController();
+    const evictions = startEvictions(runOf(stopping, captureLog().log), {
+      client: { now: () => new Date() } as ApiClient,
+      nodes: { entries: () => known },
+      synced: Promise.resolve(),
+      rate: DEFAULT_EVICTION_RATE,
+      onTurn: (name) => turns.push(name),
+      recordEvent: () => {},
+      onChange: () => {},
+    });
+    const lacking = new Set(['p']);
+    evictions.waits(first, lacking);
+    evictions.waits(second, lacking);
+    await pass(PROMPT_MS);
+    expect(turns).toEqual([first.name]);
+    await evictions.look(first.name, async () => {
+      known = [moved, second];
+      evictions.waits(moved, lacking);
+      await pass(PROMPT_MS);
+    });
+    await pass(PROMPT_MS);
+    expect(turns).toEqual([first.name, first.name, second.name]);
+    stopping.abort();
+    await evictions.stop();
   });
 });

@@ -188,37 +188,35 @@ export function startRepair(
     changes: nodeChanges,
     news: createSubject(),
   };
-  const controller = startNodeRepair(
-    { signal: stopping.signal, metrics, log },
-    {
-      client: client as ApiClient,
-      nodeRecords: {
-        ...nodeRecords({ client: client as ApiClient, log }),
-        follow: () => {},
-        recordOf: records.recordOf,
-        versionOf: records.versionOf,
-        changes: records.changes,
-      },
-      synced,
-      nodes: watched,
-      daemonSets: {
-        get: (name, namespace) => daemonSets.find((one) => one.name === name && one.namespace === namespace),
-        entries: () => daemonSets.values(),
-        changes: daemonSetChanges,
-      },
-      service: { namespace: 'kube-system', name: 'taintkeeper', port: 443 },
-      rights: { permits: () => permits, changes: rightChanges },
-      policies: {
-        snapshot: () => ({ policies: [], compiled, versions: new Set() }),
-        isComplete,
-        changes: policyChanges,
-      },
-      audit,
-      evictionRate,
-      recordEvent: (event) => void events.push(event),
-      reports,
+  const run = { signal: stopping.signal, metrics, log };
+  const controller = startNodeRepair(run, {
+    client: client as ApiClient,
+    nodeRecords: {
+      ...nodeRecords({ client: client as ApiClient, log }),
+      follow: () => {},
+      recordOf: records.recordOf,
+      versionOf: records.versionOf,
+      changes: records.changes,
     },
-  );
+    synced,
+    nodes: watched,
+    daemonSets: {
+      get: (name, namespace) => daemonSets.find((one) => one.name === name && one.namespace === namespace),
+      entries: () => daemonSets.values(),
+      changes: daemonSetChanges,
+    },
+    service: { namespace: 'kube-system', name: 'taintkeeper', port: 443 },
+    rights: { permits: () => permits, changes: rightChanges },
+    policies: {
+      snapshot: () => ({ policies: [], compiled, versions: new Set() }),
+      isComplete,
+      changes: policyChanges,
+    },
+    audit,
+    evictionRate,
+    recordEvent: (event) => void events.push(event),
+    reports,
+  });
   const repair = {
     nodeChanged,
     policiesChanged: () => policyChanges.next(),

@@ -158,34 +158,32 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
       },
     },
   };
-  const recovery = startPodRecovery(
-    { signal: stopping.signal, metrics, log },
-    {
-      client,
-      namespace: 'taintkeeper',
-      nodes: {
-        get(name) {
-          const node = nodes.get(name);
-          return node && entryOf(node);
-        },
-        entries() {
-          calls.sweeps++;
-          return [];
-        },
-        changes: nodeChanges,
-        news: createSubject(),
+  const run = { signal: stopping.signal, metrics, log };
+  const recovery = startPodRecovery(run, {
+    client,
+    namespace: 'taintkeeper',
+    nodes: {
+      get(name) {
+        const node = nodes.get(name);
+        return node && entryOf(node);
       },
-      daemonSets: {
-        get: (name, namespace) => daemonSets.get(`${namespace}/${name}`),
-        entries: () => daemonSets.values(),
-        changes: daemonSetChanges,
+      entries() {
+        calls.sweeps++;
+        return [];
       },
-      policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: policyChanges },
-      rights: { permits: (right) => !forbidden.includes(right), changes: rightChanges },
-      recordEvent: (event) => events.push(event),
-      reports,
+      changes: nodeChanges,
+      news: createSubject(),
     },
-  );
+    daemonSets: {
+      get: (name, namespace) => daemonSets.get(`${namespace}/${name}`),
+      entries: () => daemonSets.values(),
+      changes: daemonSetChanges,
+    },
+    policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: policyChanges },
+    rights: { permits: (right) => !forbidden.includes(right), changes: rightChanges },
+    recordEvent: (event) => events.push(event),
+    reports,
+  });
   cluster.setNode('n1');
   cluster.setNode('n2');
   cluster.setDaemonSet();
