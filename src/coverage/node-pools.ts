@@ -59,12 +59,19 @@ export const AUTOSCALER_STARTUP_PREFIX = 'startup-taint.cluster-autoscaler.kuber
 
 /**
  * Startup taints that autoscalers know without configuration: KnownEphemeralTaints of Karpenter (pkg/scheduling/taints.go), NodeConditionTaints of
- * Cluster Autoscaler (cluster-autoscaler/utils/taints/taints.go).
+ * Cluster Autoscaler 1.36 (cluster-autoscaler/utils/taints/taints.go).
  */
 const KNOWN_TO_AUTOSCALERS = ['node.cloudprovider.kubernetes.io/uninitialized', 'karpenter.sh/unregistered'];
 
+/** Taints of node-readiness-controller. Karpenter has known them since 1.13 (KnownEphemeralTaintKeyPrefixes); Cluster Autoscaler does not. */
+const KNOWN_TO_KARPENTER = 'readiness.k8s.io/';
+
 export function isKnownToAutoscalers(key: string): boolean {
   return KNOWN_TO_AUTOSCALERS.includes(key);
+}
+
+export function isKnownToKarpenter(key: string): boolean {
+  return isKnownToAutoscalers(key) || key.startsWith(KNOWN_TO_KARPENTER);
 }
 
 /**
@@ -118,6 +125,7 @@ function isDeclared(
 ): boolean {
   const isStaying = satisfies(valuesOf([...inherited, ...taints]), value);
   if (list === 'taints') return isStaying;
+  if (kind === 'NodePool' && isKnownToKarpenter(value.taint.key)) return true;
   const isStarting = satisfies(valuesOf(startupTaints), value);
   if (isOfAgent) return kind !== 'NodePool' || isStaying || isStarting;
   if (kind !== 'NodePool') return value.taint.key.startsWith(AUTOSCALER_STARTUP_PREFIX);
