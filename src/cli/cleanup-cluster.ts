@@ -14,8 +14,7 @@ import {
 } from '../controllers/sources.ts';
 import { isHealthy } from '../evictions/recovery.ts';
 import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../judge/left-behind.ts';
-import { type NodeRecord, startupIn } from '../judge/node-record.ts';
-import { isOver } from '../judge/startup-progress.ts';
+import { isOver, type NodeRecord, startupIn } from '../judge/node-record.ts';
 import { jsonPointer } from '../kubernetes/json-pointer.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { identity, type Taint } from '../kubernetes/taint.ts';

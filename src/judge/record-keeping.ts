@@ -18,10 +18,10 @@ import {
   MAX_RECORDED_TAINTS,
   type NodeRecord,
   type RecordedTaint,
+  type StartupProgress,
 } from './node-record.ts';
 import { isRetained } from './node-return.ts';
 import type { NodeView } from './node-view.ts';
-import type { StartupProgress } from './startup-progress.ts';
 
 /** A Node that exists, as records are made of it. */
 export interface RecordedNode extends NodeView {

@@ -7,18 +7,15 @@ import { listReplicas } from '../../cluster/replica-pods.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { startupBlockers } from '../../coverage/daemon-readiness.ts';
 import type { ReplicaPod } from '../../coverage/placement.ts';
-import { type NodeRecord, startupIn, withRecord } from '../../judge/node-record.ts';
+import { type NodeRecord, type StartupProgress, startupIn } from '../../judge/node-record.ts';
 import { startupFaults } from '../../judge/startup-faults.ts';
 import {
   daemonSetName,
   mayBeSetLate,
   POLICY_GONE_MS,
-  removalReason,
-  type StartupProgress,
+  type RemovableTaint,
   type StartupRequirement,
-  startupKeeping,
-  startupRequirements,
-  stepStartup,
+  startupStep,
   type WaitingTaint,
   waitingText,
 } from '../../judge/startup-progress.ts';
@@ -144,16 +141,8 @@ export function startStartupProgress(
       return undefined;
     }
     const found = caseOf(entry);
-    const node = withRecord(viewOf(entry), known.record, entry.uid);
-    const progress = startupIn(known.record, entry.uid);
-    const requirements = startupRequirements(node, progress, compiled());
-    const required = new Set(requirements.map(({ taint }) => identity(taint)));
-    for (const key of required) found.unrequiredSince.delete(key);
-    const step = stepStartup({
-      node,
-      progress,
-      requirements,
-      keptBy: startupKeeping(node, compiled()),
+    const node = viewOf(entry);
+    const step = startupStep(node, known.record, compiled(), {
       blockers({ daemonSets: awaited }) {
         const found = rights.permits('listPods') ? pods.on(name, awaited) : undefined;
         return found && startupBlockers(awaited, node, found, (one) => daemonSets.get(one.name, one.namespace));
@@ -161,25 +150,17 @@ export function startStartupProgress(
       unrequiredForMs: (one) => unrequiredForMs(found, identity(one)),
       now: client.now().getTime(),
     });
-    const recorded = new Set(step.progress.flatMap((one) => (one.state === 'Waiting' ? [identity(one)] : [])));
-    for (const key of found.unrequiredSince.keys()) if (!recorded.has(key)) found.unrequiredSince.delete(key);
+    const unrequired = new Set(step.unrequired.map(identity));
+    for (const key of found.unrequiredSince.keys()) if (!unrequired.has(key)) found.unrequiredSince.delete(key);
     for (const requirement of step.late) await setLate(entry, requirement);
-    if (!isSame(step.progress, progress)) records.keepStartup(entry, step.progress);
+    if (!isSame(step.progress, startupIn(known.record, entry.uid))) records.keepStartup(entry, step.progress);
     for (const { taint } of step.missed) {
       const note = `registered without startup taint ${formatTaint(taint)}, and pods may have been scheduled since: taintkeeper does not add the taint`;
       report(entry, 'Warning', 'StartupTaintMissed', note);
     }
     // The record first: a leader that finds the taint and no record would begin again.
     const { removable } = step;
-    if (removable.length > 0 && records.recordOf(name)?.isWritten) {
-      const reasons = new Map(
-        removable.map((one) => [
-          identity(one),
-          removalReason(requirements.find(({ taint }) => identity(taint) === identity(one))),
-        ]),
-      );
-      await removeTaints(entry, removable, reasons);
-    }
+    if (removable.length > 0 && records.recordOf(name)?.isWritten) await removeTaints(entry, removable);
     reportOverdue(entry, found, step.waiting);
     const before = overdueOn(name, found);
     const text = textOf(found);
@@ -245,23 +226,20 @@ export function startStartupProgress(
     report(entry, 'Normal', 'StartupTaintAdded', note);
   }
 
-  async function removeTaints(
-    entry: NodeEntry,
-    removable: readonly (Taint & { readonly policies: readonly string[] })[],
-    reasons: ReadonlyMap<string, string>,
-  ): Promise<void> {
-    const by = removable.flatMap(({ policies: names }) => names);
-    const after = await patchTaints(entry, by, ({ list }) => list.filter((taint) => !reasons.has(identity(taint))));
+  async function removeTaints(entry: NodeEntry, removable: readonly RemovableTaint[]): Promise<void> {
+    const identities = new Set(removable.map(({ recorded }) => identity(recorded)));
+    const by = removable.flatMap(({ recorded }) => recorded.policies);
+    const after = await patchTaints(entry, by, ({ list }) => list.filter((taint) => !identities.has(identity(taint))));
     if (!after) return;
-    const left = after.list.filter((taint) => reasons.has(identity(taint)));
+    const left = after.list.filter((taint) => identities.has(identity(taint)));
     if (left.length > 0) {
       throw new Error(
         `node ${entry.name} still carries startup taint ${left.map(formatTaint).join(', ')} after the update that removes it: a mutating webhook has added it again`,
       );
     }
-    for (const taint of removable) {
-      const { key, effect } = taint;
-      const note = `removed startup taint ${formatTaint({ key, effect })}: ${reasons.get(identity(taint))}`;
+    for (const { recorded, reason } of removable) {
+      const { key, effect } = recorded;
+      const note = `removed startup taint ${formatTaint({ key, effect })}: ${reason}`;
       report(entry, 'Normal', 'StartupTaintRemoved', note);
     }
   }
@@ -374,8 +352,8 @@ function patchOf({ resourceVersion, list }: CurrentNode, value: readonly Taint[]
   ];
 }
 
-function viewOf({ value }: NodeEntry) {
-  return { ...value, createdAt: value.createdAt ?? 0 };
+function viewOf({ value, uid }: NodeEntry) {
+  return { ...value, uid, createdAt: value.createdAt ?? 0 };
 }
 
 /** Whether its pods are meant to run where they were before. */
