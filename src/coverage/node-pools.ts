@@ -106,15 +106,15 @@ interface ComingTaint extends Stated<RequiredTaint> {
   readonly isOfAgent?: true;
 }
 
-function comingTaints({ atRegistration, untilReady, required }: CompiledTaintPolicy): ComingTaint[] {
+function comingTaints({ atRegistration, untilReady, startup }: CompiledTaintPolicy): ComingTaint[] {
   const removed = new Set(untilReady.map(({ field }) => field));
-  const always = new Set(required.map(({ field }) => field));
+  const starting = new Set(startup.map(({ field }) => field));
   return atRegistration.flatMap(({ value, field }): ComingTaint[] => {
     const { key, effect } = value.taint;
     if (removed.has(field)) return [{ value, field, list: 'startupTaints' }];
     if (!REPELLING_EFFECTS.some((one) => one === effect)) return [];
     if (!isTransientTaintKey(key)) return [{ value, field, list: 'taints' }];
-    const isOfAgent = !always.has(field) && isStartupTaintKey(key) && !isKnownToAutoscalers(key);
+    const isOfAgent = starting.has(field) && isStartupTaintKey(key) && !isKnownToAutoscalers(key);
     return isOfAgent ? [{ value, field, list: 'startupTaints', isOfAgent }] : [];
   });
 }

@@ -17,18 +17,11 @@ export function startupTaintsOn(
 ): Taint[] {
   const ours = new Set(
     policies
-      .filter(({ mode, atRegistration, required }) => mode !== 'Audit' && atRegistration.length > required.length)
+      .filter(({ mode, startup }) => mode !== 'Audit' && startup.length > 0)
       .filter((policy) => policy.selectsNode(labels))
-      .flatMap(startupTaintsOf)
-      .map(identity),
+      .flatMap(({ startup }) => startup.map(({ value }) => identity(value.taint))),
   );
   return taints.filter((taint) => isStartupTaintKey(taint.key) || ours.has(identity(taint)));
-}
-
-/** Those that a node gets when it registers, and need not keep. */
-function startupTaintsOf({ atRegistration, required }: CompiledTaintPolicy): Taint[] {
-  const always = new Set(required.map(({ field }) => field));
-  return atRegistration.flatMap(({ value: { taint }, field }) => (always.has(field) ? [] : [taint]));
 }
 
 /** In words, for example `startup taint cilium.io/agent-not-ready:NoSchedule has been on the Ready node for 20 minutes`. */
