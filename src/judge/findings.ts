@@ -11,6 +11,7 @@ import { ESTABLISHED_AFTER_SECONDS, type TaintPolicySpec, waitsForEstablishment 
 import { restricts, type TaintRule } from '../policy/taint-rule.ts';
 import { type DaemonSetView, judgeDaemonSet } from './daemon-set.ts';
 import { nodeDrift } from './node-drift.ts';
+import { policiesOnUpdate } from './node-update.ts';
 import type { EstablishedView, NodeView } from './node-view.ts';
 
 /** What the author of a valid policy should know of each key that means every taint. */
@@ -33,7 +34,7 @@ export function notesNotEstablished(
   node: NodeView,
   policies: readonly CompiledTaintPolicy[],
 ): string[] {
-  const selecting = policies.filter((policy) => policy.selectsNode(oldNode.labels) || policy.selectsNode(node.labels));
+  const selecting = policiesOnUpdate({ oldNode, node }, policies);
   return removedTaints(oldNode.taints, node.taints).flatMap((taint) =>
     selecting.flatMap((policy) => {
       const field = policy.protectedBy(taint);

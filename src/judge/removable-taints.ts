@@ -1,4 +1,5 @@
 import { identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import { enforcedPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { EstablishedView } from './node-view.ts';
 
@@ -29,11 +30,8 @@ export function requiredTaintsOn(
 ): CarriedTaint[] {
   const values = valuesOf(policy.atRegistration.map(({ value: { taint } }) => taint));
   const protectorOf = (taint: Taint) =>
-    others.find(
-      (other) =>
-        other.mode !== 'Audit' &&
-        other.selectsNode(node.labels) &&
-        other.removalRestrictedBy(taint, node.established) !== undefined,
+    enforcedPolicies(others, node.labels).find(
+      (other) => other.removalRestrictedBy(taint, node.established) !== undefined,
     );
   return node.taints
     .filter((taint) => values.has(identity(taint)))

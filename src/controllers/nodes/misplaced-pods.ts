@@ -12,6 +12,7 @@ import {
 import { type NodePod, podName } from '../../evictions/node-pods.ts';
 import { recordedTaints } from '../../judge/node-record.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
+import { selectingPolicies } from '../../policy/policy-index.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import { type BackOff, createBackOff } from '../../runtime/back-off.ts';
 import { type Controller, type LeaderContext, startControllerQueue } from '../context.ts';
@@ -133,7 +134,7 @@ export function startMisplacedPods(context: MisplacedPodsContext): Controller {
   }
 
   function misplacedAmong(pods: readonly NodePod[], node: ClusterNode, { returned }: Case): MisplacedPod[] {
-    const selecting = policies.snapshot().compiled.taintPolicies.filter((policy) => policy.selectsNode(node.labels));
+    const selecting = selectingPolicies(policies.snapshot().compiled.taintPolicies, node.labels);
     const disagreementMs = client.clockDisagreementMs();
     return pods.flatMap((pod) => {
       const by = [...returned.values()]

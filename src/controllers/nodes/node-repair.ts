@@ -16,6 +16,7 @@ import type { DesiredNode } from '../../judge/node-view.ts';
 import { nextRecord, type RecordKeeping } from '../../judge/record-keeping.ts';
 import { UNKNOWN_MACHINE } from '../../kubernetes/machine.ts';
 import { identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
+import { enforcedPolicies } from '../../policy/policy-index.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
 import { startReconciler } from '../../runtime/work-queue.ts';
@@ -200,9 +201,7 @@ export function startNodeRepair(context: NodeRepairContext): Controller {
   }
 
   function requiresStartup({ value }: NodeEntry): boolean {
-    return compiled().some(
-      ({ untilReady, mode, selectsNode }) => untilReady.length > 0 && mode !== 'Audit' && selectsNode(value.labels),
-    );
+    return enforcedPolicies(compiled(), value.labels).some(({ untilReady }) => untilReady.length > 0);
   }
 
   /** A step is cheap, and a sweep does not wait for repairs. */
