@@ -7,8 +7,8 @@ import { readDocuments, type SourceDocument } from '../files/documents.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { type Reviewable, reviewablesOf, updatesBetween } from '../files/reviewables.ts';
 import { InputError } from '../files/text-files.ts';
-import { notesNotEstablished, wildcardNotes } from '../judge/findings.ts';
 import { withRecord } from '../judge/node-record.ts';
+import { notesNotEstablished, patternNotes } from '../judge/pattern-notes.ts';
 import { printable } from '../kubernetes/text.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
@@ -82,7 +82,7 @@ Examples:
 async function readPolicies(paths: readonly string[] | undefined): Promise<PolicySet> {
   const policies = parsePolicies(await (paths ? readPolicyFiles(paths) : readBuiltinPolicies()));
   for (const policy of policies) {
-    for (const note of wildcardNotes(policy)) warn(`${policy.kind} ${policy.name}: ${note}`);
+    for (const note of patternNotes(policy)) warn(`${policy.kind} ${policy.name}: ${note}`);
   }
   return compilePolicies(policies);
 }

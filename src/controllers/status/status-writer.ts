@@ -5,18 +5,11 @@ import { ApiError, isOutdated } from '../../cluster/client/api-error.ts';
 import { POLICY_GROUP, POLICY_RESOURCES, type PolicyObject } from '../../cluster/policies.ts';
 import { type Contradiction, contradictions, contradictionText, VALUES_DIFFER } from '../../judge/contradictions.ts';
 import type { DaemonSetView } from '../../judge/daemon-set.ts';
-import {
-  daemonSetFindings,
-  idleNotes,
-  keysOf,
-  misspeltKeys,
-  type NodeKeys,
-  nodeFindings,
-  podFindings,
-  wildcardNotes,
-} from '../../judge/findings.ts';
+import { daemonSetFindings, idleNotes, nodeFindings, podFindings } from '../../judge/findings.ts';
+import { keysOf, misspelledKeys, type NodeKeys } from '../../judge/misspelled-keys.ts';
 import { withRecord } from '../../judge/node-record.ts';
 import type { EstablishedView } from '../../judge/node-view.ts';
+import { patternNotes } from '../../judge/pattern-notes.ts';
 import { modeOf } from '../../policy/policy.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../../policy/policy-set.ts';
@@ -124,7 +117,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
     const keys = keysOf(nodeViews);
     const stalled = [
       ...reports.problems(),
-      ...taintPolicies.flatMap((policy) => misspelt(policy, keys)),
+      ...taintPolicies.flatMap((policy) => misspelled(policy, keys)),
       ...contradictions(taintPolicies, nodeViews).flatMap(contradicting),
     ];
     metrics.stalled(stalled);
@@ -154,7 +147,7 @@ export function policyStatus(options: PolicyStatusOptions): () => Promise<number
         inForce: policy.inForce,
         mode: policy.inForce && (audit ? 'Audit' : modeOf(policy.inForce.policy)),
         audit,
-        notes: policy.result.ok ? [...wildcardNotes(policy.result.policy), ...idle(own)] : [],
+        notes: policy.result.ok ? [...patternNotes(policy.result.policy), ...idle(own)] : [],
         reported: [
           ...conditions,
           ...stalled
@@ -246,8 +239,8 @@ function contradicting(contradiction: Contradiction): ReportedProblem[] {
   }));
 }
 
-function misspelt(policy: CompiledTaintPolicy, keys: NodeKeys): ReportedProblem[] {
-  return misspeltKeys(policy, keys).map((message) => ({
+function misspelled(policy: CompiledTaintPolicy, keys: NodeKeys): ReportedProblem[] {
+  return misspelledKeys(policy, keys).map((message) => ({
     kind: policy.kind,
     policy: policy.name,
     reason: 'ProbablyMisspelt',

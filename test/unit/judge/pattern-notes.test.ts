@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { notesNotEstablished, wildcardNotes, wildcardNotesWithoutLeader } from '../../../src/judge/findings.ts';
+import { notesNotEstablished, patternNotes, patternNotesWithoutLeader } from '../../../src/judge/pattern-notes.ts';
 import type { TaintPolicy } from '../../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
@@ -35,7 +35,7 @@ it.each<[what: string, spec: Partial<TaintPolicySpec>, ...notes: RegExp[]]>([
     },
   ],
 ])('says what a key for every taint does: %s', (_what, spec, ...notes) => {
-  expect(wildcardNotes(policyOf(spec))).toEqual(notes.map((note) => expect.stringMatching(note)));
+  expect(patternNotes(policyOf(spec))).toEqual(notes.map((note) => expect.stringMatching(note)));
 });
 
 it.each<[spec: Partial<TaintPolicySpec>, count: number]>([
@@ -51,7 +51,7 @@ it.each<[spec: Partial<TaintPolicySpec>, count: number]>([
   [{}, 1],
   [{ mode: 'Audit', taints: [{ key: 'example.com/*', restrict: ['Removal'] }] }, 0],
 ])('of %j says, where nobody leads, %i things', (spec, count) => {
-  expect(wildcardNotesWithoutLeader(policyOf(spec))).toHaveLength(count);
+  expect(patternNotesWithoutLeader(policyOf(spec))).toHaveLength(count);
 });
 
 it('says of an update which taints go only because they are not established', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { idleNotes, keysOf, misspeltKeys } from '../../../src/judge/findings.ts';
+import { idleNotes } from '../../../src/judge/findings.ts';
+import { keysOf, misspelledKeys } from '../../../src/judge/misspelled-keys.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { compileTaintPolicy } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
@@ -15,7 +16,7 @@ const NODES = [node({ [CONTROL_PLANE]: '', pool: 'gpu' }, CONTROL_PLANE, 'exampl
 
 const policy = (spec: Omit<TaintPolicySpec, 'mode'>) =>
   compileTaintPolicy({ kind: 'TaintPolicy', name: 'p', spec: { mode: 'Deny', ...spec } });
-const doubts = (spec: Omit<TaintPolicySpec, 'mode'>) => misspeltKeys(policy(spec), keysOf(NODES as never));
+const doubts = (spec: Omit<TaintPolicySpec, 'mode'>) => misspelledKeys(policy(spec), keysOf(NODES as never));
 const keys = (...all: string[]) => doubts({ taints: all.map((key) => ({ key, restrict: ['Removal'] })) });
 
 describe('a key that no node has', () => {
