@@ -17,11 +17,12 @@ import { additionRulings, removalRulings } from './rulings.ts';
 export function judgeNodeUpdate(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
   const { phase } = request;
   const changes = nodeChanges(request);
-  const isTooMany = 'limit' in changes;
-  if (isTooMany ? phase === 'mutate' : !changes.isAny) return allow();
-
+  if ('limit' in changes) {
+    if (phase === 'mutate') return allow();
+    return validateTooManyChanges(request, changes, policiesOnUpdate(request, policies));
+  }
+  if (!changes.isAny) return allow();
   const selecting = policiesOnUpdate(request, policies);
-  if (isTooMany) return validateTooManyChanges(request, changes, selecting);
   const rulings = {
     removals: removalRulings(request, changes.removed, selecting),
     additions: additionRulings(request, changes.added, selecting),
