@@ -4,7 +4,7 @@ import { atMost, count } from '../kubernetes/text.ts';
 import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';
 import { TAINT_MODES } from '../policy/taint-policy.ts';
 import type { DeclaredTaint } from './declared-taints.ts';
-import type { EstablishedView, NodeView } from './node-view.ts';
+import type { NodeView, NodeWithRecord } from './node-view.ts';
 
 const MAX_NAMED = 3;
 
@@ -122,7 +122,7 @@ function placeOf(nodes: readonly string[]): string {
 export function selectionWarnings(
   before: CompiledTaintPolicy | undefined,
   after: CompiledTaintPolicy,
-  nodes: readonly EstablishedView[],
+  nodes: readonly NodeWithRecord[],
 ): string[] {
   const left = before ? unselectedCarriers(before, after, nodes) : [];
   if (left.length === 0) return [];
@@ -183,7 +183,7 @@ export function meetingOf(
 export function unselectedCarriers(
   before: CompiledTaintPolicy,
   after: CompiledTaintPolicy,
-  nodes: readonly EstablishedView[],
+  nodes: readonly NodeWithRecord[],
 ): string[] {
   if (before.mode === 'Audit') return [];
   return nodes

@@ -4,13 +4,13 @@ import { policiesFor, selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { ESTABLISHED_AFTER_SECONDS } from '../policy/taint-policy.ts';
 import { oncePer } from '../runtime/once-per.ts';
-import { establishedIn, NONE_ESTABLISHED, type NodeRecord } from './node-record.ts';
-import type { EstablishedView, NodeView } from './node-view.ts';
+import { establishedIn, NONE_ESTABLISHED, type NodeRecord, type RecordedState } from './node-record.ts';
+import type { NodeView } from './node-view.ts';
 
 /** Which taints of a Node are established by now. */
 export interface Establishment {
   /** Whether the record lists the taint, or is to list it: the Node has carried it for long enough. */
-  readonly established: EstablishedView['established'];
+  readonly established: RecordedState['established'];
   /** In how many milliseconds the next taint is; undefined for none. */
   readonly nextInMs: number | undefined;
 }

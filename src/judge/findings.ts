@@ -5,7 +5,7 @@ import type { CompiledRecoveryPolicy } from '../policy/recovery-policy.ts';
 import { type DaemonSetView, judgeDaemonSet } from './daemon-set.ts';
 import { keysOf, misspellingsIn } from './misspelled-keys.ts';
 import { nodeDrift } from './node-drift.ts';
-import type { EstablishedView, NodeView } from './node-view.ts';
+import type { NodeView, NodeWithRecord } from './node-view.ts';
 
 /** Warnings on apply, which are short: keys that look misspelled, else that the policy selects no node. None while there are no nodes. */
 export function policyWarnings(policy: CompiledTaintPolicy, nodes: readonly NodeView[]): string[] {
@@ -44,7 +44,7 @@ const selectsNone = (nodes: number) => `spec.nodeSelector selects none of ${coun
  */
 export function nodeFindings(
   policy: CompiledTaintPolicy,
-  nodes: Iterable<EstablishedView>,
+  nodes: Iterable<NodeWithRecord>,
   before: readonly string[],
 ): PolicyFindings {
   const alone = [policy];

@@ -91,7 +91,9 @@ export const NONE_ESTABLISHED = (): boolean => false;
 
 /** What a record says of one Node. */
 export interface RecordedState {
+  /** Whether the record lists the taint as one that the Node is to carry: a pattern protects only those. */
   established(this: void, taint: Taint): boolean;
+  /** The taints of the record. */
   readonly recorded: readonly RecordedTaint[];
 }
 

@@ -6,7 +6,7 @@ import { formatProblem, type Problem } from '../policy/problem.ts';
 import { ESTABLISHED_AFTER_SECONDS, type TaintPolicySpec, waitsForEstablishment } from '../policy/taint-policy.ts';
 import { restricts, type TaintRule } from '../policy/taint-rule.ts';
 import { policiesOnUpdate } from './node-update.ts';
-import type { EstablishedView, NodeView } from './node-view.ts';
+import type { NodeView, NodeWithRecord } from './node-view.ts';
 
 /** Notes for the author of a valid policy on each key that matches every taint. */
 export function patternNotes(policy: Policy): string[] {
@@ -24,7 +24,7 @@ export function patternNotesWithoutLeader(policy: Policy): string[] {
 
 /** Notes on the taints that an update removes, and that a pattern would protect if they were established. */
 export function notesNotEstablished(
-  oldNode: EstablishedView,
+  oldNode: NodeWithRecord,
   node: NodeView,
   policies: readonly CompiledTaintPolicy[],
 ): string[] {

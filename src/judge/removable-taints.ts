@@ -1,7 +1,7 @@
 import { identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { enforcedPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import type { EstablishedView } from './node-view.ts';
+import type { NodeWithRecord } from './node-view.ts';
 
 /** A taint that a node carries and a policy requires there. */
 export interface CarriedTaint {
@@ -24,7 +24,7 @@ export type KeptReason =
  * @param others the policies that stay in force
  */
 export function requiredTaintsOn(
-  node: Pick<EstablishedView, 'labels' | 'taints' | 'established'>,
+  node: Pick<NodeWithRecord, 'labels' | 'taints' | 'established'>,
   policy: CompiledTaintPolicy,
   others: readonly CompiledTaintPolicy[],
 ): CarriedTaint[] {

@@ -9,7 +9,7 @@ import { type ClusterState, keepNode } from '../controllers/sources.ts';
 import { contradictionWarnings, selectionWarnings } from '../judge/contradictions.ts';
 import { policyWarnings } from '../judge/findings.ts';
 import { type NodeRecord, withRecord } from '../judge/node-record.ts';
-import type { EstablishedView, NodeView } from '../judge/node-view.ts';
+import type { NodeView, NodeWithRecord } from '../judge/node-view.ts';
 import { presentableWarnings } from '../kubernetes/text.ts';
 import { parseStoredPolicy } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../policy/policy-set.ts';
@@ -89,7 +89,7 @@ export function policyAdvice({ client, service, clusterState, policies, recordOf
     }
   }
 
-  function withEstablished(node: NodeView): EstablishedView {
+  function withEstablished(node: NodeView): NodeWithRecord {
     const record = recordOf(node.name);
     return withRecord(node, record, record?.uid);
   }

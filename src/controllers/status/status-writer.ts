@@ -8,7 +8,7 @@ import type { DaemonSetView } from '../../judge/daemon-set.ts';
 import { daemonSetFindings, idleNotes, nodeFindings, podFindings } from '../../judge/findings.ts';
 import { keysOf, misspelledKeys, type NodeKeys } from '../../judge/misspelled-keys.ts';
 import { withRecord } from '../../judge/node-record.ts';
-import type { EstablishedView } from '../../judge/node-view.ts';
+import type { NodeWithRecord } from '../../judge/node-view.ts';
 import { patternNotes } from '../../judge/pattern-notes.ts';
 import { modeOf } from '../../policy/policy.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
@@ -27,7 +27,7 @@ export interface PolicyStatusOptions {
   readonly objects: () => readonly PolicyObject[];
   readonly compiled: () => PolicySet;
   readonly audit: boolean;
-  readonly nodes: () => Iterable<EstablishedView>;
+  readonly nodes: () => Iterable<NodeWithRecord>;
   readonly daemonSets: () => Iterable<DaemonSetView>;
   readonly reports: Omit<Reports, 'add' | 'changes' | 'ready' | 'isInConflict' | 'misplacedPodsOn' | 'startupOn'>;
   readonly metrics: Pick<ClusterMetrics, 'violating' | 'awaitingEviction' | 'stalled'>;
@@ -218,9 +218,9 @@ type Compiled = PolicySet[keyof PolicySet][number];
 /** The nodes that each policy selects. */
 async function nodesByPolicy(
   policies: readonly CompiledTaintPolicy[],
-  nodes: readonly EstablishedView[],
-): Promise<ReadonlyMap<CompiledTaintPolicy, readonly EstablishedView[]>> {
-  const selected = new Map(policies.map((policy): [CompiledTaintPolicy, EstablishedView[]] => [policy, []]));
+  nodes: readonly NodeWithRecord[],
+): Promise<ReadonlyMap<CompiledTaintPolicy, readonly NodeWithRecord[]>> {
+  const selected = new Map(policies.map((policy): [CompiledTaintPolicy, NodeWithRecord[]] => [policy, []]));
   for (const [index, node] of nodes.entries()) {
     if (index % SLICE === 0) await setImmediate();
     for (const policy of selectingPolicies(policies, node.labels)) selected.get(policy)?.push(node);
