@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { fieldOwner } from '../../../src/controllers/managed-objects.ts';
-import type { ManagedFields } from '../../../src/objects/managed-fields.ts';
+import { fieldOwner, type ManagedFields } from '../../../src/objects/managed-fields.ts';
 
 const PATH = ['spec', 'template'];
 const entry = (manager: string, fieldsV1: object, more: Partial<ManagedFields> = {}): ManagedFields => ({
