@@ -24,7 +24,7 @@ interface RequiredByPolicy {
 export interface Disagreement {
   /** `value`: a node can have only one of the values. `mayEvict`: one policy is enough to evict pods. */
   readonly about: 'value' | 'mayEvict';
-  /** The one of the policy with the stronger declared mode, then by name. */
+  /** That of the policy with the stronger declared mode; with equal modes, of the policy that comes first by name. */
   readonly first: RequiredByPolicy;
   readonly second: RequiredByPolicy;
   readonly meeting: Meeting;
@@ -32,7 +32,7 @@ export interface Disagreement {
   readonly isAudited: boolean;
 }
 
-/** Whether both policies set different values on the same nodes: one of them never gets what it requires. */
+/** Whether the policies set different values on the same nodes, each of which can have only one. */
 export function isContradiction({ about, meeting, isAudited }: Disagreement): boolean {
   return about === 'value' && meeting.isCertain && !isAudited;
 }
@@ -130,7 +130,7 @@ export function selectionWarnings(
   return [`this policy no longer protects taints on ${count(left.length, 'node')} that it selected: ${named}`];
 }
 
-/** For the status of each policy that is part of a contradiction: what it comes to, and on which nodes. */
+/** For the status of each policy of a contradiction: the nodes, and which value they get. */
 export function contradictionText({ winner, loser, nodes, why }: Contradiction): string {
   const where =
     nodes.length === 0
@@ -154,17 +154,17 @@ function byDeclaredStrength(a: CompiledTaintPolicy, b: CompiledTaintPolicy): num
   return TAINT_MODES.indexOf(a.declared) - TAINT_MODES.indexOf(b.declared) || (a.name < b.name ? -1 : 1);
 }
 
-/** Nodes that two policies are both for. */
+/** The nodes that two policies both select. */
 export interface Meeting {
-  /** Those that there are. */
+  /** The existing ones. */
   readonly nodes: readonly string[];
-  /** Where there are none: the policy whose nodes are all nodes of the other as well. */
+  /** Without existing ones: the policy whose nodes the other policy selects as well. */
   readonly within?: CompiledTaintPolicy;
-  /** False where a node with the labels of both could come, and need not. */
+  /** False if a node with the labels of both could be added, but need not. */
   readonly isCertain: boolean;
 }
 
-/** Undefined where no node can be selected by both. */
+/** Undefined if no node can have the labels of both. */
 export function meetingOf(
   one: CompiledTaintPolicy,
   other: CompiledTaintPolicy,

@@ -16,8 +16,8 @@ export interface Establishment {
 }
 
 /**
- * A key with a wildcard protects a taint once a Ready node has carried it for {@link ESTABLISHED_AFTER_SECONDS}. What an earlier Node on the
- * same machine is recorded to have carried need not wait.
+ * A pattern protects a taint once a Ready node has carried it for {@link ESTABLISHED_AFTER_SECONDS}. Taints that are recorded for an earlier Node on
+ * the same machine need not wait.
  *
  * @param record of the name of the Node
  * @param stayedMs for how long the Node has carried the taint, as far as it was seen; undefined for a taint that it does not carry
@@ -41,7 +41,7 @@ export function establishment(
   const left = node.taints.filter((taint) => !isListed(taint)).flatMap((taint) => leftMs(taint) ?? []);
   const times = left.filter((ms) => ms > 0);
   return {
-    // Each policy asks, and the answer takes a look at each policy.
+    // Each policy calls it, and each call reads all policies.
     established: oncePer((taint: Taint) => isListed(taint) || (leftMs(taint) ?? 1) <= 0),
     nextInMs: times.length === 0 ? undefined : Math.min(...times),
   };

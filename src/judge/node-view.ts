@@ -9,7 +9,7 @@ export function isNode({ username, groups }: Requester): boolean {
   return username.startsWith('system:node:') && groups.includes('system:nodes');
 }
 
-/** What the policies look at in a Node. */
+/** The part of a Node that policies read. */
 export interface NodeView {
   readonly name: string;
   readonly labels: StringMap;

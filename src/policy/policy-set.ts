@@ -79,8 +79,8 @@ export interface CompiledTaintPolicy {
   readonly atRegistration: readonly Stated<RequiredTaint>[];
   selectsNode(labels: StringMap): boolean;
   exempts(requester: Requester): boolean;
-  /** Whether it exempts any user. */
-  readonly exemptsAnybody: boolean;
+  /** Whether it exempts any user or group. */
+  readonly exemptsUsers: boolean;
   /** Whether patterns protect established taints of its nodes, also with --audit. */
   readonly establishes: boolean;
   /** The field that protects the taint, or undefined. A pattern counts only if the taint is established. */
@@ -237,7 +237,7 @@ export function compileTaintPolicy(
     }),
     atRegistration: ensured(stated.filter(({ ensure }) => ensure !== undefined)),
     selectsNode: compileSelector(spec.nodeSelector),
-    exemptsAnybody: users.length + groups.length > 0,
+    exemptsUsers: users.length + groups.length > 0,
     exempts: (requester) => isExemptUser(requester.username) || requester.groups.some(isExemptGroup),
     establishes: rules.some((rule) => waitsForEstablishment(rule, spec.mode)),
     protectedBy: (taint) => (protection.exactly(taint) ?? protection.byPattern(taint))?.field,
