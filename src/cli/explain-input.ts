@@ -1,12 +1,12 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError, isForbidden } from '../cluster/client/api-error.ts';
 import { findObject } from '../cluster/client/find-object.ts';
+import { projectDaemonSet, projectNode } from '../cluster/cluster-objects.ts';
 import { listDaemonPods, podStateOf } from '../cluster/daemon-pods.ts';
 import { listDaemonPodsOn } from '../cluster/node-pods.ts';
 import { getRecord } from '../cluster/node-records.ts';
 import { policiesInForce, runsInAudit } from '../cluster/policies.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
-import { projectDaemonSet, projectNode } from '../controllers/sources.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
 import { type KnownDaemonSet, startupBlockers } from '../coverage/daemon-readiness.ts';
 import {

@@ -1,6 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
+import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import { rateIn, waitInZone, type Zone, zonesOf } from '../../evictions/eviction-pace.ts';
-import type { ClusterNode, Nodes } from '../sources.ts';
+import type { Nodes } from '../sources.ts';
 
 export interface EvictionTurnsOptions {
   readonly client: Pick<ApiClient, 'now'>;

@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
+import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import { listUnboundPods } from '../../cluster/node-pods.ts';
 import { howToPermit, OPTIONAL_RIGHTS } from '../../cluster/rights.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
@@ -17,7 +18,7 @@ import type { StateOf } from '../../policy/status-conditions.ts';
 import type { Counted } from '../context.ts';
 import { startController } from '../context.ts';
 import type { ReportedProblem } from '../reports.ts';
-import type { ClusterNode, Nodes } from '../sources.ts';
+import type { Nodes } from '../sources.ts';
 import type { EvictionTurns } from './eviction-turns.ts';
 import { eventOfEvictions } from './node-reports.ts';
 

@@ -1,3 +1,4 @@
+import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import { listNodePods } from '../../cluster/node-pods.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
@@ -16,7 +17,7 @@ import { selectingPolicies } from '../../policy/policy-index.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import { type BackOff, createBackOff } from '../../runtime/back-off.ts';
 import { type Controller, type LeaderContext, startControllerQueue } from '../context.ts';
-import { type ClusterNode, isNews } from '../sources.ts';
+import { isNews } from '../sources.ts';
 import { type MisplacedPod, misplacedPodReports, misplacedPodsText } from './misplaced-pod-reports.ts';
 
 export type MisplacedPodsContext = Pick<

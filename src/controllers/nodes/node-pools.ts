@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
+import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import { concernsUs, hiddenPools, listPools, type PoolApi, servedPoolApis } from '../../cluster/node-pools.ts';
 import type { PolicyObject } from '../../cluster/policies.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
@@ -20,7 +21,7 @@ import { policyReference } from '../../policy/policy-events.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { reported, type StateOf } from '../../policy/status-conditions.ts';
 import { type Controller, type LeaderContext, POLICIES_GATHER_MS, type Rights, startController } from '../context.ts';
-import { type ClusterNode, isNews, type Nodes } from '../sources.ts';
+import { isNews, type Nodes } from '../sources.ts';
 
 /** Pools are few, and change seldom: a list of them now and then is cheaper than a watch of three resources. */
 const LOOK_AGAIN_MS = 60_000;

@@ -1,4 +1,5 @@
 import { isConflict, isFinal, isNotFound } from '../../cluster/client/api-error.ts';
+import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { Change, Entry } from '../../cluster/watch/cached-objects.ts';
 import { evictingTaints } from '../../evictions/eviction-pace.ts';
@@ -22,7 +23,7 @@ import { reported } from '../../policy/status-conditions.ts';
 import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
 import { startReconciler } from '../../runtime/work-queue.ts';
 import { type Controller, type LeaderContext, startControllerQueue } from '../context.ts';
-import { type ClusterNode, isNews } from '../sources.ts';
+import { isNews } from '../sources.ts';
 import type { EvictionTurns } from './eviction-turns.ts';
 import { startEvictions, type Turn } from './evictions.ts';
 import { patchOf } from './node-patch.ts';

@@ -1,3 +1,4 @@
+import type { ClusterDaemonSet } from '../../cluster/cluster-objects.ts';
 import { viewDaemonPod } from '../../cluster/node-pods.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { type WatchCache, watchResource } from '../../cluster/watch/watch-cache.ts';
@@ -7,7 +8,6 @@ import { formatSelector } from '../../kubernetes/selector-overlap.ts';
 import type { PodObject } from '../../objects/pod-object.ts';
 import type { ReadyDaemonSet } from '../../policy/taint-rule.ts';
 import type { LeaderContext } from '../context.ts';
-import type { ClusterDaemonSet } from '../sources.ts';
 
 /** What is kept of a pod of a DaemonSet. */
 interface StartupPod extends DaemonPodOnNode {

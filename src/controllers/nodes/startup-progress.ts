@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from 'fast-json-patch';
 import { type ApiError, isFinal, isNotFound } from '../../cluster/client/api-error.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../../cluster/cluster-objects.ts';
 import { patchIfUnchanged } from '../../cluster/conditional-patch.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { listReplicas } from '../../cluster/replica-pods.ts';
@@ -27,7 +28,6 @@ import { FIELD_MANAGER } from '../../objects/managed-fields.ts';
 import { asNode } from '../../objects/node-object.ts';
 import { type LeaderContext, startController, startControllerQueue } from '../context.ts';
 import type { ReportedProblem } from '../reports.ts';
-import type { ClusterDaemonSet, ClusterNode } from '../sources.ts';
 import { type Concern, problemsOf } from './other-writers.ts';
 import { watchStartupPods } from './startup-pods.ts';
 

@@ -1,10 +1,11 @@
+import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../../judge/startup-taints.ts';
 import { nodeReference } from '../../kubernetes/event.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { type Controller, type LeaderContext, startControllerQueue } from '../context.ts';
-import { type ClusterNode, isNews } from '../sources.ts';
+import { isNews } from '../sources.ts';
 import { otherWriterOf } from './other-writers.ts';
 
 export type StartupTaintsContext = Pick<

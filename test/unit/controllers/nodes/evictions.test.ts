@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import type { ClusterNode } from '../../../../src/cluster/cluster-objects.ts';
 import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
-import type { ClusterNode } from '../../../../src/controllers/sources.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { recordListing } from '../../judge/established.ts';
 import { rule } from '../../judge/node-drifts.ts';

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { keepDaemonSet, keepNode, projectDaemonSet, projectNode } from '../../../src/controllers/sources.ts';
+import { keepDaemonSet, keepNode, projectDaemonSet, projectNode } from '../../../src/cluster/cluster-objects.ts';
 import { MalformedObjectError } from '../../../src/objects/object-meta.ts';
 
 const MAX_LABELS = 1_000;
