@@ -32,7 +32,7 @@ export function judgeNodeUpdate(request: NodeUpdate, policies: readonly Compiled
     : validateNode(request, rulings, selecting);
 }
 
-/** By both sets of labels: an update cannot both end the selection of the node and remove the taint. */
+/** The policies that select the node before or after the update: one update cannot end the selection of the node and remove the taint as well. */
 export function policiesOnUpdate(
   { node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNode'>,
   policies: readonly CompiledTaintPolicy[],
