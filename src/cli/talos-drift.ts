@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
-import { listPages } from '../cluster/watch/list-pages.ts';
+import { listObjects } from '../cluster/watch/list-pages.ts';
 import { readDocuments } from '../files/documents.ts';
 import { reviewablesOf } from '../files/reviewables.ts';
 import { InputError, listFiles } from '../files/text-files.ts';
@@ -116,23 +116,15 @@ function namedIn(
   return named;
 }
 
-/** A Node has 30 to 60 KB, so few are in memory at once. */
-const PAGE_SIZE = 250;
-
 /**
  * The nodes of the cluster that the kubeconfig names.
  * @param labelSelector as the API server takes it; without one, every node
  * @throws InputError if the cluster does not answer, or refuses
  */
-async function nodesOfCluster(choice: ClusterChoice, labelSelector: string | undefined): Promise<LiveNode[]> {
-  return atCluster(choice, async (client) => {
-    const nodes: LiveNode[] = [];
-    const options = { query: { labelSelector }, pageSize: PAGE_SIZE, signal: new AbortController().signal };
-    for await (const { items } of listPages(client, '/api/v1/nodes', options)) {
-      for (const item of items) nodes.push(asLiveNode(item, []));
-    }
-    return nodes;
-  });
+function nodesOfCluster(choice: ClusterChoice, labelSelector: string | undefined): Promise<LiveNode[]> {
+  return atCluster(choice, (client) =>
+    listObjects(client, '/api/v1/nodes', (object) => asLiveNode(object, []), { labelSelector }),
+  );
 }
 
 /**
