@@ -23,7 +23,6 @@ export type Advise = (request: AdmissionRequest) => Promise<readonly string[]>;
 
 /** Some 40 MB in all, read page by page and not kept. In a larger cluster only the leader, which has the nodes in memory, warns. */
 const MOST_NODES = 1_000;
-const NODES_PER_PAGE = 50;
 /** The labels and taints of these nodes together, which take 40 MB at most: users decide how many labels a node has. */
 const MOST_VALUES = 200_000;
 /** The API server waits half a second longer. */
@@ -106,7 +105,7 @@ export function policyAdvice({ client, service, clusterState, policies, recordOf
   }
 
   async function readNodes(): Promise<readonly NodeView[] | undefined> {
-    const bounds = { most: MOST_NODES, timeoutMs: TIMEOUT_MS, pageSize: NODES_PER_PAGE };
+    const bounds = { most: MOST_NODES, timeoutMs: TIMEOUT_MS };
     let values = 0;
     const keep = (object: unknown) => {
       const node = keepNode(object);
