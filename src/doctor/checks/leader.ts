@@ -1,4 +1,5 @@
 import type { Access } from '../../cluster/access-review.ts';
+import { shortName } from '../../cluster/own-names.ts';
 import { type PolicyObject, policiesInForce } from '../../cluster/policies.ts';
 import { notPermitted, OPTIONAL_RIGHTS } from '../../cluster/rights.ts';
 import { nameTaken, REPORT_API_VERSION, reportName } from '../../objects/cluster-report.ts';
@@ -116,7 +117,7 @@ export function checkRegistration({
   installation,
 }: Pick<Facts, 'webhooks' | 'policies' | 'installation'>): Finding {
   if (!webhooks.ok) return finding('skipped', webhooks.why);
-  const names = webhooks.value.map(({ name }) => name.replace(/\.taintkeeper\.dev$/, ''));
+  const names = webhooks.value.map(({ name }) => shortName(name));
   if (names.length > 0) return finding('ok', `registered: ${names.join(', ')}`);
   if (!policies.ok)
     return consequence(finding('skipped', `no webhook is registered; whether policies need one: ${policies.why}`));
