@@ -1,13 +1,13 @@
-import { atMost, shellWord } from '../kubernetes/text.ts';
-import { type Change, changeOf, NEVER_REBOOTS_SINCE } from '../talos/apply-mode.ts';
-import { FIRST_VERSION, LAST_VERSION } from '../talos/fields.ts';
-import { lint } from '../talos/lint/lint.ts';
-import type { MachineConfiguration } from '../talos/machine-configuration.ts';
-import { APID_PORT, parseEndpoint, type TalosContext } from '../talos/talosconfig.ts';
+import { atMost, shellWord } from '../../kubernetes/text.ts';
+import { type Change, changeOf, NEVER_REBOOTS_SINCE } from '../../talos/apply-mode.ts';
+import { FIRST_VERSION, LAST_VERSION } from '../../talos/fields.ts';
+import { lint } from '../../talos/lint/lint.ts';
+import type { MachineConfiguration } from '../../talos/machine-configuration.ts';
+import { APID_PORT, parseEndpoint, type TalosContext } from '../../talos/talosconfig.ts';
+import { type CheckResult, problem, result } from '../check.ts';
 import type { AskedNode, CallFault, NodeAnswer } from './ask-apid.ts';
-import type { CheckResult } from './check.ts';
 import type { CallableApi } from './talos-api.ts';
-import { firstConfiguration, problem, result } from './talosconfig-checks.ts';
+import { firstConfiguration } from './talosconfig-checks.ts';
 
 /**
  * Selects the nodes to call, and the address of each: the nodes that were named, else those of the talosconfig, else all that were

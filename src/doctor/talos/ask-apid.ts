@@ -3,7 +3,7 @@ import { createFileRegistry, fromBinary, fromJson, type Message } from '@bufbuil
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
-import type { MachineConfiguration } from '../talos/machine-configuration.ts';
+import type { MachineConfiguration } from '../../talos/machine-configuration.ts';
 import type { ClientIdentity } from './dial-apid.ts';
 
 /** A node to call, and the address to call. */

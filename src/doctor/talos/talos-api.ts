@@ -1,8 +1,8 @@
-import { invalidAt, namesOf, signerOf, uncoveredNames } from '../certs/inspect.ts';
-import type { TalosContext } from '../talos/talosconfig.ts';
+import { invalidAt, namesOf, signerOf, uncoveredNames } from '../../certs/inspect.ts';
+import type { TalosContext } from '../../talos/talosconfig.ts';
+import { type CheckResult, problem, result } from '../check.ts';
+import type { FaultKind } from '../dial.ts';
 import type { NodeAnswer } from './ask-apid.ts';
-import type { CheckResult } from './check.ts';
-import type { FaultKind } from './dial.ts';
 import type { ApidAnswer } from './dial-apid.ts';
 import {
   checkClient,
@@ -11,9 +11,7 @@ import {
   describeCa,
   firstConfiguration,
   nameIn,
-  problem,
   refusedClient,
-  result,
 } from './talosconfig-checks.ts';
 
 /** An address at which Talos' API was dialled. */

@@ -1,7 +1,7 @@
-import { inspectPair, parseCertificates, signerOf } from '../certs/inspect.ts';
-import { atMost, count, shellWord } from '../kubernetes/text.ts';
-import type { TalosContext } from '../talos/talosconfig.ts';
-import type { Area, CheckResult } from './check.ts';
+import { inspectPair, parseCertificates, signerOf } from '../../certs/inspect.ts';
+import { atMost, count, shellWord } from '../../kubernetes/text.ts';
+import type { TalosContext } from '../../talos/talosconfig.ts';
+import { type CheckResult, problem, result } from '../check.ts';
 
 const SOON_MS = 30 * 86_400_000;
 
@@ -156,18 +156,4 @@ export function refusedClient(
       ? ': its clock is behind, for the certificate is new, or its CA was replaced'
       : ': its CA was replaced since, or it accepts other CAs';
   return problem('certificate', check, `it refuses the client certificate (${said})${hint}`, ANEW);
-}
-
-export function problem(area: Area, name: string, evidence: string, remedy?: string): CheckResult {
-  return result(area, name, 'problem', evidence, remedy);
-}
-
-export function result(
-  area: Area,
-  name: string,
-  state: CheckResult['state'],
-  evidence: string,
-  remedy?: string,
-): CheckResult {
-  return { area, name, state, evidence, ...(remedy === undefined ? {} : { remedy }) };
 }

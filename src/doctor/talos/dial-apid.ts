@@ -2,7 +2,7 @@ import type { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
-import { type ConnectionFault, chainOf, connectionFault } from './dial.ts';
+import { type ConnectionFault, chainOf, connectionFault } from '../dial.ts';
 
 /** What Talos' API shows to a client. */
 export type ApidAnswer =
