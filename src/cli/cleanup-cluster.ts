@@ -133,7 +133,7 @@ export interface Leftovers {
   readonly records: ReadonlyMap<string, NodeRecord>;
 }
 
-/** The page size of kubectl and client-go. */
+/** So many writes at once, and then one in so many milliseconds. */
 export const WRITES = { burst: 50, refillMs: 20 };
 const LOOK_MS = 500;
 

@@ -1,18 +1,17 @@
 import { Command, Option } from 'commander';
-import { type ApiClient, connect } from '../cluster/client/api-client.ts';
+import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isForbidden } from '../cluster/client/api-error.ts';
 import { findObject } from '../cluster/client/find-object.ts';
 import { isWrittenByLeader, listNative, type NativeObject, servedVersions } from '../cluster/native-policies.ts';
 import { ADMISSION_REGISTRATION, CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
 import { InputError } from '../files/text-files.ts';
 import { atMost, count, printable } from '../kubernetes/text.ts';
-import { VERSION } from '../version.ts';
 import { type Cleaned, type CleaningOptions, clean, DRY_RUNS, findLeftovers } from './cleanup-cluster.ts';
 import { formatCleanup } from './cleanup-output.ts';
 import { cleanupTaintsCommand } from './cleanup-taints.ts';
-import { asInputError, CLUSTER_OPTIONS, parseSeconds } from './cluster-options.ts';
+import { atCluster, CLUSTER_OPTIONS } from './cluster-options.ts';
 import { rightsText } from './command-rights.ts';
-import { EXIT, type OutputFormat, outputOption } from './options.ts';
+import { EXIT, type OutputFormat, outputOption, parseSeconds } from './options.ts';
 import { withProgress } from './output.ts';
 
 interface CleanupOptions extends Pick<CleaningOptions, 'tolerations' | 'dryRun'> {
@@ -22,7 +21,7 @@ interface CleanupOptions extends Pick<CleaningOptions, 'tolerations' | 'dryRun'>
   readonly output: OutputFormat;
 }
 
-/** The bindings that put native policies in force. */
+/** Native policies that a message names. */
 const MAX_NAMED = 5;
 
 /** `taintkeeper cleanup`: removes what an installation leaves on Nodes and DaemonSets. */
@@ -84,10 +83,8 @@ Examples:
 }
 
 /** @throws InputError if the cluster cannot be read, or taintkeeper runs there */
-async function cleanUp({ timeout, ...options }: CleanupOptions): Promise<Cleaned[]> {
-  const { kubeconfig, context } = options;
-  const client = await connect({ kubeconfig, context, userAgent: `taintkeeper/${VERSION}` });
-  try {
+function cleanUp({ timeout, ...options }: CleanupOptions): Promise<Cleaned[]> {
+  const cleanUpAt = async (client: ApiClient) => {
     await refuseWhileInstalled(client, options.dryRun !== 'none');
     const leftovers = await withProgress('reading nodes and DaemonSets', findLeftovers(client));
     const rolling = options.tolerations ? leftovers.objects.filter(({ tolerations }) => tolerations.length > 0) : [];
@@ -99,12 +96,9 @@ async function cleanUp({ timeout, ...options }: CleanupOptions): Promise<Cleaned
       what = next;
     };
     const work = clean(client, leftovers, { ...options, rolloutTimeoutMs: timeout * 1000, onProgress });
-    return await withProgress(() => what, work);
-  } catch (error) {
-    throw asInputError(error, client.server);
-  } finally {
-    client.close();
-  }
+    return withProgress(() => what, work);
+  };
+  return atCluster(options, cleanUpAt, { namesServer: true });
 }
 
 async function refuseWhileInstalled(client: ApiClient, isTrial: boolean): Promise<void> {

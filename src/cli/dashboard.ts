@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { findConfig, loadConfig } from '../cluster/client/kube-config.ts';
-import { openTunnel } from '../cluster/tunnel.ts';
+import { openTunnel, webSocketHandler } from '../cluster/tunnel.ts';
 import { startDashboard } from '../dashboard/dashboard-server.ts';
 import { clusterReplicas, givenReplicas, type Replicas, replicaAt } from '../dashboard/reachable-replicas.ts';
 import { InputError } from '../files/text-files.ts';
@@ -101,10 +100,7 @@ function findGiven({ url }: DashboardOptions, command: Command): Finder {
 
 async function findInCluster(options: DashboardOptions): Promise<Finder> {
   const { client, namespace } = await openCluster(options);
-  // On demand: no other command needs WebSockets.
-  const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
-  const { WebSocketHandler } = await import('@kubernetes/client-node/dist/web-socket-handler.js');
-  const handler = new WebSocketHandler(loadConfig(findConfig(options), KubeConfig));
+  const handler = await webSocketHandler(options);
   const dial = (pod: string, port: number) => openTunnel(handler, { namespace, pod, port });
   const { service } = options;
   const leaseFault = followFault(LOG, 'the leader is known again');

@@ -63,6 +63,15 @@ export function parseMilliseconds(text: string): number {
   throw new InvalidArgumentError(`Expected milliseconds from 1 to ${MAX_MILLISECONDS}.`);
 }
 
+const MAX_SECONDS = 30 * 86_400;
+
+/** @throws InvalidArgumentError */
+export function parseSeconds(text: string): number {
+  const seconds = Number(text);
+  if (/^\d+$/.test(text) && seconds <= MAX_SECONDS) return seconds;
+  throw new InvalidArgumentError(`Expected whole seconds, at most ${MAX_SECONDS}.`);
+}
+
 const MAX_PORT = 65_535;
 
 /** @throws InvalidArgumentError */

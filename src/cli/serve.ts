@@ -7,9 +7,9 @@ import { InputError } from '../files/text-files.ts';
 import { type RunningApp, startApp } from '../replica/app.ts';
 import { startClusterApp } from '../replica/cluster-app.ts';
 import type { Listeners } from '../replica/servers.ts';
-import { CLUSTER_OPTIONS, type ClusterOptions, openCluster, parseSeconds } from './cluster-options.ts';
+import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-options.ts';
 import { createLogger } from './logger.ts';
-import { EXIT, listenForStop, parseEvictionRate, parsePort, repeatable } from './options.ts';
+import { EXIT, listenForStop, parseEvictionRate, parsePort, parseSeconds, repeatable } from './options.ts';
 
 interface ServeOptions extends Listeners, ClusterOptions {
   readonly policies?: readonly string[];
