@@ -5,14 +5,14 @@ import { findObject } from '../cluster/client/find-object.ts';
 import { isWrittenByLeader, listNative, type NativeObject, servedVersions } from '../cluster/native-policies.ts';
 import { ADMISSION_REGISTRATION, CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
 import { InputError } from '../files/text-files.ts';
-import { atMost, count, printable } from '../kubernetes/text.ts';
+import { atMost, count } from '../kubernetes/text.ts';
 import { type Cleaned, type CleaningOptions, clean, DRY_RUNS, findLeftovers } from './cleanup-cluster.ts';
 import { formatCleanup } from './cleanup-output.ts';
 import { cleanupTaintsCommand } from './cleanup-taints.ts';
 import { atCluster, CLUSTER_OPTIONS } from './cluster-options.ts';
 import { rightsText } from './command-rights.ts';
 import { EXIT, type OutputFormat, outputOption, parseSeconds } from './options.ts';
-import { withProgress } from './output.ts';
+import { tell, withProgress } from './output.ts';
 
 interface CleanupOptions extends Pick<CleaningOptions, 'tolerations' | 'dryRun'> {
   readonly kubeconfig?: string;
@@ -89,7 +89,7 @@ function cleanUp({ timeout, ...options }: CleanupOptions): Promise<Cleaned[]> {
     const leftovers = await withProgress('reading nodes and DaemonSets', findLeftovers(client));
     const rolling = options.tolerations ? leftovers.objects.filter(({ tolerations }) => tolerations.length > 0) : [];
     if (rolling.length > 0 && options.dryRun === 'none') {
-      note(`the pods of ${count(rolling.length, 'DaemonSet')} are replaced, one DaemonSet after the other`);
+      tell(`note: the pods of ${count(rolling.length, 'DaemonSet')} are replaced, one DaemonSet after the other`);
     }
     let what = 'cleaning up';
     const onProgress = (next: string) => {
@@ -106,12 +106,12 @@ async function refuseWhileInstalled(client: ApiClient, isTrial: boolean): Promis
   const fault = (await registeredWebhooks(client)) ?? nativesAtWork(bound.filter(isWrittenByLeader));
   if (fault !== undefined) {
     if (!isTrial) throw new InputError([`${fault}. Uninstall it first, or pass --dry-run`]);
-    note(fault);
+    tell(`note: ${fault}`);
     return;
   }
   const writing = bound.filter(({ kind }) => kind === 'MutatingAdmissionPolicyBinding');
   if (writing.length === 0) return;
-  note(`native policies are in force, and go on writing annotations to nodes: ${named(writing)}`);
+  tell(`note: native policies are in force, and go on writing annotations to nodes: ${named(writing)}`);
 }
 
 /** The message about webhook configurations that exist. */
@@ -142,8 +142,4 @@ async function boundNatives(client: ApiClient): Promise<NativeObject[]> {
     if (isForbidden(error)) return [];
     throw error;
   }
-}
-
-function note(text: string): void {
-  process.stderr.write(`taintkeeper: note: ${printable(text)}\n`);
 }

@@ -11,7 +11,7 @@ import {
   withSelection,
 } from './coverage-options.ts';
 import { repeatable } from './options.ts';
-import { asComments, asJson, tellAll } from './output.ts';
+import { asComments, asJson, tell } from './output.ts';
 
 interface FixOptions extends SourceOptions, SelectionOptions {
   readonly as: FixForm;
@@ -63,10 +63,10 @@ async function fix(files: readonly string[], options: FixOptions): Promise<void>
   if (output === 'json') {
     process.stdout.write(asJson(data));
     // JSON has no comments.
-    tellAll(comments);
+    tell(...comments);
   } else {
     process.stdout.write(`${asComments(comments)}${text}`);
     // If standard output is piped into kubectl, the terminal still shows what is left to do.
-    if (!process.stdout.isTTY && process.stderr.isTTY) tellAll(comments);
+    if (!process.stdout.isTTY && process.stderr.isTTY) tell(...comments);
   }
 }

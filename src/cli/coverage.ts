@@ -15,7 +15,7 @@ import {
 } from './coverage-options.ts';
 import { formatCoverage } from './coverage-output.ts';
 import { tolerationsCommand } from './coverage-tolerations.ts';
-import { EXIT, type OutputFormat, outputOption } from './options.ts';
+import { EXIT, givenOptions, type OutputFormat, outputOption } from './options.ts';
 
 interface CoverageOptions extends SourceOptions, SelectionOptions {
   readonly pods: PodChoice;
@@ -73,8 +73,7 @@ Examples:
  * @throws InputError
  */
 function refuseOptionsBefore(coverage: Command, subcommand: Command): void {
-  const given = coverage.options.filter((option) => coverage.getOptionValueSource(option.attributeName()) === 'cli');
-  const [first] = given;
+  const [first] = givenOptions(coverage);
   if (!first) return;
   const name = `coverage ${subcommand.name()}`;
   throw new InputError([

@@ -8,8 +8,8 @@ import { printable } from '../kubernetes/text.ts';
 import { type FaultLog, followFault } from '../runtime/fault-log.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-options.ts';
 import { rightsText } from './command-rights.ts';
-import { EXIT, listenForStop, parsePort } from './options.ts';
-import { withProgress } from './output.ts';
+import { EXIT, listenForStop, parsePort, refuseOptions } from './options.ts';
+import { tell, withProgress } from './output.ts';
 
 /** The program of each platform that opens a URL; `start` is one of cmd's own commands, whose first argument is a title. */
 const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
@@ -90,11 +90,7 @@ interface Finder {
 }
 
 function findGiven({ url }: DashboardOptions, command: Command): Finder {
-  const idle = command.options.filter(
-    (option) =>
-      CLUSTER_ONLY.includes(option.attributeName()) && command.getOptionValueSource(option.attributeName()) === 'cli',
-  );
-  if (idle.length > 0) throw new InputError(idle.map(({ long }) => `${long} cannot be used with --url`));
+  refuseOptions(command, CLUSTER_ONLY, 'cannot be used with --url');
   return { find: givenReplicas(url.map(replicaAt)), close() {} };
 }
 
@@ -126,8 +122,8 @@ function explained(find: Find): Find {
 
 /** Messages to the user on stderr. */
 const LOG: FaultLog = {
-  warn: (message) => void process.stderr.write(`taintkeeper: ${printable(message)}\n`),
-  info: (message) => void process.stderr.write(`taintkeeper: ${printable(message)}\n`),
+  warn: (message) => tell(message),
+  info: (message) => tell(message),
 };
 
 /** @throws InvalidArgumentError */

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { MAX_EVICTION_RATE } from '../evictions/eviction-pace.ts';
+import { InputError } from '../files/text-files.ts';
 
 /** Exit codes. */
 export const EXIT = {
@@ -42,6 +43,22 @@ export function filenameOption(): Option {
 /** Collects the values of an option that may be repeated. */
 export function repeatable(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
+}
+
+/** The options of the command that the user gave. */
+export function givenOptions(command: Command): Option[] {
+  return command.options.filter((option) => command.getOptionValueSource(option.attributeName()) === 'cli');
+}
+
+/**
+ * Refuses options without effect, because they are a mistake of the user.
+ * @param names the attribute names of these options
+ * @param why such as `needs --cluster`
+ * @throws InputError
+ */
+export function refuseOptions(command: Command, names: readonly string[], why: string): void {
+  const idle = givenOptions(command).filter((option) => names.includes(option.attributeName()));
+  if (idle.length > 0) throw new InputError(idle.map(({ long }) => `${long} ${why}`));
 }
 
 /**

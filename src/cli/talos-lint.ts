@@ -10,6 +10,7 @@ import {
   readMachineConfigurationText,
 } from '../talos/machine-configuration.ts';
 import { EXIT, filenameOption } from './options.ts';
+import { tell } from './output.ts';
 import {
   type FailOn,
   formatFindings,
@@ -85,7 +86,7 @@ Examples:
       const [registered] = since === undefined ? [] : await readMachineConfigurations([since]);
       const { findings, passedOver, faults } = await lintFiles(paths, { version, role, registered, disabled: disable });
       process.stdout.write(formatFindings(findings, output, failOn));
-      for (const message of passedOver) process.stderr.write(`taintkeeper: passed over: ${message}\n`);
+      tell(...passedOver.map((message) => `passed over: ${message}`));
       if (faults.length > 0) throw new InputError(faults);
       exit(findings.some((finding) => isFailure(finding, failOn)) ? EXIT.problem : EXIT.ok);
     });

@@ -7,7 +7,7 @@ import { derivePolicies } from '../talos/derived-policies.ts';
 import { type MachineConfiguration, readMachineConfigurations } from '../talos/machine-configuration.ts';
 import { formatPolicies, notesOn, policiesAsObject } from '../talos/policy-text.ts';
 import { filenameOption } from './options.ts';
-import { asComments, asJson, tellAll } from './output.ts';
+import { asComments, asJson, tell } from './output.ts';
 
 /**
  * The declarations of the files, in their order.
@@ -85,7 +85,7 @@ Examples:
         case 'json':
           process.stdout.write(asJson(policiesAsObject(derived)));
           // JSON has no comments.
-          tellAll(notes);
+          tell(...notes);
       }
     });
 }
