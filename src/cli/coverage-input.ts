@@ -2,22 +2,13 @@ import type { SchedulingNode } from '../coverage/coverage.ts';
 import { isPluginDirectory } from '../coverage/node-critical.ts';
 import type { Placement } from '../coverage/placement.ts';
 import type { InstalledDaemonSet } from '../coverage/remedies.ts';
-import { TOLERATOR_KINDS, type Tolerator } from '../coverage/tolerating.ts';
 import type { SourceDocument } from '../files/documents.ts';
-import { type KubernetesObject, objectsOf } from '../files/reviewables.ts';
+import { isKind, objectsOf, readNamed } from '../files/kubernetes-objects.ts';
 import { InputError } from '../files/text-files.ts';
 import { matchesPattern } from '../kubernetes/pattern.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
-import { MalformedObjectError } from '../objects/object-meta.ts';
-import {
-  controllerOf,
-  isMirrorPod,
-  TOLERATOR_API_VERSIONS,
-  viewPriority,
-  viewScheduling,
-  viewTolerator,
-} from '../objects/workload-object.ts';
+import { controllerOf, viewPriority, viewScheduling } from '../objects/workload-object.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { Path } from '../policy/problem.ts';
 
@@ -53,29 +44,15 @@ export function coverageFrom(documents: readonly SourceDocument[], namespace: st
   for (const document of documents) {
     for (const { object, path } of objectsOf(document)) {
       if (isKind(object, 'apps/v1', 'DaemonSet')) {
-        const daemonSet = at(document, path, () => readDaemonSet(object, path, namespace));
+        const daemonSet = readNamed(document, path, () => readDaemonSet(object, path, namespace));
         add(daemonSets, `${daemonSet.namespace}/${daemonSet.name}`, daemonSet, `${document.locate(path)}: DaemonSet`);
       } else if (isKind(object, 'v1', 'Node')) {
-        const node = at(document, path, () => readNode(object, path));
+        const node = readNamed(document, path, () => readNode(object, path));
         add(nodes, node.name, node, `${document.locate(path)}: Node`);
       }
     }
   }
   return { daemonSets: [...daemonSets.values()], nodes: [...nodes.values()], placements: new Map(), notes: [] };
-}
-
-/**
- * The workloads of a document, except static pods.
- * @param namespace of objects that name none
- * @throws InputError
- */
-export function toleratorsIn(document: SourceDocument, namespace: string): Tolerator[] {
-  return objectsOf(document).flatMap(({ object, path }) => {
-    const kind = TOLERATOR_KINDS.find((one) => isKind(object, TOLERATOR_API_VERSIONS[one], one));
-    if (!kind) return [];
-    const tolerator = at(document, path, () => viewTolerator(kind, object, path, namespace));
-    return isMirrorPod(object, path) ? [] : [tolerator];
-  });
 }
 
 /** @throws MalformedObjectError */
@@ -138,21 +115,6 @@ function none(kind: string, asked: readonly string[], all: readonly unknown[]): 
   return asked.length > 0
     ? `no ${kind} matches ${asked.join(', ')}; ${all.length} ${all.length === 1 ? 'was' : 'were'} compared`
     : `the files have no ${kind}: coverage compares Nodes with DaemonSets`;
-}
-
-export function isKind(object: KubernetesObject, apiVersion: string, kind: string): boolean {
-  return object.apiVersion === apiVersion && object.kind === kind;
-}
-
-export function at<T extends { readonly name: string }>(document: SourceDocument, path: Path, read: () => T): T {
-  try {
-    const found = read();
-    if (found.name === '') throw new MalformedObjectError([...path, 'metadata', 'name'], 'expected a name');
-    return found;
-  } catch (error) {
-    if (!(error instanceof MalformedObjectError)) throw error;
-    throw new InputError([`${document.locate(error.path)}: ${error.message}`]);
-  }
 }
 
 function add<T>(found: Map<string, T>, name: string, value: T, place: string): void {

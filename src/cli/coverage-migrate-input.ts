@@ -5,11 +5,11 @@ import { listObjects } from '../cluster/watch/list-pages.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
 import { type MigrationFacts, WORKLOAD_KINDS, type Workload } from '../coverage/role-facts.ts';
 import { locateField, type SourceDocument } from '../files/documents.ts';
-import { objectsOf } from '../files/reviewables.ts';
+import { isKind, objectsOf, readNamed } from '../files/kubernetes-objects.ts';
 import { InputError } from '../files/text-files.ts';
 import { viewWorkload, WORKLOAD_API_VERSIONS } from '../objects/workload-object.ts';
 import { POLICY_API_VERSION, type Policy, type PolicyKind, parsePolicy } from '../policy/policy.ts';
-import { at, isKind, readNode } from './coverage-input.ts';
+import { readNode } from './coverage-input.ts';
 
 /** The input of the plan, and what could not be read. */
 export interface MigrationInput {
@@ -28,8 +28,8 @@ export function migrationFrom(documents: readonly SourceDocument[], namespace: s
   for (const document of documents) {
     for (const { object, path } of objectsOf(document)) {
       const kind = WORKLOAD_KINDS.find((kind) => isKind(object, WORKLOAD_API_VERSIONS[kind], kind));
-      if (kind) workloads.push(at(document, path, () => viewWorkload(kind, object, path, namespace)));
-      else if (isKind(object, 'v1', 'Node')) nodes.push(at(document, path, () => readNode(object, path)));
+      if (kind) workloads.push(readNamed(document, path, () => viewWorkload(kind, object, path, namespace)));
+      else if (isKind(object, 'v1', 'Node')) nodes.push(readNamed(document, path, () => readNode(object, path)));
       else if (object.apiVersion === POLICY_API_VERSION) {
         const result = parsePolicy(object);
         if (!result.ok) {

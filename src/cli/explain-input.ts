@@ -26,11 +26,11 @@ import { formatSelector } from '../kubernetes/selector-overlap.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { atMost, shellWord } from '../kubernetes/text.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
+import { asNode, viewNode } from '../objects/node-object.ts';
 import { controllerOf } from '../objects/workload-object.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import { installedPolicies } from './cluster-options.ts';
-import { readNode } from './coverage-input.ts';
 
 /** @throws InputError if there is no such node, ApiError, MalformedObjectError */
 export async function readNodeExplanation(client: ApiClient, name: string): Promise<NodeExplanation> {
@@ -225,7 +225,7 @@ function pathOf(kind: keyof typeof RESOURCES, { namespace, name }: NamespacedNam
 }
 
 function listNodes(client: ApiClient): Promise<SchedulingNode[]> {
-  return listObjects(client, '/api/v1/nodes', (object) => readNode(object, []));
+  return listObjects(client, '/api/v1/nodes', (object) => viewNode(asNode(object, []), ''));
 }
 
 /** Undefined if it was deleted: then no policy selects its pods. */
