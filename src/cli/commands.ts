@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { VERSION } from '../version.ts';
 import { certsCommand } from './certs.ts';
-import { cleanupCommand } from './cleanup.ts';
+import { cleanupCommand } from './cleanup/cleanup.ts';
 import { completionCommand } from './completion/completion.ts';
 import { coverageCommand } from './coverage.ts';
 import { dashboardCommand } from './dashboard.ts';

@@ -1,18 +1,29 @@
 import { Command, Option } from 'commander';
-import type { ApiClient } from '../cluster/client/api-client.ts';
-import { isForbidden } from '../cluster/client/api-error.ts';
-import { findObject } from '../cluster/client/find-object.ts';
-import { isWrittenByLeader, listNative, type NativeObject, servedVersions } from '../cluster/native-policies.ts';
-import { ADMISSION_REGISTRATION, CONFIGURATION_NAME, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
-import { InputError } from '../files/text-files.ts';
-import { atMost, count } from '../kubernetes/text.ts';
-import { type Cleaned, type CleaningOptions, clean, DRY_RUNS, findLeftovers } from './cleanup-cluster.ts';
-import { formatCleanup } from './cleanup-output.ts';
-import { cleanupTaintsCommand } from './cleanup-taints.ts';
-import { atCluster, CLUSTER_OPTIONS } from './cluster-options.ts';
-import { rightsText } from './command-rights.ts';
-import { EXIT, type OutputFormat, outputOption, parseSeconds } from './options.ts';
-import { tell, withProgress } from './output.ts';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { isForbidden } from '../../cluster/client/api-error.ts';
+import { findObject } from '../../cluster/client/find-object.ts';
+import { isWrittenByLeader, listNative, type NativeObject, servedVersions } from '../../cluster/native-policies.ts';
+import { ADMISSION_REGISTRATION, CONFIGURATION_NAME, CONFIGURATIONS } from '../../cluster/webhook-configurations.ts';
+import type { Level } from '../../explain/sections.ts';
+import { InputError } from '../../files/text-files.ts';
+import { formatTaint } from '../../kubernetes/taint.ts';
+import { atMost, count, printable } from '../../kubernetes/text.ts';
+import { formatToleration } from '../../kubernetes/toleration.ts';
+import { atCluster, CLUSTER_OPTIONS } from '../cluster-options.ts';
+import { rightsText } from '../command-rights.ts';
+import { EXIT, type OutputFormat, outputOption, parseSeconds } from '../options.ts';
+import { columns, formatAs, type Look, type TableCell, tell, withProgress } from '../output.ts';
+import {
+  addedTo,
+  type Cleaned,
+  type CleaningOptions,
+  clean,
+  DRY_RUNS,
+  findLeftovers,
+  titleOf,
+  waitingOn,
+} from './leftovers.ts';
+import { cleanupTaintsCommand } from './taints.ts';
 
 interface CleanupOptions extends Pick<CleaningOptions, 'tolerations' | 'dryRun'> {
   readonly kubeconfig?: string;
@@ -142,4 +153,64 @@ async function boundNatives(client: ApiClient): Promise<NativeObject[]> {
     if (isForbidden(error)) return [];
     throw error;
   }
+}
+
+type Shown = Pick<CleaningOptions, 'tolerations' | 'dryRun'>;
+
+/** The result of `taintkeeper cleanup`. */
+function formatCleanup(cleaned: readonly Cleaned[], shown: Shown, format: OutputFormat): string {
+  return formatAs(format, { data: () => dataOf(cleaned, shown), table: (look) => tableOf(cleaned, shown, look) });
+}
+
+function dataOf(cleaned: readonly Cleaned[], { tolerations, dryRun }: Shown): object {
+  return {
+    dryRun,
+    objects: cleaned.map(({ leftover, result, problem }) => ({
+      resource: leftover.resource,
+      ...(leftover.namespace === undefined ? {} : { namespace: leftover.namespace }),
+      name: leftover.name,
+      ...(waitingOn(leftover).length > 0 ? { startupTaints: waitingOn(leftover).map(formatTaint) } : {}),
+      annotations: Object.fromEntries(leftover.annotations.map(({ name, value }) => [name, value])),
+      [tolerations ? 'tolerations' : 'keptTolerations']: addedTo(leftover),
+      result,
+      ...(problem === undefined ? {} : { problem }),
+    })),
+  };
+}
+
+const LEVELS: Readonly<Record<Cleaned['result'], Level>> = { removed: 'ok', failed: 'failed', skipped: 'quiet' };
+
+/** In kubectl's words. */
+const SUFFIXES = { none: '', client: ' (dry run)', server: ' (server dry run)' } as const;
+
+function tableOf(cleaned: readonly Cleaned[], { tolerations, dryRun }: Shown, look: Look): string {
+  if (cleaned.length === 0) return 'nothing of taintkeeper is left on nodes and DaemonSets\n';
+  const suffix = SUFFIXES[dryRun];
+  const rows = cleaned.flatMap(({ leftover, result }) => {
+    const title = printable(titleOf(leftover));
+    const added = addedTo(leftover).map(formatToleration);
+    const cell: TableCell = { text: `${result}${suffix}`, level: LEVELS[result] };
+    return [
+      ...waitingOn(leftover).map((taint) => [title, printable(`startup taint ${formatTaint(taint)}`), cell]),
+      ...leftover.annotations.map(({ name, value }) => [title, printable(`annotation ${name}: ${value}`), cell]),
+      ...added.map((text) => [title, printable(`toleration ${text}`), tolerations ? cell : 'kept']),
+    ];
+  });
+  const problems = cleaned.flatMap(({ leftover, problem }) =>
+    problem === undefined ? [] : [`${printable(titleOf(leftover))}: ${printable(problem)}\n`],
+  );
+  const kept = tolerations ? 0 : cleaned.flatMap(({ leftover }) => addedTo(leftover)).length;
+  return [
+    columns([['OBJECT', 'WHAT', 'RESULT'], ...rows], look),
+    ...(problems.length > 0 ? ['\n', ...problems] : []),
+    ...(kept > 0 ? [`\n${keptAdvice(kept, dryRun)}\n`] : []),
+  ].join('');
+}
+
+/** Only the annotation records which tolerations taintkeeper added. */
+function keptAdvice(kept: number, dryRun: Shown['dryRun']): string {
+  const what = `${count(kept, 'toleration')} that taintkeeper added`;
+  return dryRun === 'none'
+    ? `Kept ${what}, and removed the annotation that records them. To remove the tolerations, edit the DaemonSets.`
+    : `Without --tolerations, cleanup keeps ${what}, and removes the annotation that records them. With --tolerations, it removes both, and the DaemonSets replace their pods.`;
 }

@@ -1,20 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Operation } from 'fast-json-patch';
-import type { ApiClient } from '../cluster/client/api-client.ts';
-import { isFinal, isForbidden, isNotFound } from '../cluster/client/api-error.ts';
-import { type ClusterDaemonSet, type ClusterNode, projectDaemonSet, projectNode } from '../cluster/cluster-objects.ts';
-import { patchIfUnchanged } from '../cluster/conditional-patch.ts';
-import { listRecords } from '../cluster/node-records.ts';
-import { listObjects } from '../cluster/watch/list-pages.ts';
-import { countCovered } from '../coverage/coverage.ts';
-import { isHealthy } from '../evictions/recovery.ts';
-import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../judge/left-behind.ts';
-import { isOver, type NodeRecord, startupIn } from '../judge/node-record.ts';
-import { jsonPointer } from '../kubernetes/json-pointer.ts';
-import type { StringMap } from '../kubernetes/label-selector.ts';
-import { identity, type Taint } from '../kubernetes/taint.ts';
-import type { Toleration } from '../kubernetes/toleration.ts';
-import { tokenBucket } from '../runtime/rate-limit.ts';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { isFinal, isForbidden, isNotFound } from '../../cluster/client/api-error.ts';
+import { type ClusterDaemonSet, type ClusterNode, projectDaemonSet, projectNode } from '../../cluster/cluster-objects.ts';
+import { patchIfUnchanged } from '../../cluster/conditional-patch.ts';
+import { listRecords } from '../../cluster/node-records.ts';
+import { listObjects } from '../../cluster/watch/list-pages.ts';
+import { countCovered } from '../../coverage/coverage.ts';
+import { isHealthy } from '../../evictions/recovery.ts';
+import { type LeftBehind, leftOnDaemonSet, leftOnNode } from '../../judge/left-behind.ts';
+import { isOver, type NodeRecord, startupIn } from '../../judge/node-record.ts';
+import { jsonPointer } from '../../kubernetes/json-pointer.ts';
+import type { StringMap } from '../../kubernetes/label-selector.ts';
+import { identity, type Taint } from '../../kubernetes/taint.ts';
+import type { Toleration } from '../../kubernetes/toleration.ts';
+import { tokenBucket } from '../../runtime/rate-limit.ts';
 
 /** A Node or a DaemonSet, and what taintkeeper left on it. */
 export type Leftover = LeftOnNode | LeftOnDaemonSet;
