@@ -3,7 +3,7 @@ import { VERSION } from '../version.ts';
 import { certsCommand } from './certs.ts';
 import { cleanupCommand } from './cleanup/cleanup.ts';
 import { completionCommand } from './completion/completion.ts';
-import { coverageCommand } from './coverage.ts';
+import { coverageCommand } from './coverage/coverage.ts';
 import { dashboardCommand } from './dashboard.ts';
 import { doctorCommand } from './doctor.ts';
 import { explainCommand } from './explain.ts';

@@ -1,21 +1,14 @@
 import { type Command, Option } from 'commander';
-import { criticalWithoutPriority, pendingOnFullNodes } from '../coverage/node-critical.ts';
-import { gapsOf, reportCoverage } from '../coverage/report.ts';
-import { InputError } from '../files/text-files.ts';
-import { POD_CHOICES, type PodChoice, readCoverage } from './coverage-cluster.ts';
-import { fixCommand } from './coverage-fix.ts';
-import type { CoverageInput } from './coverage-input.ts';
-import { migrateCommand } from './coverage-migrate.ts';
-import {
-  filesOf,
-  type SelectionOptions,
-  type SourceOptions,
-  sourceCommand,
-  withSelection,
-} from './coverage-options.ts';
-import { formatCoverage } from './coverage-output.ts';
-import { tolerationsCommand } from './coverage-tolerations.ts';
-import { EXIT, givenOptions, type OutputFormat, outputOption } from './options.ts';
+import { criticalWithoutPriority, pendingOnFullNodes } from '../../coverage/node-critical.ts';
+import { gapsOf, reportCoverage } from '../../coverage/report.ts';
+import { InputError } from '../../files/text-files.ts';
+import { EXIT, givenOptions, type OutputFormat, outputOption } from '../options.ts';
+import { fixCommand } from './fix.ts';
+import { type CoverageInput, POD_CHOICES, type PodChoice, readCoverage } from './input.ts';
+import { migrateCommand } from './migrate.ts';
+import { filesOf, type SelectionOptions, type SourceOptions, sourceCommand, withSelection } from './options.ts';
+import { formatCoverage } from './output.ts';
+import { tolerationsCommand } from './tolerations.ts';
 
 interface CoverageOptions extends SourceOptions, SelectionOptions {
   readonly pods: PodChoice;

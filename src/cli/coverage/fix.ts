@@ -1,28 +1,98 @@
+import { type Command, Option } from 'commander';
 import { stringify } from 'yaml';
-import type { Obstacle, SchedulingNode } from '../coverage/coverage.ts';
-import { type CoverageFix, type FixableDaemonSet, type LeftGap, needsOf, rolloutCommand } from '../coverage/fix.ts';
+import type { Obstacle, SchedulingNode } from '../../coverage/coverage.ts';
+import {
+  type CoverageFix,
+  type FixableDaemonSet,
+  fixGaps,
+  type LeftGap,
+  needsOf,
+  ROLE_TAINT_KEYS,
+  rolloutCommand,
+} from '../../coverage/fix.ts';
 import {
   helmValues,
   type InstalledDaemonSet,
   kustomizeComponent,
   patchCommands,
   type Remedies,
-} from '../coverage/remedies.ts';
-import type { CoverageReport } from '../coverage/report.ts';
-import { KUBECTL_YAML } from '../files/documents.ts';
-import { IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
-import { formatTaint } from '../kubernetes/taint.ts';
-import { atMost, count } from '../kubernetes/text.ts';
-import { asComments } from './output.ts';
+} from '../../coverage/remedies.ts';
+import { type CoverageReport, gapsOf, reportCoverage } from '../../coverage/report.ts';
+import { KUBECTL_YAML } from '../../files/documents.ts';
+import { IGNORE_ANNOTATION } from '../../judge/daemon-set.ts';
+import { formatTaint } from '../../kubernetes/taint.ts';
+import { atMost, count } from '../../kubernetes/text.ts';
+import { repeatable } from '../options.ts';
+import { asComments, asJson, tell } from '../output.ts';
+import { readCoverage } from './input.ts';
+import { filesOf, type SelectionOptions, type SourceOptions, sourceCommand, withSelection } from './options.ts';
+
+/** How to close gaps: by policies, by patches, or in the sources of the DaemonSets. */
+const FIX_FORMS = ['policies', 'patch', 'helm-values', 'kustomize'] as const;
+type FixForm = (typeof FIX_FORMS)[number];
+
+interface FixOptions extends SourceOptions, SelectionOptions {
+  readonly as: FixForm;
+  readonly taint?: readonly string[];
+  readonly output: 'text' | 'json';
+}
+
+/** `taintkeeper coverage fix`: prints what closes the gaps. */
+export function fixCommand(): Command {
+  return withSelection(sourceCommand('fix'))
+    .description('Print policies or patches that close the gaps of coverage. Changes nothing.')
+    .addOption(
+      new Option(
+        '--as <form>',
+        'what to print: TolerationPolicies, kubectl patch commands, values for the Helm charts of Cilium, Flannel and Calico, or a component of Kustomize',
+      )
+        .choices(FIX_FORMS)
+        .default('policies'),
+    )
+    .option(
+      '--taint <key>',
+      "a taint to tolerate besides the control plane's; * is any text; may be repeated",
+      repeatable,
+    )
+    .addOption(
+      new Option('-o, --output <format>', 'output format; with json, the comments go to standard error')
+        .choices(['text', 'json'])
+        .default('text'),
+    )
+    .addHelpText(
+      'after',
+      `
+Exit code: 0 the remedies are printed, or there is no gap to close; 2 the input or the cluster could not be read.
+
+Examples:
+  taintkeeper coverage fix | kubectl apply -f -                have taintkeeper close the gaps
+  taintkeeper coverage fix --taint dedicated                   tolerate the taint dedicated, too
+  taintkeeper coverage fix --as helm-values -n kube-system     change the values of the chart`,
+    )
+    .action((args: readonly string[], options: FixOptions) => fix(filesOf(args, options), options));
+}
+
+async function fix(files: readonly string[], options: FixOptions): Promise<void> {
+  const { as, taint = [], output } = options;
+  const input = await readCoverage(files, options, { pods: 'none', withPolicies: as === 'policies' });
+  const report = reportCoverage({ ...input, grouped: true, onlyGaps: false });
+  const found = fixGaps(gapsOf(input), [...ROLE_TAINT_KEYS, ...taint], input.tolerationPolicies);
+  const { comments, text, data } = printFix(found, as, { report, notes: input.notes });
+  if (output === 'json') {
+    process.stdout.write(asJson(data));
+    // JSON has no comments.
+    tell(...comments);
+  } else {
+    process.stdout.write(`${asComments(comments)}${text}`);
+    // If standard output is piped into kubectl, the terminal still shows what is left to do.
+    if (!process.stdout.isTTY && process.stderr.isTTY) tell(...comments);
+  }
+}
 
 type Fix = CoverageFix<InstalledDaemonSet, SchedulingNode>;
 
-/** How to close gaps: by policies, by patches, or in the sources of the DaemonSets. */
-export const FIX_FORMS = ['policies', 'patch', 'helm-values', 'kustomize'] as const;
-export type FixForm = (typeof FIX_FORMS)[number];
-
 /** What `taintkeeper coverage fix` prints. */
-export interface PrintedFix {
+interface PrintedFix {
   /** What it does, and what remains. */
   readonly comments: readonly string[];
   /** The manifests to apply, without comments. */
@@ -30,7 +100,7 @@ export interface PrintedFix {
   readonly data: object;
 }
 
-export function printFix(
+function printFix(
   fix: Fix,
   form: FixForm,
   { report, notes }: { readonly report: CoverageReport; readonly notes: readonly string[] },

@@ -1,13 +1,13 @@
 import { type Command, Option } from 'commander';
 import { stringify } from 'yaml';
-import { isAllowed } from '../cluster/access-review.ts';
-import type { ApiClient } from '../cluster/client/api-client.ts';
-import { isForbidden, isNotFound } from '../cluster/client/api-error.ts';
-import { listPolicies, policiesInForce } from '../cluster/policies.ts';
-import { listGrants } from '../cluster/tolerate-grants.ts';
-import { listObjects } from '../cluster/watch/list-pages.ts';
-import { allRestrictedKeys, serviceAccountUser, TOLERATE } from '../coverage/authorization.ts';
-import { broadGrants, explainGrant } from '../coverage/broad-grants.ts';
+import { isAllowed } from '../../cluster/access-review.ts';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { isForbidden, isNotFound } from '../../cluster/client/api-error.ts';
+import { listPolicies, policiesInForce } from '../../cluster/policies.ts';
+import { listGrants } from '../../cluster/tolerate-grants.ts';
+import { listObjects } from '../../cluster/watch/list-pages.ts';
+import { allRestrictedKeys, serviceAccountUser, TOLERATE } from '../../coverage/authorization.ts';
+import { broadGrants, explainGrant } from '../../coverage/broad-grants.ts';
 import {
   authorizationsNeeded,
   type Claim,
@@ -15,23 +15,23 @@ import {
   TOLERATOR_KINDS,
   type Tolerator,
   type ToleratorKind,
-} from '../coverage/tolerating.ts';
-import { type WideToleration, wideTolerations } from '../coverage/wide-tolerations.ts';
-import { OWN_LABELS } from '../doctor/installation.ts';
-import { KUBECTL_YAML, readDocuments } from '../files/documents.ts';
-import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
-import { InputError } from '../files/text-files.ts';
-import { toleratorsIn } from '../files/tolerators.ts';
-import { type StringMap, selects } from '../kubernetes/label-selector.ts';
-import { matchesPattern } from '../kubernetes/pattern.ts';
-import { count, printable } from '../kubernetes/text.ts';
-import { isMirrorPod, viewTolerator } from '../objects/workload-object.ts';
-import { POLICY_API_VERSION, type Policy, parsePolicy } from '../policy/policy.ts';
-import { compilePolicies } from '../policy/policy-set.ts';
-import { atCluster } from './cluster-options.ts';
-import { absentNamespace, filesOf, type SourceOptions, sourceCommand } from './coverage-options.ts';
-import { EXIT, type OutputFormat, outputOption, repeatable } from './options.ts';
-import { asComments, asJson, columns, formatAs, type Look, namesIn, withProgress } from './output.ts';
+} from '../../coverage/tolerating.ts';
+import { type WideToleration, wideTolerations } from '../../coverage/wide-tolerations.ts';
+import { OWN_LABELS } from '../../doctor/installation.ts';
+import { KUBECTL_YAML, readDocuments } from '../../files/documents.ts';
+import { parsePolicies, readPolicyFiles } from '../../files/policy-files.ts';
+import { InputError } from '../../files/text-files.ts';
+import { toleratorsIn } from '../../files/tolerators.ts';
+import { type StringMap, selects } from '../../kubernetes/label-selector.ts';
+import { matchesPattern } from '../../kubernetes/pattern.ts';
+import { count, printable } from '../../kubernetes/text.ts';
+import { isMirrorPod, viewTolerator } from '../../objects/workload-object.ts';
+import { POLICY_API_VERSION, type Policy, parsePolicy } from '../../policy/policy.ts';
+import { compilePolicies } from '../../policy/policy-set.ts';
+import { atCluster } from '../cluster-options.ts';
+import { EXIT, type OutputFormat, outputOption, repeatable } from '../options.ts';
+import { asComments, asJson, columns, formatAs, type Look, namesIn, withProgress } from '../output.ts';
+import { absentNamespace, filesOf, type SourceOptions, sourceCommand } from './options.ts';
 
 interface TolerationsOptions extends SourceOptions {
   readonly namespace?: readonly string[];

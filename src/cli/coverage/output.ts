@@ -1,10 +1,10 @@
-import { excludingVirtualNodes, type Obstacle } from '../coverage/coverage.ts';
-import type { PriorityFinding } from '../coverage/node-critical.ts';
-import type { CoverageReport, ReportedCell, ReportedDaemonSet, ReportedGroup } from '../coverage/report.ts';
-import type { StateCell } from '../explain/sections.ts';
-import { printable, shellWord } from '../kubernetes/text.ts';
-import type { OutputFormat } from './options.ts';
-import { columns, formatAs, type Look, namesIn, textOf } from './output.ts';
+import { excludingVirtualNodes, type Obstacle } from '../../coverage/coverage.ts';
+import type { PriorityFinding } from '../../coverage/node-critical.ts';
+import type { CoverageReport, ReportedCell, ReportedDaemonSet, ReportedGroup } from '../../coverage/report.ts';
+import type { StateCell } from '../../explain/sections.ts';
+import { printable, shellWord } from '../../kubernetes/text.ts';
+import type { OutputFormat } from '../options.ts';
+import { columns, formatAs, type Look, namesIn, textOf } from '../output.ts';
 
 /** The result of `taintkeeper coverage` as text. */
 export function formatCoverage(

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
-import type { ClusterChoice } from '../cluster/client/kube-config.ts';
-import { InputError } from '../files/text-files.ts';
-import { isPattern } from '../kubernetes/pattern.ts';
-import { CLUSTER_OPTIONS } from './cluster-options.ts';
-import { filenameOption, repeatable } from './options.ts';
+import type { ClusterChoice } from '../../cluster/client/kube-config.ts';
+import { InputError } from '../../files/text-files.ts';
+import { isPattern } from '../../kubernetes/pattern.ts';
+import { CLUSTER_OPTIONS } from '../cluster-options.ts';
+import { filenameOption, repeatable } from '../options.ts';
 
 /** The input of the coverage commands: files, or a cluster. */
 export interface SourceOptions extends ClusterChoice {
@@ -39,7 +39,7 @@ export function absentNamespace([only = 'default', ...others]: readonly string[]
   return others.length > 0 || isPattern(only) ? 'default' : only;
 }
 
-/** The DaemonSets and nodes that a command selects. */
+/** The DaemonSets and nodes that a command selects, by names in which `*` stands for any run of characters. None: all. */
 export interface SelectionOptions {
   readonly namespace?: readonly string[];
   readonly daemonset?: readonly string[];
