@@ -1,37 +1,12 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { InputError, listFiles } from '../files/text-files.ts';
-import { type PolicySelector, parseSelector } from '../policy/selector.ts';
-import { TAINT_MODES, type TaintMode } from '../policy/taint-policy.ts';
-import { type Declaration, declarationOf } from '../talos/declaration.ts';
-import { derivePolicies } from '../talos/derived-policies.ts';
-import { type MachineConfiguration, readMachineConfigurations } from '../talos/machine-configuration.ts';
-import { formatPolicies, notesOn, policiesAsObject } from '../talos/policy-text.ts';
-import { filenameOption } from './options.ts';
-import { asComments, asJson, tell } from './output.ts';
-
-/**
- * The declarations of the files, in their order.
- * @throws InputError with all problems of all files
- */
-export async function readDeclarations(files: readonly string[]): Promise<Declaration[]> {
-  const faults: string[] = [];
-  const declarations = (await readMachineConfigurations(files)).flatMap((configuration): Declaration[] => {
-    try {
-      faults.push(...unreadable(configuration));
-      return [declarationOf(configuration)];
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error;
-      faults.push(...error.faults);
-      return [];
-    }
-  });
-  if (faults.length > 0) throw new InputError(faults);
-  return declarations;
-}
-
-function unreadable({ malformed }: MachineConfiguration): string[] {
-  return malformed.map(({ document, path, message }) => `${document.locate(path)}: ${message}`);
-}
+import { InputError, listFiles } from '../../files/text-files.ts';
+import { type PolicySelector, parseSelector } from '../../policy/selector.ts';
+import { TAINT_MODES, type TaintMode } from '../../policy/taint-policy.ts';
+import { readDeclarations } from '../../talos/declaration.ts';
+import { derivePolicies } from '../../talos/derived-policies.ts';
+import { formatPolicies, notesOn, policiesAsObject } from '../../talos/policy-text.ts';
+import { filenameOption } from '../options.ts';
+import { asComments, asJson, tell } from '../output.ts';
 
 interface PoliciesOptions {
   readonly filename?: readonly string[];

@@ -1,16 +1,16 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { InputError, listFiles } from '../files/text-files.ts';
-import { FIRST_VERSION, LAST_VERSION } from '../talos/fields.ts';
-import { SEVERITIES } from '../talos/lint/finding.ts';
-import { disabledIn, isRule, type LintOptions, lint, RULE_NAMES } from '../talos/lint/lint.ts';
+import { InputError, listFiles } from '../../files/text-files.ts';
+import { FIRST_VERSION, LAST_VERSION } from '../../talos/fields.ts';
+import { SEVERITIES } from '../../talos/lint/finding.ts';
+import { disabledIn, isRule, type LintOptions, lint, RULE_NAMES } from '../../talos/lint/lint.ts';
 import {
   ForeignFileError,
   type MachineRole,
   readMachineConfigurations,
   readMachineConfigurationText,
-} from '../talos/machine-configuration.ts';
-import { EXIT, filenameOption } from './options.ts';
-import { tell } from './output.ts';
+} from '../../talos/machine-configuration.ts';
+import { EXIT, filenameOption } from '../options.ts';
+import { tell } from '../output.ts';
 import {
   type FailOn,
   formatFindings,
@@ -19,7 +19,7 @@ import {
   type LintFormat,
   type LocatedFinding,
   locateFindings,
-} from './talos-lint-output.ts';
+} from './lint-output.ts';
 
 interface LintCommandOptions {
   readonly filename?: readonly string[];

@@ -2,24 +2,24 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { Command } from 'commander';
-import { inspectPair } from '../certs/inspect.ts';
-import { type CheckResult, diagnose } from '../doctor/check.ts';
-import type { askNodes, Called, NodeAnswer } from '../doctor/talos/ask-apid.ts';
-import { dialApid } from '../doctor/talos/dial-apid.ts';
-import { callableApis, checkTalosApi, type DialledApi } from '../doctor/talos/talos-api.ts';
-import { checkTalosNodes, type DesiredConfiguration, nodesToAsk } from '../doctor/talos/talos-nodes.ts';
-import { parseDocuments } from '../files/documents.ts';
-import { InputError, readBoundedText, sourceName } from '../files/text-files.ts';
-import { disabledIn } from '../talos/lint/lint.ts';
+import { inspectPair } from '../../certs/inspect.ts';
+import { type CheckResult, diagnose } from '../../doctor/check.ts';
+import type { askNodes, Called, NodeAnswer } from '../../doctor/talos/ask-apid.ts';
+import { dialApid } from '../../doctor/talos/dial-apid.ts';
+import { callableApis, checkTalosApi, type DialledApi } from '../../doctor/talos/talos-api.ts';
+import { checkTalosNodes, type DesiredConfiguration, nodesToAsk } from '../../doctor/talos/talos-nodes.ts';
+import { parseDocuments } from '../../files/documents.ts';
+import { InputError, readBoundedText, sourceName } from '../../files/text-files.ts';
+import { disabledIn } from '../../talos/lint/lint.ts';
 import {
   type MachineConfiguration,
   readMachineConfiguration,
   readMachineConfigurationText,
-} from '../talos/machine-configuration.ts';
-import { parseEndpoint, readTalosContext, type TalosContext } from '../talos/talosconfig.ts';
-import { exitCodeOf, formatDiagnosis } from './doctor.ts';
-import { type OutputFormat, outputOption, parseMilliseconds, repeatable } from './options.ts';
-import { usesColors, withProgress } from './output.ts';
+} from '../../talos/machine-configuration.ts';
+import { parseEndpoint, readTalosContext, type TalosContext } from '../../talos/talosconfig.ts';
+import { exitCodeOf, formatDiagnosis } from '../doctor.ts';
+import { type OutputFormat, outputOption, parseMilliseconds, repeatable } from '../options.ts';
+import { usesColors, withProgress } from '../output.ts';
 
 interface TalosDoctorOptions {
   readonly talosconfig?: string;
@@ -106,7 +106,7 @@ async function examine(
 
 /** gRPC is loaded only here. */
 async function askedOf(...args: Parameters<typeof askNodes>): Promise<NodeAnswer[]> {
-  const { askNodes } = await import('../doctor/talos/ask-apid.ts');
+  const { askNodes } = await import('../../doctor/talos/ask-apid.ts');
   return (await askNodes(...args)).map((answer) => {
     const { name, configuration } = answer;
     return { ...answer, configuration: configuration?.ok ? parsed(configuration.value, name) : configuration };
