@@ -2,7 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Operation } from 'fast-json-patch';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isFinal, isForbidden, isNotFound } from '../../cluster/client/api-error.ts';
-import { type ClusterDaemonSet, type ClusterNode, projectDaemonSet, projectNode } from '../../cluster/cluster-objects.ts';
+import {
+  type ClusterDaemonSet,
+  type ClusterNode,
+  projectDaemonSet,
+  projectNode,
+} from '../../cluster/cluster-objects.ts';
 import { patchIfUnchanged } from '../../cluster/conditional-patch.ts';
 import { listRecords } from '../../cluster/node-records.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
