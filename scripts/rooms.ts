@@ -39,7 +39,7 @@ export const FLOORS: readonly Readonly<Record<string, string>>[] = [
     doctor: 'the checks of `taintkeeper doctor`',
     dashboard: 'the pages of all replicas as one',
   },
-  { cli: 'the command line: a file for each command' },
+  { cli: 'the command line: a file or a folder for each command' },
 ];
 
 /** Rooms without any I/O, clock or chance. */

@@ -8,8 +8,8 @@ import type { ApiClient } from '../cluster/client/api-client.ts';
 import { serverName } from '../cluster/service-endpoint.ts';
 import { caBundleOf, readWebhooks } from '../cluster/webhook-configurations.ts';
 import { InputError } from '../files/text-files.ts';
-import { CLUSTER_OPTIONS, type ClusterOptions, closing, openCluster, parseSeconds } from './cluster-options.ts';
-import { EXIT, type OutputFormat, outputOption } from './options.ts';
+import { atCluster, CLUSTER_OPTIONS, type ClusterOptions, namespaceFor } from './cluster-options.ts';
+import { EXIT, type OutputFormat, outputOption, parseSeconds } from './options.ts';
 import { columns, formatAs, type Look, withProgress } from './output.ts';
 
 interface Site {
@@ -147,10 +147,12 @@ function withClusterOptions(command: Command): Command {
 }
 
 /** Runs the work, and closes the connections. Refusals of the cluster, and missing answers, become an InputError. */
-async function atSite(options: ClusterOptions, work: (site: Site) => Promise<void>): Promise<void> {
-  const { client, namespace } = await openCluster(options);
-  const service = { namespace, name: options.service };
-  await closing(client, () => work({ client, ref: { namespace, name: options.secret }, names: [serverName(service)] }));
+function atSite(options: ClusterOptions, work: (site: Site) => Promise<void>): Promise<void> {
+  return atCluster(options, (client) => {
+    const namespace = namespaceFor(options, client);
+    const service = { namespace, name: options.service };
+    return work({ client, ref: { namespace, name: options.secret }, names: [serverName(service)] });
+  });
 }
 
 async function registeredBundles(client: ApiClient): Promise<RegisteredBundle[]> {

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option } from 'commander';
+import { Option } from 'commander';
 import { type ApiClient, connect } from '../cluster/client/api-client.ts';
 import { isNotFound } from '../cluster/client/api-error.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
@@ -35,31 +35,34 @@ export const CLUSTER_OPTIONS = {
 export async function openCluster(
   options: Pick<ClusterOptions, 'kubeconfig' | 'context' | 'namespace'>,
 ): Promise<{ client: ApiClient; namespace: string }> {
-  const client = await connect({
-    kubeconfig: options.kubeconfig,
-    context: options.context,
-    userAgent: `taintkeeper/${VERSION}`,
-  });
-  return { client, namespace: options.namespace ?? client.namespace ?? 'taintkeeper' };
+  const client = await open(options);
+  return { client, namespace: namespaceFor(options, client) };
+}
+
+/** taintkeeper's namespace. */
+export function namespaceFor({ namespace }: Pick<ClusterOptions, 'namespace'>, client: ApiClient): string {
+  return namespace ?? client.namespace ?? 'taintkeeper';
+}
+
+function open({ kubeconfig, context }: ClusterChoice): Promise<ApiClient> {
+  return connect({ kubeconfig, context, userAgent: `taintkeeper/${VERSION}` });
 }
 
 /**
  * Runs the work with a client, and closes it. Refusals of the cluster, and missing answers, become an InputError.
+ * @param options.namesServer whether its message begins with the URL of the API server
  * @throws InputError
  */
 export async function atCluster<T>(
-  { kubeconfig, context }: ClusterChoice,
+  choice: ClusterChoice,
   work: (client: ApiClient) => Promise<T>,
+  { namesServer = false } = {},
 ): Promise<T> {
-  return closing(await connect({ kubeconfig, context, userAgent: `taintkeeper/${VERSION}` }), work);
-}
-
-/** As above, with an open client. */
-export async function closing<T>(client: ApiClient, work: (client: ApiClient) => Promise<T>): Promise<T> {
+  const client = await open(choice);
   try {
     return await work(client);
   } catch (error) {
-    throw asInputError(error);
+    throw asInputError(error, namesServer ? client.server : undefined);
   } finally {
     client.close();
   }
@@ -69,7 +72,7 @@ export async function closing<T>(client: ApiClient, work: (client: ApiClient) =>
  * The error to throw for an error of a cluster: an InputError if the cluster refuses or does not answer, else the error itself.
  * @param server the cluster, if the message has to name it
  */
-export function asInputError(error: unknown, server?: string): unknown {
+function asInputError(error: unknown, server: string | undefined): unknown {
   const isOurs = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
   if (isOurs || error instanceof InputError) return error;
   const { message } = error as Error;
@@ -90,13 +93,4 @@ export async function installedPolicies(client: ApiClient, ...kinds: readonly Po
     }
   });
   return (await Promise.all(lists)).flat();
-}
-
-const MAX_SECONDS = 30 * 86_400;
-
-/** @throws InvalidArgumentError */
-export function parseSeconds(text: string): number {
-  const seconds = Number(text);
-  if (/^\d+$/.test(text) && seconds <= MAX_SECONDS) return seconds;
-  throw new InvalidArgumentError(`Expected whole seconds, at most ${MAX_SECONDS}.`);
 }

@@ -1,19 +1,16 @@
 import { Command } from 'commander';
 import { VERSION } from '../version.ts';
 import { certsCommand } from './certs.ts';
-import { cleanupCommand } from './cleanup.ts';
+import { cleanupCommand } from './cleanup/cleanup.ts';
 import { completionCommand } from './completion/completion.ts';
-import { coverageCommand } from './coverage.ts';
+import { coverageCommand } from './coverage/coverage.ts';
 import { dashboardCommand } from './dashboard.ts';
 import { doctorCommand } from './doctor.ts';
 import { explainCommand } from './explain.ts';
 import { exportCommand } from './export.ts';
 import { reviewCommand } from './review.ts';
 import { serveCommand } from './serve.ts';
-import { talosDoctorCommand } from './talos-doctor.ts';
-import { driftCommand } from './talos-drift.ts';
-import { lintCommand } from './talos-lint.ts';
-import { policiesCommand } from './talos-policies.ts';
+import { talosCommand } from './talos/talos.ts';
 
 /** All commands. @param exit gets the exit code of a command that ended without an error */
 export function allCommands(exit: (code: number) => void): Command[] {
@@ -37,16 +34,4 @@ function versionCommand(): Command {
   return new Command('version').description('Print the version.').action(() => {
     process.stdout.write(`${VERSION}\n`);
   });
-}
-
-/** `taintkeeper talos`: lints Talos machine configurations, makes policies from them, and compares them with nodes. */
-function talosCommand(exit: (code: number) => void): Command {
-  return new Command('talos')
-    .description(
-      'Lint Talos machine configurations, print policies for their taints, compare them with nodes, and find out why talosctl cannot connect.',
-    )
-    .addCommand(lintCommand(exit))
-    .addCommand(policiesCommand())
-    .addCommand(driftCommand(exit))
-    .addCommand(talosDoctorCommand(exit));
 }

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { findConfig, loadConfig } from '../cluster/client/kube-config.ts';
-import { openTunnel } from '../cluster/tunnel.ts';
+import { openTunnel, webSocketHandler } from '../cluster/tunnel.ts';
 import { startDashboard } from '../dashboard/dashboard-server.ts';
 import { clusterReplicas, givenReplicas, type Replicas, replicaAt } from '../dashboard/reachable-replicas.ts';
 import { InputError } from '../files/text-files.ts';
@@ -9,8 +8,8 @@ import { printable } from '../kubernetes/text.ts';
 import { type FaultLog, followFault } from '../runtime/fault-log.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-options.ts';
 import { rightsText } from './command-rights.ts';
-import { EXIT, listenForStop, parsePort } from './options.ts';
-import { withProgress } from './output.ts';
+import { EXIT, listenForStop, parsePort, refuseOptions } from './options.ts';
+import { tell, withProgress } from './output.ts';
 
 /** The program of each platform that opens a URL; `start` is one of cmd's own commands, whose first argument is a title. */
 const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
@@ -91,20 +90,13 @@ interface Finder {
 }
 
 function findGiven({ url }: DashboardOptions, command: Command): Finder {
-  const idle = command.options.filter(
-    (option) =>
-      CLUSTER_ONLY.includes(option.attributeName()) && command.getOptionValueSource(option.attributeName()) === 'cli',
-  );
-  if (idle.length > 0) throw new InputError(idle.map(({ long }) => `${long} cannot be used with --url`));
+  refuseOptions(command, CLUSTER_ONLY, 'cannot be used with --url');
   return { find: givenReplicas(url.map(replicaAt)), close() {} };
 }
 
 async function findInCluster(options: DashboardOptions): Promise<Finder> {
   const { client, namespace } = await openCluster(options);
-  // On demand: no other command needs WebSockets.
-  const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
-  const { WebSocketHandler } = await import('@kubernetes/client-node/dist/web-socket-handler.js');
-  const handler = new WebSocketHandler(loadConfig(findConfig(options), KubeConfig));
+  const handler = await webSocketHandler(options);
   const dial = (pod: string, port: number) => openTunnel(handler, { namespace, pod, port });
   const { service } = options;
   const leaseFault = followFault(LOG, 'the leader is known again');
@@ -130,8 +122,8 @@ function explained(find: Find): Find {
 
 /** Messages to the user on stderr. */
 const LOG: FaultLog = {
-  warn: (message) => void process.stderr.write(`taintkeeper: ${printable(message)}\n`),
-  info: (message) => void process.stderr.write(`taintkeeper: ${printable(message)}\n`),
+  warn: (message) => tell(message),
+  info: (message) => tell(message),
 };
 
 /** @throws InvalidArgumentError */

@@ -1,7 +1,8 @@
 import { styleText } from 'node:util';
 import { Command, Option } from 'commander';
-import { connect } from '../cluster/client/api-client.ts';
-import { type ClusterChoice, findConfig, loadConfig } from '../cluster/client/kube-config.ts';
+import type { ApiClient } from '../cluster/client/api-client.ts';
+import type { ClusterChoice } from '../cluster/client/kube-config.ts';
+import { webSocketHandler } from '../cluster/tunnel.ts';
 import {
   type CheckResult,
   type Diagnosis,
@@ -15,8 +16,7 @@ import { gatherFacts } from '../doctor/gather.ts';
 import type { InstallationChoice } from '../doctor/installation.ts';
 import type { Level } from '../explain/sections.ts';
 import { count, printable } from '../kubernetes/text.ts';
-import { VERSION } from '../version.ts';
-import { asInputError, CLUSTER_OPTIONS } from './cluster-options.ts';
+import { atCluster, CLUSTER_OPTIONS } from './cluster-options.ts';
 import { EXIT, type OutputFormat, outputOption } from './options.ts';
 import { columns, formatAs, type Look, type TableCell, usesColors, withProgress } from './output.ts';
 
@@ -145,18 +145,10 @@ const EXIT_CODES: Readonly<Record<DiagnosisResult, number>> = {
   unknown: EXIT.badInput,
 };
 
-async function examine(options: DoctorOptions): Promise<CheckResult[]> {
-  const { kubeconfig, context, namespace, service, secret } = options;
-  const client = await connect({ kubeconfig, context, userAgent: `taintkeeper/${VERSION}` });
-  const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
-  const { WebSocketHandler } = await import('@kubernetes/client-node/dist/web-socket-handler.js');
-  const sockets = new WebSocketHandler(loadConfig(findConfig(options), KubeConfig));
-  try {
-    const facts = await gatherFacts(client, sockets, { namespace, service, secret });
+function examine({ namespace, service, secret, ...cluster }: DoctorOptions): Promise<CheckResult[]> {
+  const examineAt = async (client: ApiClient) => {
+    const facts = await gatherFacts(client, await webSocketHandler(cluster), { namespace, service, secret });
     return facts.installation === undefined ? runChecks([IS_INSTALLED], facts) : runChecks(CHECKS, facts);
-  } catch (error) {
-    throw asInputError(error, client.server);
-  } finally {
-    client.close();
-  }
+  };
+  return atCluster(cluster, examineAt, { namesServer: true });
 }

@@ -1,12 +1,12 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError, isForbidden } from '../cluster/client/api-error.ts';
 import { findObject } from '../cluster/client/find-object.ts';
+import { projectDaemonSet, projectNode } from '../cluster/cluster-objects.ts';
 import { listDaemonPods, podStateOf } from '../cluster/daemon-pods.ts';
 import { listDaemonPodsOn } from '../cluster/node-pods.ts';
 import { getRecord } from '../cluster/node-records.ts';
 import { policiesInForce, runsInAudit } from '../cluster/policies.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
-import { projectDaemonSet, projectNode } from '../controllers/sources.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
 import { type KnownDaemonSet, startupBlockers } from '../coverage/daemon-readiness.ts';
 import {
@@ -19,25 +19,18 @@ import { explainNode, type NodeExplanation } from '../explain/explain-node.ts';
 import type { Facts, ToldEvent } from '../explain/sections.ts';
 import { InputError } from '../files/text-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
-import { type NodeRecord, startupIn, withRecord } from '../judge/node-record.ts';
-import {
-  daemonSetName,
-  removalReason,
-  startupKeeping,
-  startupRequirements,
-  stepStartup,
-  waitingText,
-} from '../judge/startup-progress.ts';
+import type { NodeRecord } from '../judge/node-record.ts';
+import { daemonSetName, type StartupFacts, startupStep, waitingText } from '../judge/startup-progress.ts';
 import type { LabelSelector } from '../kubernetes/label-selector.ts';
 import { formatSelector } from '../kubernetes/selector-overlap.ts';
-import { formatTaint, identity } from '../kubernetes/taint.ts';
+import { formatTaint } from '../kubernetes/taint.ts';
 import { atMost, shellWord } from '../kubernetes/text.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
+import { asNode, viewNode } from '../objects/node-object.ts';
 import { controllerOf } from '../objects/workload-object.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import { installedPolicies } from './cluster-options.ts';
-import { readNode } from './coverage-input.ts';
 
 /** @throws InputError if there is no such node, ApiError, MalformedObjectError */
 export async function readNodeExplanation(client: ApiClient, name: string): Promise<NodeExplanation> {
@@ -67,28 +60,24 @@ async function readWaiting(
   if (taintPolicies.every(({ untilReady }) => untilReady.length === 0)) return { notes: [] };
   const { uid } = (object as { readonly metadata: { readonly uid: string } }).metadata;
   const { createdAt = 0, ...projected } = projectNode(object);
-  const node = withRecord({ ...projected, createdAt }, record, uid);
-  const progress = startupIn(record, uid);
-  const requirements = startupRequirements(node, progress, taintPolicies);
-  const keptBy = startupKeeping(node, taintPolicies);
-  const known = { node, progress, requirements, keptBy, unrequiredForMs: () => 0, now: client.now().getTime() };
+  const node = { ...projected, createdAt, uid };
+  const now = client.now().getTime();
+  const stepWith = (blockers: StartupFacts['blockers']) =>
+    startupStep(node, record, taintPolicies, { blockers, unrequiredForMs: () => 0, now });
   try {
-    const { waiting, removable } = stepStartup({ ...known, blockers: () => undefined });
+    const { waiting, removable } = stepWith(() => undefined);
     if (waiting.length + removable.length === 0) return { notes: [] };
     const pods = await listDaemonPodsOn(client, node.name, new AbortController().signal);
     const daemonSets = new Map<string, KnownDaemonSet | undefined>();
     for (const one of waiting.flatMap(({ requirement }) => requirement.daemonSets)) {
       daemonSets.set(daemonSetName(one), await readDaemonSet(client, one));
     }
-    const step = stepStartup({
-      ...known,
-      blockers: ({ daemonSets: awaited }) =>
-        startupBlockers(awaited, node, pods, (one) => daemonSets.get(daemonSetName(one))),
-    });
-    const removals = step.removable.map((one) => {
-      const requirement = requirements.find(({ taint }) => identity(taint) === identity(one));
-      return `startup taint ${formatTaint(requirement?.taint ?? one)}: ${removalReason(requirement)}, the leader removes it`;
-    });
+    const step = stepWith(({ daemonSets: awaited }) =>
+      startupBlockers(awaited, node, pods, (one) => daemonSets.get(daemonSetName(one))),
+    );
+    const removals = step.removable.map(
+      ({ taint, reason }) => `startup taint ${formatTaint(taint)}: ${reason}, the leader removes it`,
+    );
     return { text: [...removals, ...step.waiting.map(waitingText)].join('; '), notes: [] };
   } catch (error) {
     if (!isForbidden(error)) throw error;
@@ -236,7 +225,7 @@ function pathOf(kind: keyof typeof RESOURCES, { namespace, name }: NamespacedNam
 }
 
 function listNodes(client: ApiClient): Promise<SchedulingNode[]> {
-  return listObjects(client, '/api/v1/nodes', (object) => readNode(object, []));
+  return listObjects(client, '/api/v1/nodes', (object) => viewNode(asNode(object, []), ''));
 }
 
 /** Undefined if it was deleted: then no policy selects its pods. */

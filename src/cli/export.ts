@@ -26,7 +26,7 @@ import {
   writeStaticManifests,
 } from './export-output.ts';
 import { repeatable } from './options.ts';
-import { asJson, tellAll, withProgress } from './output.ts';
+import { asJson, tell, withProgress } from './output.ts';
 
 interface ExportOptions extends ClusterChoice {
   readonly policies?: readonly string[];
@@ -97,12 +97,12 @@ Examples:
         throw new InputError(['nothing of these policies can be exported', ...exported.flatMap(limitsOf)]);
       }
       await write(exported, kubernetes, options);
-      tellAll([
+      tell(
         `${what}, for Kubernetes ${kubernetes.version}: ${policies.map(({ kind, name }) => `${kind} ${name}`).join(', ')}`,
         ...notes,
         ...(kubernetes.gated && options.mutating ? [gateNote(kubernetes)] : []),
         ...exported.flatMap(limitsOf),
-      ]);
+      );
     });
 }
 

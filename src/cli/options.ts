@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { MAX_EVICTION_RATE } from '../evictions/eviction-pace.ts';
+import { InputError } from '../files/text-files.ts';
 
 /** Exit codes. */
 export const EXIT = {
@@ -44,6 +45,22 @@ export function repeatable(value: string, before: readonly string[] = []): reado
   return [...before, value];
 }
 
+/** The options of the command that the user gave. */
+export function givenOptions(command: Command): Option[] {
+  return command.options.filter((option) => command.getOptionValueSource(option.attributeName()) === 'cli');
+}
+
+/**
+ * Refuses options without effect, because they are a mistake of the user.
+ * @param names the attribute names of these options
+ * @param why such as `needs --cluster`
+ * @throws InputError
+ */
+export function refuseOptions(command: Command, names: readonly string[], why: string): void {
+  const idle = givenOptions(command).filter((option) => names.includes(option.attributeName()));
+  if (idle.length > 0) throw new InputError(idle.map(({ long }) => `${long} ${why}`));
+}
+
 /**
  * Nodes a second. Helm writes small numbers as 1e-05.
  * @throws InvalidArgumentError
@@ -61,6 +78,15 @@ export function parseMilliseconds(text: string): number {
   const milliseconds = Number(text);
   if (/^\d+$/.test(text) && milliseconds > 0 && milliseconds <= MAX_MILLISECONDS) return milliseconds;
   throw new InvalidArgumentError(`Expected milliseconds from 1 to ${MAX_MILLISECONDS}.`);
+}
+
+const MAX_SECONDS = 30 * 86_400;
+
+/** @throws InvalidArgumentError */
+export function parseSeconds(text: string): number {
+  const seconds = Number(text);
+  if (/^\d+$/.test(text) && seconds <= MAX_SECONDS) return seconds;
+  throw new InvalidArgumentError(`Expected whole seconds, at most ${MAX_SECONDS}.`);
 }
 
 const MAX_PORT = 65_535;

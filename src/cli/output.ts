@@ -169,6 +169,6 @@ export function asComments(lines: readonly string[]): string {
 }
 
 /** Prints to stderr what is not part of the result. */
-export function tellAll(lines: readonly string[]): void {
+export function tell(...lines: readonly string[]): void {
   for (const line of lines) process.stderr.write(`taintkeeper: ${printable(line)}\n`);
 }

@@ -7,15 +7,15 @@ import { readDocuments, type SourceDocument } from '../files/documents.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
 import { type Reviewable, reviewablesOf, updatesBetween } from '../files/reviewables.ts';
 import { InputError } from '../files/text-files.ts';
-import { notesNotEstablished, wildcardNotes } from '../judge/findings.ts';
+import { toleratorsIn } from '../files/tolerators.ts';
 import { withRecord } from '../judge/node-record.ts';
-import { printable } from '../kubernetes/text.ts';
+import { notesNotEstablished, patternNotes } from '../judge/pattern-notes.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
-import { toleratorsIn } from './coverage-input.ts';
 import { EXIT, filenameOption, repeatable } from './options.ts';
+import { tell } from './output.ts';
 import { formatReview, REVIEW_FORMATS, type ReviewedObject, type ReviewFormat } from './review-output.ts';
 
 interface ReviewOptions {
@@ -72,8 +72,8 @@ Examples:
       if (reviewables.length + others.length === 0)
         throw new InputError([`${inputOf(files, options)}: nothing to judge`]);
       const reviewed = reviewables.map((reviewable) => review(reviewable, policies, recorded));
-      for (const { request } of reviewables) for (const note of notesOf(request, policies, recorded)) warn(note);
-      for (const note of authorizationNotes(documents, policies, options.namespace)) warn(note);
+      for (const { request } of reviewables) for (const note of notesOf(request, policies, recorded)) tell(note);
+      for (const note of authorizationNotes(documents, policies, options.namespace)) tell(note);
       process.stdout.write(formatReview({ reviewed, others }, options.output, options.patched));
       exit(reviewed.some(({ admission }) => admission.result === 'denied') ? EXIT.denied : EXIT.ok);
     });
@@ -82,7 +82,7 @@ Examples:
 async function readPolicies(paths: readonly string[] | undefined): Promise<PolicySet> {
   const policies = parsePolicies(await (paths ? readPolicyFiles(paths) : readBuiltinPolicies()));
   for (const policy of policies) {
-    for (const note of wildcardNotes(policy)) warn(`${policy.kind} ${policy.name}: ${note}`);
+    for (const note of patternNotes(policy)) tell(`${policy.kind} ${policy.name}: ${note}`);
   }
   return compilePolicies(policies);
 }
@@ -124,10 +124,6 @@ function authorizationNotes(
       );
     }),
   );
-}
-
-function warn(text: string): void {
-  process.stderr.write(`taintkeeper: ${printable(text)}\n`);
 }
 
 async function readInput(files: readonly string[], options: ReviewOptions) {

@@ -3,13 +3,20 @@ import { hostname } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
 import type { Logger } from 'pino';
 import { DEFAULT_EVICTION_RATE } from '../evictions/eviction-pace.ts';
-import { InputError } from '../files/text-files.ts';
 import { type RunningApp, startApp } from '../replica/app.ts';
 import { startClusterApp } from '../replica/cluster-app.ts';
 import type { Listeners } from '../replica/servers.ts';
-import { CLUSTER_OPTIONS, type ClusterOptions, openCluster, parseSeconds } from './cluster-options.ts';
+import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-options.ts';
 import { createLogger } from './logger.ts';
-import { EXIT, listenForStop, parseEvictionRate, parsePort, repeatable } from './options.ts';
+import {
+  EXIT,
+  listenForStop,
+  parseEvictionRate,
+  parsePort,
+  parseSeconds,
+  refuseOptions,
+  repeatable,
+} from './options.ts';
 
 interface ServeOptions extends Listeners, ClusterOptions {
   readonly policies?: readonly string[];
@@ -126,7 +133,8 @@ Example, for a webhook at webhook.example.com with policies from files:
   taintkeeper serve --policies policies/ --san webhook.example.com`,
     )
     .action(async (options: ServeOptions, command: Command) => {
-      refuseIdle(options.cluster ? FILES_ONLY : CLUSTER_ONLY, options.cluster, command);
+      if (options.cluster) refuseOptions(command, FILES_ONLY, 'cannot be used with --cluster');
+      else refuseOptions(command, CLUSTER_ONLY, 'needs --cluster');
       const log = await createLogger();
       // The first process of a container ignores signals for which it has no handler.
       using stop = listenForStop();
@@ -167,16 +175,6 @@ async function startInCluster(options: ServeOptions, log: Logger): Promise<Runni
     caOverlapMs: 1_000 * Number(process.env.TAINTKEEPER_TEST_CA_OVERLAP_SECONDS ?? CA_OVERLAP_SECONDS),
     log,
   });
-}
-
-/** An option without effect is a mistake of the user. */
-function refuseIdle(names: readonly string[], cluster: boolean, command: Command): void {
-  const idle = command.options.filter(
-    (option) =>
-      names.includes(option.attributeName()) && command.getOptionValueSource(option.attributeName()) === 'cli',
-  );
-  const where = cluster ? 'cannot be used with --cluster' : 'needs --cluster';
-  if (idle.length > 0) throw new InputError(idle.map(({ long }) => `${long} ${where}`));
 }
 
 const DNS_NAME = /^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/i;

@@ -3,6 +3,7 @@ import type { MutatingVersion } from '../native/native-policy.ts';
 import { MANAGED_LABELS } from '../objects/object-meta.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { findObject } from './client/find-object.ts';
+import { isOurs } from './own-names.ts';
 import { listObjects } from './watch/list-pages.ts';
 
 const GROUP = '/apis/admissionregistration.k8s.io';
@@ -66,8 +67,6 @@ export function nativePath(kind: NativeKind, { validating, mutating }: NativeVer
   return version && `${GROUP}/${version}/${NATIVE_RESOURCES[kind]}`;
 }
 
-/** All their names end like this, also those of exported ones. */
-const NATIVE_SUFFIX = '.taintkeeper.dev';
 const OWNER_KINDS = ['TaintPolicy', 'TolerationPolicy', 'TolerationRestriction', 'ClusterRole'];
 
 /**
@@ -85,7 +84,7 @@ export async function listNative(
     const read = (object: unknown) => ({ ...(object as NativeObject), kind });
     return path === undefined ? [] : listObjects(client, path, read, { labelSelector: formatLabels(labels) });
   });
-  return (await Promise.all(lists)).flat().filter(({ metadata }) => metadata.name.endsWith(NATIVE_SUFFIX));
+  return (await Promise.all(lists)).flat().filter(({ metadata }) => isOurs(metadata.name));
 }
 
 /** Whether a leader has written it: users can add a label to any object. */

@@ -12,10 +12,7 @@ import {
 } from '../objects/pod-object.ts';
 import { MIRROR_ANNOTATION } from '../objects/workload-object.ts';
 import type { ApiClient } from './client/api-client.ts';
-import { listPages } from './watch/list-pages.ts';
-
-/** A pod has 5 to 10 KB, and a node has at most 110 pods by default. */
-const PAGE_SIZE = 250;
+import { listObjects, listPages } from './watch/list-pages.ts';
 
 /** The pods of a node are kept until all have been listed, and etcd accepts a pod with 100,000 tolerations. */
 const MAX_TOLERATIONS = 256;
@@ -44,12 +41,7 @@ async function listPodsOn<T>(
   signal: AbortSignal,
 ): Promise<T[]> {
   if (!isDnsSubdomain(node)) throw new Error(`not listing pods: ${JSON.stringify(node)} is no name of a node`);
-  const query = { fieldSelector: `spec.nodeName=${node}` };
-  const found: T[] = [];
-  for await (const { items } of listPages(client, '/api/v1/pods', { query, pageSize: PAGE_SIZE, signal })) {
-    found.push(...items.map(view));
-  }
-  return found;
+  return listObjects(client, '/api/v1/pods', view, { fieldSelector: `spec.nodeName=${node}` }, signal);
 }
 
 export function viewNodePod(object: unknown): NodePod {
@@ -102,7 +94,7 @@ const MAX_UNBOUND = 2_000;
 export async function listUnboundPods(client: ApiClient, signal: AbortSignal): Promise<UnboundPod[] | undefined> {
   const query = { fieldSelector: 'status.phase=Pending,spec.nodeName=' };
   const found: UnboundPod[] = [];
-  for await (const { items } of listPages(client, '/api/v1/pods', { query, pageSize: PAGE_SIZE, signal })) {
+  for await (const { items } of listPages(client, '/api/v1/pods', { query, signal })) {
     found.push(...items.map(viewUnboundPod));
     if (found.length > MAX_UNBOUND) return undefined;
   }

@@ -1,11 +1,22 @@
 import { type Duplex, duplexPair } from 'node:stream';
 import type { WebSocketHandler } from '@kubernetes/client-node/dist/web-socket-handler.js';
+import { type ClusterChoice, findConfig, loadConfig } from './client/kube-config.ts';
 
 /** The channels of one forwarded port. */
 const DATA = 0;
 const ERROR = 1;
 /** The first message of each channel begins with the port's number. */
 const PORT_BYTES = 2;
+
+/**
+ * What {@link openTunnel} needs for WebSockets to the cluster. It is loaded on demand, because few commands use WebSockets.
+ * @throws InputError if the configuration cannot be used
+ */
+export async function webSocketHandler(choice: ClusterChoice): Promise<WebSocketHandler> {
+  const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
+  const { WebSocketHandler } = await import('@kubernetes/client-node/dist/web-socket-handler.js');
+  return new WebSocketHandler(loadConfig(findConfig(choice), KubeConfig));
+}
 
 /**
  * A connection to a port of a pod, by the `portforward` subresource over a WebSocket: `v4.channel.k8s.io`, where the first byte of

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
-import { lastWriter, type ManagedFields } from '../objects/managed-fields.ts';
 import { createBackOff } from '../runtime/back-off.ts';
 
 // What the objects have in common that taintkeeper writes and keeps as they should be.
@@ -101,29 +100,4 @@ export function limitRepairs(): RepairLimit {
       return count === REPEATED;
     },
   };
-}
-
-/** What taintkeeper calls itself where it writes. */
-export const FIELD_MANAGER = 'taintkeeper';
-
-/**
- * Who owns a field, taintkeeper left out: who wrote it last. Nobody owns what was taken out altogether.
- *
- * @param path as of {@link lastWriter}
- */
-export function fieldOwner(entries: readonly ManagedFields[], path: readonly string[]): ManagedFields | undefined {
-  return lastWriter(
-    entries.filter(({ manager }) => manager !== FIELD_MANAGER),
-    path,
-  );
-}
-
-/** Who wrote any part of the object last, apart from its status and from taintkeeper. A writer that only removes a field does not own it. */
-export function lastOtherWriter(entries: readonly ManagedFields[]): ManagedFields | undefined {
-  return fieldOwner(entries, []);
-}
-
-/** For people: the name is what a client calls itself, or else the beginning of its user agent. */
-export function describeOwner({ manager = '', operation, time }: ManagedFields): string {
-  return `field manager "${manager}" (${[operation, time].filter(Boolean).join(' at ')})`;
 }

@@ -226,3 +226,11 @@ function formatRequirement({ key, operator, values }: NodeSelectorRequirement): 
 function formatFound(found: string | undefined): string {
   return found === undefined ? 'the node has none' : `the node has ${found === '' ? 'an empty one' : found}`;
 }
+
+/** How many of the nodes the DaemonSet runs on. */
+export function countCovered(daemonSet: SchedulingView, nodes: Iterable<SchedulingNode>): number {
+  const coverageOn = compileCoverage(daemonSet);
+  let count = 0;
+  for (const node of nodes) if (coverageOn(node).runs) count++;
+  return count;
+}

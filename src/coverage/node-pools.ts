@@ -59,12 +59,19 @@ export const AUTOSCALER_STARTUP_PREFIX = 'startup-taint.cluster-autoscaler.kuber
 
 /**
  * Startup taints that autoscalers know without configuration: KnownEphemeralTaints of Karpenter (pkg/scheduling/taints.go), NodeConditionTaints of
- * Cluster Autoscaler (cluster-autoscaler/utils/taints/taints.go).
+ * Cluster Autoscaler 1.36 (cluster-autoscaler/utils/taints/taints.go).
  */
 const KNOWN_TO_AUTOSCALERS = ['node.cloudprovider.kubernetes.io/uninitialized', 'karpenter.sh/unregistered'];
 
+/** Taints of node-readiness-controller. Karpenter has known them since 1.13 (KnownEphemeralTaintKeyPrefixes); Cluster Autoscaler does not. */
+const KNOWN_TO_KARPENTER = 'readiness.k8s.io/';
+
 export function isKnownToAutoscalers(key: string): boolean {
   return KNOWN_TO_AUTOSCALERS.includes(key);
+}
+
+export function isKnownToKarpenter(key: string): boolean {
+  return isKnownToAutoscalers(key) || key.startsWith(KNOWN_TO_KARPENTER);
 }
 
 /**
@@ -99,15 +106,15 @@ interface ComingTaint extends Stated<RequiredTaint> {
   readonly isOfAgent?: true;
 }
 
-function comingTaints({ atRegistration, untilReady, required }: CompiledTaintPolicy): ComingTaint[] {
+function comingTaints({ atRegistration, untilReady, startup }: CompiledTaintPolicy): ComingTaint[] {
   const removed = new Set(untilReady.map(({ field }) => field));
-  const always = new Set(required.map(({ field }) => field));
+  const starting = new Set(startup.map(({ field }) => field));
   return atRegistration.flatMap(({ value, field }): ComingTaint[] => {
     const { key, effect } = value.taint;
     if (removed.has(field)) return [{ value, field, list: 'startupTaints' }];
     if (!REPELLING_EFFECTS.some((one) => one === effect)) return [];
     if (!isTransientTaintKey(key)) return [{ value, field, list: 'taints' }];
-    const isOfAgent = !always.has(field) && isStartupTaintKey(key) && !isKnownToAutoscalers(key);
+    const isOfAgent = starting.has(field) && isStartupTaintKey(key) && !isKnownToAutoscalers(key);
     return isOfAgent ? [{ value, field, list: 'startupTaints', isOfAgent }] : [];
   });
 }
@@ -118,6 +125,7 @@ function isDeclared(
 ): boolean {
   const isStaying = satisfies(valuesOf([...inherited, ...taints]), value);
   if (list === 'taints') return isStaying;
+  if (kind === 'NodePool' && isKnownToKarpenter(value.taint.key)) return true;
   const isStarting = satisfies(valuesOf(startupTaints), value);
   if (isOfAgent) return kind !== 'NodePool' || isStaying || isStarting;
   if (kind !== 'NodePool') return value.taint.key.startsWith(AUTOSCALER_STARTUP_PREFIX);

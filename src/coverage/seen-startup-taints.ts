@@ -7,6 +7,7 @@ import {
   howToDeclare,
   isEnforced,
   isKnownToAutoscalers,
+  isKnownToKarpenter,
   NODE_POOL_LABEL,
   type NodePool,
   titleOf,
@@ -67,7 +68,8 @@ export function unknownStartupTaints(
       ...undeclared.filter((one) => one.pool === pool && isEnforced(one)).map(({ taint }) => taint),
     ];
     const unknown = seen.filter(
-      ({ nodePool, taint }) => nodePool === pool.name && !known.some((one) => sameTaint(one, taint)),
+      ({ nodePool, taint }) =>
+        nodePool === pool.name && !isKnownToKarpenter(taint.key) && !known.some((one) => sameTaint(one, taint)),
     );
     const each = new Map(unknown.toReversed().map((one) => [identity(one.taint), one]));
     return each.size === 0 ? [] : [{ pool, seen: [...each.values()].reverse() }];

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isForbidden, isNotFound } from '../cluster/client/api-error.ts';
+import { isReadyEndpoint, listEndpointSlices, podOf } from '../cluster/endpoint-slices.ts';
 import { replicaOf } from '../cluster/lease/leadership.ts';
 import type { Lease } from '../cluster/lease/lease.ts';
 import type { PageState } from '../page/state.ts';
@@ -111,15 +112,6 @@ function etagOf({ headers }: IncomingMessage): string {
   return headers.etag ?? '';
 }
 
-/** The fields of an EndpointSlice (discovery.k8s.io/v1) that are read. */
-interface EndpointSlice {
-  readonly endpoints?: readonly {
-    readonly conditions?: { readonly ready?: boolean };
-    readonly targetRef?: { readonly kind?: string; readonly name?: string };
-  }[];
-  readonly ports?: readonly { readonly name?: string; readonly port?: number }[];
-}
-
 /** The Service's port that leads to the admin listener. */
 const ADMIN_PORT = 'metrics';
 
@@ -141,20 +133,15 @@ export interface ClusterReplicasOptions {
 export async function clusterReplicas(options: ClusterReplicasOptions): Promise<Replicas> {
   const { client, namespace, service, dial } = options;
   const [slices, leader] = await Promise.all([
-    client.request<{ items?: readonly EndpointSlice[] }>(
-      'GET',
-      `/apis/discovery.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/endpointslices`,
-      { query: { labelSelector: `kubernetes.io/service-name=${service}` } },
-    ),
+    listEndpointSlices(client, { namespace, name: service }),
     leaderOf(options),
   ]);
   const pods = new Map<string, { readonly port: number; readonly ready: boolean }>();
-  for (const { endpoints, ports } of slices.items ?? []) {
+  for (const { endpoints, ports } of slices) {
     const port = ports?.find(({ name }) => name === ADMIN_PORT)?.port;
-    for (const { conditions, targetRef } of endpoints ?? []) {
-      if (port === undefined || targetRef?.kind !== 'Pod' || !targetRef.name) continue;
-      // An absent condition means ready (discovery.k8s.io/v1).
-      pods.set(targetRef.name, { port, ready: conditions?.ready ?? true });
+    for (const endpoint of endpoints ?? []) {
+      const pod = podOf(endpoint);
+      if (port !== undefined && pod) pods.set(pod, { port, ready: isReadyEndpoint(endpoint) });
     }
   }
   const sorted = [...pods].sort(

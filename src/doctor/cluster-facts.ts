@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '../cluster/client/api-client.ts';
+import { type ClusterNode, projectDaemonSet, projectNode } from '../cluster/cluster-objects.ts';
 import { holderOf, leaseStore } from '../cluster/lease/lease.ts';
 import { concernsUs, listPools, type PoolApi, servedPoolApis } from '../cluster/node-pools.ts';
 import { listRecords, type StoredRecord } from '../cluster/node-records.ts';
@@ -12,12 +13,8 @@ import { isNowhere } from '../coverage/placement.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { parsePolicies } from '../files/policy-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
-import type { NodeView } from '../judge/node-view.ts';
 import { NODE_ANNOTATIONS_POLICY } from '../native/node-annotations.ts';
 import { NOT_OURS, REPORT_API_VERSION } from '../objects/cluster-report.ts';
-import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
-import { announcedAt, asNode, viewNode } from '../objects/node-object.ts';
-import { machineClusterOf } from '../objects/node-pool-object.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 import type { Installation } from './installation.ts';
@@ -25,19 +22,13 @@ import { list, look, mapped, type Reading, read } from './reading.ts';
 import { type RightsReview, reviewRights } from './rights.ts';
 import { type Admission, tryAdmission, withoutStatus } from './trial.ts';
 
-/** A node as the policies see it, and its readiness and versions. */
-export interface DoctorNode extends NodeView {
+/** A node as the leader sees it, and the fields that only checks read. */
+export interface DoctorNode extends ClusterNode {
   readonly uid: string | undefined;
-  /** Its condition Ready is True. */
-  readonly ready: boolean;
   /** The names in `status.images` of images that no registry has. By default a kubelet reports its 50 largest images. */
   readonly loadedImages?: readonly string[];
   /** `status.nodeInfo.kubeletVersion`, such as `v1.36.3`. Empty until the kubelet reports it. */
   readonly kubeletVersion: string;
-  /** NAMESPACE/NAME of its Cluster of Cluster API, if it has one. */
-  readonly machineCluster?: string | undefined;
-  /** When its allow-removal annotation was last written, in milliseconds, if that is known. */
-  readonly announcedAt?: number | undefined;
 }
 
 /** A webhook of a Mutating- or ValidatingWebhookConfiguration. The API server has filled in all defaults. */
@@ -112,13 +103,13 @@ export interface ClusterFacts {
   readonly admission: Reading<Admission>;
 }
 
-/** The leader writes a status within 5 s (src/leader.ts). */
+/** The leader writes a status within 5 s: `PAUSE_MS` of its status writer, in src/controllers/status/. */
 const STATUS_PAUSE_MS = 6_000;
 
 /** Reads the policies and all that they are about. A failed read is part of the result, and nothing is thrown. */
 export async function gatherCluster(client: ApiClient, installation: Installation): Promise<ClusterFacts> {
   const listed = read(() =>
-    list(client, '/api/v1/nodes', (node) => ({ view: projectNode(node), spec: withoutStatus(node) })),
+    list(client, '/api/v1/nodes', (node) => ({ view: viewDoctorNode(node), spec: withoutStatus(node) })),
   );
   const nodes = listed.then((known) => mapped(known, ({ view }) => view));
   const policies = read(() => policiesWithStatus(client));
@@ -225,31 +216,20 @@ async function listConfigurations(client: ApiClient): Promise<RegisteredConfigur
   return (await Promise.all(lists)).flat();
 }
 
-function projectNode(object: unknown): DoctorNode {
-  const { status } = object as {
+function viewDoctorNode(object: unknown): DoctorNode {
+  const { metadata, status } = object as {
+    metadata: { uid?: string };
     status?: {
       nodeInfo?: { kubeletVersion?: string };
-      conditions?: readonly { type: string; status: string }[];
       images?: readonly { names?: readonly string[] | null }[] | null;
     };
   };
-  const ready = status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;
-  const node = asNode(object, []);
-  const kubeletVersion = status?.nodeInfo?.kubeletVersion ?? '';
   return {
-    ...viewNode(node, ''),
-    uid: node.metadata.uid ?? undefined,
-    ready,
-    kubeletVersion,
+    ...projectNode(object),
+    uid: metadata.uid,
+    kubeletVersion: status?.nodeInfo?.kubeletVersion ?? '',
     loadedImages: (status?.images ?? []).flatMap(({ names }) => names ?? []).filter(isNowhere),
-    machineCluster: machineClusterOf(node),
-    announcedAt: announcedAt(node),
   };
-}
-
-function projectDaemonSet(object: unknown): DaemonSetView {
-  const { metadata } = object as { metadata: { namespace?: string } };
-  return viewDaemonSet(asDaemonSet(object, []), metadata.namespace ?? '', '');
 }
 
 /** Three times the renewal period of a leader, so that a single lost answer does not count. */

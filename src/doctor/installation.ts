@@ -2,6 +2,7 @@ import type { ApiClient } from '../cluster/client/api-client.ts';
 import { readWebhooks } from '../cluster/webhook-configurations.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { known, list, look, READ_TIMEOUT_MS, type Reading, read } from './reading.ts';
+import { argument } from './serve-arguments.ts';
 
 /** What the user said about the installation, by options. */
 export interface InstallationChoice {
@@ -20,6 +21,7 @@ export interface Installation {
   readonly deployment: Workload | undefined;
   /** Its service account. */
   readonly account: string;
+  /** Its Lease, which has the name of the Service. */
   readonly lease: string;
   /** The Secret with the certificates that it issues. Undefined if another tool issues them. */
   readonly secret: string | undefined;
@@ -179,7 +181,10 @@ function viewInstallation(
 ): Installation {
   const { serviceAccountName = 'default', containers } = spec.template.spec;
   const args = containers.flatMap(({ args = [] }) => args);
-  const service = option(args, 'service') ?? asked.service ?? NAME;
+  /** Of the first container that has it: containers that users add come after ours. */
+  const option = (name: string) =>
+    containers.map(({ args = [] }) => argument(args, name)).find((one) => one !== undefined);
+  const service = option('service') ?? asked.service ?? NAME;
   return {
     namespace: metadata.namespace ?? '',
     service,
@@ -191,11 +196,11 @@ function viewInstallation(
     },
     account: serviceAccountName,
     lease: service,
-    secret: option(args, 'cert-dir') === undefined ? (option(args, 'secret') ?? secret) : undefined,
-    defaultPolicies: option(args, 'default-policies'),
+    secret: option('cert-dir') === undefined ? (option('secret') ?? secret) : undefined,
+    defaultPolicies: option('default-policies'),
     audit: args.includes('--audit'),
     writesReports: args.includes('--write-reports'),
-    ownerClusterRole: option(args, 'owner-cluster-role'),
+    ownerClusterRole: option('owner-cluster-role'),
     helmRelease: metadata.annotations?.['meta.helm.sh/release-name'] ?? undefined,
   };
 }
@@ -210,7 +215,7 @@ function asTheManifests({
     service: place.service,
     deployment: undefined,
     account: NAME,
-    lease: NAME,
+    lease: place.service,
     secret: secret ?? OWN_SECRET,
     defaultPolicies: undefined,
     audit: false,
@@ -218,11 +223,6 @@ function asTheManifests({
     ownerClusterRole: undefined,
     helmRelease: undefined,
   };
-}
-
-function option(args: readonly string[], name: string): string | undefined {
-  const prefix = `--${name}=`;
-  return args.find((arg) => arg.startsWith(prefix))?.slice(prefix.length);
 }
 
 /** The command that applies the manifests of the installation again. Only the user knows where those of another namespace are. */

@@ -2,6 +2,7 @@ import { viewReplica } from '../cluster/replica-pods.ts';
 import type { PlacedReplica } from '../coverage/placement.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { conditionOf, isFinished, isReady, isTerminating, type PodObject } from '../objects/pod-object.ts';
+import { argument } from './serve-arguments.ts';
 
 /** A replica's pod. */
 export interface PodView extends PlacedReplica {
@@ -97,18 +98,13 @@ function problemOf(pod: PodObject): string {
 /** Read from the arguments of `serve`, which the chart writes as `--name=value`. */
 function certificateSource(spec: PodObject['spec']): CertificateSource | undefined {
   for (const { args = [], volumeMounts = [] } of spec?.containers ?? []) {
-    const directory = argument(args, '--cert-dir');
+    const directory = argument(args, 'cert-dir');
     if (directory !== undefined) {
       const volume = volumeMounts.find(({ mountPath }) => mountPath === directory)?.name;
       return { kind: 'files', secret: spec?.volumes?.find(({ name }) => name === volume)?.secret?.secretName };
     }
-    const secret = argument(args, '--secret');
+    const secret = argument(args, 'secret');
     if (secret !== undefined) return { kind: 'secret', secret };
   }
   return undefined;
-}
-
-/** If an argument is given twice, the program takes the last. */
-function argument(args: readonly string[], name: string): string | undefined {
-  return args.findLast((arg) => arg.startsWith(`${name}=`))?.slice(name.length + 1);
 }

@@ -1,7 +1,7 @@
 import type { ApiClient, Query } from '../cluster/client/api-client.ts';
 import { ApiError, isForbidden } from '../cluster/client/api-error.ts';
 import { findObject } from '../cluster/client/find-object.ts';
-import { listPages } from '../cluster/watch/list-pages.ts';
+import { listObjects } from '../cluster/watch/list-pages.ts';
 
 /** The result of a read, or why it failed. */
 export type Reading<T> =
@@ -66,7 +66,6 @@ function reasonOf(error: unknown): string {
 
 /** For one object, or a whole list. By then the API server is known to answer: see gather.ts. */
 export const READ_TIMEOUT_MS = 15_000;
-const PAGE_SIZE = 500;
 
 /**
  * Reads an object of the cluster. Undefined if there is none.
@@ -77,17 +76,14 @@ export function look<T>(client: ApiClient, path: string): Promise<T | undefined>
 }
 
 /**
- * Reads all items of a list, each projected by `project`.
+ * {@link listObjects} in a limited time.
  * @throws ApiError, Error, and what `project` throws
  */
-export async function list<T>(
+export function list<T>(
   client: ApiClient,
   path: string,
   project: (object: unknown) => T,
   query: Query = {},
 ): Promise<T[]> {
-  const items: T[] = [];
-  const options = { query, pageSize: PAGE_SIZE, signal: AbortSignal.timeout(READ_TIMEOUT_MS) };
-  for await (const page of listPages(client, path, options)) for (const item of page.items) items.push(project(item));
-  return items;
+  return listObjects(client, path, project, query, AbortSignal.timeout(READ_TIMEOUT_MS));
 }

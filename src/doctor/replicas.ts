@@ -1,5 +1,6 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError, isForbidden } from '../cluster/client/api-error.ts';
+import { type EndpointSlice, isReadyEndpoint } from '../cluster/endpoint-slices.ts';
 import { selfCheckReview } from '../cluster/self-check-review.ts';
 import { openTunnel } from '../cluster/tunnel.ts';
 import { TimeoutError } from '../runtime/pause.ts';
@@ -8,7 +9,7 @@ import { type ConnectionFault, connectionFault, type Dialled, dial } from './dia
 import type { PodView } from './pod-view.ts';
 import { known, type Reading, unknown, unreadable } from './reading.ts';
 import type { Recognise } from './recognition.ts';
-import type { EndpointSliceObject, ServiceFacts, ServiceObject } from './service-facts.ts';
+import type { ServiceFacts, ServiceObject } from './service-facts.ts';
 
 /** A replica, as its pod and the EndpointSlices describe it. */
 export interface Listed {
@@ -63,17 +64,24 @@ function portName(service: ServiceObject | undefined, port: number): string {
   return service?.spec?.ports?.find((one) => one.port === port)?.name ?? '';
 }
 
-function ofSlice({ ports, endpoints }: EndpointSliceObject, name: string, pods: readonly PodView[]): Listed[] {
+function ofSlice({ ports, endpoints }: EndpointSlice, name: string, pods: readonly PodView[]): Listed[] {
   const port = ports?.find((one) => (one.name ?? '') === name)?.port;
   if (port === undefined) return [];
-  return (endpoints ?? []).flatMap(({ addresses, conditions, targetRef }) => {
-    const [address] = addresses;
+  return (endpoints ?? []).flatMap((endpoint) => {
+    const {
+      addresses: [address],
+      targetRef,
+    } = endpoint;
     if (address === undefined) return [];
     const pod = pods.find((one) => (targetRef?.name === undefined ? one.ip === address : one.name === targetRef.name));
-    // No condition means ready (discovery.k8s.io/v1).
-    const endpoint = { port, isReady: conditions?.ready ?? true };
     return [
-      { name: pod?.name ?? `${address}:${port}`, address, port: pod?.ports.get(WEBHOOK_PORT) ?? port, endpoint, pod },
+      {
+        name: pod?.name ?? `${address}:${port}`,
+        address,
+        port: pod?.ports.get(WEBHOOK_PORT) ?? port,
+        endpoint: { port, isReady: isReadyEndpoint(endpoint) },
+        pod,
+      },
     ];
   });
 }

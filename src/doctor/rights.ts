@@ -79,3 +79,17 @@ export async function reviewRights(client: ApiClient, installation: Installation
     }
   }
 }
+
+/** The commands that give taintkeeper the right. */
+export function howToGrant(right: OptionalRight, { namespace, account, helmRelease }: Installation): string {
+  const { value, group, resources, verbs } = OPTIONAL_RIGHTS[right];
+  if (helmRelease !== undefined) {
+    return `helm upgrade ${helmRelease} CHART --namespace ${namespace} --reset-then-reuse-values --set ${value}=true`;
+  }
+  const name = `taintkeeper-${right.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  const types = resources.map((resource) => (group === '' ? resource : `${resource}.${group}`));
+  return [
+    `kubectl create clusterrole ${name} --verb=${verbs.join(',')} --resource=${types.join(',')}`,
+    `kubectl create clusterrolebinding ${name} --clusterrole=${name} --serviceaccount=${namespace}:${account}`,
+  ].join(' && ');
+}

@@ -1,6 +1,7 @@
 import type { StoredFiles } from '../certs/certificate-files.ts';
 import { readSecret } from '../cluster/certificate-secret.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
+import { type EndpointSlice, listEndpointSlices } from '../cluster/endpoint-slices.ts';
 import { readWebhooks, type Webhook } from '../cluster/webhook-configurations.ts';
 import { formatLabels } from '../kubernetes/label-selector.ts';
 import type { PodObject } from '../objects/pod-object.ts';
@@ -25,24 +26,12 @@ export interface ServicePort {
   readonly targetPort?: number | string;
 }
 
-/** The fields of an EndpointSlice (discovery.k8s.io/v1) that name the endpoints of the Service. */
-export interface EndpointSliceObject {
-  readonly ports?: readonly { readonly name?: string; readonly port?: number }[] | null;
-  readonly endpoints?:
-    | readonly {
-        readonly addresses: readonly string[];
-        readonly conditions?: { readonly ready?: boolean };
-        readonly targetRef?: { readonly kind?: string; readonly name?: string };
-      }[]
-    | null;
-}
-
 /** The objects of an installation. */
 export interface ServiceFacts {
   /** The webhooks of both configurations. Empty if none is registered. */
   readonly webhooks: Reading<readonly Webhook[]>;
   readonly service: Reading<ServiceObject | undefined>;
-  readonly slices: Reading<readonly EndpointSliceObject[]>;
+  readonly slices: Reading<readonly EndpointSlice[]>;
   /** The pods that the Service selects, except those that are terminating or finished. */
   readonly pods: Reading<readonly PodView[]>;
   /** How many pods of the Service were rejected by their nodes, by reason. Empty if pods could not be listed. */
@@ -59,11 +48,10 @@ export async function gatherService(
   { namespace, service: name, secret: own = OWN_SECRET }: Installation,
 ): Promise<ServiceFacts> {
   const core = `/api/v1/namespaces/${namespace}`;
-  const sliceLabel = `kubernetes.io/service-name=${name}`;
   const [webhooks, service, slices, networkPolicies] = await Promise.all([
     read(() => readWebhooks(client, { timeoutMs: READ_TIMEOUT_MS })),
     read(() => look<ServiceObject>(client, `${core}/services/${name}`)),
-    listOf<EndpointSliceObject>(`/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`, sliceLabel),
+    read(() => listEndpointSlices(client, { namespace, name }, list)),
     listOf<NetworkPolicyObject>(`/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`),
   ]);
   const podObjects = await readPods();

@@ -3,6 +3,7 @@ import type { AdmissionRequest } from '../admission/review.ts';
 import { whoAmI } from '../cluster/access-review.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
+import { isOurs, OWN_SUFFIX } from '../cluster/own-names.ts';
 import { type PolicyObject, policiesInForce } from '../cluster/policies.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
@@ -186,7 +187,7 @@ export function readRefusal(error: unknown, what: string): Reading<Admission> {
   const [, native] =
     /ValidatingAdmissionPolicy '([^']*)' with binding '[^']*' denied request/.exec(error.message) ?? [];
   if (native !== undefined) {
-    return native.includes(`.${DOMAIN}`)
+    return native.includes(OWN_SUFFIX)
       ? known({ outcome: 'refused natively', what, policy: native })
       : unknown(`${what}, as a trial, is refused by ValidatingAdmissionPolicy ${native}, which is not taintkeeper's`);
   }
@@ -194,14 +195,6 @@ export function readRefusal(error: unknown, what: string): Reading<Admission> {
   if (webhook !== undefined)
     return known({ outcome: 'failed', what, webhook, fault: connectionFault(innermost(reason)) });
   return unreadable(error);
-}
-
-/** The names of our webhooks end with it (src/webhooks/entries.ts). The names of native policies contain it. */
-const DOMAIN = 'taintkeeper.dev';
-
-/** Whether the webhook is ours, by its name. */
-export function isOurs(webhook: string): boolean {
-  return webhook.endsWith(`.${DOMAIN}`);
 }
 
 /** Removes the URL of the call, and the words around it. */

@@ -67,8 +67,9 @@ function taintsToCarry(
   { labels, recorded }: NodeView & { readonly recorded: readonly RecordedTaint[] },
   policies: readonly CompiledTaintPolicy[],
 ): { readonly taint: Taint; readonly isRecorded: boolean }[] {
-  const binding = policies.filter(({ mode }) => mode !== 'Audit');
-  const required = requiredTaints(labels, binding).filter((one) => !one.anyValue && !isRemoved(recorded, one));
+  const required = requiredTaints(labels, policies).filter(
+    (one) => one.policy.mode !== 'Audit' && !one.anyValue && !isRemoved(recorded, one),
+  );
   const all = [
     ...required.map(({ taint }) => ({ taint, isRecorded: false })),
     ...recorded.filter(isKept).map((taint) => ({ taint, isRecorded: true })),

@@ -1,6 +1,5 @@
 import type { podStateOf } from '../cluster/daemon-pods.ts';
 import { policiesInForce } from '../cluster/policies.ts';
-import { describeOwner, lastOtherWriter } from '../controllers/managed-objects.ts';
 import { askedKeys, DEFAULT_SERVICE_ACCOUNT, serviceAccountUser, TOLERATE } from '../coverage/authorization.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
 import { fixCommand, rolloutCommand } from '../coverage/fix.ts';
@@ -10,7 +9,7 @@ import type { Taint } from '../kubernetes/taint.ts';
 import { atMost, shellWord } from '../kubernetes/text.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
 import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
-import type { ManagedFields } from '../objects/managed-fields.ts';
+import { describeOwner, lastOtherWriter, type ManagedFields } from '../objects/managed-fields.ts';
 import {
   controllerOf,
   hasResourceClaims,

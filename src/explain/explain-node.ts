@@ -1,12 +1,11 @@
 import { policiesInForce } from '../cluster/policies.ts';
-import { describeOwner } from '../controllers/managed-objects.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../judge/allow-removal.ts';
 import { type NodeRecord, withRecord } from '../judge/node-record.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../judge/startup-taints.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { rfc3339, shellWord } from '../kubernetes/text.ts';
-import { lastWriter, type ManagedFields } from '../objects/managed-fields.ts';
+import { describeOwner, lastWriter, type ManagedFields } from '../objects/managed-fields.ts';
 import { announcedAt, asNode, type NodeObject, taintedSince, viewNode } from '../objects/node-object.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
 import {

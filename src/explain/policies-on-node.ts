@@ -3,7 +3,7 @@ import { type Contradiction, contradictions } from '../judge/contradictions.ts';
 import { isRequiredTaint, requiredTaints } from '../judge/declared-taints.ts';
 import { type BlockedBy, type Circumstances, isRestoredBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
 import { type Blocked, lostTaints } from '../judge/node-record.ts';
-import type { EstablishedView } from '../judge/node-view.ts';
+import type { NodeWithRecord } from '../judge/node-view.ts';
 import { type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { equalTaints, formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
@@ -107,7 +107,7 @@ export interface PoliciesOnNodeOptions {
 
 /** How the TaintPolicies apply to a node in its present state. */
 export function policiesOnNode(
-  node: EstablishedView,
+  node: NodeWithRecord,
   policies: readonly Policy[],
   { audit = false, isInConflict }: PoliciesOnNodeOptions = {},
 ): PoliciesOnNode {
@@ -191,7 +191,7 @@ function isHeldUpByAudit({ policy, taint }: Loss): boolean {
   return policy.mode === 'Audit' && isRestoredBy(policy.declared, isRequired);
 }
 
-function effectOf(entry: string, { taints, established }: EstablishedView, selecting: readonly CompiledTaintPolicy[]) {
+function effectOf(entry: string, { taints, established }: NodeWithRecord, selecting: readonly CompiledTaintPolicy[]) {
   const allowed = parseAllowedRemovals(entry);
   const protecting = taints
     .filter((taint) => isRemovalAllowed(allowed, taint))
@@ -207,7 +207,7 @@ function effectOf(entry: string, { taints, established }: EstablishedView, selec
 /** What blocks a missing taint: the value that the node carries, or what another policy requires. */
 function inTheWay(
   missed: Taint,
-  { taints, labels, established, allowRemoval }: EstablishedView,
+  { taints, labels, established, allowRemoval }: NodeWithRecord,
   selecting: readonly CompiledTaintPolicy[],
   contradictory: readonly Contradiction[],
 ): Pick<TaintOnNode, 'kept' | 'contradiction'> {

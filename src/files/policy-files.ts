@@ -2,7 +2,7 @@ import { type Policy, parsePolicy } from '../policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import type { Path } from '../policy/problem.ts';
 import { locateField, parseDocuments, type SourceDocument } from './documents.ts';
-import { isMap, objectsOf } from './reviewables.ts';
+import { isMap, objectsOf } from './kubernetes-objects.ts';
 import { InputError, listFiles, readText, sourceName } from './text-files.ts';
 
 /** A text with policies, and the name that errors give it. */

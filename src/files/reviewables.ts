@@ -5,55 +5,8 @@ import { MalformedObjectError } from '../objects/object-meta.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
 import type { Path } from '../policy/problem.ts';
 import { locateField, type SourceDocument } from './documents.ts';
+import { isMap, objectsOf } from './kubernetes-objects.ts';
 import { InputError } from './text-files.ts';
-
-/** The fields that identify any object. */
-export interface KubernetesObject extends Record<string, unknown> {
-  readonly apiVersion: string;
-  readonly kind: string;
-}
-
-/** An object, and its place in its document. */
-export interface FoundObject {
-  readonly object: KubernetesObject;
-  readonly path: Path;
-}
-
-/**
- * The object of a document, or the items of a list.
- * @throws InputError for a document that is no Kubernetes object
- */
-export function objectsOf(document: SourceDocument): FoundObject[] {
-  const { value } = document;
-  if (!isKubernetesObject(value)) {
-    throw new InputError([`${document.locate([])}: expected a Kubernetes object with apiVersion and kind`]);
-  }
-  // A kind may end in List without being a list of Kubernetes.
-  if (!value.kind.endsWith('List') || value.items === undefined) return [{ object: value, path: [] }];
-  // Go also writes an empty list as null.
-  if (value.items === null) return [];
-  if (!Array.isArray(value.items)) throw new InputError([`${document.locate(['items'])}: expected a list of items`]);
-  // Items of a NodeList from the API server have no apiVersion and kind.
-  const inherited =
-    value.kind === 'List' ? {} : { apiVersion: value.apiVersion, kind: value.kind.slice(0, -'List'.length) };
-  return value.items.map((item, index) => {
-    const path = ['items', index];
-    const object = isMap(item) ? { ...inherited, ...item } : item;
-    if (!isKubernetesObject(object)) {
-      throw new InputError([`${document.locate(path)}: expected a Kubernetes object with apiVersion and kind`]);
-    }
-    return { object, path };
-  });
-}
-
-function isKubernetesObject(value: unknown): value is KubernetesObject {
-  return isMap(value) && typeof value.apiVersion === 'string' && typeof value.kind === 'string';
-}
-
-/** True for a JSON object. */
-export function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** A request to judge, with the places of its parts in the input. */
 export interface Reviewable {

@@ -21,8 +21,8 @@ export function addedTolerations(annotations: StringMap): string[] {
 }
 
 /**
- * What this installation answers for: of a record that another one has left it does not know who took out what is gone. A record
- * without a name counts, and so does every record where `installation` is not known.
+ * The tolerations that this installation has added. If another installation wrote the list, it is not known which writer removed a listed toleration
+ * that the DaemonSet no longer has. A list without a name counts, and so does every list if `installation` is not known.
  */
 export function addedHere(annotations: StringMap, installation: string | undefined): string[] {
   const by = own(annotations, ADDED_BY_ANNOTATION);

@@ -3,7 +3,7 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { type AllowedRemoval, namesAny, parseAllowedRemovals, rewriteAllowRemoval } from './allow-removal.ts';
 import { requiredTaints, satisfies } from './declared-taints.ts';
 import { isRemoved, lostTaints } from './node-record.ts';
-import type { EstablishedView, NodeUpdate } from './node-view.ts';
+import type { NodeUpdate, NodeWithRecord } from './node-view.ts';
 
 /** The changes of taints that remain after mutation. */
 interface PermittedChanges {
@@ -38,7 +38,7 @@ export function allowRemovalAfter(
 
 /** The notices on the node that its record does not have yet. */
 function pendingNotices(
-  { labels, taints, allowRemoval, recorded }: EstablishedView,
+  { labels, taints, allowRemoval, recorded }: NodeWithRecord,
   policies: readonly CompiledTaintPolicy[],
 ): AllowedRemoval[] {
   const { entries } = parseAllowedRemovals(allowRemoval);

@@ -3,13 +3,13 @@ import { policiesFor } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';
 
 /**
- * The annotation on a Node that announces the removal of protected taints: `key=value:Effect, …`. Without `=value` the
- * entry stands for the taint whatever its value. A `-` at the end, as kubectl has it, makes the entry a notice: the taint was removed with
+ * The annotation on a Node that announces the removal of protected taints: `key=value:Effect, …`. Without `=value`, the
+ * entry means the taint with any value. A `-` at the end, as kubectl has it, makes the entry a notice: the taint was removed with
  * permission. A notice tells the leader not to restore the taint, and permits nothing.
  */
 export const ALLOW_REMOVAL_ANNOTATION = 'taintkeeper.dev/allow-removal';
 
-/** For how long an announcement stands that nobody uses, in milliseconds. The leader then takes the annotation away. */
+/** How long an unused announcement stays, in milliseconds. The leader then removes the annotation. */
 export const ALLOW_REMOVAL_LIFE_MS = 86_400_000;
 
 export interface AllowedRemoval {
@@ -31,12 +31,12 @@ export interface AllowedRemovals {
   readonly isTooLong?: true;
 }
 
-/** A longer annotation releases nothing: 64 of the longest taints take less. In characters. */
+/** A longer annotation allows no removal: 64 of the longest taints are shorter. In characters. */
 const MAX_ALLOW_REMOVAL_LENGTH = 32_768;
 
 const NOTHING: AllowedRemovals = { entries: [], byTaint: new Map(), notices: new Map() };
 
-/** Reads an allow-removal annotation; an absent one releases nothing. What cannot be read is kept, and releases nothing. */
+/** Reads an allow-removal annotation; an absent one has no entries. An entry that cannot be read is kept, and allows no removal. */
 export function parseAllowedRemovals(annotation = ''): AllowedRemovals {
   if (annotation === '') return NOTHING;
   if (annotation.length > MAX_ALLOW_REMOVAL_LENGTH) {
@@ -114,19 +114,19 @@ function noticeOf({ key, value, effect }: Taint): string {
   return `${key}=${value ?? ''}:${effect}${NOTICE}`;
 }
 
-/** Whether the policy heeds the annotation: it restricts what users do to taints, or requires some. */
+/** Whether the policy reads the annotation: it restricts changes of taints, or requires some. */
 export function readsAllowRemoval({ mode, rules, additionRules, required }: CompiledTaintPolicy): boolean {
   return mode !== 'Audit' && rules.length + additionRules.length + required.length > 0;
 }
 
-/** Whether some user may remove taints that the policy protects. Where none may, an entry of the annotation means nothing. */
-export function mayBePermitted({ removableByAnnotation, exemptsAnybody }: CompiledTaintPolicy): boolean {
-  return removableByAnnotation || exemptsAnybody;
+/** Whether a user may remove taints that the policy protects. If no user may, an entry of the annotation has no effect. */
+export function mayBePermitted({ removableByAnnotation, exemptsUsers }: CompiledTaintPolicy): boolean {
+  return removableByAnnotation || exemptsUsers;
 }
 
 /**
- * Whether anybody may remove the taint once the annotation names it: each policy that protects it lets them. With --audit, what the
- * policies would do counts.
+ * Whether every user may remove the taint once the annotation names it: each policy that protects it allows removal by annotation. With --audit, it
+ * counts what the policies would do without it.
  */
 export function isRemovableByAnnotation(
   taint: Taint,
@@ -148,6 +148,6 @@ export function unreadableEntries({ entries }: AllowedRemovals): string[] {
 }
 
 /** Whether the entry means this taint, given that key and effect agree. */
-function names({ taint: released }: AllowedRemoval, taint: Taint): boolean {
-  return released !== undefined && (released.value === undefined || released.value === (taint.value ?? ''));
+function names({ taint: allowed }: AllowedRemoval, taint: Taint): boolean {
+  return allowed !== undefined && (allowed.value === undefined || allowed.value === (taint.value ?? ''));
 }

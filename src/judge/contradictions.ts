@@ -1,17 +1,18 @@
 import { implies, requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
-import { formatTaint, identity } from '../kubernetes/taint.ts';
+import { equalTaints, formatTaint, identity } from '../kubernetes/taint.ts';
 import { atMost, count } from '../kubernetes/text.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';
 import { TAINT_MODES } from '../policy/taint-policy.ts';
-import type { EstablishedView, NodeView } from './node-view.ts';
+import type { DeclaredTaint } from './declared-taints.ts';
+import type { NodeView, NodeWithRecord } from './node-view.ts';
 
 const MAX_NAMED = 3;
 
 /** The reason of the condition Stalled of policies that contradict each other. */
 export const VALUES_DIFFER = 'RequiredValuesDiffer';
 
-/** A taint with a value that a policy requires. */
-interface RequiredValue {
+/** A taint as a policy requires it. */
+interface RequiredByPolicy {
   readonly policy: CompiledTaintPolicy;
   /** For example `spec.taints[0]`. */
   readonly field: string;
@@ -19,11 +20,63 @@ interface RequiredValue {
   readonly text: string;
 }
 
+/** Two policies that require one taint differently, of nodes that both select or could select. */
+export interface Disagreement {
+  /** `value`: a node can have only one of the values. `mayEvict`: one policy is enough to evict pods. */
+  readonly about: 'value' | 'mayEvict';
+  /** That of the policy with the stronger declared mode; with equal modes, of the policy that comes first by name. */
+  readonly first: RequiredByPolicy;
+  readonly second: RequiredByPolicy;
+  readonly meeting: Meeting;
+  /** Whether one of the policies only reports. */
+  readonly isAudited: boolean;
+}
+
+/** Whether the policies set different values on the same nodes, each of which can have only one. */
+export function isContradiction({ about, meeting, isAudited }: Disagreement): boolean {
+  return about === 'value' && meeting.isCertain && !isAudited;
+}
+
+/**
+ * All disagreements among the policies, or those of `only`: taint by taint. Policies count by the mode that they declare. One that names no
+ * value accepts any.
+ */
+export function disagreements(
+  policies: readonly CompiledTaintPolicy[],
+  nodes: readonly Named[],
+  only?: CompiledTaintPolicy,
+): Disagreement[] {
+  const required = policies
+    .toSorted(byDeclaredStrength)
+    .flatMap((policy) => policy.required.map(({ value, field }) => ({ ...value, policy, field })));
+  return [...Map.groupBy(required, ({ taint }) => identity(taint)).values()].flatMap((alike) =>
+    alike.flatMap((first, index) =>
+      alike.slice(index + 1).flatMap((second): Disagreement[] => {
+        if (first.policy === second.policy || (only && first.policy !== only && second.policy !== only)) return [];
+        const about = difference(first, second);
+        const meeting = about && meetingOf(first.policy, second.policy, nodes);
+        if (!meeting) return [];
+        const isAudited = [first, second].some(({ policy }) => policy.declared === 'Audit');
+        return [{ about, first: asText(first), second: asText(second), meeting, isAudited }];
+      }),
+    ),
+  );
+}
+
+function difference(a: RequiredTaint, b: RequiredTaint): Disagreement['about'] | undefined {
+  if (!a.anyValue && !b.anyValue && !equalTaints(a.taint, b.taint)) return 'value';
+  return a.taint.effect === 'NoExecute' && a.mayEvict !== b.mayEvict ? 'mayEvict' : undefined;
+}
+
+function asText({ policy, field, taint }: DeclaredTaint): RequiredByPolicy {
+  return { policy, field, text: formatTaint(taint) };
+}
+
 /** Two policies that require different values of one taint on the same nodes. */
 export interface Contradiction {
   /** A node that carries neither value gets this one. */
-  readonly winner: RequiredValue;
-  readonly loser: RequiredValue;
+  readonly winner: RequiredByPolicy;
+  readonly loser: RequiredByPolicy;
   /** The nodes that both select; none where only the selectors say that there can be such nodes. */
   readonly nodes: readonly string[];
   /** Why the winner wins. */
@@ -32,34 +85,19 @@ export interface Contradiction {
 
 type Named = Pick<NodeView, 'name' | 'labels'>;
 
-/**
- * All contradictions among the policies, or those of `only`. Policies count by the mode that they declare: those that only report require
- * nothing. One that names no value takes any.
- */
+/** All contradictions among the policies, or those of `only`. */
 export function contradictions(
   policies: readonly CompiledTaintPolicy[],
   nodes: readonly Named[],
   only?: CompiledTaintPolicy,
 ): Contradiction[] {
-  const required = policies
-    .filter(({ declared }) => declared !== 'Audit')
-    .toSorted(byDeclaredStrength)
-    .flatMap((policy) =>
-      policy.required.flatMap(({ value: { taint, anyValue }, field }) =>
-        anyValue ? [] : [{ policy, field, text: formatTaint(taint), key: identity(taint) }],
-      ),
-    );
-  return [...Map.groupBy(required, ({ key }) => key).values()].flatMap((alike) =>
-    alike.flatMap((winner, index) =>
-      alike.slice(index + 1).flatMap((loser): Contradiction[] => {
-        if (winner.text === loser.text || winner.policy === loser.policy) return [];
-        if (only && winner.policy !== only && loser.policy !== only) return [];
-        const meeting = meetingOf(winner.policy, loser.policy, nodes);
-        if (!meeting?.isCertain) return [];
-        return [{ winner, loser, nodes: meeting.nodes, why: whyFirst(winner.policy, loser.policy) }];
-      }),
-    ),
-  );
+  // Those that only report need no comparison.
+  const setting = policies.filter(({ declared }) => declared !== 'Audit');
+  return disagreements(setting, nodes, only)
+    .filter(isContradiction)
+    .map(({ first: winner, second: loser, meeting }) => {
+      return { winner, loser, nodes: meeting.nodes, why: whyFirst(winner.policy, loser.policy) };
+    });
 }
 
 /** Warnings for the author of a policy, each in few words: which other policies require another value. */
@@ -84,7 +122,7 @@ function placeOf(nodes: readonly string[]): string {
 export function selectionWarnings(
   before: CompiledTaintPolicy | undefined,
   after: CompiledTaintPolicy,
-  nodes: readonly EstablishedView[],
+  nodes: readonly NodeWithRecord[],
 ): string[] {
   const left = before ? unselectedCarriers(before, after, nodes) : [];
   if (left.length === 0) return [];
@@ -92,7 +130,7 @@ export function selectionWarnings(
   return [`this policy no longer protects taints on ${count(left.length, 'node')} that it selected: ${named}`];
 }
 
-/** For the status of each policy that is part of a contradiction: what it comes to, and on which nodes. */
+/** For the status of each policy of a contradiction: the nodes, and which value they get. */
 export function contradictionText({ winner, loser, nodes, why }: Contradiction): string {
   const where =
     nodes.length === 0
@@ -116,17 +154,17 @@ function byDeclaredStrength(a: CompiledTaintPolicy, b: CompiledTaintPolicy): num
   return TAINT_MODES.indexOf(a.declared) - TAINT_MODES.indexOf(b.declared) || (a.name < b.name ? -1 : 1);
 }
 
-/** Nodes that two policies are both for. */
+/** The nodes that two policies both select. */
 export interface Meeting {
-  /** Those that there are. */
+  /** The existing ones. */
   readonly nodes: readonly string[];
-  /** Where there are none: the policy whose nodes are all nodes of the other as well. */
+  /** Without existing ones: the policy whose nodes the other policy selects as well. */
   readonly within?: CompiledTaintPolicy;
-  /** False where a node with the labels of both could come, and need not. */
+  /** False if a node with the labels of both could be added, but need not. */
   readonly isCertain: boolean;
 }
 
-/** Undefined where no node can be selected by both. */
+/** Undefined if no node can have the labels of both. */
 export function meetingOf(
   one: CompiledTaintPolicy,
   other: CompiledTaintPolicy,
@@ -145,7 +183,7 @@ export function meetingOf(
 export function unselectedCarriers(
   before: CompiledTaintPolicy,
   after: CompiledTaintPolicy,
-  nodes: readonly EstablishedView[],
+  nodes: readonly NodeWithRecord[],
 ): string[] {
   if (before.mode === 'Audit') return [];
   return nodes

@@ -17,7 +17,7 @@ import type { Outcome } from './outcomes.ts';
 /** The annotation by which a DaemonSet opts out; any value but `false` counts. */
 export const IGNORE_ANNOTATION = 'taintkeeper.dev/ignore';
 
-/** What the policies look at in a DaemonSet. */
+/** The part of a DaemonSet that policies read. */
 export interface DaemonSetView {
   readonly namespace: string;
   readonly name: string;
@@ -48,8 +48,8 @@ export interface DaemonSetRequest {
 }
 
 /**
- * A DaemonSet with more of them is left as it is: each is compared with what all policies ask for, and no real one has as many. Whoever
- * writes it may also opt out.
+ * A DaemonSet with more tolerations is not changed: each is compared with the required tolerations of all policies, and no real DaemonSet has as
+ * many. This gives its author no new right, because the author may also opt out.
  */
 export const MAX_TOLERATIONS = 256;
 

@@ -47,7 +47,7 @@ export interface Violation {
   readonly subject: string;
 }
 
-/** What one policy came to in one way, of one request: all that one sentence can say. */
+/** The violations of one policy with one outcome in one request, which one sentence reports. */
 export type ViolationGroup = readonly [Violation, ...Violation[]];
 
 export function groupViolations(violations: readonly Violation[]): ViolationGroup[] {

@@ -1,5 +1,6 @@
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { equalTaints, identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
+import { selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';
 
 /** A required taint that a policy sets on a node. */
@@ -23,9 +24,9 @@ function declaredTaints(
   labels: StringMap,
   policies: readonly CompiledTaintPolicy[],
 ): DeclaredTaint[] {
-  return policies
-    .filter((policy) => policy.selectsNode(labels))
-    .flatMap((policy) => policy[declaration].map(({ value, field }): DeclaredTaint => ({ ...value, policy, field })));
+  return selectingPolicies(policies, labels).flatMap((policy) =>
+    policy[declaration].map(({ value, field }): DeclaredTaint => ({ ...value, policy, field })),
+  );
 }
 
 /** Whether one of the taints, given as {@link valuesOf} gives them, is the required one. */

@@ -4,20 +4,20 @@ import { policiesFor, selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { ESTABLISHED_AFTER_SECONDS } from '../policy/taint-policy.ts';
 import { oncePer } from '../runtime/once-per.ts';
-import { establishedIn, NONE_ESTABLISHED, type NodeRecord } from './node-record.ts';
-import type { EstablishedView, NodeView } from './node-view.ts';
+import { establishedIn, NONE_ESTABLISHED, type NodeRecord, type RecordedState } from './node-record.ts';
+import type { NodeView } from './node-view.ts';
 
 /** Which taints of a Node are established by now. */
 export interface Establishment {
   /** Whether the record lists the taint, or is to list it: the Node has carried it for long enough. */
-  readonly established: EstablishedView['established'];
+  readonly established: RecordedState['established'];
   /** In how many milliseconds the next taint is; undefined for none. */
   readonly nextInMs: number | undefined;
 }
 
 /**
- * A key with a wildcard protects a taint once a Ready node has carried it for {@link ESTABLISHED_AFTER_SECONDS}. What an earlier Node on the
- * same machine is recorded to have carried need not wait.
+ * A pattern protects a taint once a Ready node has carried it for {@link ESTABLISHED_AFTER_SECONDS}. Taints that are recorded for an earlier Node on
+ * the same machine need not wait.
  *
  * @param record of the name of the Node
  * @param stayedMs for how long the Node has carried the taint, as far as it was seen; undefined for a taint that it does not carry
@@ -41,7 +41,7 @@ export function establishment(
   const left = node.taints.filter((taint) => !isListed(taint)).flatMap((taint) => leftMs(taint) ?? []);
   const times = left.filter((ms) => ms > 0);
   return {
-    // Each policy asks, and the answer takes a look at each policy.
+    // Each policy calls it, and each call reads all policies.
     established: oncePer((taint: Taint) => isListed(taint) || (leftMs(taint) ?? 1) <= 0),
     nextInMs: times.length === 0 ? undefined : Math.min(...times),
   };

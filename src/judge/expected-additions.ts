@@ -3,14 +3,14 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { isRemovalNamed, isRequiredRemovalNamed, mayBePermitted, parseAllowedRemovals } from './allow-removal.ts';
 import { isRequiredTaint, requiredTaints, satisfies } from './declared-taints.ts';
 import { isRemoved, lostTaints } from './node-record.ts';
-import type { EstablishedView, NodeView } from './node-view.ts';
+import type { NodeView, NodeWithRecord } from './node-view.ts';
 
 /**
  * Whether the node is to carry a taint that it lacks. The annotation counts besides the record, which is written a moment after a removal:
  * mutation has written the entry in the request that removed the taint.
  */
 export function expectedAdditions(
-  oldNode: EstablishedView,
+  oldNode: NodeWithRecord,
   { labels }: NodeView,
   policies: readonly CompiledTaintPolicy[],
 ): (taint: Taint) => boolean {

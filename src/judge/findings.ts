@@ -1,110 +1,17 @@
-import { lettersIn, looksMisspelled } from '../kubernetes/misspelling.ts';
-import { isPattern } from '../kubernetes/pattern.ts';
-import { formatTaint, removedTaints } from '../kubernetes/taint.ts';
 import { count } from '../kubernetes/text.ts';
-import type { Policy } from '../policy/policy.ts';
 import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { PolicyFindings } from '../policy/policy-status.ts';
-import { formatProblem, type Problem } from '../policy/problem.ts';
 import type { CompiledRecoveryPolicy } from '../policy/recovery-policy.ts';
-import { ESTABLISHED_AFTER_SECONDS, type TaintPolicySpec, waitsForEstablishment } from '../policy/taint-policy.ts';
-import { restricts, type TaintRule } from '../policy/taint-rule.ts';
 import { type DaemonSetView, judgeDaemonSet } from './daemon-set.ts';
+import { keysOf, misspellingsIn } from './misspelled-keys.ts';
 import { nodeDrift } from './node-drift.ts';
-import type { EstablishedView, NodeView } from './node-view.ts';
+import type { NodeView, NodeWithRecord } from './node-view.ts';
 
-/** What the author of a valid policy should know of each key that means every taint. */
-export function wildcardNotes(policy: Policy): string[] {
-  return notesOf(policy, (rule, spec) => (/^\*+$/.test(rule.key) ? noteOf(rule, spec) : undefined));
-}
-
-/** Where no leader runs. */
-export function wildcardNotesWithoutLeader(policy: Policy): string[] {
-  return notesOf(policy, (rule, spec) =>
-    waitsForEstablishment(rule, spec.mode)
-      ? `protects no taint here, because only taintkeeper in a cluster records which taints are established: name each key`
-      : undefined,
-  );
-}
-
-/** Which taints an update takes off a node that would be protected, if they are established. */
-export function notesNotEstablished(
-  oldNode: EstablishedView,
-  node: NodeView,
-  policies: readonly CompiledTaintPolicy[],
-): string[] {
-  const selecting = policies.filter((policy) => policy.selectsNode(oldNode.labels) || policy.selectsNode(node.labels));
-  return removedTaints(oldNode.taints, node.taints).flatMap((taint) =>
-    selecting.flatMap((policy) => {
-      const field = policy.protectedBy(taint);
-      if (field === undefined || policy.removalRestrictedBy(taint, oldNode.established) !== undefined) return [];
-      return [
-        `taint ${formatTaint(taint)} may be removed: TaintPolicy ${policy.name} (${field}) protects it only once the NodeTaintRecord of the node lists it`,
-      ];
-    }),
-  );
-}
-
-function noteOf(rule: TaintRule, spec: TaintPolicySpec): string {
-  if (!waitsForEstablishment(rule, spec.mode)) {
-    return `matches every taint: also reports taints that have been on the node for less than ${ESTABLISHED_AFTER_SECONDS} s, which Deny and Restore do not protect yet`;
-  }
-  return `matches every taint that has stayed on a Ready node for ${ESTABLISHED_AFTER_SECONDS} s: list in except the taints that are removed later than that`;
-}
-
-function notesOf(policy: Policy, note: (rule: TaintRule, spec: TaintPolicySpec) => string | undefined): string[] {
-  if (policy.kind !== 'TaintPolicy') return [];
-  const { spec } = policy;
-  return spec.taints.flatMap((rule, index) => {
-    const text = isPattern(rule.key) && restricts(rule, 'Removal') ? note(rule, spec) : undefined;
-    const path: Problem['path'] = ['spec', 'taints', index, 'key'];
-    return text === undefined ? [] : [formatProblem({ path, message: `"${rule.key}" ${text}` })];
-  });
-}
-
-/** The keys that nodes have. */
-export interface NodeKeys {
-  readonly labels: ReadonlySet<string>;
-  readonly taints: ReadonlySet<string>;
-}
-
-export function keysOf(nodes: Iterable<NodeView>): NodeKeys {
-  const labels = new Set<string>();
-  const taints = new Set<string>();
-  for (const node of nodes) {
-    for (const key of Object.keys(node.labels)) labels.add(key);
-    for (const { key } of node.taints) taints.add(key);
-  }
-  return { labels, taints };
-}
-
-/** A key of a policy that no node has, but for a slip of the pen. */
-interface Slip {
-  /** For example `spec.taints[0].key`. */
-  readonly field: string;
-  readonly key: string;
-  /** What it probably should be. */
-  readonly meant: string;
-  /** What would carry it: a label or a taint. */
-  readonly of: 'label' | 'taint';
-}
-
-/** For each key of the policy that no node has, but for a slip of the pen: what it probably should be. */
-export function misspeltKeys(policy: CompiledTaintPolicy, nodes: NodeKeys): string[] {
-  return slipsIn(policy, nodes).map(
-    ({ field, key, meant, of }) =>
-      `${field}: ${of === 'label' ? 'no node has label' : 'no node carries a taint'} ${key}; did you mean ${meant}?`,
-  );
-}
-
-/**
- * What whoever writes a policy should know at once, in warnings that are short: keys that no node has but for a slip, or that it selects
- * none. Nothing while there are no nodes.
- */
+/** Warnings on apply, which are short: keys that look misspelled, else that the policy selects no node. None while there are no nodes. */
 export function policyWarnings(policy: CompiledTaintPolicy, nodes: readonly NodeView[]): string[] {
-  const slips = slipsIn(policy, keysOf(nodes));
-  if (slips.length > 0) {
-    return slips.map(
+  const misspelled = misspellingsIn(policy, keysOf(nodes));
+  if (misspelled.length > 0) {
+    return misspelled.map(
       ({ key, meant, of }) => `no node ${of === 'label' ? 'has label' : 'carries'} ${key}; did you mean ${meant}?`,
     );
   }
@@ -112,42 +19,9 @@ export function policyWarnings(policy: CompiledTaintPolicy, nodes: readonly Node
   return idle ? [selectsNone(nodes.length)] : [];
 }
 
-function slipsIn({ rules, nodeSelector = {} }: CompiledTaintPolicy, nodes: NodeKeys): Slip[] {
-  const [labelKeys, taintKeys] = [byLetters(nodes.labels), byLetters(nodes.taints)];
-  const { matchLabels = {}, matchExpressions = [] } = nodeSelector;
-  // What must not be there is rightly nowhere.
-  const required = matchExpressions.filter(({ operator }) => operator === 'In' || operator === 'Exists');
-  const labels = [...Object.keys(matchLabels), ...required.map(({ key }) => key)];
-  // A required taint comes from the policy itself.
-  const exact = rules.filter(({ key, ensure }) => !isPattern(key) && ensure !== 'Always');
-  return [
-    ...labels.flatMap((key) => doubt({ field: 'spec.nodeSelector', key, of: 'label' }, nodes.labels, labelKeys)),
-    ...exact.flatMap(({ key, field }) => doubt({ field: `${field}.key`, key, of: 'taint' }, nodes.taints, taintKeys)),
-  ];
-}
-
-/** Nodes have thousands of keys: a slip is looked for among those with about as many letters. */
-function byLetters(keys: ReadonlySet<string>): ReadonlyMap<number, readonly string[]> {
-  return Map.groupBy(keys, lettersIn);
-}
-
-function doubt(
-  one: Omit<Slip, 'meant'>,
-  known: ReadonlySet<string>,
-  knownByLetters: ReadonlyMap<number, readonly string[]>,
-): Slip[] {
-  if (known.has(one.key)) return [];
-  const letters = lettersIn(one.key);
-  const near = [letters - 1, letters, letters + 1]
-    .flatMap((count) => knownByLetters.get(count) ?? [])
-    .filter((other) => looksMisspelled(one.key, other))
-    .sort();
-  return near.slice(0, 1).map((meant) => ({ ...one, meant }));
-}
-
 /**
- * What the author of a policy should know that is for no node, or for no taint, as the nodes are now.
- * @param selected the nodes that it selects, of so many
+ * Notes for the author of a policy that selects no node at present, or protects no taint of the selected nodes.
+ * @param nodes the number of all nodes
  */
 export function idleNotes(
   { nodeSelector, rules, required, protectedBy }: CompiledTaintPolicy,
@@ -170,7 +44,7 @@ const selectsNone = (nodes: number) => `spec.nodeSelector selects none of ${coun
  */
 export function nodeFindings(
   policy: CompiledTaintPolicy,
-  nodes: Iterable<EstablishedView>,
+  nodes: Iterable<NodeWithRecord>,
   before: readonly string[],
 ): PolicyFindings {
   const alone = [policy];
@@ -238,7 +112,7 @@ function find<View>(
   return { matched: matching.length, violators: latestFirst(matching.filter(violates).map(nameOf), before) };
 }
 
-/** Whoever violated before keeps the place, so that the first few change no more often than needed. */
+/** Objects that violated the policy before keep their order at the end: the first few, which the status names, change as seldom as possible. */
 function latestFirst(names: readonly string[], before: readonly string[]): string[] {
   const violators = new Set(names.toSorted());
   const lasting = before.filter((name) => violators.delete(name));

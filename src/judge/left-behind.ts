@@ -3,7 +3,7 @@ import { formatToleration, type Toleration } from '../kubernetes/toleration.ts';
 import { addedTolerations, WRITTEN_ANNOTATIONS } from './added-tolerations.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from './allow-removal.ts';
 
-/** What taintkeeper, or whoever releases a taint, writes on Nodes. `taintkeeper cleanup` takes away what is listed here. */
+/** The annotations that taintkeeper writes on Nodes, and users who allow a removal. `taintkeeper cleanup` removes them. */
 const NODE_ANNOTATIONS = [ALLOW_REMOVAL_ANNOTATION];
 
 /** An annotation that has outlived the installation that it was for. */

@@ -8,10 +8,9 @@ import {
   type Toleration,
 } from '../kubernetes/toleration.ts';
 
-/** A toleration that is asked for. */
 export interface RequiredToleration {
   readonly toleration: Toleration;
-  /** Of two that ask for the same taints, the one of the lower rank is asked first. */
+  /** Of two tolerations of the same taints, the one of the lower rank comes first. */
   readonly rank: number;
 }
 
@@ -38,14 +37,14 @@ export function inOrder<T extends RequiredToleration>(required: readonly T[]): T
     .map(({ one }) => one);
 }
 
-/** More for whoever is for more taints. Every key counts for more than any value, and that for more than every effect. */
+/** Greater for a toleration of more taints. Every key counts more than any value, and any value more than every effect. */
 function widthOf(toleration: Toleration): number {
   const { key, operator, effect } = toleration;
   const anyValue = rangesOf(toleration).some(({ value }) => value === undefined);
   return (key ? 0 : 8) + (anyValue ? 4 : 0) + (effect ? 0 : 2) + (operator === 'Exists' ? 1 : 0);
 }
 
-/** True when whoever asks for the first toleration need not ask for the second one because of the range, one of its own. */
+/** True if the first toleration makes the second one needless for this range of the second one. */
 function asksFor(one: Toleration, other: Toleration, range: TaintRange): boolean {
   return (
     rangesOf(one).some((own) => contains(own, range)) &&

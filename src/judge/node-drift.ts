@@ -40,12 +40,12 @@ export interface Loss {
 /** A required taint that a node does without, because it was removed with permission. */
 export type Removal = Omit<Loss, 'blockedBy'>;
 
-/** How a node differs from what the policies declare, as it is, whoever made it so. */
+/** How a node differs from what the policies declare, whichever writer caused it. */
 export interface NodeDrift {
   readonly losses: readonly Loss[];
-  /** No losses: these stay off until somebody sets them. */
+  /** Not among the losses: the node does without these until a user sets them. */
   readonly removed: readonly Removal[];
-  /** The entries of an annotation `allow-removal` that has stood for too long and is removed. */
+  /** The entries of an annotation `allow-removal` that is removed because it is too old. */
   readonly expired: readonly string[];
   /** The node as it should be made, with the very list of taints that it has where that is right; undefined when there is nothing to do. */
   readonly desired: DesiredNode | undefined;
@@ -53,11 +53,11 @@ export interface NodeDrift {
 
 /** What is known besides the node and the policies. */
 export interface Circumstances {
-  /** Whether to leave a taint to whoever takes it away; by default, to nobody. */
+  /** Whether another writer removes the taint repeatedly, so that it is not restored; by default, no writer does. */
   readonly isInConflict?: (taint: Taint) => boolean;
   /** Whether a taint that evicts pods may be put there now, as it may by default. */
   readonly hasTurn?: boolean;
-  /** Whether the allow-removal annotation has stood for {@link ALLOW_REMOVAL_LIFE_MS}; by default, it has not. */
+  /** Whether the allow-removal annotation is older than {@link ALLOW_REMOVAL_LIFE_MS}; by default, it is not. */
   readonly isAllowRemovalExpired?: boolean;
   /** Whether the record as it is given has been written: only then are entries of the annotation deleted that have been used. */
   readonly isRecordWritten?: boolean;
@@ -85,8 +85,7 @@ export function isRestoredBy(mode: TaintMode, isRequired: boolean): boolean {
 
 /**
  * Compares a node with the policies: required taints that it lacks, and protected taints that its record lists and that it has lost. Neither
- * counts that was removed with permission. A taint that comes and goes by itself is not missed: a user who removes it from a running node
- * may do so.
+ * counts if it was removed with permission. A transient taint does not count either: every user may remove it from a running node.
  *
  * @param recorded what the record of this very Node lists. The Node itself proves nothing: users who may patch nodes write it.
  * @param policies the strongest mode first, as a PolicySet has them
@@ -128,10 +127,10 @@ export function nodeDrift(
     isRecordWritten && policies.some(readsAllowRemoval)
       ? allowed.entries.filter(usedEntries(carried, lost, expected))
       : [];
-  // One that names a taint which is restored does not count: if it did, the record would say so. Admission cannot know that, and would take
-  // the restoration for an addition: it comes once the entry is gone.
-  // An entry for another value counts as well: admission takes it for the removal of a taint that is required with any value.
-  // What cannot be read here, CEL may read.
+  // An entry that names a restored taint has not allowed its removal: otherwise the record would say so. Admission cannot know that. It would
+  // judge the restoration as an addition, so the taint is restored after the entry is removed.
+  // An entry for another value counts as well: for admission, it allows the removal of a taint that is required with any value.
+  // An entry that cannot be read here may be readable in CEL.
   const restored = new Set(repaired.map(identity));
   const invalidated =
     repaired.length === 0
@@ -158,7 +157,7 @@ export function nodeDrift(
     if (restoring.length === 0) return 'ModeDoesNotRestore';
     if (isInConflict(target)) return 'Conflict';
     const present = carried.get(identity(target));
-    // Admission lets nobody replace a protected value: not us either.
+    // Admission denies the change of a protected value to every writer, taintkeeper included.
     if (present !== undefined && isProtectedBy(selecting, { ...target, value: present })) return 'OtherValuePresent';
     if (target.effect !== 'NoExecute') return undefined;
     if (!restoring.some(({ mayEvict }) => mayEvict)) return 'WouldEvictPods';
@@ -202,7 +201,7 @@ function claims(
   });
 }
 
-/** With which value the taint is to be: the first one that a policy names which does not only watch. */
+/** The taint with the value to set: that of the first policy that is not in mode Audit and names one. */
 function targetOf(group: readonly Claim[]): Taint {
   const binding = group.filter(({ policy }) => policy.mode !== 'Audit');
   const [first] = [...binding.filter(({ anyValue }) => !anyValue), ...binding, ...group];
@@ -210,7 +209,7 @@ function targetOf(group: readonly Claim[]): Taint {
   return first.taint;
 }
 
-/** What is to be told of claims on one taint, which the node gets as the target has it where nothing hinders. */
+/** The losses to report for the claims on one taint. If nothing blocks it, the node gets the taint with the value of the target. */
 function lossesOf(group: readonly Claim[], target: Taint, blockedBy: BlockedBy | undefined): Loss[] {
   if (blockedBy !== undefined) return group.map(({ policy, field, taint }) => ({ policy, field, taint, blockedBy }));
   const isMet = ({ taint, anyValue }: Claim) => anyValue || (taint.value ?? '') === (target.value ?? '');

@@ -1,6 +1,5 @@
 import type { Machine } from '../kubernetes/machine.ts';
 import { formatTaint, identity, sameTaint, type Taint, valuesOf } from '../kubernetes/taint.ts';
-import type { StartupProgress } from './startup-progress.ts';
 
 /** The NodeTaintRecord of a node: what is kept outside of the Node, where users who may patch nodes cannot write. */
 export interface NodeRecord {
@@ -39,6 +38,24 @@ export interface RecordedTaint extends Taint {
   readonly removedAt?: number;
 }
 
+/**
+ * The progress of a taint of `ensure: UntilReady` on a node. Waiting: the node carries the taint. Ready: the taint is to be removed. Removed: the node
+ * no longer carries it. Missed: the node registered without it. Removed and Missed are final.
+ */
+export const STARTUP_STATES = ['Waiting', 'Ready', 'Removed', 'Missed'] as const;
+export type StartupState = (typeof STARTUP_STATES)[number];
+
+/** What the NodeTaintRecord of a node says of one startup taint. */
+export interface StartupProgress {
+  readonly key: string;
+  readonly effect: string;
+  readonly state: StartupState;
+  /** The policies by which the taint is recorded. */
+  readonly policies: readonly string[];
+  /** When the state became what it is, in milliseconds since the epoch: whole seconds. */
+  readonly since: number;
+}
+
 /** Why a missing taint is not restored. */
 export interface Blocked {
   /** One of {@link BLOCKED_REASONS}, or one that a later version knows. */
@@ -66,13 +83,17 @@ export const MAX_KEPT_TAINTS = 64;
 /** The most taints of one record, and policies of one taint: the definition has the same limits. */
 export const MAX_RECORDED_TAINTS = 128;
 export const MAX_RECORDED_POLICIES = 64;
+/** The most startup taints of one record: the definition has the same limit. */
+export const MAX_STARTUP_TAINTS = 16;
 
 /** Where nothing is known of a node, or it is new. */
 export const NONE_ESTABLISHED = (): boolean => false;
 
 /** What a record says of one Node. */
 export interface RecordedState {
+  /** Whether the record lists the taint as one that the Node is to carry: a pattern protects only those. */
   established(this: void, taint: Taint): boolean;
+  /** The taints of the record. */
   readonly recorded: readonly RecordedTaint[];
 }
 
@@ -108,6 +129,11 @@ export function recordedTaints(record: NodeRecord | undefined, uid: string): rea
 /** The progress of the startup taints of the Node with this uid. */
 export function startupIn(record: NodeRecord | undefined, uid: string | undefined): readonly StartupProgress[] {
   return record?.uid === uid ? (record?.startup ?? []) : [];
+}
+
+/** Whether nothing more is done about the taint on this node. */
+export function isOver({ state }: Pick<StartupProgress, 'state'>): boolean {
+  return state === 'Removed' || state === 'Missed';
 }
 
 /** Whether a record lists a taint as one that its Node is to carry. */

@@ -1,6 +1,7 @@
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { type Machine, sameMachine } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
+import { selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { isKept, type NodeRecord } from './node-record.ts';
 import type { RetainedTaint } from './node-view.ts';
@@ -16,8 +17,8 @@ export function retainedTaints(
   now: number,
 ): RetainedTaint[] {
   const isSame = sameMachine(machine, node.machine);
-  return policies
-    .filter((policy) => policy.deletedNodeRetentionMs !== undefined && policy.selectsNode(node.labels))
+  return selectingPolicies(policies, node.labels)
+    .filter(({ deletedNodeRetentionMs }) => deletedNodeRetentionMs !== undefined)
     .flatMap((policy) =>
       taints.filter(isKept).flatMap((recorded) => {
         const { key, value, effect, earlierDeletedAt: since = deletedAt } = recorded;

@@ -2,6 +2,7 @@ import { own } from '../kubernetes/label-selector.ts';
 import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';
+import { enforcedPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import {
   ALLOW_REMOVAL_ANNOTATION,
@@ -175,12 +176,8 @@ export function reportAnnouncements(request: NodeUpdate, policies: readonly Comp
   const { node, oldNode, requester } = request;
   if (node.allowRemoval === oldNode.allowRemoval) return [];
   const allowed = parseAllowedRemovals(node.allowRemoval);
-  const enforcing = policies.filter(
-    (policy) =>
-      policy.mode !== 'Audit' &&
-      policy.rules.length > 0 &&
-      policy.selectsNode(node.labels) &&
-      !policy.exempts(requester),
+  const enforcing = enforcedPolicies(policies, node.labels).filter(
+    (policy) => policy.rules.length > 0 && !policy.exempts(requester),
   );
   if (allowed.entries.every(({ isNotice }) => isNotice) || enforcing.length === 0) return [];
 

@@ -1,9 +1,10 @@
+import { selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { allow, type Decision } from './decision.ts';
 import { nodeChanges } from './node-changes.ts';
 import { mutateNode } from './node-mutation.ts';
 import { validateNode, validateTooManyChanges } from './node-validation.ts';
-import type { DesiredNode, NodeUpdate } from './node-view.ts';
+import { type DesiredNode, type NodeUpdate, sameLabels } from './node-view.ts';
 import { additionRulings, removalRulings } from './rulings.ts';
 
 /**
@@ -14,14 +15,14 @@ import { additionRulings, removalRulings } from './rulings.ts';
  * - Validation denies what still violates a Deny or a Restore policy. It reports removals by annotation, and what Audit policies find.
  */
 export function judgeNodeUpdate(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): Decision<DesiredNode> {
-  const { phase, node, oldNode } = request;
+  const { phase } = request;
   const changes = nodeChanges(request);
-  const isTooMany = 'limit' in changes;
-  if (isTooMany ? phase === 'mutate' : !changes.isAny) return allow();
-
-  // By both sets of labels: an update cannot both end the selection of the node and remove the taint.
-  const selecting = policies.filter((policy) => policy.selectsNode(oldNode.labels) || policy.selectsNode(node.labels));
-  if (isTooMany) return validateTooManyChanges(request, changes, selecting);
+  if ('limit' in changes) {
+    if (phase === 'mutate') return allow();
+    return validateTooManyChanges(request, changes, policiesOnUpdate(request, policies));
+  }
+  if (!changes.isAny) return allow();
+  const selecting = policiesOnUpdate(request, policies);
   const rulings = {
     removals: removalRulings(request, changes.removed, selecting),
     additions: additionRulings(request, changes.added, selecting),
@@ -29,4 +30,13 @@ export function judgeNodeUpdate(request: NodeUpdate, policies: readonly Compiled
   return phase === 'mutate'
     ? mutateNode(request, changes, rulings, selecting)
     : validateNode(request, rulings, selecting);
+}
+
+/** The policies that select the node before or after the update: one update cannot end the selection of the node and remove the taint as well. */
+export function policiesOnUpdate(
+  { node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNode'>,
+  policies: readonly CompiledTaintPolicy[],
+): readonly CompiledTaintPolicy[] {
+  if (sameLabels(node, oldNode)) return selectingPolicies(policies, node.labels);
+  return policies.filter((policy) => policy.selectsNode(oldNode.labels) || policy.selectsNode(node.labels));
 }

@@ -2,14 +2,14 @@ import { own, type StringMap } from '../kubernetes/label-selector.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy, Requester } from '../policy/policy-set.ts';
 import type { Phase } from './decision.ts';
-import type { RecordedTaint } from './node-record.ts';
+import type { RecordedState } from './node-record.ts';
 
 /** A kubelet, by the API server's rule (`NodeIdentity` of k8s.io/kubernetes/pkg/auth/nodeidentifier). */
 export function isNode({ username, groups }: Requester): boolean {
   return username.startsWith('system:node:') && groups.includes('system:nodes');
 }
 
-/** What the policies look at in a Node. */
+/** The part of a Node that policies read. */
 export interface NodeView {
   readonly name: string;
   readonly labels: StringMap;
@@ -27,13 +27,8 @@ export function sameLabels(
   return keys.length === Object.keys(other).length && keys.every((key) => own(one, key) === own(other, key));
 }
 
-/** A Node, and what its NodeTaintRecord says of it: see {@link withRecord}. */
-export interface EstablishedView extends NodeView {
-  /** Whether the record lists the taint as one that the Node is to carry: a pattern protects only those. */
-  established(this: void, taint: Taint): boolean;
-  /** The taints of the record. */
-  readonly recorded: readonly RecordedTaint[];
-}
+/** A Node with what its NodeTaintRecord says of it: see {@link withRecord}. */
+export type NodeWithRecord = NodeView & RecordedState;
 
 /** What mutation makes of a Node: the rest of the object stays as it is. */
 export interface DesiredNode {
@@ -42,7 +37,7 @@ export interface DesiredNode {
 }
 
 export interface NodeUpdate extends Request {
-  readonly oldNode: EstablishedView;
+  readonly oldNode: NodeWithRecord;
 }
 
 export interface NodeCreation extends Request {

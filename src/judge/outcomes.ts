@@ -127,14 +127,14 @@ const OUTCOMES = {
   },
 } as const satisfies Readonly<Record<string, OutcomeParts>>;
 
-/** What became of a violation. */
+/** The result of a violation. */
 export type Outcome = keyof typeof OUTCOMES;
 
 export function partsOf(outcome: Outcome): OutcomeParts {
   return OUTCOMES[outcome];
 }
 
-/** Whether an operator should look at it: a line of level warn in the log, an Event of type Warning. */
+/** Whether an operator should check it: a line of level warn in the log, an Event of type Warning. */
 export function isWarning(outcome: Outcome): boolean {
   const { change, result, audit } = partsOf(outcome);
   return audit === true || change === 'Unselection' || ['Denied', 'Audited', 'Reported'].includes(result);

@@ -2,6 +2,7 @@ import { type Machine, sameMachine } from '../kubernetes/machine.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import { identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import { selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import {
@@ -18,10 +19,10 @@ import {
   MAX_RECORDED_TAINTS,
   type NodeRecord,
   type RecordedTaint,
+  type StartupProgress,
 } from './node-record.ts';
 import { isRetained } from './node-return.ts';
 import type { NodeView } from './node-view.ts';
-import type { StartupProgress } from './startup-progress.ts';
 
 /** A Node that exists, as records are made of it. */
 export interface RecordedNode extends NodeView {
@@ -106,7 +107,7 @@ export function nextRecord(
     carried.get(identity(taint)) === taint.value ? isUnprotected(taint) && !forgets : !forgetsLost;
   const taints = keptOn(
     node,
-    recording.filter((policy) => policy.selectsNode(node.labels)),
+    selectingPolicies(policies, node.labels).filter(listsTaints),
     known.filter((taint) => taint.earlierDeletedAt === undefined),
     isSpared,
   ).filter((taint) => !removed.some((one) => identity(one) === identity(taint)));
@@ -187,8 +188,7 @@ function removedFrom(
   const before = new Map(known.filter((taint) => !isKept(taint)).map((taint) => [identity(taint), taint]));
   if (before.size === 0 && node.allowRemoval === undefined) return [];
   const carried = valuesOf(node.taints);
-  const selecting = policies.filter(({ declared, selectsNode }) => declared !== 'Audit' && selectsNode(node.labels));
-  const required = requiredTaints(node.labels, selecting);
+  const required = requiredTaints(node.labels, policies).filter(({ policy }) => policy.declared !== 'Audit');
   const lacking = Map.groupBy(
     required.filter((one) => !isTransientTaintKey(one.taint.key) && !satisfies(carried, one)),
     ({ taint }) => identity(taint),
@@ -221,7 +221,7 @@ type TaintMatch = Pick<RequiredTaint, 'taint' | 'anyValue'>;
 /** Whether a taint that the node does without was removed with permission, as the annotation says: by an announcement, or by a notice. */
 function permittedRemovals(node: RecordedNode, policies: readonly CompiledTaintPolicy[]): (one: TaintMatch) => boolean {
   const allowed = parseAllowedRemovals(node.allowRemoval);
-  const selecting = policies.filter((policy) => policy.selectsNode(node.labels));
+  const selecting = selectingPolicies(policies, node.labels);
   return (one) =>
     (isRequiredRemovalNamed(allowed, one) && isRemovableByAnnotation(one.taint, selecting, node.established)) ||
     (isRemovalNoted(allowed, one.taint) && node.removedInOneStep(one.taint));

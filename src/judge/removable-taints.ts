@@ -1,6 +1,7 @@
 import { identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import { enforcedPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import type { EstablishedView } from './node-view.ts';
+import type { NodeWithRecord } from './node-view.ts';
 
 /** A taint that a node carries and a policy requires there. */
 export interface CarriedTaint {
@@ -23,17 +24,14 @@ export type KeptReason =
  * @param others the policies that stay in force
  */
 export function requiredTaintsOn(
-  node: Pick<EstablishedView, 'labels' | 'taints' | 'established'>,
+  node: Pick<NodeWithRecord, 'labels' | 'taints' | 'established'>,
   policy: CompiledTaintPolicy,
   others: readonly CompiledTaintPolicy[],
 ): CarriedTaint[] {
   const values = valuesOf(policy.atRegistration.map(({ value: { taint } }) => taint));
   const protectorOf = (taint: Taint) =>
-    others.find(
-      (other) =>
-        other.mode !== 'Audit' &&
-        other.selectsNode(node.labels) &&
-        other.removalRestrictedBy(taint, node.established) !== undefined,
+    enforcedPolicies(others, node.labels).find(
+      (other) => other.removalRestrictedBy(taint, node.established) !== undefined,
     );
   return node.taints
     .filter((taint) => values.has(identity(taint)))

@@ -86,12 +86,8 @@ interface Protected {
   readonly by: string;
 }
 
-function protectedBy(by: CompiledTaintPolicy, { atRegistration, required }: CompiledTaintPolicy): Protected[] {
-  // Startup taints are those that a node gets when it registers, and need not keep.
-  if (atRegistration.length === required.length) return [];
-  const always = new Set(required.map(({ field }) => field));
-  return atRegistration.flatMap(({ value: { taint }, field }) => {
-    if (always.has(field)) return [];
+function protectedBy(by: CompiledTaintPolicy, { startup }: CompiledTaintPolicy): Protected[] {
+  return startup.flatMap(({ value: { taint }, field }) => {
     const found = by.protectedBy(taint);
     // A policy that is about to be applied makes the key a startup key, and patterns leave those out.
     const isExact = by.rules.some((rule) => rule.field === found && !isPattern(rule.key));

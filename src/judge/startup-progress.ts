@@ -3,27 +3,16 @@ import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint
 import { enforcedPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { ReadyDaemonSet } from '../policy/taint-rule.ts';
-
-/**
- * The progress of a taint of `ensure: UntilReady` on a node. Waiting: the node carries the taint. Ready: the taint is to be removed. Removed: the node
- * no longer carries it. Missed: the node registered without it. Removed and Missed are final.
- */
-export const STARTUP_STATES = ['Waiting', 'Ready', 'Removed', 'Missed'] as const;
-export type StartupState = (typeof STARTUP_STATES)[number];
-
-/** What the NodeTaintRecord of a node says of one startup taint. */
-export interface StartupProgress {
-  readonly key: string;
-  readonly effect: string;
-  readonly state: StartupState;
-  /** The policies by which the taint is recorded. */
-  readonly policies: readonly string[];
-  /** When the state became what it is, in milliseconds since the epoch: whole seconds. */
-  readonly since: number;
-}
-
-/** The most startup taints of one record: the definition has the same limit. */
-export const MAX_STARTUP_TAINTS = 16;
+import {
+  isOver,
+  MAX_STARTUP_TAINTS,
+  type NodeRecord,
+  type RecordedState,
+  type StartupProgress,
+  type StartupState,
+  startupIn,
+  withRecord,
+} from './node-record.ts';
 
 /**
  * The leader takes no startup taint of an older node over, and sets none there: the node registered before the policy required the taint, or the
@@ -49,6 +38,7 @@ export interface StartupRequirement {
 }
 
 export interface StartupNode {
+  readonly uid: string;
   readonly labels: StringMap;
   readonly taints: readonly Taint[];
   /** In milliseconds since the epoch. */
@@ -59,7 +49,7 @@ export interface StartupNode {
  * The startup taints that policies require on a node, each once. A policy by which a taint is recorded counts although it no longer
  * selects the node, and although its mode is Audit now.
  */
-export function startupRequirements(
+function startupRequirements(
   { labels }: Pick<StartupNode, 'labels'>,
   progress: readonly StartupProgress[],
   policies: readonly CompiledTaintPolicy[],
@@ -90,11 +80,11 @@ export function startupRequirements(
 }
 
 /** Required: a policy has it with `ensure: Always`. Restricted: a policy restricts its removal. */
-export type StartupKeeping = 'Required' | 'Restricted' | undefined;
+type StartupKeeping = 'Required' | 'Restricted' | undefined;
 
 /** By which rule in force a startup taint stays on the node, although no DaemonSet blocks its removal. */
-export function startupKeeping(
-  { labels, taints, established }: Omit<StartupNode, 'createdAt'> & { readonly established: (taint: Taint) => boolean },
+function startupKeeping(
+  { labels, taints, established }: Pick<StartupNode, 'labels' | 'taints'> & Pick<RecordedState, 'established'>,
   policies: readonly CompiledTaintPolicy[],
 ): (taint: Pick<Taint, 'key' | 'effect'>) => StartupKeeping {
   const enforced = enforcedPolicies(policies, labels);
@@ -110,12 +100,6 @@ export function startupKeeping(
 }
 
 export interface StartupFacts {
-  readonly node: StartupNode;
-  /** What the record says of the node with this uid. */
-  readonly progress: readonly StartupProgress[];
-  readonly requirements: readonly StartupRequirement[];
-  /** See {@link startupKeeping}. */
-  readonly keptBy: (taint: Pick<Taint, 'key' | 'effect'>) => StartupKeeping;
   /** What a taint waits for, in words: none if it can be removed; undefined if that is not known. */
   readonly blockers: (requirement: StartupRequirement) => readonly string[] | undefined;
   /** For how long no policy has required the recorded taint, in milliseconds. */
@@ -127,13 +111,23 @@ export interface StartupStep {
   /** The record as it is to be. */
   readonly progress: readonly StartupProgress[];
   /** The taints to remove once the record is written. */
-  readonly removable: readonly StartupProgress[];
+  readonly removable: readonly RemovableTaint[];
   /** The taints to set on the node, which registered without them and is not ready yet. */
   readonly late: readonly StartupRequirement[];
   /** The taints that the node registered without, and that are not set: seen for the first time. */
   readonly missed: readonly StartupRequirement[];
   /** The taints that wait. */
   readonly waiting: readonly WaitingTaint[];
+  /** The recorded taints that wait although no policy requires them. */
+  readonly unrequired: readonly StartupProgress[];
+}
+
+export interface RemovableTaint {
+  readonly recorded: StartupProgress;
+  /** As a policy states it; without a value if no policy requires it any more. */
+  readonly taint: Taint;
+  /** Why it is removed, in words. */
+  readonly reason: string;
 }
 
 export interface WaitingTaint {
@@ -144,9 +138,19 @@ export interface WaitingTaint {
   readonly isOverdue: boolean;
 }
 
-/** The next step of a node with its startup taints. */
-export function stepStartup(facts: StartupFacts): StartupStep {
-  const { node, progress, requirements, now } = facts;
+/**
+ * The next step of a node with its startup taints.
+ * @param record of the name of the node
+ */
+export function startupStep(
+  node: StartupNode,
+  record: NodeRecord | undefined,
+  policies: readonly CompiledTaintPolicy[],
+  { blockers: blockersOf, unrequiredForMs, now }: StartupFacts,
+): StartupStep {
+  const progress = startupIn(record, node.uid);
+  const requirements = startupRequirements(node, progress, policies);
+  const keptBy = startupKeeping(withRecord(node, record, node.uid), policies);
   const thisSecond = Math.floor(now / 1000) * 1000;
   const carried = valuesOf(node.taints);
   const required = new Map(requirements.map((one) => [identity(one.taint), one]));
@@ -154,11 +158,16 @@ export function stepStartup(facts: StartupFacts): StartupStep {
   const late: StartupRequirement[] = [];
   const missed: StartupRequirement[] = [];
   const waiting: WaitingTaint[] = [];
+  const unrequired: StartupProgress[] = [];
 
   const wait = (one: StartupProgress, requirement: StartupRequirement | undefined): StartupProgress => {
     const ready: StartupProgress = { ...one, state: 'Ready', since: thisSecond };
-    if (requirement === undefined) return facts.unrequiredForMs(one) < POLICY_GONE_MS ? one : ready;
-    const blockers = facts.blockers(requirement);
+    if (requirement === undefined) {
+      if (unrequiredForMs(one) >= POLICY_GONE_MS) return ready;
+      unrequired.push(one);
+      return one;
+    }
+    const blockers = blockersOf(requirement);
     if (blockers?.length === 0) return ready;
     const forMs = Math.max(0, now - one.since);
     waiting.push({ requirement, blockers, forMs, isOverdue: forMs > requirement.progressDeadlineMs });
@@ -168,14 +177,14 @@ export function stepStartup(facts: StartupFacts): StartupStep {
   for (const one of progress) {
     if (isOver(one)) after.push(one);
     // It stays from now on: with `ensure: UntilReady` again, it would be the taint of a node that runs.
-    else if (facts.keptBy(one) === 'Required') continue;
+    else if (keptBy(one) === 'Required') continue;
     else if (!carried.has(identity(one))) after.push({ ...one, state: 'Removed', since: thisSecond });
     else after.push(one.state === 'Ready' ? one : wait(one, required.get(identity(one))));
   }
   const known = new Set(progress.map(identity));
   for (const requirement of requirements) {
-    const { taint, policies } = requirement;
-    if (known.has(identity(taint)) || facts.keptBy(taint) === 'Required') continue;
+    const { taint } = requirement;
+    if (known.has(identity(taint)) || keptBy(taint) === 'Required') continue;
     const value = carried.get(identity(taint));
     const ageMs = now - node.createdAt;
     if (after.length >= MAX_STARTUP_TAINTS) {
@@ -187,7 +196,7 @@ export function stepStartup(facts: StartupFacts): StartupStep {
       key: taint.key,
       effect: taint.effect,
       state,
-      policies,
+      policies: requirement.policies,
       since: thisSecond,
     });
     if (value !== undefined) {
@@ -199,8 +208,14 @@ export function stepStartup(facts: StartupFacts): StartupStep {
       after.push(begin('Missed'));
     }
   }
-  const removable = after.filter((one) => one.state === 'Ready' && facts.keptBy(one) === undefined);
-  return { progress: after, removable, late, missed, waiting };
+  const removable = after
+    .filter((one) => one.state === 'Ready' && keptBy(one) === undefined)
+    .map((recorded): RemovableTaint => {
+      const requirement = required.get(identity(recorded));
+      const { key, effect } = recorded;
+      return { recorded, taint: requirement?.taint ?? { key, effect }, reason: removalReason(requirement) };
+    });
+  return { progress: after, removable, late, missed, waiting, unrequired };
 }
 
 function isSetBy({ values }: StartupRequirement, value: string | undefined): boolean {
@@ -210,11 +225,6 @@ function isSetBy({ values }: StartupRequirement, value: string | undefined): boo
 function withoutRoom(requirement: StartupRequirement, forMs: number): WaitingTaint {
   const blockers = [`the record of the node, which lists ${MAX_STARTUP_TAINTS} startup taints`];
   return { requirement, blockers, forMs, isOverdue: forMs > requirement.progressDeadlineMs };
-}
-
-/** Whether nothing more is done about the taint on this node. */
-export function isOver({ state }: Pick<StartupProgress, 'state'>): boolean {
-  return state === 'Removed' || state === 'Missed';
 }
 
 /** Whether a node without a startup taint may still get it: it has registered, and no pod can have been scheduled to it. */
@@ -229,7 +239,7 @@ export function daemonSetName({ namespace, name }: ReadyDaemonSet): string {
 }
 
 /** Why a taint is removed, in words. */
-export function removalReason(requirement: StartupRequirement | undefined): string {
+function removalReason(requirement: StartupRequirement | undefined): string {
   if (requirement === undefined) return 'no policy requires it any more';
   const names = requirement.daemonSets.map(daemonSetName);
   return names.length === 1 ? `DaemonSet ${names[0]} is ready` : `DaemonSets ${names.join(', ')} are ready`;

@@ -2,6 +2,7 @@ import type { StringMap } from '../kubernetes/label-selector.ts';
 import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
 import { atMost } from '../kubernetes/text.ts';
 import { isStartupTaintKey } from '../kubernetes/transient-taints.ts';
+import { enforcedPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 
 /** A startup taint that stays on a Ready node for longer is reported, in milliseconds. */
@@ -16,19 +17,9 @@ export function startupTaintsOn(
   policies: readonly CompiledTaintPolicy[],
 ): Taint[] {
   const ours = new Set(
-    policies
-      .filter(({ mode, atRegistration, required }) => mode !== 'Audit' && atRegistration.length > required.length)
-      .filter((policy) => policy.selectsNode(labels))
-      .flatMap(startupTaintsOf)
-      .map(identity),
+    enforcedPolicies(policies, labels).flatMap(({ startup }) => startup.map(({ value }) => identity(value.taint))),
   );
   return taints.filter((taint) => isStartupTaintKey(taint.key) || ours.has(identity(taint)));
-}
-
-/** Those that a node gets when it registers, and need not keep. */
-function startupTaintsOf({ atRegistration, required }: CompiledTaintPolicy): Taint[] {
-  const always = new Set(required.map(({ field }) => field));
-  return atRegistration.flatMap(({ value: { taint }, field }) => (always.has(field) ? [] : [taint]));
 }
 
 /** In words, for example `startup taint cilium.io/agent-not-ready:NoSchedule has been on the Ready node for 20 minutes`. */

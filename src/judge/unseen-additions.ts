@@ -69,7 +69,7 @@ export function unseenAdditions(
       const field = policy.additionRestrictedBy(taint);
       return field === undefined || !isNew(policy, taint) ? [] : [{ policy, field, taint }];
     });
-    if (by.every(({ policy }) => policy.exemptsAnybody) || isExpected(taint)) return [];
+    if (by.every(({ policy }) => policy.exemptsUsers) || isExpected(taint)) return [];
     return by.map((one) => ({ ...one, blockedBy: whatBlocks(taint, by) }));
   });
 

@@ -73,7 +73,8 @@ export const EVENT_REASONS = {
   StartupTaintAdded: { on: 'Node', meaning: 'The leader set a startup taint on a node that registered without it.' },
   StartupTaintRemoved: {
     on: 'Node',
-    meaning: 'The DaemonSets of `readyWhen` are ready on the node, and the leader removed the startup taint.',
+    meaning:
+      'The leader removed the startup taint: the DaemonSets of `readyWhen` are ready on the node, or no policy requires the taint any more.',
   },
   StartupTaintMissed: {
     on: 'Node',

@@ -91,10 +91,10 @@ export function lackingMessage({ name, mode }: CompiledTaintPolicy): Expression 
 
 /** Why an addition is refused, or the message of an Audit policy about it. */
 export function additionMessage(policy: CompiledTaintPolicy, { taints }: Texts, mutates: boolean): Expression {
-  const { name, mode, additionRules, exemptsAnybody } = policy;
+  const { name, mode, additionRules, exemptsUsers } = policy;
   if (mode === 'Audit') return text([literal(`TaintPolicy ${name}, Audit: the request added restricted `), taints]);
   const field = additionRules.length === 1 ? `${additionRules[0]?.field}, ` : '';
-  const advice = exemptsAnybody
+  const advice = exemptsUsers
     ? ' Only users that the policy exempts may add the taint (spec.exempt).'
     : ' The policy exempts no user: to add the taint on purpose, change the policy first.';
   const revert =

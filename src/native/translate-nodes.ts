@@ -152,7 +152,7 @@ function isBeyondPattern({ key }: TaintRule, { key: pattern, except = [] }: Tain
 
 /** Everything that the TaintPolicy declares, or the program does for it, and the API server does not do. */
 function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): NativeLimit[] {
-  const { mode, removableByAnnotation, exemptsAnybody, nodeSelector, additionRules } = policy;
+  const { mode, removableByAnnotation, exemptsUsers, nodeSelector, additionRules } = policy;
   const audit = mode === 'Audit';
   const present = policy.required.length > 0;
   const waits = policy.rules.some((rule) => rule.waits);
@@ -215,7 +215,7 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
         field: 'spec.nodeSelector',
         message: 'a label change that ends the protection of a taint is not recorded',
       },
-    exemptsAnybody && {
+    exemptsUsers && {
       field: 'spec.exempt',
       message:
         'patterns exempt no user with a name of more than 256 characters, and groups exempt no user in more than 64 groups',

@@ -26,3 +26,28 @@ function owns(fields: unknown, [segment, ...rest]: readonly string[]): boolean {
   const below = (fields as Record<string, unknown> | null | undefined)?.[`f:${segment}`];
   return below !== undefined && owns(below, rest);
 }
+
+/** The field manager of what taintkeeper writes. */
+export const FIELD_MANAGER = 'taintkeeper';
+
+/**
+ * The last writer of a field, apart from taintkeeper. A field that was removed has none.
+ *
+ * @param path as of {@link lastWriter}
+ */
+export function fieldOwner(entries: readonly ManagedFields[], path: readonly string[]): ManagedFields | undefined {
+  return lastWriter(
+    entries.filter(({ manager }) => manager !== FIELD_MANAGER),
+    path,
+  );
+}
+
+/** The last writer of any part of the object apart from its status, and apart from taintkeeper. A writer that only removes a field does not own it. */
+export function lastOtherWriter(entries: readonly ManagedFields[]): ManagedFields | undefined {
+  return fieldOwner(entries, []);
+}
+
+/** In words. A client names its field manager, else it is the beginning of its user agent. */
+export function describeOwner({ manager = '', operation, time }: ManagedFields): string {
+  return `field manager "${manager}" (${[operation, time].filter(Boolean).join(' at ')})`;
+}

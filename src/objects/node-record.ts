@@ -4,10 +4,11 @@ import {
   MAX_BLOCKED_MESSAGE,
   MAX_RECORDED_POLICIES,
   MAX_RECORDED_TAINTS,
+  MAX_STARTUP_TAINTS,
   type NodeRecord,
   type RecordedTaint,
+  STARTUP_STATES,
 } from '../judge/node-record.ts';
-import { MAX_STARTUP_TAINTS, STARTUP_STATES } from '../judge/startup-progress.ts';
 import { DNS_SUBDOMAIN_LENGTH, LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
 import { MACHINE_ID_LENGTH } from '../kubernetes/machine.ts';
 import { rfc3339 } from '../kubernetes/text.ts';

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { ClusterDaemonSet, ClusterNode } from '../controllers/sources.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../cluster/cluster-objects.ts';
 import { type Coverage, summarizeObstacle } from '../coverage/coverage.ts';
 import { type NodeGroup as Alike, startGrouping, traitsOf } from '../coverage/groups.ts';
 import { optsOut } from '../judge/daemon-set.ts';

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { ClusterNode } from '../controllers/sources.ts';
+import type { ClusterNode } from '../cluster/cluster-objects.ts';
 import { type Loss, nodeDrift } from '../judge/node-drift.ts';
 import { type NodeRecord, withRecord } from '../judge/node-record.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';

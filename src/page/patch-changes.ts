@@ -1,5 +1,5 @@
 import jsonPatch, { type Operation } from 'fast-json-patch';
-import { isMap } from '../files/reviewables.ts';
+import { isMap } from '../files/kubernetes-objects.ts';
 import { pointerNames } from '../kubernetes/json-pointer.ts';
 import type { DecidedChange } from './state.ts';
 

@@ -71,14 +71,16 @@ export interface CompiledTaintPolicy {
   readonly wouldAllowByAnnotation: boolean;
   /** The required taints, in the form in which they are set. */
   readonly required: readonly Stated<RequiredTaint>[];
+  /** The taints that a node gets when it registers, and need not keep. */
+  readonly startup: readonly Stated<RequiredTaint>[];
+  /** The startup taints that the leader removes when DaemonSets are ready. */
+  readonly untilReady: readonly Stated<UntilReadyTaint>[];
   /** The taints that a node gets when it registers: the required ones, and startup taints. */
   readonly atRegistration: readonly Stated<RequiredTaint>[];
-  /** Those that the leader removes when DaemonSets are ready. */
-  readonly untilReady: readonly Stated<StartupTaint>[];
   selectsNode(labels: StringMap): boolean;
   exempts(requester: Requester): boolean;
-  /** Whether it exempts any user. */
-  readonly exemptsAnybody: boolean;
+  /** Whether it exempts any user or group. */
+  readonly exemptsUsers: boolean;
   /** Whether patterns protect established taints of its nodes, also with --audit. */
   readonly establishes: boolean;
   /** The field that protects the taint, or undefined. A pattern counts only if the taint is established. */
@@ -102,7 +104,7 @@ export interface RequiredTaint {
 }
 
 /** A taint of `ensure: UntilReady`. */
-export interface StartupTaint {
+export interface UntilReadyTaint {
   readonly taint: Taint;
   /** True if the policy names no value. */
   readonly anyValue: boolean;
@@ -222,7 +224,7 @@ export function compileTaintPolicy(
     removableByAnnotation: spec.removalByAnnotation !== 'Forbidden' && mode !== 'Audit',
     wouldAllowByAnnotation: spec.removalByAnnotation !== 'Forbidden' && mode === 'Audit' && spec.mode !== 'Audit',
     required: ensured(stated.filter(({ ensure }) => ensure === 'Always')),
-    atRegistration: ensured(stated.filter(({ ensure }) => ensure !== undefined)),
+    startup: ensured(stated.filter(({ ensure }) => isStartup(ensure))),
     untilReady: stated.flatMap((rule) => {
       const { readyWhen, field } = rule;
       if (rule.ensure !== 'UntilReady' || readyWhen === undefined) return [];
@@ -233,8 +235,9 @@ export function compileTaintPolicy(
         field,
       }));
     }),
+    atRegistration: ensured(stated.filter(({ ensure }) => ensure !== undefined)),
     selectsNode: compileSelector(spec.nodeSelector),
-    exemptsAnybody: users.length + groups.length > 0,
+    exemptsUsers: users.length + groups.length > 0,
     exempts: (requester) => isExemptUser(requester.username) || requester.groups.some(isExemptGroup),
     establishes: rules.some((rule) => waitsForEstablishment(rule, spec.mode)),
     protectedBy: (taint) => (protection.exactly(taint) ?? protection.byPattern(taint))?.field,

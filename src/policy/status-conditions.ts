@@ -165,8 +165,8 @@ export const CONDITIONS = {
     reasons: {
       NotPermitted: { meaning: 'The policy asks for something that taintkeeper may not do.', next: GRANT },
       ProbablyMisspelt: {
-        meaning: 'No node has the key, and nodes have one that is almost the same.',
-        next: 'correct the key in the policy, or add the taint to a node',
+        meaning: 'No node has the taint or the label of this key, and nodes have one that is almost the same.',
+        next: 'correct the key in the policy, or add the taint or the label to a node',
       },
       RequiredValuesDiffer: {
         meaning: 'Two policies require different values of one taint on the same nodes.',

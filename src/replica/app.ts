@@ -7,7 +7,7 @@ import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { openPolicyStore, type PolicyLoad, readPolicyFiles } from '../files/policy-files.ts';
 import { listFiles } from '../files/text-files.ts';
 import { fingerprint, watchFiles } from '../files/watch-files.ts';
-import { wildcardNotesWithoutLeader } from '../judge/findings.ts';
+import { patternNotesWithoutLeader } from '../judge/pattern-notes.ts';
 import { printable } from '../kubernetes/text.ts';
 import { createDecisionLog } from '../page/decision-log.ts';
 import { openPage } from '../page/page-routes.ts';
@@ -152,7 +152,7 @@ function announceLoad(load: PolicyLoad, audit: boolean, metrics: AdmissionMetric
     const title = `${policy.kind} ${policy.name}`;
     for (const what of idleHere(policy, title))
       log.warn(`${what} does nothing here: it takes taintkeeper in a cluster`);
-    for (const note of wildcardNotesWithoutLeader(policy)) log.warn(`${title}: ${note}`);
+    for (const note of patternNotesWithoutLeader(policy)) log.warn(`${title}: ${note}`);
   }
 }
 

@@ -3,13 +3,14 @@ import type { Logger } from 'pino';
 import { badRequest, warned } from '../admission/response.ts';
 import { type AdmissionRequest, decodeReview } from '../admission/review.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
+import { keepNode } from '../cluster/cluster-objects.ts';
 import type { ServiceRef } from '../cluster/service-endpoint.ts';
 import { listFew } from '../cluster/watch/list-pages.ts';
-import { type ClusterState, keepNode } from '../controllers/sources.ts';
+import type { ClusterState } from '../controllers/sources.ts';
 import { contradictionWarnings, selectionWarnings } from '../judge/contradictions.ts';
 import { policyWarnings } from '../judge/findings.ts';
 import { type NodeRecord, withRecord } from '../judge/node-record.ts';
-import type { EstablishedView, NodeView } from '../judge/node-view.ts';
+import type { NodeView, NodeWithRecord } from '../judge/node-view.ts';
 import { presentableWarnings } from '../kubernetes/text.ts';
 import { parseStoredPolicy } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../policy/policy-set.ts';
@@ -22,7 +23,6 @@ export type Advise = (request: AdmissionRequest) => Promise<readonly string[]>;
 
 /** Some 40 MB in all, read page by page and not kept. In a larger cluster only the leader, which has the nodes in memory, warns. */
 const MOST_NODES = 1_000;
-const NODES_PER_PAGE = 50;
 /** The labels and taints of these nodes together, which take 40 MB at most: users decide how many labels a node has. */
 const MOST_VALUES = 200_000;
 /** The API server waits half a second longer. */
@@ -89,7 +89,7 @@ export function policyAdvice({ client, service, clusterState, policies, recordOf
     }
   }
 
-  function withEstablished(node: NodeView): EstablishedView {
+  function withEstablished(node: NodeView): NodeWithRecord {
     const record = recordOf(node.name);
     return withRecord(node, record, record?.uid);
   }
@@ -105,7 +105,7 @@ export function policyAdvice({ client, service, clusterState, policies, recordOf
   }
 
   async function readNodes(): Promise<readonly NodeView[] | undefined> {
-    const bounds = { most: MOST_NODES, timeoutMs: TIMEOUT_MS, pageSize: NODES_PER_PAGE };
+    const bounds = { most: MOST_NODES, timeoutMs: TIMEOUT_MS };
     let values = 0;
     const keep = (object: unknown) => {
       const node = keepNode(object);

@@ -1,8 +1,8 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { findObject } from '../cluster/client/find-object.ts';
+import { limitDaemonSet } from '../cluster/kept-limits.ts';
 import { listReplicas } from '../cluster/replica-pods.ts';
 import type { ServiceRef } from '../cluster/service-endpoint.ts';
-import { limitDaemonSet } from '../controllers/kept-limits.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import { startupFaults } from '../judge/startup-faults.ts';
 import { daemonSetName } from '../judge/startup-progress.ts';

@@ -200,7 +200,7 @@ export function createAdmissionServer({
     if (!decoded.ok) {
       metrics.requestAnswered(phase, 'malformed', secondsSinceStart());
       log.warn(
-        { path: `/${phase}`, uid: decoded.uid && printable(decoded.uid) },
+        { path: `/${phase}`, origin: printable(origin), uid: decoded.uid && printable(decoded.uid) },
         `malformed review: ${printable(decoded.message)}`,
       );
       const { uid, message } = decoded;
@@ -233,11 +233,11 @@ export function createAdmissionServer({
       if (error instanceof MalformedObjectError) {
         count('malformed');
         const level = request.dryRun ? 'debug' : 'warn';
-        log[level](context(request, phase), `malformed object: ${printable(error.message)}`);
+        log[level](context(request, phase, origin), `malformed object: ${printable(error.message)}`);
         return { status: 400, body: badRequest(request.uid, error.message) };
       }
       count('error');
-      log.error({ err: error, ...context(request, phase) }, 'judging failed');
+      log.error({ err: error, ...context(request, phase, origin) }, 'judging failed');
       return { status: 500, body: internalError(request.uid) };
     }
   }
@@ -257,8 +257,8 @@ interface Reviewed {
 }
 
 /** Identifies a request in the log. */
-function context({ uid, resource, namespace, name, userInfo }: AdmissionRequest, phase: Phase): object {
-  const fields = { uid, resource: resource.resource, namespace, name, user: userInfo.username };
+function context({ uid, resource, namespace, name, userInfo }: AdmissionRequest, phase: Phase, origin: string): object {
+  const fields = { uid, resource: resource.resource, namespace, name, user: userInfo.username, origin };
   return {
     path: `/${phase}`,
     ...Object.fromEntries(Object.entries(fields).map(([field, text]) => [field, text && printable(text)])),

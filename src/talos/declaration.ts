@@ -2,7 +2,7 @@ import { InputError } from '../files/text-files.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { NEW_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
-import type { MachineConfiguration } from './machine-configuration.ts';
+import { type MachineConfiguration, readMachineConfigurations } from './machine-configuration.ts';
 import type { DeclaredTaint } from './taint-notation.ts';
 import { kindOf, valueAt } from './tree.ts';
 
@@ -109,4 +109,28 @@ function impliesLabel({ role, documents }: MachineConfiguration): boolean {
 function roleAt({ documents }: MachineConfiguration): string {
   const path = ['machine', 'type'];
   return documents.find(({ value }) => valueAt(value, path) !== undefined)?.locate(path) ?? '';
+}
+
+/**
+ * The declarations of the files, in their order.
+ * @throws InputError with all problems of all files
+ */
+export async function readDeclarations(files: readonly string[]): Promise<Declaration[]> {
+  const faults: string[] = [];
+  const declarations = (await readMachineConfigurations(files)).flatMap((configuration): Declaration[] => {
+    try {
+      faults.push(...unreadable(configuration));
+      return [declarationOf(configuration)];
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      faults.push(...error.faults);
+      return [];
+    }
+  });
+  if (faults.length > 0) throw new InputError(faults);
+  return declarations;
+}
+
+function unreadable({ malformed }: MachineConfiguration): string[] {
+  return malformed.map(({ document, path, message }) => `${document.locate(path)}: ${message}`);
 }

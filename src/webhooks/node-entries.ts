@@ -98,7 +98,7 @@ function onCreation(condition: Expression): Chosen {
 function restoration(binding: readonly CompiledTaintPolicy[], additions: readonly Variable[]): WebhookEntry[] {
   const keys = protectedKeys([...rulesOf(binding), ...additionRulesOf(binding)]);
   // For Deny policies that exempt no user, only validation decides.
-  const admitting = binding.filter(({ mode, exemptsAnybody }) => mode === 'Restore' || exemptsAnybody);
+  const admitting = binding.filter(({ mode, exemptsUsers }) => mode === 'Restore' || exemptsUsers);
   const isPermitting = binding.some((policy) => policy.rules.length > 0 && mayBePermitted(policy));
   const concerns = onUpdate((questions, size) =>
     any([

@@ -1,7 +1,7 @@
 import { judge } from '../../src/admission/admit.ts';
 import type { AdmissionRequest } from '../../src/admission/review.ts';
 import { ApiError } from '../../src/cluster/client/api-error.ts';
-import type { ClusterDaemonSet, ClusterNode } from '../../src/controllers/sources.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../../src/cluster/cluster-objects.ts';
 import type { Phase } from '../../src/judge/decision.ts';
 import { createDecisionLog, type DecisionLog } from '../../src/page/decision-log.ts';
 import { clusterPolicyStates } from '../../src/page/registered-states.ts';

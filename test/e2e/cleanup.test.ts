@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, expect, it } from 'vitest';
-import { type Cleaned, clean, findLeftovers } from '../../src/cli/cleanup-cluster.ts';
+import { type Cleaned, clean, findLeftovers } from '../../src/cli/cleanup/leftovers.ts';
 import { connect } from '../../src/cluster/client/api-client.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';

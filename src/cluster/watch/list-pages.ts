@@ -33,13 +33,13 @@ export interface Page {
  * result may be older than a state that this process has seen from another API server, and `limit` is ignored: a list of 5,000 nodes is one text of
  * 200 MB.
  *
- * @param options.pageSize the largest number of objects in a page
+ * @param options.pageSize the largest number of objects in a page, if fewer are needed than fit
  * @throws ApiError, with status 410 if the rest of the list is no longer available; Error for an answer that is no list
  */
 export async function* listPages(
   client: ApiClient,
   path: string,
-  { query, pageSize, signal }: { query: Query; pageSize: number; signal: AbortSignal },
+  { query, pageSize = Number.POSITIVE_INFINITY, signal }: { query: Query; pageSize?: number; signal: AbortSignal },
 ): AsyncGenerator<Page> {
   let limit = Math.min(FIRST_LIMIT, pageSize);
   let next: string | undefined;
@@ -116,12 +116,12 @@ export async function listFew<T>(
   client: ApiClient,
   path: string,
   project: (object: unknown) => T,
-  { most, timeoutMs, pageSize }: { readonly most: number; readonly timeoutMs: number; readonly pageSize: number },
+  { most, timeoutMs }: { readonly most: number; readonly timeoutMs: number },
 ): Promise<T[] | undefined> {
   const found: T[] = [];
   const signal = AbortSignal.timeout(timeoutMs);
   try {
-    for await (const { items } of listPages(client, path, { query: {}, pageSize, signal })) {
+    for await (const { items } of listPages(client, path, { query: {}, signal })) {
       found.push(...items.map(project));
       if (found.length > most) return undefined;
     }
@@ -140,8 +140,6 @@ export type ListObjects = <T>(
   query?: Query,
 ) => Promise<T[]>;
 
-/** Of small objects, such as pods of 5 to 10 KB. Of larger ones, fewer fit into a page. */
-const PAGE_SIZE = 250;
 const EXPIRED = 410;
 const MAX_ATTEMPTS = 3;
 
@@ -159,8 +157,7 @@ export async function listObjects<T>(
   for (let attempt = 1; ; attempt++) {
     const found: T[] = [];
     try {
-      const options = { query, pageSize: PAGE_SIZE, signal };
-      for await (const { items } of listPages(client, path, options)) found.push(...items.map(project));
+      for await (const { items } of listPages(client, path, { query, signal })) found.push(...items.map(project));
       return found;
     } catch (error) {
       // The rest of a list that took too long is no longer available.

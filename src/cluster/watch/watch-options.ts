@@ -60,7 +60,7 @@ export interface WatchOptions<T> {
   readonly path: string;
   readonly fieldSelector?: string;
   readonly labelSelector?: string;
-  /** The page size of a list. */
+  /** The largest number of objects in a page of a list. */
   readonly pageSize?: number;
   /**
    * The kept part of an object, which must not refer to the object itself. Parts of the object may be kept, but a part of a long string keeps the

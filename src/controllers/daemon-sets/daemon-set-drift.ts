@@ -1,3 +1,4 @@
+import type { ClusterDaemonSet, ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { PolicyObject } from '../../cluster/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { ADDED_ANNOTATION, addedHere, addedTolerations, recordOfAdded } from '../../judge/added-tolerations.ts';
@@ -7,7 +8,7 @@ import type { PolicySet } from '../../policy/policy-set.ts';
 import type { PatchedDaemonSet, PolicyStatus } from '../../policy/policy-status.ts';
 import type { StalledReason } from '../../policy/status-conditions.ts';
 import type { StalledProblem } from '../reports.ts';
-import { type ClusterDaemonSet, type DaemonSets, type Nodes, unreadyNodes } from '../sources.ts';
+import type { DaemonSets, Nodes } from '../sources.ts';
 import { listLacks, policiesOf, type RunningDaemonSet, titleOf } from './daemon-set-writer.ts';
 import { watchRollouts } from './rollout-watch.ts';
 
@@ -222,4 +223,11 @@ function isOf(to: PatchedDaemonSet, installation: string | undefined): boolean {
 
 function keyOf(uid: string, policy: string): string {
   return `${uid}/${policy}`;
+}
+
+/** The nodes that are not Ready, by name: what is to happen there may never happen. */
+function unreadyNodes(nodes: Nodes): Map<string, ClusterNode> {
+  const unready = new Map<string, ClusterNode>();
+  for (const { value } of nodes.entries()) if (!value.ready) unready.set(value.name, value);
+  return unready;
 }

@@ -1,13 +1,18 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isFinal, isOutdated } from '../../cluster/client/api-error.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
+import type { ClusterDaemonSet } from '../../cluster/cluster-objects.ts';
 import type { Entry } from '../../cluster/watch/watch-cache.ts';
 import { listSubjects, type Violation } from '../../judge/decision.ts';
 import { daemonSetReference, type RecordedEvent } from '../../kubernetes/event.ts';
-import type { ManagedFields } from '../../objects/managed-fields.ts';
+import {
+  describeOwner,
+  FIELD_MANAGER,
+  fieldOwner,
+  lastOtherWriter,
+  type ManagedFields,
+} from '../../objects/managed-fields.ts';
 import { eventsOnBoth } from '../../policy/policy-events.ts';
-import { describeOwner, FIELD_MANAGER, fieldOwner, lastOtherWriter } from '../managed-objects.ts';
-import type { ClusterDaemonSet } from '../sources.ts';
 import type { RolloutStatus } from './rollout-watch.ts';
 
 /** A DaemonSet that lacks tolerations, or that got some while it ran. */

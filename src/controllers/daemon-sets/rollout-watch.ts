@@ -1,6 +1,6 @@
-import type { SchedulingView } from '../../coverage/coverage.ts';
+import type { ClusterNode } from '../../cluster/cluster-objects.ts';
+import { countCovered, type SchedulingView } from '../../coverage/coverage.ts';
 import { isHealthy, isRolledOut, type Rollout } from '../../evictions/recovery.ts';
-import { type ClusterNode, countCovered } from '../sources.ts';
 
 type Rolling = Rollout & SchedulingView;
 type Unready = ReadonlyMap<string, ClusterNode>;

@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
+import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import { listUnboundPods } from '../../cluster/node-pods.ts';
 import { howToPermit, OPTIONAL_RIGHTS } from '../../cluster/rights.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
@@ -19,7 +20,7 @@ import type { RecordedEvent } from '../../kubernetes/event.ts';
 import type { StateOf } from '../../policy/status-conditions.ts';
 import { type Run, startController } from '../controller.ts';
 import type { ReportedProblem } from '../reports.ts';
-import type { ClusterNode, Nodes } from '../sources.ts';
+import type { Nodes } from '../sources.ts';
 import { eventOfEvictions } from './node-reports.ts';
 
 /** What holds evictions up is looked at again after this time. */

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { type NodePod, podName } from '../../evictions/node-pods.ts';
 import { nodeReference, type ObjectReference, type RecordedEvent } from '../../kubernetes/event.ts';
@@ -6,7 +7,6 @@ import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost, count } from '../../kubernetes/text.ts';
 import { policyReference } from '../../policy/policy-events.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
-import type { ClusterNode } from '../sources.ts';
 
 /** A pod that landed while taints were missing. */
 export interface MisplacedPod {

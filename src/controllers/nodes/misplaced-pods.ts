@@ -1,4 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
+import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import { listNodePods } from '../../cluster/node-pods.ts';
 import type { NodeRecords } from '../../cluster/node-records.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
@@ -15,13 +16,14 @@ import { type NodePod, podName } from '../../evictions/node-pods.ts';
 import { recordedTaints } from '../../judge/node-record.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
+import { selectingPolicies } from '../../policy/policy-index.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import { type BackOff, createBackOff } from '../../runtime/back-off.ts';
 import type { Source } from '../../runtime/source.ts';
 import { type Controller, type Run, startControllerQueue } from '../controller.ts';
 import type { Rights } from '../installation/permissions.ts';
 import type { Reports } from '../reports.ts';
-import { type ClusterNode, isNews, type WatchedNodes } from '../sources.ts';
+import { isNews, type WatchedNodes } from '../sources.ts';
 import { type MisplacedPod, misplacedPodReports, misplacedPodsText } from './misplaced-pod-reports.ts';
 
 export interface MisplacedPodsOptions {
@@ -148,7 +150,7 @@ export function startMisplacedPods(run: Run, options: MisplacedPodsOptions): Mis
   }
 
   function misplacedAmong(pods: readonly NodePod[], node: ClusterNode, { returned }: Case): MisplacedPod[] {
-    const selecting = policies.snapshot().compiled.taintPolicies.filter((policy) => policy.selectsNode(node.labels));
+    const selecting = selectingPolicies(policies.snapshot().compiled.taintPolicies, node.labels);
     const disagreementMs = client.clockDisagreementMs();
     return pods.flatMap((pod) => {
       const by = [...returned.values()]

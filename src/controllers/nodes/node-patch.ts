@@ -1,8 +1,8 @@
+import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { withTimeAdded } from '../../evictions/eviction-pace.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../judge/allow-removal.ts';
 import type { DesiredNode } from '../../judge/node-view.ts';
-import type { ClusterNode } from '../sources.ts';
 
 /**
  * A merge patch of what changes. A list of taints can only be written whole: never over one that has not been seen.

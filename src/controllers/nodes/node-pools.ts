@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
+import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import { concernsUs, hiddenPools, listPools, type PoolApi, servedPoolApis } from '../../cluster/node-pools.ts';
 import type { ClusterPolicies, PolicyObject } from '../../cluster/policies.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
@@ -22,7 +23,7 @@ import { reported, type StateOf } from '../../policy/status-conditions.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
 import type { Rights } from '../installation/permissions.ts';
 import type { Reports } from '../reports.ts';
-import { type ClusterNode, isNews, type WatchedNodes } from '../sources.ts';
+import { isNews, type WatchedNodes } from '../sources.ts';
 
 /** Pools are few, and change seldom: a list of them now and then is cheaper than a watch of three resources. */
 const LOOK_AGAIN_MS = 60_000;

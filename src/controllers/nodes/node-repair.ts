@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict, isFinal, isNotFound } from '../../cluster/client/api-error.ts';
+import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { NodeRecords } from '../../cluster/node-records.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
@@ -20,15 +21,16 @@ import { nextRecord, type RecordKeeping } from '../../judge/record-keeping.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { UNKNOWN_MACHINE } from '../../kubernetes/machine.ts';
 import { identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
+import { FIELD_MANAGER } from '../../objects/managed-fields.ts';
+import { enforcedPolicies } from '../../policy/policy-index.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
 import { anyOf, type Source } from '../../runtime/source.ts';
 import { startReconciler } from '../../runtime/work-queue.ts';
 import { type Controller, type Run, startControllerQueue } from '../controller.ts';
 import type { Rights } from '../installation/permissions.ts';
-import { FIELD_MANAGER } from '../managed-objects.ts';
 import type { Reports } from '../reports.ts';
-import { type ClusterNode, isNews, type WatchedDaemonSets, type WatchedNodes } from '../sources.ts';
+import { isNews, type WatchedDaemonSets, type WatchedNodes } from '../sources.ts';
 import { startEvictions, type Turn } from './evictions.ts';
 import { patchOf } from './node-patch.ts';
 import { eventsOfReturn, trackNodeReports, whyBlocked } from './node-reports.ts';
@@ -248,9 +250,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   }
 
   function requiresStartup({ value }: NodeEntry): boolean {
-    return compiled().some(
-      ({ untilReady, mode, selectsNode }) => untilReady.length > 0 && mode !== 'Audit' && selectsNode(value.labels),
-    );
+    return enforcedPolicies(compiled(), value.labels).some(({ untilReady }) => untilReady.length > 0);
   }
 
   /** A step is cheap, and a sweep does not wait for repairs. */

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { type Hold, paceOf } from '../../evictions/eviction-pace.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../judge/allow-removal.ts';
@@ -11,7 +12,6 @@ import { formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost, printable, shorten } from '../../kubernetes/text.ts';
 import { eventsOnBoth, policyReference } from '../../policy/policy-events.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
-import type { ClusterNode } from '../sources.ts';
 import type { RepairProblems } from './repair-problems.ts';
 
 /** Entries of an annotation that an Event names. */

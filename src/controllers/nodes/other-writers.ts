@@ -1,9 +1,8 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
 import { atMost } from '../../kubernetes/text.ts';
-import type { ManagedFields } from '../../objects/managed-fields.ts';
+import { describeOwner, fieldOwner, type ManagedFields } from '../../objects/managed-fields.ts';
 import type { StalledReason } from '../../policy/status-conditions.ts';
-import { describeOwner, fieldOwner } from '../managed-objects.ts';
 import type { ReportedProblem } from '../reports.ts';
 
 // What is common to the problems with nodes that a policy reports.

@@ -1,4 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
+import type { ClusterDaemonSet } from '../../cluster/cluster-objects.ts';
 import { viewDaemonPod } from '../../cluster/node-pods.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { type WatchCache, watchResource } from '../../cluster/watch/watch-cache.ts';
@@ -8,7 +9,7 @@ import { formatSelector } from '../../kubernetes/selector-overlap.ts';
 import type { PodObject } from '../../objects/pod-object.ts';
 import type { ReadyDaemonSet } from '../../policy/taint-rule.ts';
 import type { Run } from '../controller.ts';
-import type { ClusterDaemonSet, DaemonSets } from '../sources.ts';
+import type { DaemonSets } from '../sources.ts';
 
 /** What is kept of a pod of a DaemonSet. */
 interface StartupPod extends DaemonPodOnNode {

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from 'fast-json-patch';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { type ApiError, isFinal, isNotFound } from '../../cluster/client/api-error.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../../cluster/cluster-objects.ts';
 import { patchIfUnchanged } from '../../cluster/conditional-patch.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { listReplicas } from '../../cluster/replica-pods.ts';
@@ -9,18 +10,15 @@ import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { startupBlockers } from '../../coverage/daemon-readiness.ts';
 import type { ReplicaPod } from '../../coverage/placement.ts';
-import { type NodeRecord, startupIn, withRecord } from '../../judge/node-record.ts';
+import { type NodeRecord, type StartupProgress, startupIn } from '../../judge/node-record.ts';
 import { startupFaults } from '../../judge/startup-faults.ts';
 import {
   daemonSetName,
   mayBeSetLate,
   POLICY_GONE_MS,
-  removalReason,
-  type StartupProgress,
+  type RemovableTaint,
   type StartupRequirement,
-  startupKeeping,
-  startupRequirements,
-  stepStartup,
+  startupStep,
   type WaitingTaint,
   waitingText,
 } from '../../judge/startup-progress.ts';
@@ -28,13 +26,13 @@ import { nodeReference, type RecordedEvent } from '../../kubernetes/event.ts';
 import type { EventReason } from '../../kubernetes/event-reasons.ts';
 import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
 import { shorten } from '../../kubernetes/text.ts';
+import { FIELD_MANAGER } from '../../objects/managed-fields.ts';
 import { asNode } from '../../objects/node-object.ts';
 import type { Source } from '../../runtime/source.ts';
 import { type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Rights } from '../installation/permissions.ts';
-import { FIELD_MANAGER } from '../managed-objects.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
-import type { ClusterDaemonSet, ClusterNode, Nodes, WatchedDaemonSets } from '../sources.ts';
+import type { Nodes, WatchedDaemonSets } from '../sources.ts';
 import { type Concern, problemsOf } from './other-writers.ts';
 import { watchStartupPods } from './startup-pods.ts';
 
@@ -150,16 +148,8 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
       return undefined;
     }
     const found = caseOf(entry);
-    const node = withRecord(viewOf(entry), known.record, entry.uid);
-    const progress = startupIn(known.record, entry.uid);
-    const requirements = startupRequirements(node, progress, compiled());
-    const required = new Set(requirements.map(({ taint }) => identity(taint)));
-    for (const key of required) found.unrequiredSince.delete(key);
-    const step = stepStartup({
-      node,
-      progress,
-      requirements,
-      keptBy: startupKeeping(node, compiled()),
+    const node = viewOf(entry);
+    const step = startupStep(node, known.record, compiled(), {
       blockers({ daemonSets: awaited }) {
         const found = rights.permits('listPods') ? pods.on(name, awaited) : undefined;
         return found && startupBlockers(awaited, node, found, (one) => daemonSets.get(one.name, one.namespace));
@@ -167,25 +157,17 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
       unrequiredForMs: (one) => unrequiredForMs(found, identity(one)),
       now: client.now().getTime(),
     });
-    const recorded = new Set(step.progress.flatMap((one) => (one.state === 'Waiting' ? [identity(one)] : [])));
-    for (const key of found.unrequiredSince.keys()) if (!recorded.has(key)) found.unrequiredSince.delete(key);
+    const unrequired = new Set(step.unrequired.map(identity));
+    for (const key of found.unrequiredSince.keys()) if (!unrequired.has(key)) found.unrequiredSince.delete(key);
     for (const requirement of step.late) await setLate(entry, requirement);
-    if (!isSame(step.progress, progress)) keepStartup(entry, step.progress);
+    if (!isSame(step.progress, startupIn(known.record, entry.uid))) keepStartup(entry, step.progress);
     for (const { taint } of step.missed) {
       const note = `registered without startup taint ${formatTaint(taint)}, and pods may have been scheduled since: taintkeeper does not add the taint`;
       report(entry, 'Warning', 'StartupTaintMissed', note);
     }
     // The record first: a leader that finds the taint and no record would begin again.
     const { removable } = step;
-    if (removable.length > 0 && recordOf(name)?.isWritten) {
-      const reasons = new Map(
-        removable.map((one) => [
-          identity(one),
-          removalReason(requirements.find(({ taint }) => identity(taint) === identity(one))),
-        ]),
-      );
-      await removeTaints(entry, removable, reasons);
-    }
+    if (removable.length > 0 && recordOf(name)?.isWritten) await removeTaints(entry, removable);
     reportOverdue(entry, found, step.waiting);
     const before = overdueOn(name, found);
     const text = textOf(found);
@@ -251,23 +233,20 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
     report(entry, 'Normal', 'StartupTaintAdded', note);
   }
 
-  async function removeTaints(
-    entry: NodeEntry,
-    removable: readonly (Taint & { readonly policies: readonly string[] })[],
-    reasons: ReadonlyMap<string, string>,
-  ): Promise<void> {
-    const by = removable.flatMap(({ policies: names }) => names);
-    const after = await patchTaints(entry, by, ({ list }) => list.filter((taint) => !reasons.has(identity(taint))));
+  async function removeTaints(entry: NodeEntry, removable: readonly RemovableTaint[]): Promise<void> {
+    const identities = new Set(removable.map(({ recorded }) => identity(recorded)));
+    const by = removable.flatMap(({ recorded }) => recorded.policies);
+    const after = await patchTaints(entry, by, ({ list }) => list.filter((taint) => !identities.has(identity(taint))));
     if (!after) return;
-    const left = after.list.filter((taint) => reasons.has(identity(taint)));
+    const left = after.list.filter((taint) => identities.has(identity(taint)));
     if (left.length > 0) {
       throw new Error(
         `node ${entry.name} still carries startup taint ${left.map(formatTaint).join(', ')} after the update that removes it: a mutating webhook has added it again`,
       );
     }
-    for (const taint of removable) {
-      const { key, effect } = taint;
-      const note = `removed startup taint ${formatTaint({ key, effect })}: ${reasons.get(identity(taint))}`;
+    for (const { recorded, reason } of removable) {
+      const { key, effect } = recorded;
+      const note = `removed startup taint ${formatTaint({ key, effect })}: ${reason}`;
       report(entry, 'Normal', 'StartupTaintRemoved', note);
     }
   }
@@ -380,8 +359,8 @@ function patchOf({ resourceVersion, list }: CurrentNode, value: readonly Taint[]
   ];
 }
 
-function viewOf({ value }: NodeEntry) {
-  return { ...value, createdAt: value.createdAt ?? 0 };
+function viewOf({ value, uid }: NodeEntry) {
+  return { ...value, uid, createdAt: value.createdAt ?? 0 };
 }
 
 /** Whether its pods are meant to run where they were before. */

@@ -1,11 +1,12 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
+import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../../judge/startup-taints.ts';
 import { nodeReference, type RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { type Controller, type Run, startControllerQueue } from '../controller.ts';
-import { type ClusterNode, isNews, type WatchedNodes } from '../sources.ts';
+import { isNews, type WatchedNodes } from '../sources.ts';
 import { otherWriterOf } from './other-writers.ts';
 
 export interface StartupTaintsOptions {

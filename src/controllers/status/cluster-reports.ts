@@ -10,7 +10,7 @@ import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { type DaemonSetView, judgeDaemonSet } from '../../judge/daemon-set.ts';
 import type { StuckPod } from '../../judge/findings.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
-import type { EstablishedView } from '../../judge/node-view.ts';
+import type { NodeWithRecord } from '../../judge/node-view.ts';
 import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
@@ -48,7 +48,7 @@ const NOT_SERVED = `--write-reports: the API server does not serve ${REPORT_API_
 /** What statuses were made from. */
 export interface Evaluation {
   /** The nodes that each policy selects. */
-  readonly selected: ReadonlyMap<CompiledTaintPolicy, readonly EstablishedView[]>;
+  readonly selected: ReadonlyMap<CompiledTaintPolicy, readonly NodeWithRecord[]>;
   readonly daemonSets: readonly DaemonSetView[];
   readonly pods: readonly StuckPod[];
   readonly policies: readonly Evaluated[];
@@ -218,7 +218,7 @@ function checkedBy({ own, violators }: Evaluated, { selected, daemonSets, pods }
   }
 }
 
-function lossesOn(node: EstablishedView, policy: CompiledTaintPolicy): string {
+function lossesOn(node: NodeWithRecord, policy: CompiledTaintPolicy): string {
   const { losses } = nodeDrift(node, [policy]);
   return `it lacks ${named(losses.map(({ taint, field }) => `${formatTaint(taint)} (${field})`))}`;
 }

@@ -5,19 +5,11 @@ import { ApiError, isOutdated } from '../../cluster/client/api-error.ts';
 import type { NodeRecords } from '../../cluster/node-records.ts';
 import { type ClusterPolicies, POLICY_GROUP, POLICY_RESOURCES, type PolicyObject } from '../../cluster/policies.ts';
 import { type Contradiction, contradictions, contradictionText, VALUES_DIFFER } from '../../judge/contradictions.ts';
-import {
-  daemonSetFindings,
-  idleNotes,
-  keysOf,
-  misspeltKeys,
-  type NodeKeys,
-  nodeFindings,
-  podFindings,
-  type StuckPod,
-  wildcardNotes,
-} from '../../judge/findings.ts';
+import { daemonSetFindings, idleNotes, nodeFindings, podFindings, type StuckPod } from '../../judge/findings.ts';
+import { keysOf, misspelledKeys, type NodeKeys } from '../../judge/misspelled-keys.ts';
 import { withRecord } from '../../judge/node-record.ts';
-import type { EstablishedView } from '../../judge/node-view.ts';
+import type { NodeWithRecord } from '../../judge/node-view.ts';
+import { patternNotes } from '../../judge/pattern-notes.ts';
 import { modeOf } from '../../policy/policy.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../../policy/policy-set.ts';
@@ -110,7 +102,7 @@ export function policyStatus(
     const keys = keysOf(nodeViews);
     const stalled = [
       ...reports.problems(),
-      ...taintPolicies.flatMap((policy) => misspelt(policy, keys)),
+      ...taintPolicies.flatMap((policy) => misspelled(policy, keys)),
       ...contradictions(taintPolicies, nodeViews).flatMap(contradicting),
     ];
     metrics.stalled(stalled);
@@ -140,7 +132,7 @@ export function policyStatus(
         inForce: policy.inForce,
         mode: policy.inForce && (audit ? 'Audit' : modeOf(policy.inForce.policy)),
         audit,
-        notes: policy.result.ok ? [...wildcardNotes(policy.result.policy), ...idle(own)] : [],
+        notes: policy.result.ok ? [...patternNotes(policy.result.policy), ...idle(own)] : [],
         reported: [
           ...conditions,
           ...stalled
@@ -211,9 +203,9 @@ type Compiled = PolicySet[keyof PolicySet][number];
 /** The nodes that each policy selects. */
 async function nodesByPolicy(
   policies: readonly CompiledTaintPolicy[],
-  nodes: readonly EstablishedView[],
-): Promise<ReadonlyMap<CompiledTaintPolicy, readonly EstablishedView[]>> {
-  const selected = new Map(policies.map((policy): [CompiledTaintPolicy, EstablishedView[]] => [policy, []]));
+  nodes: readonly NodeWithRecord[],
+): Promise<ReadonlyMap<CompiledTaintPolicy, readonly NodeWithRecord[]>> {
+  const selected = new Map(policies.map((policy): [CompiledTaintPolicy, NodeWithRecord[]] => [policy, []]));
   for (const [index, node] of nodes.entries()) {
     if (index % SLICE === 0) await setImmediate();
     for (const policy of selectingPolicies(policies, node.labels)) selected.get(policy)?.push(node);
@@ -232,8 +224,8 @@ function contradicting(contradiction: Contradiction): ReportedProblem[] {
   }));
 }
 
-function misspelt(policy: CompiledTaintPolicy, keys: NodeKeys): ReportedProblem[] {
-  return misspeltKeys(policy, keys).map((message) => ({
+function misspelled(policy: CompiledTaintPolicy, keys: NodeKeys): ReportedProblem[] {
+  return misspelledKeys(policy, keys).map((message) => ({
     kind: policy.kind,
     policy: policy.name,
     reason: 'ProbablyMisspelt',

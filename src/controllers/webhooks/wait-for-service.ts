@@ -1,4 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { isReadyEndpoint, listEndpointSlices, podOf } from '../../cluster/endpoint-slices.ts';
 import { callOverService, type ServiceRef, ServiceUnreachableError } from '../../cluster/service-endpoint.ts';
 import { pause } from '../../runtime/pause.ts';
 
@@ -17,15 +18,6 @@ export interface ServiceWait {
   readonly bundle: () => string | undefined;
   /** Ends the waiting. */
   readonly signal: AbortSignal;
-}
-
-interface EndpointSlices {
-  readonly items?: readonly {
-    readonly endpoints?: readonly {
-      readonly conditions?: { readonly ready?: boolean };
-      readonly targetRef?: { readonly kind?: string; readonly name?: string };
-    }[];
-  }[];
 }
 
 /**
@@ -50,7 +42,7 @@ export async function waitForService({
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ServiceUnreachableError && ++unreachable >= UNREACHABLE_ATTEMPTS) {
-        if (await isReadyEndpoint(client, service, pod)) return `${error.message}; this pod is a ready endpoint of it`;
+        if (await isEndpoint(client, service, pod)) return `${error.message}; this pod is a ready endpoint of it`;
       }
       if (attempt === ATTEMPTS) throw error;
     }
@@ -59,14 +51,9 @@ export async function waitForService({
   }
 }
 
-async function isReadyEndpoint(client: ApiClient, { namespace, name }: ServiceRef, pod: string): Promise<boolean> {
-  const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
-  const query = { labelSelector: `kubernetes.io/service-name=${name}` };
-  const { items = [] } = await client.request<EndpointSlices>('GET', path, { query });
-  return items
+async function isEndpoint(client: ApiClient, service: ServiceRef, pod: string): Promise<boolean> {
+  const slices = await listEndpointSlices(client, service);
+  return slices
     .flatMap(({ endpoints }) => endpoints ?? [])
-    .some(
-      // No condition counts as ready (EndpointConditions of discovery.k8s.io/v1).
-      ({ conditions, targetRef }) => conditions?.ready !== false && targetRef?.kind === 'Pod' && targetRef.name === pod,
-    );
+    .some((endpoint) => isReadyEndpoint(endpoint) && podOf(endpoint) === pod);
 }

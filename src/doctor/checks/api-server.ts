@@ -1,9 +1,9 @@
+import { isOurs, shortName } from '../../cluster/own-names.ts';
 import { count } from '../../kubernetes/text.ts';
 import { OLDEST_KUBERNETES } from '../../version.ts';
 import { type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts.ts';
 
-const OURS = '.taintkeeper.dev';
 const FAIL_OPEN = 'apiserver_admission_webhook_fail_open_count';
 const REJECTIONS = 'apiserver_admission_webhook_rejection_count';
 
@@ -16,7 +16,7 @@ export function checkFailedCalls({ metrics }: Pick<Facts, 'metrics'>): Finding[]
     const remedy = `as a user who may read /metrics: kubectl get --raw /metrics | grep -e ${FAIL_OPEN} -e ${REJECTIONS}`;
     return [finding('skipped', metrics.why, remedy)];
   }
-  const samples = samplesOf(metrics.value, [FAIL_OPEN, REJECTIONS]).filter(({ labels }) => labels.name?.endsWith(OURS));
+  const samples = samplesOf(metrics.value, [FAIL_OPEN, REJECTIONS]).filter(({ labels }) => isOurs(labels.name ?? ''));
   const passed = samples.filter(({ metric }) => metric === FAIL_OPEN);
   const refused = samples.filter(({ metric }) => metric === REJECTIONS);
   const failed = refused.filter(({ labels }) => labels.error_type !== 'no_error');
@@ -61,7 +61,7 @@ function total(samples: readonly Sample[]): number {
 function byWebhook(samples: readonly Sample[]): string {
   const groups = Map.groupBy(
     samples.filter(({ value }) => value > 0),
-    ({ labels }) => labels.name?.slice(0, -OURS.length) ?? '',
+    ({ labels }) => shortName(labels.name ?? ''),
   );
   return [...groups].map(([name, group]) => `${name} ${total(group)}`).join(', ');
 }

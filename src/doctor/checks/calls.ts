@@ -1,10 +1,10 @@
+import { isOurs } from '../../cluster/own-names.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { type ConnectionFault, FAULT_MEANINGS, type FaultKind } from '../dial.ts';
 import type { Facts } from '../facts.ts';
 import { deploymentOf } from '../installation.ts';
 import { ingressTo } from '../network-policy.ts';
 import type { ReplicaFacts } from '../replicas.ts';
-import { isOurs } from '../trial.ts';
 import { describeGroups } from './served.ts';
 
 /** The outcome of one review, and its client. */

@@ -1,91 +1,66 @@
 import { policiesInForce } from '../../cluster/policies.ts';
-import { type Meeting, meetingOf, whyFirst } from '../../judge/contradictions.ts';
+import { type Disagreement, disagreements, isContradiction, whyFirst } from '../../judge/contradictions.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
 import { NOTHING_RECORDED } from '../../judge/node-record.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
-import type { Policy, TaintPolicy } from '../../policy/policy.ts';
-import { type CompiledTaintPolicy, compilePolicies, type RequiredTaint } from '../../policy/policy-set.ts';
+import type { Policy } from '../../policy/policy.ts';
+import { type CompiledTaintPolicy, compilePolicies } from '../../policy/policy-set.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { DoctorNode } from '../cluster-facts.ts';
 import type { Facts } from '../facts.ts';
 
 const MAX_NAMED = 3;
 
-interface Side {
-  readonly policy: TaintPolicy;
-  readonly compiled: CompiledTaintPolicy;
-}
-
 /**
  * Finds policies that require incompatible taints of one node. Different modes do not contradict each other: Deny precedes Restore, and
- * Restore precedes Audit. A contradiction with a policy in mode Audit is a note, and so is one that no node has yet.
+ * Restore precedes Audit. A disagreement with a policy in mode Audit is a note, and so is one that no node has yet.
  */
 export function checkContradictions({ policies, nodes }: Pick<Facts, 'policies' | 'nodes'>): readonly Finding[] {
   return needs({ policies }, (known) => contradictions(policiesInForce(known.policies), nodes.ok ? nodes.value : []));
 }
 
 function contradictions(policies: readonly Policy[], nodes: readonly DoctorNode[]): Finding[] {
-  const declared = policies.filter((policy) => policy.kind === 'TaintPolicy');
-  const { taintPolicies } = compilePolicies(declared);
-  const sides = taintPolicies.flatMap((compiled): Side[] => {
-    const policy = declared.find(({ name }) => name === compiled.name);
-    return policy ? [{ policy, compiled }] : [];
-  });
-  const pairs = sides.flatMap((one, index) => sides.slice(index + 1).map((other) => [one, other] as const));
+  const { taintPolicies } = compilePolicies(policies.filter((policy) => policy.kind === 'TaintPolicy'));
   const results = [
-    ...pairs.flatMap(([one, other]) => checkPair(one, other, nodes)),
+    ...byPolicies(disagreements(taintPolicies, nodes), taintPolicies).map(disagreementFinding),
     ...checkProtected(taintPolicies, nodes),
   ];
   if (results.length > 0) return results;
-  return [finding('ok', `none among ${declared.length} TaintPolicies`)];
+  return [finding('ok', `none among ${taintPolicies.length} TaintPolicies`)];
 }
 
-function checkPair(one: Side, other: Side, nodes: readonly DoctorNode[]): Finding[] {
-  const clashes = one.compiled.required.flatMap(({ value: a }) =>
-    other.compiled.required.flatMap(({ value: b }) => clash(a, b) ?? []),
+/** Sorted by the two policies, then by the rule of the first one. */
+function byPolicies(found: readonly Disagreement[], policies: readonly CompiledTaintPolicy[]): Disagreement[] {
+  const place = ({ policy }: Disagreement['first']) => policies.indexOf(policy);
+  const rule = ({ policy, field }: Disagreement['first']) => policy.required.findIndex((one) => one.field === field);
+  return found.toSorted(
+    (a, b) => place(a.first) - place(b.first) || place(a.second) - place(b.second) || rule(a.first) - rule(b.first),
   );
-  if (clashes.length === 0) return [];
-  const meeting = meetingOf(one.compiled, other.compiled, nodes);
-  if (meeting === undefined) return [];
-  const names = `TaintPolicies ${one.policy.name} and ${other.policy.name}`;
-  const audited = [one, other].some(({ compiled }) => compiled.mode === 'Audit');
-  const where = nodesOf(meeting, one, other);
-  return clashes.map(({ what, wins, serious }) => {
-    const state = serious && meeting.isCertain && !audited ? 'problem' : 'note';
-    const outcome =
-      wins && !audited ? `. A node with neither gets ${wins}: ${whyFirst(one.compiled, other.compiled)}` : '';
-    const remedy = `choose one, or make its nodeSelector leave out what ${one.policy.name} selects: kubectl edit taintpolicy ${other.policy.name}`;
-    return finding(state, `${names} ${what}: ${where}${outcome}`, remedy);
-  });
 }
 
-/** How two required taints contradict each other, if they do. */
-function clash(
-  a: RequiredTaint,
-  b: RequiredTaint,
-): { readonly what: string; readonly serious: boolean; readonly wins?: string } | undefined {
-  if (identity(a.taint) !== identity(b.taint)) return undefined;
-  if (!a.anyValue && !b.anyValue && (a.taint.value ?? '') !== (b.taint.value ?? '')) {
-    return {
-      what: `require ${formatTaint(a.taint)} and ${formatTaint(b.taint)}, and a node can have only one`,
-      wins: formatTaint(a.taint),
-      serious: true,
-    };
-  }
-  if (a.taint.effect === 'NoExecute' && a.mayEvict !== b.mayEvict) {
-    const what = `differ in mayEvict for ${formatTaint(a.taint)}; the one that allows it is enough to evict`;
-    return { what, serious: false };
-  }
-  return undefined;
+function disagreementFinding(found: Disagreement): Finding {
+  const { about, first, second, isAudited } = found;
+  const [{ name: one }, { name: other }] = [first.policy, second.policy];
+  const what =
+    about === 'value'
+      ? `require ${first.text} and ${second.text}, and a node can have only one`
+      : `differ in mayEvict for ${first.text}; the one that allows it is enough to evict`;
+  const outcome =
+    about === 'value' && !isAudited
+      ? `. A node with neither gets ${first.text}: ${whyFirst(first.policy, second.policy)}`
+      : '';
+  const remedy = `choose one, or make its nodeSelector leave out what ${one} selects: kubectl edit taintpolicy ${other}`;
+  const state = isContradiction(found) ? 'problem' : 'note';
+  return finding(state, `TaintPolicies ${one} and ${other} ${what}: ${nodesOf(found)}${outcome}`, remedy);
 }
 
 /** Which nodes both policies select: existing nodes, else possible ones. */
-function nodesOf({ nodes, within, isCertain }: Meeting, one: Side, other: Side): string {
+function nodesOf({ first, second, meeting: { nodes, within, isCertain } }: Disagreement): string {
   if (nodes.length > 0)
     return `both select ${nodes.length === 1 ? 'node' : 'nodes'} ${atMost(MAX_NAMED, nodes).join(', ')}`;
   if (!isCertain) return 'a node with the labels of both would match both; there is none now';
-  const [inner, outer] = within === one.compiled ? [one, other] : [other, one];
+  const [inner, outer] = within === first.policy ? [first, second] : [second, first];
   return `each node of ${inner.policy.name} is one of ${outer.policy.name}`;
 }
 

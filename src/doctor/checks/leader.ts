@@ -1,12 +1,14 @@
 import type { Access } from '../../cluster/access-review.ts';
+import { shortName } from '../../cluster/own-names.ts';
 import { type PolicyObject, policiesInForce } from '../../cluster/policies.ts';
-import { notPermitted, OPTIONAL_RIGHTS } from '../../cluster/rights.ts';
+import { notPermitted } from '../../cluster/rights.ts';
 import { nameTaken, REPORT_API_VERSION, reportName } from '../../objects/cluster-report.ts';
 import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';
 import { webhookEntries } from '../../webhooks/entries.ts';
 import { consequence, type Finding, finding, needs } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import { deploymentOf, type Installation, reinstall } from '../installation.ts';
+import { howToGrant } from '../rights.ts';
 
 /** Checks that a replica leads. Without working replicas, or the right to write the Lease, none can. */
 export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'installation'>): Finding {
@@ -86,20 +88,6 @@ export function checkReports({
   });
 }
 
-/** The commands that give taintkeeper the right. */
-export function howToGrant(right: OptionalRight, { namespace, account, helmRelease }: Installation): string {
-  const { value, group, resources, verbs } = OPTIONAL_RIGHTS[right];
-  if (helmRelease !== undefined) {
-    return `helm upgrade ${helmRelease} CHART --namespace ${namespace} --reset-then-reuse-values --set ${value}=true`;
-  }
-  const name = `taintkeeper-${right.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-  const types = resources.map((resource) => (group === '' ? resource : `${resource}.${group}`));
-  return [
-    `kubectl create clusterrole ${name} --verb=${verbs.join(',')} --resource=${types.join(',')}`,
-    `kubectl create clusterrolebinding ${name} --clusterrole=${name} --serviceaccount=${namespace}:${account}`,
-  ].join(' && ');
-}
-
 /** Such as `list, watch pods; get secrets taintkeeper-certs in taintkeeper`. */
 function formatAccesses(accesses: readonly Access[]): string {
   const byObject = Map.groupBy(accesses, ({ resource, group, name, namespace }) => {
@@ -116,7 +104,7 @@ export function checkRegistration({
   installation,
 }: Pick<Facts, 'webhooks' | 'policies' | 'installation'>): Finding {
   if (!webhooks.ok) return finding('skipped', webhooks.why);
-  const names = webhooks.value.map(({ name }) => name.replace(/\.taintkeeper\.dev$/, ''));
+  const names = webhooks.value.map(({ name }) => shortName(name));
   if (names.length > 0) return finding('ok', `registered: ${names.join(', ')}`);
   if (!policies.ok)
     return consequence(finding('skipped', `no webhook is registered; whether policies need one: ${policies.why}`));

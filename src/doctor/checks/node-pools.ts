@@ -22,7 +22,7 @@ import { compilePolicies } from '../../policy/policy-set.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { DoctorNode, NodePoolFacts } from '../cluster-facts.ts';
 import type { Facts } from '../facts.ts';
-import { howToGrant } from './leader.ts';
+import { howToGrant } from '../rights.ts';
 
 interface Known {
   readonly policies: readonly PolicyObject[];

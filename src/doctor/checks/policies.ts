@@ -1,9 +1,9 @@
 import type { StoredRecord } from '../../cluster/node-records.ts';
 import { type PolicyObject, policiesInForce, runsInAudit, whyUnusable } from '../../cluster/policies.ts';
 import { ALLOW_REMOVAL_ANNOTATION, announcementsIn, parseAllowedRemovals } from '../../judge/allow-removal.ts';
-import { wildcardNotes } from '../../judge/findings.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
 import { isKept, withRecord } from '../../judge/node-record.ts';
+import { patternNotes } from '../../judge/pattern-notes.ts';
 import { formatTaint, identity, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost, count, rfc3339, shellWord } from '../../kubernetes/text.ts';
 import type { Policy, SelectingKind } from '../../policy/policy.ts';
@@ -194,7 +194,7 @@ function nameOf({ kind, name }: Pick<PolicyObject, 'kind' | 'name'>): string {
 export function checkWildcards({ policies }: Pick<Facts, 'policies'>): Finding[] {
   if (!policies.ok) return [];
   return policiesInForce(policies.value).flatMap((policy) =>
-    wildcardNotes(policy).map((note) =>
+    patternNotes(policy).map((note) =>
       finding(
         'note',
         `${policy.kind} ${policy.name}: ${note}`,

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { formatCoverage } from '../../../src/cli/coverage-output.ts';
+import { formatCoverage } from '../../../src/cli/coverage/output.ts';
 import { columns, formatAs, type Look, lookOf, namesIn } from '../../../src/cli/output.ts';
 import { reportCoverage } from '../../../src/coverage/report.ts';
 import { daemonSet, node } from '../coverage/scheduling.ts';

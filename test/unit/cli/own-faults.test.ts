@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../temporary-directory.ts';
 const fault = () => Promise.reject(new TypeError('no such thing'));
 
 it.each([
-  ['cleanup', '../../../src/cli/cleanup-cluster.ts', 'findLeftovers'],
+  ['cleanup', '../../../src/cli/cleanup/leftovers.ts', 'findLeftovers'],
   ['doctor', '../../../src/doctor/gather.ts', 'gatherFacts'],
 ])("%s: an error of taintkeeper's own is not reported as bad input", async (command, module, name) => {
   vi.resetModules();

@@ -9,6 +9,8 @@ it('talos drift reads the nodes page by page, the asked-for ones only', async ()
   const names = Array.from({ length: 5 }, (_, index) => `gpu-${index}`);
   const api = await startFakeApi(({ query }, response) => {
     const at = Number(query.continue ?? 0);
+    // Once, the rest of the list is no longer available.
+    if (at > 0 && api.received.length === 2) return answer(response, refusal(410, 'Expired', 'too old'), 410);
     const labels = { pool: 'gpu', 'topology.kubernetes.io/zone': 'rack-7' };
     answer(response, {
       metadata: { resourceVersion: '1', ...(at + 2 < names.length ? { continue: String(at + 2) } : {}) },
@@ -30,7 +32,7 @@ it('talos drift reads the nodes page by page, the asked-for ones only', async ()
   expect(code).toBe(1);
   expect(JSON.parse(stdout).nodes.map(({ name }: { name: string }) => name)).toEqual(names);
   expect(api.received.map(({ path, query }) => [path, query.labelSelector, Number(query.limit) > 0])).toEqual(
-    Array(3).fill(['/api/v1/nodes', 'pool in (gpu)', true]),
+    Array(5).fill(['/api/v1/nodes', 'pool in (gpu)', true]),
   );
 });
 

@@ -1,10 +1,10 @@
 import { onTestFinished } from 'vitest';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
+import { type ClusterDaemonSet, type ClusterNode, projectDaemonSet } from '../../../src/cluster/cluster-objects.ts';
 import type { PolicyObject } from '../../../src/cluster/policies.ts';
 import type { Change, Entry } from '../../../src/cluster/watch/watch-cache.ts';
 import { startDaemonSetPatching } from '../../../src/controllers/daemon-sets/daemon-set-patching.ts';
 import { createReports, type ReportedProblem, stalledCondition } from '../../../src/controllers/reports.ts';
-import { type ClusterDaemonSet, type ClusterNode, projectDaemonSet } from '../../../src/controllers/sources.ts';
 import type { RecordedEvent } from '../../../src/kubernetes/event.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';

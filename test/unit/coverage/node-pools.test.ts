@@ -254,6 +254,7 @@ describe('a taint of ensure: AtRegistration that an agent removes, by its key', 
     { what: 'in taints, for nodes that keep it long', template: { taints: [CILIUM] }, expected: [] },
     { what: 'nowhere, but it keeps no pod away', policy: handing(CILIUM.key, 'PreferNoSchedule'), expected: [] },
     { what: 'nowhere, but Karpenter knows it', policy: handing('karpenter.sh/unregistered'), expected: [] },
+    { what: 'nowhere, but Karpenter knows its prefix', policy: handing('readiness.k8s.io/network'), expected: [] },
     { what: 'nowhere, but it is no startup taint', policy: handing('node.kubernetes.io/not-ready'), expected: [] },
   ])('belongs into startupTaints of a NodePool, which has it $what', ({ template, policy = handing(), expected }) => {
     expect(said(viewKarpenterPool(nodePool(template)), policy)).toEqual(expected);

@@ -25,7 +25,7 @@ export async function startPortForwardingApi(pods: Pods, leader: string): Promis
   const open = new Set<Duplex>();
   const server = createServer(({ url = '' }, response) => {
     const body = url.includes('/endpointslices?')
-      ? { items: [sliceOf(Object.keys(pods))] }
+      ? { metadata: { resourceVersion: '1' }, items: [sliceOf(Object.keys(pods))] }
       : { spec: { holderIdentity: `${holder}_uuid` } };
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   });

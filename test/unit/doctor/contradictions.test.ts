@@ -79,6 +79,28 @@ describe('two policies', () => {
   });
 });
 
+it('the findings of two policies are together, in the order of their rules', () => {
+  const requiring = (...taints: readonly string[]) => ({
+    taints: taints.map((text) => {
+      const [key = '', value] = text.split('=');
+      return { key, value, effect: 'NoSchedule', ensure: 'Always' };
+    }),
+  });
+  const policies = known([
+    taintPolicy('p', requiring('y=1', 'z=1')),
+    taintPolicy('q', requiring('x=2', 'y=2', 'z=2')),
+    taintPolicy('r', requiring('z=3', 'x=3')),
+  ]);
+  const results = checkContradictions(healthyFacts({ policies, nodes: known([node('n1')]) }));
+  expect(results.map(({ evidence }) => /^TaintPolicies (. and . require \S+)/.exec(evidence)?.[1])).toEqual([
+    'p and q require y=1:NoSchedule',
+    'p and q require z=1:NoSchedule',
+    'p and r require z=1:NoSchedule',
+    'q and r require x=2:NoSchedule',
+    'q and r require z=2:NoSchedule',
+  ]);
+});
+
 it('needs no nodes to see that two selectors are the same', () => {
   const policies = known([taintPolicy('p', present('a')), taintPolicy('q', present('b'))]);
   expect(checkContradictions(healthyFacts({ policies, nodes: unseen('403') }))).toMatchObject([{ state: 'problem' }]);

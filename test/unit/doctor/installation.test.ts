@@ -77,6 +77,20 @@ it('takes what the manifests have where there is no Deployment', async () => {
   expect(search.chosen).toEqual({ ...INSTALLATION, ...nothing });
 });
 
+it('expects the Lease under the name of the Service, also without a Deployment', async () => {
+  const { search } = await find({}, { namespace: 'guards', service: 'keeper' });
+  expect(search.chosen).toMatchObject({ namespace: 'guards', service: 'keeper', lease: 'keeper' });
+});
+
+it('takes the last of several arguments, as the program does, and ignores those of sidecars', async () => {
+  const twice = deployment(({ spec: { template } }) => {
+    template.spec.containers[0]?.args.push('--service=keeper', '--secret=keeper-certs');
+    template.spec.containers.push({ args: ['--service=sidecar'] });
+  });
+  const { search } = await find({ deployments: [twice] });
+  expect(search.chosen).toMatchObject({ service: 'keeper', lease: 'keeper', secret: 'keeper-certs' });
+});
+
 describe('the installation', () => {
   it.each<{
     what: string;

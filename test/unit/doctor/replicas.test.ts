@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { EndpointSlice } from '../../../src/cluster/endpoint-slices.ts';
 import { isAlive, viewPod } from '../../../src/doctor/pod-view.ts';
 import { known } from '../../../src/doctor/reading.ts';
 import { listedReplicas } from '../../../src/doctor/replicas.ts';
-import type { EndpointSliceObject, ServiceFacts } from '../../../src/doctor/service-facts.ts';
+import type { ServiceFacts } from '../../../src/doctor/service-facts.ts';
 import type { PodObject } from '../../../src/objects/pod-object.ts';
 
 function podObject(name: string, args: string[] = [], status: PodObject['status'] = {}): PodObject {
@@ -64,7 +65,7 @@ describe('a pod', () => {
 });
 
 describe('replicas', () => {
-  const slice = (name: string, ready?: boolean): EndpointSliceObject => ({
+  const slice = (name: string, ready?: boolean): EndpointSlice => ({
     ports: [
       { name: 'metrics', port: 8080 },
       { name: 'webhook', port: 8443 },

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { contradictions, unselectedCarriers } from '../../../src/judge/contradictions.ts';
+import {
+  contradictions,
+  disagreements,
+  isContradiction,
+  unselectedCarriers,
+} from '../../../src/judge/contradictions.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
 import { withRecorded } from './established.ts';
@@ -71,6 +76,51 @@ describe('contradictions of required values', () => {
         `${winner.policy.name} ${winner.text} over ${loser.policy.name} ${loser.text} on ${both.join(', ')}: ${why}`,
     );
     expect(found).toEqual(expected);
+  });
+});
+
+describe('disagreements that are no contradictions', () => {
+  const evicting = (value: string | undefined, mayEvict: boolean): TaintPolicySpec => ({
+    mode: 'Restore',
+    taints: [{ ...TAINT, ...(value === undefined ? {} : { value }), effect: 'NoExecute', mayEvict }],
+  });
+
+  it.each<{ why: string; a: TaintPolicySpec; b: TaintPolicySpec; expected: object }>([
+    {
+      why: 'one of the policies only reports',
+      a: required('gpu', { mode: 'Audit' }),
+      b: required('ml'),
+      expected: { about: 'value', first: { policy: { name: 'b' } }, isAudited: true, meeting: { isCertain: true } },
+    },
+    {
+      why: 'no node is selected by both, and one could come',
+      a: required('gpu', on({ pool: 'cpu' })),
+      b: required('ml', on({ zone: 'b' })),
+      expected: { about: 'value', isAudited: false, meeting: { nodes: [], isCertain: false } },
+    },
+    {
+      why: 'only one of the policies allows evictions',
+      a: evicting('gpu', true),
+      b: evicting('gpu', false),
+      expected: { about: 'mayEvict', isAudited: false, meeting: { nodes: ['n1', 'n2'] } },
+    },
+    {
+      why: 'only one of the policies allows evictions, and one accepts any value',
+      a: evicting('gpu', true),
+      b: evicting(undefined, false),
+      expected: { about: 'mayEvict' },
+    },
+  ])('$why', ({ a, b, expected }) => {
+    const { taintPolicies } = policySet({ taint: { a, b } });
+    const found = disagreements(taintPolicies, nodes);
+    expect(found).toMatchObject([expected]);
+    expect(found.filter(isContradiction)).toEqual([]);
+    expect(contradictions(taintPolicies, nodes)).toEqual([]);
+  });
+
+  it('with different values, evictions are not compared', () => {
+    const { taintPolicies } = policySet({ taint: { a: evicting('gpu', true), b: evicting('ml', false) } });
+    expect(disagreements(taintPolicies, nodes)).toMatchObject([{ about: 'value' }]);
   });
 });
 

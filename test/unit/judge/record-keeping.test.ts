@@ -4,9 +4,9 @@ import {
   MAX_RECORDED_POLICIES,
   type NodeRecord,
   type RecordedTaint,
+  STARTUP_STATES,
 } from '../../../src/judge/node-record.ts';
 import { nextRecord, recordsTaints } from '../../../src/judge/record-keeping.ts';
-import { STARTUP_STATES } from '../../../src/judge/startup-progress.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';

@@ -1,21 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { NOTHING_RECORDED } from '../../../src/judge/node-record.ts';
+import { MAX_STARTUP_TAINTS, NOTHING_RECORDED, type StartupProgress } from '../../../src/judge/node-record.ts';
 import { nextRecord } from '../../../src/judge/record-keeping.ts';
 import { startupFaults } from '../../../src/judge/startup-faults.ts';
 import {
-  MAX_STARTUP_TAINTS,
   POLICY_GONE_MS,
   REGISTRATION_MS,
   type StartupFacts,
-  type StartupProgress,
-  startupKeeping,
-  startupRequirements,
-  stepStartup,
+  startupStep,
   waitingText,
 } from '../../../src/judge/startup-progress.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
+import { recordListing } from './established.ts';
 import { judgeNode } from './judge-node.ts';
 
 const NOW = Date.parse('2026-11-22T12:00:00Z');
@@ -36,8 +33,10 @@ const recorded = (state: StartupProgress['state'], ageMs = 0): StartupProgress =
   since: NOW - ageMs,
 });
 
-interface Situation extends Partial<Omit<StartupFacts, 'node' | 'requirements' | 'keptBy'>> {
-  readonly established?: (taint: Taint) => boolean;
+interface Situation extends Partial<StartupFacts> {
+  /** The taints and the startup taints of the record. */
+  readonly established?: string;
+  readonly progress?: readonly StartupProgress[];
   readonly taints?: readonly Taint[];
   readonly labels?: Readonly<Record<string, string>>;
   readonly ageMs?: number;
@@ -45,13 +44,10 @@ interface Situation extends Partial<Omit<StartupFacts, 'node' | 'requirements' |
 }
 
 function step({ taints = [TAINT], labels = {}, ageMs = 0, by = policies(), progress = [], ...rest }: Situation = {}) {
-  const { established = () => false, ...more } = rest;
-  const node = { labels, taints, createdAt: NOW - ageMs };
-  const { progress: after, ...found } = stepStartup({
-    node,
-    progress,
-    requirements: startupRequirements(node, progress, by),
-    keptBy: startupKeeping({ ...node, established }, by),
+  const { established, ...more } = rest;
+  const node = { uid: 'u1', labels, taints, createdAt: NOW - ageMs };
+  const record = { ...recordListing(established), startup: progress };
+  const { progress: after, ...found } = startupStep(node, record, by, {
     blockers: () => ['DaemonSet kube-system/cilium: its pod is not Ready'],
     unrequiredForMs: () => 0,
     now: NOW,
@@ -146,7 +142,8 @@ describe('a taint until DaemonSets are ready', () => {
       const pattern: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'example.com/*', restrict: ['Removal'] }] };
       const by = (mode: TaintPolicySpec['mode']) => policies({ network: spec({ mode }), pattern });
       const removable = (mode: TaintPolicySpec['mode'], isEstablished: boolean) =>
-        step({ progress: [recorded('Ready')], by: by(mode), established: () => isEstablished }).removable;
+        step({ progress: [recorded('Ready')], by: by(mode), established: isEstablished ? formatTaint(TAINT) : '' })
+          .removable;
       expect(removable('Audit', true)).toEqual([]);
       expect(removable('Audit', false)).toHaveLength(1);
       expect(removable('Restore', true)).toHaveLength(1);
@@ -194,8 +191,25 @@ describe('a taint until DaemonSets are ready', () => {
 
   it('is removed ten seconds after no policy requires it', () => {
     const progress = [recorded('Waiting')];
-    expect(step({ by: [], progress, unrequiredForMs: () => POLICY_GONE_MS - 1 }).states).toEqual(['Waiting']);
-    expect(step({ by: [], progress, unrequiredForMs: () => POLICY_GONE_MS }).states).toEqual(['Ready']);
+    const unrequiredFor = (ms: number) => step({ by: [], progress, unrequiredForMs: () => ms });
+    expect(unrequiredFor(POLICY_GONE_MS - 1)).toMatchObject({ states: ['Waiting'], unrequired: progress });
+    expect(unrequiredFor(POLICY_GONE_MS)).toMatchObject({
+      states: ['Ready'],
+      unrequired: [],
+      removable: [{ taint: TAINT, reason: 'no policy requires it any more' }],
+    });
+  });
+
+  it('is removed with a reason, and named as the policy states it', () => {
+    const taints = [{ ...rule([CILIUM, GPU]), value: 'ours' }];
+    const by = policies({ network: spec({ taints }) });
+    expect(step({ by, taints: [{ ...TAINT, value: 'ours' }], blockers: () => [] }).removable).toMatchObject([
+      {
+        recorded: { ...TAINT, policies: ['network'] },
+        taint: { ...TAINT, value: 'ours' },
+        reason: 'DaemonSets kube-system/cilium, gpu/driver are ready',
+      },
+    ]);
   });
 
   it('is neither set nor recorded by a policy in mode Audit, and one that it has set before is removed', () => {
@@ -206,7 +220,7 @@ describe('a taint until DaemonSets are ready', () => {
 
   it('waits for the DaemonSets of all policies that require it, and for the earliest deadline', () => {
     const by = policies({ network: spec(), gpu: spec({ taints: [rule([GPU, CILIUM], 60)] }) });
-    expect(startupRequirements({ labels: {} }, [], by)).toEqual([
+    expect(step({ by }).waiting.map(({ requirement }) => requirement)).toEqual([
       { taint: TAINT, policies: ['gpu', 'network'], daemonSets: [GPU, CILIUM], progressDeadlineMs: 60_000 },
     ]);
   });

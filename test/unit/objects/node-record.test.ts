@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { BLOCKED_REASONS, type NodeRecord } from '../../../src/judge/node-record.ts';
-import { STARTUP_STATES } from '../../../src/judge/startup-progress.ts';
+import { BLOCKED_REASONS, type NodeRecord, STARTUP_STATES } from '../../../src/judge/node-record.ts';
 import { recordFields, viewRecord } from '../../../src/objects/node-record.ts';
 
 const seconds = fc.integer({ min: 0, max: 4_000_000_000 }).map((time) => time * 1000);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ClusterDaemonSet, ClusterNode } from '../../../src/controllers/sources.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../../../src/cluster/cluster-objects.ts';
 import type { SchedulingView } from '../../../src/coverage/coverage.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { coverageMatrix } from '../../../src/page/coverage-matrix.ts';

@@ -173,7 +173,7 @@ it.each([
   { exempt: { users: ['a'], groups: ['g'] }, exempts: true },
 ])('a policy with exempt $exempt exempts a user: $exempts', ({ exempt, exempts }) => {
   const spec = { ...protecting('Deny'), ...(exempt ? { exempt } : {}) };
-  expect(taintPolicy(spec).exemptsAnybody).toBe(exempts);
+  expect(taintPolicy(spec).exemptsUsers).toBe(exempts);
 });
 
 it.each([

@@ -126,8 +126,8 @@ describe('a review with a uid that cannot be judged is answered with HTTP 400, t
   });
 });
 
-describe('an object that cannot be read is one line in the log that says which one, and whose:', () => {
-  const where = { level: LEVEL.warn, time: expect.any(Number) };
+describe('an object that cannot be read is one line in the log that says which one, whose, and who sent it:', () => {
+  const where = { level: LEVEL.warn, time: expect.any(Number), origin: '127.0.0.1' };
 
   it.each<{ why: string; body: unknown; line: object }>([
     {

@@ -20,7 +20,7 @@ describe('while the policies have not been read, a review is answered with an Ad
     });
     expect(server.log.lines()).toEqual([
       expect.objectContaining({
-        ...{ level: LEVEL.error, msg: 'judging failed', uid: 'uid-1', name: 'cp-1' },
+        ...{ level: LEVEL.error, msg: 'judging failed', uid: 'uid-1', name: 'cp-1', origin: '127.0.0.1' },
         err: expect.objectContaining({ message: 'the policies have not been read yet' }),
       }),
     ]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { ClusterNode } from '../../../../src/cluster/cluster-objects.ts';
 import { watchRollouts } from '../../../../src/controllers/daemon-sets/rollout-watch.ts';
-import type { ClusterNode } from '../../../../src/controllers/sources.ts';
 import type { SchedulingView } from '../../../../src/coverage/coverage.ts';
 import type { Rollout } from '../../../../src/evictions/recovery.ts';
 

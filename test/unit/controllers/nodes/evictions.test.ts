@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import type { ClusterNode } from '../../../../src/cluster/cluster-objects.ts';
 import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { startEvictions } from '../../../../src/controllers/nodes/evictions.ts';
-import type { ClusterNode } from '../../../../src/controllers/sources.ts';
 import { DEFAULT_EVICTION_RATE } from '../../../../src/evictions/eviction-pace.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { captureLog } from '../../captured-log.ts';

@@ -5,11 +5,11 @@ import {
   type ServerClock,
   serverClock,
 } from '../../../../src/cluster/client/api-client.ts';
+import type { ClusterNode } from '../../../../src/cluster/cluster-objects.ts';
 import type { PolicyObject } from '../../../../src/cluster/policies.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { startMisplacedPods } from '../../../../src/controllers/nodes/misplaced-pods.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
-import type { ClusterNode } from '../../../../src/controllers/sources.ts';
 import type { NodeRecord, RecordedTaint } from '../../../../src/judge/node-record.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';

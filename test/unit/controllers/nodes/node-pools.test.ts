@@ -232,6 +232,7 @@ describe('a startup taint that no policy requires', () => {
       taints: [
         { key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' },
         { key: 'karpenter.sh/unregistered', effect: 'NoExecute' },
+        { key: 'readiness.k8s.io/network', effect: 'NoSchedule' },
         { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' },
       ],
     },

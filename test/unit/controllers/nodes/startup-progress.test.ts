@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../../../../src/cluster/cluster-objects.ts';
 import type { Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import type { ReportedProblem } from '../../../../src/controllers/reports.ts';
-import type { ClusterDaemonSet, ClusterNode } from '../../../../src/controllers/sources.ts';
 import type { NodeRecord } from '../../../../src/judge/node-record.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';

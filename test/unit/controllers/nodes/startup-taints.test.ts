@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
+import { type ClusterNode, projectNode } from '../../../../src/cluster/cluster-objects.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { startStartupTaints } from '../../../../src/controllers/nodes/startup-taints.ts';
-import { type ClusterNode, projectNode } from '../../../../src/controllers/sources.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { captureLog } from '../../captured-log.ts';

@@ -1,10 +1,10 @@
 import { onTestFinished } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
+import type { ClusterDaemonSet, ClusterNode } from '../../../../src/cluster/cluster-objects.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/watch-cache.ts';
 import { startPodRecovery } from '../../../../src/controllers/recovery/pod-recovery.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
-import type { ClusterDaemonSet, ClusterNode } from '../../../../src/controllers/sources.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import type { OptionalRight } from '../../../../src/policy/asked-rights.ts';
 import type { RecoveryPolicySpec } from '../../../../src/policy/recovery-policy.ts';

@@ -4,14 +4,14 @@ import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { CLUSTER_REPORTS, type Evaluation, reportWriter } from '../../../../src/controllers/status/cluster-reports.ts';
 import { nodeFindings } from '../../../../src/judge/findings.ts';
 import { NOTHING_RECORDED } from '../../../../src/judge/node-record.ts';
-import type { EstablishedView } from '../../../../src/judge/node-view.ts';
+import type { NodeWithRecord } from '../../../../src/judge/node-view.ts';
 import type { ClusterReport } from '../../../../src/objects/cluster-report.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { captureLog } from '../../captured-log.ts';
 import { policySet } from '../../policy/policies.ts';
 
 const TAINT = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' } as const;
-const NODE: EstablishedView = {
+const NODE: NodeWithRecord = {
   ...{ name: 'n1', labels: {}, taints: [], allowRemoval: undefined },
   ...NOTHING_RECORDED,
 };

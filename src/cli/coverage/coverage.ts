@@ -1,0 +1,94 @@
+import { type Command, Option } from 'commander';
+import { criticalWithoutPriority, pendingOnFullNodes } from '../../coverage/node-critical.ts';
+import { gapsOf, reportCoverage } from '../../coverage/report.ts';
+import { InputError } from '../../files/text-files.ts';
+import { EXIT, givenOptions, type OutputFormat, outputOption } from '../options.ts';
+import { fixCommand } from './fix.ts';
+import { type CoverageInput, POD_CHOICES, type PodChoice, readCoverage } from './input.ts';
+import { migrateCommand } from './migrate.ts';
+import { filesOf, type SelectionOptions, type SourceOptions, sourceCommand, withSelection } from './options.ts';
+import { formatCoverage } from './output.ts';
+import { tolerationsCommand } from './tolerations.ts';
+
+interface CoverageOptions extends SourceOptions, SelectionOptions {
+  readonly pods: PodChoice;
+  readonly groups: boolean;
+  readonly gaps: boolean;
+  readonly output: OutputFormat;
+}
+
+/** `taintkeeper coverage`: shows where DaemonSets run, and what keeps them off other nodes. */
+export function coverageCommand(exit: (code: number) => void): Command {
+  return withSelection(sourceCommand('coverage'))
+    .description(
+      'Show which DaemonSets run on which nodes, and why they do not run on the others. Reads a cluster, or files with Nodes and DaemonSets. Changes nothing.',
+    )
+    .addOption(
+      new Option('--pods <which>', 'read the pods of all DaemonSets, of none, or of those whose status is inconsistent')
+        .choices(POD_CHOICES)
+        .default('auto'),
+    )
+    .option('--no-groups', 'show each node by itself, not grouped with nodes like it')
+    .option('--gaps', 'show only the DaemonSets that taints keep off nodes', false)
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      `
+A DaemonSet runs on a group of nodes, or is kept off by a taint, or by its own selector, affinity or nodeName. It waits while only
+taints that controllers set and remove themselves keep it off. In a cluster, "runs 2/3" has pods on two of three nodes, and
+"taint (1 stay)" has a pod on a node that would get none today.
+
+It is about DaemonSets. Deployments and StatefulSets that should run on every node of a pool are out of scope, and so are the
+device taints of Dynamic Resource Allocation.
+
+Exit code: 0 no gaps, 1 a taint keeps a DaemonSet off a node that it would run on, 2 the input or the cluster could not be read.
+
+Examples:
+  taintkeeper coverage --gaps                            show the gaps of the current context
+  taintkeeper coverage fix | kubectl apply -f -          have taintkeeper close the gaps
+  taintkeeper coverage tolerations --taint dedicated     whose pods a TolerationRestriction would refuse
+  taintkeeper coverage migrate                           from the taint master to control-plane, as a checked list
+  kubectl get nodes -o json > nodes.json                 check a chart before it is installed:
+  helm template cilium cilium/cilium -n kube-system | taintkeeper coverage -n kube-system nodes.json -`,
+    )
+    .action(async (args: readonly string[], options: CoverageOptions) => {
+      const hasGaps = await cover(filesOf(args, options), options);
+      exit(hasGaps ? EXIT.problem : EXIT.ok);
+    })
+    .addCommand(fixCommand())
+    .addCommand(migrateCommand(exit))
+    .addCommand(tolerationsCommand(exit))
+    .hook('preSubcommand', refuseOptionsBefore);
+}
+
+/**
+ * An option of `coverage` itself has no effect on a command below it.
+ * @throws InputError
+ */
+function refuseOptionsBefore(coverage: Command, subcommand: Command): void {
+  const [first] = givenOptions(coverage);
+  if (!first) return;
+  const name = `coverage ${subcommand.name()}`;
+  throw new InputError([
+    `${first.long} stands before ${subcommand.name()}: options of ${name} follow it (taintkeeper ${name} --help)`,
+  ]);
+}
+
+function priorities({ daemonSets, placements }: CoverageInput) {
+  return {
+    critical: criticalWithoutPriority(daemonSets),
+    crowdedOut: pendingOnFullNodes(daemonSets, placements),
+  };
+}
+
+/** @returns whether there are gaps */
+async function cover(files: readonly string[], options: CoverageOptions): Promise<boolean> {
+  const { pods, gaps: onlyGaps, groups: grouped, output: format } = options;
+  if (files.length > 0 && pods !== 'auto') throw new InputError(['--pods needs a cluster, not files']);
+  const input = await readCoverage(files, options, { pods, withPolicies: false });
+  const report = reportCoverage({ ...input, grouped, onlyGaps });
+  process.stdout.write(
+    formatCoverage(report, { notes: input.notes, grouped, format, ...(onlyGaps ? {} : priorities(input)) }),
+  );
+  return gapsOf(input).some(({ passing }) => !passing);
+}

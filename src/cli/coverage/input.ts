@@ -1,0 +1,257 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { ApiError, isForbidden } from '../../cluster/client/api-error.ts';
+import { type DaemonPodOwner, listDaemonPods } from '../../cluster/daemon-pods.ts';
+import { policiesInForce, runsInAudit } from '../../cluster/policies.ts';
+import { listObjects } from '../../cluster/watch/list-pages.ts';
+import type { SchedulingNode } from '../../coverage/coverage.ts';
+import { isPluginDirectory } from '../../coverage/node-critical.ts';
+import { type DaemonSetCounts, type Placement, placementByStatus } from '../../coverage/placement.ts';
+import type { InstalledDaemonSet } from '../../coverage/remedies.ts';
+import { notesOnUnusable } from '../../explain/sections.ts';
+import { readDocuments, type SourceDocument } from '../../files/documents.ts';
+import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
+import { InputError } from '../../files/text-files.ts';
+import type { LabelSelector } from '../../kubernetes/label-selector.ts';
+import { isPattern, matchesPattern } from '../../kubernetes/pattern.ts';
+import { asDaemonSet, viewDaemonSet } from '../../objects/daemon-set-object.ts';
+import { asNode, viewNode } from '../../objects/node-object.ts';
+import { controllerOf, viewPriority, viewScheduling } from '../../objects/workload-object.ts';
+import { type CompiledTolerationPolicy, compilePolicies } from '../../policy/policy-set.ts';
+import type { Path } from '../../policy/problem.ts';
+import { atCluster, installedPolicies } from '../cluster-options.ts';
+import { withProgress } from '../output.ts';
+import { absentNamespace, type SelectionOptions, type SourceOptions } from './options.ts';
+
+/** The input of coverage. */
+export interface CoverageInput {
+  readonly daemonSets: readonly InstalledDaemonSet[];
+  readonly nodes: readonly SchedulingNode[];
+  /** No entry for a DaemonSet whose pods were not read. */
+  readonly placements: ReadonlyMap<InstalledDaemonSet, Placement>;
+  /** The TolerationPolicies in force, if requested. */
+  readonly tolerationPolicies?: readonly CompiledTolerationPolicy[];
+  /** What could not be read, and why. */
+  readonly notes: readonly string[];
+}
+
+export const POD_CHOICES = ['auto', 'all', 'none'] as const;
+
+/** Of which DaemonSets the pods are read. `auto`: those whose status differs from what was computed. */
+export type PodChoice = (typeof POD_CHOICES)[number];
+
+/** The number of parallel lists of pods. */
+const MAX_AT_ONCE = 4;
+
+/** A DaemonSet of the cluster, with its selector and status. */
+interface LiveDaemonSet {
+  readonly daemonSet: InstalledDaemonSet;
+  readonly owner: DaemonPodOwner;
+  readonly counts: DaemonSetCounts;
+}
+
+/** What to read besides nodes and DaemonSets. */
+interface ClusterReading {
+  readonly pods: PodChoice;
+  /** Whether to read the TolerationPolicies. */
+  readonly withPolicies: boolean;
+}
+
+/**
+ * The selected nodes and DaemonSets of the files, or of a cluster if there are no files.
+ * @throws InputError, ApiError, MalformedObjectError
+ */
+export async function readCoverage(
+  files: readonly string[],
+  options: SourceOptions & SelectionOptions,
+  reading: ClusterReading,
+): Promise<CoverageInput> {
+  const { namespace = [] } = options;
+  if (files.length > 0) {
+    return choose(coverageFrom(await readDocuments(files), absentNamespace(namespace)), options, 'files');
+  }
+  const input = await atCluster(options, (client) =>
+    withProgress('reading the cluster', readCluster(client, namespace, reading)),
+  );
+  return choose(input, options, 'cluster');
+}
+
+/** @param namespaces of the DaemonSets; none: all */
+async function readCluster(
+  client: ApiClient,
+  namespaces: readonly string[],
+  { pods, withPolicies }: ClusterReading,
+): Promise<CoverageInput> {
+  const notes: string[] = [];
+  const [tolerationPolicies, nodes, ...lists] = await Promise.all([
+    withPolicies ? readTolerationPolicies(client, notes) : [],
+    listObjects(client, '/api/v1/nodes', (object) => readNode(object, [])),
+    ...pathsOf(namespaces).map((path) => listObjects(client, path, readLiveDaemonSet)),
+  ]);
+  const live = lists.flat();
+  const placements = new Map<InstalledDaemonSet, Placement>();
+  const unclear = live.filter(({ daemonSet, counts }) => {
+    const placement = pods === 'auto' ? placementByStatus(daemonSet, nodes, counts) : undefined;
+    if (placement) placements.set(daemonSet, placement);
+    return placement === undefined;
+  });
+  if (pods !== 'none') notes.push(...(await placePods(client, unclear, placements)));
+  return { daemonSets: live.map(({ daemonSet }) => daemonSet), nodes, placements, tolerationPolicies, notes };
+}
+
+/** None if taintkeeper is not installed. @param notes gets why they could not be read */
+async function readTolerationPolicies(client: ApiClient, notes: string[]) {
+  try {
+    const policies = await installedPolicies(client, 'TolerationPolicy');
+    notes.push(...notesOnUnusable(policies));
+    return compilePolicies(policiesInForce(policies), { audit: policies.some(runsInAudit) }).tolerationPolicies;
+  } catch (error) {
+    if (error instanceof ApiError) notes.push(`TolerationPolicies were not read: ${error.message}`);
+    else if (!(error instanceof InputError)) throw error;
+    return [];
+  }
+}
+
+function pathsOf(namespaces: readonly string[]): string[] {
+  if (namespaces.length === 0 || namespaces.some(isPattern)) return ['/apis/apps/v1/daemonsets'];
+  return [...new Set(namespaces)].map(
+    (namespace) => `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/daemonsets`,
+  );
+}
+
+/** @returns the namespaces whose pods the user may not list */
+async function placePods(
+  client: ApiClient,
+  daemonSets: readonly LiveDaemonSet[],
+  placements: Map<InstalledDaemonSet, Placement>,
+): Promise<string[]> {
+  const waiting = daemonSets.values();
+  const forbidden = new Map<string, string>();
+  const work = async () => {
+    for (const { daemonSet, owner } of waiting) {
+      try {
+        placements.set(daemonSet, await listDaemonPods(client, owner));
+      } catch (error) {
+        if (!isForbidden(error)) throw error;
+        forbidden.set(owner.namespace, error.message);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: MAX_AT_ONCE }, work));
+  return [...forbidden].map(([namespace, message]) => `the pods in ${namespace} were not read: ${message}`);
+}
+
+function readLiveDaemonSet(object: unknown): LiveDaemonSet {
+  const daemonSet = readDaemonSet(object, [], '');
+  const { metadata, spec, status } = object as {
+    metadata: { uid: string; generation?: number };
+    spec: { selector: LabelSelector };
+    status?: {
+      observedGeneration?: number;
+      desiredNumberScheduled?: number;
+      currentNumberScheduled?: number;
+      numberMisscheduled?: number;
+      numberUnavailable?: number;
+    };
+  };
+  return {
+    daemonSet,
+    owner: { namespace: daemonSet.namespace, uid: metadata.uid, selector: spec.selector },
+    counts: {
+      generation: metadata.generation ?? 0,
+      observedGeneration: status?.observedGeneration ?? 0,
+      desired: status?.desiredNumberScheduled ?? 0,
+      current: status?.currentNumberScheduled ?? 0,
+      misscheduled: status?.numberMisscheduled ?? 0,
+      unavailable: status?.numberUnavailable ?? 0,
+    },
+  };
+}
+
+/**
+ * The Nodes and DaemonSets of documents.
+ * @param namespace of the DaemonSets that name none
+ * @throws InputError for objects that cannot be read, or occur twice
+ */
+function coverageFrom(documents: readonly SourceDocument[], namespace: string): CoverageInput {
+  const daemonSets = new Map<string, InstalledDaemonSet>();
+  const nodes = new Map<string, SchedulingNode>();
+  for (const document of documents) {
+    for (const { object, path } of objectsOf(document)) {
+      if (isKind(object, 'apps/v1', 'DaemonSet')) {
+        const daemonSet = readNamed(document, path, () => readDaemonSet(object, path, namespace));
+        add(daemonSets, `${daemonSet.namespace}/${daemonSet.name}`, daemonSet, `${document.locate(path)}: DaemonSet`);
+      } else if (isKind(object, 'v1', 'Node')) {
+        const node = readNamed(document, path, () => readNode(object, path));
+        add(nodes, node.name, node, `${document.locate(path)}: Node`);
+      }
+    }
+  }
+  return { daemonSets: [...daemonSets.values()], nodes: [...nodes.values()], placements: new Map(), notes: [] };
+}
+
+/** @throws MalformedObjectError */
+function readDaemonSet(object: unknown, path: Path, namespace: string): InstalledDaemonSet {
+  const { annotations, labels } = viewDaemonSet(asDaemonSet(object, path), namespace, '');
+  const { priorityClass, writes } = viewPriority(object, path);
+  return {
+    ...viewScheduling(object, path, namespace),
+    annotations,
+    labels,
+    controller: controllerOf(object, path),
+    priorityClass,
+    pluginDirectories: writes.filter(isPluginDirectory),
+  };
+}
+
+/** @throws MalformedObjectError */
+export function readNode(object: unknown, path: Path): SchedulingNode {
+  const { name, labels, taints } = viewNode(asNode(object, path), '');
+  return { name, labels, taints };
+}
+
+/**
+ * Applies the selection, and sorts by name. A cluster can be without DaemonSets, but files cannot.
+ * @throws InputError if nothing is selected
+ */
+function choose(
+  input: CoverageInput,
+  { namespace = [], daemonset = [], node = [] }: SelectionOptions,
+  source: 'files' | 'cluster',
+): CoverageInput {
+  const isAsked = (patterns: readonly string[], name: string) =>
+    patterns.length === 0 || patterns.some((pattern) => matchesPattern(pattern, name));
+  const daemonSets = input.daemonSets.filter(
+    (each) => isAsked(namespace, each.namespace) && isAsked(daemonset, each.name),
+  );
+  const nodes = input.nodes.filter(({ name }) => isAsked(node, name));
+  const asked = [...namespace, ...daemonset];
+  const isWhole = (patterns: readonly string[]) => source === 'cluster' && patterns.length === 0;
+  if (daemonSets.length === 0 && !isWhole(asked)) {
+    throw new InputError([none('DaemonSet', asked, input.daemonSets)]);
+  }
+  if (nodes.length === 0 && !isWhole(node)) throw new InputError([none('Node', node, input.nodes)]);
+  return {
+    ...input,
+    notes: [
+      ...input.notes,
+      ...(daemonSets.length === 0 ? ['the cluster has no DaemonSets'] : []),
+      ...(nodes.length === 0 ? ['the cluster has no Nodes'] : []),
+    ],
+    daemonSets: daemonSets.toSorted((a, b) => inOrder(a.namespace, b.namespace) || inOrder(a.name, b.name)),
+    nodes: nodes.toSorted((a, b) => inOrder(a.name, b.name)),
+  };
+}
+
+/** `w-2` before `w-10`. */
+const inOrder = new Intl.Collator('en', { numeric: true }).compare;
+
+function none(kind: string, asked: readonly string[], all: readonly unknown[]): string {
+  return asked.length > 0
+    ? `no ${kind} matches ${asked.join(', ')}; ${all.length} ${all.length === 1 ? 'was' : 'were'} compared`
+    : `the files have no ${kind}: coverage compares Nodes with DaemonSets`;
+}
+
+function add<T>(found: Map<string, T>, name: string, value: T, place: string): void {
+  if (found.has(name)) throw new InputError([`${place} ${name} is there twice`]);
+  found.set(name, value);
+}

@@ -1,0 +1,219 @@
+import type { Command } from 'commander';
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { ApiError, isNotFound } from '../../cluster/client/api-error.ts';
+import { listPolicies } from '../../cluster/policies.ts';
+import { listObjects } from '../../cluster/watch/list-pages.ts';
+import type { SchedulingNode } from '../../coverage/coverage.ts';
+import { analyzeRoles, type RoleAnalysis } from '../../coverage/role-analysis.ts';
+import { type MigrationFacts, WORKLOAD_KINDS, type Workload } from '../../coverage/role-facts.ts';
+import { type MigrationStep, migrationCommands, nameOf, planMigration } from '../../coverage/role-migration.ts';
+import { locateField, readDocuments, type SourceDocument } from '../../files/documents.ts';
+import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
+import { InputError } from '../../files/text-files.ts';
+import { NEW_ROLE, OLD_ROLE } from '../../kubernetes/roles.ts';
+import { printable } from '../../kubernetes/text.ts';
+import { viewWorkload, WORKLOAD_API_VERSIONS } from '../../objects/workload-object.ts';
+import { POLICY_API_VERSION, type Policy, type PolicyKind, parsePolicy } from '../../policy/policy.ts';
+import { atCluster } from '../cluster-options.ts';
+import { EXIT, type OutputFormat, outputOption } from '../options.ts';
+import { columns, formatAs, type Look, namesIn, withProgress } from '../output.ts';
+import { readNode } from './input.ts';
+import { filesOf, type SourceOptions, sourceCommand } from './options.ts';
+
+interface MigrateOptions extends SourceOptions {
+  readonly output: OutputFormat;
+}
+
+/** `taintkeeper coverage migrate`: from the taint and label `master` to `control-plane`. */
+export function migrateCommand(exit: (code: number) => void): Command {
+  return sourceCommand('migrate')
+    .description(
+      'Print the remaining steps from the taint and label master to control-plane, in a safe order. Reads the whole cluster, or files with Nodes, workloads and policies. Changes nothing.',
+    )
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      `
+Exit code: 0 nothing is left to do, 1 some steps are left, 2 the input or the cluster could not be read.`,
+    )
+    .action(async (args: readonly string[], options: MigrateOptions) => {
+      const isAllDone = await migrate(filesOf(args, options), options);
+      exit(isAllDone ? EXIT.ok : EXIT.problem);
+    });
+}
+
+/** @returns whether nothing is left to do */
+async function migrate(files: readonly string[], options: MigrateOptions): Promise<boolean> {
+  const { facts, notes } = await (files.length > 0
+    ? readDocuments(files).then((documents) => migrationFrom(documents, 'default'))
+    : atCluster(options, (client) => withProgress('reading the cluster', readMigration(client))));
+  const steps = planMigration(facts);
+  process.stdout.write(formatMigration({ roles: analyzeRoles(facts), steps, notes }, options.output));
+  return steps.every(isDone);
+}
+
+/** The input of the plan, and what could not be read. */
+interface MigrationInput {
+  readonly facts: MigrationFacts;
+  readonly notes: readonly string[];
+}
+
+/**
+ * The Nodes, workloads and policies of documents.
+ * @throws InputError
+ */
+function migrationFrom(documents: readonly SourceDocument[], namespace: string): MigrationInput {
+  const nodes: SchedulingNode[] = [];
+  const workloads: Workload[] = [];
+  const policies: Policy[] = [];
+  for (const document of documents) {
+    for (const { object, path } of objectsOf(document)) {
+      const kind = WORKLOAD_KINDS.find((kind) => isKind(object, WORKLOAD_API_VERSIONS[kind], kind));
+      if (kind) workloads.push(readNamed(document, path, () => viewWorkload(kind, object, path, namespace)));
+      else if (isKind(object, 'v1', 'Node')) nodes.push(readNamed(document, path, () => readNode(object, path)));
+      else if (object.apiVersion === POLICY_API_VERSION) {
+        const result = parsePolicy(object);
+        if (!result.ok) {
+          throw new InputError(
+            result.problems.map(
+              (problem) => `${locateField(document, [...path, ...problem.path])}: ${problem.message}`,
+            ),
+          );
+        }
+        policies.push(result.policy);
+      }
+    }
+  }
+  if (nodes.length === 0) throw new InputError(['no Node found: there is nothing to migrate']);
+  return { facts: { nodes, workloads, policies }, notes: [] };
+}
+
+const WORKLOAD_LISTS = [
+  { kind: 'DaemonSet', path: '/apis/apps/v1/daemonsets' },
+  { kind: 'Deployment', path: '/apis/apps/v1/deployments' },
+  { kind: 'StatefulSet', path: '/apis/apps/v1/statefulsets' },
+  { kind: 'CronJob', path: '/apis/batch/v1/cronjobs' },
+] as const;
+
+/**
+ * The nodes, workloads and policies of a cluster. All workloads are needed: a plan that misses one may evict it.
+ * @throws ApiError, MalformedObjectError
+ */
+async function readMigration(client: ApiClient): Promise<MigrationInput> {
+  const notes: string[] = [];
+  const [nodes, workloads, policies] = await Promise.all([
+    listObjects(client, '/api/v1/nodes', (object) => readNode(object, [])),
+    Promise.all(
+      WORKLOAD_LISTS.map(({ kind, path }) => listObjects(client, path, (object) => viewWorkload(kind, object, [], ''))),
+    ),
+    Promise.all((['TaintPolicy', 'TolerationPolicy'] as const).map((kind) => readPolicies(client, kind, notes))),
+  ]);
+  return { facts: { nodes, workloads: workloads.flat(), policies: policies.flat() }, notes };
+}
+
+/** None if taintkeeper is not installed. @param notes gets what was not used, and why */
+async function readPolicies(client: ApiClient, kind: PolicyKind, notes: string[]): Promise<Policy[]> {
+  try {
+    const found = await listPolicies(client, [kind]);
+    return found.flatMap(({ name, result }) => {
+      if (result.ok) return result.policy;
+      notes.push(`${kind} ${name} is not valid, and was not used`);
+      return [];
+    });
+  } catch (error) {
+    if (isNotFound(error)) return [];
+    if (!(error instanceof ApiError)) throw error;
+    notes.push(`policies were not read: ${error.message}`);
+    return [];
+  }
+}
+
+interface Migration {
+  readonly roles: RoleAnalysis;
+  readonly steps: readonly MigrationStep[];
+  readonly notes: readonly string[];
+}
+
+/** The result of `taintkeeper coverage migrate` as text. */
+function formatMigration(migration: Migration, format: OutputFormat): string {
+  return formatAs(format, { data: () => dataOf(migration), table: (look) => tableOf(migration, look) });
+}
+
+function tableOf({ roles, steps, notes }: Migration, look: Look): string {
+  return [
+    `old: ${OLD_ROLE}\nnew: ${NEW_ROLE}\n`,
+    ...nodeTable(roles, look),
+    ...workloadTable(roles, look),
+    checklist(steps),
+    ...notes.map((note) => `note: ${printable(note)}\n`),
+  ].join('\n');
+}
+
+/** Whether a step is done. */
+function isDone({ changes, byHand }: MigrationStep): boolean {
+  return changes.length + byHand.length === 0;
+}
+
+function dataOf({ roles, steps, notes }: Migration): object {
+  return {
+    nodes: roles.nodes,
+    workloads: roles.workloads.map(({ workload: { kind, namespace, name, managedBy }, ...rest }) => ({
+      kind,
+      namespace,
+      name,
+      ...(managedBy === undefined ? {} : { managedBy }),
+      ...rest,
+    })),
+    steps: steps.map((step) => ({
+      goal: step.goal,
+      done: isDone(step),
+      commands: migrationCommands(step.changes),
+      byHand: step.byHand,
+    })),
+    notes,
+  };
+}
+
+/** How many nodes are named. */
+const NAMES = 6;
+
+function nodeTable({ nodes }: RoleAnalysis, look: Look): string[] {
+  const alike = Map.groupBy(nodes, ({ labels, taints }) => `${labels} ${taints}`);
+  const rows = [...alike.values()].flatMap((found) => {
+    const [first] = found;
+    const names = found.map(({ name }) => name);
+    return first ? [[String(found.length), first.labels, first.taints, namesIn(names, NAMES, look)]] : [];
+  });
+  return rows.length > 0 ? [columns([['NODES', 'LABELS', 'TAINTS', 'WHICH'], ...rows], look)] : [];
+}
+
+function workloadTable({ workloads }: RoleAnalysis, look: Look): string[] {
+  const rows = workloads.map(({ workload, tolerates, selectsByOldLabel }) => [
+    printable(nameOf(workload)),
+    tolerates,
+    selectsByOldLabel ? 'old' : '-',
+    printable(workload.managedBy ?? '-'),
+  ]);
+  return rows.length > 0 ? [columns([['WORKLOAD', 'TOLERATES', 'SELECTS BY', 'MANAGED BY'], ...rows], look)] : [];
+}
+
+function checklist(steps: readonly MigrationStep[]): string {
+  const lines = steps.flatMap((step, index) => [
+    `[${isDone(step) ? 'x' : ' '}] ${index + 1}. ${step.goal}`,
+    ...ownersOf(step).map(
+      (owner) => `      # ${owner} manages some of these: change it there, or the change is reverted`,
+    ),
+    ...migrationCommands(step.changes).map((command) => `      ${command}`),
+    ...step.byHand.map((line) => `      by hand: ${printable(line)}`),
+  ]);
+  return `${[...lines, '', steps.every(isDone) ? 'No step is left.' : 'Go from top to bottom, wait for rollouts, then run this again.'].join('\n')}\n`;
+}
+
+function ownersOf({ changes }: MigrationStep): string[] {
+  const owners = changes.flatMap((change) => (change.kind === 'template' ? managerOf(change.workload) : []));
+  return [...new Set(owners)];
+}
+
+function managerOf({ managedBy }: Workload): string[] {
+  return managedBy === undefined ? [] : [printable(managedBy)];
+}

@@ -1,0 +1,142 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import { Command } from 'commander';
+import { inspectPair } from '../../certs/inspect.ts';
+import { type CheckResult, diagnose } from '../../doctor/check.ts';
+import type { askNodes, Called, NodeAnswer } from '../../doctor/talos/ask-apid.ts';
+import { dialApid } from '../../doctor/talos/dial-apid.ts';
+import { callableApis, checkTalosApi, type DialledApi } from '../../doctor/talos/talos-api.ts';
+import { checkTalosNodes, type DesiredConfiguration, nodesToAsk } from '../../doctor/talos/talos-nodes.ts';
+import { parseDocuments } from '../../files/documents.ts';
+import { InputError, readBoundedText, sourceName } from '../../files/text-files.ts';
+import { disabledIn } from '../../talos/lint/lint.ts';
+import {
+  type MachineConfiguration,
+  readMachineConfiguration,
+  readMachineConfigurationText,
+} from '../../talos/machine-configuration.ts';
+import { parseEndpoint, readTalosContext, type TalosContext } from '../../talos/talosconfig.ts';
+import { exitCodeOf, formatDiagnosis } from '../doctor.ts';
+import { type OutputFormat, outputOption, parseMilliseconds, repeatable } from '../options.ts';
+import { usesColors, withProgress } from '../output.ts';
+
+interface TalosDoctorOptions {
+  readonly talosconfig?: string;
+  readonly context?: string;
+  readonly nodes?: readonly string[];
+  readonly filename?: string;
+  readonly timeout: number;
+  readonly all?: true;
+  readonly output: OutputFormat;
+}
+
+/** A talosconfig is a few kilobytes for each context. */
+const MAX_BYTES = 1024 * 1024;
+const TIMEOUT_MS = 5_000;
+
+/** `taintkeeper talos doctor`: finds out why talosctl cannot connect. */
+export function talosDoctorCommand(exit: (code: number) => void): Command {
+  return new Command('doctor')
+    .description(
+      'Find out why talosctl cannot connect: certificate, clock, network or configuration. Also shows which Talos the nodes run, and what applying a configuration to them needs. Changes nothing.',
+    )
+    .option('--talosconfig <file>', 'default: TALOSCONFIG, ~/.talos/config, or that of a pod')
+    .option('--context <name>', 'a context of the talosconfig (default: the current one)')
+    .option(
+      '--nodes <address>',
+      'a node to dial besides the endpoints, and to ask; may be repeated, or be a list with commas (default: ask those of the context, or the endpoints)',
+      repeatable,
+    )
+    .option(
+      '-f, --filename <file>',
+      "a machine configuration to check: whether the nodes' versions accept it, and whether it reboots them; - is standard input",
+    )
+    .option('--timeout <ms>', 'how long each address, and each node, may take', parseMilliseconds, TIMEOUT_MS)
+    .option('--all', 'show passing checks too')
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      `
+Compares the CA of the talosconfig with the certificate of each machine, and checks the names and the validity of both certificates.
+Then reads the version of Talos. With --filename, also reads the configuration in force, which needs the role os:admin. Prints only
+the names of its fields.
+
+Exit code: 0 healthy, 1 a problem was found, 2 could not determine the state (connection or permission error).
+
+Examples:
+  taintkeeper talos doctor
+  taintkeeper talos doctor --talosconfig ./talosconfig --nodes 10.0.0.5,10.0.0.6
+  taintkeeper talos doctor --nodes 10.0.0.5 --filename worker.yaml`,
+    )
+    .action(async (options: TalosDoctorOptions) => {
+      const file = options.talosconfig ?? findTalosconfig();
+      const context = readTalosContext(await readBoundedText(file, MAX_BYTES), sourceName(file), options.context);
+      const desired = options.filename === undefined ? undefined : await readDesired(options.filename);
+      const named = (options.nodes ?? []).flatMap((list) => list.split(',')).filter((address) => address !== '');
+      const examining = examine(context, named, desired, options.timeout);
+      const diagnosis = diagnose(await withProgress("asking Talos' API", examining));
+      const look = { all: options.all ?? false, colors: usesColors(process.stdout) };
+      process.stdout.write(formatDiagnosis(diagnosis, options.output, look));
+      exit(exitCodeOf(diagnosis));
+    });
+}
+
+async function examine(
+  context: TalosContext,
+  named: readonly string[],
+  desired: DesiredConfiguration | undefined,
+  timeoutMs: number,
+): Promise<CheckResult[]> {
+  const { ca, crt: cert, key } = context;
+  const isUsable = cert !== undefined && key !== undefined && inspectPair({ cert, key }).ok;
+  const identity = isUsable ? { cert, key } : {};
+  const addresses = [...new Set([...context.endpoints, ...named])].map(parseEndpoint);
+  const dialled = await Promise.all(
+    addresses.map(async (address): Promise<DialledApi> => {
+      return { ...address, answer: await dialApid(address, identity, timeoutMs) };
+    }),
+  );
+  const now = new Date();
+  const asked = nodesToAsk(context, named, callableApis(context, dialled, now));
+  const calling = { ca, identity, timeoutMs, readsConfiguration: desired !== undefined };
+  const answers: NodeAnswer[] = asked.length === 0 ? [] : await askedOf(asked, calling);
+  return [...checkTalosApi(context, dialled, answers, now), ...checkTalosNodes(answers, desired)];
+}
+
+/** gRPC is loaded only here. */
+async function askedOf(...args: Parameters<typeof askNodes>): Promise<NodeAnswer[]> {
+  const { askNodes } = await import('../../doctor/talos/ask-apid.ts');
+  return (await askNodes(...args)).map((answer) => {
+    const { name, configuration } = answer;
+    return { ...answer, configuration: configuration?.ok ? parsed(configuration.value, name) : configuration };
+  });
+}
+
+/** Errors do not quote the text, which has secrets. */
+function parsed(text: string, node: string): Called<MachineConfiguration> {
+  try {
+    const source = `the configuration of ${node}`;
+    return { ok: true, value: readMachineConfiguration(parseDocuments(text, source, { secret: true }), source) };
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return { ok: false, fault: 'garbled', message: error.faults[0] ?? '' };
+  }
+}
+
+/** @throws InputError if it is not a machine configuration */
+async function readDesired(file: string): Promise<DesiredConfiguration> {
+  const { configuration, text } = await readMachineConfigurationText(file);
+  return { configuration, file: file === '-' ? 'FILE' : file, disabled: disabledIn(text, configuration.source) };
+}
+
+/** Searches where talosctl does (GetDefaultPaths of Talos' client). @throws InputError */
+function findTalosconfig(): string {
+  const { TALOSCONFIG, TALOS_HOME = '' } = process.env;
+  const directory = isAbsolute(TALOS_HOME) ? TALOS_HOME : join(homedir(), '.talos');
+  const paths = [...(TALOSCONFIG ? [TALOSCONFIG] : []), join(directory, 'config'), '/var/run/secrets/talos.dev/config'];
+  const found = paths.find((path) => existsSync(path));
+  if (found === undefined)
+    throw new InputError([`there is no talosconfig in ${paths.join(', ')}: name it with --talosconfig`]);
+  return found;
+}

@@ -1,0 +1,73 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { InputError, listFiles } from '../../files/text-files.ts';
+import { type PolicySelector, parseSelector } from '../../policy/selector.ts';
+import { TAINT_MODES, type TaintMode } from '../../policy/taint-policy.ts';
+import { readDeclarations } from '../../talos/declaration.ts';
+import { derivePolicies } from '../../talos/derived-policies.ts';
+import { formatPolicies, notesOn, policiesAsObject } from '../../talos/policy-text.ts';
+import { filenameOption } from '../options.ts';
+import { asComments, asJson, tell } from '../output.ts';
+
+interface PoliciesOptions {
+  readonly filename?: readonly string[];
+  readonly nodeSelector?: PolicySelector;
+  readonly mode: TaintMode;
+  readonly mayEvict: boolean;
+  readonly output: 'yaml' | 'json';
+}
+
+/** `taintkeeper talos policies`: makes TaintPolicies from machine configurations. */
+export function policiesCommand(): Command {
+  return new Command('policies')
+    .description('Print TaintPolicies that declare the same taints as machine configurations.')
+    .argument('[file...]', 'machine configurations, or patches of them, or directories of either; - is standard input')
+    .addOption(filenameOption())
+    .option(
+      '-l, --node-selector <selector>',
+      "the nodes of all these files (default: control planes by their role, others by the files' own labels)",
+      selectorArgument,
+    )
+    .addOption(
+      new Option('--mode <mode>', 'what happens to an update that removes a taint')
+        .choices(TAINT_MODES)
+        .default('Restore'),
+    )
+    .option('--may-evict', 'also set NoExecute taints on nodes that already run: this evicts pods', false)
+    .addOption(new Option('-o, --output <format>', 'output format').choices(['yaml', 'json']).default('yaml'))
+    .addHelpText(
+      'after',
+      `
+Exit code: 0 printed, 2 bad input, or files that contradict each other.
+
+Examples:
+  taintkeeper talos policies controlplane.yaml worker.yaml gpu.yaml | kubectl apply -f -
+  taintkeeper talos policies patches/gpu.yaml --node-selector pool=gpu --mode Deny > policies/gpu.yaml`,
+    )
+    .action(async (args: readonly string[], { output, filename = [], ...options }: PoliciesOptions) => {
+      const paths = [...args, ...filename];
+      if (paths.length === 0) throw new InputError(['no input files: pass FILE… or - for standard input']);
+      const files = await listFiles(paths);
+      if (files.length === 0) throw new InputError([`${paths.join(', ')}: no YAML or JSON file in it`]);
+      const derived = derivePolicies(await readDeclarations([...new Set(files)]), options);
+      const notes =
+        derived.length > 0
+          ? derived.flatMap(notesOn)
+          : [`${files.join(', ')}: no taint for a policy to keep is declared`];
+      switch (output) {
+        case 'yaml':
+          process.stdout.write(derived.length > 0 ? formatPolicies(derived) : asComments(notes));
+          break;
+        case 'json':
+          process.stdout.write(asJson(policiesAsObject(derived)));
+          // JSON has no comments.
+          tell(...notes);
+      }
+    });
+}
+
+/** @throws InvalidArgumentError */
+function selectorArgument(text: string): PolicySelector {
+  const result = parseSelector(text);
+  if (!result.ok) throw new InvalidArgumentError(`${result.problem}.`);
+  return result.selector;
+}

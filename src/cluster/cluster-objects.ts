@@ -1,0 +1,100 @@
+import type { SchedulingView } from '../coverage/coverage.ts';
+import type { Rollout } from '../evictions/recovery.ts';
+import type { DaemonSetView } from '../judge/daemon-set.ts';
+import type { NodeView } from '../judge/node-view.ts';
+import type { LabelSelector } from '../kubernetes/label-selector.ts';
+import type { Machine } from '../kubernetes/machine.ts';
+import { asDaemonSet, viewDaemonSet } from '../objects/daemon-set-object.ts';
+import { announcedAt, asNode, machineOf, taintedSince, viewNode } from '../objects/node-object.ts';
+import { machineClusterOf } from '../objects/node-pool-object.ts';
+import { viewScheduling } from '../objects/workload-object.ts';
+import { limitDaemonSet, limitNode } from './kept-limits.ts';
+
+/** What the controllers keep of a Node: the rest is 40 KB. */
+export interface ClusterNode extends NodeView {
+  /** Its condition Ready is True, and it is not being deleted. */
+  readonly ready: boolean;
+  /** When its allow-removal annotation was last written, in milliseconds, where there is one and that is known. */
+  readonly announcedAt?: number;
+  /** Since when it has had its taints though it is Ready, in milliseconds since the epoch. */
+  readonly taintedSince?: number;
+  /** NAMESPACE/NAME of the Cluster of Cluster API whose node it is, if it says so. */
+  readonly machineCluster?: string;
+  /** Absent where nothing is known of it. */
+  readonly machine?: Machine;
+  /** When the Node was created, in milliseconds since the epoch. Absent where that is not known. */
+  readonly createdAt?: number;
+}
+
+/** What the controllers keep of a DaemonSet. The numbers of its status are 0 where it has none yet. */
+export interface ClusterDaemonSet extends DaemonSetView, SchedulingView, Rollout {
+  /** `spec.selector`: which pods are its own. It never changes. */
+  readonly podSelector: LabelSelector;
+}
+
+/**
+ * {@link projectNode}, limited: see {@link limitNode}. Commands, which read each object once, have no such limits.
+ * @throws MalformedObjectError
+ */
+export function keepNode(object: unknown): ClusterNode {
+  return limitNode(projectNode(object));
+}
+
+/**
+ * {@link projectDaemonSet}, limited: see {@link limitDaemonSet}.
+ * @throws MalformedObjectError
+ */
+export function keepDaemonSet(object: unknown): ClusterDaemonSet {
+  return limitDaemonSet(projectDaemonSet(object));
+}
+
+/** @throws MalformedObjectError */
+export function projectNode(object: unknown): ClusterNode {
+  const { metadata, status } = object as {
+    metadata: { deletionTimestamp?: string; creationTimestamp?: string };
+    status?: { conditions?: readonly { type: string; status: string }[] };
+  };
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
+  const node = asNode(object, []);
+  const machineCluster = machineClusterOf(node);
+  const announced = announcedAt(node);
+  const since = taintedSince(node);
+  const createdAt = Date.parse(metadata.creationTimestamp ?? '');
+  return {
+    ...viewNode(node, ''),
+    machine: machineOf(node),
+    ready: ready && metadata.deletionTimestamp === undefined,
+    ...(machineCluster === undefined ? {} : { machineCluster }),
+    ...(announced === undefined ? {} : { announcedAt: announced }),
+    ...(since === undefined ? {} : { taintedSince: since }),
+    ...(Number.isNaN(createdAt) ? {} : { createdAt }),
+  };
+}
+
+/** @throws MalformedObjectError */
+export function projectDaemonSet(object: unknown): ClusterDaemonSet {
+  const daemonSet = object as {
+    metadata: { namespace?: string; generation?: number };
+    spec: { selector: LabelSelector; updateStrategy?: { type?: string } };
+    status?: {
+      observedGeneration?: number;
+      desiredNumberScheduled?: number;
+      updatedNumberScheduled?: number;
+      numberUnavailable?: number;
+    };
+  };
+  const { metadata, spec, status = {} } = daemonSet;
+  return {
+    ...viewScheduling(object, [], ''),
+    ...viewDaemonSet(asDaemonSet(object, []), metadata.namespace ?? '', ''),
+    generation: metadata.generation ?? 0,
+    podSelector: spec.selector,
+    onDelete: spec.updateStrategy?.type === 'OnDelete',
+    status: {
+      observedGeneration: status.observedGeneration ?? 0,
+      desired: status.desiredNumberScheduled ?? 0,
+      updated: status.updatedNumberScheduled ?? 0,
+      unavailable: status.numberUnavailable ?? 0,
+    },
+  };
+}

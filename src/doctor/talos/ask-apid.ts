@@ -1,0 +1,227 @@
+import type { ClientHttp2Stream } from 'node:http2';
+import { createFileRegistry, fromBinary, fromJson, type Message } from '@bufbuild/protobuf';
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
+import type { MachineConfiguration } from '../../talos/machine-configuration.ts';
+import type { ClientIdentity } from './dial-apid.ts';
+
+/** A node to call, and the address to call. */
+export interface AskedNode {
+  /** The name or address under which the user knows it. */
+  readonly name: string;
+  /** The node, or an endpoint that passes the call on. */
+  readonly at: { readonly host: string; readonly port: number };
+  /** Whether the address is that of an endpoint. */
+  readonly isForwarded: boolean;
+  /** An unknown CA issued its certificate: it is in maintenance mode, or another machine. It is called without our certificate. */
+  readonly mayBeInMaintenance: boolean;
+}
+
+/** Why a call has no answer, by the status of gRPC or by the answer. */
+export type CallFault = 'denied' | 'unimplemented' | 'absent' | 'silent' | 'unavailable' | 'too large' | 'garbled';
+
+export type Called<T> =
+  | { readonly ok: true; readonly value: T }
+  /** The message never quotes the configuration, which has secrets. */
+  | { readonly ok: false; readonly fault: CallFault; readonly message: string };
+
+/** The answers of a node. */
+export interface NodeAnswer<Configuration = MachineConfiguration> extends AskedNode {
+  /** The tag, such as `v1.13.2`. */
+  readonly version: Called<string>;
+  /** The configuration in force. Undefined if it was not asked for. */
+  readonly configuration: Called<Configuration> | undefined;
+}
+
+/** How Talos' API is called. */
+export interface Calling {
+  /** The CA that must have issued the certificate of the server, PEM. */
+  readonly ca: string | undefined;
+  readonly identity: ClientIdentity;
+  readonly timeoutMs: number;
+  /** Whether to read the configuration, which needs the role os:admin. */
+  readonly readsConfiguration: boolean;
+}
+
+/** A resource has the configuration twice, and a configuration may have 2 MiB. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+
+const field = (name: string, number: number, type: string) => ({ name, number, type, label: 'LABEL_OPTIONAL' });
+const text = (name: string, number: number) => field(name, number, 'TYPE_STRING');
+const bytes = (name: string, number: number) => field(name, number, 'TYPE_BYTES');
+const part = (name: string, number: number, typeName: string) => ({ ...field(name, number, 'TYPE_MESSAGE'), typeName });
+
+/** The part of api/machine/machine.proto and api/resource/definitions of Talos, and of cosi.resource of cosi-project/runtime, that is called here. */
+const TALOS = createFileRegistry(
+  fromJson(FileDescriptorSetSchema, {
+    file: [
+      {
+        name: 'machine.proto',
+        syntax: 'proto3',
+        package: 'machine',
+        messageType: [
+          { name: 'Nothing' },
+          { name: 'VersionInfo', field: [text('tag', 1)] },
+          { name: 'Version', field: [part('version', 2, '.machine.VersionInfo')] },
+          {
+            name: 'VersionResponse',
+            field: [{ ...part('messages', 1, '.machine.Version'), label: 'LABEL_REPEATED' }],
+          },
+          { name: 'MachineConfigSpec', field: [bytes('yaml_marshalled', 1)] },
+          { name: 'VersionSpec', field: [text('version', 1)] },
+        ],
+        service: [
+          {
+            name: 'MachineService',
+            method: [{ name: 'Version', inputType: '.machine.Nothing', outputType: '.machine.VersionResponse' }],
+          },
+        ],
+      },
+      {
+        name: 'state.proto',
+        syntax: 'proto3',
+        package: 'cosi.resource',
+        messageType: [
+          { name: 'GetRequest', field: [text('namespace', 1), text('type', 2), text('id', 3)] },
+          { name: 'Spec', field: [bytes('proto_spec', 1)] },
+          { name: 'Resource', field: [part('spec', 2, '.cosi.resource.Spec')] },
+          { name: 'GetResponse', field: [part('resource', 1, '.cosi.resource.Resource')] },
+        ],
+        service: [
+          {
+            name: 'State',
+            method: [{ name: 'Get', inputType: '.cosi.resource.GetRequest', outputType: '.cosi.resource.GetResponse' }],
+          },
+        ],
+      },
+    ],
+  }),
+);
+
+type VersionResponse = Message & { readonly messages: readonly { readonly version?: { readonly tag: string } }[] };
+type GetResponse = Message & { readonly resource?: { readonly spec?: { readonly protoSpec: Uint8Array } } };
+type Fields = Readonly<Record<string, string>>;
+
+/**
+ * Reads the version and the configuration of all nodes in parallel, with a time limit for each. Changes nothing.
+ * @returns configurations as text
+ */
+export async function askNodes(nodes: readonly AskedNode[], calling: Calling): Promise<NodeAnswer<string>[]> {
+  const connections = new Map<string, Connection>();
+  const connectionTo = (node: AskedNode): Connection => {
+    const { host, port } = node.at;
+    const url = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+    const connection = connections.get(url) ?? connect(url, node, calling);
+    connections.set(url, connection);
+    return connection;
+  };
+  try {
+    return await Promise.all(nodes.map((node) => askNode(node, connectionTo(node), calling)));
+  } finally {
+    for (const { sessions } of connections.values()) sessions.abort();
+  }
+}
+
+type Connection = ReturnType<typeof connect>;
+
+function connect(url: string, { mayBeInMaintenance }: AskedNode, { ca, identity, timeoutMs }: Calling) {
+  const trust =
+    mayBeInMaintenance || ca === undefined ? { rejectUnauthorized: !mayBeInMaintenance } : { ca, ...identity };
+  const sessions = new Sessions(url, {}, trust);
+  const transport = createGrpcTransport({
+    baseUrl: url,
+    sessionManager: sessions,
+    readMaxBytes: MAX_ANSWER_BYTES,
+    // A small compressed answer could decompress to a large one.
+    acceptCompression: [],
+    defaultTimeoutMs: timeoutMs,
+  });
+  return { sessions, transport };
+}
+
+/**
+ * Ends each request with the frame that has its message. By default the end is a frame of its own. apid answers before that frame and then
+ * resets the stream (RST_STREAM with NO_ERROR, RFC 9113, 8.1), which Node.js takes for an aborted answer.
+ */
+class Sessions extends Http2SessionManager {
+  override async request(...args: Parameters<Http2SessionManager['request']>): Promise<ClientHttp2Stream> {
+    const stream = await super.request(...args);
+    const write = stream.write.bind(stream) as (chunk: Uint8Array) => boolean;
+    // Nothing is sent until the end of the request.
+    stream.cork();
+    stream.write = (chunk: Uint8Array, _encoding?: unknown, done?: (error?: null) => void) => {
+      const isWritten = write(chunk);
+      queueMicrotask(() => done?.(null));
+      return isWritten;
+    };
+    return stream;
+  }
+}
+
+async function askNode(node: AskedNode, { transport }: Connection, calling: Calling): Promise<NodeAnswer<string>> {
+  const call = async <T extends Message>(service: string, method: string, fields: Fields): Promise<T> => {
+    const described = TALOS.getService(service)?.method[method];
+    if (!described) throw new Error(`there is no ${service}/${method}`);
+    // The header `nodes`, for several at once, is deprecated, and its answer waits for the slowest node.
+    const header = node.isForwarded ? { node: node.name } : {};
+    return (await transport.unary(described as never, undefined, undefined, header, fields)).message as unknown as T;
+  };
+  const get = async (namespace: string, type: string, id: string, spec: string): Promise<Fields | undefined> => {
+    const { resource } = await call<GetResponse>('cosi.resource.State', 'get', { namespace, type, id });
+    const described = TALOS.getMessage(spec);
+    return resource?.spec && described && (fromBinary(described, resource.spec.protoSpec) as unknown as Fields);
+  };
+  const version = called(async () => {
+    const { messages } = await call<VersionResponse>('machine.MachineService', 'version', {});
+    return nonEmpty(messages[0]?.version?.tag);
+  }).then((answer) =>
+    // Up to 1.12, a machine in maintenance mode has its version only as a resource, which came with 1.10.
+    answer.ok || !node.mayBeInMaintenance
+      ? answer
+      : called(async () =>
+          nonEmpty((await get('runtime', 'Versions.runtime.talos.dev', 'version', 'machine.VersionSpec'))?.version),
+        ),
+  );
+  if (!calling.readsConfiguration || node.mayBeInMaintenance)
+    return { ...node, version: await version, configuration: undefined };
+  const configuration = called(async () => {
+    const spec = await get('config', 'MachineConfigs.config.talos.dev', 'v1alpha1', 'machine.MachineConfigSpec');
+    return nonEmpty(new TextDecoder().decode(spec?.yamlMarshalled as unknown as Uint8Array));
+  });
+  return { ...node, version: await version, configuration: await configuration };
+}
+
+class EmptyAnswer extends Error {}
+
+/** @throws EmptyAnswer */
+function nonEmpty(text: string | undefined): string {
+  if (!text) throw new EmptyAnswer('there is nothing in the answer');
+  return text;
+}
+
+const FAULTS: Partial<Record<Code, CallFault>> = {
+  [Code.PermissionDenied]: 'denied',
+  [Code.Unauthenticated]: 'denied',
+  [Code.Unimplemented]: 'unimplemented',
+  [Code.NotFound]: 'absent',
+  [Code.DeadlineExceeded]: 'silent',
+  [Code.Unavailable]: 'unavailable',
+  [Code.ResourceExhausted]: 'too large',
+};
+
+/** The limit for a message of the other side. */
+const MAX_MESSAGE_CHARACTERS = 200;
+
+/** Waits for a call. An error never quotes the answer, which may be secret. */
+async function called<T>(work: () => Promise<T>): Promise<Called<T>> {
+  try {
+    return { ok: true, value: await work() };
+  } catch (error) {
+    if (error instanceof EmptyAnswer) return { ok: false, fault: 'garbled', message: error.message };
+    if (!(error instanceof ConnectError)) return { ok: false, fault: 'garbled', message: 'it cannot be read' };
+    const fault = FAULTS[error.code] ?? 'garbled';
+    const message = error.rawMessage.slice(0, MAX_MESSAGE_CHARACTERS);
+    return { ok: false, fault, message };
+  }
+}

@@ -1,0 +1,224 @@
+import { invalidAt, namesOf, signerOf, uncoveredNames } from '../../certs/inspect.ts';
+import type { TalosContext } from '../../talos/talosconfig.ts';
+import { type CheckResult, problem, result } from '../check.ts';
+import type { FaultKind } from '../dial.ts';
+import type { NodeAnswer } from './ask-apid.ts';
+import type { ApidAnswer } from './dial-apid.ts';
+import {
+  checkClient,
+  checkContext,
+  chooseOrRenew,
+  describeCa,
+  firstConfiguration,
+  nameIn,
+  refusedClient,
+} from './talosconfig-checks.ts';
+
+/** An address at which Talos' API was dialled. */
+export interface DialledApi {
+  readonly host: string;
+  readonly port: number;
+  readonly answer: ApidAnswer;
+}
+
+/**
+ * Checks how Talos' API is reached with a talosconfig. Causes are problems, and what follows from them is skipped.
+ * @param answers of the nodes that were called, directly or through an endpoint
+ */
+export function checkTalosApi(
+  context: TalosContext,
+  dialled: readonly DialledApi[],
+  answers: readonly NodeAnswer[],
+  now: Date,
+): CheckResult[] {
+  const client = checkClient(context, now);
+  const expired = dialled.filter(({ answer }) => answer.outcome === 'greeted' && invalidAt(answer.leaf, now));
+  const greeted = dialled.filter(({ answer }) => answer.outcome === 'greeted');
+  // Several nodes rarely have the same wrong time.
+  const isOurs = greeted.length > 1 && expired.length === greeted.length;
+  const given = { now, clientIsValid: client.state !== 'problem', isOurs };
+  return [
+    ...checkContext(context, dialled.length > 0),
+    client,
+    ...dialled.map(
+      (api) =>
+        passedOn(api, answers) ?? checkApi(api, context, { ...given, saysMaintenance: saysMaintenance(api, answers) }),
+    ),
+    ...(context.otherAuth
+      ? [
+          result(
+            'configuration',
+            'version',
+            'skipped',
+            `the version of Talos is not asked for with ${context.otherAuth}: talosctl version`,
+          ),
+        ]
+      : []),
+  ];
+}
+
+/** An address that was dialled, and whether it can be called. */
+export interface CallableApi {
+  readonly host: string;
+  readonly port: number;
+  /** Whether a TLS server answered. */
+  readonly isReached: boolean;
+  /** Whether calls can succeed: it is Talos, and accepts the client certificate or needs none. */
+  readonly isCallable: boolean;
+  /** It does not refuse our certificate, and an unknown CA issued its own. Only its answer to a call shows what it is. */
+  readonly mayBeInMaintenance: boolean;
+}
+
+/** Determines which of the dialled addresses can be called. */
+export function callableApis(context: TalosContext, dialled: readonly DialledApi[], now: Date): CallableApi[] {
+  const clientIsValid = checkClient(context, now).state !== 'problem' && context.crt !== undefined;
+  return dialled.map((api): CallableApi => {
+    const { state } = checkApi(api, context, { now, clientIsValid, isOurs: false, saysMaintenance: false });
+    const mayBeInMaintenance = acceptsUnknownClients(api.answer, context);
+    return {
+      host: api.host,
+      port: api.port,
+      isReached: api.answer.outcome === 'greeted',
+      isCallable: mayBeInMaintenance || (state === 'ok' && clientIsValid && context.ca !== undefined),
+      mayBeInMaintenance,
+    };
+  });
+}
+
+/**
+ * Whether it accepts our certificate although another CA issued its own. Talos in maintenance mode does, because it asks for none. So do
+ * other services, and a machine whose CA is being replaced.
+ */
+function acceptsUnknownClients(answer: ApidAnswer, { ca, crt }: TalosContext): boolean {
+  if (answer.outcome === 'failed' || ca === undefined || crt === undefined) return false;
+  return answer.refusal === undefined && !signerOf(answer.leaf, ca);
+}
+
+/** Whether Talos told its version to an unknown client, as it does in maintenance mode only. */
+function saysMaintenance({ host, port }: DialledApi, answers: readonly NodeAnswer[]): boolean {
+  return answers.some(
+    ({ at, isForwarded, mayBeInMaintenance, version }) =>
+      at.host === host && at.port === port && !isForwarded && mayBeInMaintenance && version.ok,
+  );
+}
+
+/** The result for a node that is not reached directly, and was called through an endpoint, as talosctl does. */
+function passedOn({ host, port, answer }: DialledApi, answers: readonly NodeAnswer[]): CheckResult | undefined {
+  const asked = answers.find(({ name, isForwarded }) => name === host && isForwarded);
+  if (!asked || answer.outcome === 'greeted') return undefined;
+  const { message } = answer.fault;
+  return asked.version.ok
+    ? result(
+        'network',
+        labelOf(host, port),
+        'ok',
+        `it answers through ${asked.at.host}, though not to this machine (${message})`,
+      )
+    : result(
+        'network',
+        labelOf(host, port),
+        'skipped',
+        `this machine does not reach it either (${message}): see ${host}`,
+      );
+}
+
+function labelOf(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+const NETWORK: Readonly<Record<FaultKind, string>> = {
+  refused:
+    'is closed: the address is right and nothing listens there, so Talos is still starting, or it is another machine',
+  silent: 'gives no answer: a firewall discards packets on the way, or the machine is off',
+  unreachable: 'cannot be reached: there is no route, or the name is not resolved',
+  closed: 'speaks no TLS: something other than Talos listens there',
+  stranger: 'asks for another client certificate',
+  foreign: 'is answered by something other than Talos',
+  certificate: 'refuses the handshake',
+  other: 'cannot be dialled',
+};
+
+interface Circumstances {
+  readonly now: Date;
+  readonly clientIsValid: boolean;
+  /** Whether a wrong clock is this machine's. */
+  readonly isOurs: boolean;
+  readonly saysMaintenance: boolean;
+}
+
+function checkApi({ host, port, answer }: DialledApi, context: TalosContext, given: Circumstances): CheckResult {
+  const check = labelOf(host, port);
+  if (answer.outcome === 'failed') {
+    const { kind, message } = answer.fault;
+    if (kind === 'certificate' || kind === 'stranger') return refusedClient(check, message, context, given);
+    const fix =
+      kind === 'refused' || kind === 'silent'
+        ? 'see the console of the machine, and what lies between: port 50000 has to be open'
+        : undefined;
+    return problem('network', check, `port ${port} ${NETWORK[kind]} (${message})`, fix);
+  }
+  const { leaf, refusal } = answer;
+  if (context.ca === undefined && context.otherAuth)
+    return result(
+      'network',
+      check,
+      'ok',
+      `it answers; context ${context.name} has no CA to compare its certificate with`,
+    );
+  if (context.ca === undefined)
+    return result('certificate', check, 'skipped', 'there is no CA to compare its certificate with: see talosconfig');
+  if (!signerOf(leaf, context.ca)) {
+    if (given.saysMaintenance) {
+      return problem(
+        'configuration',
+        check,
+        'it asks for no client certificate, its own is of another CA, and its API answers as Talos in maintenance mode does, without a configuration',
+        firstConfiguration(host, 'FILE'),
+      );
+    }
+    const other = `its certificate is of another CA (issuer ${nameIn(leaf.issuer)}) than the talosconfig's (${describeCa(context.ca)})`;
+    if (acceptsUnknownClients(answer, context)) {
+      return problem(
+        'certificate',
+        check,
+        `${other}, and yet it does not refuse the client certificate: its CA is being replaced, or it is another service, or Talos without a configuration, which has not said so`,
+        'see the console of the machine',
+      );
+    }
+    return problem(
+      'certificate',
+      check,
+      `${other}: the talosconfig is of another cluster, or older than the machine`,
+      chooseOrRenew(context),
+    );
+  }
+  const invalid = invalidAt(leaf, given.now);
+  if (invalid !== undefined) {
+    const isEarly = given.now < leaf.validFromDate;
+    const [ours, theirs] = isEarly ? ['behind', 'ahead'] : ['ahead', 'behind, or it has not renewed it'];
+    const whose = given.isOurs
+      ? `this machine's clock is ${ours}: all of them say so`
+      : `the node's clock is ${theirs}, or this machine's is ${ours}`;
+    return problem(
+      'certificate',
+      check,
+      `clocks: its certificate is ${invalid}: ${whose}`,
+      given.isOurs ? 'set the clock: timedatectl set-ntp true' : `talosctl time --nodes ${host}, from where it works`,
+    );
+  }
+  if (uncoveredNames(leaf, [host]).length > 0) {
+    return problem(
+      'configuration',
+      check,
+      `its certificate is not for ${host}, but for ${namesOf(leaf).join(', ')}`,
+      `use one of these as endpoint, or add ${host} to machine.certSANs of the control planes`,
+    );
+  }
+  if (refusal !== undefined) return refusedClient(check, refusal, context, given);
+  return result(
+    'network',
+    check,
+    'ok',
+    `Talos' API answers; its certificate is of this CA, until ${leaf.validToDate.toISOString()}`,
+  );
+}

@@ -1,0 +1,253 @@
+import { atMost, shellWord } from '../../kubernetes/text.ts';
+import { type Change, changeOf, NEVER_REBOOTS_SINCE } from '../../talos/apply-mode.ts';
+import { FIRST_VERSION, LAST_VERSION } from '../../talos/fields.ts';
+import { lint } from '../../talos/lint/lint.ts';
+import type { MachineConfiguration } from '../../talos/machine-configuration.ts';
+import { APID_PORT, parseEndpoint, type TalosContext } from '../../talos/talosconfig.ts';
+import { type CheckResult, problem, result } from '../check.ts';
+import type { AskedNode, CallFault, NodeAnswer } from './ask-apid.ts';
+import type { CallableApi } from './talos-api.ts';
+import { firstConfiguration } from './talosconfig-checks.ts';
+
+/**
+ * Selects the nodes to call, and the address of each: the nodes that were named, else those of the talosconfig, else all that were
+ * dialled. A node that cannot be called directly is called through an endpoint, as talosctl does. Other nodes are left out.
+ * @param named on the command line
+ */
+export function nodesToAsk(
+  { nodes }: TalosContext,
+  named: readonly string[],
+  callable: readonly CallableApi[],
+): AskedNode[] {
+  const names = named.length > 0 ? named : nodes;
+  const direct = ({ host, port, mayBeInMaintenance }: CallableApi): AskedNode => {
+    return { name: host, at: { host, port }, isForwarded: false, mayBeInMaintenance };
+  };
+  if (names.length === 0) return callable.filter(({ isCallable }) => isCallable).map(direct);
+  const endpoint = callable.find(({ isCallable, mayBeInMaintenance }) => isCallable && !mayBeInMaintenance);
+  return names.map(parseEndpoint).flatMap(({ host, port }) => {
+    const api = callable.find((each) => each.host === host && each.port === port);
+    if (api?.isCallable) return [direct(api)];
+    // A machine that answers wrongly is not called through another one. Endpoints pass calls on to apid's own port only.
+    if (endpoint === undefined || api?.isReached || port !== APID_PORT) return [];
+    return [
+      {
+        name: host,
+        at: { host: endpoint.host, port: endpoint.port },
+        isForwarded: true,
+        mayBeInMaintenance: false,
+      } as const,
+    ];
+  });
+}
+
+/** A configuration to apply. */
+export interface DesiredConfiguration {
+  /** The file, as commands name it. */
+  readonly file: string;
+  readonly configuration: MachineConfiguration;
+  /** Rules of `talos lint` that the file switches off. */
+  readonly disabled: readonly string[];
+}
+
+/** Checks the version of each node, whether the node accepts the configuration, and what applying it needs. */
+export function checkTalosNodes(
+  answers: readonly NodeAnswer[],
+  desired: DesiredConfiguration | undefined,
+): CheckResult[] {
+  const results = [...answers.map(checkVersion), ...checkAgreement(answers)];
+  if (desired === undefined) return results;
+  const source = desired.configuration.source;
+  if (answers.length === 0)
+    return [...results, unseen(source, 'there is no node that could be asked for its version and configuration')];
+  const versions = Map.groupBy(answers, (answer) => minorOf(answer));
+  return [
+    ...results,
+    ...[...versions].flatMap(([minor, alike]) => {
+      const refusals = minor === undefined ? [] : checkFile(desired, minor, alike);
+      return [
+        ...refusals,
+        ...alike.map((answer) =>
+          refusals.some(({ state }) => state === 'problem')
+            ? result('configuration', `${source} on ${answer.name}`, 'skipped', `Talos refuses it: see ${source}`)
+            : checkChange(desired, minor, answer),
+        ),
+      ];
+    }),
+  ];
+}
+
+function unseen(name: string, evidence: string, remedy?: string): CheckResult {
+  return { ...result('configuration', name, 'skipped', evidence, remedy), essential: true };
+}
+
+/** The minor version of Talos 1. Undefined if the node did not say, or is older than {@link FIRST_VERSION}. */
+function minorOf({ version }: NodeAnswer): number | undefined {
+  const minor = version.ok ? /^v?1\.(\d+)\./.exec(version.value)?.[1] : undefined;
+  return minor !== undefined && Number(minor) >= FIRST_VERSION ? Number(minor) : undefined;
+}
+
+function checkVersion({ name, at, isForwarded, mayBeInMaintenance, version }: NodeAnswer): CheckResult {
+  const via = isForwarded ? ` through ${at.host}` : '';
+  if (version.ok) {
+    const maintenance = mayBeInMaintenance ? ', in maintenance mode' : '';
+    return result('configuration', 'version', 'ok', `${name} runs Talos ${version.value}${via}${maintenance}`);
+  }
+  const { fault, message } = version;
+  if (mayBeInMaintenance) {
+    const evidence = `${name} does not say that it is Talos in maintenance mode (${message})`;
+    return result('configuration', 'version', 'skipped', evidence);
+  }
+  switch (fault) {
+    case 'denied':
+      return result(
+        'configuration',
+        'version',
+        'skipped',
+        `${name}: this role may not ask for the version (${message})`,
+      );
+    case 'silent':
+    case 'unavailable':
+      return problem(
+        'network',
+        name,
+        isForwarded
+          ? `${at.host} does not reach it (${message}): it is off, or port 50000 is closed between the two`
+          : `Talos' API shakes hands, and gives no answer (${message}): machined behind it is not up, or hangs`,
+        'see the console of the machine',
+      );
+    case 'unimplemented':
+    case 'absent':
+      return problem(
+        'configuration',
+        name,
+        `it does not know the call for its version (${message}): this is another service than apid, such as trustd`,
+        'use port 50000, that of apid',
+      );
+    case 'too large':
+    case 'garbled':
+      return problem('network', name, `what it answers is no answer of Talos' API (${message})`);
+  }
+}
+
+function checkAgreement(answers: readonly NodeAnswer[]): CheckResult[] {
+  const tags = Map.groupBy(
+    answers.filter(({ version }) => version.ok),
+    ({ version }) => (version.ok ? version.value : ''),
+  );
+  if (tags.size < 2) return [];
+  const each = [...tags].map(([tag, nodes]) => `${tag} on ${namesOf(nodes)}`);
+  return [result('configuration', 'version', 'note', `not all nodes run the same Talos: ${each.join(', ')}`)];
+}
+
+function namesOf(answers: readonly NodeAnswer[]): string {
+  return atMost(
+    3,
+    answers.map(({ name }) => name),
+  ).join(', ');
+}
+
+const MAX_REFUSALS = 3;
+
+/** Checks what nodes of one version refuse in the file. */
+function checkFile(
+  { configuration, file, disabled }: DesiredConfiguration,
+  minor: number,
+  alike: readonly NodeAnswer[],
+): CheckResult[] {
+  const { source } = configuration;
+  const runs = `${namesOf(alike)} ${alike.length === 1 ? 'runs' : 'run'} Talos 1.${minor}`;
+  const live = alike.map((answer) => answer.configuration).find((answer) => answer?.ok);
+  const role = live?.ok ? live.value.role : undefined;
+  const refused = lint(configuration, { version: minor, role, disabled }).filter(
+    ({ severity }) => severity === 'refused',
+  );
+  if (refused.length > 0) {
+    const rest = refused.length - MAX_REFUSALS;
+    const all = `taintkeeper talos lint ${shellWord(file)} --talos-version 1.${Math.min(minor, LAST_VERSION)}`;
+    return refused.slice(0, MAX_REFUSALS).map(({ document, path, reason, fix }, index) => {
+      const more = rest > 0 && index === MAX_REFUSALS - 1 ? `; for ${rest} more: ${all}` : '';
+      return problem('configuration', document.locate(path), `${reason} (${runs})`, `${fix}${more}`);
+    });
+  }
+  return minor > LAST_VERSION
+    ? [
+        result(
+          'configuration',
+          source,
+          'note',
+          `${runs}, newer than 1.${LAST_VERSION}: what is new in it is not judged`,
+        ),
+      ]
+    : [result('configuration', source, 'ok', `${runs}, which knows all that stands there`)];
+}
+
+const WHY: Readonly<Record<CallFault, string>> = {
+  denied: 'this role may not read the configuration, which takes os:admin',
+  unimplemented: 'it does not know the call',
+  absent: 'it has no configuration',
+  silent: 'there is no answer in time',
+  unavailable: 'it does not answer',
+  'too large': 'the answer is larger than any configuration',
+  garbled: 'the answer cannot be read',
+};
+
+/** Checks what applying the file to one node needs. */
+function checkChange(
+  { configuration: desired, file }: DesiredConfiguration,
+  minor: number | undefined,
+  answer: NodeAnswer,
+): CheckResult {
+  const { name, version, configuration: live, mayBeInMaintenance } = answer;
+  const check = `${desired.source} on ${name}`;
+  const apply = `talosctl apply-config --nodes ${name} --file ${shellWord(file)}`;
+  if (!version.ok) return unseen(check, `the version of ${name} is not known`);
+  if (mayBeInMaintenance)
+    return result('configuration', check, 'ok', 'there is no configuration yet', firstConfiguration(name, file));
+  if (minor === undefined)
+    return unseen(
+      check,
+      `nothing is known of Talos ${version.value}: taintkeeper knows 1.${FIRST_VERSION} to 1.${LAST_VERSION}`,
+    );
+  if (live === undefined || !live.ok) {
+    const { fault, message } = live ?? { fault: 'absent', message: 'not asked' };
+    const remedy = fault === 'denied' ? `as os:admin: ${apply} --dry-run` : undefined;
+    return unseen(check, `what applying it needs is not known: ${WHY[fault]} (${message})`, remedy);
+  }
+  if (desired.isPatch)
+    return unseen(
+      check,
+      'it is a patch, not a whole configuration: only talosctl knows the result',
+      `talosctl patch machineconfig --nodes ${name} --patch @${shellWord(file)} --dry-run`,
+    );
+  return modeOf(check, apply, name, minor, changeOf(live.value.documents, desired.documents, minor));
+}
+
+function modeOf(
+  check: string,
+  apply: string,
+  node: string,
+  minor: number,
+  { fields, kinds, rebooting, late }: Change,
+): CheckResult {
+  const changed = [...fields, ...kinds];
+  if (changed.length === 0) return result('configuration', check, 'ok', 'it is what is in force: nothing to apply');
+  if (rebooting.length > 0)
+    return result(
+      'configuration',
+      check,
+      'note',
+      `Talos 1.${minor} reboots for ${listed(rebooting)}: --mode=auto does so at once, staged waits for the next reboot, no-reboot and try are refused`,
+      `${apply} --mode=staged`,
+    );
+  const modes =
+    minor >= NEVER_REBOOTS_SINCE ? '--mode=auto, no-reboot, try or staged; reboot is refused' : 'any --mode';
+  const what = `it changes ${listed(changed)}, without a reboot (${modes})`;
+  if (late.length === 0) return result('configuration', check, 'note', what, apply);
+  const effect = `of ${listed(late)}, something may take effect with the next reboot only`;
+  return result('configuration', check, 'note', `${what}; ${effect}`, `${apply} && talosctl reboot --nodes ${node}`);
+}
+
+function listed(names: readonly string[]): string {
+  return atMost(6, names).join(', ');
+}

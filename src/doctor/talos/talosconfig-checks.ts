@@ -1,0 +1,159 @@
+import { inspectPair, parseCertificates, signerOf } from '../../certs/inspect.ts';
+import { atMost, count, shellWord } from '../../kubernetes/text.ts';
+import type { TalosContext } from '../../talos/talosconfig.ts';
+import { type CheckResult, problem, result } from '../check.ts';
+
+const SOON_MS = 30 * 86_400_000;
+
+/** Checks that a context has what is needed to reach a cluster. @param isDialled whether there is an address, for example from the command line */
+export function checkContext(
+  { name, ca, proxy, endpoints, otherAuth }: TalosContext,
+  isDialled: boolean,
+): CheckResult[] {
+  const results = [
+    ...(isDialled
+      ? []
+      : [
+          problem(
+            'configuration',
+            'talosconfig',
+            `context ${name} has no endpoints`,
+            'talosctl config endpoint IP, with the addresses of control planes',
+          ),
+        ]),
+    ...(proxy === undefined
+      ? []
+      : [
+          result(
+            'network',
+            'proxy',
+            'note',
+            `context ${name} goes through ${proxy}, and here the addresses were dialled without it`,
+          ),
+        ]),
+    ...(otherAuth !== undefined || (ca !== undefined && parseCertificates(ca).length > 0)
+      ? []
+      : [problem('certificate', 'talosconfig', `context ${name} has no CA that can be read`, ANEW)]),
+  ];
+  if (results.some(({ state }) => state === 'problem')) return results;
+  return [
+    result('configuration', 'talosconfig', 'ok', `context ${name}, ${count(endpoints.length, 'endpoint')}`),
+    ...results,
+  ];
+}
+
+/** How to replace an unusable talosconfig. The name and the endpoint of the cluster may be any. */
+export const ANEW =
+  "make a talosconfig anew where the cluster's secrets.yaml is (if it is lost, first: talosctl gen secrets --from-controlplane-config controlplane.yaml): talosctl gen config --with-secrets secrets.yaml --output-types talosconfig CLUSTER https://ENDPOINT:6443";
+
+/**
+ * The command that gives a machine in maintenance mode its first configuration, which has secrets. Another machine could answer in its
+ * place, so the user compares the fingerprint with the one on the console.
+ */
+export function firstConfiguration(host: string, file: string): string {
+  return `talosctl apply-config --insecure --nodes ${host} --cert-fingerprint FINGERPRINT --file ${shellWord(file)}, with the fingerprint that the console of the machine shows`;
+}
+
+const MAX_NAMED = 5;
+
+/** What to do if the CA of the talosconfig did not issue the machine's certificate. */
+export function chooseOrRenew({ others }: Pick<TalosContext, 'others'>): string {
+  if (others.length === 0) return ANEW;
+  const named = atMost(MAX_NAMED, others).join(', ');
+  return `if another context is that of this cluster (${named}), choose it: talosctl config context NAME; or ${ANEW}`;
+}
+
+/** Describes the CAs of a context. CAs of Talos often have the same name, so the date is part of it. */
+export function describeCa(ca: string): string {
+  const found = parseCertificates(ca).map(
+    (own) => `${nameIn(own.subject)}, made on ${own.validFromDate.toISOString().slice(0, 10)}`,
+  );
+  return found.join('; ');
+}
+
+/** A distinguished name, on one line. */
+export function nameIn(distinguishedName: string): string {
+  return distinguishedName.replaceAll('\n', ', ') || 'unnamed';
+}
+
+/** Checks the client certificate of a context. */
+export function checkClient({ name, ca, crt, key, otherAuth }: TalosContext, now: Date): CheckResult {
+  const check = 'client certificate';
+  if (crt === undefined || key === undefined) {
+    if (otherAuth)
+      return result('certificate', check, 'skipped', `context ${name} uses ${otherAuth} and no certificate`);
+    return problem('certificate', check, `context ${name} has no client certificate that can be read`, ANEW);
+  }
+  const inspection = inspectPair({ cert: crt, key });
+  if (!inspection.ok) return problem('certificate', check, inspection.reason, ANEW);
+  const { certificate } = inspection;
+  if (now < certificate.validFromDate) {
+    const since = certificate.validFromDate.toISOString();
+    return problem(
+      'certificate',
+      check,
+      `it is not valid before ${since}: this machine's clock is behind`,
+      'set the clock: timedatectl set-ntp true',
+    );
+  }
+  const until = certificate.validToDate.toISOString();
+  if (now >= certificate.validToDate) return problem('certificate', check, `it expired at ${until}`, ANEW);
+  if (ca !== undefined && !signerOf(certificate, ca)) {
+    return problem(
+      'certificate',
+      check,
+      'it is not signed by the CA of its own context: parts of two talosconfigs are mixed',
+      ANEW,
+    );
+  }
+  const roles = /(?:^|\n)O=(.*)/.exec(certificate.subject)?.[1] ?? 'no role';
+  if (certificate.validToDate.getTime() - now.getTime() < SOON_MS) {
+    return result(
+      'certificate',
+      check,
+      'note',
+      `it expires at ${until} (${roles})`,
+      'while it is valid: talosctl config new --roles os:admin NEW-FILE',
+    );
+  }
+  return result('certificate', check, 'ok', `valid until ${until} (${roles})`);
+}
+
+/** Explains why Talos' API refuses the client certificate. @param said the message of TLS */
+export function refusedClient(
+  check: string,
+  said: string,
+  { crt, otherAuth }: TalosContext,
+  { clientIsValid, now }: { readonly clientIsValid: boolean; readonly now: Date },
+): CheckResult {
+  if (!clientIsValid)
+    return result(
+      'certificate',
+      check,
+      'skipped',
+      `it refuses the client certificate (${said}): see client certificate`,
+    );
+  if (crt === undefined)
+    return result(
+      'certificate',
+      check,
+      'skipped',
+      `it requires a client certificate, and the context uses ${otherAuth ?? 'none'}`,
+    );
+  const [certificate] = parseCertificates(crt);
+  if (/expired/.test(said)) {
+    const until = certificate?.validToDate.toISOString();
+    return problem(
+      'certificate',
+      check,
+      `clocks: it takes the client certificate for expired, which is valid until ${until}: the node's clock is ahead`,
+      'set machine.time.servers, and see that the node reaches them',
+    );
+  }
+  const ageMs = certificate ? now.getTime() - certificate.validFromDate.getTime() : Number.POSITIVE_INFINITY;
+  const hint =
+    ageMs < 86_400_000
+      ? ': its clock is behind, for the certificate is new, or its CA was replaced'
+      : ': its CA was replaced since, or it accepts other CAs';
+  return problem('certificate', check, `it refuses the client certificate (${said})${hint}`, ANEW);
+}

@@ -1,0 +1,168 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it } from 'vitest';
+import { keepDaemonSet, keepNode, projectDaemonSet, projectNode } from '../../../src/cluster/cluster-objects.ts';
+import { MalformedObjectError } from '../../../src/objects/object-meta.ts';
+
+const MAX_LABELS = 1_000;
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
+const labelsOf = (keys: readonly string[], value = '') => Object.fromEntries(keys.map((key) => [key, value]));
+const keysWith = (prefix: string, count: number) => upTo(count).map((index) => `${prefix}${index}`);
+
+const nodeWith = (labels: object, taints: readonly object[] = []) => ({
+  metadata: { name: 'n1', uid: 'u', labels },
+  spec: { taints },
+});
+
+describe('of a Node', () => {
+  it('all labels are kept, as many as Node Feature Discovery writes', () => {
+    const labels = labelsOf(keysWith('feature.node.kubernetes.io/cpu-cpuid.', MAX_LABELS), 'true');
+    expect(keepNode(nodeWith(labels)).labels).toEqual(labels);
+  });
+
+  it.each([
+    { what: 'short labels', labels: labelsOf(keysWith('a', 100_000)) },
+    { what: 'long labels', labels: labelsOf(keysWith('x'.repeat(300), 900), 'y'.repeat(63)) },
+  ])('a limited part of $what is kept', ({ labels }) => {
+    const kept = Object.entries(keepNode(nodeWith(labels)).labels);
+    expect(kept.length).toBeGreaterThan(100);
+    expect(kept.length).toBeLessThanOrEqual(MAX_LABELS);
+    expect(kept.join('').length).toBeLessThan(70_000);
+    expect(labels).toMatchObject(Object.fromEntries(kept));
+  });
+
+  it('labels that a kubelet may not change are kept before all others', () => {
+    const fixed = {
+      'example.node-restriction.kubernetes.io/pool': 'a',
+      'kubernetes.io/hostname': 'n1',
+      'node-restriction.kubernetes.io/pool': 'b',
+      'node-role.kubernetes.io/control-plane': '',
+      'topology.kubernetes.io/zone': 'z',
+    };
+    const filling = [
+      ...keysWith('a.example.com/', MAX_LABELS),
+      ...keysWith('a', MAX_LABELS),
+      ...keysWith('a.kubelet.kubernetes.io/', MAX_LABELS),
+      ...keysWith('a.node.kubernetes.io/', MAX_LABELS),
+    ];
+    const kept = keepNode(nodeWith({ ...labelsOf(filling), ...fixed })).labels;
+    expect(kept).toMatchObject(fixed);
+    expect(Object.keys(kept)).toHaveLength(MAX_LABELS);
+  });
+
+  it('with more than 2,048 taints, no part is read, because a patch replaces them all', () => {
+    const taints = upTo(2_049).map((index) => ({ key: `k${index}`, effect: 'NoSchedule' }));
+    expect(keepNode(nodeWith({}, taints.slice(1))).taints).toHaveLength(2_048);
+    expect(() => keepNode(nodeWith({}, taints))).toThrow('spec.taints: 2049 taints, and at most 2048 are read');
+    expect(projectNode(nodeWith({}, taints)).taints).toHaveLength(2_049);
+  });
+});
+
+const daemonSetWith = (metadata: object, spec: object = {}, selector: object = {}) => ({
+  metadata: { namespace: 'agents', name: 'a', ...metadata },
+  spec: { selector, template: { spec } },
+});
+const tolerations = (count: number, key = 'team.example.com/dedicated-') =>
+  keysWith(key, count).map((one) => ({ key: one, operator: 'Equal', value: 'gpu', effect: 'NoSchedule' }));
+const terms = (count: number) => ({
+  nodeAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      nodeSelectorTerms: upTo(count).map(() => ({ matchExpressions: [{ key: '', operator: '' }] })),
+    },
+  },
+});
+
+describe('of a DaemonSet', () => {
+  it('only the annotations are kept that the program reads', () => {
+    const annotations = {
+      'taintkeeper.dev/ignore': 'true',
+      'taintkeeper.dev/tolerations-added': 'a:NoSchedule',
+      'taintkeeper.dev/tolerations-added-by': 'u',
+    };
+    const object = daemonSetWith({ annotations: { ...annotations, 'meta.helm.sh/release-name': 'a', pad: 'x' } });
+    expect(keepDaemonSet(object).annotations).toEqual(annotations);
+  });
+
+  it('one with 256 tolerations and a list of 300 instance types is kept', () => {
+    const values = keysWith('m5dn.metal-24xlarge-', 300);
+    const affinity = {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [
+            { matchExpressions: [{ key: 'node.kubernetes.io/instance-type', operator: 'In', values }] },
+          ],
+        },
+      },
+    };
+    for (const object of [daemonSetWith({}, { tolerations: tolerations(256) }), daemonSetWith({}, { affinity })]) {
+      expect(keepDaemonSet(object)).toEqual(projectDaemonSet(object));
+    }
+  });
+
+  it.each([
+    { what: 'short labels', object: daemonSetWith({ labels: labelsOf(keysWith('a', 1_000)) }) },
+    { what: 'labels in its selector', object: daemonSetWith({}, {}, { matchLabels: labelsOf(keysWith('a', 1_000)) }) },
+    { what: 'expressions', object: daemonSetWith({}, {}, { matchExpressions: Array(1_000).fill({ key: 'a' }) }) },
+    { what: 'node labels', object: daemonSetWith({}, { nodeSelector: labelsOf(keysWith('a', 1_000)) }) },
+    { what: 'tolerations', object: daemonSetWith({}, { tolerations: tolerations(1_000, 'k') }) },
+    { what: 'terms', object: daemonSetWith({}, { affinity: terms(1_000) }) },
+    {
+      what: 'text in an annotation that the program reads',
+      object: daemonSetWith({ annotations: { 'taintkeeper.dev/tolerations-added': 'x'.repeat(65_536) } }),
+    },
+  ])('one with too many or too much $what is not kept', ({ object }) => {
+    expect(() => keepDaemonSet(object)).toThrow(MalformedObjectError);
+    expect(() => projectDaemonSet(object)).not.toThrow();
+  });
+});
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+function heapInUse(): number {
+  for (let i = 0; i < 5; i++) collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
+describe('what is kept', () => {
+  const OBJECTS = 30;
+  /** The largest number of items with which an object is kept. */
+  const most = (keep: (count: number) => unknown) => {
+    let [fits, exceeds] = [0, 100_000];
+    while (exceeds - fits > 1) {
+      const middle = Math.floor((fits + exceeds) / 2);
+      try {
+        keep(middle);
+        fits = middle;
+      } catch {
+        exceeds = middle;
+      }
+    }
+    return fits;
+  };
+
+  it.each<{ what: string; part: (count: number, prefix: string) => object }>([
+    { what: 'short labels', part: (count, prefix) => daemonSetWith({ labels: labelsOf(keysWith(prefix, count)) }) },
+    { what: 'tolerations', part: (count, prefix) => daemonSetWith({}, { tolerations: tolerations(count, prefix) }) },
+    { what: 'terms', part: (count) => daemonSetWith({}, { affinity: terms(count) }) },
+  ])('of a DaemonSet with as many $what as are accepted takes less than 80 KiB', ({ part }) => {
+    // As parsed from an answer, not as made by a test.
+    const keep = (count: number, prefix: string) => keepDaemonSet(JSON.parse(JSON.stringify(part(count, prefix))));
+    const count = most((some) => keep(some, 'kkk'));
+    const before = heapInUse();
+    const kept = upTo(OBJECTS).map((index) => keep(count, `k${String(index).padStart(2, '0')}`));
+    const bytes = (heapInUse() - before) / OBJECTS;
+    expect(kept).toHaveLength(OBJECTS);
+    expect(bytes).toBeLessThan(81_920);
+  });
+
+  it('of a Node with as many labels as etcd accepts takes less than 200 KiB', () => {
+    const before = heapInUse();
+    const kept = upTo(OBJECTS).map((index) =>
+      keepNode(JSON.parse(JSON.stringify(nodeWith(labelsOf(keysWith(`${index}-${'x'.repeat(50)}`, 20_000)))))),
+    );
+    const bytes = (heapInUse() - before) / OBJECTS;
+    expect(kept).toHaveLength(OBJECTS);
+    expect(bytes).toBeLessThan(204_800);
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import { idleNotes } from '../../../src/judge/findings.ts';
+import { keysOf, misspelledKeys } from '../../../src/judge/misspelled-keys.ts';
+import type { Taint } from '../../../src/kubernetes/taint.ts';
+import { compileTaintPolicy } from '../../../src/policy/policy-set.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+
+const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
+
+const node = (labels: Record<string, string>, ...taints: string[]) => ({
+  name: 'n1',
+  labels,
+  taints: taints.map((key): Taint => ({ key, effect: 'NoSchedule' })),
+});
+const NODES = [node({ [CONTROL_PLANE]: '', pool: 'gpu' }, CONTROL_PLANE, 'example.com/pool-a'), node({ pool: 'web' })];
+
+const policy = (spec: Omit<TaintPolicySpec, 'mode'>) =>
+  compileTaintPolicy({ kind: 'TaintPolicy', name: 'p', spec: { mode: 'Deny', ...spec } });
+const doubts = (spec: Omit<TaintPolicySpec, 'mode'>) => misspelledKeys(policy(spec), keysOf(NODES as never));
+const keys = (...all: string[]) => doubts({ taints: all.map((key) => ({ key, restrict: ['Removal'] })) });
+
+describe('a key that no node has', () => {
+  it.each([
+    ['without its hyphen', 'node-role.kubernetes.io/controlplane'],
+    ['in capitals', 'node-role.kubernetes.io/Control-Plane'],
+    ['with a letter too few', 'node-role.kubernetes.io/control-plan'],
+    ['with a letter too many', 'node-role.kubernetes.io/control-planes'],
+    ['with two letters swapped', 'node-role.kubernetes.io/contorl-plane'],
+    ['with a letter too few in front', 'ode-role.kubernetes.io/control-plane'],
+  ])('%s is doubted', (_why, key) => {
+    expect(keys('dedicated', key)).toEqual([
+      `spec.taints[1].key: no node carries a taint ${key}; did you mean ${CONTROL_PLANE}?`,
+    ]);
+  });
+
+  it.each([
+    ['of its own', 'dedicated'],
+    ['of a neighbour', 'example.com/pool-b'],
+    ['with a number more', 'example.com/pool-a1'],
+    ['of the older name', 'node-role.kubernetes.io/master'],
+    ['with a wildcard', 'node-role.kubernetes.io/controlplane*'],
+  ])('%s is not', (_why, key) => {
+    expect(keys(key)).toEqual([]);
+  });
+
+  it('is not doubted where the policy sets it', () => {
+    const present = { key: 'node-role.kubernetes.io/controlplane', effect: 'NoSchedule', ensure: 'Always' } as const;
+    expect(doubts({ taints: [present] })).toEqual([]);
+  });
+
+  it('is doubted in a selector, where it has to be there', () => {
+    const taints = [{ key: 'a' }];
+    const doubted = ['spec.nodeSelector: no node has label Pool; did you mean pool?'];
+    expect(doubts({ taints, nodeSelector: { matchLabels: { Pool: 'gpu' } } })).toEqual(doubted);
+    const expression = (operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist') => ({
+      matchExpressions: [{ key: 'Pool', operator, ...(operator.endsWith('In') ? { values: ['gpu'] } : {}) }],
+    });
+    expect(doubts({ taints, nodeSelector: expression('In') })).toEqual(doubted);
+    expect(doubts({ taints, nodeSelector: expression('Exists') })).toEqual(doubted);
+    expect(doubts({ taints, nodeSelector: expression('NotIn') })).toEqual([]);
+    expect(doubts({ taints, nodeSelector: expression('DoesNotExist') })).toEqual([]);
+  });
+});
+
+describe('a policy that is for nothing now says so', () => {
+  it.each<[string, Omit<TaintPolicySpec, 'mode'>, string[]]>([
+    [
+      'no node',
+      { taints: [{ key: 'a', restrict: ['Removal'] }], nodeSelector: { matchLabels: { pool: 'db' } } },
+      ['spec.nodeSelector selects none of 2 nodes'],
+    ],
+    [
+      'no taint',
+      { taints: [{ key: 'a', restrict: ['Removal'] }] },
+      ['no selected node carries a taint that the policy protects'],
+    ],
+    [
+      'one of its taints',
+      {
+        taints: [
+          { key: 'a', restrict: ['Removal'] },
+          { key: CONTROL_PLANE, restrict: ['Removal'] },
+        ],
+      },
+      [],
+    ],
+    ['a taint that it sets', { taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'Always' }] }, []],
+  ])('%s', (_what, spec, notes) => {
+    const found = policy(spec);
+    const selected = NODES.filter(({ labels }) => found.selectsNode(labels));
+    expect(idleNotes(found, selected as never, NODES.length)).toEqual(notes);
+  });
+
+  it('but not of a cluster without nodes', () => {
+    expect(idleNotes(policy({ taints: [{ key: 'a', restrict: ['Removal'] }], nodeSelector: {} }), [], 0)).toEqual([]);
+  });
+});
