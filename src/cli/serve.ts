@@ -6,6 +6,8 @@ import { DEFAULT_EVICTION_RATE } from '../evictions/eviction-pace.ts';
 import { type RunningApp, startApp } from '../replica/app.ts';
 import { startClusterApp } from '../replica/cluster-app.ts';
 import type { Listeners } from '../replica/servers.ts';
+import { addProcessMetrics, createMetrics, type Metrics } from '../server/metrics.ts';
+import { VERSION } from '../version.ts';
 import { CLUSTER_OPTIONS, type ClusterOptions, openCluster } from './cluster-options.ts';
 import { createLogger } from './logger.ts';
 import {
@@ -139,7 +141,9 @@ Example, for a webhook at webhook.example.com with policies from files:
       // The first process of a container ignores signals for which it has no handler.
       using stop = listenForStop();
       const { signal } = stop;
-      const starting = options.cluster ? startInCluster(options, log) : startFromFiles(options, log);
+      const metrics = createMetrics(VERSION);
+      addProcessMetrics(metrics);
+      const starting = options.cluster ? startInCluster(options, metrics, log) : startFromFiles(options, metrics, log);
       const app = await Promise.race([starting, signal.then(() => undefined)]);
       if (app === undefined) {
         log.info(`stopped on ${await signal} before it served`);
@@ -152,12 +156,12 @@ Example, for a webhook at webhook.example.com with policies from files:
     });
 }
 
-function startFromFiles(options: ServeOptions, log: Logger): Promise<RunningApp> {
+function startFromFiles(options: ServeOptions, metrics: Metrics, log: Logger): Promise<RunningApp> {
   const { policies: policyPaths, certDir: certDirectory = DEFAULT_CERT_DIR, san: names } = options;
-  return startApp({ ...options, policyPaths, certDirectory, names, clientCa: options.clientCa, log });
+  return startApp({ ...options, policyPaths, certDirectory, names, clientCa: options.clientCa, metrics, log });
 }
 
-async function startInCluster(options: ServeOptions, log: Logger): Promise<RunningApp> {
+async function startInCluster(options: ServeOptions, metrics: Metrics, log: Logger): Promise<RunningApp> {
   const { client, namespace } = await openCluster(options);
   return startClusterApp({
     ...options,
@@ -173,6 +177,7 @@ async function startInCluster(options: ServeOptions, log: Logger): Promise<Runni
     evictionRate: options.nodeEvictionRate,
     shutdownDelayMs: options.shutdownDelay * 1000,
     caOverlapMs: 1_000 * Number(process.env.TAINTKEEPER_TEST_CA_OVERLAP_SECONDS ?? CA_OVERLAP_SECONDS),
+    metrics,
     log,
   });
 }

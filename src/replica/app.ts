@@ -14,9 +14,7 @@ import { openPage } from '../page/page-routes.ts';
 import { certificateState, filedPolicyStates } from '../page/registered-states.ts';
 import type { Policy } from '../policy/policy.ts';
 import { createSubject } from '../runtime/source.ts';
-import type { AdmissionMetrics } from '../server/metrics.ts';
-import { createMetrics } from '../server/metrics.ts';
-import { VERSION } from '../version.ts';
+import type { AdmissionMetrics, Metrics } from '../server/metrics.ts';
 import { announceCertificates, announcePolicies, certificateCheck, policyCheck, stoppingCheck } from './readiness.ts';
 import { type Listeners, startAdmin, startAdmission } from './servers.ts';
 
@@ -32,6 +30,7 @@ export interface AppOptions extends Listeners {
   readonly clientCa: string | undefined;
   /** Whether the plain listener serves the page. */
   readonly page: boolean;
+  readonly metrics: Metrics;
   readonly log: Logger;
   /** See {@link startAdmission}. */
   readonly stopGraceMs?: number;
@@ -53,8 +52,7 @@ export interface RunningApp {
  * @throws InputError for policies that cannot be read and addresses that cannot be listened on; CertificateDirectoryError
  */
 export async function startApp(options: AppOptions): Promise<RunningApp> {
-  const { policyPaths, log, stopGraceMs, pollIntervalMs } = options;
-  const metrics = createMetrics(VERSION);
+  const { policyPaths, metrics, log, stopGraceMs, pollIntervalMs } = options;
 
   await using starting = new AsyncDisposableStack();
 

@@ -22,8 +22,7 @@ import type { Leader } from '../page/state.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { createSubject } from '../runtime/source.ts';
 import type { Check } from '../server/admin-server.ts';
-import { createMetrics } from '../server/metrics.ts';
-import { VERSION } from '../version.ts';
+import type { Metrics } from '../server/metrics.ts';
 import type { RunningApp } from './app.ts';
 import { openCertificates } from './cluster-certificates.ts';
 import { policyAdvice } from './policy-advice.ts';
@@ -69,6 +68,7 @@ export interface ClusterAppOptions extends Listeners {
   readonly clientCa: string | undefined;
   /** Whether the plain listener serves the page. */
   readonly page: boolean;
+  readonly metrics: Metrics;
   readonly log: Logger;
 }
 
@@ -77,9 +77,8 @@ export interface ClusterAppOptions extends Listeners {
  * @throws InputError for addresses that cannot be listened on; CertificateDirectoryError
  */
 export async function startClusterApp(options: ClusterAppOptions): Promise<RunningApp> {
-  const { client, namespace, audit, identity, log } = options;
+  const { client, namespace, audit, identity, metrics, log } = options;
   const service = { namespace, name: options.service, port: options.servicePort };
-  const metrics = createMetrics(VERSION);
 
   await using starting = new AsyncDisposableStack();
 

@@ -21,7 +21,7 @@ export interface AdmissionMetrics {
   certificateServed(certificate: 'ca' | 'serving', notAfter: Date): void;
 }
 
-/** Everything that `/metrics` shows, in a registry of its own so that two servers in one process do not mix. */
+/** Everything that `/metrics` shows but {@link addProcessMetrics}, in a registry of its own so that two servers in one process do not mix. */
 export interface Metrics extends AdmissionMetrics, ClusterMetrics {
   readonly registry: Registry;
 }
@@ -32,7 +32,6 @@ const UTILIZATION_INTERVAL_MS = 1000;
 export function createMetrics(version: string): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry, eventLoopUtilizationTimeout: UTILIZATION_INTERVAL_MS });
   const build = new Gauge({
     name: 'taintkeeper_build_info',
     help: 'Always 1; the label says which version runs.',
@@ -41,6 +40,11 @@ export function createMetrics(version: string): Metrics {
   });
   build.set({ version }, 1);
   return { registry, ...admissionMetrics(registers), ...clusterMetrics(registers) };
+}
+
+/** Adds the metrics of Node.js and of the process. Call it once in a process: their timers never end. */
+export function addProcessMetrics({ registry }: Pick<Metrics, 'registry'>): void {
+  collectDefaultMetrics({ register: registry, eventLoopUtilizationTimeout: UTILIZATION_INTERVAL_MS });
 }
 
 /** Judging takes well under a millisecond; the API server gives up after 1-30 s. */

@@ -1,4 +1,4 @@
-import { createMetrics } from '../../../src/server/metrics.ts';
+import { addProcessMetrics, createMetrics } from '../../../src/server/metrics.ts';
 
 /** Of k8s.io/apiserver (pkg/admission/metrics), with the labels that are used here. */
 const API_SERVER: Readonly<Record<string, readonly string[]>> = {
@@ -10,7 +10,9 @@ const API_SERVER: Readonly<Record<string, readonly string[]>> = {
 /** What Prometheus adds to every series of a target. */
 const TARGET_LABELS = ['cluster', 'namespace', 'pod', 'instance', 'job'];
 
-const { registry } = createMetrics('');
+const metrics = createMetrics('');
+addProcessMetrics(metrics);
+const { registry } = metrics;
 const own = await registry.getMetricsAsJSON();
 /** The label names of each metric. */
 const KNOWN = new Map<string, readonly string[]>([

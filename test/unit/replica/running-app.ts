@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { issueCa, issueServing, type KeyPair } from '../../../src/certs/issue.ts';
 import { type AppOptions, startApp } from '../../../src/replica/app.ts';
+import { createMetrics } from '../../../src/server/metrics.ts';
 import { captureLog } from '../captured-log.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 
@@ -28,6 +29,7 @@ export async function start(options: Partial<AppOptions> = {}) {
     names: NAMES,
     clientCa: undefined,
     page: true,
+    metrics: createMetrics('0.0.0-test'),
     log: captured.log,
     // Long enough for what should end by itself to do so, and soon over.
     stopGraceMs: 300,

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createMetrics } from '../../../src/server/metrics.ts';
 import { eventually } from '../eventually.ts';
 import {
@@ -180,4 +180,11 @@ it('no name that comes with a request becomes a label: as many series after a th
 
   expect(await series()).toEqual(before);
   expect(before).toContain('taintkeeper_admission_requests_total{path="mutate",result="patched"}');
+});
+
+it('the metrics of a server have no timer, which would outlive it', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  createMetrics('1.2.3');
+  expect(vi.getTimerCount()).toBe(0);
 });
