@@ -1,3 +1,4 @@
+import { vi } from 'vitest';
 import { addProcessMetrics, createMetrics } from '../../../src/server/metrics.ts';
 
 /** Of k8s.io/apiserver (pkg/admission/metrics), with the labels that are used here. */
@@ -11,7 +12,10 @@ const API_SERVER: Readonly<Record<string, readonly string[]>> = {
 const TARGET_LABELS = ['cluster', 'namespace', 'pod', 'instance', 'job'];
 
 const metrics = createMetrics('');
+// On a clock that is taken away: its timers would go on in all later tests of this worker.
+vi.useFakeTimers();
 addProcessMetrics(metrics);
+vi.useRealTimers();
 const { registry } = metrics;
 const own = await registry.getMetricsAsJSON();
 /** The label names of each metric. */
