@@ -28,7 +28,7 @@ async function watch(
   onTestFinished(watching.stop);
   const twoMoreLooks = async () => {
     const before = looks;
-    await eventually(() => expect(looks).toBeGreaterThanOrEqual(before + 2), INTERVAL_MS);
+    await eventually(() => expect(looks).toBeGreaterThanOrEqual(before + 2));
   };
   return { changed, twoMoreLooks, stop: watching.stop, looks: () => looks };
 }

@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { eventually } from '../../eventually.ts';
 import { stopClock } from '../../stopped-clock.ts';
 import { clientFor } from '../client/fake-api.ts';
-import { PATH, refuse, startFakeThings, waitFor, watchNumber, watchThings } from './watched-things.ts';
+import { PATH, refuse, startFakeThings, watchNumber, watchThings } from './watched-things.ts';
 
 async function threeThings() {
   const things = await startFakeThings();
@@ -63,7 +64,7 @@ describe('the first list', () => {
     const things = await startFakeThings();
     refuse(things, 'all', [500, 'InternalError']);
     const { cache } = await watchThings(things);
-    await waitFor(() => expect(things.requests().length).toBeGreaterThan(1));
+    await eventually(() => expect(things.requests().length).toBeGreaterThan(1));
     await cache.stop();
     await expect(cache.synced).rejects.toThrow(`watching ${PATH} was stopped before its first list was complete`);
   });
@@ -79,7 +80,7 @@ describe('events', () => {
     watch.send('DELETED', things.delete('b'));
     watch.send('ADDED', things.set('b', 'b2', 'other'));
     watch.send('BOOKMARK', { metadata: { resourceVersion: String(++things.version) } });
-    await waitFor(() => expect(values()).toEqual({ a: 'new', b: 'other', c: 'old', d: 'new' }));
+    await eventually(() => expect(values()).toEqual({ a: 'new', b: 'other', c: 'old', d: 'new' }));
     expect(takeChanges()).toEqual(['added d=new', 'modified a=new', 'deleted b=old', 'added b=other']);
   });
 
@@ -91,9 +92,9 @@ describe('events', () => {
       () => watch.end(),
     ]) {
       const before = cache.lastCurrent() ?? 0;
-      await waitFor(() => expect(Date.now()).toBeGreaterThan(before));
+      await eventually(() => expect(Date.now()).toBeGreaterThan(before));
       happen();
-      await waitFor(() => expect(cache.lastCurrent()).toBeGreaterThan(before));
+      await eventually(() => expect(cache.lastCurrent()).toBeGreaterThan(before));
     }
   });
 
@@ -102,11 +103,11 @@ describe('events', () => {
     watch.send('MODIFIED', things.set('a', 'a1', 'unreadable'));
     watch.send('MODIFIED', things.set('a', 'a1', 'unreadable'));
     watch.send('MODIFIED', things.set('b', 'b1', 'new'));
-    await waitFor(() => expect(values()).toEqual({ a: 'old', b: 'new', c: 'old' }));
+    await eventually(() => expect(values()).toEqual({ a: 'old', b: 'new', c: 'old' }));
     expect(cache.unreadable).toBe(1);
     expect(logged()).toEqual([`cannot read a of ${PATH}; what was last read of it stays`]);
     watch.send('MODIFIED', things.set('a', 'a1', 'newer'));
-    await waitFor(() => expect(values().a).toBe('newer'));
+    await eventually(() => expect(values().a).toBe('newer'));
     expect(cache.unreadable).toBe(0);
   });
 
@@ -120,7 +121,7 @@ describe('events', () => {
       },
     });
     watch.send('MODIFIED', things.set('a', 'a1', 'new'));
-    await waitFor(() => expect(values().a).toBe('new'));
+    await eventually(() => expect(values().a).toBe('new'));
     expect(logged()).toContain(`onChange of ${PATH} failed`);
     expect(logged()).toContain(`onState of ${PATH} failed`);
     expect(things.watches).toHaveLength(1);
@@ -152,7 +153,7 @@ describe('a watch that ends', () => {
     for (let count = 1; count <= 16; count++) {
       const watch = await watchNumber(things, count);
       watch.send('MODIFIED', things.set('a', 'a1', String(count)));
-      await waitFor(() => expect(values().a).toBe(String(count)));
+      await eventually(() => expect(values().a).toBe(String(count)));
       watch.break();
     }
   });
@@ -160,12 +161,12 @@ describe('a watch that ends', () => {
   it('because the connection broke goes on without a list, and says once that it broke', async () => {
     const { things, watch, values, states, logged } = await watched();
     watch.send('MODIFIED', things.set('a', 'a1', 'new'));
-    await waitFor(() => expect(values().a).toBe('new'));
+    await eventually(() => expect(values().a).toBe('new'));
     watch.break();
     const next = await watchNumber(things, 2);
     expect(next.query.resourceVersion).toBe('104');
     expect(things.lists()).toHaveLength(2);
-    await waitFor(() => expect(states.map(({ connected }) => connected)).toEqual([true, false, true]));
+    await eventually(() => expect(states.map(({ connected }) => connected)).toEqual([true, false, true]));
     expect(logged()).toEqual([expect.stringMatching(/^cannot watch .*what was known stays/), `watching ${PATH} again`]);
   });
 
@@ -178,7 +179,7 @@ describe('a watch that ends', () => {
     const next = await watchNumber(things, 2);
     expect(next.query.resourceVersion).toBe('104');
     next.send('MODIFIED', last);
-    await waitFor(() => expect(takeChanges()).toContain('modified b=new'));
+    await eventually(() => expect(takeChanges()).toContain('modified b=new'));
   });
 
   it.each([
@@ -207,8 +208,8 @@ describe('a watch that ends', () => {
       connected: false,
       error: `GET ${PATH}: the connection is dead: the watch went on for 1100 ms`,
     });
-    await waitFor(() => expect(logged()).toHaveLength(2));
-    await waitFor(() => expect(things.openConnections()).toBe(1));
+    await eventually(() => expect(logged()).toHaveLength(2));
+    await eventually(() => expect(things.openConnections()).toBe(1));
   });
 
   it('never, although bytes still come, is given up in time as well', async () => {
@@ -255,7 +256,7 @@ describe('events that are no longer to be had', () => {
     const seen = refuse(things, 'watch', [410, 'Expired']);
     watch.break();
     const began = performance.now();
-    await waitFor(() => expect(seen.count).toBeGreaterThanOrEqual(4));
+    await eventually(() => expect(seen.count).toBeGreaterThanOrEqual(4));
     expect(performance.now() - began).toBeGreaterThan(150);
   });
 
@@ -284,7 +285,7 @@ describe('an API server', () => {
     const { things, watch, logged, values, takeChanges } = await watched();
     const seen = refuse(things, 'all', status);
     watch.break();
-    await waitFor(() => expect(seen.count).toBeGreaterThan(5));
+    await eventually(() => expect(seen.count).toBeGreaterThan(5));
     expect(values()).toEqual({ a: 'old', b: 'old', c: 'old' });
     expect(logged().filter((message) => message.includes(says))).toHaveLength(1);
     things.set('a', 'a1', 'new');
@@ -292,14 +293,14 @@ describe('an API server', () => {
     const next = await watchNumber(things, 2);
     if (status[0] === 404) expect(takeChanges()).toEqual(['modified a=new']);
     else expect(next.query.resourceVersion).toBe('103');
-    await waitFor(() => expect(logged().at(-1)).toBe(`watching ${PATH} again`));
+    await eventually(() => expect(logged().at(-1)).toBe(`watching ${PATH} again`));
   });
 
   it('that does not know the path yet is waited for', async () => {
     const things = await threeThings();
     const seen = refuse(things, 'all', [404, 'NotFound']);
     const { cache, values, logged, states } = await watchThings(things);
-    await waitFor(() => expect(seen.count).toBeGreaterThan(3));
+    await eventually(() => expect(seen.count).toBeGreaterThan(3));
     expect(logged()).toHaveLength(1);
     expect(states).toHaveLength(1);
     things.instead = undefined;
@@ -332,7 +333,7 @@ describe('once in a while', () => {
   it('a list that fails does not keep the events away', async () => {
     const { things, watch } = await watched({ timings: { relistMs: 200 } });
     const due = performance.now() + 200;
-    await waitFor(() => expect(performance.now()).toBeGreaterThan(due));
+    await eventually(() => expect(performance.now()).toBeGreaterThan(due));
     const failed = { count: 0, beforeWatch: -1 };
     things.instead = ({ query }, response) => {
       // Counted there: whoever looks later may see the next list, which is due just as soon.
@@ -359,13 +360,13 @@ describe('stop', () => {
       });
       if (during === 'a pause') {
         watch.break();
-        await waitFor(() => expect(states.at(-1)?.connected).toBe(false));
+        await eventually(() => expect(states.at(-1)?.connected).toBe(false));
       }
       const stopped = cache.stop();
       watch.send('MODIFIED', things.set('a', 'a1', 'new'));
       await stopped;
       client.close();
-      await waitFor(() => expect(things.openConnections()).toBe(0));
+      await eventually(() => expect(things.openConnections()).toBe(0));
       expect(takeChanges()).toEqual([]);
       expect(cache.get('a')?.value).toBe('old');
     },
@@ -381,7 +382,7 @@ describe('stop', () => {
     });
     const events = ['last', 'more'].map((text) => ({ type: 'MODIFIED', object: things.set('a', 'a1', text) }));
     watch.write(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
-    await waitFor(() => expect(told).toContain('last'));
+    await eventually(() => expect(told).toContain('last'));
     await cache.stop();
     expect(told).toEqual(['old', 'old', 'old', 'last']);
   });

@@ -139,5 +139,3 @@ export function refuse(
   };
   return seen;
 }
-
-export const waitFor = (assertion: () => void) => eventually(assertion);
