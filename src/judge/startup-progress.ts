@@ -227,12 +227,6 @@ function withoutRoom(requirement: StartupRequirement, forMs: number): WaitingTai
   return { requirement, blockers, forMs, isOverdue: forMs > requirement.progressDeadlineMs };
 }
 
-/** Whether a node without a startup taint may still get it: it has registered, and no pod can have been scheduled to it. */
-export function mayBeSetLate(node: Pick<StartupNode, 'taints'>, taint: Taint): boolean {
-  const carried = new Set(node.taints.map(identity));
-  return carried.has(identity(NOT_READY)) && !carried.has(identity(taint));
-}
-
 /** `NAMESPACE/NAME` */
 export function daemonSetName({ namespace, name }: ReadyDaemonSet): string {
   return `${namespace}/${name}`;

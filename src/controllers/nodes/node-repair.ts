@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { isConflict, isFinal, isNotFound } from '../../cluster/client/api-error.ts';
+import { isFinal } from '../../cluster/client/api-error.ts';
 import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { NodeRecords } from '../../cluster/node-records.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
@@ -21,10 +21,8 @@ import { nextRecord, type RecordKeeping } from '../../judge/record-keeping.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { UNKNOWN_MACHINE } from '../../kubernetes/machine.ts';
 import { identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
-import { FIELD_MANAGER } from '../../objects/managed-fields.ts';
 import { enforcedPolicies } from '../../policy/policy-index.ts';
 import { reported } from '../../policy/status-conditions.ts';
-import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
 import { anyOf, type Source } from '../../runtime/source.ts';
 import { startReconciler } from '../../runtime/work-queue.ts';
 import { type Controller, type Run, startControllerQueue } from '../controller.ts';
@@ -32,8 +30,8 @@ import type { Rights } from '../installation/permissions.ts';
 import type { Reports } from '../reports.ts';
 import { isNews, type WatchedDaemonSets, type WatchedNodes } from '../sources.ts';
 import { startEvictions, type Turn } from './evictions.ts';
-import { patchOf } from './node-patch.ts';
 import { eventsOfReturn, trackNodeReports, whyBlocked } from './node-reports.ts';
+import { CONFLICT_PAUSE_MS, type NodeWrite, nodeWriter } from './node-writer.ts';
 import { startRecordStore } from './record-store.ts';
 import { trackRepairProblems } from './repair-problems.ts';
 import { startStartupProgress } from './startup-progress.ts';
@@ -43,10 +41,6 @@ const SWEEP_MS = 600_000;
 /** Nodes that are checked before other work gets a turn. */
 const SWEEP_SLICE = 200;
 const CONCURRENCY = 8;
-/** Writes in a burst, and the time for each further one, in milliseconds. */
-const WRITES = { burst: 100, refillMs: 10 };
-/** Another client has written the node: its write is about to come by the watch. */
-const CONFLICT_PAUSE_MS = 500;
 /** Recorded taints that no policy asks for are kept for this time after a policy has changed: some tools delete policies and create them again. */
 const FORGET_MS = 3_600_000;
 type NodeEntry = Entry<ClusterNode>;
@@ -91,14 +85,12 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   const { signal, metrics, log } = run;
   const compiled = () => policies.snapshot().compiled.taintPolicies;
   const histories = new Map<string, NodeHistory>();
-  /** By the name of a node that another client had changed: the version that was known. It is of no use to write to that again. */
-  const outdated = new Map<string, string>();
   let policiesSince = performance.now();
   /** The value of {@link policiesSince} for the last sweep. */
   let sweptSince = policiesSince;
   const problems = trackRepairProblems({ client, policies: compiled, onChange: () => changes.next() });
   const nodeReports = trackNodeReports({ problems, recordEvent, metrics, log });
-  const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
+  const writer = nodeWriter(client, signal);
 
   const queue = startControllerQueue(run, 'node-repair', {
     work: (name) => evictions.look(name, (turn) => repair(name, turn)),
@@ -137,6 +129,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   });
   const startup = startStartupProgress(run, {
     client,
+    writer,
     service,
     synced,
     nodes,
@@ -169,7 +162,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     const { name } = change.entry;
     if (isNews(change)) observe(change);
     // A heartbeat says only that there is something newer than the version that could not be written to.
-    else if (!outdated.has(name)) return;
+    else if (change.type !== 'modified' || !writer.isOutdated(change.previous)) return;
     queue.add(name);
   }, signal);
   policies.changes.subscribe(() => {
@@ -288,34 +281,32 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
       return undefined;
     }
     // What is newer comes by the watch, however long that takes.
-    if (outdated.get(name) === entry.resourceVersion) return undefined;
-    outdated.delete(name);
+    if (writer.isOutdated(entry)) return undefined;
     const step = takeStep(entry, turn.granted);
     const { losses, desired, additions } = step;
     histories.set(name, { ...step.history, accepted: step.accepted });
     nodeReports.added(entry, additions);
     const paced = losses.filter(({ blockedBy }) => blockedBy === 'WaitsForTurn');
     evictions.waits(entry, new Set(paced.map(({ policy }) => policy.name)));
-    const isOutdated = desired !== undefined && !audit && !(await write(entry, desired, step, turn));
+    const result = desired === undefined || audit ? undefined : await write(entry, desired, step, turn);
     // Of a refused eviction nobody knows more before its next turn.
     if (desired !== undefined || paced.length === 0) problems.notRefused(name);
     await problems.inConflict(name, step.history.conflicts);
     nodeReports.staying(entry, losses);
-    return isOutdated ? CONFLICT_PAUSE_MS : step.nextInMs;
+    return result === 'Outdated' ? CONFLICT_PAUSE_MS : step.nextInMs;
   }
 
   function forget(name: string): void {
     keepDeleted(name);
     histories.delete(name);
-    outdated.delete(name);
+    writer.forget(name);
     nodeReports.gone(name);
     problems.gone(name);
     evictions.gone(name);
     startup.check(name);
   }
 
-  /** False when the node has changed since it was checked. */
-  async function write(entry: NodeEntry, desired: DesiredNode, step: NodeStep, turn: Turn): Promise<boolean> {
+  async function write(entry: NodeEntry, desired: DesiredNode, step: NodeStep, turn: Turn): Promise<NodeWrite> {
     const { name } = entry;
     const { additions } = step;
     // An entry of the annotation may have to be deleted first: then nothing is restored yet.
@@ -325,32 +316,19 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     );
     // Before the write: the watch may show what it did before the API server answers.
     const earlier = [...recordedTaints(step.record, entry.uid), ...step.history.lost];
-    await takeTurn(() => writes, signal);
     turn.used = evictingTaints(entry.value.taints, desired.taints).length > 0;
-    try {
-      await client.request('PATCH', `/api/v1/nodes/${name}`, {
-        query: { fieldManager: FIELD_MANAGER },
-        contentType: 'application/merge-patch+json',
-        body: patchOf(entry, desired, client.now()),
-        // Some MB of a large node, for several nodes at once.
-        ignoreAnswer: true,
-      });
-    } catch (error) {
-      if (isNotFound(error)) return true;
-      if (isConflict(error)) {
-        outdated.set(name, entry.resourceVersion);
-        turn.used = false;
-        return false;
-      }
+    const result = await writer.write(entry, desired).catch((error) => {
       if (isFinal(error)) problems.refused(name, losses, error);
       throw error;
-    }
+    });
+    if (result === 'Outdated') turn.used = false;
+    if (result !== 'Written') return result;
     repaired(
       entry,
       [...losses, ...additions].flatMap(({ taint, blockedBy }) => (blockedBy ? [] : [taint])),
     );
     nodeReports.written(entry, { ...step, losses }, additions, earlier);
-    return true;
+    return result;
   }
 
   function repaired(entry: NodeEntry, taints: readonly Taint[]): void {

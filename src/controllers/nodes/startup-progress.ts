@@ -1,9 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Operation } from 'fast-json-patch';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { type ApiError, isFinal, isNotFound } from '../../cluster/client/api-error.ts';
+import { isFinal } from '../../cluster/client/api-error.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../cluster/cluster-objects.ts';
-import { patchIfUnchanged } from '../../cluster/conditional-patch.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { listReplicas } from '../../cluster/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
@@ -14,30 +12,28 @@ import { type NodeRecord, type StartupProgress, startupIn } from '../../judge/no
 import { startupFaults } from '../../judge/startup-faults.ts';
 import {
   daemonSetName,
-  mayBeSetLate,
   POLICY_GONE_MS,
-  type RemovableTaint,
-  type StartupRequirement,
+  type StartupStep,
   startupStep,
   type WaitingTaint,
   waitingText,
 } from '../../judge/startup-progress.ts';
 import { nodeReference, type RecordedEvent } from '../../kubernetes/event.ts';
 import type { EventReason } from '../../kubernetes/event-reasons.ts';
-import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
+import { formatTaint, identity, removedTaints } from '../../kubernetes/taint.ts';
 import { shorten } from '../../kubernetes/text.ts';
-import { FIELD_MANAGER } from '../../objects/managed-fields.ts';
-import { asNode } from '../../objects/node-object.ts';
 import type { Source } from '../../runtime/source.ts';
 import { type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Rights } from '../installation/permissions.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
 import type { Nodes, WatchedDaemonSets } from '../sources.ts';
+import { CONFLICT_PAUSE_MS, type NodeWrite, type NodeWriter } from './node-writer.ts';
 import { type Concern, problemsOf } from './other-writers.ts';
 import { watchStartupPods } from './startup-pods.ts';
 
 export interface StartupProgressOptions {
   readonly client: ApiClient;
+  readonly writer: NodeWriter;
   /** The Service whose pods are the replicas. */
   readonly service: ServiceRef;
   /** Resolves when all nodes and DaemonSets are known. */
@@ -96,7 +92,7 @@ export interface StartupProgressController {
 }
 
 export function startStartupProgress(run: Run, options: StartupProgressOptions): StartupProgressController {
-  const { client, service, synced, nodes, daemonSets, policies, rights, audit } = options;
+  const { client, writer, service, synced, nodes, daemonSets, policies, rights, audit } = options;
   const { recordEvent, reports, recordOf, keepStartup } = options;
   const { signal, log } = run;
   const compiled = () => policies.snapshot().compiled.taintPolicies;
@@ -147,6 +143,8 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
       forget(name);
       return undefined;
     }
+    // What is newer comes by the watch, however long that takes.
+    if (writer.isOutdated(entry)) return undefined;
     const found = caseOf(entry);
     const node = viewOf(entry);
     const step = startupStep(node, known.record, compiled(), {
@@ -159,22 +157,21 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
     });
     const unrequired = new Set(step.unrequired.map(identity));
     for (const key of found.unrequiredSince.keys()) if (!unrequired.has(key)) found.unrequiredSince.delete(key);
-    for (const requirement of step.late) await setLate(entry, requirement);
     if (!isSame(step.progress, startupIn(known.record, entry.uid))) keepStartup(entry, step.progress);
     for (const { taint } of step.missed) {
       const note = `registered without startup taint ${formatTaint(taint)}, and pods may have been scheduled since: taintkeeper does not add the taint`;
       report(entry, 'Warning', 'StartupTaintMissed', note);
     }
-    // The record first: a leader that finds the taint and no record would begin again.
-    const { removable } = step;
-    if (removable.length > 0 && recordOf(name)?.isWritten) await removeTaints(entry, removable);
     reportOverdue(entry, found, step.waiting);
     const before = overdueOn(name, found);
     const text = textOf(found);
     found.waiting = step.waiting;
     if (textOf(found) !== text || !isDeepStrictEqual(overdueOn(name, found), before)) changes.next();
+    // The record first: a leader that finds the taint and no record would begin again.
+    const removable = recordOf(name)?.isWritten ? step.removable : [];
+    if ((await write(entry, { late: step.late, removable })) === 'Outdated') return CONFLICT_PAUSE_MS;
     const isWaiting = step.waiting.length > 0 || found.unrequiredSince.size > 0;
-    if (!isWaiting && removable.length === 0) {
+    if (!isWaiting && step.removable.length === 0) {
       forget(name);
       return undefined;
     }
@@ -223,61 +220,50 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
     return now - since;
   }
 
-  async function setLate(entry: NodeEntry, requirement: StartupRequirement): Promise<void> {
-    const { taint } = requirement;
-    const after = await patchTaints(entry, requirement.policies, ({ list }) =>
-      mayBeSetLate({ taints: list }, taint) ? [...list, taint] : list,
-    );
-    if (!after) return;
-    const note = `added startup taint ${formatTaint(taint)}, without which the node registered, while the node is not ready`;
-    report(entry, 'Normal', 'StartupTaintAdded', note);
-  }
-
-  async function removeTaints(entry: NodeEntry, removable: readonly RemovableTaint[]): Promise<void> {
-    const identities = new Set(removable.map(({ recorded }) => identity(recorded)));
-    const by = removable.flatMap(({ recorded }) => recorded.policies);
-    const after = await patchTaints(entry, by, ({ list }) => list.filter((taint) => !identities.has(identity(taint))));
-    if (!after) return;
-    const left = after.list.filter((taint) => identities.has(identity(taint)));
-    if (left.length > 0) {
-      throw new Error(
-        `node ${entry.name} still carries startup taint ${left.map(formatTaint).join(', ')} after the update that removes it: a mutating webhook has added it again`,
-      );
-    }
-    for (const { recorded, reason } of removable) {
-      const { key, effect } = recorded;
-      const note = `removed startup taint ${formatTaint({ key, effect })}: ${reason}`;
-      report(entry, 'Normal', 'StartupTaintRemoved', note);
-    }
-  }
-
-  /** @returns the node after the change. Undefined if there was nothing to change */
-  async function patchTaints(
-    { name, uid }: NodeEntry,
-    by: readonly string[],
-    change: (node: CurrentNode) => readonly Taint[],
-  ): Promise<CurrentNode | undefined> {
-    const path = `/api/v1/nodes/${name}`;
+  async function write(
+    entry: NodeEntry,
+    { late, removable }: Pick<StartupStep, 'late' | 'removable'>,
+  ): Promise<NodeWrite | undefined> {
+    if (late.length + removable.length === 0) return undefined;
+    const { name, value } = entry;
+    const removed = new Set(removable.map(({ recorded }) => identity(recorded)));
+    const added = late.map(({ taint }) => taint);
+    const taints = [...value.taints.filter((taint) => !removed.has(identity(taint))), ...added];
+    const by = [
+      ...late.flatMap(({ policies: names }) => names),
+      ...removable.flatMap(({ recorded }) => recorded.policies),
+    ];
     try {
-      const first = readCurrent(await client.request('GET', path));
-      const after = await patchIfUnchanged(client, {
-        path,
-        first,
-        read: readCurrent,
-        patch: (current) => (current.uid === uid ? patchOf(current, change(current)) : []),
-        fieldManager: FIELD_MANAGER,
-        dryRun: false,
+      const result = await writer.write(entry, { taints, allowRemoval: value.allowRemoval }, (stored) => {
+        const undone = [...stored.filter((taint) => removed.has(identity(taint))), ...removedTaints(added, stored)];
+        if (undone.length === 0) return;
+        throw new Error(
+          `a mutating webhook undoes the change of startup taint ${undone.map(formatTaint).join(', ')}; to list the webhooks: kubectl get mutatingwebhookconfigurations`,
+        );
       });
       if (refused.delete(name)) changes.next();
-      return after;
+      if (result !== 'Written') return result;
     } catch (error) {
-      if (isNotFound(error)) return undefined;
       if (isFinal(error)) {
-        refused.set(name, { policies: by, message: (error as ApiError).message });
+        refused.set(name, { policies: by, message: error.message });
         changes.next();
       }
       throw error;
     }
+    for (const taint of added) {
+      const note = `added startup taint ${formatTaint(taint)}, without which the node registered, while the node is not ready`;
+      report(entry, 'Normal', 'StartupTaintAdded', note);
+    }
+    for (const { recorded, reason } of removable) {
+      const { key, effect } = recorded;
+      report(
+        entry,
+        'Normal',
+        'StartupTaintRemoved',
+        `removed startup taint ${formatTaint({ key, effect })}: ${reason}`,
+      );
+    }
+    return 'Written';
   }
 
   function reportOverdue(entry: NodeEntry, { reported }: Case, waiting: readonly WaitingTaint[]): void {
@@ -329,34 +315,6 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
     );
     return [...faults, ...writes, ...overdue];
   }
-}
-
-interface CurrentNode {
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly list: readonly Taint[];
-}
-
-/** @throws MalformedObjectError */
-function readCurrent(object: unknown): CurrentNode {
-  asNode(object, []);
-  const { metadata, spec } = object as {
-    metadata: { uid: string; resourceVersion: string };
-    spec?: { taints?: readonly Taint[] };
-  };
-  return {
-    uid: metadata.uid,
-    resourceVersion: metadata.resourceVersion,
-    list: spec?.taints ?? [],
-  };
-}
-
-function patchOf({ resourceVersion, list }: CurrentNode, value: readonly Taint[]): Operation[] {
-  if (value === list || value.length === list.length) return [];
-  return [
-    { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
-    { op: 'add', path: '/spec/taints', value },
-  ];
 }
 
 function viewOf({ value, uid }: NodeEntry) {

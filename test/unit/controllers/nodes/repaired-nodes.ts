@@ -1,4 +1,3 @@
-import type { Operation } from 'fast-json-patch';
 import { onTestFinished, vi } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
@@ -83,7 +82,7 @@ export function startRepair(
   const stopping = new AbortController();
   /** Does what somebody else does before the write arrives; what it throws is the answer. */
   const beforeWrite = vi.fn((_name: string) => {});
-  /** What mutating webhooks make of the taints of a JSON patch. */
+  /** What mutating webhooks make of the taints of a patch. */
   const mutation = vi.fn((taints: readonly Taint[]) => taints);
   const daemonSetChanges = createSubject<Change<ClusterDaemonSet>>();
   /** What has a record of its own in the API server's log: `METHOD PATH`, in that order. */
@@ -123,16 +122,10 @@ export function startRepair(
     }
     if (path === '/api/v1/namespaces/kube-system/pods') return daemonPods.list(refuse) as T;
     if (path.includes(`/${NODE_RECORDS}`)) return records.answer(method, path, body) as T;
-    if (method === 'GET' || Array.isArray(body)) {
-      if (method === 'PATCH') beforeWrite(name);
+    if (method === 'GET') {
       const found = cluster.get(name);
       if (!found) throw refuse(404, 'NotFound');
-      if (method === 'PATCH') patchTaints(found, body as Operation[], () => refuse(422, 'Invalid'));
-      const { uid, resourceVersion, value } = cluster.get(name) ?? found;
-      return {
-        metadata: { name, uid, resourceVersion, managedFields: FOREIGN_FIELDS },
-        spec: { taints: value.taints },
-      } as T;
+      return nodeObject(found) as T;
     }
     const patch = body as NodePatch;
     writes.push({ name, patch });
@@ -142,22 +135,10 @@ export function startRepair(
     if (node.resourceVersion !== patch.metadata.resourceVersion) throw refuse(409, 'Conflict');
     const { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval } = patch.metadata.annotations;
     change(name, {
-      ...(patch.spec ? { taints: patch.spec.taints } : {}),
+      ...(patch.spec ? { taints: mutation(patch.spec.taints) } : {}),
       ...(allowRemoval === undefined ? {} : { allowRemoval: allowRemoval ?? undefined }),
     });
-    return undefined as T;
-  }
-
-  /** The JSON patches that are sent test the resourceVersion, and replace the taints. */
-  function patchTaints(
-    { name, resourceVersion }: Entry<ClusterNode>,
-    patch: readonly Operation[],
-    refusal: () => Error,
-  ) {
-    for (const operation of patch) {
-      if (operation.op === 'test' && operation.value !== resourceVersion) throw refusal();
-      if (operation.op === 'add') change(name, { taints: mutation(operation.value) });
-    }
+    return nodeObject(cluster.get(name) ?? node) as T;
   }
 
   /** Writes the node as somebody else does; the watch tells of it. */
@@ -422,6 +403,10 @@ function recordsApi(stored: Readonly<Record<string, NodeRecord>> = {}) {
         : found;
     },
   };
+}
+
+function nodeObject({ name, uid, resourceVersion, value: { taints } }: Entry<ClusterNode>) {
+  return { metadata: { name, uid, resourceVersion, managedFields: FOREIGN_FIELDS }, spec: { taints } };
 }
 
 /** Of a merge patch, which replaces the objects in it whole here. */

@@ -131,18 +131,28 @@ it('a removal that the API server refuses is tried again at once when a policy c
   expect(carries(cluster)).toBe(false);
 });
 
+const UNDONE =
+  'startup-progress: n1: a mutating webhook undoes the change of startup taint example.com/network:NoSchedule; ' +
+  'to list the webhooks: kubectl get mutatingwebhookconfigurations';
+
 it('a removal that a mutating webhook undoes is a failure, and no Event says that the taint was removed', async () => {
   const cluster = lead([registered('n1')]);
   cluster.mutation.mockImplementation((taints) => [...taints, TAINT]);
   cluster.daemonPods.put(daemonPod(true));
-  const fault =
-    'startup-progress: n1: node n1 still carries startup taint example.com/network:NoSchedule after the update that removes it: ' +
-    'a mutating webhook has added it again';
-  await expect.poll(cluster.messages).toContain(fault);
+  await expect.poll(cluster.messages).toContain(UNDONE);
   expect(cluster.said()).toEqual([]);
   cluster.mutation.mockImplementation((taints) => taints);
   await expect.poll(() => stateOf(cluster)).toBe('Removed');
   expect(cluster.said()).toEqual(['n1 StartupTaintRemoved']);
+});
+
+it('a late addition that a mutating webhook undoes is a failure, and no Event says that the taint was added', async () => {
+  const cluster = lead([registered('n1', [NOT_READY])]);
+  cluster.mutation.mockImplementation((taints) => taints.filter(({ key }) => key !== TAINT.key));
+  await expect.poll(cluster.messages).toContain(UNDONE);
+  expect(cluster.said()).toEqual([]);
+  cluster.mutation.mockImplementation((taints) => taints);
+  await expect.poll(cluster.said).toEqual(['n1 StartupTaintAdded']);
 });
 
 it('a startup taint whose removal another policy restricts stays, without an attempt, until the policy allows it', async () => {

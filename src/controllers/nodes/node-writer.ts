@@ -1,0 +1,81 @@
+import type { ApiClient } from '../../cluster/client/api-client.ts';
+import { isConflict, isNotFound } from '../../cluster/client/api-error.ts';
+import type { ClusterNode } from '../../cluster/cluster-objects.ts';
+import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import { withTimeAdded } from '../../evictions/eviction-pace.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../../judge/allow-removal.ts';
+import type { DesiredNode } from '../../judge/node-view.ts';
+import type { Taint } from '../../kubernetes/taint.ts';
+import { FIELD_MANAGER } from '../../objects/managed-fields.ts';
+import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
+
+/** When to try again after {@link NodeWrite} `Outdated`, in milliseconds: the write of the other client is about to come by the watch. */
+export const CONFLICT_PAUSE_MS = 500;
+
+/** Writes in a burst, and the time for each further one, in milliseconds. */
+const WRITES = { burst: 100, refillMs: 10 };
+
+type NodeEntry = Entry<ClusterNode>;
+
+export type NodeWrite =
+  | 'Written'
+  /** Nothing was written: another client has changed the Node since this version. */
+  | 'Outdated'
+  /** The Node was deleted. */
+  | 'NotFound';
+
+/** Writes nodes as they are to be, all of them at one pace. */
+export interface NodeWriter {
+  /**
+   * @param verify gets the taints of the Node as the API server has stored them, which is not always what was sent: mutating webhooks are
+   * called, too. Without it the answer is not kept, which may have some MB.
+   * @throws ApiError, and what `verify` throws
+   */
+  write(entry: NodeEntry, desired: DesiredNode, verify?: (stored: readonly Taint[]) => void): Promise<NodeWrite>;
+  /** Whether another client is known to have changed the Node since this version: it is of no use to write to that. */
+  isOutdated(entry: Pick<NodeEntry, 'name' | 'resourceVersion'>): boolean;
+  forget(name: string): void;
+}
+
+export function nodeWriter(client: Pick<ApiClient, 'request' | 'now'>, signal: AbortSignal): NodeWriter {
+  const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
+  /** By the name of a Node that another client had changed: the version that was known. */
+  const outdated = new Map<string, string>();
+  return {
+    async write(entry, desired, verify) {
+      const { name, resourceVersion } = entry;
+      await takeTurn(() => writes, signal);
+      try {
+        const answer = await client.request<StoredNode>('PATCH', `/api/v1/nodes/${name}`, {
+          query: { fieldManager: FIELD_MANAGER },
+          contentType: 'application/merge-patch+json',
+          body: patchOf(entry, desired, client.now()),
+          ignoreAnswer: verify === undefined,
+        });
+        verify?.(answer.spec?.taints ?? []);
+        return 'Written';
+      } catch (error) {
+        if (isNotFound(error)) return 'NotFound';
+        if (!isConflict(error)) throw error;
+        outdated.set(name, resourceVersion);
+        return 'Outdated';
+      }
+    },
+    isOutdated: ({ name, resourceVersion }) => outdated.get(name) === resourceVersion,
+    forget: (name) => void outdated.delete(name),
+  };
+}
+
+interface StoredNode {
+  readonly spec?: { readonly taints?: readonly Taint[] };
+}
+
+/**
+ * A merge patch of what changes. A list of taints can only be written whole: never over one that has not been seen.
+ * @param now by the clock of the API server
+ */
+function patchOf({ resourceVersion, value }: NodeEntry, { taints, allowRemoval }: DesiredNode, now: Date): object {
+  const annotations = allowRemoval === value.allowRemoval ? {} : { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval ?? null };
+  const spec = { taints: withTimeAdded(value.taints, taints, now) };
+  return { metadata: { resourceVersion, annotations }, ...(taints === value.taints ? {} : { spec }) };
+}
