@@ -26,9 +26,9 @@ export interface NodeChanges {
 export interface TooManyChanges {
   readonly what: string;
   readonly limit: string;
-  /** How many taints it may remove that are not judged. */
+  /** How many taints it may remove. None of them is judged. */
   readonly mayRemove: number;
-  /** How many taints it may add that are not judged. */
+  /** How many taints it may add. None of them is judged. */
   readonly mayAdd: number;
 }
 
@@ -46,12 +46,11 @@ export function nodeChanges({ node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNod
   const removed = removedTaints(oldNode.taints, node.taints);
   const added = removedTaints(node.taints, oldNode.taints);
   if (Math.max(removed.length, added.length) > MAX_JUDGED) {
-    const beyond = (count: number) => (count > MAX_JUDGED ? count : 0);
     return {
       what: `${removed.length} taints are removed and ${added.length} added in one update`,
       limit: `at most ${MAX_JUDGED} of each are judged`,
-      mayRemove: beyond(removed.length),
-      mayAdd: beyond(added.length),
+      mayRemove: removed.length,
+      mayAdd: added.length,
     };
   }
   const isAny =

@@ -59,21 +59,25 @@ export function validateNode(
 }
 
 /**
- * An update of more taints than are compared with the rules. It is refused where a policy is in force that they may concern, because a protected taint
- * can be among those that it removes.
+ * An update of more taints than are compared with the rules. It is denied if a policy in force may restrict a change: none of the removed taints
+ * is judged if the added ones are too many, nor the other way round. Its labels are judged as those of every update.
  */
 export function validateTooManyChanges(
-  { requester, node }: NodeUpdate,
+  request: NodeUpdate,
   { what, limit, mayRemove, mayAdd }: TooManyChanges,
   policies: readonly CompiledTaintPolicy[],
 ): Decision<never> {
+  const { requester, node } = request;
   const enforced = policies.filter(({ mode, exempts }) => mode !== 'Audit' && !exempts(requester));
   const removing = mayRemove > 0 ? enforced.filter(({ rules }) => rules.length > 0) : [];
   const adding = mayAdd > 0 ? enforced.filter(({ additionRules }) => additionRules.length > 0) : [];
-  if (removing.length + adding.length === 0) return allow([], [`node ${node.name}: ${what}; ${limit}`]);
+  if (removing.length + adding.length === 0) {
+    const decision = validateNode(request, { removals: [], additions: [] }, policies);
+    return { ...decision, warnings: [...decision.warnings, `node ${node.name}: ${what}; ${limit}`] };
+  }
   const refusing = (found: readonly CompiledTaintPolicy[], outcome: Outcome, count: number) =>
     found.map(({ name, mode }): Violation => {
-      const subject = `${count} taints`;
+      const subject = count === 1 ? '1 taint' : `${count} taints`;
       return { policyKind: 'TaintPolicy', policy: name, field: 'spec.taints', mode, outcome, subject };
     });
   const names = atMost(

@@ -48,6 +48,48 @@ it('a restricted taint is not added among many that are added', () => {
   expect(decision).toMatchObject({ action: 'deny', violations: [{ outcome: 'addition-denied' }] });
 });
 
+describe('beside more changes than are judged,', () => {
+  const many = others(MAX_JUDGED + 1);
+  const REMOVAL = { taints: [{ key: 'dedicated', restrict: ['Removal'] as const }] };
+  const ADDITION = { taints: [{ key: 'dedicated', restrict: ['Addition'] as const }] };
+
+  it.each(['Deny', 'Restore'] as const)('one protected taint is not removed: %s', (mode) => {
+    expect(judged({ mode, ...REMOVAL }, [PROTECTED], many)).toMatchObject({
+      action: 'deny',
+      violations: [{ outcome: 'denied', subject: '1 taint' }],
+    });
+    expect(judged({ mode, ...REMOVAL }, [], many)).toMatchObject({ action: 'allow' });
+  });
+
+  it('one restricted taint is not added', () => {
+    expect(judged(ADDITION, many, [PROTECTED])).toMatchObject({
+      action: 'deny',
+      violations: [{ outcome: 'addition-denied', subject: '1 taint' }],
+    });
+    expect(judged(ADDITION, many, [])).toMatchObject({ action: 'allow' });
+  });
+
+  it('the labels are judged as always', () => {
+    const spec = {
+      taints: [{ key: 'dedicated', restrict: ['Unselection'] as const }],
+      nodeSelector: { matchLabels: { pool: 'gpu' } },
+    };
+    const relabelled = (mode: 'Deny' | 'Audit') =>
+      judged({ ...spec, mode }, [], [], {
+        oldNode: node([PROTECTED], { pool: 'gpu' }),
+        node: node([PROTECTED, ...many]),
+      });
+    const outcome = { subject: 'dedicated=gpu:NoSchedule', outcome: 'unselection-denied' };
+    const denied = relabelled('Deny');
+    expect(denied.action).toBe('deny');
+    expect(denied.violations).toContainEqual(expect.objectContaining(outcome));
+    const audited = relabelled('Audit');
+    expect(audited.action).toBe('allow');
+    expect(audited.violations).toContainEqual(expect.objectContaining({ ...outcome, outcome: 'unselection-audited' }));
+    expect(audited.warnings.at(-1)).toContain('129 added in one update');
+  });
+});
+
 it('as many as are judged are judged one by one', () => {
   const decision = judged({}, [...others(MAX_JUDGED - 1), PROTECTED], []);
   expect(decision).toMatchObject({ action: 'deny', violations: [{ subject: 'dedicated=gpu:NoSchedule' }] });
