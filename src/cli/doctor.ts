@@ -89,7 +89,9 @@ function complaints({ result, summary, checks }: Diagnosis, colors: boolean): st
     ...problems.map(said(['red', 'bold'], ({ area }) => `${area}:`)),
     ...notes.map(said('yellow', () => 'note:')),
     ...unseen.map(said('yellow', () => 'skipped:')),
-    ...(result === 'healthy' || checks.length === 1 ? [] : [paint('dim', `${hidden}; --all shows every check\n`)]),
+    ...((result === 'healthy' && skipped.length === 0) || checks.length === 1
+      ? []
+      : [paint('dim', `${hidden}; --all shows every check\n`)]),
   ].join('');
 }
 

@@ -209,9 +209,14 @@ export function diagnose(checks: readonly CheckResult[]): Diagnosis {
   const unseen = checks.find((check) => check.state === 'skipped' && (check.essential || isBlind(check.area)));
   if (unseen) return { result: 'unknown', summary: `${unseen.name}: ${unseen.evidence}`, checks };
   const notes = checks.filter(({ state }) => state === 'note').length;
-  const seen = checks.filter(({ state }) => state !== 'skipped').length;
+  const skipped = checks.filter(({ state }) => state === 'skipped').length;
   const noted = notes > 0 ? `, ${count(notes, 'note')}` : '';
-  return { result: 'healthy', summary: `${count(seen, 'check')}, no problems${noted}`, checks };
+  const left = skipped > 0 ? `, ${skipped} skipped` : '';
+  return {
+    result: 'healthy',
+    summary: `${count(checks.length - skipped, 'check')}, no problems${noted}${left}`,
+    checks,
+  };
 
   function isBlind(area: Area): boolean {
     return checks.every((check) => check.area !== area || check.state === 'skipped');

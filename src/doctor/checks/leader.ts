@@ -44,9 +44,10 @@ export function checkPermissions({
   rights,
   installation,
   policies,
-}: Pick<Facts, 'rights' | 'installation' | 'policies'>): Finding[] {
-  if (!rights.ok || !policies.ok) return [];
-  return policies.value.flatMap((policy) => checkPolicy(policy, rights.value.notPermitted, installation));
+}: Pick<Facts, 'rights' | 'installation' | 'policies'>): readonly Finding[] {
+  return needs({ rights, policies }, ({ rights: { notPermitted: missing }, policies: all }) =>
+    all.flatMap((policy) => checkPolicy(policy, missing, installation)),
+  );
 }
 
 function checkPolicy(

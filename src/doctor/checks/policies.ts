@@ -10,7 +10,7 @@ import type { Policy, SelectingKind } from '../../policy/policy.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
 import { AUDIT_NOTE, conditionOf, type PolicyCondition, type PolicyStatus } from '../../policy/policy-status.ts';
 import { type Assessment, assessCondition } from '../../policy/status-conditions.ts';
-import { type CheckName, consequence, type Finding, finding, LEADER_NEEDS } from '../check.ts';
+import { type CheckName, consequence, type Finding, finding, LEADER_NEEDS, needs } from '../check.ts';
 import type { DoctorNode } from '../cluster-facts.ts';
 import type { Facts } from '../facts.ts';
 import { reinstall } from '../installation.ts';
@@ -191,14 +191,15 @@ function nameOf({ kind, name }: Pick<PolicyObject, 'kind' | 'name'>): string {
 }
 
 /** Notes on policies whose patterns match many taints. */
-export function checkWildcards({ policies }: Pick<Facts, 'policies'>): Finding[] {
-  if (!policies.ok) return [];
-  return policiesInForce(policies.value).flatMap((policy) =>
-    patternNotes(policy).map((note) =>
-      finding(
-        'note',
-        `${policy.kind} ${policy.name}: ${note}`,
-        `kubectl edit ${policy.kind.toLowerCase()} ${policy.name}`,
+export function checkWildcards({ policies }: Pick<Facts, 'policies'>): readonly Finding[] {
+  return needs({ policies }, ({ policies: all }) =>
+    policiesInForce(all).flatMap((policy) =>
+      patternNotes(policy).map((note) =>
+        finding(
+          'note',
+          `${policy.kind} ${policy.name}: ${note}`,
+          `kubectl edit ${policy.kind.toLowerCase()} ${policy.name}`,
+        ),
       ),
     ),
   );

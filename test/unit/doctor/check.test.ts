@@ -84,10 +84,10 @@ describe('a diagnosis', () => {
       summary: '3 checks, no problems',
     },
     {
-      why: 'a note is no problems, and a check that told nothing is not counted',
+      why: 'a note is no problem, and a skipped check is counted apart',
       checks: [check('network', 'ok'), check('network', 'note'), check('network', 'skipped')],
       result: 'healthy',
-      summary: '2 checks, no problems, 1 note',
+      summary: '2 checks, no problems, 1 note, 1 skipped',
     },
     {
       why: 'one problem',

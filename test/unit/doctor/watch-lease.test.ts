@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { watchLease } from '../../../src/doctor/cluster-facts.ts';
+import { LONGEST_WAIT_MS } from '../../longest-wait.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 
 const PLACE = { namespace: 'taintkeeper', lease: 'taintkeeper' };
@@ -9,14 +10,14 @@ const lease = (resourceVersion: number, holderIdentity: string) => ({
 });
 
 /** What an API server answers, one after the other; the last answer stays. Undefined: not found. */
-async function watch(answers: readonly (object | undefined)[]) {
+async function watch(answers: readonly (object | undefined)[], watchMs = LONGEST_WAIT_MS) {
   let next = 0;
   const api = await startFakeApi((_, response) => {
     const body = answers[Math.min(next++, answers.length - 1)];
     answer(response, body ?? refusal(404, 'NotFound', 'no'), body ? 200 : 404);
   });
   const { client } = await clientFor(api.url);
-  return { seen: await watchLease(client, PLACE, { watchMs: 600 }), asked: () => api.received.length };
+  return { seen: await watchLease(client, PLACE, { watchMs }), asked: () => api.received.length };
 }
 
 it('one that changes is renewed, whatever its times say, and nobody waits any longer', async () => {
@@ -35,5 +36,5 @@ it.each([
   { what: 'is given up meanwhile', answers: [lease(1, 'tk-0'), lease(2, '')], holder: '' },
   { what: 'is not there', answers: [undefined], holder: undefined },
 ])('one that $what is not renewed', async ({ answers, holder }) => {
-  expect((await watch(answers)).seen).toMatchObject({ holder, renewed: false });
+  expect((await watch(answers, 600)).seen).toMatchObject({ holder, renewed: false });
 });
