@@ -1,4 +1,6 @@
 import { removedTaints, type Taint, withoutEqualEnds } from '../kubernetes/taint.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import type { RecordedState } from './node-record.ts';
 import { type NodeUpdate, sameLabels } from './node-view.ts';
 
 /**
@@ -56,4 +58,16 @@ export function nodeChanges({ node, oldNode }: Pick<NodeUpdate, 'node' | 'oldNod
   const isAny =
     removed.length + added.length > 0 || node.allowRemoval !== oldNode.allowRemoval || !sameLabels(node, oldNode);
   return { removed, added, isAny };
+}
+
+/**
+ * The field of the policy that restricts the removal of the taint.
+ * @param isBeyond whether the taint stands for all taints of a list beyond {@link MAX_JUDGED}: it counts as protected
+ */
+export function removalRestriction(
+  policy: CompiledTaintPolicy,
+  taint: Taint,
+  { isBeyond, established }: Pick<RecordedState, 'established'> & { readonly isBeyond: boolean },
+): string | undefined {
+  return isBeyond ? policy.rules[0]?.field : policy.removalRestrictedBy(taint, established);
 }

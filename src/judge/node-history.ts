@@ -3,6 +3,7 @@ import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { isProtectedBy, selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { isRemovalNoted, parseAllowedRemovals } from './allow-removal.ts';
+import { MAX_JUDGED } from './node-changes.ts';
 import { type NodeView, sameLabels } from './node-view.ts';
 import { NO_TIMES, type TaintTimes, timeOf } from './taint-times.ts';
 import type { AcceptedTaints } from './unseen-additions.ts';
@@ -11,6 +12,8 @@ import type { AcceptedTaints } from './unseen-additions.ts';
 const MAX_TIMED = 256;
 /** Taints that one node is known to have lost. */
 const MAX_LOST = 64;
+/** Taints that one node is known to have lost with a notice: twice as many as one update can remove so. Users can write notices without end. */
+const MAX_NOTED = 2 * MAX_JUDGED;
 
 /** A taint that was restored this often within the window, and is missing again, is in conflict with another writer. */
 export const CONFLICT = { limit: 3, windowMs: 600_000 } as const;
@@ -111,7 +114,7 @@ export function historyAfter(
         : [
             ...stillRemoved(before.removedWithNotice, previous, node),
             ...(isListed ? [] : removedWithNotice(previous, node, policies)),
-          ],
+          ].slice(-MAX_NOTED),
     lost: previous === undefined ? NO_TAINTS : lostAfter(before.lost, previous, node),
     allowRemoval: annotationOf(node, before.allowRemoval, now),
   };

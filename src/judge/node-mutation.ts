@@ -83,7 +83,7 @@ export function mutateNode(
 }
 
 /** What Deny and Restore policies allow: by exemption, by a change of labels, or by an announcement in the annotation. */
-function reportAllowed(
+export function reportAllowed(
   request: NodeUpdate,
   { removals, additions }: Rulings,
   unselected: readonly Unselection[],

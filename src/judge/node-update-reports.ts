@@ -11,7 +11,7 @@ import {
   unreadableEntries,
 } from './allow-removal.ts';
 import { taintViolation, type Violation } from './decision.ts';
-import { MAX_JUDGED } from './node-changes.ts';
+import { MAX_JUDGED, removalRestriction } from './node-changes.ts';
 import type { NodeUpdate } from './node-view.ts';
 import type { Outcome } from './outcomes.ts';
 import type { Protection, Ruling } from './rulings.ts';
@@ -183,7 +183,7 @@ export function reportAnnouncements(request: NodeUpdate, policies: readonly Comp
 
   const named = protections(
     enforcing,
-    node.taints.filter((taint) => isRemovalAllowed(allowed, taint)).slice(0, MAX_JUDGED),
+    node.taints.filter((taint) => isRemovalAllowed(allowed, taint)).slice(0, MAX_JUDGED + 1),
     request,
   ).map(
     ({ policy, taint, field }): ReportedChange =>
@@ -210,8 +210,9 @@ function protections(
   { oldNode }: Pick<NodeUpdate, 'oldNode'>,
 ) {
   return policies.flatMap((policy) =>
-    taints.flatMap((taint) => {
-      const field = policy.removalRestrictedBy(taint, oldNode.established);
+    taints.flatMap((taint, index) => {
+      const isBeyond = index === MAX_JUDGED;
+      const field = removalRestriction(policy, taint, { isBeyond, established: oldNode.established });
       return field === undefined ? [] : [{ policy, taint, field }];
     }),
   );

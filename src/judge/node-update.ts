@@ -3,9 +3,10 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { allow, type Decision } from './decision.ts';
 import { nodeChanges } from './node-changes.ts';
 import { mutateNode } from './node-mutation.ts';
-import { validateNode, validateTooManyChanges } from './node-validation.ts';
+import { validateNode } from './node-validation.ts';
 import { type DesiredNode, type NodeUpdate, sameLabels } from './node-view.ts';
 import { additionRulings, removalRulings } from './rulings.ts';
+import { mutateTooManyChanges, validateTooManyChanges } from './too-many-changes.ts';
 
 /**
  * Judges the update of a Node: its changes, what the policies say of each, and what this phase makes of that.
@@ -18,8 +19,10 @@ export function judgeNodeUpdate(request: NodeUpdate, policies: readonly Compiled
   const { phase } = request;
   const changes = nodeChanges(request);
   if ('limit' in changes) {
-    if (phase === 'mutate') return allow();
-    return validateTooManyChanges(request, changes, policiesOnUpdate(request, policies));
+    const selecting = policiesOnUpdate(request, policies);
+    return phase === 'mutate'
+      ? mutateTooManyChanges(request, changes, selecting)
+      : validateTooManyChanges(request, changes, selecting);
   }
   if (!changes.isAny) return allow();
   const selecting = policiesOnUpdate(request, policies);

@@ -1,16 +1,10 @@
 import { formatTaint } from '../kubernetes/taint.ts';
-import { atMost } from '../kubernetes/text.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-import { allow, type Decision, deny, taintViolation, type Violation } from './decision.ts';
-import type { TooManyChanges } from './node-changes.ts';
+import { allow, type Decision, deny, taintViolation } from './decision.ts';
 import { auditWarnings, policyNames, refusal, reportUnselection, violationsOf } from './node-update-reports.ts';
 import { isNode, type NodeUpdate } from './node-view.ts';
-import type { Outcome } from './outcomes.ts';
 import { effectiveAdditions, isAuditOnly, isForbidden, type Rulings } from './rulings.ts';
 import { isForbiddenUnselection, unselections } from './unselections.ts';
-
-/** Policies that a message names. */
-const MAX_NAMED = 8;
 
 /** What validation decides on an update, after mutation: see {@link judgeNodeUpdate}. */
 export function validateNode(
@@ -55,38 +49,5 @@ export function validateNode(
       ...added.flatMap((ruling) => auditWarnings(ruling, 'added')),
       ...reported.map(({ warning }) => warning),
     ],
-  );
-}
-
-/**
- * An update of more taints than are compared with the rules. It is denied if a policy in force may restrict a change: none of the removed taints
- * is judged if the added ones are too many, nor the other way round. Its labels are judged as those of every update.
- */
-export function validateTooManyChanges(
-  request: NodeUpdate,
-  { what, limit, mayRemove, mayAdd }: TooManyChanges,
-  policies: readonly CompiledTaintPolicy[],
-): Decision<never> {
-  const { requester, node } = request;
-  const enforced = policies.filter(({ mode, exempts }) => mode !== 'Audit' && !exempts(requester));
-  const removing = mayRemove > 0 ? enforced.filter(({ rules }) => rules.length > 0) : [];
-  const adding = mayAdd > 0 ? enforced.filter(({ additionRules }) => additionRules.length > 0) : [];
-  if (removing.length + adding.length === 0) {
-    const decision = validateNode(request, { removals: [], additions: [] }, policies);
-    return { ...decision, warnings: [...decision.warnings, `node ${node.name}: ${what}; ${limit}`] };
-  }
-  const refusing = (found: readonly CompiledTaintPolicy[], outcome: Outcome, count: number) =>
-    found.map(({ name, mode }): Violation => {
-      const subject = count === 1 ? '1 taint' : `${count} taints`;
-      return { policyKind: 'TaintPolicy', policy: name, field: 'spec.taints', mode, outcome, subject };
-    });
-  const names = atMost(
-    MAX_NAMED,
-    [...new Set([...removing, ...adding])].map(({ name }) => `"${name}"`),
-  );
-  return deny(
-    `node ${node.name}: ${what}, and ${limit} where a TaintPolicy restricts changes of taints: ${names.join(', ')}. ` +
-      'Change fewer taints in one update, or delete the node and register it again.',
-    [...refusing(removing, 'denied', mayRemove), ...refusing(adding, 'addition-denied', mayAdd)],
   );
 }

@@ -1,7 +1,7 @@
 import type { Taint } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { isRemovalAllowed, parseAllowedRemovals } from './allow-removal.ts';
-import { MAX_JUDGED } from './node-changes.ts';
+import { MAX_JUDGED, removalRestriction } from './node-changes.ts';
 import type { NodeUpdate } from './node-view.ts';
 import { isEnforcing, type Protection } from './rulings.ts';
 
@@ -30,15 +30,15 @@ export function unselections(
   );
   if (unselecting.length === 0) return [];
   const allowed = parseAllowedRemovals(oldNode.allowRemoval);
-  const beyond = node.taints[MAX_JUDGED];
   return unselecting.flatMap((policy) =>
-    node.taints.slice(0, MAX_JUDGED + 1).flatMap((taint) => {
-      const restricting = taint === beyond ? policy.unselectionRules[0]?.field : policy.unselectionRestrictedBy(taint);
-      const field =
-        restricting ?? (taint === beyond ? undefined : policy.removalRestrictedBy(taint, oldNode.established));
+    node.taints.slice(0, MAX_JUDGED + 1).flatMap((taint, index) => {
+      // One stands for all that follow, and counts as protected.
+      const isBeyond = index === MAX_JUDGED;
+      const restricting = isBeyond ? policy.unselectionRules[0]?.field : policy.unselectionRestrictedBy(taint);
+      const field = restricting ?? removalRestriction(policy, taint, { isBeyond, established: oldNode.established });
       if (field === undefined) return [];
       const isRemovableByAnnotation = policy.removableByAnnotation || policy.wouldAllowByAnnotation;
-      const isAllowed = taint !== beyond && isRemovableByAnnotation && isRemovalAllowed(allowed, taint);
+      const isAllowed = !isBeyond && isRemovableByAnnotation && isRemovalAllowed(allowed, taint);
       const isRefused = restricting !== undefined && !isAllowed;
       return [{ policy, field, taint, isRefused }];
     }),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MAX_COMPARED, MAX_JUDGED } from '../../../src/judge/node-changes.ts';
 import type { NodeUpdate } from '../../../src/judge/node-view.ts';
-import type { Taint } from '../../../src/kubernetes/taint.ts';
+import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
 import { withRecorded } from './established.ts';
@@ -142,6 +142,46 @@ describe('where more taints than are compared stand between the first difference
       action: 'allow',
       violations: [],
     });
+  });
+});
+
+describe('what ends the protection of a taint is recorded,', () => {
+  const REMOVAL = { taints: [{ key: 'dedicated', restrict: ['Removal'] as const }] };
+  const many = others(MAX_JUDGED + 1);
+  const POOL = { ...REMOVAL, nodeSelector: { matchLabels: { pool: 'gpu' } } };
+  const unselected = { outcome: 'unselected', subject: 'dedicated=gpu:NoSchedule' };
+
+  it('beside more changes than are judged: labels', () => {
+    const request = {
+      phase: 'mutate',
+      oldNode: node([PROTECTED], { pool: 'gpu' }),
+      node: node([PROTECTED, ...many]),
+    } as const;
+    const { violations } = judged(POOL, [], [], request);
+    expect(violations).toContainEqual(expect.objectContaining(unselected));
+    // What validation denies, it reports itself.
+    expect(judged(POOL, [], [], { ...request, node: node(many) }).violations).toEqual([]);
+  });
+
+  it('beside more changes than are judged: announcements', () => {
+    const announcing = { ...node([PROTECTED, ...many]), allowRemoval: 'dedicated=gpu:NoSchedule' };
+    const request = { phase: 'mutate', oldNode: node([PROTECTED]), node: announcing } as const;
+    expect(judged(REMOVAL, [], [], request).violations).toMatchObject([
+      { outcome: 'announced', subject: 'dedicated=gpu:NoSchedule' },
+    ]);
+  });
+
+  it('where more taints than are judged come first: labels', () => {
+    const taints = [...many, PROTECTED];
+    const request = { phase: 'mutate', oldNode: node(taints, { pool: 'gpu' }), node: node(taints) } as const;
+    expect(judged(POOL, [], [], request)).toMatchObject({ action: 'allow', violations: [{ outcome: 'unselected' }] });
+  });
+
+  it('where more taints than are judged come first: announcements', () => {
+    const taints = [...many, PROTECTED];
+    const allowRemoval = taints.map(formatTaint).join(',');
+    const request = { phase: 'mutate', oldNode: node(taints), node: { ...node(taints), allowRemoval } } as const;
+    expect(judged(REMOVAL, [], [], request).violations).toMatchObject([{ outcome: 'announced' }]);
   });
 });
 

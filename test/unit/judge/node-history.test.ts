@@ -123,6 +123,17 @@ describe('a taint was not removed by the update that wrote its notice', () => {
     expect(wasRemovedWithNotice(shown(...states), gpu)).toBe(false);
   });
 
+  it('once many others were removed so: a user can write notices without end', () => {
+    const pair = (n: number): Taint[] => [{ key: 'other', value: `${n}`, effect: 'NoSchedule' }];
+    const flood = Array.from({ length: 1_000 }, (_, n): State[] => [
+      { taints: pair(n), allowRemoval: 'keep' },
+      { taints: [], allowRemoval: `keep, other=${n}:NoSchedule-` },
+    ]).flat();
+    const history = shown(CARRIED, REMOVED, ...flood);
+    expect(history.removedWithNotice.length).toBeLessThanOrEqual(256);
+    expect(wasRemovedWithNotice(history, { key: 'other', value: '999', effect: 'NoSchedule' })).toBe(true);
+  });
+
   it('while nothing protects it: every user can write both then', () => {
     const history = shown({ taints: [AUDITED, gpu] }, { taints: [], allowRemoval: `audited:NoSchedule-, ${GPU}` });
     expect([AUDITED, gpu].map((taint) => wasRemovedWithNotice(history, taint))).toEqual([false, true]);
