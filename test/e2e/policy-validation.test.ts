@@ -8,7 +8,7 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import { admin } from '../control-plane/users.ts';
 import { allPages } from '../unit/docs/pages.ts';
 import { temporaryDirectory } from '../unit/temporary-directory.ts';
-import { guideCommands } from './guide-commands.ts';
+import { guideLines } from './guide-commands.ts';
 import { pasteRemedy } from './paste-remedy.ts';
 import { CLEARED_BY_THE_API_SERVER, POLICY_CASES } from './policy-cases.ts';
 import { SPECS } from './policy-generators.ts';
@@ -113,9 +113,9 @@ describeWithControlPlane('validation of policies', {}, (cp) => {
 
     it('and the file that the page for those who are locked out saves first brings the policy back', async () => {
       const folder = temporaryDirectory();
-      const steps = [0, 1].flatMap((block) => guideCommands('on-call.md', 'Locked out', block));
-      const [save, patch, replace, ...others] = steps.map(({ command }) =>
-        command.replace('POLICY.yaml', join(folder, 'policy.yaml')).replace('POLICY', 'gpu-pool'),
+      const steps = [0, 1].flatMap((block) => guideLines('on-call.md', 'Locked out', block));
+      const [save, patch, replace, ...others] = steps.map((line) =>
+        line.replace('POLICY.yaml', join(folder, 'policy.yaml')).replace('POLICY', 'gpu-pool'),
       );
       expect(others).toEqual([]);
       for (const spec of SPECS_BEFORE) {

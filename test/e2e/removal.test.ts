@@ -12,7 +12,7 @@ import { admin, developer, node, serviceAccount } from '../control-plane/users.t
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { skipFor } from '../skip-for.ts';
 import { temporaryDirectory } from '../unit/temporary-directory.ts';
-import { guideCommands } from './guide-commands.ts';
+import { guideCommands, guideLines } from './guide-commands.ts';
 import {
   install as installWithReplicas,
   readConfigurations,
@@ -172,14 +172,16 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
 
   it('locked out: one command frees the nodes, and the saved ClusterRole brings everything back', async () => {
     await install();
-    const file = join(temporaryDirectory(), 'clusterrole.yaml');
-    const [save, free] = guideCommands('on-call.md', 'Locked out', 2).map(({ command }) => command);
-    const [restore] = guideCommands('on-call.md', 'Locked out', 3).map(({ command }) => command);
-    await pasteRemedy(cp(), save?.replace('clusterrole.yaml', file));
+    const folder = temporaryDirectory();
+    const inFolder = (line = '') => line.replaceAll(/\b\w+\.yaml\b/g, (file) => join(folder, file));
+    const [save, free] = guideLines('on-call.md', 'Locked out', 2);
+    const [restore] = guideLines('on-call.md', 'Protect the nodes again');
+    await pasteRemedy(cp(), inFolder(save));
     // The right to register goes first: until then, the leader could put back what is deleted.
     expect(await kubectl(free ?? '')).toMatch(/^clusterrole\./);
     await nodesAreFree();
-    await pasteRemedy(cp(), restore?.replace('clusterrole.yaml', file));
+    await expect(pasteRemedy(cp(), inFolder(save)), 'a second time, it saves nothing').rejects.toThrow(/NotFound/);
+    await pasteRemedy(cp(), inFolder(restore));
     await isInTheWay();
   });
 
@@ -389,7 +391,7 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
     stopLeader = await startStubbornLeader(cp());
     await helm('upgrade', 'taintkeeper', CHART, '--set', 'replicas=3', ...image);
     expect(await noted()).toBe('cni-tolerations.yaml');
-    await kubectl(guideCommands('on-call.md', 'Locked out', 2)[1]?.command ?? '');
+    await kubectl(guideLines('on-call.md', 'Locked out', 2)[1] ?? '');
     await nodesAreFree();
     await helm('upgrade', 'taintkeeper', CHART, ...image);
     await isInTheWay();

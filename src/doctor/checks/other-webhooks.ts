@@ -9,6 +9,9 @@ const NODES = { group: '', resource: 'nodes', scope: 'Cluster' } as const;
 const DAEMON_SETS = { group: 'apps', resource: 'daemonsets', scope: 'Namespaced' } as const;
 type Target = typeof NODES | typeof DAEMON_SETS;
 
+const OPERATIONS = ['CREATE', 'UPDATE'] as const;
+type Operation = (typeof OPERATIONS)[number];
+
 /** Policy engines that overwrite changes of their webhook configuration, and the setting to change instead. */
 const ENGINES = [
   {
@@ -25,9 +28,12 @@ const ENGINES = [
   },
 ] as const;
 
+/** The effect of a webhook that fails closed and does not answer, by the operation that it is called for. */
+const IMPACT: Readonly<Record<Operation, string>> = { CREATE: 'no node registers', UPDATE: 'no taint is restored' };
+
 /**
- * Finds webhooks of other programs that are called for nodes or DaemonSets. One that fails closed for every write of a node blocks the
- * node controllers and taintkeeper's repairs while it is unavailable.
+ * Finds webhooks of other programs that are called for nodes or DaemonSets. While one that fails closed for every update of a node is unavailable,
+ * it blocks the node controllers and taintkeeper's repairs. One for every creation blocks new nodes.
  */
 export function checkOtherWebhooks({
   configurations,
@@ -62,7 +68,7 @@ function checkWebhook(configuration: RegisteredConfiguration, webhook: Registere
   return [
     finding(
       'problem',
-      `${evidence}. While it does not answer, no node registers, and no taint is restored`,
+      `${evidence}. While it does not answer, ${nodes.map((operation) => IMPACT[operation]).join(', and ')}`,
       remedy(configuration, webhook, index),
     ),
   ];
@@ -85,9 +91,9 @@ function callsUs(
 }
 
 /** The operations on the resource for which the webhook is called. Subresources, such as `nodes/status`, do not count. */
-function operationsOn({ rules }: RegisteredWebhook, target: Target): string[] {
+function operationsOn({ rules }: RegisteredWebhook, target: Target): Operation[] {
   const operations = (rules ?? []).filter((rule) => covers(rule, target)).flatMap(({ operations = [] }) => operations);
-  return ['CREATE', 'UPDATE'].filter((operation) => operations.includes(operation) || operations.includes('*'));
+  return OPERATIONS.filter((operation) => operations.includes(operation) || operations.includes('*'));
 }
 
 /** Follows rules.Matcher of k8s.io/apiserver (pkg/admission/plugin/webhook/predicates/rules). */

@@ -83,6 +83,15 @@ it.each([
   expect(results).toEqual([expect.objectContaining({ state, evidence: expect.stringMatching(evidence) })]);
 });
 
+it.each([
+  { operations: ['CREATE'], impact: 'no node registers' },
+  { operations: ['UPDATE'], impact: 'no taint is restored' },
+  { operations: ['CREATE', 'UPDATE'], impact: 'no node registers, and no taint is restored' },
+])('called for $operations: while it does not answer, $impact', ({ operations, impact }) => {
+  const [result] = check(othersWebhook(rule({ operations })));
+  expect(result?.evidence).toMatch(new RegExp(`\\. While it does not answer, ${impact}$`));
+});
+
 it('our own configuration is not of others', () => {
   expect(check(othersWebhook(), 'taintkeeper')).toMatchObject([{ state: 'ok' }]);
 });
