@@ -5,8 +5,8 @@ import { COMMAND_RIGHTS, type CommandRights, type RoleRule } from '../src/cli/co
 export function cliRightsPage(): string {
   return [
     '# Rights for the command line\n',
-    'What a user needs to run a command against a cluster. `doctor` is for cluster administrators: with fewer rights, it skips checks and names the ' +
-      'right that each one lacks. Commands that are not listed here, and commands with files as their input, need no cluster. ' +
+    'What a user needs to run a command against a cluster. `doctor` is for cluster administrators: with fewer rights, it skips checks, and the ' +
+      'result says how many. `doctor --all` names the right that each one lacks. Commands that are not listed here, and commands with files as their input, need no cluster. ' +
       '`coverage`, `coverage fix`, `coverage migrate` and `explain` also run without some of these rights, and name what they could not read.\n',
     ...Object.entries(COMMAND_RIGHTS).flatMap(([command, rights]) => [`## ${command}\n`, ...tables(rights)]),
   ].join('\n');

@@ -1,7 +1,7 @@
 import { assessCondition, CONDITIONS, type ConditionLevel } from '../src/policy/status-conditions.ts';
 
 const LEVELS: Readonly<Record<ConditionLevel, string>> = {
-  failed: 'the policy is not in force',
+  failed: 'the policy is not in force, or not as it is written now: the reason says which',
   problem: 'a problem: something that the policy declares is not done',
   attention: 'something to check: `taintkeeper doctor` prints a note',
   quiet: 'nothing is to be done because of this condition alone',

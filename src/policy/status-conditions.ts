@@ -57,13 +57,13 @@ const NATIVE_REASONS = {
   },
   NotTranslated: {
     meaning: 'The API server could not evaluate the translation of the policy.',
-    next: 'make the policy smaller, or split it',
+    next: 'do what the message says: make the policy smaller, split it, or give it a shorter name',
   },
   NotOurs: {
     meaning: 'An object of the same name exists that taintkeeper did not create.',
     next: 'delete the object that the message names: taintkeeper creates its own within a minute',
   },
-  Refused: { meaning: 'The API server refused the native policies.', next: READ_MESSAGE },
+  Refused: { meaning: 'The API server did not accept the native policies, or did not answer.', next: READ_MESSAGE },
   Forbidden: {
     meaning: 'The API server does not permit taintkeeper to write the native policies.',
     next: 'compare the ClusterRole with that of the manifests',
@@ -276,7 +276,7 @@ export const CONDITIONS = {
     reasons: {
       PodsLanded: {
         meaning: 'The message names the pods.',
-        next: 'delete the pods that the message names, add the toleration to them, or run the descheduler',
+        next: 'delete the pods that the message names (at most five: look again afterwards), add the toleration to them, or run the descheduler with its plugin `RemovePodsViolatingNodeTaints`',
       },
     },
   },
