@@ -139,17 +139,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     audit,
     recordEvent,
     reports,
-    recordOf(name) {
-      const found = records.find(name);
-      return found && { record: found.record, isWritten: records.isWritten(name) };
-    },
-    keepStartup({ name, uid }, progress) {
-      const entry = nodes.get(name);
-      if (entry?.uid !== uid) return;
-      const { record: known = { uid, machine: keptNode(entry).machine, taints: [] } } = takeStep(entry);
-      records.put(name, { ...known, startup: progress });
-      takeStep(entry);
-    },
+    records,
   });
   const sweep = startReconciler({ name: 'node-sweep', reconcile: sweepNodes, log, signal });
   // After the reports of the record store and of startup taints: problems are reported in this order.

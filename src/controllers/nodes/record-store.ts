@@ -3,8 +3,9 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { type ApiError, isFinal, isForbidden, isNotFound } from '../../cluster/client/api-error.ts';
 import { NODE_RECORDS, type NodeRecords, type StoredRecord } from '../../cluster/node-records.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
-import { isOver, type NodeRecord, withoutMissing } from '../../judge/node-record.ts';
+import { isOver, type NodeRecord, type StartupProgress, withoutMissing } from '../../judge/node-record.ts';
 import { recordsTaints } from '../../judge/record-keeping.ts';
+import type { Machine } from '../../kubernetes/machine.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
 import { type Run, startController, startControllerQueue } from '../controller.ts';
@@ -63,6 +64,8 @@ export interface RecordStore {
    * @param record undefined for none
    */
   put(name: string, record: NodeRecord | undefined): void;
+  /** Puts the progress of the startup taints of a Node into its record. The rest of the record stays. */
+  setStartup(name: string, uid: string, machine: Machine, progress: readonly StartupProgress[]): void;
   isWritten(name: string): boolean;
   /** Whether the record is stored as given, and the other replicas have seen it. What it says of missing taints does not count. */
   isSpread(name: string, record: NodeRecord | undefined): boolean;
@@ -117,15 +120,12 @@ export function startRecordStore(run: Run, options: RecordStoreOptions): RecordS
       return isAsked() ? undefined : { record: undefined };
     },
     names: () => [...new Set([...(records?.keys() ?? []), ...stored.keys()])],
-    put(name, record) {
-      if (!records) return;
-      const isSame = isDeepStrictEqual(records.get(name), record);
-      if (record === undefined) records.delete(name);
-      else if (!isSame) records.set(name, record);
-      if (!isSame && record?.deletedAt !== undefined) keeping.trigger();
-      if (isWritten(name) && !refused.has(name)) return;
-      if (isSame) writing.add(name, DEBOUNCE_MS);
-      else writing.restart(name, DEBOUNCE_MS);
+    put,
+    setStartup(name, uid, machine, progress) {
+      const before = records?.get(name);
+      const { startup: _, ...known } = before?.uid === uid ? before : { uid, machine, taints: [] };
+      if (progress.length > 0) put(name, { ...known, startup: progress });
+      else put(name, known.taints.length > 0 ? known : undefined);
     },
     isWritten,
     isSpread(name, record) {
@@ -135,6 +135,17 @@ export function startRecordStore(run: Run, options: RecordStoreOptions): RecordS
     },
     stop: async () => void (await Promise.all([keeping.stop(), writing.stop()])),
   };
+
+  function put(name: string, record: NodeRecord | undefined): void {
+    if (!records) return;
+    const isSame = isDeepStrictEqual(records.get(name), record);
+    if (record === undefined) records.delete(name);
+    else if (!isSame) records.set(name, record);
+    if (!isSame && record?.deletedAt !== undefined) keeping.trigger();
+    if (isWritten(name) && !refused.has(name)) return;
+    if (isSame) writing.add(name, DEBOUNCE_MS);
+    else writing.restart(name, DEBOUNCE_MS);
+  }
 
   function unwrittenRecords(why: string): ReportedProblem[] {
     const notWritten = ({ kind, name: policy }: CompiledTaintPolicy, effect: string): ReportedProblem => ({

@@ -8,7 +8,7 @@ import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { startupBlockers } from '../../coverage/daemon-readiness.ts';
 import type { ReplicaPod } from '../../coverage/placement.ts';
-import { type NodeRecord, type StartupProgress, startupIn } from '../../judge/node-record.ts';
+import { startupIn } from '../../judge/node-record.ts';
 import { startupFaults } from '../../judge/startup-faults.ts';
 import {
   daemonSetName,
@@ -20,6 +20,7 @@ import {
 } from '../../judge/startup-progress.ts';
 import { nodeReference, type RecordedEvent } from '../../kubernetes/event.ts';
 import type { EventReason } from '../../kubernetes/event-reasons.ts';
+import { UNKNOWN_MACHINE } from '../../kubernetes/machine.ts';
 import { formatTaint, identity, removedTaints } from '../../kubernetes/taint.ts';
 import { shorten } from '../../kubernetes/text.ts';
 import type { Source } from '../../runtime/source.ts';
@@ -29,6 +30,7 @@ import type { ReportedProblem, Reports } from '../reports.ts';
 import type { Nodes, WatchedDaemonSets } from '../sources.ts';
 import { CONFLICT_PAUSE_MS, type NodeWrite, type NodeWriter } from './node-writer.ts';
 import { type Concern, problemsOf } from './other-writers.ts';
+import type { RecordStore } from './record-store.ts';
 import { watchStartupPods } from './startup-pods.ts';
 
 export interface StartupProgressOptions {
@@ -46,13 +48,7 @@ export interface StartupProgressOptions {
   readonly audit: boolean;
   readonly recordEvent: (event: RecordedEvent) => void;
   readonly reports: Pick<Reports, 'add'>;
-  /** The record of the name of a Node, and whether it is stored as it is. Undefined until the records have been read. */
-  recordOf(
-    this: void,
-    name: string,
-  ): { readonly record: NodeRecord | undefined; readonly isWritten: boolean } | undefined;
-  /** Puts the progress of the startup taints into the record of the node. */
-  keepStartup(this: void, node: NodeEntry, progress: readonly StartupProgress[]): void;
+  readonly records: Pick<RecordStore, 'find' | 'isWritten' | 'setStartup'>;
 }
 
 const NAME = 'startup-progress';
@@ -93,7 +89,7 @@ export interface StartupProgressController {
 
 export function startStartupProgress(run: Run, options: StartupProgressOptions): StartupProgressController {
   const { client, writer, service, synced, nodes, daemonSets, policies, rights, audit } = options;
-  const { recordEvent, reports, recordOf, keepStartup } = options;
+  const { recordEvent, reports, records } = options;
   const { signal, log } = run;
   const compiled = () => policies.snapshot().compiled.taintPolicies;
   const cases = new Map<string, Case>();
@@ -138,11 +134,13 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
 
   async function check(name: string): Promise<number | undefined> {
     const entry = nodes.get(name);
-    const known = recordOf(name);
+    const known = records.find(name);
     if (!entry || !known) {
       forget(name);
       return undefined;
     }
+    // The record of an earlier Node of that name may list taints for this one. Node repair replaces it, and then asks for a check.
+    if (known.record && known.record.uid !== entry.uid) return undefined;
     // What is newer comes by the watch, however long that takes.
     if (writer.isOutdated(entry)) return undefined;
     const found = caseOf(entry);
@@ -157,7 +155,9 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
     });
     const unrequired = new Set(step.unrequired.map(identity));
     for (const key of found.unrequiredSince.keys()) if (!unrequired.has(key)) found.unrequiredSince.delete(key);
-    if (!isSame(step.progress, startupIn(known.record, entry.uid))) keepStartup(entry, step.progress);
+    if (!isSame(step.progress, startupIn(known.record, entry.uid))) {
+      records.setStartup(name, entry.uid, entry.value.machine ?? UNKNOWN_MACHINE, step.progress);
+    }
     for (const { taint } of step.missed) {
       const note = `registered without startup taint ${formatTaint(taint)}, and pods may have been scheduled since: taintkeeper does not add the taint`;
       report(entry, 'Warning', 'StartupTaintMissed', note);
@@ -168,7 +168,7 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
     found.waiting = step.waiting;
     if (textOf(found) !== text || !isDeepStrictEqual(overdueOn(name, found), before)) changes.next();
     // The record first: a leader that finds the taint and no record would begin again.
-    const removable = recordOf(name)?.isWritten ? step.removable : [];
+    const removable = records.isWritten(name) ? step.removable : [];
     if ((await write(entry, { late: step.late, removable })) === 'Outdated') return CONFLICT_PAUSE_MS;
     const isWaiting = step.waiting.length > 0 || found.unrequiredSince.size > 0;
     if (!isWaiting && step.removable.length === 0) {

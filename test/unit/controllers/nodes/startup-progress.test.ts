@@ -211,6 +211,40 @@ it('another Node of the name begins anew, and pods of the earlier one do not cou
   expect(carries(cluster)).toBe(true);
 });
 
+it('the record keeps its taints beside the progress of startup taints, also those of an earlier Node of the name', async () => {
+  const gpu = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' } as const;
+  const machine = { systemUUID: 'one', providerID: '' };
+  const policies: Record<string, TaintPolicySpec> = {
+    ...POLICIES,
+    gpu: {
+      mode: 'Deny',
+      taints: [{ key: 'dedicated', restrict: ['Removal'] }],
+      deletedNodeRetentionSeconds: 86_400,
+    },
+  };
+  const taints = [{ ...gpu, policies: ['gpu'] }];
+  const earlier = { uid: 'earlier', machine, taints, deletedAt: Date.now() };
+  const entry = registered('n1');
+  const node = { ...entry, value: { ...entry.value, machine } };
+  const cluster = startRepair(policies, [node], { daemonSets: [CILIUM], stored: { n1: earlier } });
+  await expect.poll(() => stateOf(cluster)).toBe('Waiting');
+  expect(cluster.records.all().n1).toMatchObject({ uid: node.uid, machine, taints });
+  // The taint stays on the node from now on: there is no progress.
+  cluster.setPolicies({
+    ...policies,
+    always: { mode: 'Restore', taints: [{ ...TAINT, ensure: 'Always' }] },
+  });
+  await expect.poll(() => stateOf(cluster)).toBe(undefined);
+  expect(cluster.records.all().n1).toMatchObject({ uid: node.uid, machine, taints });
+});
+
+it('a record with nothing but the progress of startup taints is deleted with it', async () => {
+  const cluster = lead([registered('n1')]);
+  await expect.poll(() => stateOf(cluster)).toBe('Waiting');
+  cluster.setPolicies({ always: { mode: 'Restore', taints: [{ ...TAINT, ensure: 'Always' }] } });
+  await expect.poll(cluster.records.all).toEqual({});
+});
+
 it('a DaemonSet that the policy names later, or that is not ready later, does not bring the taint back', async () => {
   const cluster = lead([registered('n1')]);
   cluster.daemonPods.put(daemonPod(true));
