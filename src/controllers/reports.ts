@@ -1,4 +1,5 @@
 import type { PolicyObject } from '../cluster/policies.ts';
+import { atMost } from '../kubernetes/text.ts';
 import type { SelectingKind } from '../policy/policy.ts';
 import type { NativeReason, ReportedCondition, StalledReason } from '../policy/status-conditions.ts';
 import { reported } from '../policy/status-conditions.ts';
@@ -21,6 +22,39 @@ export type ReportedProblem = StalledProblem | ProblemOf<'TolerationRestriction'
 /** The condition `Stalled` for it. A TolerationRestriction has none: its condition `Ready` is False then. */
 export function stalledCondition({ kind, reason, message }: ReportedProblem): ReportedCondition[] {
   return kind === 'TolerationRestriction' ? [] : reported('Stalled', { status: 'True', reason, message });
+}
+
+/** Nodes or taints that the message of a problem names at most. */
+const MAX_NAMED = 5;
+
+/** A node or a taint that the problem of TaintPolicies is about. */
+export interface Concern {
+  /** By name. */
+  readonly policies: Iterable<string>;
+  readonly text: string;
+}
+
+/** One problem for each policy, ordered by name. @param message from at most {@link MAX_NAMED} texts, and how many are left out */
+export function problemsOf(
+  concerns: readonly Concern[],
+  reason: StalledReason,
+  message: (texts: readonly string[]) => string,
+): ReportedProblem[] {
+  const byPolicy = Map.groupBy(
+    concerns.flatMap(({ policies, text }) => Array.from(policies, (policy) => ({ policy, text }))),
+    ({ policy }) => policy,
+  );
+  return [...byPolicy.keys()].sort().map((policy) => ({
+    kind: 'TaintPolicy',
+    policy,
+    reason,
+    message: message(
+      atMost(
+        MAX_NAMED,
+        (byPolicy.get(policy) ?? []).map(({ text }) => text),
+      ),
+    ),
+  }));
 }
 
 /** What a controller has to say of policies, for their status. */

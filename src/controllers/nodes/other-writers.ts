@@ -1,14 +1,6 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { findObject } from '../../cluster/client/find-object.ts';
-import { atMost } from '../../kubernetes/text.ts';
 import { describeOwner, fieldOwner, type ManagedFields } from '../../objects/managed-fields.ts';
-import type { StalledReason } from '../../policy/status-conditions.ts';
-import type { ReportedProblem } from '../reports.ts';
-
-// What is common to the problems with nodes that a policy reports.
-
-/** Nodes or taints that a message names at most. */
-const MAX_NAMED = 5;
 
 interface NodeObject {
   readonly metadata: { readonly managedFields?: readonly ManagedFields[] };
@@ -26,33 +18,4 @@ export async function otherWriterOf(client: Pick<ApiClient, 'request'>, name: st
   // Events without times are equal, and counted as one.
   const { time: _, ...who } = owner;
   return describeOwner(who);
-}
-
-/** What concerns TaintPolicies, by name. */
-export interface Concern {
-  readonly policies: Iterable<string>;
-  readonly text: string;
-}
-
-/** One problem for each policy, ordered by name. @param message from at most {@link MAX_NAMED} texts, and how many are left out */
-export function problemsOf(
-  concerns: readonly Concern[],
-  reason: StalledReason,
-  message: (texts: readonly string[]) => string,
-): ReportedProblem[] {
-  const byPolicy = Map.groupBy(
-    concerns.flatMap(({ policies, text }) => Array.from(policies, (policy) => ({ policy, text }))),
-    ({ policy }) => policy,
-  );
-  return [...byPolicy.keys()].sort().map((policy) => ({
-    kind: 'TaintPolicy',
-    policy,
-    reason,
-    message: message(
-      atMost(
-        MAX_NAMED,
-        (byPolicy.get(policy) ?? []).map(({ text }) => text),
-      ),
-    ),
-  }));
 }

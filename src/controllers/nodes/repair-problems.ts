@@ -6,8 +6,8 @@ import { MAX_KEPT_TAINTS } from '../../judge/node-record.ts';
 import { recordsTaints } from '../../judge/record-keeping.ts';
 import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
-import type { ReportedProblem } from '../reports.ts';
-import { type Concern, otherWriterOf, problemsOf } from './other-writers.ts';
+import { type Concern, problemsOf, type ReportedProblem } from '../reports.ts';
+import { otherWriterOf } from './other-writers.ts';
 
 /** Why nodes are not kept as the policies declare them, by the name of the node, for the status of policies. */
 export interface RepairProblems {

@@ -26,10 +26,9 @@ import { shorten } from '../../kubernetes/text.ts';
 import type { Source } from '../../runtime/source.ts';
 import { type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Rights } from '../installation/permissions.ts';
-import type { ReportedProblem, Reports } from '../reports.ts';
+import { type Concern, problemsOf, type ReportedProblem, type Reports } from '../reports.ts';
 import type { Nodes, WatchedDaemonSets } from '../sources.ts';
 import { CONFLICT_PAUSE_MS, type NodeWrite, type NodeWriter } from './node-writer.ts';
-import { type Concern, problemsOf } from './other-writers.ts';
 import type { RecordStore } from './record-store.ts';
 import { watchStartupPods } from './startup-pods.ts';
 
@@ -94,7 +93,7 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
   const compiled = () => policies.snapshot().compiled.taintPolicies;
   const cases = new Map<string, Case>();
   /** Why the API server refused a write, by the name of the node. */
-  const refused = new Map<string, { readonly policies: readonly string[]; readonly message: string }>();
+  const refused = new Map<string, Concern>();
   let replicas: readonly ReplicaPod[] = [];
 
   const queue = startControllerQueue(run, NAME, { work: check, concurrency: CONCURRENCY });
@@ -229,10 +228,10 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
     const removed = new Set(removable.map(({ recorded }) => identity(recorded)));
     const added = late.map(({ taint }) => taint);
     const taints = [...value.taints.filter((taint) => !removed.has(identity(taint))), ...added];
-    const by = [
+    const by = new Set([
       ...late.flatMap(({ policies: names }) => names),
       ...removable.flatMap(({ recorded }) => recorded.policies),
-    ];
+    ]);
     try {
       const result = await writer.write(entry, { taints, allowRemoval: value.allowRemoval }, (stored) => {
         const undone = [...stored.filter((taint) => removed.has(identity(taint))), ...removedTaints(added, stored)];
@@ -245,7 +244,7 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
       if (result !== 'Written') return result;
     } catch (error) {
       if (isFinal(error)) {
-        refused.set(name, { policies: by, message: error.message });
+        refused.set(name, { policies: by, text: shorten(`on node ${name}, ${error.message}`, MAX_NODE_TEXT) });
         changes.next();
       }
       throw error;
@@ -298,15 +297,10 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
         replicas,
       }).map((fault): ReportedProblem => ({ kind: policy.kind, policy: policy.name, ...fault })),
     );
-    const writes = [...refused].flatMap(([node, { policies: names, message }]) =>
-      [...new Set(names)].map(
-        (policy): ReportedProblem => ({
-          kind: 'TaintPolicy',
-          policy,
-          reason: 'StartupTaintRefused',
-          message: `the API server refuses the change of startup taints of node ${node}: ${message}`,
-        }),
-      ),
+    const writes = problemsOf(
+      [...refused.values()],
+      'StartupTaintRefused',
+      (texts) => `the API server refuses the changes of startup taints: ${texts.join('; ')}`,
     );
     const overdue = problemsOf(
       [...cases].flatMap(([name, found]) => overdueOn(name, found)),

@@ -131,6 +131,24 @@ it('a removal that the API server refuses is tried again at once when a policy c
   expect(carries(cluster)).toBe(false);
 });
 
+it('nodes whose startup taints cannot be changed are named by one problem of the policy: five at most', async () => {
+  const names = Array.from({ length: 6 }, (_, index) => `n${index}`);
+  const cluster = lead(names.map((name) => registered(name)));
+  cluster.beforeWrite.mockImplementation((name) => {
+    throw new ApiError('PATCH', name, 403, 'Forbidden', 'no');
+  });
+  cluster.daemonPods.put(...names.map((name) => daemonPod(true, name)));
+  const texts = [...names.slice(0, 4).map((name) => `on node ${name}, PATCH ${name}: 403 Forbidden: no`), 'and 2 more'];
+  await expect.poll(cluster.repair.problems).toEqual([
+    {
+      kind: 'TaintPolicy',
+      policy: 'network',
+      reason: 'StartupTaintRefused',
+      message: `the API server refuses the changes of startup taints: ${texts.join('; ')}`,
+    },
+  ]);
+});
+
 const UNDONE =
   'startup-progress: n1: a mutating webhook undoes the change of startup taint example.com/network:NoSchedule; ' +
   'to list the webhooks: kubectl get mutatingwebhookconfigurations';
