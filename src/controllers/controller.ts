@@ -11,6 +11,9 @@ import type { ClusterMetrics } from '../server/cluster-metrics.ts';
 /** The API server compiles every expression that is written: policies that change together are one write. */
 export const POLICIES_GATHER_MS = 200;
 
+/** When to try again after a conflict, in milliseconds: another client has changed the object, and a watch is about to show that. */
+export const CONFLICT_PAUSE_MS = 500;
+
 /** What all controllers of a leader have in common: what ends them, and where their runs are counted and logged. */
 export interface Run {
   /** Aborted when this process no longer leads: no controller begins anything after that. */

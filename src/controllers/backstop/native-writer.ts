@@ -3,10 +3,9 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
 import { deleteObject } from '../../cluster/client/delete-object.ts';
 import { type NativeKind, type NativeObject, type NativeVersions, nativePath } from '../../cluster/native-policies.ts';
+import { CONFLICT_PAUSE_MS } from '../controller.ts';
 import { covers, limitRepairs, type RepairLimit } from '../managed-objects.ts';
 import type { DesiredNative } from './desired-native-policies.ts';
-
-const CONFLICT_PAUSE_MS = 200;
 
 /** Writes native policies, and stops if another writer changes them repeatedly. */
 export interface NativeWriter {

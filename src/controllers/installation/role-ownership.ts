@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
-import { type Controller, type Run, startController } from '../controller.ts';
+import { CONFLICT_PAUSE_MS, type Controller, type Run, startController } from '../controller.ts';
 
 interface OwnedRole {
   readonly metadata: {
@@ -20,7 +20,6 @@ interface OwnerReference {
   readonly uid: string;
 }
 
-const CONFLICT_PAUSE_MS = 200;
 /** Who applies the installation anew may make another ClusterRole of that name. */
 const LOOK_AGAIN_MS = 10_000;
 

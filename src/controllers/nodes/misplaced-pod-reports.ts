@@ -2,11 +2,12 @@ import type { Logger } from 'pino';
 import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { type NodePod, podName } from '../../evictions/node-pods.ts';
-import { nodeReference, type ObjectReference, type RecordedEvent } from '../../kubernetes/event.ts';
+import type { ObjectReference, RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost, count } from '../../kubernetes/text.ts';
 import { policyReference } from '../../policy/policy-events.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { reportOnNode } from './report-on-node.ts';
 
 /** A pod that landed while taints were missing. */
 export interface MisplacedPod {
@@ -43,11 +44,12 @@ export function misplacedPodReports(
   recordEvent: (event: RecordedEvent) => void,
   log: Logger,
 ): (node: NodeEntry, found: readonly MisplacedPod[]) => void {
+  const report = reportOnNode(recordEvent, log);
   return (node, found) => {
     const said = { type: 'Warning', reason: 'PodMisplaced', action: 'ReportPod' } as const;
     const text = misplacedPodsText(found);
     if (text === undefined) return;
-    recordEvent({ regarding: nodeReference(node), ...said, note: `${text}, and do not tolerate it` });
+    report(node, { ...said, note: `${text}, and do not tolerate it` });
     for (const name of policiesOf(found)) {
       const own = found.filter(({ policies }) => policies.some((policy) => policy.name === name));
       const regarding = policyReference({ kind: 'TaintPolicy', name });
@@ -57,7 +59,6 @@ export function misplacedPodReports(
       const note = `landed on Node ${node.name} while ${missing([{ pod, taints, policies: [] }])}, and does not tolerate it`;
       recordEvent({ regarding: podReference(pod), ...said, note });
     }
-    log.warn(`Node ${node.name}: ${text}`);
   };
 }
 

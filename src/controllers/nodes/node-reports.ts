@@ -13,6 +13,7 @@ import { atMost, printable, shorten } from '../../kubernetes/text.ts';
 import { eventsOnBoth, policyReference } from '../../policy/policy-events.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { RepairProblems } from './repair-problems.ts';
+import { type ReportOnNode, reportOnNode } from './report-on-node.ts';
 
 /** Entries of an annotation that an Event names. */
 const MAX_NAMED = 8;
@@ -48,6 +49,7 @@ export interface NodeReports {
 export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeReportsOptions): NodeReports {
   /** Of each node, the losses that were reported. */
   const reported = new Map<string, ReadonlySet<string>>();
+  const report = reportOnNode(recordEvent, log);
   const reportLoss = (entry: Entry<ClusterNode>, loss: Loss, isFirst = false) => {
     const otherWriter = problems.otherWriterOf(entry.name, loss.taint);
     const before = { carried: otherValue(entry, loss), isFirst };
@@ -93,9 +95,7 @@ export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeRe
       for (const policy of new Set(repaired.map(({ policy }) => policy.name))) metrics.repaired('Node', policy);
       for (const loss of repaired) reportLoss(entry, loss, isFirst(loss));
       if (expired.length > 0) {
-        const event = eventOfExpiry(nodeReference(entry), expired);
-        recordEvent(event);
-        log.info(`Node ${entry.name}: ${event.note}`);
+        report(entry, expiryEvent(expired));
       }
     },
   };
@@ -160,11 +160,10 @@ function eventsOfAddition(node: ObjectReference, addition: UnseenAddition): Reco
   return eventsOnBoth(node, { kind: 'TaintPolicy', name }, how, noteOfAddition(addition));
 }
 
-/** What is to be said of an announcement that was taken away because nobody used it. */
-function eventOfExpiry(node: ObjectReference, entries: readonly string[]): RecordedEvent {
+function expiryEvent(entries: readonly string[]): Parameters<ReportOnNode>[1] {
   const named = atMost(MAX_NAMED, entries.map(printable)).join(', ');
   const note = `removed annotation ${ALLOW_REMOVAL_ANNOTATION} (${named}): it was not used within ${ALLOW_REMOVAL_LIFE_MS / 3_600_000} hours`;
-  return { regarding: node, type: 'Normal', reason: 'RemovalAnnotationExpired', action: 'RemoveAnnotation', note };
+  return { type: 'Normal', reason: 'RemovalAnnotationExpired', action: 'RemoveAnnotation', note };
 }
 
 /** What is to be said of a policy whose taint evicts pods while nodes wait for it. */

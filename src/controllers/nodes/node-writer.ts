@@ -9,9 +9,6 @@ import type { Taint } from '../../kubernetes/taint.ts';
 import { FIELD_MANAGER } from '../../objects/managed-fields.ts';
 import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
 
-/** When to try again after {@link NodeWrite} `Outdated`, in milliseconds: the write of the other client is about to come by the watch. */
-export const CONFLICT_PAUSE_MS = 500;
-
 /** Writes in a burst, and the time for each further one, in milliseconds. */
 const WRITES = { burst: 100, refillMs: 10 };
 

@@ -8,7 +8,7 @@ import { recordsTaints } from '../../judge/record-keeping.ts';
 import type { Machine } from '../../kubernetes/machine.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
-import { type Run, startController, startControllerQueue } from '../controller.ts';
+import { CONFLICT_PAUSE_MS, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
 
 /** Changes within this time are written together. */
@@ -21,8 +21,6 @@ const REFUSED_FOR_ONE_CAUSE = 5;
 const ATTEMPTS = { burst: 1, refillMs: 2_000 };
 /** Records that are written at the same time: a slow request does not delay the others. */
 const CONCURRENCY = 4;
-/** Another client writes the object as well. */
-const CONFLICT_PAUSE_MS = 500;
 /** After this time, the watches of the other replicas have a record that was written. */
 const SPREAD_MS = 2_000;
 /** Autoscalers delete nodes all the time, and most of them never come back. */

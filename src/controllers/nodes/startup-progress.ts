@@ -18,18 +18,18 @@ import {
   type WaitingTaint,
   waitingText,
 } from '../../judge/startup-progress.ts';
-import { nodeReference, type RecordedEvent } from '../../kubernetes/event.ts';
-import type { EventReason } from '../../kubernetes/event-reasons.ts';
+import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { UNKNOWN_MACHINE } from '../../kubernetes/machine.ts';
 import { formatTaint, identity, removedTaints } from '../../kubernetes/taint.ts';
 import { shorten } from '../../kubernetes/text.ts';
 import type { Source } from '../../runtime/source.ts';
-import { type Run, startController, startControllerQueue } from '../controller.ts';
+import { CONFLICT_PAUSE_MS, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Rights } from '../installation/permissions.ts';
 import { type Concern, problemsOf, type ReportedProblem, type Reports } from '../reports.ts';
 import type { Nodes, WatchedDaemonSets } from '../sources.ts';
-import { CONFLICT_PAUSE_MS, type NodeWrite, type NodeWriter } from './node-writer.ts';
+import type { NodeWrite, NodeWriter } from './node-writer.ts';
 import type { RecordStore } from './record-store.ts';
+import { reportOnNode } from './report-on-node.ts';
 import { watchStartupPods } from './startup-pods.ts';
 
 export interface StartupProgressOptions {
@@ -89,7 +89,8 @@ export interface StartupProgressController {
 export function startStartupProgress(run: Run, options: StartupProgressOptions): StartupProgressController {
   const { client, writer, service, synced, nodes, daemonSets, policies, rights, audit } = options;
   const { recordEvent, reports, records } = options;
-  const { signal, log } = run;
+  const { signal } = run;
+  const report = reportOnNode(recordEvent, run.log);
   const compiled = () => policies.snapshot().compiled.taintPolicies;
   const cases = new Map<string, Case>();
   /** Why the API server refused a write, by the name of the node. */
@@ -159,7 +160,7 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
     }
     for (const { taint } of step.missed) {
       const note = `registered without startup taint ${formatTaint(taint)}, and pods may have been scheduled since: taintkeeper does not add the taint`;
-      report(entry, 'Warning', 'StartupTaintMissed', note);
+      report(entry, { type: 'Warning', reason: 'StartupTaintMissed', action: 'StartupTaint', note });
     }
     reportOverdue(entry, found, step.waiting);
     const before = overdueOn(name, found);
@@ -251,16 +252,12 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
     }
     for (const taint of added) {
       const note = `added startup taint ${formatTaint(taint)}, without which the node registered, while the node is not ready`;
-      report(entry, 'Normal', 'StartupTaintAdded', note);
+      report(entry, { type: 'Normal', reason: 'StartupTaintAdded', action: 'StartupTaint', note });
     }
     for (const { recorded, reason } of removable) {
       const { key, effect } = recorded;
-      report(
-        entry,
-        'Normal',
-        'StartupTaintRemoved',
-        `removed startup taint ${formatTaint({ key, effect })}: ${reason}`,
-      );
+      const note = `removed startup taint ${formatTaint({ key, effect })}: ${reason}`;
+      report(entry, { type: 'Normal', reason: 'StartupTaintRemoved', action: 'StartupTaint', note });
     }
     return 'Written';
   }
@@ -271,13 +268,8 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
       if (!one.isOverdue || reported.has(identity(taint))) continue;
       reported.add(identity(taint));
       const note = `${waitingText(one)}; the progress deadline of ${progressDeadlineMs / 1000} s has passed`;
-      report(entry, 'Warning', 'StartupTaintDeadlineExceeded', note);
+      report(entry, { type: 'Warning', reason: 'StartupTaintDeadlineExceeded', action: 'StartupTaint', note });
     }
-  }
-
-  function report(node: NodeEntry, type: 'Normal' | 'Warning', reason: EventReason, note: string): void {
-    recordEvent({ regarding: nodeReference(node), type, reason, action: 'StartupTaint', note });
-    log[type === 'Warning' ? 'warn' : 'info'](`Node ${node.name}: ${note}`);
   }
 
   async function readReplicas(): Promise<number | undefined> {

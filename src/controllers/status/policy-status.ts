@@ -17,7 +17,7 @@ import type { PatchedDaemonSet, PolicyFindings, PolicyStatus } from '../../polic
 import { nextPolicyStatus } from '../../policy/policy-status.ts';
 import { orAborted } from '../../runtime/pause.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
-import { type Controller, type Run, startController } from '../controller.ts';
+import { CONFLICT_PAUSE_MS, type Controller, type Run, startController } from '../controller.ts';
 import { type ReportedProblem, type Reports, stalledCondition } from '../reports.ts';
 import type { WatchedDaemonSets, WatchedNodes } from '../sources.ts';
 import type { Evaluation } from './cluster-reports.ts';
@@ -46,7 +46,6 @@ export interface PolicyStatusOptions {
 }
 
 /** A status that could not be written because the policy changed meanwhile is looked at again after this time. */
-const CONFLICT_PAUSE_MS = 1_000;
 const LOOK_AGAIN_MS = 60_000;
 /** Least time between two looks at all nodes and DaemonSets, in milliseconds. */
 const PAUSE_MS = 5_000;

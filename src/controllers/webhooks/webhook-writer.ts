@@ -12,6 +12,7 @@ import {
 } from '../../cluster/webhook-configurations.ts';
 import { MANAGED_LABELS } from '../../objects/object-meta.ts';
 import type { WebhookEntry } from '../../webhooks/entry.ts';
+import { CONFLICT_PAUSE_MS } from '../controller.ts';
 import { covers, limitRepairs, type Ownership, ownedByClusterRole } from '../managed-objects.ts';
 import { desiredWebhooks, warningWebhook } from './desired-webhooks.ts';
 import { type ServiceWait, waitForService } from './wait-for-service.ts';
@@ -21,8 +22,6 @@ const LOOK_AGAIN_MS = 60_000;
 
 /** Judging takes less than a millisecond; whoever waits longer than this for it holds up an update of a node for nothing. */
 const WEBHOOK_TIMEOUT_SECONDS = 2;
-
-const CONFLICT_PAUSE_MS = 200;
 
 /** `bundle` has the CAs that the API server has to trust; it is undefined where only somebody else knows. */
 export interface WebhookWriterOptions extends ServiceWait {
