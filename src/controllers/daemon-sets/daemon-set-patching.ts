@@ -6,8 +6,8 @@ import { compareResourceVersions } from '../../cluster/watch/cached-objects.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import type { PatchedDaemonSet } from '../../policy/policy-status.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
-import type { Rights } from '../installation/permissions.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
+import type { Rights } from '../rights.ts';
 import type { Nodes, WatchedDaemonSets, WatchedNodes } from '../sources.ts';
 import { daemonSetDrift, daemonSetProblems } from './daemon-set-drift.ts';
 import {

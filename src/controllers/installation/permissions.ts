@@ -6,17 +6,11 @@ import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';
 import { createSubject, type Source } from '../../runtime/source.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
+import type { Rights } from '../rights.ts';
 
 /** While a policy waits for a right that somebody may be about to grant. */
 const WAITING_MS = 10_000;
 const LOOK_AGAIN_MS = 60_000;
-
-/** The rights that only some installations give to the leader. */
-export interface Rights {
-  /** Undefined until the API server has answered. The first call for a right makes the leader ask it. */
-  permits(right: OptionalRight): boolean | undefined;
-  readonly changes: Source;
-}
 
 export interface PermissionsOptions {
   readonly client: ApiClient;

@@ -21,8 +21,8 @@ import { reported } from '../../policy/status-conditions.ts';
 import { type BackOff, createBackOff } from '../../runtime/back-off.ts';
 import type { Source } from '../../runtime/source.ts';
 import { type Controller, type Run, startControllerQueue } from '../controller.ts';
-import type { Rights } from '../installation/permissions.ts';
 import type { Reports } from '../reports.ts';
+import type { Rights } from '../rights.ts';
 import { isNews, type WatchedNodes } from '../sources.ts';
 import { type MisplacedPod, misplacedPodReports, misplacedPodsText } from './misplaced-pod-reports.ts';
 

@@ -21,8 +21,8 @@ import { policyReference } from '../../policy/policy-events.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { reported, type StateOf } from '../../policy/status-conditions.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
-import type { Rights } from '../installation/permissions.ts';
 import type { Reports } from '../reports.ts';
+import type { Rights } from '../rights.ts';
 import { isNews, type WatchedNodes } from '../sources.ts';
 
 /** Pools are few, and change seldom: a list of them now and then is cheaper than a watch of three resources. */

@@ -24,8 +24,8 @@ import { formatTaint, identity, removedTaints } from '../../kubernetes/taint.ts'
 import { shorten } from '../../kubernetes/text.ts';
 import type { Source } from '../../runtime/source.ts';
 import { CONFLICT_PAUSE_MS, type Run, startController, startControllerQueue } from '../controller.ts';
-import type { Rights } from '../installation/permissions.ts';
 import { type Concern, problemsOf, type ReportedProblem, type Reports } from '../reports.ts';
+import type { Rights } from '../rights.ts';
 import type { Nodes, WatchedDaemonSets } from '../sources.ts';
 import type { NodeWrite, NodeWriter } from './node-writer.ts';
 import type { RecordStore } from './record-store.ts';

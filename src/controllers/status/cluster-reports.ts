@@ -30,8 +30,8 @@ import type { CompiledTaintPolicy, CompiledTolerationPolicy, PolicySet } from '.
 import type { PolicyStatus } from '../../policy/policy-status.ts';
 import { followFault } from '../../runtime/fault-log.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
-import type { Rights } from '../installation/permissions.ts';
 import { type Ownership, ownedByClusterRole } from '../managed-objects.ts';
+import type { Rights } from '../rights.ts';
 
 export const CLUSTER_REPORTS = `/apis/${REPORT_API_VERSION}/clusterreports`;
 
