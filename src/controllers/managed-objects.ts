@@ -1,7 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from 'pino';
 import type { ApiClient } from '../cluster/client/api-client.ts';
+import { isConflict } from '../cluster/client/api-error.ts';
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { createBackOff } from '../runtime/back-off.ts';
+import { CONFLICT_PAUSE_MS } from './controller.ts';
 
 // What the objects have in common that taintkeeper writes and keeps as they should be.
 
@@ -66,12 +69,12 @@ const REPEATED = 5;
 
 /** Keeps repairs apart: otherwise another writer that sets something different would be answered without end. */
 export interface RepairLimit {
-  /** Whether these were written before, so that a difference is another writer's. */
-  isRepair(webhooks: unknown): boolean;
+  /** Whether the object was written with these fields before, so that a difference is another writer's. */
+  isRepair(desired: unknown): boolean;
   /** How long the next repair has to wait, in milliseconds. */
   waitMs(): number;
-  /** These were written just now. True when that is a repair that has been made too often, once. */
-  written(webhooks: unknown): boolean;
+  /** The object was written with these fields just now. True when that is a repair that has been made too often, once. */
+  written(desired: unknown): boolean;
 }
 
 export function limitRepairs(): RepairLimit {
@@ -80,24 +83,80 @@ export function limitRepairs(): RepairLimit {
   let lastAt = 0;
   let notBefore = 0;
   let count = 0;
-  const isRepair = (webhooks: unknown) => isDeepStrictEqual(last, webhooks);
+  const isRepair = (desired: unknown) => isDeepStrictEqual(last, desired);
 
   return {
     isRepair,
     waitMs: () => Math.max(0, notBefore - performance.now()),
-    written(webhooks) {
+    written(desired) {
       const now = performance.now();
-      if (!isRepair(webhooks) || now - lastAt > QUIET_MS) {
+      if (!isRepair(desired) || now - lastAt > QUIET_MS) {
         backOff.reset();
         count = 0;
       }
-      if (isRepair(webhooks)) {
+      if (isRepair(desired)) {
         notBefore = now + backOff.next();
         count++;
       }
-      last = webhooks;
+      last = desired;
       lastAt = now;
       return count === REPEATED;
     },
   };
+}
+
+/** The fields of an object that taintkeeper sets. The others stay as they are. */
+export interface DesiredFields {
+  readonly metadata: { readonly labels: Readonly<Record<string, string>> } & Ownership;
+  readonly [field: string]: unknown;
+}
+
+export interface Update {
+  readonly client: Pick<ApiClient, 'request'>;
+  readonly path: string;
+  /** The object in the log. */
+  readonly title: string;
+  readonly limit: RepairLimit;
+  readonly log: Logger;
+  /** Called before a write. What it throws prevents the write. */
+  readonly confirm?: () => Promise<void>;
+  /** Which other writer changes the object, or where the user finds that. */
+  readonly otherWriter?: () => string;
+}
+
+export interface Updated<T> {
+  /** As the API server has it, as far as that is known. */
+  readonly object: T;
+  readonly written: boolean;
+  /** Set if the object still differs: in how many milliseconds to try again. */
+  readonly waitMs?: number;
+}
+
+/**
+ * Writes an object that differs from the desired fields, unless other writers change it too often.
+ * @throws ApiError; what `confirm` throws
+ */
+export async function updateManaged<
+  T extends { readonly metadata: { readonly labels?: Readonly<Record<string, string>> } },
+>(
+  found: T,
+  desired: DesiredFields,
+  { client, path, title, limit, log, confirm, otherWriter = () => 'see its managedFields' }: Update,
+): Promise<Updated<T>> {
+  if (covers(found, desired)) return { object: found, written: false };
+  const isRepair = limit.isRepair(desired);
+  const waitMs = isRepair ? limit.waitMs() : 0;
+  if (waitMs > 0) return { object: found, written: false, waitMs };
+  await confirm?.();
+  const labels = { ...found.metadata.labels, ...desired.metadata.labels };
+  const body = { ...found, ...desired, metadata: { ...found.metadata, ...desired.metadata, labels } };
+  try {
+    const object = await client.request<T>('PUT', path, { body });
+    log.info(`${title} ${isRepair ? 'restored: another writer had changed it' : 'updated'}`);
+    if (limit.written(desired)) log.warn(`${title} is changed repeatedly by another writer: ${otherWriter()}`);
+    return { object, written: true };
+  } catch (error) {
+    if (isConflict(error)) return { object: found, written: false, waitMs: CONFLICT_PAUSE_MS };
+    throw error;
+  }
 }

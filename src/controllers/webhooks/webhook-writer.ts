@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import { isConflict } from '../../cluster/client/api-error.ts';
 import { deleteObject } from '../../cluster/client/delete-object.ts';
 import {
   ADMISSION_REGISTRATION,
@@ -13,7 +12,7 @@ import {
 import { MANAGED_LABELS } from '../../objects/object-meta.ts';
 import type { WebhookEntry } from '../../webhooks/entry.ts';
 import { CONFLICT_PAUSE_MS } from '../controller.ts';
-import { covers, limitRepairs, type Ownership, ownedByClusterRole } from '../managed-objects.ts';
+import { limitRepairs, type Ownership, ownedByClusterRole, updateManaged } from '../managed-objects.ts';
 import { desiredWebhooks, warningWebhook } from './desired-webhooks.ts';
 import { type ServiceWait, waitForService } from './wait-for-service.ts';
 
@@ -93,7 +92,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
       async function applyAll(phases: readonly ConfigurationPhase[]): Promise<number[]> {
         const found: number[] = [];
         for (const phase of phases) {
-          const waitMs = await attempt(() => apply(phase, desired(phase, needed)));
+          const waitMs = await attempt(() => apply(phase, webhooksOf(phase, needed)));
           if (waitMs !== undefined) found.push(waitMs);
         }
         return found;
@@ -103,7 +102,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
     unverified: () => unverified,
   };
 
-  function desired(phase: ConfigurationPhase, { entries, isComplete }: Needed) {
+  function webhooksOf(phase: ConfigurationPhase, { entries, isComplete }: Needed) {
     const at = { service, bundle: bundle() };
     const webhooks = [
       ...desiredWebhooks(entries, phase, { ...at, timeoutSeconds: WEBHOOK_TIMEOUT_SECONDS }),
@@ -132,39 +131,30 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
     const { kind, resource } = CONFIGURATIONS[phase];
     const path = `${ADMISSION_REGISTRATION}/${resource}`;
     const found = actual(phase);
+    const limit = repairs[phase];
+    const desired = { metadata: { labels: LABELS, ...ownership }, webhooks };
     if (webhooks.length === 0) {
       return found ? remove(kind, `${path}/${CONFIGURATION_NAME}`, found) : LOOK_AGAIN_MS;
     }
     if (!found) {
       unverified = await waitForService(options);
       if (unverified) log.warn(`${kind}: registered without a call over the Service: ${unverified}`);
-      const metadata = { name: CONFIGURATION_NAME, labels: LABELS, ...ownership };
+      const metadata = { name: CONFIGURATION_NAME, ...desired.metadata };
       await client.request('POST', path, { body: { apiVersion: API_VERSION, kind, metadata, webhooks } });
-      repairs[phase].written(webhooks);
+      limit.written(desired);
       log.info({ webhooks: names(webhooks) }, `${kind} registered`);
       return LOOK_AGAIN_MS;
     }
-    if (covers(found, { metadata: { labels: LABELS, ...ownership }, webhooks })) return LOOK_AGAIN_MS;
-
-    const repeated = repairs[phase].isRepair(webhooks);
-    const waitMs = repeated ? repairs[phase].waitMs() : 0;
-    if (waitMs > 0) return waitMs;
-    await options.confirmBundle(caBundlesOf(found), bundle());
-    const metadata = { ...found.metadata, labels: { ...found.metadata.labels, ...LABELS }, ...ownership };
-    try {
-      await client.request('PUT', `${path}/${CONFIGURATION_NAME}`, { body: { ...found, metadata, webhooks } });
-    } catch (error) {
-      // There is a newer one, which the watch will show.
-      if (isConflict(error)) return CONFLICT_PAUSE_MS;
-      throw error;
-    }
-    log.info(
-      { webhooks: names(webhooks) },
-      `${kind} ${repeated ? 'restored: another writer had changed it' : 'updated'}`,
-    );
-    if (repairs[phase].written(webhooks))
-      log.warn(`${kind} taintkeeper is changed repeatedly by another writer: ${otherWriter(found)}`);
-    return LOOK_AGAIN_MS;
+    const { waitMs } = await updateManaged(found, desired, {
+      client,
+      path: `${path}/${CONFIGURATION_NAME}`,
+      title: kind,
+      limit,
+      log: log.child({ webhooks: names(webhooks) }),
+      confirm: () => options.confirmBundle(caBundlesOf(found), bundle()),
+      otherWriter: () => otherWriter(found),
+    });
+    return waitMs ?? LOOK_AGAIN_MS;
   }
 
   function otherWriter({ webhooks = [] }: WebhookConfiguration): string {
