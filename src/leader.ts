@@ -180,10 +180,7 @@ function startControllers(
   started(startPoolReview(run, { client, policies, nodes, synced, rights, recordEvent, reports }));
   started(startBackstop(run, { client, namespace, ownerClusterRole, policies, rights, audit, reports }));
 
-  const clusterReports = options.writeReports
-    ? started(startClusterReports(run, { client, policies, nodes, daemonSets, rights, ownerClusterRole }))
-    : undefined;
-  started(
+  const { evaluations } = started(
     startPolicyStatus(run, {
       client,
       namespace,
@@ -197,9 +194,11 @@ function startControllers(
       awaitingEviction: repair.awaitingEviction,
       patchedBy,
       stuckPods,
-      onEvaluated: clusterReports?.evaluated,
     }),
   );
+  if (options.writeReports) {
+    started(startClusterReports(run, { client, policies, nodes, daemonSets, rights, ownerClusterRole, evaluations }));
+  }
 
   if (secret) {
     started(startCertificateRotation(run, { client, secret, overlapMs: caOverlapMs, webhooks, certificates }));

@@ -8,7 +8,6 @@ import type { PolicyObject } from '../../cluster/policies.ts';
 import { notPermitted } from '../../cluster/rights.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { type DaemonSetView, judgeDaemonSet } from '../../judge/daemon-set.ts';
-import type { StuckPod } from '../../judge/findings.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
 import type { NodeWithRecord } from '../../judge/node-view.ts';
 import { formatLabels } from '../../kubernetes/label-selector.ts';
@@ -26,12 +25,13 @@ import {
   timed,
 } from '../../objects/cluster-report.ts';
 import { MANAGED_LABELS } from '../../objects/object-meta.ts';
-import type { CompiledTaintPolicy, CompiledTolerationPolicy, PolicySet } from '../../policy/policy-set.ts';
-import type { PolicyStatus } from '../../policy/policy-status.ts';
+import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../../policy/policy-set.ts';
 import { followFault } from '../../runtime/fault-log.ts';
+import type { Source } from '../../runtime/source.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 import { type Ownership, ownedByClusterRole } from '../managed-objects.ts';
 import type { Rights } from '../rights.ts';
+import type { EvaluatedPolicy, Evaluation } from './evaluate-policies.ts';
 
 export const CLUSTER_REPORTS = `/apis/${REPORT_API_VERSION}/clusterreports`;
 
@@ -44,24 +44,6 @@ const LOOK_AGAIN_MS = 60_000;
 const MAX_NAMED = 8;
 
 const NOT_SERVED = `--write-reports: the API server does not serve ${REPORT_API_VERSION}: install the CustomResourceDefinitions of OpenReports`;
-
-/** What statuses were made from. */
-export interface Evaluation {
-  /** The nodes that each policy selects. */
-  readonly selected: ReadonlyMap<CompiledTaintPolicy, readonly NodeWithRecord[]>;
-  readonly daemonSets: readonly DaemonSetView[];
-  readonly pods: readonly StuckPod[];
-  readonly policies: readonly Evaluated[];
-}
-
-interface Evaluated {
-  readonly policy: Pick<PolicyObject, 'kind' | 'name' | 'uid'>;
-  /** What of it is in force. */
-  readonly own: PolicySet[keyof PolicySet][number] | undefined;
-  readonly status: PolicyStatus;
-  /** All of them, by name. */
-  readonly violators: readonly string[];
-}
 
 export interface ClusterReportsOptions {
   readonly client: ApiClient;
@@ -139,7 +121,7 @@ export function reportWriter(
 
   async function write(
     from: Evaluation,
-    one: Evaluated,
+    one: EvaluatedPolicy,
     stored: ReadonlyMap<string, Stored>,
     ownership: Ownership,
   ): Promise<void> {
@@ -189,7 +171,10 @@ function ours({ metadata, source, configuration, summary, results = [] }: TimedR
 }
 
 /** What the policy selects; undefined where nothing of it is in force, and for a kind that selects nothing. */
-function checkedBy({ own, violators }: Evaluated, { selected, daemonSets, pods }: Evaluation): Checked[] | undefined {
+function checkedBy(
+  { own, violators }: EvaluatedPolicy,
+  { selected, daemonSets, pods }: Evaluation,
+): Checked[] | undefined {
   const differs = new Set(violators);
   switch (own?.kind) {
     case undefined:
@@ -238,21 +223,18 @@ const subjectOf = ({ namespace, name }: DaemonSetView): Subject => ({
 const keyOf = ({ namespace, name }: DaemonSetView) => `${namespace}/${name}`;
 const named = (what: readonly string[]) => atMost(MAX_NAMED, what).join(', ');
 
-export interface ClusterReports extends Controller {
-  /** Takes what the statuses were made from. The reports are written from the latest, less often than statuses. */
-  evaluated(this: void, latest: Evaluation): void;
-}
-
-export function startClusterReports(run: Run, options: ClusterReportsOptions): ClusterReports {
-  let evaluation: Evaluation | undefined;
-  const write = reportWriter(options, () => evaluation, run.log);
+/** Writes the reports from the latest evaluation, less often than statuses are written. */
+export function startClusterReports(
+  run: Run,
+  { evaluations, ...options }: ClusterReportsOptions & { readonly evaluations: Source<Evaluation> },
+): Controller {
+  let latest: Evaluation | undefined;
+  const write = reportWriter(options, () => latest, run.log);
   const reconciler = startController(run, 'cluster-reports', write, { pauseMs: PAUSE_MS });
   options.rights.changes.subscribe(() => reconciler.restart(), run.signal);
-  return {
-    evaluated(latest) {
-      evaluation = latest;
-      reconciler.trigger();
-    },
-    stop: reconciler.stop,
-  };
+  evaluations.subscribe((evaluation) => {
+    latest = evaluation;
+    reconciler.trigger();
+  }, run.signal);
+  return reconciler;
 }
