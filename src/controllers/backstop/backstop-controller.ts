@@ -22,7 +22,7 @@ import { nativeWriter } from './native-writer.ts';
  * They are not watched but listed: whatever somebody does to them, the webhook stands beside them while there is a leader; and
  * which versions there are changes with the API server.
  */
-const LOOK_AGAIN_MS = 10_000;
+const CHECK_AGAIN_MS = 10_000;
 /** The first look at what the API server says of the types in expressions that were just written. */
 const FIRST_CHECK_MS = 500;
 
@@ -76,7 +76,7 @@ export function backstop(
   translate: (policy: NativelyExpressible, options: TranslationOptions) => NativeTranslation = translatePolicy,
 ): Backstop {
   const writer = nativeWriter(client, log);
-  const checks = createBackOff({ minMs: FIRST_CHECK_MS, maxMs: LOOK_AGAIN_MS });
+  const checks = createBackOff({ minMs: FIRST_CHECK_MS, maxMs: CHECK_AGAIN_MS });
   let translated: { readonly of: string; readonly policies: readonly TranslatedPolicy[] } | undefined;
   /** By {@link versionOf}. */
   let states: ReadonlyMap<string, BackstopState> = new Map();
@@ -93,7 +93,7 @@ export function backstop(
         const versions = await servedVersions(client);
         if (versions.validating === undefined) {
           states = every({ what: 'Unsupported' });
-          return asking.length === 0 ? undefined : LOOK_AGAIN_MS;
+          return asking.length === 0 ? undefined : CHECK_AGAIN_MS;
         }
         const found = (await listNative(client, versions, MANAGED_LABELS)).filter(isWrittenByLeader);
         if (asking.length + found.length === 0) return undefined;
@@ -101,7 +101,7 @@ export function backstop(
         if (isPermitted === undefined) return undefined;
         if (!isPermitted) {
           states = new Map([...every({ what: 'NotPermitted' }), ...leftInForce(objects(), found)]);
-          return LOOK_AGAIN_MS;
+          return CHECK_AGAIN_MS;
         }
         // Each time: who applies the installation anew makes another ClusterRole of that name.
         const installation = await ownedByClusterRole(client, ownerClusterRole);
@@ -170,7 +170,7 @@ export function backstop(
   function nextLookMs({ states, hasWritten, waits }: NativeRun): number {
     if (hasWritten) checks.reset();
     const isChecked = [...states.values()].every((state) => state.what !== 'InForce' || state.isChecked);
-    return Math.min(LOOK_AGAIN_MS, ...waits, isChecked ? LOOK_AGAIN_MS : checks.next());
+    return Math.min(CHECK_AGAIN_MS, ...waits, isChecked ? CHECK_AGAIN_MS : checks.next());
   }
 }
 

@@ -9,7 +9,7 @@ import type { Source } from '../../runtime/source.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 
 /** Time alone makes certificates old. */
-const LOOK_AGAIN_MS = 10_000;
+const CHECK_AGAIN_MS = 10_000;
 
 export interface CertificateRotationOptions {
   readonly client: ApiClient;
@@ -39,7 +39,7 @@ function certificateRotation(options: CertificateRotationOptions, log: Logger): 
       const written = await writeSecret(client, ref, step.files, before);
       if (written) log.info({ secret: `${ref.namespace}/${ref.name}` }, `certificates: ${step.what}`);
     }
-    return waitMs > 0 ? Math.min(waitMs, LOOK_AGAIN_MS) : LOOK_AGAIN_MS;
+    return waitMs > 0 ? Math.min(waitMs, CHECK_AGAIN_MS) : CHECK_AGAIN_MS;
 
     function rescue() {
       const reason = unusable(before.files, names, now);

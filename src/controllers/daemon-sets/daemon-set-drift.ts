@@ -103,8 +103,8 @@ export interface DaemonSetDrift {
    * Those that lack tolerations, and those that got some while they ran; by namespace and name.
    * @param installation see {@link addedHere}
    */
-  look(now: number, installation: string | undefined): RunningDaemonSet[];
-  /** It got what it lacked. @param installation as of {@link look} */
+  inspect(now: number, installation: string | undefined): RunningDaemonSet[];
+  /** It got what it lacked. @param installation as of {@link inspect} */
   patched(daemonSet: RunningDaemonSet, installation: string | undefined): void;
   /** What the policy has patched, for its status. */
   patchedBy(policy: string): readonly PatchedDaemonSet[];
@@ -132,7 +132,7 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
   }
 
   return {
-    look(now, installation) {
+    inspect(now, installation) {
       const policies = compiled();
       const unready = unreadyNodes(nodes);
       const entries = [...daemonSets.entries()].filter((entry) => entry.namespace !== namespace);
@@ -170,7 +170,7 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
             patched,
             record: recordOfAdded(value, decision.violations, installation),
             tolerations: decision.action === 'patch' ? decision.desired.tolerations : value.tolerations,
-            rollout: rollouts.look(entry.uid, value, unready, now),
+            rollout: rollouts.observe(entry.uid, value, unready, now),
           },
         ];
       });

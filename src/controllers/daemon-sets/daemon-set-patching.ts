@@ -103,7 +103,7 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     installation ??= { uid: await ownUid(client) };
     const now = performance.now();
     began ??= now;
-    const found = drift.look(now, installation.uid);
+    const found = drift.inspect(now, installation.uid);
     await findOtherWriters(found.filter(({ isUndone }) => isUndone));
     const lacking = new Map(found.map((daemonSet) => [daemonSet.entry.uid, lackingIn(daemonSet)]));
     // What another policy asks for need not wait for what was refused.

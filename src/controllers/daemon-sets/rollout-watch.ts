@@ -21,7 +21,7 @@ export interface RolloutWatch {
    * @param unready all nodes that are not Ready, by name
    * @param now on a monotonic clock, in milliseconds
    */
-  look(uid: string, daemonSet: Rolling, unready: Unready, now: number): RolloutStatus;
+  observe(uid: string, daemonSet: Rolling, unready: Unready, now: number): RolloutStatus;
   /** Forgets all others. */
   retain(uids: ReadonlySet<string>): void;
 }
@@ -45,7 +45,7 @@ interface History {
 export function watchRollouts({ stableMs, stalledMs }: { stableMs: number; stalledMs: number }): RolloutWatch {
   const histories = new Map<string, History>();
   return {
-    look(uid, daemonSet, unready, now) {
+    observe(uid, daemonSet, unready, now) {
       const history = continued(histories.get(uid), daemonSet, unready, now);
       const { healthySince, progressAt, rolledOut } = history;
       const stable = healthySince !== undefined && now - healthySince >= stableMs;

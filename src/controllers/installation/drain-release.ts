@@ -2,12 +2,12 @@ import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { evictReplica, listReplicas } from '../../cluster/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
-import { heldUpDrain, isCordoned } from '../../coverage/placement.ts';
+import { blockedDrain, isCordoned } from '../../coverage/placement.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 import type { Nodes } from '../sources.ts';
 
 /** `kubectl drain` tries again every five seconds. */
-const LOOK_MS = 5_000;
+const CHECK_AGAIN_MS = 5_000;
 
 export interface DrainReleaseOptions {
   readonly client: ApiClient;
@@ -36,13 +36,13 @@ export function drainRelease(
   return async () => {
     await synced;
     const known = Array.from(nodes.entries(), ({ value }) => value);
-    const node = known.some(isCordoned) ? heldUpDrain(await listReplicas(client, service), known, self) : undefined;
-    if (node === released) return LOOK_MS;
+    const node = known.some(isCordoned) ? blockedDrain(await listReplicas(client, service), known, self) : undefined;
+    if (node === released) return CHECK_AGAIN_MS;
     if (node !== undefined) {
       const eviction = await evictReplica(client, service, self, { dryRun: true });
       if (eviction.outcome === 'undecided') return eviction.retryAfterMs;
       // Where no budget protects it, a drain ends by itself, and a replica that is the only one goes on to serve.
-      if (eviction.outcome === 'evicted') return LOOK_MS;
+      if (eviction.outcome === 'evicted') return CHECK_AGAIN_MS;
     }
     released = node;
     giveWay(node);
@@ -51,7 +51,7 @@ export function drainRelease(
         ? 'ready again: its node is not being drained, or another node takes replicas'
         : `not ready from now on, so that node ${node} can be drained: no other node takes a replica`,
     );
-    return LOOK_MS;
+    return CHECK_AGAIN_MS;
   };
 }
 

@@ -9,8 +9,8 @@ import type { ReportedProblem, Reports } from '../reports.ts';
 import type { Rights } from '../rights.ts';
 
 /** While a policy waits for a right that somebody may be about to grant. */
-const WAITING_MS = 10_000;
-const LOOK_AGAIN_MS = 60_000;
+const CHECK_SOON_MS = 10_000;
+const CHECK_AGAIN_MS = 60_000;
 
 export interface PermissionsOptions {
   readonly client: ApiClient;
@@ -58,7 +58,7 @@ export function permissions(
       for (const { message } of lacking) if (!logged.has(message)) log.warn(message);
       logged = new Set(lacking.map(({ message }) => message));
       if (hasChanged) changes.next();
-      return lacking.length > 0 ? WAITING_MS : LOOK_AGAIN_MS;
+      return lacking.length > 0 ? CHECK_SOON_MS : CHECK_AGAIN_MS;
     },
     permits(right) {
       if (!askedAbout.has(right)) {

@@ -6,13 +6,13 @@ import { isNowhere, replicaToMove } from '../../coverage/placement.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 import type { Nodes } from '../sources.ts';
 
-const LOOK_MS = 15_000;
+const CHECK_AGAIN_MS = 15_000;
 const LEAST_PAUSE_MS = 60_000;
 /** Room on a node may become free, which is not seen here. */
 const TRY_AGAIN_MS = 3_600_000;
 
 /** Nodes that are asked whether they have the image; not all of a large cluster are given it by hand. */
-const MAX_LOOKED_AT = 10;
+const MAX_INSPECTED = 10;
 
 interface NodeImage {
   readonly names?: readonly string[];
@@ -49,11 +49,11 @@ export function replicaSpread(
     const move = replicaToMove(replicas, known, self);
     if (!move) {
       if (replicas.every(({ serves }) => serves)) tried = new Set();
-      return LOOK_MS;
+      return CHECK_AGAIN_MS;
     }
     const { replica, nodes: others } = move;
     const pauseMs = others.every((name) => tried.has(name)) ? TRY_AGAIN_MS : LEAST_PAUSE_MS;
-    if (performance.now() - evictedAt < pauseMs || !(await canStartOn(others, replica.image))) return LOOK_MS;
+    if (performance.now() - evictedAt < pauseMs || !(await canStartOn(others, replica.image))) return CHECK_AGAIN_MS;
     const eviction = await evictReplica(client, service, replica.name);
     if (eviction.outcome === 'undecided') return eviction.retryAfterMs;
     if (eviction.outcome === 'evicted') {
@@ -62,13 +62,13 @@ export function replicaSpread(
       const from = `node ${replica.node}, which has another replica`;
       log.info(`evicted Pod ${replica.name} from ${from}, to start on another node`);
     }
-    return LOOK_MS;
+    return CHECK_AGAIN_MS;
   };
 
   /** The scheduler may take any of these nodes: where the image cannot be pulled, all of them have to have it. */
   async function canStartOn(names: readonly string[], image: string): Promise<boolean> {
     if (!isNowhere(image)) return true;
-    if (names.length > MAX_LOOKED_AT) return false;
+    if (names.length > MAX_INSPECTED) return false;
     const found = await Promise.all(
       names.map((name) =>
         client.request<{ status?: { images?: readonly NodeImage[] } }>('GET', `/api/v1/nodes/${name}`),

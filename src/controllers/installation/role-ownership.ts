@@ -21,7 +21,7 @@ interface OwnerReference {
 }
 
 /** Who applies the installation anew may make another ClusterRole of that name. */
-const LOOK_AGAIN_MS = 10_000;
+const CHECK_AGAIN_MS = 10_000;
 
 export interface RoleOwnershipOptions {
   readonly client: ApiClient;
@@ -49,7 +49,7 @@ export function roleOwnership(
     const { uid, resourceVersion, ownerReferences = [] } = metadata;
     const others = ownerReferences.filter(({ kind }) => kind !== 'Namespace');
     const desired = others.length > 0 || isArgos(metadata) ? others : [await theNamespace()];
-    if (sameOwners(ownerReferences, desired)) return LOOK_AGAIN_MS;
+    if (sameOwners(ownerReferences, desired)) return CHECK_AGAIN_MS;
     try {
       await client.request('PATCH', path, {
         contentType: 'application/merge-patch+json',
@@ -61,7 +61,7 @@ export function roleOwnership(
     }
     const change = desired === others ? 'is no longer' : 'is';
     log.info(`ClusterRole ${clusterRole} ${change} owned by Namespace ${namespace}`);
-    return LOOK_AGAIN_MS;
+    return CHECK_AGAIN_MS;
   };
 
   async function theNamespace(): Promise<OwnerReference> {

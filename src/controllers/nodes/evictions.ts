@@ -5,11 +5,11 @@ import { listUnboundPods } from '../../cluster/node-pods.ts';
 import { howToPermit, OPTIONAL_RIGHTS } from '../../cluster/rights.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import {
+  blockersText,
   displacedPods,
+  type EvictionBlocker,
   evictionState,
   evictionTimes,
-  type Hold,
-  holdText,
   rateIn,
   waitInZone,
   type Zone,
@@ -24,7 +24,7 @@ import type { Nodes } from '../sources.ts';
 import { eventOfEvictions } from './node-reports.ts';
 
 /** What holds evictions up is looked at again after this time. */
-const LOOK_AGAIN_MS = 10_000;
+const CHECK_AGAIN_MS = 10_000;
 /** Each run looks at all nodes, and thousands may begin to wait within a second. */
 const PAUSE_MS = 200;
 /** Pods find a node, and nodes become ready, within this time: what takes longer waits for somebody. */
@@ -69,7 +69,7 @@ export interface Evictions {
   /** The node is there no more. */
   gone(name: string): void;
   /** Looks at a node, in its turn if it is. */
-  look<T>(name: string, work: (turn: Turn) => Promise<T>): Promise<T>;
+  check<T>(name: string, work: (turn: Turn) => Promise<T>): Promise<T>;
   stateOf(policy: string): Evicting;
   problems(): readonly ReportedProblem[];
   stop(): Promise<void>;
@@ -89,7 +89,7 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
   /** When this process last evicted in a zone, by performance.now(). What was before it, nodes say. */
   const evictedAt = new Map<string, number>();
   /** What holds up zones, and since when. */
-  let holds = new Map<string, { readonly hold: Hold; readonly since: number }>();
+  let blockedZones = new Map<string, { readonly blocker: EvictionBlocker; readonly since: number }>();
   let podsHidden: string | undefined;
   const lastReported = new Map<string, string>();
   const pacing = startController(run, 'node-eviction', reconcile, {
@@ -123,7 +123,7 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
       end(name, false);
       if (waiting.delete(name)) onChange();
     },
-    async look(name, work) {
+    async check(name, work) {
       const turn = { granted: granted.has(name), used: false };
       try {
         return await work(turn);
@@ -134,17 +134,17 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
     stateOf(policy) {
       const zones = zonesOfWaiting(policy);
       const lacking = [...waiting.values()].filter(({ policies }) => policies.has(policy)).length;
-      const holding = holdsOf(zones).map(({ hold }) => hold);
-      const condition = evictionState({ nodes: zones.length, rate, holds: holding, podsHidden });
+      const blockers = blockersOf(zones).map(({ blocker }) => blocker);
+      const condition = evictionState({ nodes: zones.length, rate, blockers, podsHidden });
       return { nodes: lacking, condition: zones.length === 0 ? undefined : condition };
     },
     problems() {
       const now = performance.now();
       return [...new Set(policiesOfWaiting())].sort().flatMap((policy) => {
-        const [first, ...more] = holdsOf(zonesOfWaiting(policy)).filter(({ since }) => now - since >= STALLED_MS);
+        const [first, ...more] = blockersOf(zonesOfWaiting(policy)).filter(({ since }) => now - since >= STALLED_MS);
         if (!first) return [];
-        const message = `nodes lack a taint that evicts pods; ${holdText([first, ...more].map(({ hold }) => hold))}`;
-        return [{ kind: 'TaintPolicy', policy, reason: first.hold.reason, message }];
+        const message = `nodes lack a taint that evicts pods; ${blockersText([first, ...more].map(({ blocker }) => blocker))}`;
+        return [{ kind: 'TaintPolicy', policy, reason: first.blocker.reason, message }];
       });
     },
     stop: pacing.stop,
@@ -153,13 +153,13 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
   async function reconcile(): Promise<number | undefined> {
     await synced;
     // Of policies that nothing waits for any more, the next wave is reported again.
-    if (waiting.size === 0 && holds.size === 0) {
+    if (waiting.size === 0 && blockedZones.size === 0) {
       lastReported.clear();
       return undefined;
     }
     const zones = zonesOf(nodeViews(), client.now().getTime());
     const taken = new Set(granted.values());
-    const found = new Map<string, Hold>();
+    const found = new Map<string, EvictionBlocker>();
     const waits: number[] = [];
     const due: string[] = [];
     for (const name of new Set([...waiting.values()].map(({ zone }) => zone))) {
@@ -168,17 +168,19 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
       const wait = waitMs(name, zone);
       if (wait === 0) due.push(name);
       else if (wait < Number.POSITIVE_INFINITY) waits.push(wait);
-      else found.set(name, holdOf(name, zone));
+      else found.set(name, blockerOf(name, zone));
     }
-    const pods = due.length > 0 ? await podsHold() : undefined;
+    const pods = due.length > 0 ? await podsBlocker() : undefined;
     if (pods) found.set(ALL_ZONES, pods);
     else for (const zone of due) grant(zone);
-    const before = holds;
+    const before = blockedZones;
     const now = performance.now();
-    holds = new Map([...found].map(([key, hold]) => [key, { hold, since: before.get(key)?.since ?? now }]));
+    blockedZones = new Map(
+      [...found].map(([key, blocker]) => [key, { blocker, since: before.get(key)?.since ?? now }]),
+    );
     report();
     onChange();
-    if (found.size > 0) waits.push(LOOK_AGAIN_MS);
+    if (found.size > 0) waits.push(CHECK_AGAIN_MS);
     return waits.length === 0 ? undefined : Math.min(...waits);
   }
 
@@ -189,7 +191,7 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
     return waitInZone(rateIn(zone, rate), evictedAt.get(name) ?? before, performance.now());
   }
 
-  function holdOf(zone: string, { nodes: count, notReady }: Zone): Hold {
+  function blockerOf(zone: string, { nodes: count, notReady }: Zone): EvictionBlocker {
     return rate === 0 ? { reason: 'RateIsZero' } : { reason: 'ZoneNotReady', zone, nodes: count, notReady };
   }
 
@@ -200,7 +202,7 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
     onTurn(name);
   }
 
-  async function podsHold(): Promise<Hold | undefined> {
+  async function podsBlocker(): Promise<EvictionBlocker | undefined> {
     const times = [...nodeViews()].flatMap(({ taints }) => evictionTimes(taints));
     if (times.length === 0) return undefined;
     try {
@@ -221,11 +223,11 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
     const policies = new Set(policiesOfWaiting());
     for (const policy of lastReported.keys()) if (!policies.has(policy)) lastReported.delete(policy);
     for (const policy of policies) {
-      const [first] = holdsOf(zonesOfWaiting(policy));
-      const reason = first?.hold.reason ?? 'Paced';
+      const [first] = blockersOf(zonesOfWaiting(policy));
+      const reason = first?.blocker.reason ?? 'Paced';
       if (lastReported.get(policy) === reason) continue;
       lastReported.set(policy, reason);
-      recordEvent(eventOfEvictions(policy, first?.hold.reason, rate));
+      recordEvent(eventOfEvictions(policy, first?.blocker.reason, rate));
     }
   }
 
@@ -242,7 +244,7 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
     return [...waiting].flatMap(([name, one]) => (!granted.has(name) && one.policies.has(policy) ? [one.zone] : []));
   }
 
-  function holdsOf(zones: readonly string[]) {
-    return [...new Set([ALL_ZONES, ...zones])].flatMap((key) => holds.get(key) ?? []);
+  function blockersOf(zones: readonly string[]) {
+    return [...new Set([ALL_ZONES, ...zones])].flatMap((key) => blockedZones.get(key) ?? []);
   }
 }

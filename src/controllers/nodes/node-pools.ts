@@ -26,9 +26,9 @@ import type { Rights } from '../rights.ts';
 import { isNews, type WatchedNodes } from '../sources.ts';
 
 /** Pools are few, and change seldom: a list of them now and then is cheaper than a watch of three resources. */
-const LOOK_AGAIN_MS = 60_000;
+const CHECK_AGAIN_MS = 60_000;
 /** While something was told that somebody may be about to put right. */
-const RECHECK_MS = 10_000;
+const CHECK_SOON_MS = 10_000;
 
 /** A node may claim to be of any pool. */
 const MAX_SEEN = 1_000;
@@ -88,7 +88,7 @@ export function poolReview(
         ({ mode, atRegistration }) => mode !== 'Audit' && atRegistration.length > 0,
       );
       const isNeeded = policies.length > 0 || unchecked.size > 0;
-      const found = isNeeded ? await look(policies) : new Map<string, StateOf<'PoolLacksTaint'>>();
+      const found = isNeeded ? await compare(policies) : new Map<string, StateOf<'PoolLacksTaint'>>();
       if (!isDeepStrictEqual(found, conditions)) {
         for (const [name, state] of found) {
           if (state.status === 'True' && state.message !== conditions.get(name)?.message) report(name, state);
@@ -97,12 +97,12 @@ export function poolReview(
         onChange();
       }
       // Once a right is granted, this runs at once.
-      return [...found.values()].some(({ status }) => status === 'True') ? RECHECK_MS : LOOK_AGAIN_MS;
+      return [...found.values()].some(({ status }) => status === 'True') ? CHECK_SOON_MS : CHECK_AGAIN_MS;
     },
     undeclared: ({ kind, name }) => (kind === 'TaintPolicy' ? conditions.get(name) : undefined),
   };
 
-  async function look(policies: readonly CompiledTaintPolicy[]): Promise<Map<string, StateOf<'PoolLacksTaint'>>> {
+  async function compare(policies: readonly CompiledTaintPolicy[]): Promise<Map<string, StateOf<'PoolLacksTaint'>>> {
     const clusters = new Set([...nodes.entries()].flatMap(({ value }) => value.machineCluster ?? []));
     const apis = (await servedApis()).filter((api) => concernsUs(api, clusters));
     // Until it is known whether they may be listed, nothing is tried and nothing told.

@@ -93,7 +93,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   const writer = nodeWriter(client, signal);
 
   const queue = startControllerQueue(run, 'node-repair', {
-    work: (name) => evictions.look(name, (turn) => repair(name, turn)),
+    work: (name) => evictions.check(name, (turn) => repair(name, turn)),
     concurrency: CONCURRENCY,
   });
   const evictions = startEvictions(run, {

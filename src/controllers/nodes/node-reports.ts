@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import { type Hold, paceOf } from '../../evictions/eviction-pace.ts';
+import { type EvictionBlocker, paceOf } from '../../evictions/eviction-pace.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../judge/allow-removal.ts';
 import type { BlockedBy, Loss, NodeDrift } from '../../judge/node-drift.ts';
 import { type Blocked, MAX_BLOCKED_MESSAGE } from '../../judge/node-record.ts';
@@ -133,7 +133,7 @@ function conflictText(otherWriter: string | undefined): string {
   return `another writer removes it repeatedly${otherWriter === undefined ? '' : `, last by ${otherWriter}`}`;
 }
 
-const WHY_HELD: Record<Hold['reason'], string> = {
+const WHY_BLOCKED: Record<EvictionBlocker['reason'], string> = {
   PodsWithoutNode: 'pods created since are unscheduled',
   ZoneNotReady: 'too many nodes of their zone are not ready',
   RateIsZero: 'the rate is 0 (serve --node-eviction-rate)',
@@ -167,10 +167,14 @@ function expiryEvent(entries: readonly string[]): Parameters<ReportOnNode>[1] {
 }
 
 /** What is to be said of a policy whose taint evicts pods while nodes wait for it. */
-export function eventOfEvictions(name: string, hold: Hold['reason'] | undefined, rate: number): RecordedEvent {
+export function eventOfEvictions(
+  name: string,
+  blocker: EvictionBlocker['reason'] | undefined,
+  rate: number,
+): RecordedEvent {
   const policy = policyReference({ kind: 'TaintPolicy', name });
-  const note = `nodes wait for a taint that evicts pods: ${hold ? WHY_HELD[hold] : paceOf(rate)}`;
-  return hold
+  const note = `nodes wait for a taint that evicts pods: ${blocker ? WHY_BLOCKED[blocker] : paceOf(rate)}`;
+  return blocker
     ? { regarding: policy, type: 'Warning', reason: 'EvictionsHeld', action: 'WaitToEvict', note }
     : { regarding: policy, type: 'Normal', reason: 'EvictionsPaced', action: 'WaitToEvict', note };
 }

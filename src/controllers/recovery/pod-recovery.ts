@@ -59,7 +59,7 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
   });
   const queue = startControllerQueue(run, NAME, {
     async work(daemonSet) {
-      lookedAt.set(daemonSet, performance.now());
+      checkedAt.set(daemonSet, performance.now());
       try {
         return await recover(daemonSet, failed?.ofDaemonSet(daemonSet) ?? []);
       } finally {
@@ -68,9 +68,9 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
     },
     concurrency: CONCURRENCY,
   });
-  const lookedAt = new Map<string, number>();
+  const checkedAt = new Map<string, number>();
   const forgetting = setInterval(() => {
-    for (const [key, at] of lookedAt) if (performance.now() - at > PAUSE_MS) lookedAt.delete(key);
+    for (const [key, at] of checkedAt) if (performance.now() - at > PAUSE_MS) checkedAt.delete(key);
     const windows = compiled().recoveryPolicies.map(({ budget }) => budget.windowMs);
     history.forget(Math.max(0, ...windows), performance.now());
   }, FORGET_MS).unref();
@@ -88,11 +88,11 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
     }, signal);
   }
   nodes.changes.subscribe(({ entry }) => {
-    for (const key of failed?.daemonSets(entry.name) ?? []) look(key);
+    for (const key of failed?.daemonSets(entry.name) ?? []) check(key);
   }, signal);
   daemonSets.changes.subscribe(({ entry }) => {
     const key = `${entry.namespace}/${entry.name}`;
-    if (failed && failed.ofDaemonSet(key).length > 0) look(key);
+    if (failed && failed.ofDaemonSet(key).length > 0) check(key);
   }, signal);
 
   return {
@@ -105,12 +105,12 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
     },
   };
 
-  function look(daemonSet: string): void {
+  function check(daemonSet: string): void {
     queue.add(daemonSet, pauseOf(daemonSet));
   }
 
   function pauseOf(daemonSet: string): number {
-    const at = lookedAt.get(daemonSet) ?? Number.NEGATIVE_INFINITY;
+    const at = checkedAt.get(daemonSet) ?? Number.NEGATIVE_INFINITY;
     return Math.max(0, at + PAUSE_MS - performance.now());
   }
 
@@ -123,7 +123,7 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
     const begun = watchFailedPods({
       client,
       leftOut: namespace,
-      onChange: look,
+      onChange: check,
       onState(state) {
         if (failed !== begun) return;
         metrics.watchState('pods', state.connected);

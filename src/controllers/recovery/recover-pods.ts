@@ -58,7 +58,7 @@ export function recoverPods(options: RecoverPodsOptions) {
   const { client, nodes, daemonSets, compiled, history, problems, metrics, log, signal } = options;
 
   return async (key: string, pods: readonly TrackedPod[]): Promise<number | undefined> => {
-    const lookedAt = performance.now();
+    const checkedAt = performance.now();
     const faults: unknown[] = [];
     const waits: (number | undefined)[] = [];
     let target: RecoveryTarget | undefined;
@@ -76,7 +76,7 @@ export function recoverPods(options: RecoverPodsOptions) {
         note(recoverable, 'RecoveryFailed', (error as Error).message);
       }
     }
-    waits.push(problems.endRun(key, lookedAt));
+    waits.push(problems.endRun(key, checkedAt));
     if (faults.length > 0) throw faults[0];
     const due = waits.filter((ms) => ms !== undefined);
     return due.length === 0 ? undefined : Math.ceil(Math.min(...due));
@@ -135,7 +135,7 @@ export function recoverPods(options: RecoverPodsOptions) {
       detail?: string,
     ) {
       const problem = { daemonSet: key, node: pod.entry.value.node, policy: policy.name, reason };
-      problems.note({ ...problem, ...(detail === undefined ? {} : { detail }) }, lookedAt);
+      problems.note({ ...problem, ...(detail === undefined ? {} : { detail }) }, checkedAt);
     }
   };
 

@@ -38,7 +38,7 @@ export const CLUSTER_REPORTS = `/apis/${REPORT_API_VERSION}/clusterreports`;
 /** Least time between two runs, in milliseconds: reports are for auditors, and larger than statuses. */
 const PAUSE_MS = 30_000;
 /** Somebody may be about to install the definitions. */
-const LOOK_AGAIN_MS = 60_000;
+const CHECK_AGAIN_MS = 60_000;
 
 /** Taints, tolerations or pods that one result names. */
 const MAX_NAMED = 8;
@@ -79,7 +79,7 @@ export function reportWriter(
     const stored = await storedReports();
     if (stored === undefined) {
       obstacle.is('NotServed', NOT_SERVED);
-      return LOOK_AGAIN_MS;
+      return CHECK_AGAIN_MS;
     }
     const ownership = await ownedByClusterRole(client, ownerClusterRole);
     const existing = new Set(policies.objects().map(({ uid }) => uid));
@@ -104,7 +104,7 @@ export function reportWriter(
     }
     if (faults.length > 0) throw faults[0];
     obstacle.isOver();
-    return LOOK_AGAIN_MS;
+    return CHECK_AGAIN_MS;
   };
 
   /** By name; undefined where the API is not served. */

@@ -40,7 +40,7 @@ export interface PolicyStatusController extends Controller {
 }
 
 /** The policies are evaluated again after this time, whatever the watches show. */
-const LOOK_AGAIN_MS = 60_000;
+const CHECK_AGAIN_MS = 60_000;
 /** Least time between two evaluations, in milliseconds. */
 const PAUSE_MS = 5_000;
 
@@ -76,7 +76,7 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Polic
     violators = new Map(evaluation.policies.map(({ policy, violators }) => [policy.uid, violators]));
     count(evaluation);
     evaluations.next(evaluation);
-    return (await writeAll(evaluation)) ? LOOK_AGAIN_MS : CONFLICT_PAUSE_MS;
+    return (await writeAll(evaluation)) ? CHECK_AGAIN_MS : CONFLICT_PAUSE_MS;
   }
 
   function count({ problems, policies: evaluated }: Evaluation): void {

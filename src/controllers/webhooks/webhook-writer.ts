@@ -17,7 +17,7 @@ import { desiredWebhooks, warningWebhook } from './desired-webhooks.ts';
 import { type ServiceWait, waitForService } from './wait-for-service.ts';
 
 /** The configurations are watched; this repairs what a watch may miss. */
-const LOOK_AGAIN_MS = 60_000;
+const CHECK_AGAIN_MS = 60_000;
 
 /** Judging takes less than a millisecond; whoever waits longer than this for it holds up an update of a node for nothing. */
 const WEBHOOK_TIMEOUT_SECONDS = 2;
@@ -87,7 +87,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
       const [fault] = faults;
       complaint = fault?.message;
       if (fault) throw fault;
-      return Math.min(LOOK_AGAIN_MS, ...waits);
+      return Math.min(CHECK_AGAIN_MS, ...waits);
 
       async function applyAll(phases: readonly ConfigurationPhase[]): Promise<number[]> {
         const found: number[] = [];
@@ -134,7 +134,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
     const limit = repairs[phase];
     const desired = { metadata: { labels: LABELS, ...ownership }, webhooks };
     if (webhooks.length === 0) {
-      return found ? remove(kind, `${path}/${CONFIGURATION_NAME}`, found) : LOOK_AGAIN_MS;
+      return found ? remove(kind, `${path}/${CONFIGURATION_NAME}`, found) : CHECK_AGAIN_MS;
     }
     if (!found) {
       unverified = await waitForService(options);
@@ -143,7 +143,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
       await client.request('POST', path, { body: { apiVersion: API_VERSION, kind, metadata, webhooks } });
       limit.written(desired);
       log.info({ webhooks: names(webhooks) }, `${kind} registered`);
-      return LOOK_AGAIN_MS;
+      return CHECK_AGAIN_MS;
     }
     const { waitMs } = await updateManaged(found, desired, {
       client,
@@ -154,7 +154,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
       confirm: () => options.confirmBundle(caBundlesOf(found), bundle()),
       otherWriter: () => otherWriter(found),
     });
-    return waitMs ?? LOOK_AGAIN_MS;
+    return waitMs ?? CHECK_AGAIN_MS;
   }
 
   function otherWriter({ webhooks = [] }: WebhookConfiguration): string {
@@ -172,7 +172,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
   async function remove(kind: string, path: string, found: WebhookConfiguration): Promise<number> {
     const outcome = await deleteObject(client, path, found.metadata);
     if (outcome === 'deleted') log.info(`${kind} removed: no policy needs it`);
-    return outcome === 'changed' ? CONFLICT_PAUSE_MS : LOOK_AGAIN_MS;
+    return outcome === 'changed' ? CONFLICT_PAUSE_MS : CHECK_AGAIN_MS;
   }
 }
 

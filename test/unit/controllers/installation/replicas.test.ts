@@ -61,11 +61,11 @@ function startReplicas(placed: { leader: string; other: string }, names: readonl
 describe('two replicas on one node', () => {
   it('are not evicted once a minute where that has moved none, but when a node changes, or after an hour', async () => {
     const { options, log, evictions, taints } = startReplicas({ leader: 'n1', other: 'n1' }, ['n1', 'n2']);
-    const look = replicaSpread(options, log);
+    const check = replicaSpread(options, log);
     const evictionsWithin = async (ms: number) => {
       const before = evictions.length;
       for (let passed = 0; passed < ms; passed += 15_000) {
-        await look();
+        await check();
         vi.advanceTimersByTime(15_000);
       }
       return evictions.length - before;
@@ -79,27 +79,27 @@ describe('two replicas on one node', () => {
 
   it('are moved again after each drain', async () => {
     const { options, log, evictions, at, taints } = startReplicas({ leader: 'n1', other: 'n1' }, ['n1', 'n2']);
-    const look = replicaSpread(options, log);
-    await look();
+    const check = replicaSpread(options, log);
+    await check();
     at.set('other', 'n2');
-    await look();
+    await check();
     taints.set('n2', CORDONED);
     at.set('other', 'n1');
-    await look();
+    await check();
     taints.set('n2', []);
     vi.advanceTimersByTime(MINUTE_MS);
-    await look();
+    await check();
     expect(evictions).toHaveLength(2);
   });
 });
 
 it('tries an eviction again when the API server has said, and not after the pause that follows one that was done', async () => {
   const { options, log, evictions, keepBusy } = startReplicas({ leader: 'n1', other: 'n1' }, ['n1', 'n2']);
-  const look = replicaSpread(options, log);
+  const check = replicaSpread(options, log);
   keepBusy(30_000);
-  expect(await look()).toBe(30_000);
+  expect(await check()).toBe(30_000);
   keepBusy(undefined);
-  await look();
+  await check();
   expect(evictions).toHaveLength(2);
 });
 
@@ -107,28 +107,28 @@ describe('the drain of the only node', () => {
   function startDrain() {
     const replicas = startReplicas({ leader: 'n1', other: 'n1' }, ['n1']);
     const said: (string | undefined)[] = [];
-    const look = drainRelease({ ...replicas.options, giveWay: (node) => said.push(node) }, replicas.log);
-    return { ...replicas, look, said };
+    const check = drainRelease({ ...replicas.options, giveWay: (node) => said.push(node) }, replicas.log);
+    return { ...replicas, check, said };
   }
 
   it('makes the last replica not ready until it is evicted or the node is uncordoned', async () => {
-    const { look, said, at, ready, taints, protect, evictions, lines } = startDrain();
+    const { check, said, at, ready, taints, protect, evictions, lines } = startDrain();
     protect(true);
     taints.set('n1', CORDONED);
-    await look();
+    await check();
     expect(said).toEqual([]);
 
     at.set('other', '');
     ready.set('other', false);
-    await look();
+    await check();
     expect(said).toEqual(['n1']);
     expect(evictions).toEqual([{ name: 'leader', dryRun: true }]);
     ready.set('leader', false);
-    await look();
+    await check();
     expect(said).toEqual(['n1']);
 
     taints.set('n1', []);
-    await look();
+    await check();
     expect(said).toEqual(['n1', undefined]);
     expect(lines().map(({ msg }) => msg)).toEqual([
       expect.stringMatching(/^not ready from now on, so that node n1 can be drained/),
@@ -137,25 +137,25 @@ describe('the drain of the only node', () => {
   });
 
   it('leaves the last replica ready while the API server does not say whether a budget protects it', async () => {
-    const { look, said, at, ready, taints, protect, keepBusy } = startDrain();
+    const { check, said, at, ready, taints, protect, keepBusy } = startDrain();
     taints.set('n1', CORDONED);
     at.set('other', '');
     ready.set('other', false);
     protect(true);
     keepBusy(10_000);
-    expect(await look()).toBe(10_000);
+    expect(await check()).toBe(10_000);
     expect(said).toEqual([]);
     keepBusy(undefined);
-    await look();
+    await check();
     expect(said).toEqual(['n1']);
   });
 
   it('leaves a replica ready that no budget protects', async () => {
-    const { look, said, at, ready, taints } = startDrain();
+    const { check, said, at, ready, taints } = startDrain();
     taints.set('n1', CORDONED);
     at.set('other', '');
     ready.set('other', false);
-    await look();
+    await check();
     expect(said).toEqual([]);
   });
 });
