@@ -6,9 +6,9 @@ import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { createBackOff } from '../runtime/back-off.ts';
 import { CONFLICT_PAUSE_MS } from './controller.ts';
 
-// What the objects have in common that taintkeeper writes and keeps as they should be.
+// What is common to the objects that taintkeeper writes and keeps in their desired state.
 
-/** `metadata.ownerReferences`, if anything. */
+/** `metadata.ownerReferences`; empty for no owner. */
 export interface Ownership {
   readonly ownerReferences?: readonly {
     readonly apiVersion: string;
@@ -19,8 +19,8 @@ export interface Ownership {
 }
 
 /**
- * What makes an object go with the ClusterRole of that name; nothing without a name. An owner in a namespace would not do: garbage
- * collection takes such a reference of a cluster-scoped object for a broken one.
+ * The ClusterRole of that name as the owner of objects; no owner without a name. An owner with a namespace is not possible: garbage collection
+ * treats such a reference of a cluster-scoped object as broken.
  * @throws ApiError
  */
 export async function ownedByClusterRole(client: ApiClient, clusterRole: string | undefined): Promise<Ownership> {
@@ -32,8 +32,8 @@ export async function ownedByClusterRole(client: ApiClient, clusterRole: string 
 }
 
 /**
- * Whether `actual` has all that `desired` says: lists item by item, of maps the required fields. Fields that a newer
- * API server adds by itself are no difference, or the configuration would be written forever.
+ * Whether `actual` has the desired fields. Lists are compared item by item, and maps by the desired fields alone: otherwise a field that a newer
+ * API server adds would result in endless writes.
  */
 export function covers(actual: unknown, desired: unknown): boolean {
   if (Array.isArray(desired)) {
@@ -54,8 +54,8 @@ export function covers(actual: unknown, desired: unknown): boolean {
 }
 
 /**
- * A LabelSelector to compare with what is registered: all of it in one list, and what is undefined must not be there. Of a map, what
- * somebody added to it would not be seen; the API server leaves empty lists out.
+ * A LabelSelector for {@link covers}, with all requirements in one list. In a map, additions of another writer would not be noticed. The API server
+ * omits empty lists.
  */
 export function exactSelector(requirements: readonly LabelSelectorRequirement[]) {
   return { matchLabels: undefined, matchExpressions: requirements.length > 0 ? requirements : undefined };
@@ -63,11 +63,11 @@ export function exactSelector(requirements: readonly LabelSelectorRequirement[])
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 60_000;
-/** So long without a repair, and the next one is the first again. */
+/** After this time without a repair, the next one counts as the first. */
 const QUIET_MS = 120_000;
 const REPEATED = 5;
 
-/** Keeps repairs apart: otherwise another writer that sets something different would be answered without end. */
+/** Limits the pace of repairs: otherwise another writer with other desired fields would result in endless writes. */
 export interface RepairLimit {
   /** Whether the object was written with these fields before, so that a difference is another writer's. */
   isRepair(desired: unknown): boolean;

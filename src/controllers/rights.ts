@@ -3,7 +3,7 @@ import type { Source } from '../runtime/source.ts';
 
 /** The rights that only some installations give to the leader. */
 export interface Rights {
-  /** Undefined until the API server has answered. The first call for a right makes the leader ask it. */
+  /** Undefined until the API server has answered. The first call for a right causes a check. */
   permits(right: OptionalRight): boolean | undefined;
   readonly changes: Source;
 }

@@ -10,8 +10,8 @@ import type { DesiredNative } from './desired-native-policies.ts';
 /** Writes native policies, and stops if another writer changes them repeatedly. */
 export interface NativeWriter {
   /**
-   * Makes the object as it should be.
-   * @param found as it stands, if it is known to
+   * Creates or updates the object.
+   * @param found the stored object, if it is known
    * @throws ApiError; NotOursError
    */
   apply(
@@ -26,7 +26,7 @@ export interface NativeWriter {
   remove(found: NativeObject, versions: NativeVersions): Promise<number | undefined>;
 }
 
-/** There is an object of that name which somebody else has made. */
+/** Another writer has created an object of that name. */
 export class NotOursError extends Error {
   override name = 'NotOursError';
 }
@@ -51,7 +51,7 @@ export function nativeWriter(client: ApiClient, log: Logger): NativeWriter {
     },
   };
 
-  /** Undefined when there is one of that name. */
+  /** @returns undefined if an object of that name exists */
   async function create(path: string, desired: DesiredNative): Promise<NativeObject | undefined> {
     try {
       const object = await client.request<NativeObject>('POST', path, { body: desired });
@@ -65,7 +65,7 @@ export function nativeWriter(client: ApiClient, log: Logger): NativeWriter {
     }
   }
 
-  /** One that is there, and not among those with our labels: they may have been taken off it. */
+  /** Reads an object that exists and was not listed: another writer may have removed its labels. */
   async function readOurs(path: string, desired: DesiredNative): Promise<NativeObject> {
     const object = await client.request<NativeObject>('GET', `${path}/${desired.metadata.name}`);
     if (covers(object.metadata.ownerReferences, desired.metadata.ownerReferences)) return object;
@@ -89,7 +89,6 @@ export function nativeWriter(client: ApiClient, log: Logger): NativeWriter {
   }
 }
 
-/** For people. */
 export function titleOf({ kind, metadata }: Pick<DesiredNative, 'kind' | 'metadata'> | NativeObject): string {
   return `${kind} ${metadata.name}`;
 }

@@ -6,7 +6,7 @@ import { blockedDrain, isCordoned } from '../../coverage/placement.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 import type { Nodes } from '../sources.ts';
 
-/** `kubectl drain` tries again every five seconds. */
+/** `kubectl drain` repeats an eviction every five seconds. */
 const CHECK_AGAIN_MS = 5_000;
 
 export interface DrainReleaseOptions {
@@ -23,9 +23,9 @@ export interface DrainReleaseOptions {
 }
 
 /**
- * Lets the drain of the only node end. Its first eviction leaves a replica that no node takes, and the PodDisruptionBudget then protects
- * the last one for good. A budget with `unhealthyPodEvictionPolicy: AlwaysAllow` does not protect a pod that is not ready: so the last
- * replica says that it is not, until it is evicted or the node is uncordoned.
+ * Lets the drain of the only node end. After the first eviction, the new replica stays unscheduled, and the PodDisruptionBudget protects the last
+ * one. A budget with `unhealthyPodEvictionPolicy: AlwaysAllow` does not protect a pod that is not ready. The last replica therefore reports that it
+ * is not ready, until it is evicted or the node is uncordoned.
  */
 export function drainRelease(
   { client, service, self, nodes, synced, giveWay }: DrainReleaseOptions,
@@ -41,7 +41,7 @@ export function drainRelease(
     if (node !== undefined) {
       const eviction = await evictReplica(client, service, self, { dryRun: true });
       if (eviction.outcome === 'undecided') return eviction.retryAfterMs;
-      // Where no budget protects it, a drain ends by itself, and a replica that is the only one goes on to serve.
+      // Without a budget, the drain evicts the replica, which serves until then.
       if (eviction.outcome === 'evicted') return CHECK_AGAIN_MS;
     }
     released = node;

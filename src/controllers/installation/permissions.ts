@@ -8,7 +8,7 @@ import { type Controller, type Run, startController } from '../controller.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
 import type { Rights } from '../rights.ts';
 
-/** While a policy waits for a right that somebody may be about to grant. */
+/** The interval while a policy needs a missing right, which the user may be about to grant. */
 const CHECK_SOON_MS = 10_000;
 const CHECK_AGAIN_MS = 60_000;
 
@@ -21,18 +21,17 @@ export interface PermissionsOptions {
 }
 
 export interface Permissions extends Rights {
-  /** Tells when somebody has asked for a right that was not checked before. */
+  /** Emits when a controller has asked for a right that was not checked before. */
   readonly asked: Source;
-  /** One run. Gives the time until the next look, in milliseconds. */
+  /** @returns in how many milliseconds to run again */
   reconcile(): Promise<number>;
-  /** The policies that ask for what is not permitted. Of native policies their condition says so. */
+  /** The policies that need a missing right. For native policies, another condition reports it. */
   problems(): readonly ReportedProblem[];
 }
 
 /**
- * Asks the API server before anything is tried: what is not permitted would fail for each object anew, in logs, Events and its audit
- * log, and a policy would say so only once there is something to do. It checks the rights that a policy asks for, and those that a
- * controller has asked about: most installations use none.
+ * Checks the rights that policies need, and those that controllers have asked for. Without this check, each request would fail, in logs, Events and
+ * the audit log, and the status of a policy would report it only after the first request.
  */
 export function permissions(
   { client, policies, audit }: Omit<PermissionsOptions, 'reports'>,
@@ -40,10 +39,10 @@ export function permissions(
 ): Permissions {
   const changes = createSubject();
   const asked = createSubject();
-  /** By controllers. */
+  /** The rights that controllers have asked for. */
   const askedAbout = new Set<OptionalRight>();
   let permitted: ReadonlyMap<OptionalRight, boolean> = new Map();
-  /** What was logged of. */
+  /** The problems that were logged: each is logged once. */
   let logged = new Set<string>();
 
   return {
@@ -54,11 +53,11 @@ export function permissions(
       );
       const hasChanged = answers.some(([right, allowed]) => permitted.get(right) !== allowed);
       permitted = new Map(answers);
-      const lacking = found();
-      for (const { message } of lacking) if (!logged.has(message)) log.warn(message);
-      logged = new Set(lacking.map(({ message }) => message));
+      const problems = found();
+      for (const { message } of problems) if (!logged.has(message)) log.warn(message);
+      logged = new Set(problems.map(({ message }) => message));
       if (hasChanged) changes.next();
-      return lacking.length > 0 ? CHECK_SOON_MS : CHECK_AGAIN_MS;
+      return problems.length > 0 ? CHECK_SOON_MS : CHECK_AGAIN_MS;
     },
     permits(right) {
       if (!askedAbout.has(right)) {

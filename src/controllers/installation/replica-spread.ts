@@ -8,10 +8,10 @@ import type { Nodes } from '../sources.ts';
 
 const CHECK_AGAIN_MS = 15_000;
 const LEAST_PAUSE_MS = 60_000;
-/** Room on a node may become free, which is not seen here. */
+/** Resources of a node may become free without a change that this controller reads. */
 const TRY_AGAIN_MS = 3_600_000;
 
-/** Nodes that are asked whether they have the image; not all of a large cluster are given it by hand. */
+/** Nodes whose images are read at most. In a larger cluster, images are not loaded onto each node by hand. */
 const MAX_INSPECTED = 10;
 
 interface NodeImage {
@@ -30,15 +30,15 @@ export interface ReplicaSpreadOptions {
 }
 
 /**
- * Evicts a replica that shares its node with another one while a node that has none could take it. The PodDisruptionBudget is asked,
- * as by every eviction; a refusal is no failure. Where an eviction has moved nothing, the scheduler knows a reason that labels and
- * taints do not show, such as a full node: the same nodes are tried again after an hour.
+ * Evicts a replica that shares its node with another one while a node without a replica could run it. The PodDisruptionBudget applies, and a
+ * refused eviction is not a failure. After an eviction that changed nothing, the scheduler has a reason that labels and taints do not show, such as a
+ * full node. The same nodes are tried again after an hour.
  */
 export function replicaSpread(
   { client, service, self, nodes, synced }: ReplicaSpreadOptions,
   log: Logger,
 ): () => Promise<number> {
-  /** The nodes that could have taken a replica when one was last evicted. */
+  /** The nodes that could have run the replica that was evicted last. */
   let tried: ReadonlySet<string> = new Set();
   let evictedAt = Number.NEGATIVE_INFINITY;
 
@@ -65,7 +65,7 @@ export function replicaSpread(
     return CHECK_AGAIN_MS;
   };
 
-  /** The scheduler may take any of these nodes: where the image cannot be pulled, all of them have to have it. */
+  /** The scheduler may select any of these nodes. If the image cannot be pulled, all of them must have it. */
   async function canStartOn(names: readonly string[], image: string): Promise<boolean> {
     if (!isNowhere(image)) return true;
     if (names.length > MAX_INSPECTED) return false;

@@ -20,22 +20,23 @@ interface OwnerReference {
   readonly uid: string;
 }
 
-/** Who applies the installation anew may make another ClusterRole of that name. */
+/** A new installation may create another ClusterRole of that name. */
 const CHECK_AGAIN_MS = 10_000;
 
 export interface RoleOwnershipOptions {
   readonly client: ApiClient;
   readonly clusterRole: string;
-  /** Where taintkeeper runs. */
+  /** The namespace of taintkeeper. */
   readonly namespace: string;
 }
 
 /**
- * One run that makes the Namespace the owner of the ClusterRole, which owns what taintkeeper registers: garbage collection then
- * goes the whole way when somebody deletes the namespace alone. Gives the time until the next look, in milliseconds.
+ * Makes the Namespace the owner of the ClusterRole, which owns the objects that taintkeeper registers. If the user deletes only the namespace,
+ * garbage collection deletes all of them.
  *
- * Not where the ClusterRole has another owner: it would stay until both are gone. And not where Argo CD applies it: that deletes
- * nothing that has an owner (gitops-engine, pkg/cache/cluster.go, `GetManagedLiveObjs`).
+ * A ClusterRole with another owner is not changed: it would stay until both owners are deleted. Neither is one that Argo CD applies, because
+ * Argo CD deletes no object with an owner (gitops-engine, pkg/cache/cluster.go, `GetManagedLiveObjs`).
+ * @returns a function whose result is in how many milliseconds to run again
  * @throws ApiError
  */
 export function roleOwnership(
@@ -70,7 +71,7 @@ export function roleOwnership(
   }
 }
 
-/** By its tracking annotation, or by the fields that it has written. */
+/** Whether Argo CD applies the object: by its tracking annotation, or by its managed fields. */
 function isArgos({ annotations = {}, managedFields = [] }: OwnedRole['metadata']): boolean {
   return (
     Object.keys(annotations).some((key) => key.startsWith('argocd.argoproj.io/')) ||

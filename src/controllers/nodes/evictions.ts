@@ -23,52 +23,52 @@ import type { ReportedProblem } from '../reports.ts';
 import type { Nodes } from '../sources.ts';
 import { eventOfEvictions } from './node-reports.ts';
 
-/** What holds evictions up is looked at again after this time. */
+/** What blocks evictions is checked again after this time. */
 const CHECK_AGAIN_MS = 10_000;
-/** Each run looks at all nodes, and thousands may begin to wait within a second. */
+/** Each run reads all nodes, and thousands of nodes may begin to wait within a second. */
 const PAUSE_MS = 200;
-/** Pods find a node, and nodes become ready, within this time: what takes longer waits for somebody. */
+/** Pods are usually scheduled, and nodes become ready, within this time. What takes longer needs an action of the user. */
 const STALLED_MS = 60_000;
-/** No zone has this name. */
+/** Not a valid name of a zone. */
 const ALL_ZONES = '*';
 
 export interface EvictionsOptions {
   readonly client: ApiClient;
   readonly nodes: Pick<Nodes, 'entries'>;
-  /** Resolves when all nodes are known: before, nobody knows how many of a zone are Ready, nor when the last one had its turn. */
+  /** Resolves when all nodes are known. Before, it is not known how many nodes of a zone are Ready, and when the last one had its turn. */
   readonly synced: Promise<unknown>;
   /** Nodes a second in each zone. */
   readonly rate: number;
-  /** It is the node's turn. */
+  /** Called when it is the turn of the node. */
   readonly onTurn: (name: string) => void;
   readonly recordEvent: (event: RecordedEvent) => void;
   /** Called when states or problems may have changed. */
   readonly onChange: () => void;
 }
 
-/** One look at a node, which may be its turn. */
+/** One check of a node, which may be its turn. */
 export interface Turn {
   /** Whether the node may get taints that evict its pods. */
   readonly granted: boolean;
-  /** Whether such a write was sent, and may have been done. */
+  /** Whether such a write was sent. It may have succeeded. */
   used: boolean;
 }
 
-/** How far a policy is with a taint that evicts pods. */
+/** The progress of a policy with a taint that evicts pods. */
 export interface Evicting {
-  /** How many nodes still lack it, those among them whose turn it is. */
+  /** How many nodes lack the taint, including those whose turn it is. */
   readonly nodes: number;
   /** Undefined while none waits for its turn. */
   readonly condition: StateOf<'Evicting'> | undefined;
 }
 
-/** Gives nodes their turns to get a taint that evicts their pods: as slowly as the rules of eviction-pace.ts say. */
+/** Gives nodes their turns to get a taint that evicts their pods, at the pace of eviction-pace.ts. */
 export interface Evictions {
-  /** The node lacks taints of these policies that would evict its pods; none: it has what it needs. */
+  /** The node lacks taints of these policies that would evict its pods. Without policies: it lacks none. */
   waits(node: Pick<Entry<ClusterNode>, 'name' | 'value'>, policies: ReadonlySet<string>): void;
-  /** The node is there no more. */
-  gone(name: string): void;
-  /** Looks at a node, in its turn if it is. */
+  /** The node was deleted. */
+  forget(name: string): void;
+  /** Calls `work` for the node, and ends its turn if it has one. */
   check<T>(name: string, work: (turn: Turn) => Promise<T>): Promise<T>;
   stateOf(policy: string): Evicting;
   problems(): readonly ReportedProblem[];
@@ -82,18 +82,18 @@ interface Waiter {
 
 export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
   const { client, nodes, synced, rate, onTurn, recordEvent, onChange } = options;
-  /** By node, the one that has waited longest first. */
+  /** By the name of the node. The one that has waited longest is first. */
   const waiting = new Map<string, Waiter>();
   /** The nodes whose turn it is, with their zones: one in each zone. */
   const granted = new Map<string, string>();
-  /** When this process last evicted in a zone, by performance.now(). What was before it, nodes say. */
+  /** When this process last evicted pods in a zone, by performance.now(). Earlier evictions are read from the nodes. */
   const evictedAt = new Map<string, number>();
-  /** What holds up zones, and since when. */
+  /** What blocks evictions in zones, and since when. */
   let blockedZones = new Map<string, { readonly blocker: EvictionBlocker; readonly since: number }>();
   let podsHidden: string | undefined;
   const lastReported = new Map<string, string>();
   const pacing = startController(run, 'node-eviction', reconcile, {
-    // Short against the time from one node to the next.
+    // Much shorter than the time from one node to the next.
     pauseMs: Math.min(PAUSE_MS, 100 / rate),
   });
 
@@ -102,7 +102,7 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
     if (zone === undefined) return;
     if (used) evictedAt.set(zone, performance.now());
     granted.delete(name);
-    // Whatever it still lacks: it comes back when it is looked at again.
+    // If it lacks more, the next check adds it again.
     waiting.delete(name);
     pacing.trigger();
   }
@@ -113,13 +113,13 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
         const zone = zoneOf(value.labels);
         const before = waiting.get(name);
         waiting.set(name, { zone, policies });
-        // A run that found no node left in the zone it was in has asked for no other.
+        // The last run may have found no node in the new zone, and requested no other run.
         if (before?.zone === zone) return;
         pacing.trigger();
       } else if (!waiting.delete(name)) return;
       onChange();
     },
-    gone(name) {
+    forget(name) {
       end(name, false);
       if (waiting.delete(name)) onChange();
     },
@@ -133,10 +133,10 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
     },
     stateOf(policy) {
       const zones = zonesOfWaiting(policy);
-      const lacking = [...waiting.values()].filter(({ policies }) => policies.has(policy)).length;
+      const count = [...waiting.values()].filter(({ policies }) => policies.has(policy)).length;
       const blockers = blockersOf(zones).map(({ blocker }) => blocker);
       const condition = evictionState({ nodes: zones.length, rate, blockers, podsHidden });
-      return { nodes: lacking, condition: zones.length === 0 ? undefined : condition };
+      return { nodes: count, condition: zones.length === 0 ? undefined : condition };
     },
     problems() {
       const now = performance.now();
@@ -152,7 +152,7 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
 
   async function reconcile(): Promise<number | undefined> {
     await synced;
-    // Of policies that nothing waits for any more, the next wave is reported again.
+    // No node waits: nodes that begin to wait later are reported again.
     if (waiting.size === 0 && blockedZones.size === 0) {
       lastReported.clear();
       return undefined;
@@ -184,7 +184,7 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
     return waits.length === 0 ? undefined : Math.min(...waits);
   }
 
-  /** In how many milliseconds the next node of the zone may have its turn; Infinity: none may. */
+  /** In how many milliseconds the next node of the zone may have its turn; Infinity for never. */
   function waitMs(name: string, zone: Zone): number {
     const { lastAt } = zone;
     const before = lastAt === undefined ? undefined : performance.now() - (client.now().getTime() - lastAt);
@@ -211,14 +211,14 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
       const names = pods && displacedPods(pods, times);
       return names?.length === 0 ? undefined : { reason: 'PodsWithoutNode', names: names ?? [] };
     } catch (error) {
-      // Without the right to see them there is the pace.
+      // Without the right to list pods, the pace is the only limit.
       if (!isForbidden(error)) throw error;
       podsHidden = `taintkeeper may not ${OPTIONAL_RIGHTS.listPods.to} (${howToPermit('listPods')})`;
       return undefined;
     }
   }
 
-  /** Says of each policy once that nodes wait, and what for. */
+  /** Reports once for each policy that nodes wait, and what for. */
   function report(): void {
     const policies = new Set(policiesOfWaiting());
     for (const policy of lastReported.keys()) if (!policies.has(policy)) lastReported.delete(policy);
@@ -235,7 +235,7 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
     for (const { value } of nodes.entries()) yield value;
   }
 
-  /** Once for each node: those whose turn it is wait no more. */
+  /** A policy is listed once for each of its nodes, except those whose turn it is. */
   function policiesOfWaiting(): string[] {
     return [...waiting].flatMap(([name, { policies }]) => (granted.has(name) ? [] : [...policies]));
   }

@@ -7,15 +7,15 @@ interface NodeObject {
 }
 
 /**
- * Who wrote the taints of the node last, taintkeeper left out, for people. Undefined where the node or the field does not exist: a field
- * that was removed has no owner.
+ * The last writer of the taints of the node, except taintkeeper, in words. Undefined if the node or the field does not exist: a field that was removed
+ * has no owner.
  * @throws ApiError
  */
 export async function otherWriterOf(client: Pick<ApiClient, 'request'>, name: string): Promise<string | undefined> {
   const node = await findObject<NodeObject>(client, `/api/v1/nodes/${name}`);
   const owner = node && fieldOwner(node.metadata.managedFields ?? [], ['spec', 'taints']);
   if (!owner) return undefined;
-  // Events without times are equal, and counted as one.
+  // Without the time, Events are equal and counted as one.
   const { time: _, ...who } = owner;
   return describeOwner(who);
 }

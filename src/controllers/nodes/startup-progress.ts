@@ -51,15 +51,15 @@ export interface StartupProgressOptions {
 }
 
 const NAME = 'startup-progress';
-/** Each patches a node, or does nothing that takes time. */
+/** A check takes time only if it patches the node. */
 const CONCURRENCY = 4;
 /** Changes of a DaemonSet within this time lead to one check of the nodes that wait for it. */
 const DEBOUNCE_MS = 200;
-/** Nothing tells of a record that somebody deleted while the node waits. A check makes no request. */
+/** No event reports that a user deleted the record while the node waits. A check makes no request. */
 const CHECK_AGAIN_MS = 30_000;
-/** How often the tolerations of the replicas are read, while a policy has a startup taint. */
+/** The tolerations of the replicas are read at this interval while a policy has a startup taint. */
 const REPLICAS_MS = 60_000;
-/** Characters that a condition has for one node. Names of DaemonSets and their node affinity have no short bound. */
+/** The most characters for one node in a condition: names of DaemonSets and their node affinity may be long. */
 const MAX_NODE_TEXT = 600;
 
 type NodeEntry = Entry<ClusterNode>;
@@ -141,7 +141,7 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
     }
     // The record of an earlier Node of that name may list taints for this one. Node repair replaces it, and then asks for a check.
     if (known.record && known.record.uid !== entry.uid) return undefined;
-    // What is newer comes by the watch, however long that takes.
+    // The watch will show the newer version.
     if (writer.isOutdated(entry)) return undefined;
     const found = caseOf(entry);
     const node = viewOf(entry);
@@ -167,7 +167,7 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
     const text = textOf(found);
     found.waiting = step.waiting;
     if (textOf(found) !== text || !isDeepStrictEqual(overdueOn(name, found), before)) changes.next();
-    // The record first: a leader that finds the taint and no record would begin again.
+    // The record is written first: a leader that finds the taint and no record would begin again.
     const removable = records.isWritten(name) ? step.removable : [];
     if ((await write(entry, { late: step.late, removable })) === 'Outdated') return CONFLICT_PAUSE_MS;
     const isWaiting = step.waiting.length > 0 || found.unrequiredSince.size > 0;
@@ -208,7 +208,7 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
     pods.retain(named.length > 0 && rights.permits('listPods') ? named : []);
   }
 
-  /** Policies are replaced, and one that is not known may require anything: not at once. */
+  /** A policy may be replaced, and a policy that could not be read may require the taint. */
   function unrequiredForMs({ unrequiredSince }: Case, key: string): number {
     const now = performance.now();
     if (!policies.isComplete('TaintPolicy')) {
@@ -307,7 +307,7 @@ function viewOf({ value, uid }: NodeEntry) {
   return { ...value, uid, createdAt: value.createdAt ?? 0 };
 }
 
-/** Whether its pods are meant to run where they were before. */
+/** Whether the pods of the DaemonSet run on the same nodes as before. */
 function isSameDaemonSet({ uid, value }: DaemonSetEntry, before: DaemonSetEntry): boolean {
   return uid === before.uid && value.generation === before.value.generation && value.deleting === before.value.deleting;
 }

@@ -16,7 +16,6 @@ export interface StartupTaintsOptions {
 }
 
 const NAME = 'startup-taints';
-/** Each reads one node. */
 const CONCURRENCY = 2;
 
 /** Reports startup taints that remain on Ready nodes: their agent or controller does not remove them, and pods stay away. */
@@ -24,7 +23,7 @@ export function startStartupTaints(run: Run, options: StartupTaintsOptions): Con
   const { client, nodes, policies, recordEvent } = options;
   const { signal } = run;
   const report = reportOnNode(recordEvent, run.log);
-  /** By the name of the node, what was reported: once for the same taints. */
+  /** The taints that were reported, by the name of the node. */
   const reported = new Map<string, string>();
   const queue = startControllerQueue(run, NAME, { work: check, concurrency: CONCURRENCY });
   nodes.changes.subscribe((change) => {

@@ -24,12 +24,12 @@ export interface PodRecoveryOptions {
 }
 
 const NAME = 'pod-recovery';
-/** DaemonSets that are looked at at the same time. */
+/** DaemonSets that are checked at the same time. */
 const CONCURRENCY = 4;
 const FORGET_MS = 60_000;
-/** Least time between two looks at the pods of a DaemonSet that changes ask for: where thousands fail together, each of them does. */
+/** Minimum time between two checks of a DaemonSet that changes request: thousands of its pods may fail together. */
 const PAUSE_MS = 500;
-/** An API server that starts anew is no problem. */
+/** A restart of the API server takes less time, and is no problem. */
 const OUTAGE_MS = 30_000;
 
 export interface PodRecovery extends Controller {
@@ -75,7 +75,7 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
     history.forget(Math.max(0, ...windows), performance.now());
   }, FORGET_MS).unref();
   let failed: FailedPods | undefined;
-  /** Why the pods are not watched though they should be. */
+  /** Set while the watch of pods has no connection. */
   let outage: { readonly since: number; readonly error: string } | undefined;
   const ending = new Set<Promise<void>>();
   const changes = reports.add({ problems: () => [...problems.current(), ...outageProblems()] });

@@ -35,9 +35,9 @@ import type { EvaluatedPolicy, Evaluation } from './evaluate-policies.ts';
 
 export const CLUSTER_REPORTS = `/apis/${REPORT_API_VERSION}/clusterreports`;
 
-/** Least time between two runs, in milliseconds: reports are for auditors, and larger than statuses. */
+/** Minimum time between two runs, in milliseconds: reports are for audits, and larger than statuses. */
 const PAUSE_MS = 30_000;
-/** Somebody may be about to install the definitions. */
+/** A user may be about to install the CustomResourceDefinitions. */
 const CHECK_AGAIN_MS = 60_000;
 
 /** Taints, tolerations or pods that one result names. */
@@ -51,7 +51,7 @@ export interface ClusterReportsOptions {
   readonly nodes: { get(name: string): { readonly uid: string } | undefined };
   readonly daemonSets: { get(name: string, namespace: string): { readonly uid: string } | undefined };
   readonly rights: Rights;
-  /** Name of the ClusterRole that the reports go with, if any. */
+  /** Name of the ClusterRole that owns the reports, if any. */
   readonly ownerClusterRole: string | undefined;
 }
 
@@ -60,9 +60,10 @@ type Stored = TimedReport & {
 };
 
 /**
- * One run that writes the ClusterReport of each policy where it is not as it should be, and deletes those of policies that are gone.
- * Where the API server has no such API, or does not permit it, that is said once. Gives the time until the next look, in milliseconds.
- * @param evaluation the latest, if there is one
+ * Writes the ClusterReport of each policy, and deletes those of policies that no longer exist. If the API server does not serve ClusterReports, or
+ * does not permit them, one line of the log says so.
+ * @param evaluation returns the latest evaluation, if there is one
+ * @returns a function whose result is in how many milliseconds to run again
  */
 export function reportWriter(
   { client, policies, nodes, daemonSets, rights, ownerClusterRole }: ClusterReportsOptions,
@@ -74,7 +75,7 @@ export function reportWriter(
   return async () => {
     const permitted = rights.permits('writeReports');
     if (permitted === false) obstacle.is('NotPermitted', notPermitted('writeReports', '--write-reports'));
-    // Once that changes, this runs at once.
+    // A change of the rights causes another run.
     if (!permitted) return undefined;
     const stored = await storedReports();
     if (stored === undefined) {
@@ -88,7 +89,7 @@ export function reportWriter(
       try {
         await work();
       } catch (error) {
-        // One that the API server does not take keeps back none of the others; one that somebody else has written is seen next time.
+        // The other reports are written although the API server refuses this one. A report that another client has changed is read in the next run.
         if (!(error instanceof ApiError || error instanceof NameTakenError)) throw error;
         if (!isOutdated(error)) faults.push(error);
       }
@@ -98,7 +99,7 @@ export function reportWriter(
     }
     const found = evaluation();
     for (const one of found?.policies ?? []) {
-      // As with statuses: many policies and many nodes take their time, and admissions do not wait.
+      // Many policies and many nodes take time, and admissions must not wait.
       await setImmediate();
       if (found && existing.has(one.policy.uid)) await attempt(() => write(found, one, stored, ownership));
     }
@@ -107,7 +108,7 @@ export function reportWriter(
     return CHECK_AGAIN_MS;
   };
 
-  /** By name; undefined where the API is not served. */
+  /** By name; undefined if the API is not served. */
   async function storedReports(): Promise<Map<string, Stored> | undefined> {
     const labelSelector = formatLabels(MANAGED_LABELS);
     try {
@@ -147,7 +148,7 @@ export function reportWriter(
     });
   }
 
-  /** Whether the report is somebody else's; if not, another leader has just written it. Rights are to list them, not to get one. */
+  /** Whether another client has written the report; otherwise another leader has just written it. The leader may list reports, and not get one. */
   async function isTaken(name: string): Promise<boolean> {
     const query = { fieldSelector: `metadata.name=${name}`, labelSelector: NOT_OURS };
     return (await listObjects(client, CLUSTER_REPORTS, () => name, query)).length > 0;
@@ -164,13 +165,13 @@ export function reportWriter(
   }
 }
 
-/** What of a report is written by us: the rest of its metadata is the API server's. */
+/** The part of a report that taintkeeper writes. */
 function ours({ metadata, source, configuration, summary, results = [] }: TimedReport & { metadata: Ownership }) {
   const { labels, annotations = {}, ownerReferences = [] } = metadata;
   return { labels, annotations, ownerReferences, source, configuration, summary, results };
 }
 
-/** What the policy selects; undefined where nothing of it is in force, and for a kind that selects nothing. */
+/** The objects that the policy selects; undefined if it is not in force, or is of a kind that selects nothing. */
 function checkedBy(
   { own, violators }: EvaluatedPolicy,
   { selected, daemonSets, pods }: Evaluation,

@@ -24,7 +24,7 @@ export interface EvaluationInput {
   readonly objects: readonly PolicyObject[];
   readonly compiled: PolicySet;
   readonly nodes: readonly NodeWithRecord[];
-  /** Without those of taintkeeper's namespace. */
+  /** Without those in the namespace of taintkeeper. */
   readonly daemonSets: readonly DaemonSetView[];
   /** The daemon pods that are Failed on a node where they could run, however short the time. */
   readonly pods: readonly StuckPod[];
@@ -78,7 +78,7 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
   ];
   const policies: EvaluatedPolicy[] = [];
   for (const policy of objects) {
-    // Many policies and many nodes take their time, and admissions do not wait.
+    // Many policies and many nodes take time, and admissions must not wait.
     await setImmediate();
     const conditions = reports.conditions(policy);
     if (conditions === 'pending') continue;
@@ -139,7 +139,7 @@ async function nodesByPolicy(
   return selected;
 }
 
-/** On both policies: neither of them is where the mistake is for certain. */
+/** A problem of both policies: either may be the wrong one. */
 function contradicting(contradiction: Contradiction): ReportedProblem[] {
   const message = contradictionText(contradiction);
   return [contradiction.winner, contradiction.loser].map(({ policy: { kind, name } }) => ({

@@ -15,7 +15,7 @@ import { type Evaluation, evaluatePolicies } from './evaluate-policies.ts';
 
 export interface PolicyStatusOptions {
   readonly client: ApiClient;
-  /** The namespace of taintkeeper, whose DaemonSets are never sent to it. */
+  /** The namespace of taintkeeper, whose DaemonSets are ignored. */
   readonly namespace: string;
   readonly nodes: Pick<WatchedNodes, 'entries' | 'news'>;
   readonly daemonSets: Pick<WatchedDaemonSets, 'entries' | 'changes'>;
@@ -26,7 +26,7 @@ export interface PolicyStatusOptions {
   /** Every policy is taken to be in mode Audit. */
   readonly audit: boolean;
   readonly reports: Omit<Reports, 'add'>;
-  /** How many nodes still lack a taint of the TaintPolicy that evicts pods, those among them whose turn it is. */
+  /** How many nodes lack a taint of the TaintPolicy that evicts pods, including those whose turn it is. */
   readonly awaitingEviction: (policy: string) => number;
   /** The DaemonSets that the TolerationPolicy has patched. */
   readonly patchedBy: (policy: string) => readonly PatchedDaemonSet[];
@@ -53,7 +53,7 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Polic
   /** All violators of each policy, by its uid. */
   let violators: ReadonlyMap<string, readonly string[]> = new Map();
   const reconciler = startController(run, 'policy-status', reconcile, { pauseMs: PAUSE_MS });
-  // A new policy changes what is registered for it, which the controllers report.
+  // The controllers also report what they register for a new policy.
   reports.changes.subscribe(() => reconciler.restart(), signal);
   for (const source of [nodes.news, nodeRecords.changes, daemonSets.changes, policies.statusChanges]) {
     source.subscribe(() => reconciler.trigger(), signal);
@@ -120,10 +120,10 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Polic
       await client.request('PATCH', `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}/${name}/status`, {
         contentType: 'application/json-patch+json',
         body: [
-          // Not onto another policy of the same name, nor over what another leader has written.
+          // Another policy of the same name, and a newer status of another leader, are not overwritten.
           { op: 'replace', path: '/metadata/uid', value: uid },
           { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion },
-          // Whole: a merge would keep fields of an earlier spec.
+          // The whole status: a merge would keep fields of an earlier status.
           { op: 'add', path: '/status', value: status },
         ],
       });

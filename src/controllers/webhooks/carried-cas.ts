@@ -4,32 +4,31 @@ import { fingerprints, invalidAt, joinBundles, parseCertificates } from '../../c
 export interface CarriedCasOptions {
   /** Every `caBundle` that is registered with the API server, PEM. */
   readonly registered: () => readonly string[];
-  /** How long a CA stays that only a `caBundle` has, in milliseconds. */
+  /** How long a CA stays in a `caBundle` after our files no longer have it, in milliseconds. */
   readonly overlapMs: number;
   /** The API server's clock. */
   readonly now: () => Date;
 }
 
 /**
- * What belongs into a `caBundle` where each replica has its certificates from files: they see new ones at different times (a
- * kubelet's sync takes a minute or two), and nobody knows what the others serve. So a CA that is registered and not in our
- * files stays for a while: other replicas may serve a certificate of it still, or, where a leader before us had seen newer
- * files, already.
+ * The CAs of a `caBundle` where the certificates are in files. The replicas see new files at different times (a sync of the kubelet takes a minute or
+ * two), and no replica knows what the others serve. A registered CA that our files do not have therefore stays for a while. Other replicas may still
+ * serve a certificate of it. They may also serve it already, if an earlier leader had newer files.
  */
 export interface CarriedCas {
   /**
-   * @param own the CAs of our own files, PEM. Undefined if they name none: then the registered ones stay for as long as that lasts, because the
-   * file may be damaged. Without any, the API server uses the CAs of its system.
+   * @param own the CAs of our own files, PEM. Undefined if they have none: then the registered CAs stay, because the file may be damaged.
+   * @returns undefined for no CA: then the API server uses the CAs of its system
    */
   bundle(own: string | undefined): string | undefined;
-  /** When the next CA of the last bundle leaves it, in milliseconds from now; Infinity if none is to. */
+  /** In how many milliseconds the next CA is removed from the bundle; Infinity for never. */
   dueInMs(): number;
 }
 
 export function carriedCas({ registered, overlapMs, now }: CarriedCasOptions): CarriedCas {
-  /** Since when our files are without a CA, by fingerprint, by performance.now(). */
+  /** When our files were first seen without a CA, by its fingerprint. In milliseconds of performance.now(). */
   const missing = new Map<string, number>();
-  /** The last bundle's CAs that our files do not have. */
+  /** The CAs of the last bundle that our files do not have. */
   let carriedNow: readonly string[] = [];
 
   return {
@@ -48,7 +47,7 @@ export function carriedCas({ registered, overlapMs, now }: CarriedCasOptions): C
       return joinBundles(own, ...carried.map(String));
     },
     dueInMs() {
-      // Its time may have ended while the bundle was written.
+      // The time of a CA may have ended while the bundle was written.
       return Math.min(...carriedNow.map((one) => Math.max(0, (missing.get(one) ?? 0) + overlapMs - performance.now())));
     },
   };

@@ -5,7 +5,7 @@ import { exactSelector } from '../managed-objects.ts';
 
 export interface DesiredOptions {
   readonly service: ServiceRef;
-  /** PEM; undefined leaves the field to the replica that knows the CA. */
+  /** PEM. Undefined: without `caBundle`. */
   readonly bundle: string | undefined;
   readonly timeoutSeconds: number;
 }
@@ -16,14 +16,14 @@ const APIS = {
   taintpolicies: { apiGroups: ['taintkeeper.dev'], apiVersions: ['v1alpha1'] },
 };
 
-/** What one webhook has, and others do not. */
+/** The fields in which webhooks differ. */
 interface OwnFields extends Omit<WebhookEntry, 'phase' | 'resource' | 'reinvocationPolicy' | 'widened'> {
   readonly path: string;
   readonly resource: keyof typeof APIS;
   readonly sideEffects: 'None' | 'NoneOnDryRun';
 }
 
-/** A field that is undefined must not be there: nobody is to narrow a webhook unseen. */
+/** A field that is undefined must be absent: otherwise another writer could narrow the webhook unnoticed. */
 function webhook(own: OwnFields, { service, bundle, timeoutSeconds }: DesiredOptions): Webhook {
   const { namespace, name, port } = service;
   return {
@@ -44,7 +44,7 @@ function webhook(own: OwnFields, { service, bundle, timeoutSeconds }: DesiredOpt
   };
 }
 
-/** The webhooks of one phase as they should be registered, in the order of the entries. */
+/** The desired webhooks of one phase, in the order of the entries. */
 export function desiredWebhooks(
   entries: readonly WebhookEntry[],
   phase: ConfigurationPhase,
@@ -57,12 +57,12 @@ export function desiredWebhooks(
         {
           ...entry,
           path: `/${phase}`,
-          // A DaemonSet of our own must not wait for us. Nodes are in no namespace: the selector does not count for them.
+          // Our own DaemonSets must not wait for us. Nodes have no namespace, so the selector does not apply to them.
           namespaceSelector: [
             ...(entry.namespaceSelector ?? []),
             { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [options.service.namespace] },
           ],
-          // Events tell of what a request has led to; a dry run leaves none.
+          // Requests result in Events, dry runs do not.
           sideEffects: 'NoneOnDryRun',
         },
         options,
@@ -71,15 +71,15 @@ export function desiredWebhooks(
     }));
 }
 
-/** Whoever applies a policy waits no longer; a replica that does not lead has to read the nodes first. */
+/** The user who applies a policy waits at most this long. A replica that does not lead has to read the nodes first. */
 const ADVICE_TIMEOUT_SECONDS = 2;
 
 /** The path of {@link warningWebhook}. */
 export const ADVICE_PATH = '/advise';
 
 /**
- * The webhook for our own TaintPolicies: it warns whoever writes one, and refuses nothing. Their status is no matter of it, nor a write
- * that leaves their spec as it is: the leader writes a status all the time.
+ * The webhook for our own TaintPolicies. It warns their authors, and denies nothing. It is not called for writes that do not change the spec,
+ * because the leader writes the status frequently.
  */
 export function warningWebhook(options: Omit<DesiredOptions, 'timeoutSeconds'>): Webhook {
   return webhook(

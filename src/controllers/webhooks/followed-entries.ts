@@ -4,7 +4,7 @@ import { webhookEntries } from '../../webhooks/entries.ts';
 import type { WebhookEntry } from '../../webhooks/entry.ts';
 
 /** The API server compiles every expression of a configuration that is written, and requests wait for it. */
-const LEAST_DISTANCE_MS = 2_000;
+const MIN_INTERVAL_MS = 2_000;
 
 /** The webhooks that the policies of a snapshot need. */
 export interface NeededEntries {
@@ -12,9 +12,8 @@ export interface NeededEntries {
   readonly from: PolicySnapshot;
 }
 
-/** The webhooks that the policies need. They follow the policies at a distance: many changes in a row are few. */
+/** The webhooks that the policies need. They follow the policies with a delay: many changes in a row result in few writes. */
 export interface FollowedEntries {
-  /** What to register now. */
   current(): NeededEntries;
   /** In how many milliseconds {@link current} may take up a change of the policies. */
   dueInMs(): number;
@@ -30,7 +29,7 @@ export function followPolicies(latest: () => PolicySnapshot, audit: boolean, log
     current() {
       if (needed.from !== latest() && performance.now() >= notBefore) {
         needed = neededBy(latest());
-        notBefore = performance.now() + LEAST_DISTANCE_MS;
+        notBefore = performance.now() + MIN_INTERVAL_MS;
         complain();
       }
       return needed;

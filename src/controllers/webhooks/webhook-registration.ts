@@ -19,14 +19,14 @@ export interface WebhookRegistrationOptions {
   readonly service: ServiceRef;
   /** The name of this replica's pod. */
   readonly pod: string;
-  /** Name of the ClusterRole that the configurations go with when it is deleted, if any. */
+  /** Name of the ClusterRole that owns the configurations, if any. */
   readonly ownerClusterRole: string | undefined;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'objects' | 'changes'>;
   readonly webhooks: Pick<RegisteredWebhooks, 'get' | 'caBundles' | 'changes'>;
   readonly certificates: Pick<CertificateKeeper, 'current'> & { readonly changes: Source };
   /** Undefined where the certificates are in files. */
   readonly secret: CertificateSecret | undefined;
-  /** How long a CA stays that only a `caBundle` has, in milliseconds. */
+  /** How long a CA stays in a `caBundle` after the certificates in files no longer have it, in milliseconds. */
   readonly caOverlapMs: number;
   /** Every policy is taken to be in mode Audit. */
   readonly audit: boolean;
@@ -50,20 +50,20 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
     signal,
     log,
   });
-  /** Which versions of policies the registered webhooks are for. */
+  /** The versions of the policies that the registered webhooks serve. */
   let registered: ReadonlySet<string> = new Set();
   const attempted = Promise.withResolvers<void>();
 
   const changes = reports.add({
     ready: attempted.promise,
     conditions(policy) {
-      // No webhook is called for it.
+      // Native policies enforce it, and no webhook.
       if (policy.kind === 'TolerationRestriction') return [];
       const why = writer.unverified();
       const message = `the webhook was registered without a call over its Service: ${why}`;
       const reason = 'ServiceNotReachable';
       const unverified = why === undefined ? [] : reported('Unverified', { status: 'True', reason, message });
-      // Where writing fails, the webhooks that are there stay in force.
+      // If a write fails, the registered webhooks stay in force.
       if (!policy.inForce || registered.has(versionInForce(policy) ?? '')) return unverified;
       const fault = writer.complaint();
       if (fault === undefined) return 'pending';
@@ -82,7 +82,7 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
   return reconciler;
 
   async function reconcile(): Promise<number> {
-    // Both configurations and the status are about the same policies: others may come while the first one is written.
+    // Both configurations and the status are made from the same policies, which may change while the first one is written.
     const { entries, from } = followed.current();
     const isComplete = policies.objects().every(({ inForce }) => inForce !== undefined);
     try {
@@ -98,8 +98,8 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
 }
 
 /**
- * A leader that has not heard of the Secret for a while may know less than the one before: a CA leaves a `caBundle` only on the
- * word of the Secret as it is now.
+ * Prevents a leader with an outdated Secret from removing a CA: a CA is removed from a `caBundle` only if the Secret is unchanged since it was read.
+ * @throws Error if it was changed
  */
 async function confirmBundle(
   client: ApiClient,
