@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import { parseAllDocuments } from 'yaml';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
@@ -27,16 +26,15 @@ interface ConfigMap {
  * Creates each policy of the ConfigMap once. A policy that is deleted or changed later stays so. The policies are in a ConfigMap because one
  * `kubectl apply` cannot create a custom resource together with its definition. An entry that is not valid is not recorded as created, and is read
  * again.
- * @returns a function whose result is in how many milliseconds to run again; undefined: never
  */
-export function defaultPolicies(
-  { client, namespace, configMap }: DefaultPoliciesOptions,
-  log: Logger,
-): () => Promise<number | undefined> {
+export function startDefaultPolicies(run: Run, { client, namespace, configMap }: DefaultPoliciesOptions): Controller {
+  const { log } = run;
   const path = `/api/v1/namespaces/${namespace}/configmaps/${configMap}`;
   /** The problems of entries that were logged: each is logged once. */
   let logged = new Set<string>();
-  return async () => {
+  return startController(run, 'default-policies', reconcile);
+
+  async function reconcile(): Promise<number | undefined> {
     const { metadata, data = {} } = await client.request<ConfigMap>('GET', path);
     const created = (metadata.annotations?.[CREATED_ANNOTATION] ?? '').split(',').filter(Boolean);
     const missing = Object.keys(data).filter((entry) => !created.includes(entry));
@@ -64,7 +62,7 @@ export function defaultPolicies(
     if (done.length > 0) await record([...created, ...done], metadata.resourceVersion);
     if (faults.length > 0) throw faults[0];
     return invalid.size > 0 ? READ_AGAIN_MS : undefined;
-  };
+  }
 
   async function record(created: readonly string[], resourceVersion: string): Promise<void> {
     const annotations = { [CREATED_ANNOTATION]: created.join(',') };
@@ -101,8 +99,4 @@ function readManifests(text: string): { readonly valid: readonly Manifest[] } | 
     valid.push({ policy: result.policy, manifest });
   }
   return valid.length > 0 ? { valid } : { problem: 'there is no policy in it' };
-}
-
-export function startDefaultPolicies(run: Run, options: DefaultPoliciesOptions): Controller {
-  return startController(run, 'default-policies', defaultPolicies(options, run.log));
 }

@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { evictReplica, listReplicas } from '../../cluster/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
@@ -27,13 +26,20 @@ export interface DrainReleaseOptions {
  * one. A budget with `unhealthyPodEvictionPolicy: AlwaysAllow` does not protect a pod that is not ready. The last replica therefore reports that it
  * is not ready, until it is evicted or the node is uncordoned.
  */
-export function drainRelease(
+export function startDrainRelease(
+  run: Run,
   { client, service, self, nodes, synced, giveWay }: DrainReleaseOptions,
-  log: Logger,
-): () => Promise<number> {
+): Controller {
   let released: string | undefined;
+  const reconciler = startController(run, 'drain-release', reconcile);
+  return {
+    async stop() {
+      await reconciler.stop();
+      giveWay(undefined);
+    },
+  };
 
-  return async () => {
+  async function reconcile(): Promise<number> {
     await synced;
     const known = Array.from(nodes.entries(), ({ value }) => value);
     const node = known.some(isCordoned) ? blockedDrain(await listReplicas(client, service), known, self) : undefined;
@@ -46,21 +52,11 @@ export function drainRelease(
     }
     released = node;
     giveWay(node);
-    log.info(
+    run.log.info(
       node === undefined
         ? 'ready again: its node is not being drained, or another node takes replicas'
         : `not ready from now on, so that node ${node} can be drained: no other node takes a replica`,
     );
     return CHECK_AGAIN_MS;
-  };
-}
-
-export function startDrainRelease(run: Run, options: DrainReleaseOptions): Controller {
-  const reconciler = startController(run, 'drain-release', drainRelease(options, run.log));
-  return {
-    async stop() {
-      await reconciler.stop();
-      options.giveWay(undefined);
-    },
-  };
+  }
 }

@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { evictReplica, listReplicas } from '../../cluster/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
@@ -34,15 +33,16 @@ export interface ReplicaSpreadOptions {
  * refused eviction is not a failure. After an eviction that changed nothing, the scheduler has a reason that labels and taints do not show, such as a
  * full node. The same nodes are tried again after an hour.
  */
-export function replicaSpread(
+export function startReplicaSpread(
+  run: Run,
   { client, service, self, nodes, synced }: ReplicaSpreadOptions,
-  log: Logger,
-): () => Promise<number> {
+): Controller {
   /** The nodes that could have run the replica that was evicted last. */
   let tried: ReadonlySet<string> = new Set();
   let evictedAt = Number.NEGATIVE_INFINITY;
+  return startController(run, 'replica-spread', reconcile);
 
-  return async () => {
+  async function reconcile(): Promise<number> {
     await synced;
     const replicas = await listReplicas(client, service);
     const known = Array.from(nodes.entries(), ({ value }) => value);
@@ -60,10 +60,10 @@ export function replicaSpread(
       tried = new Set(others);
       evictedAt = performance.now();
       const from = `node ${replica.node}, which has another replica`;
-      log.info(`evicted Pod ${replica.name} from ${from}, to start on another node`);
+      run.log.info(`evicted Pod ${replica.name} from ${from}, to start on another node`);
     }
     return CHECK_AGAIN_MS;
-  };
+  }
 
   /** The scheduler may select any of these nodes. If the image cannot be pulled, all of them must have it. */
   async function canStartOn(names: readonly string[], image: string): Promise<boolean> {
@@ -76,8 +76,4 @@ export function replicaSpread(
     );
     return found.every(({ status }) => status?.images?.some(({ names: known }) => known?.includes(image)) ?? false);
   }
-}
-
-export function startReplicaSpread(run: Run, options: ReplicaSpreadOptions): Controller {
-  return startController(run, 'replica-spread', replicaSpread(options, run.log));
 }

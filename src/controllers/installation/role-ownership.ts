@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController } from '../controller.ts';
@@ -36,16 +35,12 @@ export interface RoleOwnershipOptions {
  *
  * A ClusterRole with another owner is not changed: it would stay until both owners are deleted. Neither is one that Argo CD applies, because
  * Argo CD deletes no object with an owner (gitops-engine, pkg/cache/cluster.go, `GetManagedLiveObjs`).
- * @returns a function whose result is in how many milliseconds to run again
- * @throws ApiError
  */
-export function roleOwnership(
-  { client, clusterRole, namespace }: RoleOwnershipOptions,
-  log: Logger,
-): () => Promise<number> {
+export function startRoleOwnership(run: Run, { client, clusterRole, namespace }: RoleOwnershipOptions): Controller {
   const path = `/apis/rbac.authorization.k8s.io/v1/clusterroles/${clusterRole}`;
+  return startController(run, 'role-ownership', reconcile);
 
-  return async () => {
+  async function reconcile(): Promise<number> {
     const { metadata } = await client.request<OwnedRole>('GET', path);
     const { uid, resourceVersion, ownerReferences = [] } = metadata;
     const others = ownerReferences.filter(({ kind }) => kind !== 'Namespace');
@@ -61,9 +56,9 @@ export function roleOwnership(
       throw error;
     }
     const change = desired === others ? 'is no longer' : 'is';
-    log.info(`ClusterRole ${clusterRole} ${change} owned by Namespace ${namespace}`);
+    run.log.info(`ClusterRole ${clusterRole} ${change} owned by Namespace ${namespace}`);
     return CHECK_AGAIN_MS;
-  };
+  }
 
   async function theNamespace(): Promise<OwnerReference> {
     const { metadata } = await client.request<{ metadata: { uid: string } }>('GET', `/api/v1/namespaces/${namespace}`);
@@ -81,8 +76,4 @@ function isArgos({ annotations = {}, managedFields = [] }: OwnedRole['metadata']
 
 function sameOwners(found: readonly OwnerReference[], desired: readonly OwnerReference[]): boolean {
   return found.length === desired.length && found.every(({ uid }, index) => uid === desired[index]?.uid);
-}
-
-export function startRoleOwnership(run: Run, options: RoleOwnershipOptions): Controller {
-  return startController(run, 'role-ownership', roleOwnership(options, run.log));
 }
