@@ -1,9 +1,8 @@
-import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { isPermitted, notPermitted } from '../../cluster/rights.ts';
 import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';
-import { createSubject, type Source } from '../../runtime/source.ts';
+import { createSubject } from '../../runtime/source.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
 import type { Rights } from '../rights.ts';
@@ -20,57 +19,54 @@ export interface PermissionsOptions {
   readonly reports: Pick<Reports, 'add'>;
 }
 
-export interface Permissions extends Rights {
-  /** Emits when a controller has asked for a right that was not checked before. */
-  readonly asked: Source;
-  /** @returns in how many milliseconds to run again */
-  reconcile(): Promise<number>;
-  /** The policies that need a missing right. For native policies, another condition reports it. */
-  problems(): readonly ReportedProblem[];
-}
-
 /**
  * Checks the rights that policies need, and those that controllers have asked for. Without this check, each request would fail, in logs, Events and
  * the audit log, and the status of a policy would report it only after the first request.
  */
-export function permissions(
-  { client, policies, audit }: Omit<PermissionsOptions, 'reports'>,
-  log: Logger,
-): Permissions {
+export function startPermissions(run: Run, options: PermissionsOptions): Rights & Controller {
+  const { client, policies, audit, reports } = options;
+  const { signal, log } = run;
   const changes = createSubject();
-  const asked = createSubject();
   /** The rights that controllers have asked for. */
   const askedAbout = new Set<OptionalRight>();
   let permitted: ReadonlyMap<OptionalRight, boolean> = new Map();
   /** The problems that were logged: each is logged once. */
   let logged = new Set<string>();
+  const report = reports.add({
+    // For native policies, another condition reports it.
+    problems: () => found().flatMap(({ right, problem }) => (right === 'nativePolicies' ? [] : [problem])),
+  });
+  const reconciler = startController(run, 'permissions', reconcile);
+  policies.changes.subscribe(() => reconciler.restart(), signal);
+  changes.subscribe(report.next, signal);
 
   return {
-    async reconcile() {
-      const rights = new Set([...askedAbout, ...askedByPolicies().map(({ right }) => right)]);
-      const answers = await Promise.all(
-        [...rights].map(async (right) => [right, await isPermitted(client, right)] as const),
-      );
-      const hasChanged = answers.some(([right, allowed]) => permitted.get(right) !== allowed);
-      permitted = new Map(answers);
-      const problems = found();
-      for (const { message } of problems) if (!logged.has(message)) log.warn(message);
-      logged = new Set(problems.map(({ message }) => message));
-      if (hasChanged) changes.next();
-      return problems.length > 0 ? CHECK_SOON_MS : CHECK_AGAIN_MS;
-    },
     permits(right) {
       if (!askedAbout.has(right)) {
         askedAbout.add(right);
-        if (!permitted.has(right)) asked.next();
+        if (!permitted.has(right)) reconciler.restart();
       }
       return permitted.get(right);
     },
     changes,
-    asked,
-    problems: () => found().flatMap(({ right, problem }) => (right === 'nativePolicies' ? [] : [problem])),
+    stop: reconciler.stop,
   };
 
+  async function reconcile(): Promise<number> {
+    const rights = new Set([...askedAbout, ...askedByPolicies().map(({ right }) => right)]);
+    const answers = await Promise.all(
+      [...rights].map(async (right) => [right, await isPermitted(client, right)] as const),
+    );
+    const hasChanged = answers.some(([right, allowed]) => permitted.get(right) !== allowed);
+    permitted = new Map(answers);
+    const problems = found();
+    for (const { message } of problems) if (!logged.has(message)) log.warn(message);
+    logged = new Set(problems.map(({ message }) => message));
+    if (hasChanged) changes.next();
+    return problems.length > 0 ? CHECK_SOON_MS : CHECK_AGAIN_MS;
+  }
+
+  /** The policies that need a missing right. */
   function found() {
     return askedByPolicies()
       .filter(({ right }) => permitted.get(right) === false)
@@ -88,16 +84,4 @@ export function permissions(
         result.ok ? askedRights(result.policy, audit).map((one) => ({ kind, policy, ...one })) : [],
       );
   }
-}
-
-/** Repeats the check of rights, and reports the policies that need a missing one. */
-export function startPermissions(run: Run, options: PermissionsOptions): Rights & Controller {
-  const { policies, reports } = options;
-  const { signal, log } = run;
-  const { permits, changes, asked, problems, reconcile } = permissions(options, log);
-  const report = reports.add({ problems });
-  const reconciler = startController(run, 'permissions', reconcile);
-  for (const source of [policies.changes, asked]) source.subscribe(() => reconciler.restart(), signal);
-  changes.subscribe(report.next, signal);
-  return { permits, changes, stop: reconciler.stop };
 }
