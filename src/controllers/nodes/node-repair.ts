@@ -34,7 +34,7 @@ import { eventsOfReturn, trackNodeReports, whyBlocked } from './node-reports.ts'
 import { type NodeWrite, nodeWriter } from './node-writer.ts';
 import { startRecordStore } from './record-store.ts';
 import { trackRepairProblems } from './repair-problems.ts';
-import { startStartupProgress } from './startup-progress.ts';
+import { startStartupTaintRemoval } from './startup-taint-removal.ts';
 
 /** All nodes are checked again at this interval: a time that ends causes no event. */
 const SWEEP_MS = 600_000;
@@ -127,7 +127,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
       queue.add(name);
     },
   });
-  const startup = startStartupProgress(run, {
+  const startup = startStartupTaintRemoval(run, {
     client,
     writer,
     service,

@@ -32,7 +32,7 @@ import type { RecordStore } from './record-store.ts';
 import { reportOnNode } from './report-on-node.ts';
 import { watchStartupPods } from './startup-pods.ts';
 
-export interface StartupProgressOptions {
+export interface StartupTaintRemovalOptions {
   readonly client: ApiClient;
   readonly writer: NodeWriter;
   /** The Service whose pods are the replicas. */
@@ -76,7 +76,7 @@ interface Case {
 }
 
 /** Removes startup taints once the DaemonSets of their policies are ready, and sets those that the webhook could not set. */
-export interface StartupProgressController {
+export interface StartupTaintRemoval {
   /** Asks for a check of a node, also of one that was deleted. */
   check(name: string): void;
   /** What the startup taints of the node wait for, in words. */
@@ -86,7 +86,7 @@ export interface StartupProgressController {
   stop(): Promise<void>;
 }
 
-export function startStartupProgress(run: Run, options: StartupProgressOptions): StartupProgressController {
+export function startStartupTaintRemoval(run: Run, options: StartupTaintRemovalOptions): StartupTaintRemoval {
   const { client, writer, service, synced, nodes, daemonSets, policies, rights, audit } = options;
   const { recordEvent, reports, records } = options;
   const { signal } = run;

@@ -8,7 +8,7 @@ import { isNews, type WatchedNodes } from '../sources.ts';
 import { otherWriterOf } from './other-writers.ts';
 import { reportOnNode } from './report-on-node.ts';
 
-export interface StartupTaintsOptions {
+export interface RemainingStartupTaintsOptions {
   readonly client: ApiClient;
   readonly nodes: WatchedNodes;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'>;
@@ -19,7 +19,7 @@ const NAME = 'startup-taints';
 const CONCURRENCY = 2;
 
 /** Reports startup taints that remain on Ready nodes: their agent or controller does not remove them, and pods stay away. */
-export function startStartupTaints(run: Run, options: StartupTaintsOptions): Controller {
+export function startRemainingStartupTaints(run: Run, options: RemainingStartupTaintsOptions): Controller {
   const { client, nodes, policies, recordEvent } = options;
   const { signal } = run;
   const report = reportOnNode(recordEvent, run.log);
