@@ -19,7 +19,7 @@ import { startRoleOwnership } from './controllers/installation/role-ownership.ts
 import { startMisplacedPods } from './controllers/nodes/misplaced-pods.ts';
 import { startPoolReview } from './controllers/nodes/node-pools.ts';
 import { startNodeRepair } from './controllers/nodes/node-repair.ts';
-import { startStartupTaints } from './controllers/nodes/startup-taints.ts';
+import { startRemainingStartupTaints } from './controllers/nodes/remaining-startup-taints.ts';
 import { startPodRecovery } from './controllers/recovery/pod-recovery.ts';
 import { createReports } from './controllers/reports.ts';
 import { type ClusterState, clusterStateOf, watchCluster } from './controllers/sources.ts';
@@ -160,7 +160,7 @@ function startControllers(
       reports,
     }),
   );
-  started(startStartupTaints(run, { client, nodes, policies, recordEvent }));
+  started(startRemainingStartupTaints(run, { client, nodes, policies, recordEvent }));
   const { patchedBy } = started(
     startDaemonSetPatching(run, {
       client,
@@ -180,10 +180,7 @@ function startControllers(
   started(startPoolReview(run, { client, policies, nodes, synced, rights, recordEvent, reports }));
   started(startBackstop(run, { client, namespace, ownerClusterRole, policies, rights, audit, reports }));
 
-  const clusterReports = options.writeReports
-    ? started(startClusterReports(run, { client, policies, nodes, daemonSets, rights, ownerClusterRole }))
-    : undefined;
-  started(
+  const { evaluations } = started(
     startPolicyStatus(run, {
       client,
       namespace,
@@ -197,9 +194,11 @@ function startControllers(
       awaitingEviction: repair.awaitingEviction,
       patchedBy,
       stuckPods,
-      onEvaluated: clusterReports?.evaluated,
     }),
   );
+  if (options.writeReports) {
+    started(startClusterReports(run, { client, policies, nodes, daemonSets, rights, ownerClusterRole, evaluations }));
+  }
 
   if (secret) {
     started(startCertificateRotation(run, { client, secret, overlapMs: caOverlapMs, webhooks, certificates }));

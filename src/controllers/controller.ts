@@ -11,20 +11,23 @@ import type { ClusterMetrics } from '../server/cluster-metrics.ts';
 /** The API server compiles every expression that is written: policies that change together are one write. */
 export const POLICIES_GATHER_MS = 200;
 
-/** What all controllers of a leader have in common: what ends them, and where their runs are counted and logged. */
+/** When to try again after a conflict, in milliseconds: another client has changed the object, and a watch is about to show that. */
+export const CONFLICT_PAUSE_MS = 500;
+
+/** What is common to all controllers of a leader. */
 export interface Run {
-  /** Aborted when this process no longer leads: no controller begins anything after that. */
+  /** Aborted when this process no longer leads. After that, no controller starts new work. */
   readonly signal: AbortSignal;
   readonly metrics: ClusterMetrics;
   readonly log: Logger;
 }
 
 export interface Controller {
-  /** Stops. Resolves when the work in progress has ended. Once the signal of its {@link Run} is aborted, no work begins anyway. */
+  /** Stops. Resolves when the work in progress has ended. After the signal of its {@link Run} was aborted, no work starts in any case. */
   stop(): Promise<void>;
 }
 
-/** A reconciler of the leader, whose runs are counted. */
+/** A reconciler whose runs are counted. */
 export function startController(
   { metrics, log, signal }: Run,
   name: string,
@@ -44,7 +47,7 @@ export function startController(
   });
 }
 
-/** A work queue of the leader: its depth is a metric until it stops, and its runs are counted. */
+/** A work queue whose runs are counted. Its depth is a metric until it stops. */
 export function startControllerQueue(
   { metrics, log, signal }: Run,
   name: string,

@@ -1,11 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from 'pino';
 import type { ApiClient } from '../cluster/client/api-client.ts';
+import { isConflict } from '../cluster/client/api-error.ts';
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { createBackOff } from '../runtime/back-off.ts';
+import { CONFLICT_PAUSE_MS } from './controller.ts';
 
-// What the objects have in common that taintkeeper writes and keeps as they should be.
+// What is common to the objects that taintkeeper writes and keeps in their desired state.
 
-/** `metadata.ownerReferences`, if anything. */
+/** `metadata.ownerReferences`; empty for no owner. */
 export interface Ownership {
   readonly ownerReferences?: readonly {
     readonly apiVersion: string;
@@ -16,8 +19,8 @@ export interface Ownership {
 }
 
 /**
- * What makes an object go with the ClusterRole of that name; nothing without a name. An owner in a namespace would not do: garbage
- * collection takes such a reference of a cluster-scoped object for a broken one.
+ * The ClusterRole of that name as the owner of objects; no owner without a name. An owner with a namespace is not possible: garbage collection
+ * treats such a reference of a cluster-scoped object as broken.
  * @throws ApiError
  */
 export async function ownedByClusterRole(client: ApiClient, clusterRole: string | undefined): Promise<Ownership> {
@@ -29,8 +32,8 @@ export async function ownedByClusterRole(client: ApiClient, clusterRole: string 
 }
 
 /**
- * Whether `actual` has all that `desired` says: lists item by item, of maps the required fields. Fields that a newer
- * API server adds by itself are no difference, or the configuration would be written forever.
+ * Whether `actual` has the desired fields. Lists are compared item by item, and maps by the desired fields alone: otherwise a field that a newer
+ * API server adds would result in endless writes.
  */
 export function covers(actual: unknown, desired: unknown): boolean {
   if (Array.isArray(desired)) {
@@ -51,8 +54,8 @@ export function covers(actual: unknown, desired: unknown): boolean {
 }
 
 /**
- * A LabelSelector to compare with what is registered: all of it in one list, and what is undefined must not be there. Of a map, what
- * somebody added to it would not be seen; the API server leaves empty lists out.
+ * A LabelSelector for {@link covers}, with all requirements in one list. In a map, additions of another writer would not be noticed. The API server
+ * omits empty lists.
  */
 export function exactSelector(requirements: readonly LabelSelectorRequirement[]) {
   return { matchLabels: undefined, matchExpressions: requirements.length > 0 ? requirements : undefined };
@@ -60,18 +63,18 @@ export function exactSelector(requirements: readonly LabelSelectorRequirement[])
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 60_000;
-/** So long without a repair, and the next one is the first again. */
+/** After this time without a repair, the next one counts as the first. */
 const QUIET_MS = 120_000;
 const REPEATED = 5;
 
-/** Keeps repairs apart: otherwise another writer that sets something different would be answered without end. */
+/** Limits the pace of repairs: otherwise another writer with other desired fields would result in endless writes. */
 export interface RepairLimit {
-  /** Whether these were written before, so that a difference is another writer's. */
-  isRepair(webhooks: unknown): boolean;
+  /** Whether the object was written with these fields before, so that a difference is another writer's. */
+  isRepair(desired: unknown): boolean;
   /** How long the next repair has to wait, in milliseconds. */
   waitMs(): number;
-  /** These were written just now. True when that is a repair that has been made too often, once. */
-  written(webhooks: unknown): boolean;
+  /** The object was written with these fields just now. True when that is a repair that has been made too often, once. */
+  written(desired: unknown): boolean;
 }
 
 export function limitRepairs(): RepairLimit {
@@ -80,24 +83,80 @@ export function limitRepairs(): RepairLimit {
   let lastAt = 0;
   let notBefore = 0;
   let count = 0;
-  const isRepair = (webhooks: unknown) => isDeepStrictEqual(last, webhooks);
+  const isRepair = (desired: unknown) => isDeepStrictEqual(last, desired);
 
   return {
     isRepair,
     waitMs: () => Math.max(0, notBefore - performance.now()),
-    written(webhooks) {
+    written(desired) {
       const now = performance.now();
-      if (!isRepair(webhooks) || now - lastAt > QUIET_MS) {
+      if (!isRepair(desired) || now - lastAt > QUIET_MS) {
         backOff.reset();
         count = 0;
       }
-      if (isRepair(webhooks)) {
+      if (isRepair(desired)) {
         notBefore = now + backOff.next();
         count++;
       }
-      last = webhooks;
+      last = desired;
       lastAt = now;
       return count === REPEATED;
     },
   };
+}
+
+/** The fields of an object that taintkeeper sets. The others stay as they are. */
+export interface DesiredFields {
+  readonly metadata: { readonly labels: Readonly<Record<string, string>> } & Ownership;
+  readonly [field: string]: unknown;
+}
+
+export interface Update {
+  readonly client: Pick<ApiClient, 'request'>;
+  readonly path: string;
+  /** The object in the log. */
+  readonly title: string;
+  readonly limit: RepairLimit;
+  readonly log: Logger;
+  /** Called before a write. What it throws prevents the write. */
+  readonly confirm?: () => Promise<void>;
+  /** Which other writer changes the object, or where the user finds that. */
+  readonly otherWriter?: () => string;
+}
+
+export interface Updated<T> {
+  /** As the API server has it, as far as that is known. */
+  readonly object: T;
+  readonly written: boolean;
+  /** Set if the object still differs: in how many milliseconds to try again. */
+  readonly waitMs?: number;
+}
+
+/**
+ * Writes an object that differs from the desired fields, unless other writers change it too often.
+ * @throws ApiError; what `confirm` throws
+ */
+export async function updateManaged<
+  T extends { readonly metadata: { readonly labels?: Readonly<Record<string, string>> } },
+>(
+  found: T,
+  desired: DesiredFields,
+  { client, path, title, limit, log, confirm, otherWriter = () => 'see its managedFields' }: Update,
+): Promise<Updated<T>> {
+  if (covers(found, desired)) return { object: found, written: false };
+  const isRepair = limit.isRepair(desired);
+  const waitMs = isRepair ? limit.waitMs() : 0;
+  if (waitMs > 0) return { object: found, written: false, waitMs };
+  await confirm?.();
+  const labels = { ...found.metadata.labels, ...desired.metadata.labels };
+  const body = { ...found, ...desired, metadata: { ...found.metadata, ...desired.metadata, labels } };
+  try {
+    const object = await client.request<T>('PUT', path, { body });
+    log.info(`${title} ${isRepair ? 'restored: another writer had changed it' : 'updated'}`);
+    if (limit.written(desired)) log.warn(`${title} is changed repeatedly by another writer: ${otherWriter()}`);
+    return { object, written: true };
+  } catch (error) {
+    if (isConflict(error)) return { object: found, written: false, waitMs: CONFLICT_PAUSE_MS };
+    throw error;
+  }
 }

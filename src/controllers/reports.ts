@@ -1,4 +1,5 @@
 import type { PolicyObject } from '../cluster/policies.ts';
+import { atMost } from '../kubernetes/text.ts';
 import type { SelectingKind } from '../policy/policy.ts';
 import type { NativeReason, ReportedCondition, StalledReason } from '../policy/status-conditions.ts';
 import { reported } from '../policy/status-conditions.ts';
@@ -8,24 +9,57 @@ interface ProblemOf<Kind, Reason> {
   readonly kind: Kind;
   readonly policy: string;
   readonly reason: Reason;
-  /** In one sentence, for people: what it is about, and what to do. */
+  /** One sentence: the problem, and what to do. */
   readonly message: string;
 }
 
-/** What keeps a controller from doing what a policy says. The status shows it as the condition `Stalled`. */
+/** A problem that prevents a controller from enforcing a policy. The status shows it as the condition `Stalled`. */
 export type StalledProblem = ProblemOf<SelectingKind, StalledReason>;
 
-/** A StalledProblem, or that of a TolerationRestriction, whose status shows it as the condition `Ready`. */
+/** A StalledProblem, or a problem of a TolerationRestriction, which the status shows as the condition `Ready`. */
 export type ReportedProblem = StalledProblem | ProblemOf<'TolerationRestriction', NativeReason>;
 
-/** The condition `Stalled` for it. A TolerationRestriction has none: its condition `Ready` is False then. */
+/** The condition `Stalled` of a problem. A TolerationRestriction has none: its condition `Ready` is False. */
 export function stalledCondition({ kind, reason, message }: ReportedProblem): ReportedCondition[] {
   return kind === 'TolerationRestriction' ? [] : reported('Stalled', { status: 'True', reason, message });
 }
 
-/** What a controller has to say of policies, for their status. */
+/** Nodes or taints that the message of a problem names at most. */
+const MAX_NAMED = 5;
+
+/** A node or a taint that the problem of TaintPolicies is about. */
+export interface Concern {
+  /** By name. */
+  readonly policies: Iterable<string>;
+  readonly text: string;
+}
+
+/** One problem for each policy, ordered by name. @param message from at most {@link MAX_NAMED} texts, and how many are left out */
+export function problemsOf(
+  concerns: readonly Concern[],
+  reason: StalledReason,
+  message: (texts: readonly string[]) => string,
+): ReportedProblem[] {
+  const byPolicy = Map.groupBy(
+    concerns.flatMap(({ policies, text }) => Array.from(policies, (policy) => ({ policy, text }))),
+    ({ policy }) => policy,
+  );
+  return [...byPolicy.keys()].sort().map((policy) => ({
+    kind: 'TaintPolicy',
+    policy,
+    reason,
+    message: message(
+      atMost(
+        MAX_NAMED,
+        (byPolicy.get(policy) ?? []).map(({ text }) => text),
+      ),
+    ),
+  }));
+}
+
+/** What a controller reports about policies, for their status. */
 export interface Report {
-  /** Resolves when the rest may be asked. */
+  /** Resolves when problems and conditions are known. */
   readonly ready?: Promise<unknown>;
   readonly problems?: () => readonly ReportedProblem[];
   /** Other conditions of the policy than Stalled: `pending` until they are known. */
@@ -39,9 +73,9 @@ export interface Reports {
   /** Emits when one of the reports may have changed. */
   readonly changes: Source;
   ready(): Promise<unknown>;
-  /** In the order in which the reports were added: a policy's status has the reason of the first one. */
+  /** In the order in which the reports were added: the status of a policy has the reason of the first problem. */
   problems(): readonly ReportedProblem[];
-  /** Those of all controllers; `pending` while one of them does not know its own. */
+  /** The conditions of all controllers; `pending` while those of one are not known. */
   conditions(policy: PolicyObject): readonly ReportedCondition[] | 'pending';
 }
 

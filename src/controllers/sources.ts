@@ -11,7 +11,7 @@ export type DaemonSets = Pick<WatchCache<ClusterDaemonSet>, 'get' | 'entries'>;
 
 export interface WatchedNodes extends Nodes {
   readonly changes: Source<Change<ClusterNode>>;
-  /** Tells of those changes alone that are of what is kept: heartbeats of 5,000 nodes come in all the time, and are none. */
+  /** Emits when the kept part of a Node changes. Heartbeats, which are frequent with 5,000 nodes, do not change it. */
   readonly news: Source;
 }
 
@@ -19,15 +19,15 @@ export interface WatchedDaemonSets extends DaemonSets {
   readonly changes: Source<Change<ClusterDaemonSet>>;
 }
 
-/** The nodes and DaemonSets of the cluster, watched. */
+/** Watches of the nodes and DaemonSets of the cluster. */
 export interface ClusterSources {
   readonly nodes: WatchedNodes;
   readonly daemonSets: WatchedDaemonSets;
-  /** Resolves when all of both are known; rejects once the watches are told to end before. */
+  /** Resolves when all nodes and DaemonSets are known. Rejects if the watches are stopped before. */
   readonly synced: Promise<unknown>;
 }
 
-/** A Node is 30-60 KB, of which little is kept: what is read of a page at once is most of what a leader needs of memory. */
+/** A Node has 30-60 KB, of which little is kept. Most of the memory of a leader is needed for reading a page. */
 const NODES_PER_PAGE = 25;
 
 /** The watches end with the run. */
@@ -40,7 +40,7 @@ export function watchCluster(
   const news = createSubject();
   nodes.changes.subscribe((change) => isNews(change) && news.next());
   const synced = orAborted(Promise.all([nodes.synced, daemonSets.synced]), signal);
-  // Whoever waits for it has a reference of their own.
+  // Callers that await it handle the rejection themselves.
   synced.catch(() => {});
   return {
     nodes: { ...nodes, news },
@@ -58,7 +58,7 @@ export function watchCluster(
       onState: ({ connected }) => metrics.watchState(resource, connected),
       log,
     });
-    // At once: a list that ends with the lease is no fault of the API server.
+    // At once: a list that fails after the lease was lost is not a failure of the API server.
     signal.addEventListener('abort', () => void cache.stop(), { once: true });
     return {
       synced: cache.synced,
@@ -73,11 +73,11 @@ export function watchCluster(
   }
 }
 
-/** What the leader knows of the cluster, and others do not. */
+/** The cluster state, which only the leader has. */
 export interface ClusterState {
   /** Whether all of it has been read. */
   isSynced(): boolean;
-  /** Another number whenever something of it, or of the policies, has changed. */
+  /** A number that changes with the cluster state and with the policies. */
   revision(): number;
   nodes(): ClusterNode[];
   daemonSets(): ClusterDaemonSet[];
@@ -93,7 +93,7 @@ interface ClusterStateOptions
   extends ClusterSources,
     Pick<ClusterState, 'isInConflict' | 'misplacedPodsOn' | 'startupOn'> {
   readonly policies: { readonly changes: Source };
-  /** Emits when what controllers know of nodes may have changed. */
+  /** Emits when the answers of the controllers about nodes may have changed. */
   readonly changes: Source;
   readonly signal: AbortSignal;
 }
@@ -121,7 +121,7 @@ export function clusterStateOf(options: ClusterStateOptions): ClusterState {
   };
 }
 
-/** Whether what is kept of an object has changed. */
+/** Whether the kept part of an object has changed. */
 export function isNews<T>(change: Change<T>): boolean {
   return change.type !== 'modified' || change.entry.value !== change.previous.value;
 }

@@ -78,7 +78,7 @@ export function isCordoned({ taints }: Pick<SpreadNode, 'taints'>): boolean {
  *
  * @param self the name of the last one
  */
-export function heldUpDrain(
+export function blockedDrain(
   replicas: readonly ReplicaPod[],
   nodes: Iterable<SpreadNode>,
   self: string,

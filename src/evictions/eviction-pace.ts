@@ -8,7 +8,7 @@ import type { StateOf } from '../policy/status-conditions.ts';
 const MAX_NAMED = 3;
 
 /** Why no node gets a taint that evicts pods now, in all zones or in one. */
-export type Hold =
+export type EvictionBlocker =
   /** `names` is empty if there are too many to be read. */
   | { readonly reason: 'PodsWithoutNode'; readonly names: readonly string[] }
   | { readonly reason: 'ZoneNotReady'; readonly zone: string; readonly nodes: number; readonly notReady: number }
@@ -19,21 +19,26 @@ export interface Waiting {
   readonly nodes: number;
   /** Nodes a second in each zone. */
   readonly rate: number;
-  readonly holds: readonly Hold[];
+  readonly blockers: readonly EvictionBlocker[];
   /** Why pods cannot be read. Undefined if they can. */
   readonly podsHidden: string | undefined;
 }
 
-export function evictionState({ nodes, rate, holds, podsHidden }: Waiting): StateOf<'Evicting'> {
-  const [first] = holds;
+export function evictionState({ nodes, rate, blockers, podsHidden }: Waiting): StateOf<'Evicting'> {
+  const [first] = blockers;
   const blind = podsHidden && `does not wait for unscheduled pods: ${podsHidden}`;
-  const parts = [`${count(nodes, 'node')} waiting for a taint that evicts pods`, paceOf(rate), holdText(holds), blind];
+  const parts = [
+    `${count(nodes, 'node')} waiting for a taint that evicts pods`,
+    paceOf(rate),
+    blockersText(blockers),
+    blind,
+  ];
   return { status: 'True', reason: first?.reason ?? 'Paced', message: parts.filter(Boolean).join('; ') };
 }
 
 /** What blocks the taint, as text. Empty for nothing. */
-export function holdText(holds: readonly Hold[]): string {
-  return holds.length === 0 ? '' : `waiting: ${atMost(MAX_NAMED, holds.map(textOf)).join(', ')}`;
+export function blockersText(blockers: readonly EvictionBlocker[]): string {
+  return blockers.length === 0 ? '' : `waiting: ${atMost(MAX_NAMED, blockers.map(textOf)).join(', ')}`;
 }
 
 /** `one node in 10 s in each zone at the most` */
@@ -43,17 +48,17 @@ export function paceOf(rate: number): string {
   return `at most ${pace} in each zone`;
 }
 
-function textOf(hold: Hold): string {
-  switch (hold.reason) {
+function textOf(blocker: EvictionBlocker): string {
+  switch (blocker.reason) {
     case 'PodsWithoutNode': {
-      const { names } = hold;
+      const { names } = blocker;
       if (names.length === 0) return 'too many pods are unscheduled';
       const are = names.length === 1 ? 'is' : 'are';
       const named = atMost(MAX_NAMED, names).join(', ');
       return `${count(names.length, 'pod')} created since ${are} unscheduled (${named})`;
     }
     case 'ZoneNotReady':
-      return `${hold.notReady} of ${hold.nodes} nodes ${hold.zone ? `in zone ${hold.zone} ` : ''}are not ready`;
+      return `${blocker.notReady} of ${blocker.nodes} nodes ${blocker.zone ? `in zone ${blocker.zone} ` : ''}are not ready`;
     case 'RateIsZero':
       return 'the rate is 0 (serve --node-eviction-rate)';
   }

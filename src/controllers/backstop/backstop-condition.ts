@@ -8,39 +8,39 @@ import { MANAGED_LABELS } from '../../objects/object-meta.ts';
 import { NATIVE_ASKED_BY, type NativelyExpressible } from '../../policy/backstop.ts';
 import type { NativeState } from '../../policy/status-conditions.ts';
 
-/** How the native policies stand that one of our policies asks for. */
+/** The state of the native policies of one policy. */
 export type BackstopState =
-  /** All that can be said natively is in force. */
+  /** All of the policy that native policies can express is in force. */
   | {
       readonly what: 'InForce';
       readonly natives: readonly string[];
       readonly limits: readonly NativeLimit[];
-      /** Whether the API server has looked at the types in all of them. */
+      /** Whether the API server has checked the types in all of them. */
       readonly isChecked: boolean;
     }
-  /** They are in force, and the API server doubts that their expressions fit the types of objects. */
+  /** They are in force, and the type check of the API server warns about their expressions. */
   | { readonly what: 'TypeChecking'; readonly warnings: readonly string[] }
-  /** Nothing of the policy can be said natively. */
+  /** Native policies can express nothing of the policy. */
   | { readonly what: 'NothingNative'; readonly limits: readonly NativeLimit[] }
-  /** taintkeeper may not write any. */
+  /** taintkeeper may not write native policies. */
   | { readonly what: 'NotPermitted' }
-  /** taintkeeper may not write any, nor remove what it wrote when it might: that decides as it did then. */
+  /** taintkeeper may no longer write native policies, nor delete those that it wrote before. They stay in force. */
   | { readonly what: 'LeftInForce'; readonly natives: readonly NativeObject[] }
   /** The API server has no native policies. */
   | { readonly what: 'Unsupported' }
   /** The API server could not evaluate it. */
   | { readonly what: 'NotTranslated'; readonly message: string }
-  /** Somebody else has an object of that name. */
+  /** Another writer has created an object of that name. */
   | { readonly what: 'NotOurs'; readonly object: string }
-  /** The API server did not take them. */
+  /** The API server refused them as invalid, or answered with an error. */
   | { readonly what: 'Refused'; readonly message: string }
   /** The API server does not let taintkeeper write them. */
   | { readonly what: 'Forbidden'; readonly message: string };
 
-/** More of them in one message are for nobody to read. */
+/** The most texts of one message. */
 const MAX_LISTED = 8;
 
-/** The state of a policy whose native policies could not be looked at or written. */
+/** The state of a policy whose native policies could not be read or written. */
 export function stateOfFault(error: unknown): BackstopState {
   return { what: isForbidden(error) ? 'Forbidden' : 'Refused', message: (error as Error).message };
 }
@@ -72,7 +72,7 @@ export function nativeCondition(state: BackstopState, kind: NativelyExpressible[
       return { status: 'False', reason: state.what, message: notPermitted('nativePolicies', NATIVE_ASKED_BY[kind]) };
     case 'LeftInForce': {
       const names = [...new Set(state.natives.map(({ metadata }) => metadata.name))];
-      // What puts them in force first.
+      // Bindings first: without them, policies do nothing.
       const resources = [...new Set(state.natives.map(({ kind }) => NATIVE_RESOURCES[kind]))].sort().reverse();
       return {
         status: 'False',

@@ -11,19 +11,19 @@ import type { Policy } from '../../policy/policy.ts';
 import { type NativeState, reported } from '../../policy/status-conditions.ts';
 import { createBackOff } from '../../runtime/back-off.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
-import type { Rights } from '../installation/permissions.ts';
 import { ownedByClusterRole } from '../managed-objects.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
+import type { Rights } from '../rights.ts';
 import { type BackstopState, nativeCondition, stateOfFault } from './backstop-condition.ts';
 import { applyNatives, type NamedPolicy, type NativeRun, nativesOf, type TranslatedPolicy } from './native-run.ts';
 import { nativeWriter } from './native-writer.ts';
 
 /**
- * They are not watched but listed: whatever somebody does to them, the webhook stands beside them while there is a leader; and
- * which versions there are changes with the API server.
+ * Native policies are listed and not watched. While there is a leader, the webhook enforces the policies, too. The versions that the API server
+ * serves change with the API server.
  */
-const LOOK_AGAIN_MS = 10_000;
-/** The first look at what the API server says of the types in expressions that were just written. */
+const CHECK_AGAIN_MS = 10_000;
+/** The API server checks the types in expressions a moment after they were written. */
 const FIRST_CHECK_MS = 500;
 
 export interface BackstopOptions {
@@ -32,24 +32,23 @@ export interface BackstopOptions {
   readonly rights: Rights;
   /** Every policy is taken to be in mode Audit. */
   readonly audit: boolean;
-  /** Where taintkeeper runs: its own DaemonSets are left alone. */
+  /** The namespace of taintkeeper, whose DaemonSets are ignored. */
   readonly namespace: string;
-  /** Name of the ClusterRole that puts the native policies out of force when it is deleted, if any. */
+  /** Name of the ClusterRole that owns the bindings, if any. When it is deleted, the native policies are no longer in force. */
   readonly ownerClusterRole: string | undefined;
   readonly reports: Pick<Reports, 'add'>;
 }
 
-/** The leader's care for native policies: those under the webhook, and those of TolerationRestrictions. */
+/** Native policies: those of `backstop: Native`, and those of TolerationRestrictions. */
 export interface Backstop {
-  /** One run. Gives the time until the next look, in milliseconds; undefined while no policy asks for any. */
+  /** @returns in how many milliseconds to run again; undefined while no policy requires native policies */
   reconcile(): Promise<number | undefined>;
-  /** What the policy's status says of them. Undefined: it asks for none. `pending`: not known until the next run. */
+  /** The condition of the policy. Undefined: the policy requires no native policies. `pending`: not known until the next run. */
   condition(policy: PolicyObject): NativeState | 'pending' | undefined;
-  /** The policies whose native ones are not in force. */
+  /** The policies whose native policies are not in force. */
   problems(): readonly ReportedProblem[];
 }
 
-/** Keeps the native policies as the policies ask for them. */
 export function startBackstop(run: Run, options: BackstopOptions): Controller {
   const { policies, rights, reports } = options;
   const { signal, log } = run;
@@ -76,7 +75,7 @@ export function backstop(
   translate: (policy: NativelyExpressible, options: TranslationOptions) => NativeTranslation = translatePolicy,
 ): Backstop {
   const writer = nativeWriter(client, log);
-  const checks = createBackOff({ minMs: FIRST_CHECK_MS, maxMs: LOOK_AGAIN_MS });
+  const checks = createBackOff({ minMs: FIRST_CHECK_MS, maxMs: CHECK_AGAIN_MS });
   let translated: { readonly of: string; readonly policies: readonly TranslatedPolicy[] } | undefined;
   /** By {@link versionOf}. */
   let states: ReadonlyMap<string, BackstopState> = new Map();
@@ -93,7 +92,7 @@ export function backstop(
         const versions = await servedVersions(client);
         if (versions.validating === undefined) {
           states = every({ what: 'Unsupported' });
-          return asking.length === 0 ? undefined : LOOK_AGAIN_MS;
+          return asking.length === 0 ? undefined : CHECK_AGAIN_MS;
         }
         const found = (await listNative(client, versions, MANAGED_LABELS)).filter(isWrittenByLeader);
         if (asking.length + found.length === 0) return undefined;
@@ -101,9 +100,9 @@ export function backstop(
         if (isPermitted === undefined) return undefined;
         if (!isPermitted) {
           states = new Map([...every({ what: 'NotPermitted' }), ...leftInForce(objects(), found)]);
-          return LOOK_AGAIN_MS;
+          return CHECK_AGAIN_MS;
         }
-        // Each time: who applies the installation anew makes another ClusterRole of that name.
+        // Each time: a new installation creates another ClusterRole of that name.
         const installation = await ownedByClusterRole(client, ownerClusterRole);
         const backed = translateAll(inForce, versions.mutating !== undefined);
         const unreadable = objects().filter(({ inForce }) => !inForce);
@@ -113,9 +112,9 @@ export function backstop(
         if (run.fault) throw run.fault;
         return asking.length + run.waits.length === 0 ? undefined : nextLookMs(run);
       } catch (error) {
-        // Who may not see them has not written any.
+        // A leader that may not list them has not written any.
         if (isForbidden(error) && asking.length === 0) return undefined;
-        // What the API server said of single ones is known already; and what was in force is so while it does not answer.
+        // Refusals of single objects are known already. While the API server does not answer, what was in force stays in force.
         const isKnown = asking.every((key) => states.has(key));
         if (!isApplied && (isForbidden(error) || !isKnown)) states = every(stateOfFault(error));
         throw error;
@@ -139,7 +138,7 @@ export function backstop(
   function condition(object: PolicyObject): NativeState | 'pending' | undefined {
     const { kind } = object;
     if (kind === 'RecoveryPolicy') return undefined;
-    // What is in force is reported, whether it is asked for or not.
+    // Native policies that are in force are reported, whether or not the policy requires them.
     const left = states.get(versionOf(object));
     if (left?.what === 'LeftInForce') return nativeCondition(left, kind);
     const version = versionInForce(object);
@@ -148,7 +147,7 @@ export function backstop(
     return state ? nativeCondition(state, kind) : 'pending';
   }
 
-  /** Hundreds of policies take most of a second, in which no request is answered: only when one of them has changed. */
+  /** Translates only when a policy has changed: hundreds of policies take most of a second, in which no request is answered. */
   function translateAll(inForce: readonly { object: NamedPolicy; policy: Policy }[], mutates: boolean) {
     const of = JSON.stringify([mutates, inForce.map(({ object }) => versionOf(object))]);
     if (translated?.of !== of) {
@@ -170,11 +169,11 @@ export function backstop(
   function nextLookMs({ states, hasWritten, waits }: NativeRun): number {
     if (hasWritten) checks.reset();
     const isChecked = [...states.values()].every((state) => state.what !== 'InForce' || state.isChecked);
-    return Math.min(LOOK_AGAIN_MS, ...waits, isChecked ? LOOK_AGAIN_MS : checks.next());
+    return Math.min(CHECK_AGAIN_MS, ...waits, isChecked ? CHECK_AGAIN_MS : checks.next());
   }
 }
 
-/** Of each policy, by {@link versionOf}, what is in force of what was once written for it. */
+/** The native policies that were written before and are still in force, by {@link versionOf}. */
 function leftInForce(objects: readonly NamedPolicy[], found: readonly NativeObject[]): [string, BackstopState][] {
   return objects.flatMap((object): [string, BackstopState][] => {
     const natives = nativesOf(object, found);

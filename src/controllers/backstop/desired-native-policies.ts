@@ -7,7 +7,7 @@ import { POLICY_API_VERSION } from '../../policy/policy.ts';
 import type { Ownership } from '../managed-objects.ts';
 import { exactSelector } from '../managed-objects.ts';
 
-/** A native policy or binding as it should be. A field that is undefined must not be there. */
+/** A desired native policy or binding. A field that is undefined must be absent. */
 export interface DesiredNative {
   readonly apiVersion: string;
   readonly kind: NativeKind;
@@ -17,20 +17,19 @@ export interface DesiredNative {
 
 export interface DesiredNativeOptions {
   readonly policy: Pick<PolicyObject, 'kind' | 'name' | 'uid'>;
-  /** Where taintkeeper runs. */
+  /** The namespace of taintkeeper. */
   readonly namespace: string;
   readonly mutatingVersion: MutatingVersion | undefined;
-  /** Who owns the installation. */
+  /** The owner of the installation. */
   readonly installation: Ownership;
 }
 
 /**
- * The objects for what a policy was translated to, in the order in which they are to be written: each policy before its binding;
- * and mutation before validation, which refuses what a missing mutation has not put back.
+ * The native objects of a policy, in the order in which they are written: each policy before its binding, and mutation before validation, which
+ * denies what a missing mutation has not restored.
  *
- * What decides goes with our policy, and what puts it in force with the installation: whichever of the two is deleted, the
- * API server's garbage collector ends it, also while taintkeeper is down. An object with both for owners would stay until the
- * last of them is gone.
+ * Our policy owns the native policies, and the installation owns the bindings. When either is deleted, Kubernetes' garbage collector ends the
+ * enforcement, also while taintkeeper is down. An object with both owners would stay until both are deleted.
  */
 export function desiredNatives(translated: readonly NativePolicy[], options: DesiredNativeOptions): DesiredNative[] {
   const { policy, namespace, mutatingVersion = 'v1', installation } = options;
@@ -52,7 +51,7 @@ export function desiredNatives(translated: readonly NativePolicy[], options: Des
     });
 }
 
-/** With everything that the API server adds by itself, and without what would narrow it: nobody is to switch it off unseen. */
+/** The spec with the defaults of the API server, and without fields that would narrow it: no other writer can disable it unnoticed. */
 function policySpec(spec: object, namespace: string): object {
   const { matchConstraints, ...rest } = spec as Pick<MutatingSpec, 'matchConstraints'>;
   return {
@@ -60,7 +59,7 @@ function policySpec(spec: object, namespace: string): object {
     paramKind: undefined,
     matchConstraints: {
       resourceRules: matchConstraints.resourceRules.map((rule) => ({ ...rule, scope: '*', resourceNames: undefined })),
-      // A DaemonSet of our own is left alone, as by the webhook. Nodes are in no namespace: the selector does not count for them.
+      // As in the webhook, our own DaemonSets are ignored. Nodes have no namespace, so the selector does not apply to them.
       namespaceSelector: exactSelector([
         ...requirementsOf(matchConstraints.namespaceSelector),
         { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [namespace] },
@@ -76,7 +75,7 @@ function bindingSpec(spec: object): object {
   return { ...spec, paramRef: undefined, matchResources: undefined };
 }
 
-/** The API server leaves empty lists out. */
+/** The API server omits empty lists. */
 function withoutEmptyLists(spec: object): object {
   return Object.fromEntries(
     Object.entries(spec).map(([field, value]) => [

@@ -7,10 +7,9 @@ import { type BackstopState, stateOfFault } from './backstop-condition.ts';
 import { type DesiredNative, desiredNatives } from './desired-native-policies.ts';
 import { type NativeWriter, NotOursError, titleOf } from './native-writer.ts';
 
-/** Which policy it is. */
 export type NamedPolicy = Pick<PolicyObject, 'kind' | 'name' | 'uid' | 'generation'>;
 
-/** A policy that asks for native policies, and what it is in the API server's own language. */
+/** A policy that requires native policies, and its translation. */
 export interface TranslatedPolicy {
   readonly object: NamedPolicy;
   readonly translation: NativeTranslation;
@@ -19,28 +18,28 @@ export interface TranslatedPolicy {
 export interface NativeRunContext {
   readonly writer: NativeWriter;
   readonly versions: NativeVersions;
-  /** Where taintkeeper runs. */
+  /** The namespace of taintkeeper. */
   readonly namespace: string;
   readonly installation: Ownership;
-  /** Policies that cannot be read: what is in force of them stays. */
+  /** Policies that cannot be read. Their native policies stay. */
   readonly unreadable: readonly NamedPolicy[];
 }
 
-/** What came of a run. */
+/** The result of a run. */
 export interface NativeRun {
   /** By {@link versionOf}. */
   readonly states: ReadonlyMap<string, BackstopState>;
   readonly hasWritten: boolean;
   /** In how many milliseconds another run is due. */
   readonly waits: readonly number[];
-  /** The first thing that the API server did not take. */
+  /** The first error of the API server. */
   readonly fault: ApiError | undefined;
 }
 
 /**
- * Makes the native policies as they should be, and removes those that no policy asks for. A policy that the API server does not
- * take keeps back none of the others, and what is in force of it stays.
- * @param found all that are ours
+ * Writes the native policies that policies require, and deletes the others. If the API server refuses those of one policy, the others are written,
+ * and what is in force of that policy stays.
+ * @param found all native policies that a leader has written
  */
 export async function applyNatives(
   backed: readonly TranslatedPolicy[],
@@ -80,7 +79,7 @@ export async function applyNatives(
     return stateOf(applied, limits);
   }
 
-  /** What there is of a policy is better than nothing. */
+  /** Earlier native policies of a policy protect more than none. */
   function keep(natives: readonly NativeObject[]): void {
     for (const object of natives) desiredTitles.add(titleOf(object));
   }
@@ -92,7 +91,7 @@ export async function applyNatives(
     return { ...applied.object, kind: desired.kind };
   }
 
-  /** What puts one in force before what decides, and what refuses before what puts right. */
+  /** Bindings are deleted before policies, and validation before mutation. */
   async function removeOthers(): Promise<void> {
     const others = found.filter((object) => !desiredTitles.has(titleOf(object)));
     const last = (a: NativeObject, b: NativeObject) => (a.kind > b.kind ? -1 : a.kind < b.kind ? 1 : 0);
@@ -108,16 +107,15 @@ export async function applyNatives(
   }
 }
 
-/** Those that were written for the policy: what decides is owned by it, and what puts that in force has the same name. */
+/** The native objects of the policy: it owns the native policies, and their bindings have the same names. */
 export function nativesOf({ uid }: Pick<NamedPolicy, 'uid'>, found: readonly NativeObject[]): NativeObject[] {
   const owned = found.filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid));
   const names = new Set(owned.map(({ metadata }) => metadata.name));
   return found.filter(({ metadata }) => names.has(metadata.name));
 }
 
-/** What the API server says of the native policies as they stand. */
 function stateOf(applied: readonly NativeObject[], limits: readonly NativeLimit[]): BackstopState {
-  // The controller manager looks at these alone.
+  // The controller manager checks the types of these alone.
   const validating = applied.filter(({ kind }) => kind === 'ValidatingAdmissionPolicy');
   const warnings = validating.flatMap(({ metadata, status }) =>
     (status?.typeChecking?.expressionWarnings ?? []).map(({ fieldRef, warning }) => {

@@ -3,33 +3,30 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
 import { deleteObject } from '../../cluster/client/delete-object.ts';
 import { type NativeKind, type NativeObject, type NativeVersions, nativePath } from '../../cluster/native-policies.ts';
-import { covers, limitRepairs, type RepairLimit } from '../managed-objects.ts';
+import { CONFLICT_PAUSE_MS } from '../controller.ts';
+import { covers, limitRepairs, type RepairLimit, type Updated, updateManaged } from '../managed-objects.ts';
 import type { DesiredNative } from './desired-native-policies.ts';
-
-const CONFLICT_PAUSE_MS = 200;
 
 /** Writes native policies, and stops if another writer changes them repeatedly. */
 export interface NativeWriter {
   /**
-   * Makes the object as it should be.
-   * @param found as it stands, if it is known to
+   * Creates or updates the object.
+   * @param found the stored object, if it is known
    * @throws ApiError; NotOursError
    */
-  apply(desired: DesiredNative, found: NativeObject | undefined, versions: NativeVersions): Promise<Applied>;
-  /** @throws ApiError */
-  /** @returns after how many milliseconds to try again; undefined when it is gone */
+  apply(
+    desired: DesiredNative,
+    found: NativeObject | undefined,
+    versions: NativeVersions,
+  ): Promise<Updated<NativeObject>>;
+  /**
+   * @returns in how many milliseconds to try again; undefined once the object is deleted
+   * @throws ApiError
+   */
   remove(found: NativeObject, versions: NativeVersions): Promise<number | undefined>;
 }
 
-export interface Applied {
-  /** As it stands now. */
-  readonly object: NativeObject;
-  readonly written: boolean;
-  /** It is not as it should be, and is to be looked at again in so many milliseconds. */
-  readonly waitMs?: number;
-}
-
-/** There is an object of that name which somebody else has made. */
+/** Another writer has created an object of that name. */
 export class NotOursError extends Error {
   override name = 'NotOursError';
 }
@@ -54,11 +51,12 @@ export function nativeWriter(client: ApiClient, log: Logger): NativeWriter {
     },
   };
 
-  /** Undefined when there is one of that name. */
+  /** @returns undefined if an object of that name exists */
   async function create(path: string, desired: DesiredNative): Promise<NativeObject | undefined> {
     try {
       const object = await client.request<NativeObject>('POST', path, { body: desired });
-      limitOf(desired).written(desired);
+      const { metadata, spec } = desired;
+      limitOf(desired).written({ metadata, spec });
       log.info(`${titleOf(desired)} created`);
       return object;
     } catch (error) {
@@ -67,33 +65,20 @@ export function nativeWriter(client: ApiClient, log: Logger): NativeWriter {
     }
   }
 
-  /** One that is there, and not among those with our labels: they may have been taken off it. */
+  /** Reads an object that exists and was not listed: another writer may have removed its labels. */
   async function readOurs(path: string, desired: DesiredNative): Promise<NativeObject> {
     const object = await client.request<NativeObject>('GET', `${path}/${desired.metadata.name}`);
     if (covers(object.metadata.ownerReferences, desired.metadata.ownerReferences)) return object;
     throw new NotOursError(titleOf(desired));
   }
 
-  async function update(path: string, desired: DesiredNative, found: NativeObject): Promise<Applied> {
-    const { metadata, spec } = desired;
-    if (covers(found, { metadata, spec })) return { object: found, written: false };
-
-    const limit = limitOf(desired);
-    const repeated = limit.isRepair(desired);
-    const waitMs = repeated ? limit.waitMs() : 0;
-    if (waitMs > 0) return { object: found, written: false, waitMs };
-    const labels = { ...found.metadata.labels, ...metadata.labels };
-    const body = { ...desired, metadata: { ...found.metadata, ...metadata, labels } };
-    try {
-      const object = await client.request<NativeObject>('PUT', `${path}/${metadata.name}`, { body });
-      const title = titleOf(desired);
-      log.info(`${title} ${repeated ? 'restored: another writer had changed it' : 'updated'}`);
-      if (limit.written(desired)) log.warn(`${title} is changed repeatedly by another writer: see its managedFields`);
-      return { object, written: true };
-    } catch (error) {
-      if (isConflict(error)) return { object: found, written: false, waitMs: CONFLICT_PAUSE_MS };
-      throw error;
-    }
+  function update(path: string, desired: DesiredNative, found: NativeObject): Promise<Updated<NativeObject>> {
+    const { apiVersion, metadata, spec } = desired;
+    return updateManaged(
+      { ...found, apiVersion },
+      { metadata, spec },
+      { client, path: `${path}/${metadata.name}`, title: titleOf(desired), limit: limitOf(desired), log },
+    );
   }
 
   function limitOf(desired: DesiredNative): RepairLimit {
@@ -104,7 +89,6 @@ export function nativeWriter(client: ApiClient, log: Logger): NativeWriter {
   }
 }
 
-/** For people. */
 export function titleOf({ kind, metadata }: Pick<DesiredNative, 'kind' | 'metadata'> | NativeObject): string {
   return `${kind} ${metadata.name}`;
 }

@@ -8,8 +8,8 @@ import type { RegisteredWebhooks } from '../../cluster/webhook-configurations.ts
 import type { Source } from '../../runtime/source.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 
-/** Time alone makes certificates old. */
-const LOOK_AGAIN_MS = 10_000;
+/** Certificates age without an event. */
+const CHECK_AGAIN_MS = 10_000;
 
 export interface CertificateRotationOptions {
   readonly client: ApiClient;
@@ -21,8 +21,8 @@ export interface CertificateRotationOptions {
 }
 
 /**
- * One run of the leader's care for the certificates: what was lost or broken is put back, and rotation goes one step further
- * once the step before has taken effect. Gives the time until the next look, in milliseconds.
+ * Returns a function that restores certificates that were lost or damaged, and takes the next step of the rotation once the last one has taken
+ * effect. Its result is in how many milliseconds to run again.
  */
 function certificateRotation(options: CertificateRotationOptions, log: Logger): () => Promise<number> {
   const { client, secret, overlapMs, webhooks } = options;
@@ -39,7 +39,7 @@ function certificateRotation(options: CertificateRotationOptions, log: Logger): 
       const written = await writeSecret(client, ref, step.files, before);
       if (written) log.info({ secret: `${ref.namespace}/${ref.name}` }, `certificates: ${step.what}`);
     }
-    return waitMs > 0 ? Math.min(waitMs, LOOK_AGAIN_MS) : LOOK_AGAIN_MS;
+    return waitMs > 0 ? Math.min(waitMs, CHECK_AGAIN_MS) : CHECK_AGAIN_MS;
 
     function rescue() {
       const reason = unusable(before.files, names, now);

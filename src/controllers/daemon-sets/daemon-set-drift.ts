@@ -12,30 +12,30 @@ import type { DaemonSets, Nodes } from '../sources.ts';
 import { listLacks, policiesOf, type RunningDaemonSet, titleOf } from './daemon-set-writer.ts';
 import { watchRollouts } from './rollout-watch.ts';
 
-/** Reasons of the condition, which the Events have as well. */
+/** Reasons of the condition and of the Events. */
 type Reason = StalledReason & EventReason;
 
 export interface DaemonSetProblem extends StalledProblem {
   readonly reason: Reason;
   readonly daemonSet: RunningDaemonSet;
-  /** The message without what differs from one time to the next, and without advice. */
+  /** The message without parts that differ each time, and without instructions. */
   readonly note: string;
 }
 
 export interface Obstacles {
   readonly daemonSets: readonly RunningDaemonSet[];
   readonly stalledMs: number;
-  /** Why the API server refused to patch it, if it did. */
+  /** The message of the API server, if it refused the patch. */
   refusal(daemonSet: RunningDaemonSet): string | undefined;
-  /** Who put it back, in words. */
+  /** The writer that removed the tolerations again, in words. */
   otherWriter(daemonSet: RunningDaemonSet): string;
-  /** Names of the policies that patch such a DaemonSet, lacking something or not. */
+  /** Names of the policies that patch the DaemonSet, whether or not it lacks tolerations. */
   patchedBy(daemonSet: RunningDaemonSet): string[];
 }
 
 type Report = (policies: readonly string[], reason: Reason, note: (policy: string) => string, more: string) => void;
 
-/** What keeps tolerations from being appended, for each policy that asks for them. */
+/** The problems that prevent tolerations from being added, for each policy that requires them. */
 export function daemonSetProblems(obstacles: Obstacles): DaemonSetProblem[] {
   const { daemonSets, stalledMs } = obstacles;
   const waiting = daemonSets.filter(({ lacks, isUndone }) => lacks.length > 0 && !isUndone);
@@ -59,7 +59,7 @@ export function daemonSetProblems(obstacles: Obstacles): DaemonSetProblem[] {
       report(policiesOf(daemonSet), 'PutBack', note, ` (${obstacles.otherWriter(daemonSet)}). ${PUT_BACK_ADVICE}`);
     }
     if (patched && rollout.stalled) {
-      // After the rollout, failing pods are a problem only if another DaemonSet waits for this one.
+      // After the rollout, failing pods are a problem only if another DaemonSet waits.
       const own = rollout.rolledOut ? [] : obstacles.patchedBy(daemonSet);
       const note = () => `got tolerations, and its pods have not all been replaced and available ${lasting}`;
       report([...own, ...waiting.flatMap(policiesOf)], 'RolloutStalled', note, `. ${STALLED_ADVICE}`);
@@ -90,40 +90,42 @@ export interface DaemonSetDriftOptions {
   readonly nodes: Nodes;
   readonly daemonSets: DaemonSets;
   readonly compiled: () => PolicySet;
-  /** As they are when the leader begins: their status says what leaders before it have patched. */
+  /** The policies at the start of the leader. Their status lists what earlier leaders have patched. */
   readonly policies: () => readonly PolicyObject[];
-  /** How long a DaemonSet has to be healthy before that counts. */
+  /** A DaemonSet counts as stable after it has been healthy for this time. */
   readonly stableMs: number;
-  /** How long one that is not makes no progress before somebody should look. */
+  /** An unhealthy DaemonSet counts as stalled after this time without progress. */
   readonly stalledMs: number;
 }
 
 export interface DaemonSetDrift {
   /**
-   * Those that lack tolerations, and those that got some while they ran; by namespace and name.
+   * Returns the DaemonSets that lack tolerations, and those that were patched, in the order of their names.
    * @param installation see {@link addedHere}
    */
-  look(now: number, installation: string | undefined): RunningDaemonSet[];
-  /** It got what it lacked. @param installation as of {@link look} */
+  inspect(now: number, installation: string | undefined): RunningDaemonSet[];
+  /** Records that the DaemonSet was patched. @param installation as in {@link inspect} */
   patched(daemonSet: RunningDaemonSet, installation: string | undefined): void;
-  /** What the policy has patched, for its status. */
+  /** The DaemonSets that the policy has patched, for its status. */
   patchedBy(policy: string): readonly PatchedDaemonSet[];
 }
 
-/** What a DaemonSet got for one policy. */
+/** The tolerations that were added to a DaemonSet for one policy. */
 interface Given {
   readonly policy: string;
   readonly to: PatchedDaemonSet;
 }
 
 /**
- * What was added to a DaemonSet is kept in three places: in its annotation, written with the tolerations themselves; in the status of
- * the policy, because its owner can replace the DaemonSet as a whole, the annotation with it; and here, until the status is written.
+ * The tolerations that were added to a DaemonSet are recorded in three places:
+ * - in its annotation, which is written with the tolerations;
+ * - in the status of the policy, because the owner of the DaemonSet can replace it with its annotation;
+ * - here, until the status is written.
  */
 export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
   const { namespace, nodes, daemonSets, compiled, stableMs, stalledMs } = options;
   const rollouts = watchRollouts({ stableMs, stalledMs });
-  /** By uid and policy. */
+  /** By the uid of the DaemonSet and the policy. */
   const given = new Map<string, Given>();
   for (const { kind, name, status } of options.policies()) {
     if (kind !== 'TolerationPolicy') continue;
@@ -132,21 +134,21 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
   }
 
   return {
-    look(now, installation) {
+    inspect(now, installation) {
       const policies = compiled();
       const unready = unreadyNodes(nodes);
       const entries = [...daemonSets.entries()].filter((entry) => entry.namespace !== namespace);
       const there = new Map(entries.map((entry) => [entry.uid, entry]));
       for (const [key, { to }] of given) {
         const entry = there.get(to.uid);
-        // An owner who opts in again asks for another try.
+        // When the owner opts in again, the tolerations are added again.
         if (!entry || optsOut(entry.value)) given.delete(key);
       }
       const found = entries.flatMap((entry): RunningDaemonSet[] => {
         const { value } = entry;
         if (value.deleting || optsOut(value)) return [];
         const annotated = addedHere(value.annotations, installation);
-        // A leader that was killed may have left its status unwritten.
+        // An earlier leader may have ended before it wrote the status.
         const [policy] = policies.tolerationPolicies.filter(
           (one) => one.patchesExisting && one.selectsDaemonSet(value),
         );
@@ -170,7 +172,7 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
             patched,
             record: recordOfAdded(value, decision.violations, installation),
             tolerations: decision.action === 'patch' ? decision.desired.tolerations : value.tolerations,
-            rollout: rollouts.look(entry.uid, value, unready, now),
+            rollout: rollouts.observe(entry.uid, value, unready, now),
           },
         ];
       });
@@ -202,7 +204,7 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
     const before = given.get(key)?.to;
     const isOther = before !== undefined && !isOf(before, installation);
     const tolerations = [...new Set([...(isOther ? [] : (before?.tolerations ?? [])), ...texts])];
-    // The latest last.
+    // The latest is the last one in the status.
     given.delete(key);
     given.set(key, {
       policy,
@@ -210,13 +212,13 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
     });
   }
 
-  /** Whatever the policy. */
+  /** For any policy. */
   function givenTo(uid: string, installation: string | undefined): string[] {
     return [...given.values()].flatMap(({ to }) => (to.uid === uid && isOf(to, installation) ? to.tolerations : []));
   }
 }
 
-/** As {@link addedHere} has it: what another installation added does not count. */
+/** Whether this installation added the tolerations, as in {@link addedHere}. */
 function isOf(to: PatchedDaemonSet, installation: string | undefined): boolean {
   return to.installation === undefined || installation === undefined || to.installation === installation;
 }
@@ -225,7 +227,7 @@ function keyOf(uid: string, policy: string): string {
   return `${uid}/${policy}`;
 }
 
-/** The nodes that are not Ready, by name: what is to happen there may never happen. */
+/** The nodes that are not Ready, by name. Their pods may never become ready. */
 function unreadyNodes(nodes: Nodes): Map<string, ClusterNode> {
   const unready = new Map<string, ClusterNode>();
   for (const { value } of nodes.entries()) if (!value.ready) unready.set(value.name, value);

@@ -6,8 +6,8 @@ import { compareResourceVersions } from '../../cluster/watch/cached-objects.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import type { PatchedDaemonSet } from '../../policy/policy-status.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
-import type { Rights } from '../installation/permissions.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
+import type { Rights } from '../rights.ts';
 import type { Nodes, WatchedDaemonSets, WatchedNodes } from '../sources.ts';
 import { daemonSetDrift, daemonSetProblems } from './daemon-set-drift.ts';
 import {
@@ -22,13 +22,13 @@ import {
 import { earlierProblems } from './earlier-problems.ts';
 
 const NAME = 'daemon-set-patching';
-/** Pods change all the time. */
+/** The status of DaemonSets changes frequently. */
 const PAUSE_MS = 1_000;
-/** A container that crashes is started again after 10 s at first. */
+/** The kubelet first restarts a crashed container after 10 s. */
 const STABLE_MS = 10_000;
 const STALLED_MS = 600_000;
 const REFUSED_PAUSE_MS = 300_000;
-/** A new leader finds again within this time what the leader before has reported: a stalled rollout after {@link STALLED_MS}. */
+/** A new leader finds the problems that the earlier leader has reported within this time: a stalled rollout after {@link STALLED_MS}. */
 const EARLIER_MS = STALLED_MS + 60_000;
 
 export interface DaemonSetPatchingOptions {
@@ -51,8 +51,8 @@ export interface DaemonSetPatching extends Controller {
 }
 
 /**
- * Appends the tolerations that policies with `existing: Patch` ask for to DaemonSets that already run: to one at a time, and
- * only while every one that was patched before, by whichever leader, is healthy.
+ * Appends the tolerations that policies with `existing: Patch` require to existing DaemonSets. It patches one DaemonSet at a time, and only while
+ * all DaemonSets that were patched before, by this or an earlier leader, are healthy.
  */
 export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptions): DaemonSetPatching {
   const { client, namespace, nodes, daemonSets, synced, policies, rights, recordEvent, reports } = options;
@@ -73,20 +73,20 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   /** When the first run began. */
   let began: number | undefined;
   const attempted = Promise.withResolvers<void>();
-  /** Who we are, once the API server has said so. */
+  /** The uid of our ServiceAccount, once it was read. */
   let installation: { readonly uid: string | undefined } | undefined;
-  /** By uid, which other writer removed the toleration again. */
+  /** The writers that removed a toleration again, by the uid of the DaemonSet. */
   const otherWriters = new Map<string, string>();
-  /** By uid, why the API server refused the last patch, what that was to add, and when to try the same again. */
+  /** Refused patches, by the uid of the DaemonSet. The same patch is tried again at `until`. */
   const refusals = new Map<string, { readonly message: string; readonly added: string; readonly until: number }>();
-  /** The last patch until the cache has it. */
+  /** The last patch, until the cache has its result. */
   let written: { readonly daemonSet: RunningDaemonSet; readonly resourceVersion: string } | undefined;
-  /** A patch of which nobody knows whether it arrived. */
+  /** A patch without an answer: it may have succeeded. */
   let uncertain: RunningDaemonSet | undefined;
 
   const reconciler = startController(run, NAME, reconcile, { pauseMs: PAUSE_MS, onEnd: attempted.resolve });
   const changes = reports.add({
-    // A status written before would lose what the leader before has reported.
+    // A status that was written before would lose the problems that the earlier leader has reported.
     ready: attempted.promise,
     problems: () => problems,
   });
@@ -97,17 +97,17 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   async function reconcile(): Promise<number | undefined> {
     await synced;
     if (uncertain) conclude(uncertain, await writer.outcome(uncertain));
-    // What is known is from before: in it, nothing has been patched.
+    // The cache is older than the last patch.
     if (isAwaited()) return undefined;
 
     installation ??= { uid: await ownUid(client) };
     const now = performance.now();
     began ??= now;
-    const found = drift.look(now, installation.uid);
+    const found = drift.inspect(now, installation.uid);
     await findOtherWriters(found.filter(({ isUndone }) => isUndone));
-    const lacking = new Map(found.map((daemonSet) => [daemonSet.entry.uid, lackingIn(daemonSet)]));
-    // What another policy asks for need not wait for what was refused.
-    for (const [uid, { added }] of refusals) if (lacking.get(uid) !== added) refusals.delete(uid);
+    const missing = new Map(found.map((daemonSet) => [daemonSet.entry.uid, missingIn(daemonSet)]));
+    // A refusal delays only the same patch.
+    for (const [uid, { added }] of refusals) if (missing.get(uid) !== added) refusals.delete(uid);
     const isBusy = found.some(({ patched, rollout }) => patched && !rollout.stable);
     const due = isBusy ? undefined : found.find((daemonSet) => isDue(daemonSet, now));
     const next = due && rights.permits('patchDaemonSets') ? due : undefined;
@@ -125,7 +125,7 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     return waits.length === 0 ? undefined : Math.min(...waits);
   }
 
-  /** Whether the cache has yet to see the last patch. */
+  /** Whether the cache does not have the last patch yet. */
   function isAwaited(): boolean {
     if (!written) return false;
     const { name, namespace, uid } = written.daemonSet.entry;
@@ -146,7 +146,7 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     if ('refused' in outcome) {
       refusals.set(daemonSet.entry.uid, {
         message: outcome.refused,
-        added: lackingIn(daemonSet),
+        added: missingIn(daemonSet),
         until: performance.now() + REFUSED_PAUSE_MS,
       });
       return;
@@ -171,7 +171,7 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     }
   }
 
-  /** @param mayRepeat whether a problem may be one that the leader before has reported */
+  /** @param mayRepeat whether the earlier leader may have reported a problem */
   function report(found: readonly RunningDaemonSet[], mayRepeat: boolean): void {
     const next = daemonSetProblems({
       daemonSets: found,
@@ -190,7 +190,7 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     for (const problem of next) {
       if (before.has(textOf(problem))) continue;
       log.warn(textOf(problem));
-      // The log begins anew with each process, but the Events are there.
+      // Each process has its own log, but Events stay.
       if (mayRepeat && earlier.take(problem)) continue;
       const { daemonSet, policy, reason, note } = problem;
       const wording = { type: 'Warning', reason, action: 'LeaveAlone' } as const;
@@ -200,8 +200,8 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   }
 }
 
-/** Which tolerations a patch adds, to compare. */
-function lackingIn({ lacks }: RunningDaemonSet): string {
+/** The tolerations that a patch adds, for comparison. */
+function missingIn({ lacks }: RunningDaemonSet): string {
   return JSON.stringify(lacks.map(({ subject }) => subject));
 }
 

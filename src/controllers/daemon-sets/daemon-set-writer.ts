@@ -15,18 +15,18 @@ import {
 import { eventsOnBoth } from '../../policy/policy-events.ts';
 import type { RolloutStatus } from './rollout-watch.ts';
 
-/** A DaemonSet that lacks tolerations, or that got some while it ran. */
+/** A DaemonSet that lacks tolerations, or that was patched. */
 export interface RunningDaemonSet {
   readonly entry: Entry<ClusterDaemonSet>;
-  /** What it lacks. */
+  /** The missing tolerations. */
   readonly lacks: readonly Violation[];
-  /** Whether it got some of that before, and another writer removed it. */
+  /** Whether another writer removed one of them after taintkeeper had added it. */
   readonly isUndone: boolean;
-  /** Whether it was ever patched. */
+  /** Whether taintkeeper has ever patched it. */
   readonly patched: boolean;
-  /** The annotations that a patch for what it lacks writes. */
+  /** The annotations of a patch that adds the missing tolerations. */
   readonly record: Readonly<Record<string, string>>;
-  /** All tolerations as they should be. */
+  /** The desired list of tolerations. */
   readonly tolerations: readonly object[];
   readonly rollout: RolloutStatus;
 }
@@ -39,12 +39,12 @@ export function policiesOf({ lacks }: RunningDaemonSet): string[] {
   return [...new Set(lacks.map(({ policy }) => policy))];
 }
 
-/** What it lacks, by one policy or by all. */
+/** The tolerations that are missing for one policy, or for all. */
 export function listLacks({ lacks }: RunningDaemonSet, policy?: string): string {
   return listSubjects(lacks.filter((one) => policy === undefined || one.policy === policy));
 }
 
-/** For each of the policies, one Event on the DaemonSet and one on the policy. */
+/** An Event on the DaemonSet and one on the policy, for each policy. */
 export function daemonSetEvents(
   daemonSet: RunningDaemonSet,
   policies: readonly string[],
@@ -66,7 +66,7 @@ export function daemonSetEvents(
 
 const TOLERATIONS = ['spec', 'template', 'spec', 'tolerations'];
 
-/** Also for a webhook that does not answer the API server, which may go on for as long as that one is down. */
+/** The API server also answers so while a webhook is unavailable, which may last. */
 const INTERNAL_ERROR = 500;
 
 interface DaemonSetObject {
@@ -78,16 +78,16 @@ interface DaemonSetObject {
   };
 }
 
-/** How a write ended: there is a new version, the object has changed meanwhile or is gone, or the API server refuses it. */
+/** The result of a write: a new version, a conflict (the DaemonSet was changed or deleted), or a refusal. */
 export type Written = { readonly resourceVersion: string } | 'changed' | { readonly refused: string };
 
-/** Reads and writes DaemonSets past the cache. All of it fails as the client does. */
+/** Reads and writes DaemonSets directly, without the cache. @throws what the client throws */
 export interface DaemonSetWriter {
-  /** Appends what the DaemonSet lacks, to the version that was looked at and no other, and marks it. */
+  /** Appends the missing tolerations to the version that was inspected, and annotates the DaemonSet. */
   patch(daemonSet: RunningDaemonSet): Promise<Written>;
-  /** What became of a patch whose answer was lost. */
+  /** Reads the result of a patch whose answer was lost. */
   outcome(daemonSet: RunningDaemonSet): Promise<Written>;
-  /** Who has changed its tolerations, in words. */
+  /** The writer that has changed the tolerations, in words. */
   otherWriter(daemonSet: RunningDaemonSet): Promise<string>;
 }
 
@@ -116,7 +116,7 @@ export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
     outcome,
     async otherWriter(daemonSet) {
       const { managedFields = [] } = (await read(daemonSet)) ?? {};
-      // The list is atomic: its owner wrote all of it. Nobody owns a list that was removed, so then the last writer counts.
+      // The list is atomic: its owner wrote all of it. A list that was removed has no owner, so the last writer counts.
       const owner = fieldOwner(managedFields, TOLERATIONS) ?? lastOtherWriter(managedFields);
       return owner ? describeOwner(owner) : 'the writer is not known';
     },
@@ -129,7 +129,7 @@ export function daemonSetWriter(client: ApiClient): DaemonSetWriter {
     return { resourceVersion: found.resourceVersion };
   }
 
-  /** Undefined when it is gone. */
+  /** @returns undefined if the DaemonSet was deleted */
   async function read(daemonSet: RunningDaemonSet): Promise<DaemonSetObject['metadata'] | undefined> {
     const found = await findObject<DaemonSetObject>(client, pathOf(daemonSet));
     return found?.metadata.uid === daemonSet.entry.uid ? found.metadata : undefined;

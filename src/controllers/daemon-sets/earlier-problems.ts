@@ -3,15 +3,15 @@ import { conditionOf } from '../../policy/policy-status.ts';
 import type { DaemonSetProblem } from './daemon-set-drift.ts';
 import { titleOf } from './daemon-set-writer.ts';
 
-/** The problems that the leader before has reported. */
+/** The problems that an earlier leader has reported. */
 export interface EarlierProblems {
-  /** Whether the leader before has reported this problem. The answer is true once: if the problem returns, it is new. */
+  /** Whether an earlier leader has reported this problem. The result is true once: if the problem returns, it is new. */
   take(problem: DaemonSetProblem): boolean;
 }
 
 /**
- * Reads the condition `Stalled` of the policies. It names a limited number of problems; the others count as new.
- * @param policies as they are when the leader begins: its first status replaces the condition
+ * Reads the condition `Stalled` of the policies. It names a limited number of problems. The others count as new.
+ * @param policies at the start of the leader, whose first status replaces the condition
  */
 export function earlierProblems(policies: readonly PolicyObject[]): EarlierProblems {
   const messages = new Map<string, string>();

@@ -5,14 +5,14 @@ import { isHealthy, isRolledOut, type Rollout } from '../../evictions/recovery.t
 type Rolling = Rollout & SchedulingView;
 type Unready = ReadonlyMap<string, ClusterNode>;
 
-/** How a rollout stands, in view of how it stood before. */
+/** The state of a rollout, compared with earlier observations. */
 export interface RolloutStatus {
   readonly rolledOut: boolean;
-  /** It has been healthy for a while: a pod that crashes looks well in between. */
+  /** The DaemonSet has been healthy for a while: a pod that crashes is ready in between. */
   readonly stable: boolean;
-  /** It is not stable, and has made no progress for a long time. */
+  /** The DaemonSet is not stable, and has made no progress for a long time. */
   readonly stalled: boolean;
-  /** When this changes if nothing else does, in milliseconds. */
+  /** In how many milliseconds the state changes without an event. */
   readonly changesInMs: number;
 }
 
@@ -21,35 +21,35 @@ export interface RolloutWatch {
    * @param unready all nodes that are not Ready, by name
    * @param now on a monotonic clock, in milliseconds
    */
-  look(uid: string, daemonSet: Rolling, unready: Unready, now: number): RolloutStatus;
-  /** Forgets all others. */
+  observe(uid: string, daemonSet: Rolling, unready: Unready, now: number): RolloutStatus;
+  /** Forgets all other DaemonSets. */
   retain(uids: ReadonlySet<string>): void;
 }
 
 interface History {
   readonly generation: number;
-  /** The template was seen to change, and has not been stable since. */
+  /** The template has changed, and the DaemonSet has not been stable since. */
   readonly unproven: boolean;
-  /** The nodes that are not Ready through no fault of the rollout. */
+  /** The nodes that are not Ready for another cause than the rollout. */
   readonly excused: Unready;
   readonly rolledOut: boolean;
-  /** What counts as progress when it changes. */
+  /** A change of it counts as progress. */
   readonly stage: string;
-  /** Pods come and go while they crash: only fewer than ever before is progress, too. */
+  /** The number changes while pods crash. Only a new minimum counts as progress. */
   readonly fewestUnavailable: number;
   readonly progressAt: number;
   readonly healthySince: number | undefined;
 }
 
-/** Follows rollouts from look to look. What it has not seen yet begins with the first one. */
+/** Compares rollouts from one observation to the next. */
 export function watchRollouts({ stableMs, stalledMs }: { stableMs: number; stalledMs: number }): RolloutWatch {
   const histories = new Map<string, History>();
   return {
-    look(uid, daemonSet, unready, now) {
+    observe(uid, daemonSet, unready, now) {
       const history = continued(histories.get(uid), daemonSet, unready, now);
       const { healthySince, progressAt, rolledOut } = history;
       const stable = healthySince !== undefined && now - healthySince >= stableMs;
-      // What goes wrong later has only then begun to.
+      // The time without progress begins when a stable DaemonSet fails.
       histories.set(uid, stable ? { ...history, unproven: false, progressAt: now } : history);
       const stalled = !stable && now - progressAt >= stalledMs;
       const waits = [...(healthySince === undefined ? [] : [healthySince + stableMs]), progressAt + stalledMs];
@@ -70,8 +70,8 @@ function continued(before: History | undefined, daemonSet: Rolling, unready: Unr
   const { generation, status } = daemonSet;
   const { observedGeneration, desired, updated, unavailable } = status;
   const unproven = before !== undefined && (before.unproven || before.generation !== generation);
-  // A network that the new pods have broken makes nodes not Ready, too: until it is stable, only those that were so before
-  // it began are no fault of it.
+  // New pods that break the network make nodes not Ready. Until the DaemonSet is stable, only nodes that were not Ready before the rollout are
+  // excused.
   const excused = unproven ? new Map([...unready].filter(([name]) => before.excused.has(name))) : unready;
   const isMissing = desired > updated || unavailable > 0;
   const mayMiss = isMissing ? countCovered(daemonSet, excused.values()) : 0;
@@ -82,7 +82,7 @@ function continued(before: History | undefined, daemonSet: Rolling, unready: Unr
     rolledOut: isRolledOut(daemonSet, mayMiss),
     fewestUnavailable: Math.min(unavailable, same?.fewestUnavailable ?? unavailable),
     progressAt: same && unavailable >= same.fewestUnavailable ? same.progressAt : now,
-    // A new template is not healthy because the one before was.
+    // The health of an earlier template does not count for a new one.
     healthySince: isHealthy(daemonSet, mayMiss) ? (same?.healthySince ?? now) : undefined,
   };
 }

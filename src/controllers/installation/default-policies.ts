@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import { parseAllDocuments } from 'yaml';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
@@ -6,9 +5,9 @@ import { POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policies.ts';
 import { type Policy, parsePolicy } from '../../policy/policy.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 
-/** On the ConfigMap: which of its entries have been created, once and for all. */
+/** An annotation of the ConfigMap: the entries that have been created, and are never created again. */
 const CREATED_ANNOTATION = 'taintkeeper.dev/created';
-/** While an entry is not valid: nothing watches the ConfigMap. */
+/** The interval while an entry is not valid: the ConfigMap is not watched. */
 const READ_AGAIN_MS = 60_000;
 
 export interface DefaultPoliciesOptions {
@@ -24,18 +23,18 @@ interface ConfigMap {
 }
 
 /**
- * One run that creates the policies of the ConfigMap, each once ever: one that was deleted or changed later stays so. They come
- * this way because one `kubectl apply` cannot create a custom resource together with its definition. An entry that is not valid
- * is not recorded as created, and is read again. Returns the time until then, in milliseconds.
+ * Creates each policy of the ConfigMap once. A policy that is deleted or changed later stays so. The policies are in a ConfigMap because one
+ * `kubectl apply` cannot create a custom resource together with its definition. An entry that is not valid is not recorded as created, and is read
+ * again.
  */
-export function defaultPolicies(
-  { client, namespace, configMap }: DefaultPoliciesOptions,
-  log: Logger,
-): () => Promise<number | undefined> {
+export function startDefaultPolicies(run: Run, { client, namespace, configMap }: DefaultPoliciesOptions): Controller {
+  const { log } = run;
   const path = `/api/v1/namespaces/${namespace}/configmaps/${configMap}`;
-  /** What was logged of entries that are not valid, so that it is logged once. */
+  /** The problems of entries that were logged: each is logged once. */
   let logged = new Set<string>();
-  return async () => {
+  return startController(run, 'default-policies', reconcile);
+
+  async function reconcile(): Promise<number | undefined> {
     const { metadata, data = {} } = await client.request<ConfigMap>('GET', path);
     const created = (metadata.annotations?.[CREATED_ANNOTATION] ?? '').split(',').filter(Boolean);
     const missing = Object.keys(data).filter((entry) => !created.includes(entry));
@@ -59,11 +58,11 @@ export function defaultPolicies(
       }
     }
     logged = invalid;
-    // Also while another one is refused, and tried again: what somebody deletes meanwhile is not to come back.
+    // Even if another entry failed: a policy that the user deletes before the next attempt must not be created again.
     if (done.length > 0) await record([...created, ...done], metadata.resourceVersion);
     if (faults.length > 0) throw faults[0];
     return invalid.size > 0 ? READ_AGAIN_MS : undefined;
-  };
+  }
 
   async function record(created: readonly string[], resourceVersion: string): Promise<void> {
     const annotations = { [CREATED_ANNOTATION]: created.join(',') };
@@ -88,7 +87,7 @@ interface Manifest {
   readonly manifest: unknown;
 }
 
-/** All policies of an entry, or the first problem: an entry is created as a whole. */
+/** All policies of an entry, or the first problem. If one policy of an entry is not valid, none is created. */
 function readManifests(text: string): { readonly valid: readonly Manifest[] } | { readonly problem: string } {
   const valid: Manifest[] = [];
   for (const document of parseAllDocuments(text)) {
@@ -100,8 +99,4 @@ function readManifests(text: string): { readonly valid: readonly Manifest[] } | 
     valid.push({ policy: result.policy, manifest });
   }
   return valid.length > 0 ? { valid } : { problem: 'there is no policy in it' };
-}
-
-export function startDefaultPolicies(run: Run, options: DefaultPoliciesOptions): Controller {
-  return startController(run, 'default-policies', defaultPolicies(options, run.log));
 }

@@ -1,13 +1,12 @@
-import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { evictReplica, listReplicas } from '../../cluster/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
-import { heldUpDrain, isCordoned } from '../../coverage/placement.ts';
+import { blockedDrain, isCordoned } from '../../coverage/placement.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 import type { Nodes } from '../sources.ts';
 
-/** `kubectl drain` tries again every five seconds. */
-const LOOK_MS = 5_000;
+/** `kubectl drain` repeats an eviction every five seconds. */
+const CHECK_AGAIN_MS = 5_000;
 
 export interface DrainReleaseOptions {
   readonly client: ApiClient;
@@ -23,44 +22,41 @@ export interface DrainReleaseOptions {
 }
 
 /**
- * Lets the drain of the only node end. Its first eviction leaves a replica that no node takes, and the PodDisruptionBudget then protects
- * the last one for good. A budget with `unhealthyPodEvictionPolicy: AlwaysAllow` does not protect a pod that is not ready: so the last
- * replica says that it is not, until it is evicted or the node is uncordoned.
+ * Lets the drain of the only node end. After the first eviction, the new replica stays unscheduled, and the PodDisruptionBudget protects the last
+ * one. A budget with `unhealthyPodEvictionPolicy: AlwaysAllow` does not protect a pod that is not ready. The last replica therefore reports that it
+ * is not ready, until it is evicted or the node is uncordoned.
  */
-export function drainRelease(
+export function startDrainRelease(
+  run: Run,
   { client, service, self, nodes, synced, giveWay }: DrainReleaseOptions,
-  log: Logger,
-): () => Promise<number> {
+): Controller {
   let released: string | undefined;
+  const reconciler = startController(run, 'drain-release', reconcile);
+  return {
+    async stop() {
+      await reconciler.stop();
+      giveWay(undefined);
+    },
+  };
 
-  return async () => {
+  async function reconcile(): Promise<number> {
     await synced;
     const known = Array.from(nodes.entries(), ({ value }) => value);
-    const node = known.some(isCordoned) ? heldUpDrain(await listReplicas(client, service), known, self) : undefined;
-    if (node === released) return LOOK_MS;
+    const node = known.some(isCordoned) ? blockedDrain(await listReplicas(client, service), known, self) : undefined;
+    if (node === released) return CHECK_AGAIN_MS;
     if (node !== undefined) {
       const eviction = await evictReplica(client, service, self, { dryRun: true });
       if (eviction.outcome === 'undecided') return eviction.retryAfterMs;
-      // Where no budget protects it, a drain ends by itself, and a replica that is the only one goes on to serve.
-      if (eviction.outcome === 'evicted') return LOOK_MS;
+      // Without a budget, the drain evicts the replica, which serves until then.
+      if (eviction.outcome === 'evicted') return CHECK_AGAIN_MS;
     }
     released = node;
     giveWay(node);
-    log.info(
+    run.log.info(
       node === undefined
         ? 'ready again: its node is not being drained, or another node takes replicas'
         : `not ready from now on, so that node ${node} can be drained: no other node takes a replica`,
     );
-    return LOOK_MS;
-  };
-}
-
-export function startDrainRelease(run: Run, options: DrainReleaseOptions): Controller {
-  const reconciler = startController(run, 'drain-release', drainRelease(options, run.log));
-  return {
-    async stop() {
-      await reconciler.stop();
-      options.giveWay(undefined);
-    },
-  };
+    return CHECK_AGAIN_MS;
+  }
 }

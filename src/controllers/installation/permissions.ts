@@ -1,22 +1,15 @@
-import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { isPermitted, notPermitted } from '../../cluster/rights.ts';
 import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';
-import { createSubject, type Source } from '../../runtime/source.ts';
+import { createSubject } from '../../runtime/source.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
+import type { Rights } from '../rights.ts';
 
-/** While a policy waits for a right that somebody may be about to grant. */
-const WAITING_MS = 10_000;
-const LOOK_AGAIN_MS = 60_000;
-
-/** The rights that only some installations give to the leader. */
-export interface Rights {
-  /** Undefined until the API server has answered. The first call for a right makes the leader ask it. */
-  permits(right: OptionalRight): boolean | undefined;
-  readonly changes: Source;
-}
+/** The interval while a policy needs a missing right, which the user may be about to grant. */
+const CHECK_SOON_MS = 10_000;
+const CHECK_AGAIN_MS = 60_000;
 
 export interface PermissionsOptions {
   readonly client: ApiClient;
@@ -26,58 +19,54 @@ export interface PermissionsOptions {
   readonly reports: Pick<Reports, 'add'>;
 }
 
-export interface Permissions extends Rights {
-  /** Tells when somebody has asked for a right that was not checked before. */
-  readonly asked: Source;
-  /** One run. Gives the time until the next look, in milliseconds. */
-  reconcile(): Promise<number>;
-  /** The policies that ask for what is not permitted. Of native policies their condition says so. */
-  problems(): readonly ReportedProblem[];
-}
-
 /**
- * Asks the API server before anything is tried: what is not permitted would fail for each object anew, in logs, Events and its audit
- * log, and a policy would say so only once there is something to do. It checks the rights that a policy asks for, and those that a
- * controller has asked about: most installations use none.
+ * Checks the rights that policies need, and those that controllers have asked for. Without this check, each request would fail, in logs, Events and
+ * the audit log, and the status of a policy would report it only after the first request.
  */
-export function permissions(
-  { client, policies, audit }: Omit<PermissionsOptions, 'reports'>,
-  log: Logger,
-): Permissions {
+export function startPermissions(run: Run, options: PermissionsOptions): Rights & Controller {
+  const { client, policies, audit, reports } = options;
+  const { signal, log } = run;
   const changes = createSubject();
-  const asked = createSubject();
-  /** By controllers. */
+  /** The rights that controllers have asked for. */
   const askedAbout = new Set<OptionalRight>();
   let permitted: ReadonlyMap<OptionalRight, boolean> = new Map();
-  /** What was logged of. */
+  /** The problems that were logged: each is logged once. */
   let logged = new Set<string>();
+  const report = reports.add({
+    // For native policies, another condition reports it.
+    problems: () => found().flatMap(({ right, problem }) => (right === 'nativePolicies' ? [] : [problem])),
+  });
+  const reconciler = startController(run, 'permissions', reconcile);
+  policies.changes.subscribe(() => reconciler.restart(), signal);
+  changes.subscribe(report.next, signal);
 
   return {
-    async reconcile() {
-      const rights = new Set([...askedAbout, ...askedByPolicies().map(({ right }) => right)]);
-      const answers = await Promise.all(
-        [...rights].map(async (right) => [right, await isPermitted(client, right)] as const),
-      );
-      const hasChanged = answers.some(([right, allowed]) => permitted.get(right) !== allowed);
-      permitted = new Map(answers);
-      const lacking = found();
-      for (const { message } of lacking) if (!logged.has(message)) log.warn(message);
-      logged = new Set(lacking.map(({ message }) => message));
-      if (hasChanged) changes.next();
-      return lacking.length > 0 ? WAITING_MS : LOOK_AGAIN_MS;
-    },
     permits(right) {
       if (!askedAbout.has(right)) {
         askedAbout.add(right);
-        if (!permitted.has(right)) asked.next();
+        if (!permitted.has(right)) reconciler.restart();
       }
       return permitted.get(right);
     },
     changes,
-    asked,
-    problems: () => found().flatMap(({ right, problem }) => (right === 'nativePolicies' ? [] : [problem])),
+    stop: reconciler.stop,
   };
 
+  async function reconcile(): Promise<number> {
+    const rights = new Set([...askedAbout, ...askedByPolicies().map(({ right }) => right)]);
+    const answers = await Promise.all(
+      [...rights].map(async (right) => [right, await isPermitted(client, right)] as const),
+    );
+    const hasChanged = answers.some(([right, allowed]) => permitted.get(right) !== allowed);
+    permitted = new Map(answers);
+    const problems = found();
+    for (const { message } of problems) if (!logged.has(message)) log.warn(message);
+    logged = new Set(problems.map(({ message }) => message));
+    if (hasChanged) changes.next();
+    return problems.length > 0 ? CHECK_SOON_MS : CHECK_AGAIN_MS;
+  }
+
+  /** The policies that need a missing right. */
   function found() {
     return askedByPolicies()
       .filter(({ right }) => permitted.get(right) === false)
@@ -95,16 +84,4 @@ export function permissions(
         result.ok ? askedRights(result.policy, audit).map((one) => ({ kind, policy, ...one })) : [],
       );
   }
-}
-
-/** Repeats the check of rights, and reports the policies that need a missing one. */
-export function startPermissions(run: Run, options: PermissionsOptions): Rights & Controller {
-  const { policies, reports } = options;
-  const { signal, log } = run;
-  const { permits, changes, asked, problems, reconcile } = permissions(options, log);
-  const report = reports.add({ problems });
-  const reconciler = startController(run, 'permissions', reconcile);
-  for (const source of [policies.changes, asked]) source.subscribe(() => reconciler.restart(), signal);
-  changes.subscribe(report.next, signal);
-  return { permits, changes, stop: reconciler.stop };
 }

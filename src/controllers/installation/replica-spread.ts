@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { evictReplica, listReplicas } from '../../cluster/replica-pods.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
@@ -6,13 +5,13 @@ import { isNowhere, replicaToMove } from '../../coverage/placement.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
 import type { Nodes } from '../sources.ts';
 
-const LOOK_MS = 15_000;
+const CHECK_AGAIN_MS = 15_000;
 const LEAST_PAUSE_MS = 60_000;
-/** Room on a node may become free, which is not seen here. */
+/** Resources of a node may become free without a change that this controller reads. */
 const TRY_AGAIN_MS = 3_600_000;
 
-/** Nodes that are asked whether they have the image; not all of a large cluster are given it by hand. */
-const MAX_LOOKED_AT = 10;
+/** Nodes whose images are read at most. In a larger cluster, images are not loaded onto each node by hand. */
+const MAX_INSPECTED = 10;
 
 interface NodeImage {
   readonly names?: readonly string[];
@@ -30,45 +29,46 @@ export interface ReplicaSpreadOptions {
 }
 
 /**
- * Evicts a replica that shares its node with another one while a node that has none could take it. The PodDisruptionBudget is asked,
- * as by every eviction; a refusal is no failure. Where an eviction has moved nothing, the scheduler knows a reason that labels and
- * taints do not show, such as a full node: the same nodes are tried again after an hour.
+ * Evicts a replica that shares its node with another one while a node without a replica could run it. The PodDisruptionBudget applies, and a
+ * refused eviction is not a failure. After an eviction that changed nothing, the scheduler has a reason that labels and taints do not show, such as a
+ * full node. The same nodes are tried again after an hour.
  */
-export function replicaSpread(
+export function startReplicaSpread(
+  run: Run,
   { client, service, self, nodes, synced }: ReplicaSpreadOptions,
-  log: Logger,
-): () => Promise<number> {
-  /** The nodes that could have taken a replica when one was last evicted. */
+): Controller {
+  /** The nodes that could have run the replica that was evicted last. */
   let tried: ReadonlySet<string> = new Set();
   let evictedAt = Number.NEGATIVE_INFINITY;
+  return startController(run, 'replica-spread', reconcile);
 
-  return async () => {
+  async function reconcile(): Promise<number> {
     await synced;
     const replicas = await listReplicas(client, service);
     const known = Array.from(nodes.entries(), ({ value }) => value);
     const move = replicaToMove(replicas, known, self);
     if (!move) {
       if (replicas.every(({ serves }) => serves)) tried = new Set();
-      return LOOK_MS;
+      return CHECK_AGAIN_MS;
     }
     const { replica, nodes: others } = move;
     const pauseMs = others.every((name) => tried.has(name)) ? TRY_AGAIN_MS : LEAST_PAUSE_MS;
-    if (performance.now() - evictedAt < pauseMs || !(await canStartOn(others, replica.image))) return LOOK_MS;
+    if (performance.now() - evictedAt < pauseMs || !(await canStartOn(others, replica.image))) return CHECK_AGAIN_MS;
     const eviction = await evictReplica(client, service, replica.name);
     if (eviction.outcome === 'undecided') return eviction.retryAfterMs;
     if (eviction.outcome === 'evicted') {
       tried = new Set(others);
       evictedAt = performance.now();
       const from = `node ${replica.node}, which has another replica`;
-      log.info(`evicted Pod ${replica.name} from ${from}, to start on another node`);
+      run.log.info(`evicted Pod ${replica.name} from ${from}, to start on another node`);
     }
-    return LOOK_MS;
-  };
+    return CHECK_AGAIN_MS;
+  }
 
-  /** The scheduler may take any of these nodes: where the image cannot be pulled, all of them have to have it. */
+  /** The scheduler may select any of these nodes. If the image cannot be pulled, all of them must have it. */
   async function canStartOn(names: readonly string[], image: string): Promise<boolean> {
     if (!isNowhere(image)) return true;
-    if (names.length > MAX_LOOKED_AT) return false;
+    if (names.length > MAX_INSPECTED) return false;
     const found = await Promise.all(
       names.map((name) =>
         client.request<{ status?: { images?: readonly NodeImage[] } }>('GET', `/api/v1/nodes/${name}`),
@@ -76,8 +76,4 @@ export function replicaSpread(
     );
     return found.every(({ status }) => status?.images?.some(({ names: known }) => known?.includes(image)) ?? false);
   }
-}
-
-export function startReplicaSpread(run: Run, options: ReplicaSpreadOptions): Controller {
-  return startController(run, 'replica-spread', replicaSpread(options, run.log));
 }

@@ -1,7 +1,6 @@
-import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
-import { type Controller, type Run, startController } from '../controller.ts';
+import { CONFLICT_PAUSE_MS, type Controller, type Run, startController } from '../controller.ts';
 
 interface OwnedRole {
   readonly metadata: {
@@ -20,37 +19,33 @@ interface OwnerReference {
   readonly uid: string;
 }
 
-const CONFLICT_PAUSE_MS = 200;
-/** Who applies the installation anew may make another ClusterRole of that name. */
-const LOOK_AGAIN_MS = 10_000;
+/** A new installation may create another ClusterRole of that name. */
+const CHECK_AGAIN_MS = 10_000;
 
 export interface RoleOwnershipOptions {
   readonly client: ApiClient;
   readonly clusterRole: string;
-  /** Where taintkeeper runs. */
+  /** The namespace of taintkeeper. */
   readonly namespace: string;
 }
 
 /**
- * One run that makes the Namespace the owner of the ClusterRole, which owns what taintkeeper registers: garbage collection then
- * goes the whole way when somebody deletes the namespace alone. Gives the time until the next look, in milliseconds.
+ * Makes the Namespace the owner of the ClusterRole, which owns the objects that taintkeeper registers. If the user deletes only the namespace,
+ * garbage collection deletes all of them.
  *
- * Not where the ClusterRole has another owner: it would stay until both are gone. And not where Argo CD applies it: that deletes
- * nothing that has an owner (gitops-engine, pkg/cache/cluster.go, `GetManagedLiveObjs`).
- * @throws ApiError
+ * A ClusterRole with another owner is not changed: it would stay until both owners are deleted. Neither is one that Argo CD applies, because
+ * Argo CD deletes no object with an owner (gitops-engine, pkg/cache/cluster.go, `GetManagedLiveObjs`).
  */
-export function roleOwnership(
-  { client, clusterRole, namespace }: RoleOwnershipOptions,
-  log: Logger,
-): () => Promise<number> {
+export function startRoleOwnership(run: Run, { client, clusterRole, namespace }: RoleOwnershipOptions): Controller {
   const path = `/apis/rbac.authorization.k8s.io/v1/clusterroles/${clusterRole}`;
+  return startController(run, 'role-ownership', reconcile);
 
-  return async () => {
+  async function reconcile(): Promise<number> {
     const { metadata } = await client.request<OwnedRole>('GET', path);
     const { uid, resourceVersion, ownerReferences = [] } = metadata;
     const others = ownerReferences.filter(({ kind }) => kind !== 'Namespace');
     const desired = others.length > 0 || isArgos(metadata) ? others : [await theNamespace()];
-    if (sameOwners(ownerReferences, desired)) return LOOK_AGAIN_MS;
+    if (sameOwners(ownerReferences, desired)) return CHECK_AGAIN_MS;
     try {
       await client.request('PATCH', path, {
         contentType: 'application/merge-patch+json',
@@ -61,9 +56,9 @@ export function roleOwnership(
       throw error;
     }
     const change = desired === others ? 'is no longer' : 'is';
-    log.info(`ClusterRole ${clusterRole} ${change} owned by Namespace ${namespace}`);
-    return LOOK_AGAIN_MS;
-  };
+    run.log.info(`ClusterRole ${clusterRole} ${change} owned by Namespace ${namespace}`);
+    return CHECK_AGAIN_MS;
+  }
 
   async function theNamespace(): Promise<OwnerReference> {
     const { metadata } = await client.request<{ metadata: { uid: string } }>('GET', `/api/v1/namespaces/${namespace}`);
@@ -71,7 +66,7 @@ export function roleOwnership(
   }
 }
 
-/** By its tracking annotation, or by the fields that it has written. */
+/** Whether Argo CD applies the object: by its tracking annotation, or by its managed fields. */
 function isArgos({ annotations = {}, managedFields = [] }: OwnedRole['metadata']): boolean {
   return (
     Object.keys(annotations).some((key) => key.startsWith('argocd.argoproj.io/')) ||
@@ -81,8 +76,4 @@ function isArgos({ annotations = {}, managedFields = [] }: OwnedRole['metadata']
 
 function sameOwners(found: readonly OwnerReference[], desired: readonly OwnerReference[]): boolean {
   return found.length === desired.length && found.every(({ uid }, index) => uid === desired[index]?.uid);
-}
-
-export function startRoleOwnership(run: Run, options: RoleOwnershipOptions): Controller {
-  return startController(run, 'role-ownership', roleOwnership(options, run.log));
 }

@@ -5,11 +5,11 @@ import { listUnboundPods } from '../../cluster/node-pods.ts';
 import { howToPermit, OPTIONAL_RIGHTS } from '../../cluster/rights.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import {
+  blockersText,
   displacedPods,
+  type EvictionBlocker,
   evictionState,
   evictionTimes,
-  type Hold,
-  holdText,
   rateIn,
   waitInZone,
   type Zone,
@@ -23,53 +23,53 @@ import type { ReportedProblem } from '../reports.ts';
 import type { Nodes } from '../sources.ts';
 import { eventOfEvictions } from './node-reports.ts';
 
-/** What holds evictions up is looked at again after this time. */
-const LOOK_AGAIN_MS = 10_000;
-/** Each run looks at all nodes, and thousands may begin to wait within a second. */
+/** What blocks evictions is checked again after this time. */
+const CHECK_AGAIN_MS = 10_000;
+/** Each run reads all nodes, and thousands of nodes may begin to wait within a second. */
 const PAUSE_MS = 200;
-/** Pods find a node, and nodes become ready, within this time: what takes longer waits for somebody. */
+/** Pods are usually scheduled, and nodes become ready, within this time. What takes longer needs an action of the user. */
 const STALLED_MS = 60_000;
-/** No zone has this name. */
+/** Not a valid name of a zone. */
 const ALL_ZONES = '*';
 
 export interface EvictionsOptions {
   readonly client: ApiClient;
   readonly nodes: Pick<Nodes, 'entries'>;
-  /** Resolves when all nodes are known: before, nobody knows how many of a zone are Ready, nor when the last one had its turn. */
+  /** Resolves when all nodes are known. Before, it is not known how many nodes of a zone are Ready, and when the last one had its turn. */
   readonly synced: Promise<unknown>;
   /** Nodes a second in each zone. */
   readonly rate: number;
-  /** It is the node's turn. */
+  /** Called when it is the turn of the node. */
   readonly onTurn: (name: string) => void;
   readonly recordEvent: (event: RecordedEvent) => void;
   /** Called when states or problems may have changed. */
   readonly onChange: () => void;
 }
 
-/** One look at a node, which may be its turn. */
+/** One check of a node, which may be its turn. */
 export interface Turn {
   /** Whether the node may get taints that evict its pods. */
   readonly granted: boolean;
-  /** Whether such a write was sent, and may have been done. */
+  /** Whether such a write was sent. It may have succeeded. */
   used: boolean;
 }
 
-/** How far a policy is with a taint that evicts pods. */
+/** The progress of a policy with a taint that evicts pods. */
 export interface Evicting {
-  /** How many nodes still lack it, those among them whose turn it is. */
+  /** How many nodes lack the taint, including those whose turn it is. */
   readonly nodes: number;
   /** Undefined while none waits for its turn. */
   readonly condition: StateOf<'Evicting'> | undefined;
 }
 
-/** Gives nodes their turns to get a taint that evicts their pods: as slowly as the rules of eviction-pace.ts say. */
+/** Gives nodes their turns to get a taint that evicts their pods, at the pace of eviction-pace.ts. */
 export interface Evictions {
-  /** The node lacks taints of these policies that would evict its pods; none: it has what it needs. */
+  /** The node lacks taints of these policies that would evict its pods. Without policies: it lacks none. */
   waits(node: Pick<Entry<ClusterNode>, 'name' | 'value'>, policies: ReadonlySet<string>): void;
-  /** The node is there no more. */
-  gone(name: string): void;
-  /** Looks at a node, in its turn if it is. */
-  look<T>(name: string, work: (turn: Turn) => Promise<T>): Promise<T>;
+  /** The node was deleted. */
+  forget(name: string): void;
+  /** Calls `work` for the node, and ends its turn if it has one. */
+  check<T>(name: string, work: (turn: Turn) => Promise<T>): Promise<T>;
   stateOf(policy: string): Evicting;
   problems(): readonly ReportedProblem[];
   stop(): Promise<void>;
@@ -82,18 +82,18 @@ interface Waiter {
 
 export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
   const { client, nodes, synced, rate, onTurn, recordEvent, onChange } = options;
-  /** By node, the one that has waited longest first. */
+  /** By the name of the node. The one that has waited longest is first. */
   const waiting = new Map<string, Waiter>();
   /** The nodes whose turn it is, with their zones: one in each zone. */
   const granted = new Map<string, string>();
-  /** When this process last evicted in a zone, by performance.now(). What was before it, nodes say. */
+  /** When this process last evicted pods in a zone, by performance.now(). Earlier evictions are read from the nodes. */
   const evictedAt = new Map<string, number>();
-  /** What holds up zones, and since when. */
-  let holds = new Map<string, { readonly hold: Hold; readonly since: number }>();
+  /** What blocks evictions in zones, and since when. */
+  let blockedZones = new Map<string, { readonly blocker: EvictionBlocker; readonly since: number }>();
   let podsHidden: string | undefined;
   const lastReported = new Map<string, string>();
   const pacing = startController(run, 'node-eviction', reconcile, {
-    // Short against the time from one node to the next.
+    // Much shorter than the time from one node to the next.
     pauseMs: Math.min(PAUSE_MS, 100 / rate),
   });
 
@@ -102,7 +102,7 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
     if (zone === undefined) return;
     if (used) evictedAt.set(zone, performance.now());
     granted.delete(name);
-    // Whatever it still lacks: it comes back when it is looked at again.
+    // If it lacks more, the next check adds it again.
     waiting.delete(name);
     pacing.trigger();
   }
@@ -113,17 +113,17 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
         const zone = zoneOf(value.labels);
         const before = waiting.get(name);
         waiting.set(name, { zone, policies });
-        // A run that found no node left in the zone it was in has asked for no other.
+        // The last run may have found no node in the new zone, and requested no other run.
         if (before?.zone === zone) return;
         pacing.trigger();
       } else if (!waiting.delete(name)) return;
       onChange();
     },
-    gone(name) {
+    forget(name) {
       end(name, false);
       if (waiting.delete(name)) onChange();
     },
-    async look(name, work) {
+    async check(name, work) {
       const turn = { granted: granted.has(name), used: false };
       try {
         return await work(turn);
@@ -133,18 +133,18 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
     },
     stateOf(policy) {
       const zones = zonesOfWaiting(policy);
-      const lacking = [...waiting.values()].filter(({ policies }) => policies.has(policy)).length;
-      const holding = holdsOf(zones).map(({ hold }) => hold);
-      const condition = evictionState({ nodes: zones.length, rate, holds: holding, podsHidden });
-      return { nodes: lacking, condition: zones.length === 0 ? undefined : condition };
+      const count = [...waiting.values()].filter(({ policies }) => policies.has(policy)).length;
+      const blockers = blockersOf(zones).map(({ blocker }) => blocker);
+      const condition = evictionState({ nodes: zones.length, rate, blockers, podsHidden });
+      return { nodes: count, condition: zones.length === 0 ? undefined : condition };
     },
     problems() {
       const now = performance.now();
       return [...new Set(policiesOfWaiting())].sort().flatMap((policy) => {
-        const [first, ...more] = holdsOf(zonesOfWaiting(policy)).filter(({ since }) => now - since >= STALLED_MS);
+        const [first, ...more] = blockersOf(zonesOfWaiting(policy)).filter(({ since }) => now - since >= STALLED_MS);
         if (!first) return [];
-        const message = `nodes lack a taint that evicts pods; ${holdText([first, ...more].map(({ hold }) => hold))}`;
-        return [{ kind: 'TaintPolicy', policy, reason: first.hold.reason, message }];
+        const message = `nodes lack a taint that evicts pods; ${blockersText([first, ...more].map(({ blocker }) => blocker))}`;
+        return [{ kind: 'TaintPolicy', policy, reason: first.blocker.reason, message }];
       });
     },
     stop: pacing.stop,
@@ -152,14 +152,14 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
 
   async function reconcile(): Promise<number | undefined> {
     await synced;
-    // Of policies that nothing waits for any more, the next wave is reported again.
-    if (waiting.size === 0 && holds.size === 0) {
+    // No node waits: nodes that begin to wait later are reported again.
+    if (waiting.size === 0 && blockedZones.size === 0) {
       lastReported.clear();
       return undefined;
     }
     const zones = zonesOf(nodeViews(), client.now().getTime());
     const taken = new Set(granted.values());
-    const found = new Map<string, Hold>();
+    const found = new Map<string, EvictionBlocker>();
     const waits: number[] = [];
     const due: string[] = [];
     for (const name of new Set([...waiting.values()].map(({ zone }) => zone))) {
@@ -168,28 +168,30 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
       const wait = waitMs(name, zone);
       if (wait === 0) due.push(name);
       else if (wait < Number.POSITIVE_INFINITY) waits.push(wait);
-      else found.set(name, holdOf(name, zone));
+      else found.set(name, blockerOf(name, zone));
     }
-    const pods = due.length > 0 ? await podsHold() : undefined;
+    const pods = due.length > 0 ? await podsBlocker() : undefined;
     if (pods) found.set(ALL_ZONES, pods);
     else for (const zone of due) grant(zone);
-    const before = holds;
+    const before = blockedZones;
     const now = performance.now();
-    holds = new Map([...found].map(([key, hold]) => [key, { hold, since: before.get(key)?.since ?? now }]));
+    blockedZones = new Map(
+      [...found].map(([key, blocker]) => [key, { blocker, since: before.get(key)?.since ?? now }]),
+    );
     report();
     onChange();
-    if (found.size > 0) waits.push(LOOK_AGAIN_MS);
+    if (found.size > 0) waits.push(CHECK_AGAIN_MS);
     return waits.length === 0 ? undefined : Math.min(...waits);
   }
 
-  /** In how many milliseconds the next node of the zone may have its turn; Infinity: none may. */
+  /** In how many milliseconds the next node of the zone may have its turn; Infinity for never. */
   function waitMs(name: string, zone: Zone): number {
     const { lastAt } = zone;
     const before = lastAt === undefined ? undefined : performance.now() - (client.now().getTime() - lastAt);
     return waitInZone(rateIn(zone, rate), evictedAt.get(name) ?? before, performance.now());
   }
 
-  function holdOf(zone: string, { nodes: count, notReady }: Zone): Hold {
+  function blockerOf(zone: string, { nodes: count, notReady }: Zone): EvictionBlocker {
     return rate === 0 ? { reason: 'RateIsZero' } : { reason: 'ZoneNotReady', zone, nodes: count, notReady };
   }
 
@@ -200,7 +202,7 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
     onTurn(name);
   }
 
-  async function podsHold(): Promise<Hold | undefined> {
+  async function podsBlocker(): Promise<EvictionBlocker | undefined> {
     const times = [...nodeViews()].flatMap(({ taints }) => evictionTimes(taints));
     if (times.length === 0) return undefined;
     try {
@@ -209,23 +211,23 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
       const names = pods && displacedPods(pods, times);
       return names?.length === 0 ? undefined : { reason: 'PodsWithoutNode', names: names ?? [] };
     } catch (error) {
-      // Without the right to see them there is the pace.
+      // Without the right to list pods, the pace is the only limit.
       if (!isForbidden(error)) throw error;
       podsHidden = `taintkeeper may not ${OPTIONAL_RIGHTS.listPods.to} (${howToPermit('listPods')})`;
       return undefined;
     }
   }
 
-  /** Says of each policy once that nodes wait, and what for. */
+  /** Reports once for each policy that nodes wait, and what for. */
   function report(): void {
     const policies = new Set(policiesOfWaiting());
     for (const policy of lastReported.keys()) if (!policies.has(policy)) lastReported.delete(policy);
     for (const policy of policies) {
-      const [first] = holdsOf(zonesOfWaiting(policy));
-      const reason = first?.hold.reason ?? 'Paced';
+      const [first] = blockersOf(zonesOfWaiting(policy));
+      const reason = first?.blocker.reason ?? 'Paced';
       if (lastReported.get(policy) === reason) continue;
       lastReported.set(policy, reason);
-      recordEvent(eventOfEvictions(policy, first?.hold.reason, rate));
+      recordEvent(eventOfEvictions(policy, first?.blocker.reason, rate));
     }
   }
 
@@ -233,7 +235,7 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
     for (const { value } of nodes.entries()) yield value;
   }
 
-  /** Once for each node: those whose turn it is wait no more. */
+  /** A policy is listed once for each of its nodes, except those whose turn it is. */
   function policiesOfWaiting(): string[] {
     return [...waiting].flatMap(([name, { policies }]) => (granted.has(name) ? [] : [...policies]));
   }
@@ -242,7 +244,7 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
     return [...waiting].flatMap(([name, one]) => (!granted.has(name) && one.policies.has(policy) ? [one.zone] : []));
   }
 
-  function holdsOf(zones: readonly string[]) {
-    return [...new Set([ALL_ZONES, ...zones])].flatMap((key) => holds.get(key) ?? []);
+  function blockersOf(zones: readonly string[]) {
+    return [...new Set([ALL_ZONES, ...zones])].flatMap((key) => blockedZones.get(key) ?? []);
   }
 }

@@ -2,23 +2,25 @@ import type { Logger } from 'pino';
 import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { type NodePod, podName } from '../../evictions/node-pods.ts';
-import { nodeReference, type ObjectReference, type RecordedEvent } from '../../kubernetes/event.ts';
+import type { ObjectReference, RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint, type Taint } from '../../kubernetes/taint.ts';
 import { atMost, count } from '../../kubernetes/text.ts';
 import { policyReference } from '../../policy/policy-events.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
+import { reportOnNode } from './report-on-node.ts';
 
-/** A pod that landed while taints were missing. */
+/** A pod that was scheduled to a node while taints were missing. */
 export interface MisplacedPod {
   readonly pod: NodePod;
-  /** Those that it does not tolerate. */
+  /** The missing taints that the pod does not tolerate. */
   readonly taints: readonly Taint[];
-  /** That protect one of them; never empty. */
+  /** The policies that protect one of these taints; never empty. */
   readonly policies: readonly CompiledTaintPolicy[];
 }
 
-/** Pods that one note names, and that get an Event of their own at a time. */
+/** Pods that one note names. */
 const MAX_NAMED = 5;
+/** Pods of one report that get an Event of their own. */
 const MAX_REPORTED = 20;
 
 /** `2 pods landed while dedicated=gpu:NoSchedule was missing: default/a, default/b`; undefined for none. */
@@ -38,26 +40,26 @@ function missing(found: readonly MisplacedPod[]): string {
 
 type NodeEntry = Entry<ClusterNode>;
 
-/** Reports what was found anew on a node, by Events and log lines. */
+/** Reports pods that were newly found on a node: Events and a log line. */
 export function misplacedPodReports(
   recordEvent: (event: RecordedEvent) => void,
   log: Logger,
 ): (node: NodeEntry, found: readonly MisplacedPod[]) => void {
+  const report = reportOnNode(recordEvent, log);
   return (node, found) => {
-    const said = { type: 'Warning', reason: 'PodMisplaced', action: 'ReportPod' } as const;
+    const event = { type: 'Warning', reason: 'PodMisplaced', action: 'ReportPod' } as const;
     const text = misplacedPodsText(found);
     if (text === undefined) return;
-    recordEvent({ regarding: nodeReference(node), ...said, note: `${text}, and do not tolerate it` });
+    report(node, { ...event, note: `${text}, and do not tolerate it` });
     for (const name of policiesOf(found)) {
       const own = found.filter(({ policies }) => policies.some((policy) => policy.name === name));
       const regarding = policyReference({ kind: 'TaintPolicy', name });
-      recordEvent({ regarding, ...said, note: `Node ${node.name}: ${misplacedPodsText(own)}` });
+      recordEvent({ regarding, ...event, note: `Node ${node.name}: ${misplacedPodsText(own)}` });
     }
     for (const { pod, taints } of found.slice(0, MAX_REPORTED)) {
       const note = `landed on Node ${node.name} while ${missing([{ pod, taints, policies: [] }])}, and does not tolerate it`;
-      recordEvent({ regarding: podReference(pod), ...said, note });
+      recordEvent({ regarding: podReference(pod), ...event, note });
     }
-    log.warn(`Node ${node.name}: ${text}`);
   };
 }
 

@@ -21,8 +21,8 @@ import { reported } from '../../policy/status-conditions.ts';
 import { type BackOff, createBackOff } from '../../runtime/back-off.ts';
 import type { Source } from '../../runtime/source.ts';
 import { type Controller, type Run, startControllerQueue } from '../controller.ts';
-import type { Rights } from '../installation/permissions.ts';
 import type { Reports } from '../reports.ts';
+import type { Rights } from '../rights.ts';
 import { isNews, type WatchedNodes } from '../sources.ts';
 import { type MisplacedPod, misplacedPodReports, misplacedPodsText } from './misplaced-pod-reports.ts';
 
@@ -39,7 +39,7 @@ export interface MisplacedPodsOptions {
 }
 
 const NAME = 'misplaced-pods';
-/** After this time, the scheduler has finished the bindings that it had begun when the taint came back. */
+/** After this time, the scheduler has finished the bindings that it had begun when the taint was restored. */
 const SCHEDULED_MS = 1_000;
 /**
  * Pods end without notice to this controller. While nothing changes, the status is checked again ever more rarely: a misplaced pod
@@ -49,7 +49,7 @@ const CHECK_AGAIN = { minMs: 60_000, maxMs: 600_000 };
 /** Each lists the pods of one node. */
 const CONCURRENCY = 2;
 
-/** A node on which taints were missing, and are again. */
+/** A node whose missing taints were restored. */
 interface Case {
   /** By the taint, as {@link formatTaint} writes it. */
   readonly returned: Map<string, ReturnedTaint>;
@@ -78,14 +78,14 @@ export function startMisplacedPods(run: Run, options: MisplacedPodsOptions): Mis
     conditions: ({ kind, name }) => (kind === 'TaintPolicy' ? reported('MisplacedPods', stateOf(name)) : []),
   });
   nodes.changes.subscribe((change) => {
-    // A heartbeat changes nothing of this.
+    // A heartbeat changes neither taints nor labels.
     if (!isNews(change)) return;
     const { name } = change.entry;
     const entry = nodes.get(name);
     if (entry) notice(entry);
     else forget(name);
   }, signal);
-  // What was removed with permission is known once the record says so.
+  // The record shows which taints were removed with permission.
   nodeRecords.changes.subscribe((name) => {
     const entry = custodies.has(name) ? nodes.get(name) : undefined;
     if (entry) notice(entry);
@@ -134,7 +134,7 @@ export function startMisplacedPods(run: Run, options: MisplacedPodsOptions): Mis
     }
     const returned = new Set(found.returned.values());
     const pods = await listNodePods(client, name, signal);
-    // The node is gone, or another one has its name.
+    // The node was deleted, or replaced by another one of its name.
     if (cases.get(name) !== found) return undefined;
     const before = found.found.length;
     found.found = misplacedAmong(pods, entry.value, found);

@@ -21,16 +21,16 @@ import { policyReference } from '../../policy/policy-events.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { reported, type StateOf } from '../../policy/status-conditions.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
-import type { Rights } from '../installation/permissions.ts';
 import type { Reports } from '../reports.ts';
+import type { Rights } from '../rights.ts';
 import { isNews, type WatchedNodes } from '../sources.ts';
 
-/** Pools are few, and change seldom: a list of them now and then is cheaper than a watch of three resources. */
-const LOOK_AGAIN_MS = 60_000;
-/** While something was told that somebody may be about to put right. */
-const RECHECK_MS = 10_000;
+/** Pools are few and change rarely: listing them at this interval costs less than watching three resources. */
+const CHECK_AGAIN_MS = 60_000;
+/** While a problem is reported, which a user may be about to fix. */
+const CHECK_SOON_MS = 10_000;
 
-/** A node may claim to be of any pool. */
+/** A limit is needed because a node can claim to be of any pool. */
 const MAX_SEEN = 1_000;
 
 export interface PoolReviewOptions {
@@ -47,13 +47,13 @@ export interface PoolReviewOptions {
 /** Compares the templates of node pools with the required taints of the policies, and with the startup taints that their nodes carried. */
 export interface PoolReview {
   /**
-   * Notes the startup taints of a node. Most are there for seconds: between two looks at the pools, nothing is left of them.
-   * @returns whether there is one to look into
+   * Notes the startup taints of a node. Most of them are removed within seconds, before the pools are listed again.
+   * @returns whether a taint has to be compared with its pool
    */
   see(node: ClusterNode): boolean;
   /** The condition `PoolLacksTaint` of the policy, if any. */
   undeclared(policy: Pick<PolicyObject, 'kind' | 'name'>): StateOf<'PoolLacksTaint'> | undefined;
-  /** One run. Gives the time until the next look, in milliseconds. */
+  /** @returns in how many milliseconds to run again */
   reconcile(): Promise<number>;
 }
 
@@ -64,11 +64,11 @@ export function poolReview(
   onChange: () => void,
 ): PoolReview {
   const taintPolicies = () => snapshot().compiled.taintPolicies;
-  /** Of TaintPolicies, by name. */
+  /** By the name of the TaintPolicy. */
   let conditions: ReadonlyMap<string, StateOf<'PoolLacksTaint'>> = new Map();
-  /** By NodePool and taint: what was seen, and not compared with the pool yet. */
+  /** Taints that were not compared with their pool yet, by NodePool and taint. */
   const unchecked = new Map<string, SeenStartupTaint>();
-  /** What was compared: each is reported once. */
+  /** Taints that were compared: each is reported once. */
   const checked = new Set<string>();
 
   return {
@@ -88,7 +88,7 @@ export function poolReview(
         ({ mode, atRegistration }) => mode !== 'Audit' && atRegistration.length > 0,
       );
       const isNeeded = policies.length > 0 || unchecked.size > 0;
-      const found = isNeeded ? await look(policies) : new Map<string, StateOf<'PoolLacksTaint'>>();
+      const found = isNeeded ? await compare(policies) : new Map<string, StateOf<'PoolLacksTaint'>>();
       if (!isDeepStrictEqual(found, conditions)) {
         for (const [name, state] of found) {
           if (state.status === 'True' && state.message !== conditions.get(name)?.message) report(name, state);
@@ -97,15 +97,15 @@ export function poolReview(
         onChange();
       }
       // Once a right is granted, this runs at once.
-      return [...found.values()].some(({ status }) => status === 'True') ? RECHECK_MS : LOOK_AGAIN_MS;
+      return [...found.values()].some(({ status }) => status === 'True') ? CHECK_SOON_MS : CHECK_AGAIN_MS;
     },
     undeclared: ({ kind, name }) => (kind === 'TaintPolicy' ? conditions.get(name) : undefined),
   };
 
-  async function look(policies: readonly CompiledTaintPolicy[]): Promise<Map<string, StateOf<'PoolLacksTaint'>>> {
+  async function compare(policies: readonly CompiledTaintPolicy[]): Promise<Map<string, StateOf<'PoolLacksTaint'>>> {
     const clusters = new Set([...nodes.entries()].flatMap(({ value }) => value.machineCluster ?? []));
     const apis = (await servedApis()).filter((api) => concernsUs(api, clusters));
-    // Until it is known whether they may be listed, nothing is tried and nothing told.
+    // Until it is known whether the leader may list them, it sends no request and reports nothing.
     const readable = apis.filter(({ right }) => rights.permits(right));
     const hidden = apis.filter(({ right }) => rights.permits(right) === false).map(hiddenPools);
     const seen = [...unchecked.values()];
@@ -126,7 +126,7 @@ export function poolReview(
     );
   }
 
-  /** Where a cluster lets nobody ask what there is, nothing is said of it. */
+  /** Without the right to discover APIs, pools are ignored. */
   async function servedApis(): Promise<PoolApi[]> {
     try {
       return await servedPoolApis(client);
@@ -150,12 +150,11 @@ export function poolReview(
   }
 }
 
-/** The NodePool and the taint. */
 function keyOf({ nodePool, taint }: SeenStartupTaint): string {
   return `${nodePool} ${identity(taint)}`;
 }
 
-/** Repeats the {@link poolReview}, for the policies' status. */
+/** Repeats the {@link poolReview}, for the status of the policies. */
 export function startPoolReview(run: Run, options: PoolReviewOptions): Controller {
   const { nodes, policies, rights, reports } = options;
   const { signal, log } = run;

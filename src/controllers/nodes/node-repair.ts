@@ -25,18 +25,18 @@ import { enforcedPolicies } from '../../policy/policy-index.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import { anyOf, type Source } from '../../runtime/source.ts';
 import { startReconciler } from '../../runtime/work-queue.ts';
-import { type Controller, type Run, startControllerQueue } from '../controller.ts';
-import type { Rights } from '../installation/permissions.ts';
+import { CONFLICT_PAUSE_MS, type Controller, type Run, startControllerQueue } from '../controller.ts';
 import type { Reports } from '../reports.ts';
+import type { Rights } from '../rights.ts';
 import { isNews, type WatchedDaemonSets, type WatchedNodes } from '../sources.ts';
 import { startEvictions, type Turn } from './evictions.ts';
 import { eventsOfReturn, trackNodeReports, whyBlocked } from './node-reports.ts';
-import { CONFLICT_PAUSE_MS, type NodeWrite, nodeWriter } from './node-writer.ts';
+import { type NodeWrite, nodeWriter } from './node-writer.ts';
 import { startRecordStore } from './record-store.ts';
 import { trackRepairProblems } from './repair-problems.ts';
-import { startStartupProgress } from './startup-progress.ts';
+import { startStartupTaintRemoval } from './startup-taint-removal.ts';
 
-/** All nodes are checked again at this interval: times end without an event. */
+/** All nodes are checked again at this interval: a time that ends causes no event. */
 const SWEEP_MS = 600_000;
 /** Nodes that are checked before other work gets a turn. */
 const SWEEP_SLICE = 200;
@@ -65,7 +65,7 @@ export interface NodeRepairOptions {
 }
 
 export interface NodeRepair extends Controller {
-  /** How many nodes still lack a taint of the TaintPolicy that evicts pods, those among them whose turn it is. */
+  /** How many nodes lack a taint of the TaintPolicy that evicts pods, including those whose turn it is. */
   awaitingEviction(policy: string): number;
   /** Whether another writer removes the taint from the node repeatedly. */
   isInConflict(node: string, taint: Taint): boolean;
@@ -93,7 +93,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   const writer = nodeWriter(client, signal);
 
   const queue = startControllerQueue(run, 'node-repair', {
-    work: (name) => evictions.look(name, (turn) => repair(name, turn)),
+    work: (name) => evictions.check(name, (turn) => repair(name, turn)),
     concurrency: CONCURRENCY,
   });
   const evictions = startEvictions(run, {
@@ -127,7 +127,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
       queue.add(name);
     },
   });
-  const startup = startStartupProgress(run, {
+  const startup = startStartupTaintRemoval(run, {
     client,
     writer,
     service,
@@ -139,17 +139,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     audit,
     recordEvent,
     reports,
-    recordOf(name) {
-      const found = records.find(name);
-      return found && { record: found.record, isWritten: records.isWritten(name) };
-    },
-    keepStartup({ name, uid }, progress) {
-      const entry = nodes.get(name);
-      if (entry?.uid !== uid) return;
-      const { record: known = { uid, machine: keptNode(entry).machine, taints: [] } } = takeStep(entry);
-      records.put(name, { ...known, startup: progress });
-      takeStep(entry);
-    },
+    records,
   });
   const sweep = startReconciler({ name: 'node-sweep', reconcile: sweepNodes, log, signal });
   // After the reports of the record store and of startup taints: problems are reported in this order.
@@ -161,7 +151,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   nodes.changes.subscribe((change) => {
     const { name } = change.entry;
     if (isNews(change)) observe(change);
-    // A heartbeat says only that there is something newer than the version that could not be written to.
+    // After a conflict, a heartbeat shows that the watch has a newer version.
     else if (change.type !== 'modified' || !writer.isOutdated(change.previous)) return;
     queue.add(name);
   }, signal);
@@ -251,9 +241,9 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     await synced;
     await records.tried;
     const forgetsLostAt = policiesSince + FORGET_LOST_MS;
-    // As of the start of the sweep: nodes that are checked too early are checked again.
+    // At the start of the sweep: nodes that were checked too early are checked again.
     const isEarly = performance.now() < forgetsLostAt;
-    // What failed with the earlier policies does not wait for the end of its back-off.
+    // Nodes that failed with the earlier policies do not wait for the end of their back-off.
     const add = sweptSince === policiesSince ? queue.add : queue.restart;
     sweptSince = policiesSince;
     let count = 0;
@@ -261,7 +251,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
       const { name } = entry;
       const { losses, desired, additions, nextInMs } = takeStep(entry);
       const isWrong = losses.length + additions.length > 0 || desired !== undefined;
-      // What was reported of it may be over.
+      // A problem that was reported may have ended.
       const isKnown = nodeReports.has(name) || problems.has(name);
       if (isWrong || isKnown) add(name);
       else if (nextInMs !== undefined) queue.add(name, nextInMs);
@@ -280,7 +270,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
       forget(name);
       return undefined;
     }
-    // What is newer comes by the watch, however long that takes.
+    // The watch will show the newer version.
     if (writer.isOutdated(entry)) return undefined;
     const step = takeStep(entry, turn.granted);
     const { losses, desired, additions } = step;
@@ -289,7 +279,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     const paced = losses.filter(({ blockedBy }) => blockedBy === 'WaitsForTurn');
     evictions.waits(entry, new Set(paced.map(({ policy }) => policy.name)));
     const result = desired === undefined || audit ? undefined : await write(entry, desired, step, turn);
-    // Of a refused eviction nobody knows more before its next turn.
+    // The refusal of an eviction stays until the next turn of the node.
     if (desired !== undefined || paced.length === 0) problems.notRefused(name);
     await problems.inConflict(name, step.history.conflicts);
     nodeReports.staying(entry, losses);
@@ -300,21 +290,21 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     keepDeleted(name);
     histories.delete(name);
     writer.forget(name);
-    nodeReports.gone(name);
-    problems.gone(name);
-    evictions.gone(name);
+    nodeReports.forget(name);
+    problems.forget(name);
+    evictions.forget(name);
     startup.check(name);
   }
 
   async function write(entry: NodeEntry, desired: DesiredNode, step: NodeStep, turn: Turn): Promise<NodeWrite> {
     const { name } = entry;
     const { additions } = step;
-    // An entry of the annotation may have to be deleted first: then nothing is restored yet.
+    // An entry of the annotation may have to be deleted first. Then this write restores nothing.
     const carried = valuesOf(desired.taints);
     const losses = step.losses.filter(
       ({ taint, blockedBy }) => blockedBy ?? carried.get(identity(taint)) === (taint.value ?? ''),
     );
-    // Before the write: the watch may show what it did before the API server answers.
+    // Before the write: the watch may show its result before the API server answers.
     const earlier = [...recordedTaints(step.record, entry.uid), ...step.history.lost];
     turn.used = evictingTaints(entry.value.taints, desired.taints).length > 0;
     const result = await writer.write(entry, desired).catch((error) => {

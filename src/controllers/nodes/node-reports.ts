@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
-import { type Hold, paceOf } from '../../evictions/eviction-pace.ts';
+import { type EvictionBlocker, paceOf } from '../../evictions/eviction-pace.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../judge/allow-removal.ts';
 import type { BlockedBy, Loss, NodeDrift } from '../../judge/node-drift.ts';
 import { type Blocked, MAX_BLOCKED_MESSAGE } from '../../judge/node-record.ts';
@@ -13,6 +13,7 @@ import { atMost, printable, shorten } from '../../kubernetes/text.ts';
 import { eventsOnBoth, policyReference } from '../../policy/policy-events.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { RepairProblems } from './repair-problems.ts';
+import { type ReportOnNode, reportOnNode } from './report-on-node.ts';
 
 /** Entries of an annotation that an Event names. */
 const MAX_NAMED = 8;
@@ -24,18 +25,18 @@ export interface NodeReportsOptions {
   readonly log: Logger;
 }
 
-/** What is told of nodes: Events, log lines and counters. */
+/** Reports the repair of nodes: Events, log lines and counters. */
 export interface NodeReports {
-  /** Whether something was told of the node that may be over. */
+  /** Whether a problem of the node was reported that may have ended. */
   has(name: string): boolean;
-  gone(name: string): void;
-  /** Says once of each loss why it stays. */
+  forget(name: string): void;
+  /** Reports once for each loss why the taint is not restored. */
   staying(entry: Entry<ClusterNode>, losses: readonly Loss[]): void;
   /** Reports restricted taints that were added while the webhook was not called, and that stay. */
   added(entry: Entry<ClusterNode>, additions: readonly UnseenAddition[]): void;
   /**
-   * Says what a write has put right, and which of such taints it has taken out.
-   * @param earlier what the node is known to have carried before
+   * Reports the taints that a write has restored, and the restricted taints that it has removed.
+   * @param earlier the taints that the node is known to have carried before
    */
   written(
     entry: Entry<ClusterNode>,
@@ -46,8 +47,9 @@ export interface NodeReports {
 }
 
 export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeReportsOptions): NodeReports {
-  /** Of each node, the losses that were reported. */
+  /** The losses that were reported, by the name of the node. */
   const reported = new Map<string, ReadonlySet<string>>();
+  const report = reportOnNode(recordEvent, log);
   const reportLoss = (entry: Entry<ClusterNode>, loss: Loss, isFirst = false) => {
     const otherWriter = problems.otherWriterOf(entry.name, loss.taint);
     const before = { carried: otherValue(entry, loss), isFirst };
@@ -62,16 +64,16 @@ export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeRe
 
   return {
     has: (name) => reported.has(name),
-    gone: (name) => void reported.delete(name),
+    forget: (name) => void reported.delete(name),
     staying(entry, losses) {
-      // Who only waits for a turn gets what it lacks: the policy says that there are some.
+      // A node that waits for its turn will get the taint. The status of the policy shows that nodes wait.
       const staying = losses.filter(({ blockedBy }) => blockedBy !== undefined && blockedBy !== 'WaitsForTurn');
       const before = reported.get(entry.name);
       const keyOf = ({ policy, taint, blockedBy }: Loss) => [policy.name, formatTaint(taint), blockedBy].join(' ');
       for (const loss of staying) {
         if (before?.has(keyOf(loss))) continue;
         reportLoss(entry, loss);
-        // Of many at once, most Events find no room.
+        // The number of Events is limited: if many nodes lose taints, only the log has all of them.
         const otherWriter = problems.otherWriterOf(entry.name, loss.taint);
         const note = noteOfLoss(entry.name, loss, otherWriter, { carried: otherValue(entry, loss) });
         log.warn(`Node ${entry.name}: ${note}`);
@@ -93,9 +95,7 @@ export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeRe
       for (const policy of new Set(repaired.map(({ policy }) => policy.name))) metrics.repaired('Node', policy);
       for (const loss of repaired) reportLoss(entry, loss, isFirst(loss));
       if (expired.length > 0) {
-        const event = eventOfExpiry(nodeReference(entry), expired);
-        recordEvent(event);
-        log.info(`Node ${entry.name}: ${event.note}`);
+        report(entry, expiryEvent(expired));
       }
     },
   };
@@ -110,8 +110,8 @@ const WHY_NOT: Record<Exclude<BlockedBy, 'Conflict'>, (loss: Loss) => string> = 
 
 /**
  * Why the taint of a loss is not restored, for the record of the node.
- * @param otherWriter who removed it last, where that is known
- * @param refusal of the API server, where it refused the update that restores the taint
+ * @param otherWriter the client that removed the taint last, if it is known
+ * @param refusal the message of the API server, if it refused to restore the taint
  */
 export function whyBlocked(
   loss: Loss,
@@ -133,7 +133,7 @@ function conflictText(otherWriter: string | undefined): string {
   return `another writer removes it repeatedly${otherWriter === undefined ? '' : `, last by ${otherWriter}`}`;
 }
 
-const WHY_HELD: Record<Hold['reason'], string> = {
+const WHY_BLOCKED: Record<EvictionBlocker['reason'], string> = {
   PodsWithoutNode: 'pods created since are unscheduled',
   ZoneNotReady: 'too many nodes of their zone are not ready',
   RateIsZero: 'the rate is 0 (serve --node-eviction-rate)',
@@ -150,7 +150,6 @@ function noteOfAddition({ taint, blockedBy }: UnseenAddition): string {
   return blockedBy === undefined ? `removed ${what}` : `leaves ${what}: ${WHY_LEFT[blockedBy]}`;
 }
 
-/** What is to be said of a restricted taint that was added while the webhook was not called, on the node and on the policy. */
 function eventsOfAddition(node: ObjectReference, addition: UnseenAddition): RecordedEvent[] {
   const { name } = addition.policy;
   const how =
@@ -160,23 +159,25 @@ function eventsOfAddition(node: ObjectReference, addition: UnseenAddition): Reco
   return eventsOnBoth(node, { kind: 'TaintPolicy', name }, how, noteOfAddition(addition));
 }
 
-/** What is to be said of an announcement that was taken away because nobody used it. */
-function eventOfExpiry(node: ObjectReference, entries: readonly string[]): RecordedEvent {
+function expiryEvent(entries: readonly string[]): Parameters<ReportOnNode>[1] {
   const named = atMost(MAX_NAMED, entries.map(printable)).join(', ');
   const note = `removed annotation ${ALLOW_REMOVAL_ANNOTATION} (${named}): it was not used within ${ALLOW_REMOVAL_LIFE_MS / 3_600_000} hours`;
-  return { regarding: node, type: 'Normal', reason: 'RemovalAnnotationExpired', action: 'RemoveAnnotation', note };
+  return { type: 'Normal', reason: 'RemovalAnnotationExpired', action: 'RemoveAnnotation', note };
 }
 
-/** What is to be said of a policy whose taint evicts pods while nodes wait for it. */
-export function eventOfEvictions(name: string, hold: Hold['reason'] | undefined, rate: number): RecordedEvent {
+export function eventOfEvictions(
+  name: string,
+  blocker: EvictionBlocker['reason'] | undefined,
+  rate: number,
+): RecordedEvent {
   const policy = policyReference({ kind: 'TaintPolicy', name });
-  const note = `nodes wait for a taint that evicts pods: ${hold ? WHY_HELD[hold] : paceOf(rate)}`;
-  return hold
+  const note = `nodes wait for a taint that evicts pods: ${blocker ? WHY_BLOCKED[blocker] : paceOf(rate)}`;
+  return blocker
     ? { regarding: policy, type: 'Warning', reason: 'EvictionsHeld', action: 'WaitToEvict', note }
     : { regarding: policy, type: 'Normal', reason: 'EvictionsPaced', action: 'WaitToEvict', note };
 }
 
-/** What is to be said of a node that registered again, and carries again what it carried before its deletion. */
+/** The Events about a node that registered again with taints that it carried before its deletion. */
 export function eventsOfReturn(
   node: Pick<Entry<ClusterNode>, 'name' | 'uid'>,
   returned: readonly RetainedTaint[],
@@ -189,22 +190,18 @@ export function eventsOfReturn(
   });
 }
 
-/** What the node carries in place of a missing taint: the same key and effect with another value. */
+/** The taint that the node carries in place of a missing one: the same key and effect with another value. */
 function otherValue({ value }: Entry<ClusterNode>, { taint }: Loss): Taint | undefined {
   return value.taints.find((one) => sameTaint(one, taint));
 }
 
-/** What the node was like. */
 interface Before {
-  /** What it carries in place of the taint. */
+  /** The taint that the node carries in place of the missing one. */
   readonly carried?: Taint | undefined;
-  /** Whether nothing says that it ever carried the taint. */
+  /** Whether the node is not known to have carried the taint before. */
   readonly isFirst?: boolean;
 }
 
-/**
- * What is to be said of a taint that was found missing, on the node and on the policy.
- */
 export function eventsOfLoss(
   node: ObjectReference,
   loss: Loss,
@@ -215,7 +212,6 @@ export function eventsOfLoss(
   return eventsOnBoth(node, { kind: 'TaintPolicy', name: loss.policy.name }, wording, wording.note);
 }
 
-/** The same in words, of a node that need not be named. */
 function noteOfLoss(node: string, loss: Loss, otherWriter: string | undefined, before: Before): string {
   return `TaintPolicy ${loss.policy.name} ${wordingOfLoss(node, loss, otherWriter, before).note}`;
 }

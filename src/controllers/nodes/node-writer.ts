@@ -9,9 +9,6 @@ import type { Taint } from '../../kubernetes/taint.ts';
 import { FIELD_MANAGER } from '../../objects/managed-fields.ts';
 import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
 
-/** When to try again after {@link NodeWrite} `Outdated`, in milliseconds: the write of the other client is about to come by the watch. */
-export const CONFLICT_PAUSE_MS = 500;
-
 /** Writes in a burst, and the time for each further one, in milliseconds. */
 const WRITES = { burst: 100, refillMs: 10 };
 
@@ -24,22 +21,22 @@ export type NodeWrite =
   /** The Node was deleted. */
   | 'NotFound';
 
-/** Writes nodes as they are to be, all of them at one pace. */
+/** Writes nodes. All writes share one rate limit. */
 export interface NodeWriter {
   /**
-   * @param verify gets the taints of the Node as the API server has stored them, which is not always what was sent: mutating webhooks are
-   * called, too. Without it the answer is not kept, which may have some MB.
+   * @param verify gets the taints that the API server has stored. They may differ from those that were sent: mutating webhooks are called, too.
+   * Without `verify`, the answer is ignored, because it may have some MB.
    * @throws ApiError, and what `verify` throws
    */
   write(entry: NodeEntry, desired: DesiredNode, verify?: (stored: readonly Taint[]) => void): Promise<NodeWrite>;
-  /** Whether another client is known to have changed the Node since this version: it is of no use to write to that. */
+  /** Whether another client is known to have changed the Node since this version. A write would result in a conflict again. */
   isOutdated(entry: Pick<NodeEntry, 'name' | 'resourceVersion'>): boolean;
   forget(name: string): void;
 }
 
 export function nodeWriter(client: Pick<ApiClient, 'request' | 'now'>, signal: AbortSignal): NodeWriter {
   const writes = tokenBucket(WRITES.burst, WRITES.refillMs);
-  /** By the name of a Node that another client had changed: the version that was known. */
+  /** The versions whose writes had a conflict, by the name of the Node. */
   const outdated = new Map<string, string>();
   return {
     async write(entry, desired, verify) {
@@ -71,7 +68,7 @@ interface StoredNode {
 }
 
 /**
- * A merge patch of what changes. A list of taints can only be written whole: never over one that has not been seen.
+ * A merge patch of what changes. The list of taints is atomic, so the resource version prevents that unseen changes are overwritten.
  * @param now by the clock of the API server
  */
 function patchOf({ resourceVersion, value }: NodeEntry, { taints, allowRemoval }: DesiredNode, now: Date): object {

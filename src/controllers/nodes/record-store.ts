@@ -3,28 +3,27 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { type ApiError, isFinal, isForbidden, isNotFound } from '../../cluster/client/api-error.ts';
 import { NODE_RECORDS, type NodeRecords, type StoredRecord } from '../../cluster/node-records.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
-import { isOver, type NodeRecord, withoutMissing } from '../../judge/node-record.ts';
+import { isOver, type NodeRecord, type StartupProgress, withoutMissing } from '../../judge/node-record.ts';
 import { recordsTaints } from '../../judge/record-keeping.ts';
+import type { Machine } from '../../kubernetes/machine.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
-import { type Run, startController, startControllerQueue } from '../controller.ts';
+import { CONFLICT_PAUSE_MS, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
 
 /** Changes within this time are written together. */
 const DEBOUNCE_MS = 200;
 /** Requests in a burst, and the time for each further one, in milliseconds: 5,000 new records take 100 s. */
 const REQUESTS = { burst: 50, refillMs: 20 };
-/** A record that is refused may be the only one. So many, with none written between them, have a cause in common, such as a missing right. */
+/** This many refusals without a successful write between them have a common cause, such as a missing right. */
 const REFUSED_FOR_ONE_CAUSE = 5;
-/** The requests while there is such a cause. */
+/** The limit of requests while there is such a cause. */
 const ATTEMPTS = { burst: 1, refillMs: 2_000 };
 /** Records that are written at the same time: a slow request does not delay the others. */
 const CONCURRENCY = 4;
-/** Another client writes the object as well. */
-const CONFLICT_PAUSE_MS = 500;
 /** After this time, the watches of the other replicas have a record that was written. */
 const SPREAD_MS = 2_000;
-/** Autoscalers delete nodes all the time, and most of them never come back. */
+/** Autoscalers delete many nodes, and most of them never register again. */
 export const MAX_DELETED_NODES = 1_000;
 /** Nodes that a message names. */
 const MAX_NAMED = 5;
@@ -36,19 +35,19 @@ export interface RecordStoreOptions {
   readonly synced: Promise<unknown>;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'>;
   readonly reports: Pick<Reports, 'add'>;
-  /** The records have been read. */
+  /** Called when the records have been read. */
   onRead(this: void): void;
-  /** The record is stored as it is. */
+  /** Called when the record was written. */
   onWritten(this: void, name: string): void;
-  /** The other replicas have seen what was stored. */
+  /** Called when the other replicas have the record. */
   onSpread(this: void, name: string): void;
-  /** Another client deleted the record: the node is accepted as it is. */
+  /** Called when another client deleted the record: the present taints of the node are accepted. */
   onDeleted(this: void, name: string): void;
-  /** Another client created a record, which is taken over. */
+  /** Called when another client created a record, which is adopted. */
   onFound(this: void, name: string): void;
 }
 
-/** The NodeTaintRecords as they should be. Brings the API server's into that state. */
+/** The desired NodeTaintRecords, which it writes to the API server. */
 export interface RecordStore {
   /** Resolves once the first attempt to read the records has ended, or no policy needs them. */
   readonly tried: Promise<void>;
@@ -63,8 +62,10 @@ export interface RecordStore {
    * @param record undefined for none
    */
   put(name: string, record: NodeRecord | undefined): void;
+  /** Puts the progress of the startup taints of a Node into its record. The rest of the record stays. */
+  setStartup(name: string, uid: string, machine: Machine, progress: readonly StartupProgress[]): void;
   isWritten(name: string): boolean;
-  /** Whether the record is stored as given, and the other replicas have seen it. What it says of missing taints does not count. */
+  /** Whether the record is stored as given, and the other replicas have it. Its information about missing taints is not compared. */
   isSpread(name: string, record: NodeRecord | undefined): boolean;
   stop(): Promise<void>;
 }
@@ -74,13 +75,13 @@ export function startRecordStore(run: Run, options: RecordStoreOptions): RecordS
   const { signal, log } = run;
   const compiled = () => policies.snapshot().compiled.taintPolicies;
   const isAsked = () => compiled().some((policy) => recordsTaints(policy) || policy.untilReady.length > 0);
-  /** The records as they should be, by the names of nodes. Undefined until the stored ones have been read. */
+  /** The desired records, by the names of nodes. Undefined until the stored records have been read. */
   let records: Map<string, NodeRecord> | undefined;
   const { promise: tried, resolve: setTried } = Promise.withResolvers<void>();
   signal.addEventListener('abort', () => setTried(), { once: true });
-  /** As they were last read or written. */
+  /** The records as they were last read or written. */
   let stored = new Map<string, StoredRecord>();
-  /** Names of records that the watch saw change: by our own write, or by another client's. */
+  /** Names of records that the watch saw change, by our write or another one. */
   const stale = new Set<string>();
   /** Why the API server refused records, by name. */
   const refused = new Map<string, ApiError>();
@@ -88,12 +89,12 @@ export function startRecordStore(run: Run, options: RecordStoreOptions): RecordS
   const refusedInARow = new Set<string>();
   const requests = tokenBucket(REQUESTS.burst, REQUESTS.refillMs);
   const attempts = tokenBucket(ATTEMPTS.burst, ATTEMPTS.refillMs);
-  /** Of records that were written a moment ago, the timers that end the wait for the other replicas. */
+  /** Timers of records that were just written: they end the wait for the other replicas. */
   const spreading = new Map<string, NodeJS.Timeout>();
   signal.addEventListener('abort', () => spreading.forEach(clearTimeout), { once: true });
   let unreadable: ApiError | undefined;
   let problem: string | undefined;
-  /** Whether records were looked for although no policy asks for them. */
+  /** Whether records were listed although no policy needs them. */
   let isChecked = false;
 
   const changes = reports.add({ problems: () => (problem === undefined ? [] : unwrittenRecords(problem)) });
@@ -117,15 +118,12 @@ export function startRecordStore(run: Run, options: RecordStoreOptions): RecordS
       return isAsked() ? undefined : { record: undefined };
     },
     names: () => [...new Set([...(records?.keys() ?? []), ...stored.keys()])],
-    put(name, record) {
-      if (!records) return;
-      const isSame = isDeepStrictEqual(records.get(name), record);
-      if (record === undefined) records.delete(name);
-      else if (!isSame) records.set(name, record);
-      if (!isSame && record?.deletedAt !== undefined) keeping.trigger();
-      if (isWritten(name) && !refused.has(name)) return;
-      if (isSame) writing.add(name, DEBOUNCE_MS);
-      else writing.restart(name, DEBOUNCE_MS);
+    put,
+    setStartup(name, uid, machine, progress) {
+      const before = records?.get(name);
+      const { startup: _, ...known } = before?.uid === uid ? before : { uid, machine, taints: [] };
+      if (progress.length > 0) put(name, { ...known, startup: progress });
+      else put(name, known.taints.length > 0 ? known : undefined);
     },
     isWritten,
     isSpread(name, record) {
@@ -135,6 +133,17 @@ export function startRecordStore(run: Run, options: RecordStoreOptions): RecordS
     },
     stop: async () => void (await Promise.all([keeping.stop(), writing.stop()])),
   };
+
+  function put(name: string, record: NodeRecord | undefined): void {
+    if (!records) return;
+    const isSame = isDeepStrictEqual(records.get(name), record);
+    if (record === undefined) records.delete(name);
+    else if (!isSame) records.set(name, record);
+    if (!isSame && record?.deletedAt !== undefined) keeping.trigger();
+    if (isWritten(name) && !refused.has(name)) return;
+    if (isSame) writing.add(name, DEBOUNCE_MS);
+    else writing.restart(name, DEBOUNCE_MS);
+  }
 
   function unwrittenRecords(why: string): ReportedProblem[] {
     const notWritten = ({ kind, name: policy }: CompiledTaintPolicy, effect: string): ReportedProblem => ({
@@ -162,7 +171,7 @@ export function startRecordStore(run: Run, options: RecordStoreOptions): RecordS
     return api.versionOf(name) === stored.get(name)?.resourceVersion;
   }
 
-  /** Keeps one object in memory for what the watch has as well. */
+  /** Shares one object in memory with the cache of the watch. */
   function share(name: string): void {
     const known = stored.get(name);
     const watched = api.recordOf(name);
@@ -209,7 +218,7 @@ export function startRecordStore(run: Run, options: RecordStoreOptions): RecordS
       isChecked = true;
       return [...found.values()].some(({ record }) => record?.startup?.some((one) => !isOver(one)));
     } catch (error) {
-      // Without the definition, there are no records.
+      // Without the CustomResourceDefinition, there are no records.
       if (!isNotFound(error) && !isForbidden(error)) throw error;
       isChecked = true;
       return false;
@@ -224,7 +233,7 @@ export function startRecordStore(run: Run, options: RecordStoreOptions): RecordS
     return new Map([...stored].flatMap(([name, { record }]) => (record ? [[name, record]] : [])));
   }
 
-  /** Brings the API server's record into its state. */
+  /** Writes the record if it differs from the stored one. */
   async function reconcile(name: string): Promise<number | undefined> {
     if (!records) return undefined;
     try {
@@ -236,7 +245,7 @@ export function startRecordStore(run: Run, options: RecordStoreOptions): RecordS
       refused.delete(name);
       if (!isExpected) await lookUp(records, name);
       if (isWritten(name)) return undefined;
-      // Also if it changed while it was written.
+      // Another write is needed if the record changed during this one.
       return isExpected ? DEBOUNCE_MS : CONFLICT_PAUSE_MS;
     } catch (error) {
       stale.add(name);
@@ -251,7 +260,7 @@ export function startRecordStore(run: Run, options: RecordStoreOptions): RecordS
     }
   }
 
-  /** Reads what another client did to a record. A change of one that is known is overwritten. */
+  /** Reads a record that another client has written. Its change of a known record will be overwritten. */
   async function lookUp(known: Map<string, NodeRecord>, name: string): Promise<void> {
     await turn();
     const found = await api.get(client, name);
@@ -324,7 +333,7 @@ export function startRecordStore(run: Run, options: RecordStoreOptions): RecordS
   }
 }
 
-/** @param names of the records that the API server refuses; none if it is about all records */
+/** @param names of the records that the API server refuses; none if the problem concerns all records */
 function problemOf(error: ApiError, names: readonly string[] = []): string {
   const { message } = error;
   if (isNotFound(error)) {

@@ -6,24 +6,24 @@ import { MAX_KEPT_TAINTS } from '../../judge/node-record.ts';
 import { recordsTaints } from '../../judge/record-keeping.ts';
 import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
-import type { ReportedProblem } from '../reports.ts';
-import { type Concern, otherWriterOf, problemsOf } from './other-writers.ts';
+import { type Concern, problemsOf, type ReportedProblem } from '../reports.ts';
+import { otherWriterOf } from './other-writers.ts';
 
-/** Why nodes are not kept as the policies declare them, by the name of the node, for the status of policies. */
+/** Why the leader does not repair nodes, for the status of policies. */
 export interface RepairProblems {
   /**
-   * Takes the conflicts of a node as they are now, and reads who removes the taints of new ones.
+   * Sets the present conflicts of a node, and reads which writer removes the taints of new ones.
    * @throws ApiError
    */
   inConflict(node: string, conflicts: NodeHistory['conflicts']): Promise<void>;
-  /** Who removed the taint last, for people. */
+  /** The client that removed the taint last, in words. */
   otherWriterOf(node: string, taint: Taint): string | undefined;
   /**
-   * The API server refused the update that restores the taints: because of a missing right, or because another webhook objects. Of equal
-   * refusals in a row, the first message stays: others may have another request id or time in it, and each would be a write.
+   * The API server refused the update that restores the taints: a right is missing, or another webhook denies it. The first message of equal
+   * refusals is kept: a later one may have another request id or time, and would result in another write of the status.
    */
   refused(node: string, losses: readonly Loss[], error: Pick<ApiError, 'status' | 'reason' | 'message'>): void;
-  /** What the API server said when it refused the last update of the node. */
+  /** The message of the API server, if it refused the last update of the node. */
   refusalOf(node: string): string | undefined;
   /** The node was written, needs nothing, or is deleted. */
   notRefused(node: string): void;
@@ -31,7 +31,7 @@ export interface RepairProblems {
   recordIsFull(node: string, isFull: boolean): void;
   /** Whether the taints of the node are in conflict, or its updates are refused. */
   has(node: string): boolean;
-  gone(node: string): void;
+  forget(node: string): void;
   list(): readonly ReportedProblem[];
 }
 
@@ -76,7 +76,7 @@ export function trackRepairProblems(options: {
     notRefused,
     recordIsFull,
     has: (node) => refusals.has(node) || conflicts.has(node),
-    gone(node) {
+    forget(node) {
       notRefused(node);
       recordIsFull(node, false);
       if (conflicts.delete(node)) onChange();

@@ -11,7 +11,7 @@ import type { ReadyDaemonSet } from '../../policy/taint-rule.ts';
 import type { Run } from '../controller.ts';
 import type { DaemonSets } from '../sources.ts';
 
-/** What is kept of a pod of a DaemonSet. */
+/** A pod of a DaemonSet, as far as it is kept. */
 interface StartupPod extends DaemonPodOnNode {
   /** The node that it is bound to; '' for none. */
   readonly node: string;
@@ -20,7 +20,7 @@ interface StartupPod extends DaemonPodOnNode {
 interface WatchedDaemonSet {
   readonly uid: string;
   readonly pods: Pick<WatchCache<StartupPod>, 'get' | 'stop'>;
-  /** The names of the pods on each node: nearly always one. */
+  /** The names of the pods on each node. */
   readonly onNode: ReadonlyMap<string, ReadonlySet<string>>;
   isSynced: boolean;
 }
@@ -28,8 +28,8 @@ interface WatchedDaemonSet {
 /** The pods of the DaemonSets that nodes wait for. */
 export interface StartupPods {
   /**
-   * The pods of the DaemonSets on a node. Their pods are watched from then on, until {@link retain} ends that.
-   * @returns undefined until all of them have been listed
+   * The pods of the DaemonSets on a node. Starts to watch them, until {@link retain} ends the watch.
+   * @returns undefined until all pods have been listed
    */
   on(node: string, awaited: readonly ReadyDaemonSet[]): readonly DaemonPodOnNode[] | undefined;
   /** Ends the watches of other DaemonSets, and of those that were deleted. */
@@ -37,12 +37,11 @@ export interface StartupPods {
   stop(): Promise<void>;
 }
 
-/** The metric of all watches together: each would have a label of its own otherwise. */
+/** One label of the metric for all watches. */
 const RESOURCE = 'startup-pods';
 
 /**
- * One watch for each DaemonSet: it says at once which node has become ready. Lists of the pods of nodes that wait would be as many as the
- * nodes, again and again.
+ * Watches the pods of each DaemonSet. The alternative, lists of the pods of each node that waits, would be many requests for each node.
  * @param onChange called with the name of a node whose pods have changed; undefined for all nodes
  */
 export function watchStartupPods(
@@ -126,7 +125,7 @@ export function watchStartupPods(
         begun.isSynced = true;
         onChange();
       },
-      // It was ended before.
+      // The watch ended before it was synced.
       () => {},
     );
     return begun;

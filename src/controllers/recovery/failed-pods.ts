@@ -3,38 +3,38 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { type Entry, type WatchState, watchResource } from '../../cluster/watch/watch-cache.ts';
 import { controllerOf, isTerminating, type PodObject } from '../../objects/pod-object.ts';
 
-/** How the kubelet says so (pkg/kubelet/eviction); of a pod that exceeded a limit of its own it says something else. */
+/** The message of the kubelet (pkg/kubelet/eviction). A pod that exceeded its own limit has another message. */
 const NODE_EVICTION = /^(?:Pod was rejected: )?The node (?:was low on resource|had condition)/;
 
 /** The kubelet's reasons have at most 30 characters. Other writers of `pods/status` may write texts of any length. */
 const MAX_REASON = 256;
 
-/** What is kept of a pod that is Failed. Most are of Jobs, and nobody's business here: of those, nothing. */
+/** A daemon pod that is Failed, as far as it is kept. Most Failed pods are of Jobs, of which nothing is kept. */
 export interface FailedPod {
   /** Name of the node that it is bound to. */
   readonly node: string;
   readonly deleting: boolean;
   /** `status.reason`, such as `NodeShutdown`; '' if there is none. */
   readonly reason: string;
-  /** Whether the kubelet evicted or rejected it because the node had run out of something. */
+  /** Whether the kubelet evicted or rejected the pod because of a shortage on the node. */
   readonly evicted: boolean;
   /** The DaemonSet that controls it. */
   readonly daemonSet: { readonly uid: string; readonly name: string };
 }
 
-/** A daemon pod that is Failed, and what this process knows of it. Times are of performance.now(). */
+/** A daemon pod that is Failed, and what this process has observed. Times are of performance.now(). */
 export interface TrackedPod {
   entry: Entry<FailedPod>;
   /** When it was first seen Failed. */
   readonly failedAt: number;
-  /** Since when it has been recoverable besides; undefined while it is not. */
+  /** Since when it has been recoverable; undefined while it is not. */
   since: number | undefined;
-  /** What was last said of it in an Event. */
+  /** What the last Event about it reported. */
   reported: string | undefined;
 }
 
 export interface FailedPods {
-  /** The keys (`NAMESPACE/NAME`) of the DaemonSets that have any, or have any on that node. */
+  /** The keys (`NAMESPACE/NAME`) of the DaemonSets with Failed pods, or with Failed pods on that node. */
   daemonSets(node?: string): Iterable<string>;
   ofDaemonSet(key: string): readonly TrackedPod[];
   all(): Iterable<TrackedPod>;
@@ -43,7 +43,7 @@ export interface FailedPods {
 
 export interface FailedPodsOptions {
   readonly client: ApiClient;
-  /** The pods of this namespace are left out. */
+  /** Pods of this namespace are ignored. */
   readonly leftOut: string;
   /** Called with the key of the DaemonSet whose Failed pods have changed. */
   readonly onChange: (daemonSet: string) => void;
@@ -51,9 +51,8 @@ export interface FailedPodsOptions {
   readonly log: Logger;
 }
 
-/** Watches the pods that are Failed, and none of the others. */
 export function watchFailedPods({ client, leftOut, onChange, onState, log }: FailedPodsOptions): FailedPods {
-  /** By uid, for each DaemonSet and for each node. */
+  /** By DaemonSet or node, and the uid of the pod. */
   const byDaemonSet = new Map<string, Map<string, TrackedPod>>();
   const byNode = new Map<string, Map<string, TrackedPod>>();
   const watch = watchResource<FailedPod | undefined>({
@@ -77,7 +76,7 @@ export function watchFailedPods({ client, leftOut, onChange, onState, log }: Fai
     onState,
     log,
   });
-  // Nobody waits for it.
+  // It rejects if the watch ends before it is synced. No caller awaits it.
   watch.synced.catch(() => {});
 
   return {
@@ -98,7 +97,7 @@ export function watchFailedPods({ client, leftOut, onChange, onState, log }: Fai
   }
 }
 
-/** A pod that is not bound to a node, or not controlled by a DaemonSet, is nothing. */
+/** @returns undefined for a pod that is not bound to a node, or not controlled by a DaemonSet */
 function projectFailedPod(object: unknown): FailedPod | undefined {
   const pod = object as PodObject;
   const { spec, status } = pod;

@@ -3,8 +3,8 @@ import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { StuckPod } from '../../judge/findings.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { type Controller, type Run, startControllerQueue } from '../controller.ts';
-import type { Rights } from '../installation/permissions.ts';
 import type { ReportedProblem, Reports } from '../reports.ts';
+import type { Rights } from '../rights.ts';
 import type { WatchedDaemonSets, WatchedNodes } from '../sources.ts';
 import { type FailedPods, watchFailedPods } from './failed-pods.ts';
 import { recoverPods } from './recover-pods.ts';
@@ -24,12 +24,12 @@ export interface PodRecoveryOptions {
 }
 
 const NAME = 'pod-recovery';
-/** DaemonSets that are looked at at the same time. */
+/** DaemonSets that are checked at the same time. */
 const CONCURRENCY = 4;
 const FORGET_MS = 60_000;
-/** Least time between two looks at the pods of a DaemonSet that changes ask for: where thousands fail together, each of them does. */
+/** Minimum time between two checks of a DaemonSet that changes request: thousands of its pods may fail together. */
 const PAUSE_MS = 500;
-/** An API server that starts anew is no problem. */
+/** A restart of the API server takes less time, and is no problem. */
 const OUTAGE_MS = 30_000;
 
 export interface PodRecovery extends Controller {
@@ -59,7 +59,7 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
   });
   const queue = startControllerQueue(run, NAME, {
     async work(daemonSet) {
-      lookedAt.set(daemonSet, performance.now());
+      checkedAt.set(daemonSet, performance.now());
       try {
         return await recover(daemonSet, failed?.ofDaemonSet(daemonSet) ?? []);
       } finally {
@@ -68,14 +68,14 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
     },
     concurrency: CONCURRENCY,
   });
-  const lookedAt = new Map<string, number>();
+  const checkedAt = new Map<string, number>();
   const forgetting = setInterval(() => {
-    for (const [key, at] of lookedAt) if (performance.now() - at > PAUSE_MS) lookedAt.delete(key);
+    for (const [key, at] of checkedAt) if (performance.now() - at > PAUSE_MS) checkedAt.delete(key);
     const windows = compiled().recoveryPolicies.map(({ budget }) => budget.windowMs);
     history.forget(Math.max(0, ...windows), performance.now());
   }, FORGET_MS).unref();
   let failed: FailedPods | undefined;
-  /** Why the pods are not watched though they should be. */
+  /** Set while the watch of pods has no connection. */
   let outage: { readonly since: number; readonly error: string } | undefined;
   const ending = new Set<Promise<void>>();
   const changes = reports.add({ problems: () => [...problems.current(), ...outageProblems()] });
@@ -88,11 +88,11 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
     }, signal);
   }
   nodes.changes.subscribe(({ entry }) => {
-    for (const key of failed?.daemonSets(entry.name) ?? []) look(key);
+    for (const key of failed?.daemonSets(entry.name) ?? []) check(key);
   }, signal);
   daemonSets.changes.subscribe(({ entry }) => {
     const key = `${entry.namespace}/${entry.name}`;
-    if (failed && failed.ofDaemonSet(key).length > 0) look(key);
+    if (failed && failed.ofDaemonSet(key).length > 0) check(key);
   }, signal);
 
   return {
@@ -105,12 +105,12 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
     },
   };
 
-  function look(daemonSet: string): void {
+  function check(daemonSet: string): void {
     queue.add(daemonSet, pauseOf(daemonSet));
   }
 
   function pauseOf(daemonSet: string): number {
-    const at = lookedAt.get(daemonSet) ?? Number.NEGATIVE_INFINITY;
+    const at = checkedAt.get(daemonSet) ?? Number.NEGATIVE_INFINITY;
     return Math.max(0, at + PAUSE_MS - performance.now());
   }
 
@@ -123,7 +123,7 @@ export function startPodRecovery(run: Run, options: PodRecoveryOptions): PodReco
     const begun = watchFailedPods({
       client,
       leftOut: namespace,
-      onChange: look,
+      onChange: check,
       onState(state) {
         if (failed !== begun) return;
         metrics.watchState('pods', state.connected);

@@ -28,37 +28,37 @@ export interface RecoverPodsOptions {
   readonly recordEvent: (event: RecordedEvent) => void;
   readonly metrics: ClusterMetrics;
   readonly log: Logger;
-  /** Aborted when nothing is to be begun any more. */
+  /** Once it is aborted, nothing more begins. */
   readonly signal: AbortSignal;
 }
 
-/** What has changed meanwhile is on its way to the caches. */
+/** The pod has changed, and the watch is about to show that. */
 const OUTDATED_PAUSE_MS = 1_000;
 
-/** A DaemonSet as it is now, and what the policies say of it. */
+/** A DaemonSet, and the policy that selects it. */
 interface RecoveryTarget {
   readonly daemonSet: Entry<ClusterDaemonSet> | undefined;
   readonly policies: PolicySet;
   readonly policy: CompiledRecoveryPolicy | undefined;
 }
 
-/** A pod that a policy is for. */
+/** A pod that a policy recovers. */
 interface RecoverablePod {
   readonly pod: TrackedPod;
   readonly daemonSet: Entry<ClusterDaemonSet>;
   readonly policy: CompiledRecoveryPolicy;
-  /** Where earlier attempts count for this one. */
+  /** The DaemonSet and the node: earlier attempts at the same place count. */
   readonly place: string;
-  /** What would be freed. */
+  /** The uid of the pod. */
   readonly what: string;
 }
 
-/** One look at the Failed pods of a DaemonSet (`NAMESPACE/NAME`). It says in how many milliseconds to look again; undefined: when something changes. */
+/** Checks the Failed pods of a DaemonSet (`NAMESPACE/NAME`). Returns in how many milliseconds to check again; undefined: only after a change. */
 export function recoverPods(options: RecoverPodsOptions) {
   const { client, nodes, daemonSets, compiled, history, problems, metrics, log, signal } = options;
 
   return async (key: string, pods: readonly TrackedPod[]): Promise<number | undefined> => {
-    const lookedAt = performance.now();
+    const checkedAt = performance.now();
     const faults: unknown[] = [];
     const waits: (number | undefined)[] = [];
     let target: RecoveryTarget | undefined;
@@ -71,20 +71,20 @@ export function recoverPods(options: RecoverPodsOptions) {
         waits.push(...(await recover(recoverable)));
       } catch (error) {
         if (error instanceof LeadershipLostError) throw error;
-        // One that cannot be freed keeps back none of the others.
+        // The other pods are freed although this one cannot be.
         faults.push(error);
         note(recoverable, 'RecoveryFailed', (error as Error).message);
       }
     }
-    waits.push(problems.endRun(key, lookedAt));
+    waits.push(problems.endRun(key, checkedAt));
     if (faults.length > 0) throw faults[0];
     const due = waits.filter((ms) => ms !== undefined);
     return due.length === 0 ? undefined : Math.ceil(Math.min(...due));
 
-    /** Says in how many milliseconds to look again. */
+    /** @returns in how many milliseconds to check again */
     async function recover(recoverable: RecoverablePod): Promise<(number | undefined)[]> {
       const { pod, policy, place, what } = recoverable;
-      // The cache does not show it yet.
+      // The cache does not show yet that it was deleted.
       if (history.isDone(place, what)) return [];
       const now = performance.now();
       const { failedAt, since = now } = pod;
@@ -95,7 +95,7 @@ export function recoverPods(options: RecoverPodsOptions) {
       );
       switch (decision.action) {
         case 'wait': {
-          // From then on it counts as stuck, though it may be freed only later.
+          // From then on it counts as stuck, although it may be freed only later.
           const stuckInMs = since + policy.stuckMs - now;
           return [decision.forMs, stuckInMs > 0 ? stuckInMs : undefined];
         }
@@ -105,7 +105,7 @@ export function recoverPods(options: RecoverPodsOptions) {
           report(recoverable, decision.because);
           return [decision.forMs];
         case 'free':
-          // Whoever is permitted later looks again.
+          // A right that is granted later results in another check.
           return options.permits('deletePods') ? [await free(recoverable)] : [];
       }
     }
@@ -119,7 +119,7 @@ export function recoverPods(options: RecoverPodsOptions) {
           return OUTDATED_PAUSE_MS;
         }
       } catch (error) {
-        // Without an answer, or after a server's error, it may have been done all the same.
+        // Without an answer, or after an error of the server, the pod may have been deleted.
         if (error instanceof ApiError && error.status < 500) history.refused(place, what);
         throw error;
       }
@@ -135,11 +135,11 @@ export function recoverPods(options: RecoverPodsOptions) {
       detail?: string,
     ) {
       const problem = { daemonSet: key, node: pod.entry.value.node, policy: policy.name, reason };
-      problems.note({ ...problem, ...(detail === undefined ? {} : { detail }) }, lookedAt);
+      problems.note({ ...problem, ...(detail === undefined ? {} : { detail }) }, checkedAt);
     }
   };
 
-  /** Undefined for a pod that is not to be recovered now, or by nobody. */
+  /** @returns undefined for a pod that cannot be recovered now, or that no policy selects */
   function recoverableOf(pod: TrackedPod, target: RecoveryTarget): RecoverablePod | undefined {
     const { uid, value } = pod.entry;
     const { daemonSet, policy } = target;
@@ -154,7 +154,7 @@ export function recoverPods(options: RecoverPodsOptions) {
     return { pod, daemonSet, policy, place: `${daemonSet.uid}/${value.node}`, what: uid };
   }
 
-  /** What all pods of a DaemonSet have in common is found out once, unless it changes: there may be one on each of 5,000 nodes. */
+  /** Computed once for all pods of a DaemonSet, unless it changes: there may be a pod on each of 5,000 nodes. */
   function targetOf(key: string, before: RecoveryTarget | undefined): RecoveryTarget {
     const [namespace, name = ''] = key.split('/');
     const daemonSet = daemonSets.get(name, namespace);
@@ -164,7 +164,7 @@ export function recoverPods(options: RecoverPodsOptions) {
     return { daemonSet, policies, policy };
   }
 
-  /** Once of each pod. */
+  /** Reports each news about a pod once. */
   function report({ pod, daemonSet, policy: { name: policy } }: RecoverablePod, news: RecoveryNews): void {
     if (pod.reported === news) return;
     pod.reported = news;
@@ -178,9 +178,9 @@ export function recoverPods(options: RecoverPodsOptions) {
 }
 
 /**
- * Deletes this pod, as it is known, and no other one of its name. One that has failed is gone at once: for those the API server
- * knows no grace period (CheckGracefulDelete of k8s.io/kubernetes/pkg/registry/core/pod/strategy.go).
- * @returns false when the pod has changed or gone since
+ * Deletes this version of the pod. The API server deletes failed pods at once, without a grace period (CheckGracefulDelete of
+ * k8s.io/kubernetes/pkg/registry/core/pod/strategy.go).
+ * @returns false if the pod has changed or was deleted since
  * @throws ApiError, Error
  */
 async function deletePod(client: ApiClient, { namespace, name, ...version }: Entry<unknown>): Promise<boolean> {

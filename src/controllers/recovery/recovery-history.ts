@@ -1,32 +1,31 @@
 import { failedAtOnce, type RecoveryAttempt } from '../../evictions/recovery.ts';
 
-/** An attempt, and the pod that it was to free, by its uid. */
 interface KnownAttempt extends RecoveryAttempt {
+  /** The uid of the pod. */
   readonly what: string;
   failedAgain: boolean;
-  /** The API server has said so; otherwise it may or may not have happened. */
+  /** The API server has confirmed the deletion. Otherwise it may or may not have happened. */
   done: boolean;
-  /** An earlier try of the same of which nobody knows whether it happened. */
+  /** An earlier attempt to delete the same pod, without an answer. */
   readonly unanswered: KnownAttempt | undefined;
 }
 
 /**
- * What was freed where, as long as this process remembers. A place is a DaemonSet on a node. All times are those
- * of one monotonic clock, in milliseconds.
+ * The attempts of this process to free pods. A place is a DaemonSet on a node. All times are of one monotonic clock, in milliseconds.
  */
 export interface RecoveryHistory {
-  /** To be called before it is tried: whatever becomes of the answer, it counts. Trying the same again counts once. */
+  /** Call it before the attempt, which counts even if there is no answer. Several attempts with the same pod count once. */
   tried(place: string, what: string, now: number): void;
-  /** It was done. */
+  /** The pod was deleted. */
   done(place: string, what: string): void;
-  /** The API server has refused: this try does not count. An earlier one without an answer does: it may be why. */
+  /** The API server has refused the attempt, which does not count. An earlier one without an answer counts: it may be the cause. */
   refused(place: string, what: string): void;
   isDone(place: string, what: string): boolean;
-  /** All at this place, but for those of the thing itself. */
+  /** The attempts at this place with other pods. */
   before(place: string, what: string): readonly RecoveryAttempt[];
   /** Notes that a pod failed at once after an attempt. */
   failedAgain(place: string, failedAt: number, stuckMs: number): void;
-  /** Forgets what is older than that. */
+  /** Forgets older attempts. */
   forget(ageMs: number, now: number): void;
 }
 

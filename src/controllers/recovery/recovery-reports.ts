@@ -5,9 +5,9 @@ import { atMost } from '../../kubernetes/text.ts';
 import { eventsOnBoth } from '../../policy/policy-events.ts';
 import type { ReportedProblem } from '../reports.ts';
 
-/** How many places one message names. */
+/** Places that one message names. */
 const MAX_PLACES = 5;
-/** A pod that fails again and again is gone for a moment each time: that is not the end of the problem. */
+/** A problem ends after this time: a pod that fails repeatedly does not exist for a moment each time. */
 const LINGER_MS = 5_000;
 
 type Reason = Exclude<LeftBecause, 'Audit'> | 'RecoveryFailed';
@@ -17,23 +17,23 @@ interface Noted {
   readonly node: string;
   readonly policy: string;
   readonly reason: Reason;
-  /** For RecoveryFailed: why. */
+  /** The error, for RecoveryFailed. */
   readonly detail: string;
-  /** The look that found it last, by its time. */
+  /** The time of the last check that found the problem. */
   readonly at: number;
-  /** The first look that did not find it any more. */
+  /** The time of the first check that did not find it any more. */
   goneAt: number | undefined;
 }
 
-/** What keeps pods from being freed, by DaemonSet and node. */
+/** The problems that prevent pods from being freed, by DaemonSet and node. */
 export interface RecoveryProblems {
-  /** `now` is that of the look, by performance.now(). */
+  /** @param now of the check, by performance.now() */
   note(problem: Omit<Noted, 'at' | 'goneAt' | 'detail'> & { readonly detail?: string }, now: number): void;
-  /** The look is over: what it did not note ends soon. Says in how many milliseconds to look again. */
+  /** Ends a check: problems that it did not note end soon. @returns in how many milliseconds to check again */
   endRun(daemonSet: string, now: number): number | undefined;
-  /** The DaemonSets with any. */
+  /** The DaemonSets with problems. */
   daemonSets(): Iterable<string>;
-  /** One for each policy and reason. */
+  /** One problem for each policy and reason. */
   current(): readonly ReportedProblem[];
 }
 
@@ -61,7 +61,7 @@ export function createRecoveryProblems(): RecoveryProblems {
     },
     daemonSets: () => byDaemonSet.keys(),
     current() {
-      // In an order of their own: the first one gives the condition its reason, and is not to change while others come and go.
+      // In a fixed order: the first one gives the condition its reason, which must not change with other problems.
       const all = [...byDaemonSet.values()].flatMap((places) => [...places.values()]);
       const groups = Map.groupBy(sortedBy(placeOf, all), ({ policy, reason }) => `${policy}/${reason}`);
       return sortedBy(([key]) => key, [...groups]).map(([, noted]) => describe(noted as [Noted, ...Noted[]]));
@@ -71,7 +71,7 @@ export function createRecoveryProblems(): RecoveryProblems {
 
 const REMEDY = "kubectl describe shows why it fails; meanwhile it is left to the DaemonSet controller's back-off";
 
-const SAID: Record<Reason, string> = {
+const TEXTS: Record<Reason, string> = {
   PodFailsAgain: `pods that were freed failed again at once: ${REMEDY}`,
   RecoveryBudgetSpent: `pods fail again and again, and the budget is spent: ${REMEDY}`,
   RecoveryFailed: 'pods cannot be freed',
@@ -84,7 +84,7 @@ function describe(noted: readonly [Noted, ...Noted[]]): ReportedProblem {
     kind: 'RecoveryPolicy',
     policy,
     reason,
-    message: `${SAID[reason]}${detail && ` (${detail})`}: ${places.join(', ')}`,
+    message: `${TEXTS[reason]}${detail && ` (${detail})`}: ${places.join(', ')}`,
   };
 }
 
@@ -96,7 +96,6 @@ function sortedBy<T>(keyOf: (one: T) => string, all: readonly T[]): T[] {
   return all.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
-/** What can be said of a pod that is stuck. */
 export type RecoveryNews = 'Freed' | LeftBecause;
 
 interface Wording {
@@ -127,18 +126,17 @@ export interface RecoverySubject {
   readonly reason: string;
 }
 
-/** What happened to a pod of the DaemonSet on the node: one Event on the DaemonSet and one on the policy. */
+/** An Event on the DaemonSet and one on the policy. */
 export function recoveryEvents(news: RecoveryNews, subject: RecoverySubject): RecordedEvent[] {
   const policy = { kind: 'RecoveryPolicy', name: subject.policy } as const;
   return eventsOnBoth(daemonSetReference(subject.daemonSet), policy, WORDINGS[news], noteOf(news, subject));
 }
 
-/** The same in one sentence. */
 export function recoveryMessage(news: RecoveryNews, subject: RecoverySubject): string {
   return `RecoveryPolicy ${subject.policy} ${noteOf(news, subject)}`;
 }
 
-/** Without the pod's own name: each has another one, and what is done again and again is to be one Event. */
+/** Without the name of the pod, so that repeated notes are one Event: each new pod has another name. */
 function noteOf(news: RecoveryNews, { node, reason }: RecoverySubject): string {
   return WORDINGS[news].note(`the pod on node ${node}${reason && ` (${reason})`}`);
 }

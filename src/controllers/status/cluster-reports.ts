@@ -8,7 +8,6 @@ import type { PolicyObject } from '../../cluster/policies.ts';
 import { notPermitted } from '../../cluster/rights.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { type DaemonSetView, judgeDaemonSet } from '../../judge/daemon-set.ts';
-import type { StuckPod } from '../../judge/findings.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
 import type { NodeWithRecord } from '../../judge/node-view.ts';
 import { formatLabels } from '../../kubernetes/label-selector.ts';
@@ -26,42 +25,25 @@ import {
   timed,
 } from '../../objects/cluster-report.ts';
 import { MANAGED_LABELS } from '../../objects/object-meta.ts';
-import type { CompiledTaintPolicy, CompiledTolerationPolicy, PolicySet } from '../../policy/policy-set.ts';
-import type { PolicyStatus } from '../../policy/policy-status.ts';
+import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../../policy/policy-set.ts';
 import { followFault } from '../../runtime/fault-log.ts';
+import type { Source } from '../../runtime/source.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
-import type { Rights } from '../installation/permissions.ts';
 import { type Ownership, ownedByClusterRole } from '../managed-objects.ts';
+import type { Rights } from '../rights.ts';
+import type { EvaluatedPolicy, Evaluation } from './evaluate-policies.ts';
 
 export const CLUSTER_REPORTS = `/apis/${REPORT_API_VERSION}/clusterreports`;
 
-/** Least time between two runs, in milliseconds: reports are for auditors, and larger than statuses. */
+/** Minimum time between two runs, in milliseconds: reports are for audits, and larger than statuses. */
 const PAUSE_MS = 30_000;
-/** Somebody may be about to install the definitions. */
-const LOOK_AGAIN_MS = 60_000;
+/** A user may be about to install the CustomResourceDefinitions. */
+const CHECK_AGAIN_MS = 60_000;
 
 /** Taints, tolerations or pods that one result names. */
 const MAX_NAMED = 8;
 
 const NOT_SERVED = `--write-reports: the API server does not serve ${REPORT_API_VERSION}: install the CustomResourceDefinitions of OpenReports`;
-
-/** What statuses were made from. */
-export interface Evaluation {
-  /** The nodes that each policy selects. */
-  readonly selected: ReadonlyMap<CompiledTaintPolicy, readonly NodeWithRecord[]>;
-  readonly daemonSets: readonly DaemonSetView[];
-  readonly pods: readonly StuckPod[];
-  readonly policies: readonly Evaluated[];
-}
-
-interface Evaluated {
-  readonly policy: Pick<PolicyObject, 'kind' | 'name' | 'uid'>;
-  /** What of it is in force. */
-  readonly own: PolicySet[keyof PolicySet][number] | undefined;
-  readonly status: PolicyStatus;
-  /** All of them, by name. */
-  readonly violators: readonly string[];
-}
 
 export interface ClusterReportsOptions {
   readonly client: ApiClient;
@@ -69,7 +51,7 @@ export interface ClusterReportsOptions {
   readonly nodes: { get(name: string): { readonly uid: string } | undefined };
   readonly daemonSets: { get(name: string, namespace: string): { readonly uid: string } | undefined };
   readonly rights: Rights;
-  /** Name of the ClusterRole that the reports go with, if any. */
+  /** Name of the ClusterRole that owns the reports, if any. */
   readonly ownerClusterRole: string | undefined;
 }
 
@@ -78,9 +60,10 @@ type Stored = TimedReport & {
 };
 
 /**
- * One run that writes the ClusterReport of each policy where it is not as it should be, and deletes those of policies that are gone.
- * Where the API server has no such API, or does not permit it, that is said once. Gives the time until the next look, in milliseconds.
- * @param evaluation the latest, if there is one
+ * Writes the ClusterReport of each policy, and deletes those of policies that no longer exist. If the API server does not serve ClusterReports, or
+ * does not permit them, one line of the log says so.
+ * @param evaluation returns the latest evaluation, if there is one
+ * @returns a function whose result is in how many milliseconds to run again
  */
 export function reportWriter(
   { client, policies, nodes, daemonSets, rights, ownerClusterRole }: ClusterReportsOptions,
@@ -92,12 +75,12 @@ export function reportWriter(
   return async () => {
     const permitted = rights.permits('writeReports');
     if (permitted === false) obstacle.is('NotPermitted', notPermitted('writeReports', '--write-reports'));
-    // Once that changes, this runs at once.
+    // A change of the rights causes another run.
     if (!permitted) return undefined;
     const stored = await storedReports();
     if (stored === undefined) {
       obstacle.is('NotServed', NOT_SERVED);
-      return LOOK_AGAIN_MS;
+      return CHECK_AGAIN_MS;
     }
     const ownership = await ownedByClusterRole(client, ownerClusterRole);
     const existing = new Set(policies.objects().map(({ uid }) => uid));
@@ -106,7 +89,7 @@ export function reportWriter(
       try {
         await work();
       } catch (error) {
-        // One that the API server does not take keeps back none of the others; one that somebody else has written is seen next time.
+        // The other reports are written although the API server refuses this one. A report that another client has changed is read in the next run.
         if (!(error instanceof ApiError || error instanceof NameTakenError)) throw error;
         if (!isOutdated(error)) faults.push(error);
       }
@@ -116,16 +99,16 @@ export function reportWriter(
     }
     const found = evaluation();
     for (const one of found?.policies ?? []) {
-      // As with statuses: many policies and many nodes take their time, and admissions do not wait.
+      // Many policies and many nodes take time, and admissions must not wait.
       await setImmediate();
       if (found && existing.has(one.policy.uid)) await attempt(() => write(found, one, stored, ownership));
     }
     if (faults.length > 0) throw faults[0];
     obstacle.isOver();
-    return LOOK_AGAIN_MS;
+    return CHECK_AGAIN_MS;
   };
 
-  /** By name; undefined where the API is not served. */
+  /** By name; undefined if the API is not served. */
   async function storedReports(): Promise<Map<string, Stored> | undefined> {
     const labelSelector = formatLabels(MANAGED_LABELS);
     try {
@@ -139,7 +122,7 @@ export function reportWriter(
 
   async function write(
     from: Evaluation,
-    one: Evaluated,
+    one: EvaluatedPolicy,
     stored: ReadonlyMap<string, Stored>,
     ownership: Ownership,
   ): Promise<void> {
@@ -165,7 +148,7 @@ export function reportWriter(
     });
   }
 
-  /** Whether the report is somebody else's; if not, another leader has just written it. Rights are to list them, not to get one. */
+  /** Whether another client has written the report; otherwise another leader has just written it. The leader may list reports, and not get one. */
   async function isTaken(name: string): Promise<boolean> {
     const query = { fieldSelector: `metadata.name=${name}`, labelSelector: NOT_OURS };
     return (await listObjects(client, CLUSTER_REPORTS, () => name, query)).length > 0;
@@ -182,14 +165,17 @@ export function reportWriter(
   }
 }
 
-/** What of a report is written by us: the rest of its metadata is the API server's. */
+/** The part of a report that taintkeeper writes. */
 function ours({ metadata, source, configuration, summary, results = [] }: TimedReport & { metadata: Ownership }) {
   const { labels, annotations = {}, ownerReferences = [] } = metadata;
   return { labels, annotations, ownerReferences, source, configuration, summary, results };
 }
 
-/** What the policy selects; undefined where nothing of it is in force, and for a kind that selects nothing. */
-function checkedBy({ own, violators }: Evaluated, { selected, daemonSets, pods }: Evaluation): Checked[] | undefined {
+/** The objects that the policy selects; undefined if it is not in force, or is of a kind that selects nothing. */
+function checkedBy(
+  { own, violators }: EvaluatedPolicy,
+  { selected, daemonSets, pods }: Evaluation,
+): Checked[] | undefined {
   const differs = new Set(violators);
   switch (own?.kind) {
     case undefined:
@@ -238,21 +224,18 @@ const subjectOf = ({ namespace, name }: DaemonSetView): Subject => ({
 const keyOf = ({ namespace, name }: DaemonSetView) => `${namespace}/${name}`;
 const named = (what: readonly string[]) => atMost(MAX_NAMED, what).join(', ');
 
-export interface ClusterReports extends Controller {
-  /** Takes what the statuses were made from. The reports are written from the latest, less often than statuses. */
-  evaluated(this: void, latest: Evaluation): void;
-}
-
-export function startClusterReports(run: Run, options: ClusterReportsOptions): ClusterReports {
-  let evaluation: Evaluation | undefined;
-  const write = reportWriter(options, () => evaluation, run.log);
+/** Writes the reports from the latest evaluation, less often than statuses are written. */
+export function startClusterReports(
+  run: Run,
+  { evaluations, ...options }: ClusterReportsOptions & { readonly evaluations: Source<Evaluation> },
+): Controller {
+  let latest: Evaluation | undefined;
+  const write = reportWriter(options, () => latest, run.log);
   const reconciler = startController(run, 'cluster-reports', write, { pauseMs: PAUSE_MS });
   options.rights.changes.subscribe(() => reconciler.restart(), run.signal);
-  return {
-    evaluated(latest) {
-      evaluation = latest;
-      reconciler.trigger();
-    },
-    stop: reconciler.stop,
-  };
+  evaluations.subscribe((evaluation) => {
+    latest = evaluation;
+    reconciler.trigger();
+  }, run.signal);
+  return reconciler;
 }

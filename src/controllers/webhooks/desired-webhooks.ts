@@ -1,14 +1,11 @@
-import type { Logger } from 'pino';
-import type { PolicySnapshot } from '../../cluster/policies.ts';
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import type { ConfigurationPhase, Webhook } from '../../cluster/webhook-configurations.ts';
-import { webhookEntries } from '../../webhooks/entries.ts';
 import type { WebhookEntry } from '../../webhooks/entry.ts';
 import { exactSelector } from '../managed-objects.ts';
 
 export interface DesiredOptions {
   readonly service: ServiceRef;
-  /** PEM; undefined leaves the field to the replica that knows the CA. */
+  /** PEM. Undefined: without `caBundle`. */
   readonly bundle: string | undefined;
   readonly timeoutSeconds: number;
 }
@@ -19,14 +16,14 @@ const APIS = {
   taintpolicies: { apiGroups: ['taintkeeper.dev'], apiVersions: ['v1alpha1'] },
 };
 
-/** What one webhook has, and others do not. */
+/** The fields in which webhooks differ. */
 interface OwnFields extends Omit<WebhookEntry, 'phase' | 'resource' | 'reinvocationPolicy' | 'widened'> {
   readonly path: string;
   readonly resource: keyof typeof APIS;
   readonly sideEffects: 'None' | 'NoneOnDryRun';
 }
 
-/** A field that is undefined must not be there: nobody is to narrow a webhook unseen. */
+/** A field that is undefined must be absent: otherwise another writer could narrow the webhook unnoticed. */
 function webhook(own: OwnFields, { service, bundle, timeoutSeconds }: DesiredOptions): Webhook {
   const { namespace, name, port } = service;
   return {
@@ -47,7 +44,7 @@ function webhook(own: OwnFields, { service, bundle, timeoutSeconds }: DesiredOpt
   };
 }
 
-/** The webhooks of one phase as they should be registered, in the order of the entries. */
+/** The desired webhooks of one phase, in the order of the entries. */
 export function desiredWebhooks(
   entries: readonly WebhookEntry[],
   phase: ConfigurationPhase,
@@ -60,12 +57,12 @@ export function desiredWebhooks(
         {
           ...entry,
           path: `/${phase}`,
-          // A DaemonSet of our own must not wait for us. Nodes are in no namespace: the selector does not count for them.
+          // Our own DaemonSets must not wait for us. Nodes have no namespace, so the selector does not apply to them.
           namespaceSelector: [
             ...(entry.namespaceSelector ?? []),
             { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [options.service.namespace] },
           ],
-          // Events tell of what a request has led to; a dry run leaves none.
+          // Requests result in Events, dry runs do not.
           sideEffects: 'NoneOnDryRun',
         },
         options,
@@ -74,15 +71,15 @@ export function desiredWebhooks(
     }));
 }
 
-/** Whoever applies a policy waits no longer; a replica that does not lead has to read the nodes first. */
+/** The user who applies a policy waits at most this long. A replica that does not lead has to read the nodes first. */
 const ADVICE_TIMEOUT_SECONDS = 2;
 
 /** The path of {@link warningWebhook}. */
 export const ADVICE_PATH = '/advise';
 
 /**
- * The webhook for our own TaintPolicies: it warns whoever writes one, and refuses nothing. Their status is no matter of it, nor a write
- * that leaves their spec as it is: the leader writes a status all the time.
+ * The webhook for our own TaintPolicies. It warns their authors, and denies nothing. It is not called for writes that do not change the spec,
+ * because the leader writes the status frequently.
  */
 export function warningWebhook(options: Omit<DesiredOptions, 'timeoutSeconds'>): Webhook {
   return webhook(
@@ -99,51 +96,4 @@ export function warningWebhook(options: Omit<DesiredOptions, 'timeoutSeconds'>):
     },
     { ...options, timeoutSeconds: ADVICE_TIMEOUT_SECONDS },
   );
-}
-
-/** The API server compiles every expression of a configuration that is written, and requests wait for it. */
-const LEAST_DISTANCE_MS = 2_000;
-
-/** The webhooks that the policies of a snapshot need. */
-export interface NeededEntries {
-  readonly entries: readonly WebhookEntry[];
-  readonly from: PolicySnapshot;
-}
-
-/** The webhooks that the policies need. They follow the policies at a distance: many changes in a row are few. */
-export interface FollowedEntries {
-  /** What to register now. */
-  current(): NeededEntries;
-  /** In how many milliseconds {@link current} may take up a change of the policies. */
-  dueInMs(): number;
-}
-
-/** @param audit takes every policy to be in mode Audit */
-export function followPolicies(latest: () => PolicySnapshot, audit: boolean, log: Logger): FollowedEntries {
-  let needed = neededBy(latest());
-  let notBefore = 0;
-  let complaints = '';
-
-  return {
-    current() {
-      if (needed.from !== latest() && performance.now() >= notBefore) {
-        needed = neededBy(latest());
-        notBefore = performance.now() + LEAST_DISTANCE_MS;
-        complain();
-      }
-      return needed;
-    },
-    dueInMs: () => Math.max(0, notBefore - performance.now()),
-  };
-
-  function neededBy(from: PolicySnapshot): NeededEntries {
-    return { entries: webhookEntries(from.policies, { audit }), from };
-  }
-
-  function complain(): void {
-    const widened = needed.entries.flatMap(({ name, widened }) => (widened ? [`${name} (${widened})`] : []));
-    const now = widened.join(', ');
-    if (now !== complaints && now !== '') log.warn(`webhooks that are called more often than necessary: ${now}`);
-    complaints = now;
-  }
 }

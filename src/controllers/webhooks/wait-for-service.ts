@@ -3,10 +3,10 @@ import { isReadyEndpoint, listEndpointSlices, podOf } from '../../cluster/endpoi
 import { callOverService, type ServiceRef, ServiceUnreachableError } from '../../cluster/service-endpoint.ts';
 import { pause } from '../../runtime/pause.ts';
 
-/** Right after a start, the endpoints may be a moment late. */
+/** The endpoints of a replica that has just started may follow a moment later. */
 const ATTEMPTS = 10;
 const PAUSE_MS = 500;
-/** So many without a connection, and the way from the pod to itself is taken for closed. */
+/** After this many attempts without a connection, the pod is assumed not to reach itself over the Service. */
 const UNREACHABLE_ATTEMPTS = 3;
 
 export interface ServiceWait {
@@ -14,18 +14,16 @@ export interface ServiceWait {
   readonly service: ServiceRef;
   /** The name of this replica's pod. */
   readonly pod: string;
-  /** The CAs to trust, PEM; undefined: those of the system. */
+  /** The CAs to trust, PEM. Undefined: those of the system. */
   readonly bundle: () => string | undefined;
-  /** Ends the waiting. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Waits until the webhook answers over its Service. Some networks lead no pod to itself by way of a Service (no hairpin), and
- * the API server's way is another one: where nobody can be connected with, it is enough that this pod is a ready endpoint of
- * the Service. An answer that is wrong never is.
- * @returns undefined when it answered, or why it was not asked
- * @throws Error that says what does not work; ApiError
+ * Waits until the webhook answers over its Service. In some networks, a pod cannot reach itself over a Service (no hairpin mode), and the API
+ * server can. If no connection is possible, it is enough that this pod is a ready endpoint of the Service. A wrong answer is a failure.
+ * @returns undefined if the webhook answered, or why it was not called
+ * @throws Error that says what fails; ApiError
  */
 export async function waitForService({
   client,

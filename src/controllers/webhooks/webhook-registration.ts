@@ -1,6 +1,5 @@
-import type { X509Certificate } from 'node:crypto';
 import type { CertificateKeeper } from '../../certs/certificate-keeper.ts';
-import { fingerprints, invalidAt, joinBundles, parseCertificates } from '../../certs/inspect.ts';
+import { fingerprints } from '../../certs/inspect.ts';
 import { readSecret } from '../../cluster/certificate-secret.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { type ClusterPolicies, versionInForce } from '../../cluster/policies.ts';
@@ -11,7 +10,8 @@ import { reported } from '../../policy/status-conditions.ts';
 import type { Source } from '../../runtime/source.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
 import type { Reports } from '../reports.ts';
-import { followPolicies } from './desired-webhooks.ts';
+import { carriedCas } from './carried-cas.ts';
+import { followPolicies } from './followed-entries.ts';
 import { webhookWriter } from './webhook-writer.ts';
 
 export interface WebhookRegistrationOptions {
@@ -19,14 +19,14 @@ export interface WebhookRegistrationOptions {
   readonly service: ServiceRef;
   /** The name of this replica's pod. */
   readonly pod: string;
-  /** Name of the ClusterRole that the configurations go with when it is deleted, if any. */
+  /** Name of the ClusterRole that owns the configurations, if any. */
   readonly ownerClusterRole: string | undefined;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'objects' | 'changes'>;
   readonly webhooks: Pick<RegisteredWebhooks, 'get' | 'caBundles' | 'changes'>;
   readonly certificates: Pick<CertificateKeeper, 'current'> & { readonly changes: Source };
   /** Undefined where the certificates are in files. */
   readonly secret: CertificateSecret | undefined;
-  /** How long a CA stays that only a `caBundle` has, in milliseconds. */
+  /** How long a CA stays in a `caBundle` after the certificates in files no longer have it, in milliseconds. */
   readonly caOverlapMs: number;
   /** Every policy is taken to be in mode Audit. */
   readonly audit: boolean;
@@ -50,20 +50,20 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
     signal,
     log,
   });
-  /** Which versions of policies the registered webhooks are for. */
+  /** The versions of the policies that the registered webhooks serve. */
   let registered: ReadonlySet<string> = new Set();
   const attempted = Promise.withResolvers<void>();
 
   const changes = reports.add({
     ready: attempted.promise,
     conditions(policy) {
-      // No webhook is called for it.
+      // Native policies enforce it, and no webhook.
       if (policy.kind === 'TolerationRestriction') return [];
       const why = writer.unverified();
       const message = `the webhook was registered without a call over its Service: ${why}`;
       const reason = 'ServiceNotReachable';
       const unverified = why === undefined ? [] : reported('Unverified', { status: 'True', reason, message });
-      // Where writing fails, the webhooks that are there stay in force.
+      // If a write fails, the registered webhooks stay in force.
       if (!policy.inForce || registered.has(versionInForce(policy) ?? '')) return unverified;
       const fault = writer.complaint();
       if (fault === undefined) return 'pending';
@@ -82,7 +82,7 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
   return reconciler;
 
   async function reconcile(): Promise<number> {
-    // Both configurations and the status are about the same policies: others may come while the first one is written.
+    // Both configurations and the status are made from the same policies, which may change while the first one is written.
     const { entries, from } = followed.current();
     const isComplete = policies.objects().every(({ inForce }) => inForce !== undefined);
     try {
@@ -98,8 +98,8 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
 }
 
 /**
- * A leader that has not heard of the Secret for a while may know less than the one before: a CA leaves a `caBundle` only on the
- * word of the Secret as it is now.
+ * Prevents a leader with an outdated Secret from removing a CA: a CA is removed from a `caBundle` only if the Secret is unchanged since it was read.
+ * @throws Error if it was changed
  */
 async function confirmBundle(
   client: ApiClient,
@@ -114,64 +114,5 @@ async function confirmBundle(
     throw new Error(
       `Secret ${ref.namespace}/${ref.name} was changed since it was read: no CA is removed from a caBundle`,
     );
-  }
-}
-
-export interface CarriedCasOptions {
-  /** Every `caBundle` that is registered with the API server, PEM. */
-  readonly registered: () => readonly string[];
-  /** How long a CA stays that only a `caBundle` has, in milliseconds. */
-  readonly overlapMs: number;
-  /** The API server's clock. */
-  readonly now: () => Date;
-}
-
-/**
- * What belongs into a `caBundle` where each replica has its certificates from files: they see new ones at different times (a
- * kubelet's sync takes a minute or two), and nobody knows what the others serve. So a CA that is registered and not in our
- * files stays for a while: other replicas may serve a certificate of it still, or, where a leader before us had seen newer
- * files, already.
- */
-export interface CarriedCas {
-  /**
-   * @param own the CAs of our own files, PEM. Undefined if they name none: then the registered ones stay for as long as that lasts, because the
-   * file may be damaged. Without any, the API server uses the CAs of its system.
-   */
-  bundle(own: string | undefined): string | undefined;
-  /** When the next CA of the last bundle leaves it, in milliseconds from now; Infinity if none is to. */
-  dueInMs(): number;
-}
-
-export function carriedCas({ registered, overlapMs, now }: CarriedCasOptions): CarriedCas {
-  /** Since when our files are without a CA, by fingerprint, by performance.now(). */
-  const missing = new Map<string, number>();
-  /** The last bundle's CAs that our files do not have. */
-  let carriedNow: readonly string[] = [];
-
-  return {
-    bundle(own) {
-      if (own === undefined) {
-        carriedNow = [];
-        const isValid = (pem: string) => parseCertificates(pem).some((ca) => invalidAt(ca, now()) === undefined);
-        return joinBundles(...registered().filter(isValid));
-      }
-      const ours = fingerprints(own);
-      for (const one of ours) missing.delete(one);
-      const carried = registered()
-        .flatMap(parseCertificates)
-        .filter((ca) => !ours.includes(ca.fingerprint256) && invalidAt(ca, now()) === undefined && stays(ca));
-      carriedNow = carried.map(({ fingerprint256 }) => fingerprint256);
-      return joinBundles(own, ...carried.map(String));
-    },
-    dueInMs() {
-      // Its time may have ended while the bundle was written.
-      return Math.min(...carriedNow.map((one) => Math.max(0, (missing.get(one) ?? 0) + overlapMs - performance.now())));
-    },
-  };
-
-  function stays({ fingerprint256 }: X509Certificate): boolean {
-    const since = missing.get(fingerprint256) ?? performance.now();
-    missing.set(fingerprint256, since);
-    return performance.now() < since + overlapMs;
   }
 }

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import { isConflict } from '../../cluster/client/api-error.ts';
 import { deleteObject } from '../../cluster/client/delete-object.ts';
 import {
   ADMISSION_REGISTRATION,
@@ -12,46 +11,42 @@ import {
 } from '../../cluster/webhook-configurations.ts';
 import { MANAGED_LABELS } from '../../objects/object-meta.ts';
 import type { WebhookEntry } from '../../webhooks/entry.ts';
-import { covers, limitRepairs, type Ownership, ownedByClusterRole } from '../managed-objects.ts';
+import { CONFLICT_PAUSE_MS } from '../controller.ts';
+import { limitRepairs, type Ownership, ownedByClusterRole, updateManaged } from '../managed-objects.ts';
 import { desiredWebhooks, warningWebhook } from './desired-webhooks.ts';
 import { type ServiceWait, waitForService } from './wait-for-service.ts';
 
-/** The configurations are watched; this repairs what a watch may miss. */
-const LOOK_AGAIN_MS = 60_000;
+/** The configurations are watched. This repairs changes that the watch misses. */
+const CHECK_AGAIN_MS = 60_000;
 
-/** Judging takes less than a millisecond; whoever waits longer than this for it holds up an update of a node for nothing. */
+/** A decision takes less than a millisecond. A longer timeout would only delay updates of nodes while the webhook is unavailable. */
 const WEBHOOK_TIMEOUT_SECONDS = 2;
 
-const CONFLICT_PAUSE_MS = 200;
-
-/** `bundle` has the CAs that the API server has to trust; it is undefined where only somebody else knows. */
 export interface WebhookWriterOptions extends ServiceWait {
   /**
-   * Called before a `caBundle` is written that lacks a CA which a present one has: whoever knows the CAs makes sure that this
-   * is not because of old knowledge, and throws if it is.
+   * Called before a `caBundle` is written. Throws if a CA would be removed because of outdated certificates.
    */
   readonly confirmBundle: (present: readonly string[], next: string | undefined) => Promise<void>;
-  /** As last seen. */
+  /** The configuration as the watch has it. */
   readonly actual: (phase: ConfigurationPhase) => WebhookConfiguration | undefined;
-  /** Name of the ClusterRole that the configurations go with when it is deleted, if any. */
+  /** Name of the ClusterRole that owns the configurations, if any. */
   readonly ownerClusterRole: string | undefined;
   readonly log: Logger;
 }
 
-/** What one run registers. */
 export interface Needed {
   /** What the installed policies need. */
   readonly entries: readonly WebhookEntry[];
-  /** Whether the entries are all that the policies need: otherwise nothing that is registered goes. */
+  /** Whether all policies could be read. Otherwise no registered webhook is removed. */
   readonly isComplete: boolean;
 }
 
-/** The leader's care for both webhook configurations. */
+/** Writes both webhook configurations. */
 export interface WebhookWriter {
   /**
-   * One run: no policy, no webhook, but that none goes while a policy cannot be read; never one before the webhook answers over the
-   * Service (see {@link waitForService}); and whatever somebody else changed is put right. Gives the time until the next look, in
-   * milliseconds.
+   * Registers the webhooks that policies need, restores what other writers changed, and removes webhooks that no policy needs. It registers none before
+   * the webhook answers over the Service (see {@link waitForService}).
+   * @returns in how many milliseconds to run again
    */
   reconcile(needed: Needed): Promise<number>;
   /** Why the last run failed, or undefined if it did not. */
@@ -78,10 +73,10 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
           return undefined;
         }
       };
-      // Each time: who applies the installation anew makes another ClusterRole of that name.
+      // Each time: a new installation creates another ClusterRole of that name.
       ownership = (await attempt(() => ownedByClusterRole(client, options.ownerClusterRole))) ?? ownership;
-      // What exists comes first: until its caBundle is right, no replica may be ready, and the webhook answers nobody. Then
-      // mutation before validation, which refuses what a missing mutation has not restored.
+      // Existing configurations first: while their caBundle is wrong, no replica may be ready. Then mutation before validation, which denies what a
+      // missing mutation has not restored.
       const waits = [
         ...(await applyAll(PHASES.filter((phase) => actual(phase)))),
         ...(await applyAll(PHASES.filter((phase) => !actual(phase)))),
@@ -89,12 +84,12 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
       const [fault] = faults;
       complaint = fault?.message;
       if (fault) throw fault;
-      return Math.min(LOOK_AGAIN_MS, ...waits);
+      return Math.min(CHECK_AGAIN_MS, ...waits);
 
       async function applyAll(phases: readonly ConfigurationPhase[]): Promise<number[]> {
         const found: number[] = [];
         for (const phase of phases) {
-          const waitMs = await attempt(() => apply(phase, desired(phase, needed)));
+          const waitMs = await attempt(() => apply(phase, webhooksOf(phase, needed)));
           if (waitMs !== undefined) found.push(waitMs);
         }
         return found;
@@ -104,7 +99,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
     unverified: () => unverified,
   };
 
-  function desired(phase: ConfigurationPhase, { entries, isComplete }: Needed) {
+  function webhooksOf(phase: ConfigurationPhase, { entries, isComplete }: Needed) {
     const at = { service, bundle: bundle() };
     const webhooks = [
       ...desiredWebhooks(entries, phase, { ...at, timeoutSeconds: WEBHOOK_TIMEOUT_SECONDS }),
@@ -113,7 +108,7 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
     return isComplete ? webhooks : [...webhooks, ...others(phase, webhooks)];
   }
 
-  /** What is registered beyond these and leads to us, with the CAs of now. */
+  /** The other registered webhooks that call our Service, with the present CAs. */
   function others(phase: ConfigurationPhase, webhooks: readonly Webhook[]): Webhook[] {
     const known = new Set(webhooks.map(({ name }) => name));
     const caBundle = bundle();
@@ -128,44 +123,35 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
       }));
   }
 
-  /** Gives the time until the next look, in milliseconds. */
+  /** @returns in how many milliseconds to run again */
   async function apply(phase: ConfigurationPhase, webhooks: readonly Webhook[]): Promise<number> {
     const { kind, resource } = CONFIGURATIONS[phase];
     const path = `${ADMISSION_REGISTRATION}/${resource}`;
     const found = actual(phase);
+    const limit = repairs[phase];
+    const desired = { metadata: { labels: LABELS, ...ownership }, webhooks };
     if (webhooks.length === 0) {
-      return found ? remove(kind, `${path}/${CONFIGURATION_NAME}`, found) : LOOK_AGAIN_MS;
+      return found ? remove(kind, `${path}/${CONFIGURATION_NAME}`, found) : CHECK_AGAIN_MS;
     }
     if (!found) {
       unverified = await waitForService(options);
       if (unverified) log.warn(`${kind}: registered without a call over the Service: ${unverified}`);
-      const metadata = { name: CONFIGURATION_NAME, labels: LABELS, ...ownership };
+      const metadata = { name: CONFIGURATION_NAME, ...desired.metadata };
       await client.request('POST', path, { body: { apiVersion: API_VERSION, kind, metadata, webhooks } });
-      repairs[phase].written(webhooks);
+      limit.written(desired);
       log.info({ webhooks: names(webhooks) }, `${kind} registered`);
-      return LOOK_AGAIN_MS;
+      return CHECK_AGAIN_MS;
     }
-    if (covers(found, { metadata: { labels: LABELS, ...ownership }, webhooks })) return LOOK_AGAIN_MS;
-
-    const repeated = repairs[phase].isRepair(webhooks);
-    const waitMs = repeated ? repairs[phase].waitMs() : 0;
-    if (waitMs > 0) return waitMs;
-    await options.confirmBundle(caBundlesOf(found), bundle());
-    const metadata = { ...found.metadata, labels: { ...found.metadata.labels, ...LABELS }, ...ownership };
-    try {
-      await client.request('PUT', `${path}/${CONFIGURATION_NAME}`, { body: { ...found, metadata, webhooks } });
-    } catch (error) {
-      // There is a newer one, which the watch will show.
-      if (isConflict(error)) return CONFLICT_PAUSE_MS;
-      throw error;
-    }
-    log.info(
-      { webhooks: names(webhooks) },
-      `${kind} ${repeated ? 'restored: another writer had changed it' : 'updated'}`,
-    );
-    if (repairs[phase].written(webhooks))
-      log.warn(`${kind} taintkeeper is changed repeatedly by another writer: ${otherWriter(found)}`);
-    return LOOK_AGAIN_MS;
+    const { waitMs } = await updateManaged(found, desired, {
+      client,
+      path: `${path}/${CONFIGURATION_NAME}`,
+      title: kind,
+      limit,
+      log: log.child({ webhooks: names(webhooks) }),
+      confirm: () => options.confirmBundle(caBundlesOf(found), bundle()),
+      otherWriter: () => otherWriter(found),
+    });
+    return waitMs ?? CHECK_AGAIN_MS;
   }
 
   function otherWriter({ webhooks = [] }: WebhookConfiguration): string {
@@ -179,11 +165,11 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
     return namespace === service.namespace && name === service.name;
   }
 
-  /** Gives the time until the next look, in milliseconds. */
+  /** @returns in how many milliseconds to run again */
   async function remove(kind: string, path: string, found: WebhookConfiguration): Promise<number> {
     const outcome = await deleteObject(client, path, found.metadata);
     if (outcome === 'deleted') log.info(`${kind} removed: no policy needs it`);
-    return outcome === 'changed' ? CONFLICT_PAUSE_MS : LOOK_AGAIN_MS;
+    return outcome === 'changed' ? CONFLICT_PAUSE_MS : CHECK_AGAIN_MS;
   }
 }
 

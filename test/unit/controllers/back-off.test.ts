@@ -58,7 +58,6 @@ function failingLeader() {
     patchedBy: () => [],
     stuckPods: () => [],
     recordEvent: () => {},
-    onEvaluated: undefined,
   };
   return { run: runOf(stopping, captureLog().log), options, request, stop: () => stopping.abort() };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  heldUpDrain,
+  blockedDrain,
   isNowhere,
   type ReplicaPod,
   replicaToMove,
@@ -172,6 +172,6 @@ describe('a drain that the last replica holds up', () => {
     },
     { what: 'it is the only one', nodes: [node('n1', cordoned)], replicas: [replica('last', 'n1')], isHeldUp: false },
   ])('$what: $isHeldUp', ({ nodes, replicas = EVICTED, isHeldUp }) => {
-    expect(heldUpDrain(replicas, nodes, 'last')).toBe(isHeldUp ? 'n1' : undefined);
+    expect(blockedDrain(replicas, nodes, 'last')).toBe(isHeldUp ? 'n1' : undefined);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { evictionState, paceOf, type Waiting } from '../../../src/evictions/eviction-pace.ts';
 
-const waiting: Waiting = { nodes: 3, rate: 0.1, holds: [], podsHidden: undefined };
+const waiting: Waiting = { nodes: 3, rate: 0.1, blockers: [], podsHidden: undefined };
 const pods = (...names: string[]) => ({ reason: 'PodsWithoutNode', names }) as const;
 const zone = (name: string) => ({ reason: 'ZoneNotReady', zone: name, nodes: 10, notReady: 6 }) as const;
 
@@ -19,19 +19,19 @@ it.each<{ why: string; more: Partial<Waiting>; reason: string; message: string }
   { why: 'nothing holds it up', more: {}, reason: 'Paced', message: '' },
   {
     why: 'one pod has no node',
-    more: { holds: [pods('a/b')] },
+    more: { blockers: [pods('a/b')] },
     reason: 'PodsWithoutNode',
     message: '; waiting: 1 pod created since is unscheduled (a/b)',
   },
   {
     why: 'many have none',
-    more: { holds: [pods('a/b', 'a/c', 'a/d', 'a/e')] },
+    more: { blockers: [pods('a/b', 'a/c', 'a/d', 'a/e')] },
     reason: 'PodsWithoutNode',
     message: '; waiting: 4 pods created since are unscheduled (a/b, a/c, and 2 more)',
   },
   {
     why: 'zones are not ready, one of them without a name',
-    more: { holds: [zone('eu-1'), zone('')] },
+    more: { blockers: [zone('eu-1'), zone('')] },
     reason: 'ZoneNotReady',
     message: '; waiting: 6 of 10 nodes in zone eu-1 are not ready, 6 of 10 nodes are not ready',
   },

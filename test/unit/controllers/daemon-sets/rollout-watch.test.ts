@@ -26,7 +26,7 @@ function unreadyNodes(names: readonly string[] = []): Map<string, ClusterNode> {
 /** What is seen, by the second, and what is said of the last of them. */
 function follow(...seen: readonly Seen[]) {
   const watch = watchRollouts({ stableMs: 10 * SECOND, stalledMs: 600 * SECOND });
-  return seen.map(([at, one, unready]) => watch.look('uid', one, unreadyNodes(unready), at * SECOND)).at(-1);
+  return seen.map(([at, one, unready]) => watch.observe('uid', one, unreadyNodes(unready), at * SECOND)).at(-1);
 }
 
 it('is stable once it has been healthy for a while', () => {

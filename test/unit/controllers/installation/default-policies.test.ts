@@ -1,8 +1,14 @@
-import { expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
-import { defaultPolicies } from '../../../../src/controllers/installation/default-policies.ts';
+import { startDefaultPolicies } from '../../../../src/controllers/installation/default-policies.ts';
 import { captureLog } from '../../captured-log.ts';
+import { startInTest } from '../run.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  return () => vi.useRealTimers();
+});
 
 const policy = (name: string) =>
   `{apiVersion: taintkeeper.dev/v1alpha1, kind: TaintPolicy, metadata: {name: ${name}}, spec: {mode: Deny, taints: [{key: k, restrict: [Removal] }]}}`;
@@ -24,36 +30,45 @@ function rig(data: Readonly<Record<string, string>>) {
       return {};
     },
   } as ApiClient;
-  const run = defaultPolicies({ client, namespace: 'taintkeeper', configMap: 'defaults' }, log);
-  return { policies, refused, run, messages: () => lines().map(({ msg }) => msg) };
+  /** Starts a leader, and waits for its first run. */
+  const lead = () => {
+    startInTest(log, (run) => startDefaultPolicies(run, { client, namespace: 'taintkeeper', configMap: 'defaults' }));
+    return vi.advanceTimersByTimeAsync(10);
+  };
+  return { policies, refused, lead, messages: () => lines().map(({ msg }) => msg) };
 }
 
-it('creates each once: one that somebody has deleted since stays away', async () => {
-  const { policies, run } = rig({ 'a.yaml': policy('a'), 'b.yaml': policy('b') });
-  await run();
+it('creates each once: a policy that the user has deleted is not created again', async () => {
+  const { policies, lead } = rig({ 'a.yaml': policy('a'), 'b.yaml': policy('b') });
+  await lead();
   expect([...policies]).toEqual(['a', 'b']);
   policies.delete('a');
-  await run();
+  await lead();
   expect([...policies]).toEqual(['b']);
 });
 
 it('also while the API server refuses another one, which is tried again', async () => {
-  const { policies, refused, run } = rig({ 'a.yaml': policy('a'), 'b.yaml': policy('b'), 'c.yaml': policy('c') });
+  const { policies, refused, lead, messages } = rig({
+    'a.yaml': policy('a'),
+    'b.yaml': policy('b'),
+    'c.yaml': policy('c'),
+  });
   refused.add('b');
-  await expect(run()).rejects.toThrow('not this one');
+  await lead();
   expect([...policies]).toEqual(['a', 'c']);
   policies.delete('a');
-  await expect(run()).rejects.toThrow('not this one');
+  await vi.advanceTimersByTimeAsync(30_000);
   expect([...policies]).toEqual(['c']);
+  expect(messages()).toContainEqual(expect.stringContaining('not this one'));
   refused.clear();
-  await run();
+  await vi.advanceTimersByTimeAsync(30_000);
   expect([...policies]).toEqual(['c', 'b']);
 });
 
-it('creates the others while one entry is not a policy, and says once which one', async () => {
-  const { policies, run, messages } = rig({ 'a.yaml': 'kind: TaintPolicy', 'b.yaml': policy('b') });
-  await run();
-  await run();
+it('creates the others while one entry is not a policy, and reports once which one', async () => {
+  const { policies, lead, messages } = rig({ 'a.yaml': 'kind: TaintPolicy', 'b.yaml': policy('b') });
+  await lead();
+  await vi.advanceTimersByTimeAsync(120_000);
   expect([...policies]).toEqual(['b']);
   expect(messages()).toEqual([
     expect.stringMatching(
@@ -69,10 +84,10 @@ it.each([
   ['a policy, and one that is not', `${policy('a')}\n---\nkind: TaintPolicy`],
 ])('creates the policy of an entry once it is corrected: %s', async (_why, text) => {
   const data = { 'a.yaml': text };
-  const { policies, run } = rig(data);
-  expect(await run()).toBeGreaterThan(0);
+  const { policies, lead } = rig(data);
+  await lead();
   expect([...policies]).toEqual([]);
   data['a.yaml'] = policy('a');
-  expect(await run()).toBeUndefined();
+  await vi.advanceTimersByTimeAsync(60_000);
   expect([...policies]).toEqual(['a']);
 });

@@ -1,10 +1,17 @@
-import { expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
-import { permissions } from '../../../../src/controllers/installation/permissions.ts';
+import { startPermissions } from '../../../../src/controllers/installation/permissions.ts';
+import { createReports } from '../../../../src/controllers/reports.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { captureLog } from '../../captured-log.ts';
 import { policyObject } from '../../doctor/facts.ts';
+import { startInTest } from '../run.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  return () => vi.useRealTimers();
+});
 
 const daemonSets = { namespaces: ['kube-system'] };
 const PATCHING = policyObject('TolerationPolicy', 'cni', { mode: 'Mutate', daemonSets, existing: 'Patch' });
@@ -31,21 +38,19 @@ function start(objects: ReturnType<typeof policyObject>[], { audit = false } = {
       return { status: { allowed: !denied.includes(`${verb} ${resource}`) } };
     },
   } as unknown as ApiClient;
-  const rights = permissions({ client, policies: { objects: () => objects, changes: createSubject() }, audit }, log);
-  let news = 0;
-  rights.asked.subscribe(() => {
-    news++;
-  });
+  const reports = createReports();
+  const options = { client, policies: { objects: () => objects, changes: createSubject() }, audit, reports };
+  const rights = startInTest(log, (run) => startPermissions(run, options));
   rights.changes.subscribe(() => {
     changes++;
   });
   return {
-    ...rights,
+    permits: rights.permits,
+    problems: reports.problems,
     deny(next: typeof denied) {
       denied = next;
     },
     asked,
-    news: () => news,
     changes: () => changes,
     logged: () => lines().map(({ msg }) => msg),
   };
@@ -53,24 +58,27 @@ function start(objects: ReturnType<typeof policyObject>[], { audit = false } = {
 
 const ALL_DENIED = ['patch daemonsets', 'list pods', 'delete pods', 'create validatingadmissionpolicies'];
 
+/** Lets the present run end. */
+const settle = () => vi.advanceTimersByTimeAsync(10);
+
 it('checks what a policy or a controller asks for, and nothing besides', async () => {
-  const { reconcile, permits, asked, news } = start([PATCHING]);
-  await reconcile();
+  const { permits, asked } = start([PATCHING]);
+  await settle();
   expect(asked).toEqual(['patch daemonsets']);
   expect(permits('listPods')).toBeUndefined();
-  expect(news()).toBe(1);
-  await reconcile();
+  await settle();
   expect(asked).toEqual(['patch daemonsets', 'list pods', 'watch pods', 'patch daemonsets']);
   expect(permits('listPods')).toBe(true);
-  expect(news()).toBe(1);
+  await settle();
+  expect(asked).toHaveLength(4);
 });
 
-it('says of each policy what it asks for and nobody has permitted, and how to permit it', async () => {
-  const { reconcile, deny, problems, permits } = start([PATCHING, RECOVERING, BACKED]);
+it('names each policy that needs a missing right, and how to permit it', async () => {
+  const { deny, problems, permits } = start([PATCHING, RECOVERING, BACKED]);
   expect(permits('patchDaemonSets')).toBeUndefined();
   deny(ALL_DENIED);
-  expect(await reconcile()).toBe(10_000);
-  // Of native policies, the condition Backstop says it.
+  await settle();
+  // For native policies, the condition Backstop reports it.
   expect(problems()).toEqual([
     {
       kind: 'TolerationPolicy',
@@ -102,37 +110,44 @@ it('says of each policy what it asks for and nobody has permitted, and how to pe
   );
 });
 
-it('says it once in the log, and looks again until it is permitted', async () => {
-  const { reconcile, deny, problems, changes, logged } = start([PATCHING, BACKED]);
+it('logs it once, and checks again soon until it is permitted', async () => {
+  const { deny, asked, problems, changes, logged } = start([PATCHING, BACKED]);
+  const runs = () => asked.filter((right) => right === 'patch daemonsets').length;
   deny(ALL_DENIED);
-  await reconcile();
-  await reconcile();
+  await vi.advanceTimersByTimeAsync(10_100);
+  expect(runs()).toBe(2);
   expect([changes(), logged().length]).toEqual([1, 2]);
   deny([]);
-  expect(await reconcile()).toBe(60_000);
+  await vi.advanceTimersByTimeAsync(10_000);
   expect([changes(), problems()]).toEqual([2, []]);
+  expect(runs()).toBe(3);
+  await vi.advanceTimersByTimeAsync(59_000);
+  expect(runs()).toBe(3);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(runs()).toBe(4);
 });
 
 it.each([
   { what: 'where no policy asks for it', objects: [], audit: false },
   { what: 'with --audit', objects: [PATCHING], audit: true },
-])('says nothing $what', async ({ objects, audit }) => {
-  const { reconcile, deny, problems, logged } = start(objects, { audit });
+])('reports nothing $what', async ({ objects, audit }) => {
+  const { asked, deny, problems, logged } = start(objects, { audit });
   deny(ALL_DENIED);
-  expect(await reconcile()).toBe(60_000);
-  expect([problems(), logged()]).toEqual([[], []]);
+  await settle();
+  expect([asked, problems(), logged()]).toEqual([[], [], []]);
 });
 
-it('lets it be tried where the API server does not say', async () => {
-  const { reconcile, deny, permits, problems } = start([PATCHING]);
+it('a right counts as granted if the API server does not permit the check', async () => {
+  const { deny, permits, problems } = start([PATCHING]);
   deny(new ApiError('POST', '/', 403, 'Forbidden', 'no reviews'));
-  await reconcile();
+  await settle();
   expect([permits('patchDaemonSets'), problems()]).toEqual([true, []]);
 });
 
-it('knows nothing while the API server does not answer', async () => {
-  const { reconcile, deny, permits } = start([PATCHING]);
+it('nothing is known while the API server does not answer', async () => {
+  const { deny, permits, logged } = start([PATCHING]);
   deny(new Error('connection refused'));
-  await expect(reconcile()).rejects.toThrow('connection refused');
+  await settle();
+  expect(logged()).toEqual(['permissions: connection refused']);
   expect(permits('patchDaemonSets')).toBeUndefined();
 });

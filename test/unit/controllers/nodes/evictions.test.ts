@@ -322,7 +322,7 @@ describe('a turn', () => {
     evictions.waits(second, lacking);
     await pass(PROMPT_MS);
     expect(turns).toEqual([first.name]);
-    await evictions.look(first.name, async () => {
+    await evictions.check(first.name, async () => {
       known = [moved, second];
       evictions.waits(moved, lacking);
       await pass(PROMPT_MS);

@@ -50,7 +50,7 @@ it('a message names only so many taints, and no writer where none is known', asy
 
 it.each([
   ['ends', ({ problems }: ReturnType<typeof track>) => problems.inConflict('n1', new Map())],
-  ['is of a deleted node', async ({ problems }: ReturnType<typeof track>) => problems.gone('n1')],
+  ['is of a deleted node', async ({ problems }: ReturnType<typeof track>) => problems.forget('n1')],
 ])('a conflict that %s is no problem any more', async (_, end) => {
   const tracked = track();
   const { problems, onChange } = tracked;

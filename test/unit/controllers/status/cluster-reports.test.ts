@@ -1,7 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
-import { CLUSTER_REPORTS, type Evaluation, reportWriter } from '../../../../src/controllers/status/cluster-reports.ts';
+import type { PolicyObject } from '../../../../src/cluster/policies.ts';
+import { CLUSTER_REPORTS, reportWriter } from '../../../../src/controllers/status/cluster-reports.ts';
+import type { Evaluation } from '../../../../src/controllers/status/evaluate-policies.ts';
 import { nodeFindings } from '../../../../src/judge/findings.ts';
 import { NOTHING_RECORDED } from '../../../../src/judge/node-record.ts';
 import type { NodeWithRecord } from '../../../../src/judge/node-view.ts';
@@ -64,11 +66,12 @@ function rig(names: readonly string[]) {
   };
   const evaluation = (): Evaluation => ({
     selected: new Map(taintPolicies.map((own) => [own, [NODE]])),
-    ...{ daemonSets: [], pods: [] },
+    ...{ daemonSets: [], pods: [], problems: [] },
     policies: state.names.map((name) => {
       const own = taintPolicies.find((one) => one.name === name);
       const violators = own ? nodeFindings(own, [NODE], []).violators : [];
-      return { policy: { kind: 'TaintPolicy', name, uid: `uid-${name}` }, own, status: { mode: 'Restore' }, violators };
+      const policy = { kind: 'TaintPolicy', name, uid: `uid-${name}` } as PolicyObject;
+      return { policy, own, status: { mode: 'Restore' }, violators };
     }),
   });
   const options = {

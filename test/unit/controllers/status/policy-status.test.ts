@@ -1,12 +1,14 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { viewPolicy } from '../../../../src/cluster/policies.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
-import { policyStatus } from '../../../../src/controllers/status/policy-status.ts';
+import { startPolicyStatus } from '../../../../src/controllers/status/policy-status.ts';
 import type { TolerationPolicySpec } from '../../../../src/policy/toleration-policy.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
+import { captureLog } from '../../captured-log.ts';
 import { policySet } from '../../policy/policies.ts';
+import { runOf } from '../run.ts';
 
 it('a status that the API server refuses keeps back none of the others, and is a failure all the same', async () => {
   const spec: TolerationPolicySpec = { mode: 'Mutate', daemonSets: { namespaces: ['*'] } };
@@ -46,14 +48,16 @@ it('a status that the API server refuses keeps back none of the others, and is a
     awaitingEviction: () => 0,
     patchedBy: () => [],
     stuckPods: () => [],
-    onEvaluated: undefined,
   };
-  const run = policyStatus(options, {
-    violating: (findings) => counted.push(findings.length),
-    awaitingEviction: () => {},
-    stalled: () => {},
+  const stopping = new AbortController();
+  const { log, lines } = captureLog();
+  const run = runOf(stopping, log, { violating: (findings) => void counted.push(findings.length) });
+  const controller = startPolicyStatus(run, options);
+  onTestFinished(() => {
+    stopping.abort();
+    return controller.stop();
   });
-  await expect(run()).rejects.toThrow('denied by a webhook');
+  await expect.poll(() => lines().map(({ msg }) => msg)).toEqual([expect.stringContaining('denied by a webhook')]);
   expect(written.map((path) => path.split('/').at(-2))).toEqual(['b', 'c']);
   expect(counted).toEqual([3]);
 });

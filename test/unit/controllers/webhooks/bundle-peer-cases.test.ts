@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { fingerprints } from '../../../../src/certs/inspect.ts';
 import { issueCa } from '../../../../src/certs/issue.ts';
-import { carriedCas } from '../../../../src/controllers/webhooks/webhook-registration.ts';
+import { carriedCas } from '../../../../src/controllers/webhooks/carried-cas.ts';
 
 /*
  * What cert-manager's authors expect of the CAs that cainjector merges (internal/cainjector/bundle): the inputs and outcomes of their tests, for the

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { fingerprints } from '../../../../src/certs/inspect.ts';
 import { issueCa } from '../../../../src/certs/issue.ts';
-import { carriedCas } from '../../../../src/controllers/webhooks/webhook-registration.ts';
+import { carriedCas } from '../../../../src/controllers/webhooks/carried-cas.ts';
 
 const OVERLAP_MS = 60_000;
 const NOW = new Date('2026-06-01T12:00:00Z');

@@ -8,7 +8,7 @@ import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { startupBlockers } from '../../coverage/daemon-readiness.ts';
 import type { ReplicaPod } from '../../coverage/placement.ts';
-import { type NodeRecord, type StartupProgress, startupIn } from '../../judge/node-record.ts';
+import { startupIn } from '../../judge/node-record.ts';
 import { startupFaults } from '../../judge/startup-faults.ts';
 import {
   daemonSetName,
@@ -18,20 +18,21 @@ import {
   type WaitingTaint,
   waitingText,
 } from '../../judge/startup-progress.ts';
-import { nodeReference, type RecordedEvent } from '../../kubernetes/event.ts';
-import type { EventReason } from '../../kubernetes/event-reasons.ts';
+import type { RecordedEvent } from '../../kubernetes/event.ts';
+import { UNKNOWN_MACHINE } from '../../kubernetes/machine.ts';
 import { formatTaint, identity, removedTaints } from '../../kubernetes/taint.ts';
 import { shorten } from '../../kubernetes/text.ts';
 import type { Source } from '../../runtime/source.ts';
-import { type Run, startController, startControllerQueue } from '../controller.ts';
-import type { Rights } from '../installation/permissions.ts';
-import type { ReportedProblem, Reports } from '../reports.ts';
+import { CONFLICT_PAUSE_MS, type Run, startController, startControllerQueue } from '../controller.ts';
+import { type Concern, problemsOf, type ReportedProblem, type Reports } from '../reports.ts';
+import type { Rights } from '../rights.ts';
 import type { Nodes, WatchedDaemonSets } from '../sources.ts';
-import { CONFLICT_PAUSE_MS, type NodeWrite, type NodeWriter } from './node-writer.ts';
-import { type Concern, problemsOf } from './other-writers.ts';
+import type { NodeWrite, NodeWriter } from './node-writer.ts';
+import type { RecordStore } from './record-store.ts';
+import { reportOnNode } from './report-on-node.ts';
 import { watchStartupPods } from './startup-pods.ts';
 
-export interface StartupProgressOptions {
+export interface StartupTaintRemovalOptions {
   readonly client: ApiClient;
   readonly writer: NodeWriter;
   /** The Service whose pods are the replicas. */
@@ -46,25 +47,19 @@ export interface StartupProgressOptions {
   readonly audit: boolean;
   readonly recordEvent: (event: RecordedEvent) => void;
   readonly reports: Pick<Reports, 'add'>;
-  /** The record of the name of a Node, and whether it is stored as it is. Undefined until the records have been read. */
-  recordOf(
-    this: void,
-    name: string,
-  ): { readonly record: NodeRecord | undefined; readonly isWritten: boolean } | undefined;
-  /** Puts the progress of the startup taints into the record of the node. */
-  keepStartup(this: void, node: NodeEntry, progress: readonly StartupProgress[]): void;
+  readonly records: Pick<RecordStore, 'find' | 'isWritten' | 'setStartup'>;
 }
 
 const NAME = 'startup-progress';
-/** Each patches a node, or does nothing that takes time. */
+/** A check takes time only if it patches the node. */
 const CONCURRENCY = 4;
 /** Changes of a DaemonSet within this time lead to one check of the nodes that wait for it. */
 const DEBOUNCE_MS = 200;
-/** Nothing tells of a record that somebody deleted while the node waits. A check makes no request. */
+/** No event reports that a user deleted the record while the node waits. A check makes no request. */
 const CHECK_AGAIN_MS = 30_000;
-/** How often the tolerations of the replicas are read, while a policy has a startup taint. */
+/** The tolerations of the replicas are read at this interval while a policy has a startup taint. */
 const REPLICAS_MS = 60_000;
-/** Characters that a condition has for one node. Names of DaemonSets and their node affinity have no short bound. */
+/** The most characters for one node in a condition: names of DaemonSets and their node affinity may be long. */
 const MAX_NODE_TEXT = 600;
 
 type NodeEntry = Entry<ClusterNode>;
@@ -81,7 +76,7 @@ interface Case {
 }
 
 /** Removes startup taints once the DaemonSets of their policies are ready, and sets those that the webhook could not set. */
-export interface StartupProgressController {
+export interface StartupTaintRemoval {
   /** Asks for a check of a node, also of one that was deleted. */
   check(name: string): void;
   /** What the startup taints of the node wait for, in words. */
@@ -91,14 +86,15 @@ export interface StartupProgressController {
   stop(): Promise<void>;
 }
 
-export function startStartupProgress(run: Run, options: StartupProgressOptions): StartupProgressController {
+export function startStartupTaintRemoval(run: Run, options: StartupTaintRemovalOptions): StartupTaintRemoval {
   const { client, writer, service, synced, nodes, daemonSets, policies, rights, audit } = options;
-  const { recordEvent, reports, recordOf, keepStartup } = options;
-  const { signal, log } = run;
+  const { recordEvent, reports, records } = options;
+  const { signal } = run;
+  const report = reportOnNode(recordEvent, run.log);
   const compiled = () => policies.snapshot().compiled.taintPolicies;
   const cases = new Map<string, Case>();
   /** Why the API server refused a write, by the name of the node. */
-  const refused = new Map<string, { readonly policies: readonly string[]; readonly message: string }>();
+  const refused = new Map<string, Concern>();
   let replicas: readonly ReplicaPod[] = [];
 
   const queue = startControllerQueue(run, NAME, { work: check, concurrency: CONCURRENCY });
@@ -138,12 +134,14 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
 
   async function check(name: string): Promise<number | undefined> {
     const entry = nodes.get(name);
-    const known = recordOf(name);
+    const known = records.find(name);
     if (!entry || !known) {
       forget(name);
       return undefined;
     }
-    // What is newer comes by the watch, however long that takes.
+    // The record of an earlier Node of that name may list taints for this one. Node repair replaces it, and then asks for a check.
+    if (known.record && known.record.uid !== entry.uid) return undefined;
+    // The watch will show the newer version.
     if (writer.isOutdated(entry)) return undefined;
     const found = caseOf(entry);
     const node = viewOf(entry);
@@ -157,18 +155,20 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
     });
     const unrequired = new Set(step.unrequired.map(identity));
     for (const key of found.unrequiredSince.keys()) if (!unrequired.has(key)) found.unrequiredSince.delete(key);
-    if (!isSame(step.progress, startupIn(known.record, entry.uid))) keepStartup(entry, step.progress);
+    if (!isSame(step.progress, startupIn(known.record, entry.uid))) {
+      records.setStartup(name, entry.uid, entry.value.machine ?? UNKNOWN_MACHINE, step.progress);
+    }
     for (const { taint } of step.missed) {
       const note = `registered without startup taint ${formatTaint(taint)}, and pods may have been scheduled since: taintkeeper does not add the taint`;
-      report(entry, 'Warning', 'StartupTaintMissed', note);
+      report(entry, { type: 'Warning', reason: 'StartupTaintMissed', action: 'StartupTaint', note });
     }
     reportOverdue(entry, found, step.waiting);
     const before = overdueOn(name, found);
     const text = textOf(found);
     found.waiting = step.waiting;
     if (textOf(found) !== text || !isDeepStrictEqual(overdueOn(name, found), before)) changes.next();
-    // The record first: a leader that finds the taint and no record would begin again.
-    const removable = recordOf(name)?.isWritten ? step.removable : [];
+    // The record is written first: a leader that finds the taint and no record would begin again.
+    const removable = records.isWritten(name) ? step.removable : [];
     if ((await write(entry, { late: step.late, removable })) === 'Outdated') return CONFLICT_PAUSE_MS;
     const isWaiting = step.waiting.length > 0 || found.unrequiredSince.size > 0;
     if (!isWaiting && step.removable.length === 0) {
@@ -208,7 +208,7 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
     pods.retain(named.length > 0 && rights.permits('listPods') ? named : []);
   }
 
-  /** Policies are replaced, and one that is not known may require anything: not at once. */
+  /** A policy may be replaced, and a policy that could not be read may require the taint. */
   function unrequiredForMs({ unrequiredSince }: Case, key: string): number {
     const now = performance.now();
     if (!policies.isComplete('TaintPolicy')) {
@@ -229,10 +229,10 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
     const removed = new Set(removable.map(({ recorded }) => identity(recorded)));
     const added = late.map(({ taint }) => taint);
     const taints = [...value.taints.filter((taint) => !removed.has(identity(taint))), ...added];
-    const by = [
+    const by = new Set([
       ...late.flatMap(({ policies: names }) => names),
       ...removable.flatMap(({ recorded }) => recorded.policies),
-    ];
+    ]);
     try {
       const result = await writer.write(entry, { taints, allowRemoval: value.allowRemoval }, (stored) => {
         const undone = [...stored.filter((taint) => removed.has(identity(taint))), ...removedTaints(added, stored)];
@@ -245,23 +245,19 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
       if (result !== 'Written') return result;
     } catch (error) {
       if (isFinal(error)) {
-        refused.set(name, { policies: by, message: error.message });
+        refused.set(name, { policies: by, text: shorten(`on node ${name}, ${error.message}`, MAX_NODE_TEXT) });
         changes.next();
       }
       throw error;
     }
     for (const taint of added) {
       const note = `added startup taint ${formatTaint(taint)}, without which the node registered, while the node is not ready`;
-      report(entry, 'Normal', 'StartupTaintAdded', note);
+      report(entry, { type: 'Normal', reason: 'StartupTaintAdded', action: 'StartupTaint', note });
     }
     for (const { recorded, reason } of removable) {
       const { key, effect } = recorded;
-      report(
-        entry,
-        'Normal',
-        'StartupTaintRemoved',
-        `removed startup taint ${formatTaint({ key, effect })}: ${reason}`,
-      );
+      const note = `removed startup taint ${formatTaint({ key, effect })}: ${reason}`;
+      report(entry, { type: 'Normal', reason: 'StartupTaintRemoved', action: 'StartupTaint', note });
     }
     return 'Written';
   }
@@ -272,13 +268,8 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
       if (!one.isOverdue || reported.has(identity(taint))) continue;
       reported.add(identity(taint));
       const note = `${waitingText(one)}; the progress deadline of ${progressDeadlineMs / 1000} s has passed`;
-      report(entry, 'Warning', 'StartupTaintDeadlineExceeded', note);
+      report(entry, { type: 'Warning', reason: 'StartupTaintDeadlineExceeded', action: 'StartupTaint', note });
     }
-  }
-
-  function report(node: NodeEntry, type: 'Normal' | 'Warning', reason: EventReason, note: string): void {
-    recordEvent({ regarding: nodeReference(node), type, reason, action: 'StartupTaint', note });
-    log[type === 'Warning' ? 'warn' : 'info'](`Node ${node.name}: ${note}`);
   }
 
   async function readReplicas(): Promise<number | undefined> {
@@ -298,15 +289,10 @@ export function startStartupProgress(run: Run, options: StartupProgressOptions):
         replicas,
       }).map((fault): ReportedProblem => ({ kind: policy.kind, policy: policy.name, ...fault })),
     );
-    const writes = [...refused].flatMap(([node, { policies: names, message }]) =>
-      [...new Set(names)].map(
-        (policy): ReportedProblem => ({
-          kind: 'TaintPolicy',
-          policy,
-          reason: 'StartupTaintRefused',
-          message: `the API server refuses the change of startup taints of node ${node}: ${message}`,
-        }),
-      ),
+    const writes = problemsOf(
+      [...refused.values()],
+      'StartupTaintRefused',
+      (texts) => `the API server refuses the changes of startup taints: ${texts.join('; ')}`,
     );
     const overdue = problemsOf(
       [...cases].flatMap(([name, found]) => overdueOn(name, found)),
@@ -321,7 +307,7 @@ function viewOf({ value, uid }: NodeEntry) {
   return { ...value, uid, createdAt: value.createdAt ?? 0 };
 }
 
-/** Whether its pods are meant to run where they were before. */
+/** Whether the pods of the DaemonSet run on the same nodes as before. */
 function isSameDaemonSet({ uid, value }: DaemonSetEntry, before: DaemonSetEntry): boolean {
   return uid === before.uid && value.generation === before.value.generation && value.deleting === before.value.deleting;
 }

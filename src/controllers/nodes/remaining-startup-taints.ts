@@ -1,15 +1,14 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
-import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { remainingText, STARTUP_TAINT_LIMIT_MS, startupTaintsOn } from '../../judge/startup-taints.ts';
-import { nodeReference, type RecordedEvent } from '../../kubernetes/event.ts';
+import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { type Controller, type Run, startControllerQueue } from '../controller.ts';
 import { isNews, type WatchedNodes } from '../sources.ts';
 import { otherWriterOf } from './other-writers.ts';
+import { reportOnNode } from './report-on-node.ts';
 
-export interface StartupTaintsOptions {
+export interface RemainingStartupTaintsOptions {
   readonly client: ApiClient;
   readonly nodes: WatchedNodes;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'changes'>;
@@ -17,14 +16,14 @@ export interface StartupTaintsOptions {
 }
 
 const NAME = 'startup-taints';
-/** Each reads one node. */
 const CONCURRENCY = 2;
 
 /** Reports startup taints that remain on Ready nodes: their agent or controller does not remove them, and pods stay away. */
-export function startStartupTaints(run: Run, options: StartupTaintsOptions): Controller {
+export function startRemainingStartupTaints(run: Run, options: RemainingStartupTaintsOptions): Controller {
   const { client, nodes, policies, recordEvent } = options;
-  const { signal, log } = run;
-  /** By the name of the node, what was reported: once for the same taints. */
+  const { signal } = run;
+  const report = reportOnNode(recordEvent, run.log);
+  /** The taints that were reported, by the name of the node. */
   const reported = new Map<string, string>();
   const queue = startControllerQueue(run, NAME, { work: check, concurrency: CONCURRENCY });
   nodes.changes.subscribe((change) => {
@@ -52,18 +51,8 @@ export function startStartupTaints(run: Run, options: StartupTaintsOptions): Con
     if (reported.get(name) === what) return undefined;
     const writer = await otherWriterOf(client, name);
     reported.set(name, what);
-    report(node, `${remainingText(taints, forMs)}${writer === undefined ? '' : `, last written by ${writer}`}`);
+    const note = `${remainingText(taints, forMs)}${writer === undefined ? '' : `, last written by ${writer}`}`;
+    report(node, { type: 'Warning', reason: 'StartupTaintRemains', action: 'ReportTaint', note });
     return undefined;
-  }
-
-  function report(node: Entry<ClusterNode>, note: string): void {
-    recordEvent({
-      regarding: nodeReference(node),
-      type: 'Warning',
-      reason: 'StartupTaintRemains',
-      action: 'ReportTaint',
-      note,
-    });
-    log.warn(`Node ${node.name}: ${note}`);
   }
 }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { type ClusterNode, projectNode } from '../../../../src/cluster/cluster-objects.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
-import { startStartupTaints } from '../../../../src/controllers/nodes/startup-taints.ts';
+import { startRemainingStartupTaints } from '../../../../src/controllers/nodes/remaining-startup-taints.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
 import { captureLog } from '../../captured-log.ts';
@@ -53,7 +53,7 @@ function start(policies: Policies = {}) {
   const stopping = new AbortController();
   const { log, lines } = captureLog();
   let object: object = {};
-  const controller = startStartupTaints(runOf(stopping, log), {
+  const controller = startRemainingStartupTaints(runOf(stopping, log), {
     client: { now: () => new Date(), request: async () => object } as unknown as ApiClient,
     nodes: { get: (name) => entries.get(name), entries: () => entries.values(), changes, news: createSubject() },
     policies: { snapshot: () => ({ policies: [], compiled, versions: new Set() }), changes: policyChanges },

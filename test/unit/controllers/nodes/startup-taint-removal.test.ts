@@ -131,6 +131,24 @@ it('a removal that the API server refuses is tried again at once when a policy c
   expect(carries(cluster)).toBe(false);
 });
 
+it('nodes whose startup taints cannot be changed are named by one problem of the policy: five at most', async () => {
+  const names = Array.from({ length: 6 }, (_, index) => `n${index}`);
+  const cluster = lead(names.map((name) => registered(name)));
+  cluster.beforeWrite.mockImplementation((name) => {
+    throw new ApiError('PATCH', name, 403, 'Forbidden', 'no');
+  });
+  cluster.daemonPods.put(...names.map((name) => daemonPod(true, name)));
+  const texts = [...names.slice(0, 4).map((name) => `on node ${name}, PATCH ${name}: 403 Forbidden: no`), 'and 2 more'];
+  await expect.poll(cluster.repair.problems).toEqual([
+    {
+      kind: 'TaintPolicy',
+      policy: 'network',
+      reason: 'StartupTaintRefused',
+      message: `the API server refuses the changes of startup taints: ${texts.join('; ')}`,
+    },
+  ]);
+});
+
 const UNDONE =
   'startup-progress: n1: a mutating webhook undoes the change of startup taint example.com/network:NoSchedule; ' +
   'to list the webhooks: kubectl get mutatingwebhookconfigurations';
@@ -209,6 +227,40 @@ it('another Node of the name begins anew, and pods of the earlier one do not cou
   await expect.poll(() => cluster.startupOn('n1')).toContain('its pod is older than the Node');
   await expect.poll(() => stateOf(cluster)).toBe('Waiting');
   expect(carries(cluster)).toBe(true);
+});
+
+it('the record keeps its taints beside the progress of startup taints, also those of an earlier Node of the name', async () => {
+  const gpu = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' } as const;
+  const machine = { systemUUID: 'one', providerID: '' };
+  const policies: Record<string, TaintPolicySpec> = {
+    ...POLICIES,
+    gpu: {
+      mode: 'Deny',
+      taints: [{ key: 'dedicated', restrict: ['Removal'] }],
+      deletedNodeRetentionSeconds: 86_400,
+    },
+  };
+  const taints = [{ ...gpu, policies: ['gpu'] }];
+  const earlier = { uid: 'earlier', machine, taints, deletedAt: Date.now() };
+  const entry = registered('n1');
+  const node = { ...entry, value: { ...entry.value, machine } };
+  const cluster = startRepair(policies, [node], { daemonSets: [CILIUM], stored: { n1: earlier } });
+  await expect.poll(() => stateOf(cluster)).toBe('Waiting');
+  expect(cluster.records.all().n1).toMatchObject({ uid: node.uid, machine, taints });
+  // The taint stays on the node from now on: there is no progress.
+  cluster.setPolicies({
+    ...policies,
+    always: { mode: 'Restore', taints: [{ ...TAINT, ensure: 'Always' }] },
+  });
+  await expect.poll(() => stateOf(cluster)).toBe(undefined);
+  expect(cluster.records.all().n1).toMatchObject({ uid: node.uid, machine, taints });
+});
+
+it('a record with nothing but the progress of startup taints is deleted with it', async () => {
+  const cluster = lead([registered('n1')]);
+  await expect.poll(() => stateOf(cluster)).toBe('Waiting');
+  cluster.setPolicies({ always: { mode: 'Restore', taints: [{ ...TAINT, ensure: 'Always' }] } });
+  await expect.poll(cluster.records.all).toEqual({});
 });
 
 it('a DaemonSet that the policy names later, or that is not ready later, does not bring the taint back', async () => {

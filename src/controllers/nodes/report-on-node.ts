@@ -1,0 +1,15 @@
+import type { Logger } from 'pino';
+import { nodeReference, type RecordedEvent } from '../../kubernetes/event.ts';
+
+/** Reports something about a Node: an Event on it, and a line of the log. */
+export type ReportOnNode = (
+  node: { readonly name: string; readonly uid: string },
+  event: Omit<RecordedEvent, 'regarding' | 'reviewed'>,
+) => void;
+
+export function reportOnNode(recordEvent: (event: RecordedEvent) => void, log: Logger): ReportOnNode {
+  return (node, event) => {
+    recordEvent({ regarding: nodeReference(node), ...event });
+    log[event.type === 'Warning' ? 'warn' : 'info'](`Node ${node.name}: ${event.note}`);
+  };
+}

@@ -1,0 +1,160 @@
+import { setImmediate } from 'node:timers/promises';
+import type { PolicyObject } from '../../cluster/policies.ts';
+import { type Contradiction, contradictions, contradictionText, VALUES_DIFFER } from '../../judge/contradictions.ts';
+import type { DaemonSetView } from '../../judge/daemon-set.ts';
+import { daemonSetFindings, idleNotes, nodeFindings, podFindings, type StuckPod } from '../../judge/findings.ts';
+import { keysOf, misspelledKeys, type NodeKeys } from '../../judge/misspelled-keys.ts';
+import type { NodeWithRecord } from '../../judge/node-view.ts';
+import { patternNotes } from '../../judge/pattern-notes.ts';
+import { modeOf } from '../../policy/policy.ts';
+import { selectingPolicies } from '../../policy/policy-index.ts';
+import type { CompiledTaintPolicy, PolicySet } from '../../policy/policy-set.ts';
+import {
+  nextPolicyStatus,
+  type PatchedDaemonSet,
+  type PolicyFindings,
+  type PolicyStatus,
+} from '../../policy/policy-status.ts';
+import { type ReportedProblem, type Reports, stalledCondition } from '../reports.ts';
+
+/** Nodes that are checked before other work gets a turn. */
+const SLICE = 1_000;
+
+export interface EvaluationInput {
+  readonly objects: readonly PolicyObject[];
+  readonly compiled: PolicySet;
+  readonly nodes: readonly NodeWithRecord[];
+  /** Without those in the namespace of taintkeeper. */
+  readonly daemonSets: readonly DaemonSetView[];
+  /** The daemon pods that are Failed on a node where they could run, however short the time. */
+  readonly pods: readonly StuckPod[];
+  /** What controllers report. */
+  readonly reports: Pick<Reports, 'problems' | 'conditions'>;
+  /** The DaemonSets that the TolerationPolicy has patched. */
+  readonly patchedBy: (policy: string) => readonly PatchedDaemonSet[];
+  /** Every policy is taken to be in mode Audit. */
+  readonly audit: boolean;
+  /** All violators that the last evaluation found, by the uid of the policy. */
+  readonly violators: ReadonlyMap<string, readonly string[]>;
+}
+
+/** The policies, compared with the cluster. */
+export interface Evaluation extends Pick<EvaluationInput, 'daemonSets' | 'pods'> {
+  /** The nodes that each policy selects. */
+  readonly selected: ReadonlyMap<CompiledTaintPolicy, readonly NodeWithRecord[]>;
+  /** The policies whose conditions all controllers know. */
+  readonly policies: readonly EvaluatedPolicy[];
+  /** Those of controllers, and those that the policies themselves have. */
+  readonly problems: readonly ReportedProblem[];
+}
+
+export interface EvaluatedPolicy {
+  readonly policy: PolicyObject;
+  /** The compiled policy that is in force. */
+  readonly own: Compiled | undefined;
+  readonly status: PolicyStatus;
+  /** All of them, by name. The status names only the first few. */
+  readonly violators: readonly string[];
+}
+
+type Compiled = PolicySet[keyof PolicySet][number];
+
+/** Compares each policy with the cluster. It writes nothing. */
+export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluation> {
+  const { objects, compiled, nodes, daemonSets, pods, reports, patchedBy, audit, violators } = input;
+  const { taintPolicies, tolerationPolicies, tolerationRestrictions, recoveryPolicies } = compiled;
+  const byName = new Map(
+    [...taintPolicies, ...tolerationPolicies, ...tolerationRestrictions, ...recoveryPolicies].map((one) => [
+      `${one.kind}/${one.name}`,
+      one,
+    ]),
+  );
+  const selected = await nodesByPolicy(taintPolicies, nodes);
+  const keys = keysOf(nodes);
+  const problems = [
+    ...reports.problems(),
+    ...taintPolicies.flatMap((policy) => misspelled(policy, keys)),
+    ...contradictions(taintPolicies, nodes).flatMap(contradicting),
+  ];
+  const policies: EvaluatedPolicy[] = [];
+  for (const policy of objects) {
+    // Many policies and many nodes take time, and admissions must not wait.
+    await setImmediate();
+    const conditions = reports.conditions(policy);
+    if (conditions === 'pending') continue;
+    const before = policy.status as PolicyStatus | undefined;
+    const own = byName.get(`${policy.kind}/${policy.name}`);
+    const findings = own && findingsOf(own, violators.get(policy.uid) ?? before?.violators ?? []);
+    const status = nextPolicyStatus({
+      kind: policy.kind,
+      before,
+      generation: policy.generation,
+      problems: policy.result.ok ? [] : policy.result.problems,
+      inForce: policy.inForce,
+      mode: policy.inForce && (audit ? 'Audit' : modeOf(policy.inForce.policy)),
+      audit,
+      notes: policy.result.ok ? [...patternNotes(policy.result.policy), ...idle(own)] : [],
+      reported: [
+        ...conditions,
+        ...problems
+          .filter(({ kind, policy: name }) => kind === policy.kind && name === policy.name)
+          .flatMap(stalledCondition),
+      ],
+      patched: policy.kind === 'TolerationPolicy' ? patchedBy(policy.name) : [],
+      findings,
+      now: new Date(),
+    });
+    policies.push({ policy, own, status, violators: findings?.violators ?? [] });
+  }
+  return { selected, daemonSets, pods, policies, problems };
+
+  function idle(own: Compiled | undefined): string[] {
+    return own?.kind === 'TaintPolicy' ? idleNotes(own, selected.get(own) ?? [], nodes.length) : [];
+  }
+
+  function findingsOf(own: Compiled, known: readonly string[]): PolicyFindings | undefined {
+    switch (own.kind) {
+      case 'TaintPolicy':
+        return nodeFindings(own, selected.get(own) ?? [], known);
+      case 'TolerationPolicy':
+        return daemonSetFindings(own, daemonSets, known);
+      case 'TolerationRestriction':
+        return undefined;
+      case 'RecoveryPolicy':
+        return podFindings(own, daemonSets, pods, known);
+    }
+  }
+}
+
+/** The nodes that each policy selects. */
+async function nodesByPolicy(
+  policies: readonly CompiledTaintPolicy[],
+  nodes: readonly NodeWithRecord[],
+): Promise<ReadonlyMap<CompiledTaintPolicy, readonly NodeWithRecord[]>> {
+  const selected = new Map(policies.map((policy): [CompiledTaintPolicy, NodeWithRecord[]] => [policy, []]));
+  for (const [index, node] of nodes.entries()) {
+    if (index % SLICE === 0) await setImmediate();
+    for (const policy of selectingPolicies(policies, node.labels)) selected.get(policy)?.push(node);
+  }
+  return selected;
+}
+
+/** A problem of both policies: either may be the wrong one. */
+function contradicting(contradiction: Contradiction): ReportedProblem[] {
+  const message = contradictionText(contradiction);
+  return [contradiction.winner, contradiction.loser].map(({ policy: { kind, name } }) => ({
+    kind,
+    policy: name,
+    reason: VALUES_DIFFER,
+    message,
+  }));
+}
+
+function misspelled(policy: CompiledTaintPolicy, keys: NodeKeys): ReportedProblem[] {
+  return misspelledKeys(policy, keys).map((message) => ({
+    kind: policy.kind,
+    policy: policy.name,
+    reason: 'ProbablyMisspelt',
+    message,
+  }));
+}

@@ -1,0 +1,60 @@
+import type { X509Certificate } from 'node:crypto';
+import { fingerprints, invalidAt, joinBundles, parseCertificates } from '../../certs/inspect.ts';
+
+export interface CarriedCasOptions {
+  /** Every `caBundle` that is registered with the API server, PEM. */
+  readonly registered: () => readonly string[];
+  /** How long a CA stays in a `caBundle` after our files no longer have it, in milliseconds. */
+  readonly overlapMs: number;
+  /** The API server's clock. */
+  readonly now: () => Date;
+}
+
+/**
+ * The CAs of a `caBundle` where the certificates are in files. The replicas see new files at different times (a sync of the kubelet takes a minute or
+ * two), and no replica knows what the others serve. A registered CA that our files do not have therefore stays for a while. Other replicas may still
+ * serve a certificate of it. They may also serve it already, if an earlier leader had newer files.
+ */
+export interface CarriedCas {
+  /**
+   * @param own the CAs of our own files, PEM. Undefined if they have none: then the registered CAs stay, because the file may be damaged.
+   * @returns undefined for no CA: then the API server uses the CAs of its system
+   */
+  bundle(own: string | undefined): string | undefined;
+  /** In how many milliseconds the next CA is removed from the bundle; Infinity for never. */
+  dueInMs(): number;
+}
+
+export function carriedCas({ registered, overlapMs, now }: CarriedCasOptions): CarriedCas {
+  /** When our files were first seen without a CA, by its fingerprint. In milliseconds of performance.now(). */
+  const missing = new Map<string, number>();
+  /** The CAs of the last bundle that our files do not have. */
+  let carriedNow: readonly string[] = [];
+
+  return {
+    bundle(own) {
+      if (own === undefined) {
+        carriedNow = [];
+        const isValid = (pem: string) => parseCertificates(pem).some((ca) => invalidAt(ca, now()) === undefined);
+        return joinBundles(...registered().filter(isValid));
+      }
+      const ours = fingerprints(own);
+      for (const one of ours) missing.delete(one);
+      const carried = registered()
+        .flatMap(parseCertificates)
+        .filter((ca) => !ours.includes(ca.fingerprint256) && invalidAt(ca, now()) === undefined && stays(ca));
+      carriedNow = carried.map(({ fingerprint256 }) => fingerprint256);
+      return joinBundles(own, ...carried.map(String));
+    },
+    dueInMs() {
+      // The time of a CA may have ended while the bundle was written.
+      return Math.min(...carriedNow.map((one) => Math.max(0, (missing.get(one) ?? 0) + overlapMs - performance.now())));
+    },
+  };
+
+  function stays({ fingerprint256 }: X509Certificate): boolean {
+    const since = missing.get(fingerprint256) ?? performance.now();
+    missing.set(fingerprint256, since);
+    return performance.now() < since + overlapMs;
+  }
+}

@@ -1,0 +1,50 @@
+import type { Logger } from 'pino';
+import type { PolicySnapshot } from '../../cluster/policies.ts';
+import { webhookEntries } from '../../webhooks/entries.ts';
+import type { WebhookEntry } from '../../webhooks/entry.ts';
+
+/** The API server compiles every expression of a configuration that is written, and requests wait for it. */
+const MIN_INTERVAL_MS = 2_000;
+
+/** The webhooks that the policies of a snapshot need. */
+export interface NeededEntries {
+  readonly entries: readonly WebhookEntry[];
+  readonly from: PolicySnapshot;
+}
+
+/** The webhooks that the policies need. They follow the policies with a delay: many changes in a row result in few writes. */
+export interface FollowedEntries {
+  current(): NeededEntries;
+  /** In how many milliseconds {@link current} may take up a change of the policies. */
+  dueInMs(): number;
+}
+
+/** @param audit takes every policy to be in mode Audit */
+export function followPolicies(latest: () => PolicySnapshot, audit: boolean, log: Logger): FollowedEntries {
+  let needed = neededBy(latest());
+  let notBefore = 0;
+  let complaints = '';
+
+  return {
+    current() {
+      if (needed.from !== latest() && performance.now() >= notBefore) {
+        needed = neededBy(latest());
+        notBefore = performance.now() + MIN_INTERVAL_MS;
+        complain();
+      }
+      return needed;
+    },
+    dueInMs: () => Math.max(0, notBefore - performance.now()),
+  };
+
+  function neededBy(from: PolicySnapshot): NeededEntries {
+    return { entries: webhookEntries(from.policies, { audit }), from };
+  }
+
+  function complain(): void {
+    const widened = needed.entries.flatMap(({ name, widened }) => (widened ? [`${name} (${widened})`] : []));
+    const now = widened.join(', ');
+    if (now !== complaints && now !== '') log.warn(`webhooks that are called more often than necessary: ${now}`);
+    complaints = now;
+  }
+}
