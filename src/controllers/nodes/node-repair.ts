@@ -56,7 +56,7 @@ export interface NodeRepairOptions {
   readonly nodeRecords: NodeRecords;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'>;
   readonly rights: Rights;
-  /** Every policy is taken to be in mode Audit: no node is written. */
+  /** Every policy is taken to be in mode Audit: no taint is set, and only startup taints are removed that were set before. */
   readonly audit: boolean;
   /** How many nodes a second get a taint that evicts pods, in each zone. */
   readonly evictionRate: number;
@@ -136,7 +136,6 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     daemonSets,
     policies,
     rights,
-    audit,
     recordEvent,
     reports,
     records,

@@ -43,8 +43,6 @@ export interface StartupTaintRemovalOptions {
   readonly daemonSets: WatchedDaemonSets;
   readonly policies: Pick<ClusterPolicies, 'snapshot' | 'isComplete' | 'changes'>;
   readonly rights: Rights;
-  /** Every policy is taken to be in mode Audit: nothing is checked. */
-  readonly audit: boolean;
   readonly recordEvent: (event: RecordedEvent) => void;
   readonly reports: Pick<Reports, 'add'>;
   readonly records: Pick<RecordStore, 'find' | 'isWritten' | 'setStartup'>;
@@ -87,7 +85,7 @@ export interface StartupTaintRemoval {
 }
 
 export function startStartupTaintRemoval(run: Run, options: StartupTaintRemovalOptions): StartupTaintRemoval {
-  const { client, writer, service, synced, nodes, daemonSets, policies, rights, audit } = options;
+  const { client, writer, service, synced, nodes, daemonSets, policies, rights } = options;
   const { recordEvent, reports, records } = options;
   const { signal } = run;
   const report = reportOnNode(recordEvent, run.log);
@@ -124,9 +122,7 @@ export function startStartupTaintRemoval(run: Run, options: StartupTaintRemovalO
   }
 
   return {
-    check(name) {
-      if (!audit) queue.add(name);
-    },
+    check: (name) => queue.add(name),
     startupOn: (name) => textOf(cases.get(name)),
     changes,
     stop: async () => void (await Promise.all([queue.stop(), reading.stop(), pods.stop()])),

@@ -207,6 +207,22 @@ describe('a startup taint that the node registered without', () => {
   });
 });
 
+it('with --audit, a node that waits gets free, and no other node is changed', async () => {
+  const enforcing = lead([registered('n1')]);
+  enforcing.daemonPods.put(daemonPod(false));
+  await expect.poll(() => stateOf(enforcing)).toBe('Waiting');
+  await enforcing.repair.stop();
+
+  const others = [registered('n2'), registered('n3', [NOT_READY])];
+  const stored = enforcing.records.all();
+  const auditing = lead([...enforcing.cluster.values(), ...others], { stored, audit: true });
+  auditing.daemonPods.put(daemonPod(true), daemonPod(true, 'n2'), daemonPod(true, 'n3'));
+  await expect.poll(() => stateOf(auditing)).toBe('Removed');
+  expect(auditing.said()).toEqual(['n1 StartupTaintRemoved']);
+  expect(auditing.requests.filter((request) => request.startsWith('PATCH /api/v1/nodes/'))).toHaveLength(1);
+  expect([carries(auditing), carries(auditing, 'n2')]).toEqual([false, true]);
+});
+
 it('a taint of ensure: AtRegistration is never set late, nor reported as missed', async () => {
   const taints = [{ key: 'example.com/preparing', effect: 'NoSchedule', ensure: 'AtRegistration' } as const];
   const both = { network: POLICIES.network, preparing: { mode: 'Restore', taints } } as Record<string, TaintPolicySpec>;
