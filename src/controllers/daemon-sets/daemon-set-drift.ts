@@ -4,9 +4,11 @@ import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { ADDED_ANNOTATION, addedHere, addedTolerations, recordOfAdded } from '../../judge/added-tolerations.ts';
 import { IGNORE_ANNOTATION, judgeRunningDaemonSet, optsOut } from '../../judge/daemon-set.ts';
 import type { EventReason } from '../../kubernetes/event-reasons.ts';
-import type { PolicySet } from '../../policy/policy-set.ts';
+import { formatToleration } from '../../kubernetes/toleration.ts';
+import type { CompiledTolerationPolicy, PolicySet } from '../../policy/policy-set.ts';
 import type { PatchedDaemonSet, PolicyStatus } from '../../policy/policy-status.ts';
 import type { StalledReason } from '../../policy/status-conditions.ts';
+import { oncePer } from '../../runtime/once-per.ts';
 import type { StalledProblem } from '../reports.ts';
 import type { DaemonSets, Nodes } from '../sources.ts';
 import { listLacks, policiesOf, type RunningDaemonSet, titleOf } from './daemon-set-writer.ts';
@@ -145,22 +147,21 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
       const found = entries.flatMap((entry): RunningDaemonSet[] => {
         const { value } = entry;
         if (value.deleting || optsOut(value)) return [];
-        const annotated = addedHere(value.annotations, installation);
-        // A leader that was killed may have left its status unwritten.
-        const [policy] = policies.tolerationPolicies.filter(
-          (one) => one.patchesExisting && one.selectsDaemonSet(value),
-        );
+        const claims = claimsOf(value, policies);
+        const here = new Set(addedHere(value.annotations, installation));
         const known = new Set(givenTo(entry.uid, installation));
-        if (policy)
+        // A leader that was killed may have left its status unwritten.
+        for (const [policy, texts] of claims) {
           give(
             entry,
-            policy.name,
-            annotated.filter((text) => !known.has(text)),
+            policy,
+            texts.filter((text) => here.has(text) && !known.has(text)),
             installation,
           );
+        }
         const decision = judgeRunningDaemonSet(value, policies);
-        const added = new Set([...annotated, ...known]);
-        const patched = added.size > 0 || addedTolerations(value.annotations).length > 0;
+        const added = new Set(givenTo(entry.uid, installation));
+        const patched = added.size > 0 || claims.size > 0;
         if (decision.violations.length === 0 && !patched) return [];
         return [
           {
@@ -215,6 +216,27 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
     return [...given.values()].flatMap(({ to }) => (to.uid === uid && isOf(to, installation) ? to.tolerations : []));
   }
 }
+
+/**
+ * What the annotation says that policies added, by policy. Every user who may create a DaemonSet can write that annotation, so it counts only for
+ * tolerations that a policy asks of this DaemonSet: the leader adds no others.
+ */
+function claimsOf(daemonSet: ClusterDaemonSet, { tolerationPolicies }: PolicySet): Map<string, string[]> {
+  const texts = [...new Set(addedTolerations(daemonSet.annotations))];
+  if (texts.length === 0) return new Map();
+  const asking = tolerationPolicies.filter((one) => one.patchesExisting && one.selectsDaemonSet(daemonSet));
+  return new Map(
+    asking.flatMap((policy) => {
+      const claimed = texts.filter((text) => askedBy(policy).has(text));
+      return claimed.length === 0 ? [] : [[policy.name, claimed] as const];
+    }),
+  );
+}
+
+/** The tolerations that the policy asks for, as the annotation names them. */
+const askedBy = oncePer(
+  ({ tolerations }: CompiledTolerationPolicy) => new Set(tolerations.map(({ value }) => formatToleration(value))),
+);
 
 /** As {@link addedHere} has it: what another installation added does not count. */
 function isOf(to: PatchedDaemonSet, installation: string | undefined): boolean {
