@@ -108,7 +108,7 @@ export interface DaemonSetDrift {
   look(now: number, installation: string | undefined): RunningDaemonSet[];
   /** It got what it lacked. @param installation as of {@link look} */
   patched(daemonSet: RunningDaemonSet, installation: string | undefined): void;
-  /** What the policy has patched, for its status. */
+  /** What the policy has patched, for its status. The status has room for the last ones, so what only an annotation says comes first. */
   patchedBy(policy: string): readonly PatchedDaemonSet[];
 }
 
@@ -116,6 +116,8 @@ export interface DaemonSetDrift {
 interface Given {
   readonly policy: string;
   readonly to: PatchedDaemonSet;
+  /** Only the annotation says so, which the author of the DaemonSet can write. */
+  readonly isClaim?: true;
 }
 
 /**
@@ -157,6 +159,7 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
             policy,
             texts.filter((text) => here.has(text) && !known.has(text)),
             installation,
+            { isClaim: true },
           );
         }
         const decision = judgeRunningDaemonSet(value, policies);
@@ -188,7 +191,11 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
         );
       }
     },
-    patchedBy: (policy) => [...given.values()].flatMap((one) => (one.policy === policy ? [one.to] : [])),
+    patchedBy(policy) {
+      const own = [...given.values()].filter((one) => one.policy === policy);
+      const claims = own.filter(({ isClaim }) => isClaim);
+      return [...claims, ...own.filter(({ isClaim }) => !isClaim)].map(({ to }) => to);
+    },
   };
 
   function give(
@@ -196,11 +203,13 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
     policy: string,
     texts: readonly string[],
     installation: string | undefined,
+    how: Pick<Given, 'isClaim'> = {},
   ) {
     if (texts.length === 0) return;
     const { namespace, name, uid } = entry;
     const key = keyOf(uid, policy);
-    const before = given.get(key)?.to;
+    const known = given.get(key);
+    const before = known?.to;
     const isOther = before !== undefined && !isOf(before, installation);
     const tolerations = [...new Set([...(isOther ? [] : (before?.tolerations ?? [])), ...texts])];
     // The latest last.
@@ -208,6 +217,7 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
     given.set(key, {
       policy,
       to: { namespace, name, uid, tolerations, ...(installation === undefined ? {} : { installation }) },
+      ...(known && !known.isClaim ? {} : how),
     });
   }
 

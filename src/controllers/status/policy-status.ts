@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isOutdated } from '../../cluster/client/api-error.ts';
 import type { NodeRecords } from '../../cluster/node-records.ts';
@@ -15,6 +16,8 @@ import { selectingPolicies } from '../../policy/policy-index.ts';
 import type { CompiledTaintPolicy, PolicySet } from '../../policy/policy-set.ts';
 import type { PatchedDaemonSet, PolicyFindings, PolicyStatus } from '../../policy/policy-status.ts';
 import { nextPolicyStatus } from '../../policy/policy-status.ts';
+import { type BackOff, createBackOff, retryAfterOf } from '../../runtime/back-off.ts';
+import { followFault } from '../../runtime/fault-log.ts';
 import { orAborted } from '../../runtime/pause.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import { type Controller, type Run, startController } from '../controller.ts';
@@ -48,18 +51,23 @@ export interface PolicyStatusOptions {
 /** A status that could not be written because the policy changed meanwhile is looked at again after this time. */
 const CONFLICT_PAUSE_MS = 1_000;
 const LOOK_AGAIN_MS = 60_000;
+/** A status that the API server refuses is written again after a pause that grows from this one to the longest. */
+const REFUSED_PAUSE_MS = 1_000;
+const LONGEST_REFUSED_PAUSE_MS = 30_000;
 /** Least time between two looks at all nodes and DaemonSets, in milliseconds. */
 const PAUSE_MS = 5_000;
 /** Nodes that are looked at before others get a turn. */
 const SLICE = 1_000;
 
+const NAME = 'policy-status';
+
 /** Writes the policies' status whenever something that it shows has changed. */
 export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Controller {
   const { nodes, daemonSets, synced, nodeRecords, policies, reports } = options;
-  const { signal, metrics } = run;
-  const write = policyStatus(options, metrics);
+  const { signal } = run;
+  const write = policyStatus(options, run);
   const known = () => orAborted(Promise.all([synced, reports.ready()]), signal);
-  const reconciler = startController(run, 'policy-status', () => known().then(write), { pauseMs: PAUSE_MS });
+  const reconciler = startController(run, NAME, () => known().then(write), { pauseMs: PAUSE_MS });
   // A new policy changes what is registered for it, which the controllers report.
   reports.changes.subscribe(() => reconciler.restart(), signal);
   for (const source of [nodes.news, nodeRecords.changes, daemonSets.changes, policies.statusChanges]) {
@@ -68,18 +76,34 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Contr
   return reconciler;
 }
 
+/** What the run of the controller is recorded with. */
+export interface StatusRun {
+  readonly metrics: Pick<ClusterMetrics, 'violating' | 'awaitingEviction' | 'stalled' | 'reconciled'>;
+  readonly log: Pick<Logger, 'error' | 'info'>;
+}
+
+/** A status that the API server refuses: it is written again after a back-off. */
+interface Refused {
+  readonly backOff: BackOff;
+  /** A time of performance.now(). */
+  readonly until: number;
+}
+
 /**
  * One run that writes the status of every policy whose status is no longer right. Gives the time until the next look, in
- * milliseconds.
+ * milliseconds. A policy whose status the API server refuses has a back-off of its own, and delays no other.
  */
-export function policyStatus(
-  options: PolicyStatusOptions,
-  metrics: Pick<ClusterMetrics, 'violating' | 'awaitingEviction' | 'stalled'>,
-): () => Promise<number> {
+export function policyStatus(options: PolicyStatusOptions, { metrics, log }: StatusRun): () => Promise<number> {
   const { client, namespace, nodes, daemonSets, nodeRecords, policies, audit } = options;
   const { reports, awaitingEviction, patchedBy, stuckPods, onEvaluated } = options;
   /** Of each policy all violators, by its uid; the status names only the first few. */
   let violators: ReadonlyMap<string, readonly string[]> = new Map();
+  /** By the uid of the policy. */
+  const refused = new Map<string, Refused>();
+  const fault = followFault(
+    { warn: (text) => log.error(text), info: (text) => log.info(text) },
+    `${NAME}: it works again`,
+  );
 
   return async () => {
     const nodeViews = Array.from(nodes.entries(), ({ name, uid, value }) =>
@@ -110,7 +134,6 @@ export function policyStatus(
     const counts: Parameters<ClusterMetrics['violating']>[0][number][] = [];
     const awaiting: Parameters<ClusterMetrics['awaitingEviction']>[0][number][] = [];
     let conflicts = 0;
-    const faults: unknown[] = [];
     for (const policy of policies.objects()) {
       // Many policies and many nodes take their time, and admissions do not wait.
       await setImmediate();
@@ -144,20 +167,28 @@ export function policyStatus(
         now: new Date(),
       });
       evaluated.push({ policy, own, status: after, violators: findings?.violators ?? [] });
+      if (isDeepStrictEqual(before, after)) {
+        refused.delete(policy.uid);
+        continue;
+      }
+      if ((refused.get(policy.uid)?.until ?? 0) > performance.now()) continue;
       try {
-        if (!isDeepStrictEqual(before, after) && !(await write(policy, after))) conflicts++;
+        if (!(await write(policy, after))) conflicts++;
+        refused.delete(policy.uid);
       } catch (error) {
         // One that the API server does not take keeps back none of the others.
         if (!(error instanceof ApiError)) throw error;
-        faults.push(error);
+        refuse(policy, error);
       }
     }
+    for (const uid of refused.keys()) if (!found.has(uid)) refused.delete(uid);
+    if (refused.size === 0) fault.isOver();
     violators = found;
     metrics.violating(counts);
     metrics.awaitingEviction(awaiting);
     onEvaluated?.({ selected, daemonSets: daemonSetViews, pods, policies: evaluated });
-    if (faults.length > 0) throw faults[0];
-    return conflicts > 0 ? CONFLICT_PAUSE_MS : LOOK_AGAIN_MS;
+    const waits = Array.from(refused.values(), ({ until }) => Math.max(until - performance.now(), 0));
+    return Math.min(conflicts > 0 ? CONFLICT_PAUSE_MS : LOOK_AGAIN_MS, ...waits);
 
     function idle(own: Compiled | undefined): string[] {
       return own?.kind === 'TaintPolicy' ? idleNotes(own, selected.get(own) ?? [], nodeViews.length) : [];
@@ -176,6 +207,15 @@ export function policyStatus(
       }
     }
   };
+
+  function refuse({ kind, name, uid }: PolicyObject, error: ApiError): void {
+    const backOff =
+      refused.get(uid)?.backOff ?? createBackOff({ minMs: REFUSED_PAUSE_MS, maxMs: LONGEST_REFUSED_PAUSE_MS });
+    refused.set(uid, { backOff, until: performance.now() + backOff.next(retryAfterOf(error)) });
+    metrics.reconciled(NAME, 'error');
+    // If the status of one policy is refused, those of all others may be refused for the same reason.
+    fault.is('it is refused', `${NAME}: ${kind} ${name}: ${error.message}`);
+  }
 
   /** False when the policy has changed or gone since. */
   async function write({ kind, name, uid, resourceVersion }: PolicyObject, status: PolicyStatus): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { viewPolicy } from '../../../../src/cluster/policies.ts';
@@ -6,17 +6,28 @@ import { createReports } from '../../../../src/controllers/reports.ts';
 import { policyStatus } from '../../../../src/controllers/status/policy-status.ts';
 import type { TolerationPolicySpec } from '../../../../src/policy/toleration-policy.ts';
 import { createSubject } from '../../../../src/runtime/source.ts';
+import { captureLog } from '../../captured-log.ts';
 import { policySet } from '../../policy/policies.ts';
 
-it('a status that the API server refuses keeps back none of the others, and is a failure all the same', async () => {
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  return () => vi.useRealTimers();
+});
+
+it('a status that the API server refuses delays none of the others, and is a failure all the same', async () => {
   const spec: TolerationPolicySpec = { mode: 'Mutate', daemonSets: { namespaces: ['*'] } };
   const names = ['a', 'b', 'c'];
   const written: string[] = [];
   const counted: number[] = [];
+  const failures: string[] = [];
+  const { log, lines } = captureLog();
+  let refuses = true;
   const client = {
     async request(method: string, path: string) {
-      if (path.endsWith('/a/status')) throw new ApiError(method, path, 403, 'Forbidden', 'denied by a webhook');
-      written.push(path);
+      written.push(path.split('/').at(-2) ?? '');
+      if (refuses && path.endsWith('/a/status')) {
+        throw new ApiError(method, path, 422, 'Invalid', 'status.conditions[0].message: Too long');
+      }
     },
   };
   const reports = createReports();
@@ -49,11 +60,34 @@ it('a status that the API server refuses keeps back none of the others, and is a
     onEvaluated: undefined,
   };
   const run = policyStatus(options, {
-    violating: (findings) => counted.push(findings.length),
-    awaitingEviction: () => {},
-    stalled: () => {},
+    metrics: {
+      violating: (findings) => counted.push(findings.length),
+      awaitingEviction: () => {},
+      stalled: () => {},
+      reconciled: (controller, result) => failures.push(`${controller} ${result}`),
+    },
+    log,
   });
-  await expect(run()).rejects.toThrow('denied by a webhook');
-  expect(written.map((path) => path.split('/').at(-2))).toEqual(['b', 'c']);
+  const writtenBy = async () => {
+    written.length = 0;
+    await run();
+    return written;
+  };
+  expect(await writtenBy()).toEqual(['a', 'b', 'c']);
   expect(counted).toEqual([3]);
+  expect(failures).toEqual(['policy-status error']);
+
+  // The cache does not follow here, so the others are written in each run.
+  expect(await writtenBy()).toEqual(['b', 'c']);
+  vi.advanceTimersByTime(1_000);
+  expect(await run()).toBeLessThanOrEqual(2_000);
+  expect(failures).toHaveLength(2);
+  expect(lines().map(({ msg }) => msg)).toEqual([
+    expect.stringMatching(/^policy-status: TolerationPolicy a: .*Too long/),
+  ]);
+
+  refuses = false;
+  vi.advanceTimersByTime(2_000);
+  expect(await writtenBy()).toEqual(['a', 'b', 'c']);
+  expect(lines().at(-1)?.msg).toBe('policy-status: it works again');
 });
