@@ -1,4 +1,5 @@
 import { READ_ANNOTATIONS } from '../judge/added-tolerations.ts';
+import { boundedAllowRemoval } from '../judge/allow-removal.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { own, type StringMap } from '../kubernetes/label-selector.ts';
@@ -6,41 +7,46 @@ import { MalformedObjectError } from '../objects/object-meta.ts';
 
 // The leader keeps a part of each Node and DaemonSet, and their authors decide how large that part is: etcd accepts an object with 150,000 labels.
 
-/** More labels than Node Feature Discovery writes, which is some hundreds. */
-const MAX_LABELS = 1_000;
-/** Of their keys and values. */
-const MAX_LABEL_CHARACTERS = 65_536;
-/** Of a Node with more, no part is read: a patch replaces the whole list. */
-const MAX_TAINTS = 2_048;
+/** What is kept of one object. A Node with 350 labels of Node Feature Discovery, or a DaemonSet with 256 tolerations of usual length, needs less. */
+const MAX_BYTES = 65_536;
+/** Of the labels of a Node. A kubelet can write that many: the rest is for the taints, which it cannot write. */
+const MAX_LABEL_BYTES = 49_152;
 
 /**
  * A Node with a limited number of labels. The labels that a kubelet may not change come first, so it cannot push them out by others. A user who may
  * write `nodes/status` could remove each label anyway, so the limit gives no user a new right.
- * @throws MalformedObjectError for a Node with too many taints
+ *
+ * Taints are not left out: a patch replaces the whole list, and a taint that is left out would count as removed.
+ * @throws MalformedObjectError for a Node that needs too much memory
  */
 export function limitNode<Node extends NodeView>(node: Node): Node {
-  const { length } = node.taints;
-  if (length > MAX_TAINTS) {
-    throw new MalformedObjectError(['spec', 'taints'], `${length} taints, and at most ${MAX_TAINTS} are read`);
-  }
-  const labels = limitLabels(node.labels);
-  return labels === node.labels ? node : { ...node, labels };
+  const { allowRemoval } = node;
+  const kept = {
+    ...node,
+    labels: limitLabels(node.labels),
+    allowRemoval: allowRemoval === undefined ? undefined : boundedAllowRemoval(allowRemoval),
+  };
+  // The text of one that is too long is shared.
+  const isShared = kept.allowRemoval !== allowRemoval;
+  checkMemory(isShared ? { ...kept, allowRemoval: undefined } : kept, 'taints, labels and annotation allow-removal');
+  return kept;
 }
 
 function limitLabels(labels: StringMap): StringMap {
   const all = Object.entries(labels);
-  if (all.length <= MAX_LABELS && lengthOf(all) <= MAX_LABEL_CHARACTERS) return labels;
+  if (labelBytes(all) <= MAX_LABEL_BYTES) return labels;
   const { first = [], later = [] } = Object.groupBy(all, ([key]) => (isSetByAdministrators(key) ? 'first' : 'later'));
-  let left = MAX_LABEL_CHARACTERS;
-  const kept = [...first, ...later].slice(0, MAX_LABELS).filter((entry) => {
-    left -= lengthOf([entry]);
+  let left = MAX_LABEL_BYTES;
+  const kept = [...first, ...later].filter((entry) => {
+    left -= labelBytes([entry]);
     return left >= 0;
   });
   return Object.fromEntries(kept);
 }
 
-function lengthOf(entries: readonly (readonly [key: string, value: string | null])[]): number {
-  return entries.reduce((sum, [key, value]) => sum + key.length + (value?.length ?? 0), 0);
+/** As in a table, of which a few labels need less. */
+function labelBytes(entries: readonly (readonly [key: string, value: string | null])[]): number {
+  return entries.reduce((sum, [key, value]) => sum + TABLE_ENTRY_BYTES + key.length + heapBytes(value), 0);
 }
 
 /** Below these prefixes, a kubelet may set any number of labels of its node (plugin/pkg/admission/noderestriction, `IsKubeletLabel`). */
@@ -53,9 +59,6 @@ function isSetByAdministrators(key: string): boolean {
   return KUBERNETES_DOMAIN.test(domain) && !KUBELET_DOMAIN.test(domain);
 }
 
-/** A DaemonSet with 256 tolerations of usual length needs less. */
-const MAX_DAEMON_SET_BYTES = 65_536;
-
 /**
  * A DaemonSet with only the annotations that the program reads.
  * @throws MalformedObjectError for a DaemonSet that needs too much memory
@@ -66,11 +69,14 @@ export function limitDaemonSet<DaemonSet extends DaemonSetView>(daemonSet: Daemo
     return value === undefined ? [] : [[name, value] as const];
   });
   const kept = { ...daemonSet, annotations: Object.fromEntries(read) };
-  if (heapBytes(kept) > MAX_DAEMON_SET_BYTES) {
-    const what = 'labels, selectors, node affinity, tolerations and annotations of taintkeeper';
-    throw new MalformedObjectError([], `its ${what} need more than ${MAX_DAEMON_SET_BYTES} bytes of memory`);
-  }
+  checkMemory(kept, 'labels, selectors, node affinity, tolerations and annotations of taintkeeper');
   return kept;
+}
+
+function checkMemory(kept: object, what: string): void {
+  if (heapBytes(kept) > MAX_BYTES) {
+    throw new MalformedObjectError([], `its ${what} need more than ${MAX_BYTES} bytes of memory`);
+  }
 }
 
 const TEXT_BYTES = 16;

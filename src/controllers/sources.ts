@@ -15,13 +15,16 @@ export interface WatchedNodes extends Nodes {
   readonly news: Source;
 }
 
+/** Also says of a node that cannot be read whether it exists. */
+export interface ExistingNodes extends WatchedNodes, Pick<WatchCache<ClusterNode>, 'has'> {}
+
 export interface WatchedDaemonSets extends DaemonSets {
   readonly changes: Source<Change<ClusterDaemonSet>>;
 }
 
 /** Watches of the nodes and DaemonSets of the cluster. */
 export interface ClusterSources {
-  readonly nodes: WatchedNodes;
+  readonly nodes: ExistingNodes;
   readonly daemonSets: WatchedDaemonSets;
   /** Resolves when all nodes and DaemonSets are known. Rejects if the watches are stopped before. */
   readonly synced: Promise<unknown>;
@@ -63,6 +66,7 @@ export function watchCluster(
     return {
       synced: cache.synced,
       get: cache.get,
+      has: cache.has,
       entries: cache.entries,
       changes,
       async end() {

@@ -34,6 +34,13 @@ export interface AllowedRemovals {
 /** A longer annotation allows no removal: 64 of the longest taints are shorter. In characters. */
 const MAX_ALLOW_REMOVAL_LENGTH = 32_768;
 
+const TOO_LONG = ','.repeat(MAX_ALLOW_REMOVAL_LENGTH + 1);
+
+/** An annotation that means the same. All that are too long become one text, of any length that a user writes. */
+export function boundedAllowRemoval(annotation: string): string {
+  return annotation.length > MAX_ALLOW_REMOVAL_LENGTH ? TOO_LONG : annotation;
+}
+
 const NOTHING: AllowedRemovals = { entries: [], byTaint: new Map(), notices: new Map() };
 
 /** Reads an allow-removal annotation; an absent one has no entries. An entry that cannot be read is kept, and allows no removal. */

@@ -49,7 +49,7 @@ export function shellWord(text: string): string {
 export function shorten(text: string, length: number): string {
   // Counts UTF-16 units, of which a character has one or two.
   if (text.length <= length) return text;
-  const characters = [...text];
+  const characters = [...text.slice(0, 2 * length + 2)];
   return characters.length <= length ? text : `${characters.slice(0, length - 3).join('')}...`;
 }
 

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
-import { atMost, rfc3339 } from '../kubernetes/text.ts';
+import { atMost, rfc3339, shorten } from '../kubernetes/text.ts';
 import type { PolicyKind } from './policy.ts';
 import { formatPath, formatProblem, type Path, type Problem } from './problem.ts';
 import { CONDITIONS, type ConditionType, type ReportedCondition, type StateOf } from './status-conditions.ts';
@@ -19,6 +19,26 @@ const CONDITION_TYPES = Object.keys(CONDITIONS);
 
 /** The number of items in one message. */
 const MAX_PROBLEMS = 16;
+
+/** Length of all items of one message. */
+const MAX_ITEMS_LENGTH = 16_000;
+
+/** Length of a message. The schema allows the double, but etcd must have room for one of each type. */
+const MAX_MESSAGE_LENGTH = 16_384;
+
+/** `NAMESPACE/NAME`. */
+const MAX_VIOLATOR_LENGTH = 317;
+
+const MAX_NAMESPACE_LENGTH = 63;
+const MAX_NAME_LENGTH = 253;
+const MAX_UID_LENGTH = 128;
+
+/** Of one DaemonSet: as many as one policy can ask for. */
+const MAX_TOLERATIONS = 64;
+const MAX_TOLERATION_LENGTH = 512;
+
+/** Length of all patched DaemonSets as JSON: 256 with usual names and tolerations need two thirds of it. */
+const MAX_PATCHED_LENGTH = 131_072;
 
 const INT32_MAX = 2 ** 31 - 1;
 
@@ -49,20 +69,20 @@ const ConditionSchema = Type.Object({
 });
 
 const PatchedDaemonSetSchema = Type.Object({
-  namespace: Type.String({ description: 'Its namespace.', maxLength: 63 }),
-  name: Type.String({ description: 'Its name.', maxLength: 253 }),
+  namespace: Type.String({ description: 'Its namespace.', maxLength: MAX_NAMESPACE_LENGTH }),
+  name: Type.String({ description: 'Its name.', maxLength: MAX_NAME_LENGTH }),
   uid: Type.String({
     description: 'Its uid: a DaemonSet that is deleted and created again is another one.',
-    maxLength: 128,
+    maxLength: MAX_UID_LENGTH,
   }),
-  tolerations: Type.Array(Type.String({ maxLength: 512 }), {
+  tolerations: Type.Array(Type.String({ maxLength: MAX_TOLERATION_LENGTH }), {
     description: 'What was added to it, as `key=value:Effect`.',
-    maxItems: 64,
+    maxItems: MAX_TOLERATIONS,
   }),
   installation: Type.Optional(
     Type.String({
       description: 'The uid of the service account that added them. They do not count for another installation.',
-      maxLength: 128,
+      maxLength: MAX_UID_LENGTH,
     }),
   ),
 });
@@ -100,7 +120,7 @@ export const PolicyStatusSchema = Type.Object(
       Count('How many of them differ from the policy; of a RecoveryPolicy, how many pods are stuck.'),
     ),
     violators: Type.Optional(
-      Type.Array(Type.String({ maxLength: 317 }), {
+      Type.Array(Type.String({ maxLength: MAX_VIOLATOR_LENGTH }), {
         description: `Up to ${MAX_VIOLATORS} of those, by name: NODE, or NAMESPACE/NAME of a DaemonSet or of a stuck pod.`,
         maxItems: MAX_VIOLATORS,
       }),
@@ -182,7 +202,7 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
     return { type, ...state, observedGeneration: generation, lastTransitionTime };
   };
   const states = statesOf(input);
-  return {
+  return withinLimits({
     observedGeneration: generation,
     conditions: CONDITION_TYPES.flatMap((type) => {
       const state = states.get(type);
@@ -197,8 +217,51 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
           violating: findings?.violators.length ?? 0,
           violators: findings?.violators.slice(0, MAX_VIOLATORS) ?? [],
         }),
-    ...(patched.length > 0 ? { patched: patched.slice(-MAX_PATCHED) } : {}),
+    ...(patched.length > 0 ? { patched: [...patched] } : {}),
+  });
+}
+
+/**
+ * The status as the API server accepts it: it refuses one that exceeds a limit of the schema as a whole, and etcd refuses one that is too large. Much
+ * of the text comes from annotations, which other users write. A message is cut. A record of a patched DaemonSet is left out, because a part of it
+ * would mean something else.
+ */
+function withinLimits({ conditions = [], violators, patched, ...rest }: PolicyStatus): PolicyStatus {
+  const recorded = recordable(patched ?? []);
+  return {
+    ...rest,
+    conditions: conditions.map((one) => ({ ...one, message: shorten(one.message, MAX_MESSAGE_LENGTH) })),
+    ...(violators ? { violators: violators.map((name) => shorten(name, MAX_VIOLATOR_LENGTH)) } : {}),
+    ...(recorded.length > 0 ? { patched: recorded } : {}),
   };
+}
+
+/** The last ones that there is room for. */
+function recordable(patched: readonly PatchedDaemonSet[]): PatchedDaemonSet[] {
+  const valid = patched.flatMap((one) => {
+    const { namespace, name, uid, installation = '' } = one;
+    const fits =
+      namespace.length <= MAX_NAMESPACE_LENGTH &&
+      name.length <= MAX_NAME_LENGTH &&
+      Math.max(uid.length, installation.length) <= MAX_UID_LENGTH;
+    const tolerations = one.tolerations.filter((text) => text.length <= MAX_TOLERATION_LENGTH);
+    return fits && tolerations.length > 0 ? [{ ...one, tolerations: tolerations.slice(-MAX_TOLERATIONS) }] : [];
+  });
+  let left = MAX_PATCHED_LENGTH;
+  const last = valid
+    .slice(-MAX_PATCHED)
+    .reverse()
+    .filter((one) => {
+      left -= JSON.stringify(one).length;
+      return left >= 0;
+    });
+  return last.reverse();
+}
+
+/** The texts of a message, of which none takes the room of the others. */
+function itemsOf(texts: readonly string[]): string[] {
+  const items = atMost(MAX_PROBLEMS, texts);
+  return items.map((text) => shorten(text, Math.floor(MAX_ITEMS_LENGTH / items.length)));
 }
 
 /** By type. */
@@ -211,7 +274,7 @@ function statesOf(input: StatusInput): ReadonlyMap<string, ConditionState> {
     states.set(type, {
       status: first.status,
       reason: first.reason,
-      message: atMost(MAX_PROBLEMS, messages).join('; '),
+      message: itemsOf(messages).join('; '),
     });
   }
   if (problems.length > 0 || !states.has('Ready')) states.set('Ready', readiness(input));
@@ -232,14 +295,14 @@ function readiness({ generation, problems, inForce, audit, notes = [] }: StatusI
   }
   const message = [
     `the policy is in force${audit ? ', as Audit: taintkeeper runs with --audit' : ''}`,
-    ...atMost(MAX_PROBLEMS, notes),
+    ...itemsOf(notes),
   ].join('; ');
   return { status: 'True', reason: 'InForce', message };
 }
 
 /** Why a generation of a policy cannot be used. */
 export function unusableText(generation: number, problems: readonly Problem[]): string {
-  return `generation ${generation} cannot be used: ${atMost(MAX_PROBLEMS, problems.map(formatProblem)).join('; ')}`;
+  return `generation ${generation} cannot be used: ${itemsOf(problems.map(formatProblem)).join('; ')}`;
 }
 
 function ignorance(ignored: readonly Path[]): ConditionState {
@@ -247,7 +310,7 @@ function ignorance(ignored: readonly Path[]): ConditionState {
     status: 'True',
     reason: 'UnknownFields',
     message:
-      `${atMost(MAX_PROBLEMS, ignored.map(formatPath)).join(', ')}: this version of taintkeeper does not know ` +
+      `${itemsOf(ignored.map(formatPath)).join(', ')}: this version of taintkeeper does not know ` +
       `${ignored.length === 1 ? 'this field' : 'these fields'}; they are ignored, so the policy may do more or less than intended`,
   };
 }

@@ -39,6 +39,8 @@ export type Change<T> =
 /** The kept parts of a set of objects, which emits their changes. */
 export interface CachedObjects<T> {
   get(name: string, namespace: string): Entry<T> | undefined;
+  /** Whether the object exists, also if no version of it was valid. */
+  has(name: string, namespace: string): boolean;
   values(): IterableIterator<Entry<T>>;
   readonly size: number;
   /** How many objects have an invalid latest version. */
@@ -117,6 +119,10 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
 
   return {
     get: (name, namespace) => entries.get(keyOf(name, namespace)),
+    has(name, namespace) {
+      const key = keyOf(name, namespace);
+      return entries.has(key) || unreadable.has(key);
+    },
     values: () => entries.values(),
     get size() {
       return entries.size;

@@ -58,6 +58,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
   return {
     synced: synced.promise,
     get: (name, namespace = '') => objects.get(name, namespace),
+    has: (name, namespace = '') => objects.has(name, namespace),
     entries: () => objects.values(),
     get size() {
       return objects.size;

@@ -39,6 +39,8 @@ export interface WatchCache<T> {
   /** Resolves after the first complete list. Rejects only if stopped before. */
   readonly synced: Promise<void>;
   get(name: string, namespace?: string): Entry<T> | undefined;
+  /** Whether the object exists, also if it has never been read: {@link WatchOptions.project} failed for every version. */
+  has(name: string, namespace?: string): boolean;
   entries(): Iterable<Entry<T>>;
   readonly size: number;
   /** How many objects have an invalid latest version: {@link WatchOptions.project} failed. */

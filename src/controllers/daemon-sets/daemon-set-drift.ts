@@ -4,9 +4,11 @@ import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { ADDED_ANNOTATION, addedHere, addedTolerations, recordOfAdded } from '../../judge/added-tolerations.ts';
 import { IGNORE_ANNOTATION, judgeRunningDaemonSet, optsOut } from '../../judge/daemon-set.ts';
 import type { EventReason } from '../../kubernetes/event-reasons.ts';
-import type { PolicySet } from '../../policy/policy-set.ts';
+import { formatToleration } from '../../kubernetes/toleration.ts';
+import type { CompiledTolerationPolicy, PolicySet } from '../../policy/policy-set.ts';
 import type { PatchedDaemonSet, PolicyStatus } from '../../policy/policy-status.ts';
 import type { StalledReason } from '../../policy/status-conditions.ts';
+import { oncePer } from '../../runtime/once-per.ts';
 import type { StalledProblem } from '../reports.ts';
 import type { DaemonSets, Nodes } from '../sources.ts';
 import { listLacks, policiesOf, type RunningDaemonSet, titleOf } from './daemon-set-writer.ts';
@@ -106,7 +108,7 @@ export interface DaemonSetDrift {
   inspect(now: number, installation: string | undefined): RunningDaemonSet[];
   /** Records that the DaemonSet was patched. @param installation as in {@link inspect} */
   patched(daemonSet: RunningDaemonSet, installation: string | undefined): void;
-  /** The DaemonSets that the policy has patched, for its status. */
+  /** The DaemonSets that the policy has patched, for its status. The status has room for the last ones, so those that only an annotation names come first. */
   patchedBy(policy: string): readonly PatchedDaemonSet[];
 }
 
@@ -114,6 +116,8 @@ export interface DaemonSetDrift {
 interface Given {
   readonly policy: string;
   readonly to: PatchedDaemonSet;
+  /** Only the annotation says so, which the author of the DaemonSet can write. */
+  readonly isClaim?: true;
 }
 
 /**
@@ -147,22 +151,22 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
       const found = entries.flatMap((entry): RunningDaemonSet[] => {
         const { value } = entry;
         if (value.deleting || optsOut(value)) return [];
-        const annotated = addedHere(value.annotations, installation);
-        // An earlier leader may have ended before it wrote the status.
-        const [policy] = policies.tolerationPolicies.filter(
-          (one) => one.patchesExisting && one.selectsDaemonSet(value),
-        );
+        const claims = claimsOf(value, policies);
+        const here = new Set(addedHere(value.annotations, installation));
         const known = new Set(givenTo(entry.uid, installation));
-        if (policy)
+        // A leader that was killed may have left its status unwritten.
+        for (const [policy, texts] of claims) {
           give(
             entry,
-            policy.name,
-            annotated.filter((text) => !known.has(text)),
+            policy,
+            texts.filter((text) => here.has(text) && !known.has(text)),
             installation,
+            { isClaim: true },
           );
+        }
         const decision = judgeRunningDaemonSet(value, policies);
-        const added = new Set([...annotated, ...known]);
-        const patched = added.size > 0 || addedTolerations(value.annotations).length > 0;
+        const added = new Set(givenTo(entry.uid, installation));
+        const patched = added.size > 0 || claims.size > 0;
         if (decision.violations.length === 0 && !patched) return [];
         return [
           {
@@ -189,7 +193,11 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
         );
       }
     },
-    patchedBy: (policy) => [...given.values()].flatMap((one) => (one.policy === policy ? [one.to] : [])),
+    patchedBy(policy) {
+      const own = [...given.values()].filter((one) => one.policy === policy);
+      const claims = own.filter(({ isClaim }) => isClaim);
+      return [...claims, ...own.filter(({ isClaim }) => !isClaim)].map(({ to }) => to);
+    },
   };
 
   function give(
@@ -197,11 +205,13 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
     policy: string,
     texts: readonly string[],
     installation: string | undefined,
+    how: Pick<Given, 'isClaim'> = {},
   ) {
     if (texts.length === 0) return;
     const { namespace, name, uid } = entry;
     const key = keyOf(uid, policy);
-    const before = given.get(key)?.to;
+    const known = given.get(key);
+    const before = known?.to;
     const isOther = before !== undefined && !isOf(before, installation);
     const tolerations = [...new Set([...(isOther ? [] : (before?.tolerations ?? [])), ...texts])];
     // The latest is the last one in the status.
@@ -209,6 +219,7 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
     given.set(key, {
       policy,
       to: { namespace, name, uid, tolerations, ...(installation === undefined ? {} : { installation }) },
+      ...(known && !known.isClaim ? {} : how),
     });
   }
 
@@ -217,6 +228,27 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
     return [...given.values()].flatMap(({ to }) => (to.uid === uid && isOf(to, installation) ? to.tolerations : []));
   }
 }
+
+/**
+ * What the annotation says that policies added, by policy. Every user who may create a DaemonSet can write that annotation, so it counts only for
+ * tolerations that a policy asks of this DaemonSet: the leader adds no others.
+ */
+function claimsOf(daemonSet: ClusterDaemonSet, { tolerationPolicies }: PolicySet): Map<string, string[]> {
+  const texts = [...new Set(addedTolerations(daemonSet.annotations))];
+  if (texts.length === 0) return new Map();
+  const asking = tolerationPolicies.filter((one) => one.patchesExisting && one.selectsDaemonSet(daemonSet));
+  return new Map(
+    asking.flatMap((policy) => {
+      const claimed = texts.filter((text) => askedBy(policy).has(text));
+      return claimed.length === 0 ? [] : [[policy.name, claimed] as const];
+    }),
+  );
+}
+
+/** The tolerations that the policy asks for, as the annotation names them. */
+const askedBy = oncePer(
+  ({ tolerations }: CompiledTolerationPolicy) => new Set(tolerations.map(({ value }) => formatToleration(value))),
+);
 
 /** Whether this installation added the tolerations, as in {@link addedHere}. */
 function isOf(to: PatchedDaemonSet, installation: string | undefined): boolean {

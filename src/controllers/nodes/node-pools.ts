@@ -20,6 +20,7 @@ import { identity } from '../../kubernetes/taint.ts';
 import { policyReference } from '../../policy/policy-events.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
 import { reported, type StateOf } from '../../policy/status-conditions.ts';
+import { createFairMap, type EntrySource } from '../../runtime/fair-map.ts';
 import { type Controller, POLICIES_GATHER_MS, type Run, startController } from '../controller.ts';
 import type { Reports } from '../reports.ts';
 import type { Rights } from '../rights.ts';
@@ -30,8 +31,10 @@ const CHECK_AGAIN_MS = 60_000;
 /** While a problem is reported, which a user may be about to fix. */
 const CHECK_SOON_MS = 10_000;
 
-/** A limit is needed because a node can claim to be of any pool. */
+/** A kubelet may claim by a label to be of any pool, and of another one each time. No node pushes out what others with fewer claims have. */
 const MAX_SEEN = 1_000;
+/** Startup taints of one node that count. */
+const MAX_TAINTS = 16;
 
 export interface PoolReviewOptions {
   readonly client: ApiClient;
@@ -67,18 +70,20 @@ export function poolReview(
   /** By the name of the TaintPolicy. */
   let conditions: ReadonlyMap<string, StateOf<'PoolLacksTaint'>> = new Map();
   /** Taints that were not compared with their pool yet, by NodePool and taint. */
-  const unchecked = new Map<string, SeenStartupTaint>();
-  /** Taints that were compared: each is reported once. */
-  const checked = new Set<string>();
+  const unchecked = createFairMap<SeenStartupTaint>(MAX_SEEN);
+  /** Taints that were compared with a pool that exists: each is reported once. */
+  const checked = createFairMap<true>(MAX_SEEN);
+  /** The names of the NodePools, as they were last listed. */
+  let listed: ReadonlySet<string> | undefined;
 
   return {
     see(node) {
       let hasNews = false;
-      for (const one of seenStartupTaints(node, taintPolicies())) {
-        if (one.nodePool === undefined || checked.has(keyOf(one)) || unchecked.has(keyOf(one))) continue;
-        if (checked.size + unchecked.size >= MAX_SEEN) break;
-        unchecked.set(keyOf(one), one);
-        hasNews = true;
+      for (const one of seenStartupTaints(node, taintPolicies()).slice(0, MAX_TAINTS)) {
+        if (one.nodePool === undefined || checked.get(keyOf(one)) || unchecked.get(keyOf(one))) continue;
+        const isFull = unchecked.set(keyOf(one), one, sourceOf(one)) !== undefined;
+        // A pool that was not listed may be new, or invented: the next look decides, and comes soon enough.
+        if (!isFull && (listed?.has(one.nodePool) ?? true)) hasNews = true;
       }
       return hasNews;
     },
@@ -108,14 +113,16 @@ export function poolReview(
     // Until it is known whether the leader may list them, it sends no request and reports nothing.
     const readable = apis.filter(({ right }) => rights.permits(right));
     const hidden = apis.filter(({ right }) => rights.permits(right) === false).map(hiddenPools);
-    const seen = [...unchecked.values()];
+    const seen = unchecked.values();
     const pools = (await Promise.all(readable.map((api) => listPools(client, api, clusters, listObjects)))).flat();
     const undeclared = undeclaredTaints(pools, policies);
     if (readable.some(({ right }) => right === 'listNodePools')) {
       for (const one of unknownStartupTaints(pools, seen, undeclared)) reportPool(one);
-      for (const key of seen.map(keyOf)) {
-        unchecked.delete(key);
-        checked.add(key);
+      const names = new Set(pools.flatMap(({ kind, name }) => (kind === 'NodePool' ? [name] : [])));
+      listed = names;
+      for (const one of seen) {
+        unchecked.delete(keyOf(one));
+        if (names.has(one.nodePool ?? '')) checked.set(keyOf(one), true, sourceOf(one));
       }
     }
     return new Map(
@@ -148,6 +155,10 @@ export function poolReview(
     const regarding = policyReference({ kind: 'TaintPolicy', name });
     recordEvent({ regarding, type: 'Warning', reason: 'PoolLacksTaint', action: 'ReviewNodePools', note: message });
   }
+}
+
+function sourceOf({ node, nodePool = '' }: SeenStartupTaint): EntrySource {
+  return { origin: node, part: nodePool };
 }
 
 function keyOf({ nodePool, taint }: SeenStartupTaint): string {

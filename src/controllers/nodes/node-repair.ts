@@ -28,7 +28,7 @@ import { startReconciler } from '../../runtime/work-queue.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startControllerQueue } from '../controller.ts';
 import type { Reports } from '../reports.ts';
 import type { Rights } from '../rights.ts';
-import { isNews, type WatchedDaemonSets, type WatchedNodes } from '../sources.ts';
+import { type ExistingNodes, isNews, type WatchedDaemonSets } from '../sources.ts';
 import { startEvictions, type Turn } from './evictions.ts';
 import { eventsOfReturn, trackNodeReports, whyBlocked } from './node-reports.ts';
 import { type NodeWrite, nodeWriter } from './node-writer.ts';
@@ -49,7 +49,7 @@ export interface NodeRepairOptions {
   readonly client: ApiClient;
   /** The Service whose pods are the replicas. */
   readonly service: ServiceRef;
-  readonly nodes: WatchedNodes;
+  readonly nodes: ExistingNodes;
   readonly daemonSets: WatchedDaemonSets;
   /** Resolves when `nodes` and `daemonSets` have all of them. */
   readonly synced: Promise<unknown>;
@@ -257,7 +257,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
       if (++count % SWEEP_SLICE === 0) await new Promise(setImmediate);
       if (signal.aborted) return undefined;
     }
-    for (const name of records.names()) if (!nodes.get(name)) keepDeleted(name);
+    for (const name of records.names()) if (!nodes.has(name)) keepDeleted(name);
     metrics.swept('node-repair', Date.now());
     return isEarly ? Math.max(1, forgetsLostAt - performance.now()) : SWEEP_MS;
   }
@@ -266,7 +266,8 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     await records.tried;
     const entry = nodes.get(name);
     if (!entry) {
-      forget(name);
+      // One that cannot be read still exists, and its record protects its taints.
+      if (!nodes.has(name)) forget(name);
       return undefined;
     }
     // The watch will show the newer version.

@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { ApiError, isOutdated } from '../../cluster/client/api-error.ts';
+import { isOutdated } from '../../cluster/client/api-error.ts';
 import type { NodeRecords } from '../../cluster/node-records.ts';
-import { type ClusterPolicies, POLICY_GROUP, POLICY_RESOURCES, type PolicyObject } from '../../cluster/policies.ts';
+import { type ClusterPolicies, POLICY_GROUP, POLICY_RESOURCES } from '../../cluster/policies.ts';
 import type { StuckPod } from '../../judge/findings.ts';
 import { withRecord } from '../../judge/node-record.ts';
-import type { PatchedDaemonSet, PolicyStatus } from '../../policy/policy-status.ts';
+import type { PatchedDaemonSet } from '../../policy/policy-status.ts';
 import { orAborted } from '../../runtime/pause.ts';
 import { createSubject, type Source } from '../../runtime/source.ts';
-import { CONFLICT_PAUSE_MS, type Controller, type Run, startController } from '../controller.ts';
+import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Reports } from '../reports.ts';
 import type { WatchedDaemonSets, WatchedNodes } from '../sources.ts';
-import { type Evaluation, evaluatePolicies } from './evaluate-policies.ts';
+import { type EvaluatedPolicy, type Evaluation, evaluatePolicies } from './evaluate-policies.ts';
 
 export interface PolicyStatusOptions {
   readonly client: ApiClient;
@@ -39,6 +39,7 @@ export interface PolicyStatusController extends Controller {
   readonly evaluations: Source<Evaluation>;
 }
 
+const NAME = 'policy-status';
 /** The policies are evaluated again after this time, whatever the watches show. */
 const CHECK_AGAIN_MS = 60_000;
 /** Least time between two evaluations, in milliseconds. */
@@ -52,13 +53,22 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Polic
   const evaluations = createSubject<Evaluation>();
   /** All violators of each policy, by its uid. */
   let violators: ReadonlyMap<string, readonly string[]> = new Map();
-  const reconciler = startController(run, 'policy-status', reconcile, { pauseMs: PAUSE_MS });
+  /** The policies whose status is to be written, by uid. */
+  let outdated: ReadonlyMap<string, EvaluatedPolicy> = new Map();
+  /** Whether a controller has reported something since the last evaluation, such as a right: refused writes are then tried again. */
+  let hasNews = false;
+  const reconciler = startController(run, NAME, reconcile, { pauseMs: PAUSE_MS });
+  // A status that the API server refuses has a back-off of its own, and delays no other.
+  const writes = startControllerQueue(run, NAME, { work: write, concurrency: 1 });
   // The controllers also report what they register for a new policy.
-  reports.changes.subscribe(() => reconciler.restart(), signal);
+  reports.changes.subscribe(() => {
+    hasNews = true;
+    reconciler.restart();
+  }, signal);
   for (const source of [nodes.news, nodeRecords.changes, daemonSets.changes, policies.statusChanges]) {
     source.subscribe(() => reconciler.trigger(), signal);
   }
-  return { evaluations, stop: reconciler.stop };
+  return { evaluations, stop: async () => void (await Promise.all([reconciler.stop(), writes.stop()])) };
 
   async function reconcile(): Promise<number> {
     await orAborted(Promise.all([synced, reports.ready()]), signal);
@@ -76,7 +86,17 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Polic
     violators = new Map(evaluation.policies.map(({ policy, violators }) => [policy.uid, violators]));
     count(evaluation);
     evaluations.next(evaluation);
-    return (await writeAll(evaluation)) ? CHECK_AGAIN_MS : CONFLICT_PAUSE_MS;
+    outdated = new Map(
+      evaluation.policies
+        .filter(({ policy, status }) => !isDeepStrictEqual(policy.status, status))
+        .map((one) => [one.policy.uid, one]),
+    );
+    for (const uid of outdated.keys()) {
+      if (hasNews) writes.restart(uid);
+      else writes.add(uid);
+    }
+    hasNews = false;
+    return CHECK_AGAIN_MS;
   }
 
   function count({ problems, policies: evaluated }: Evaluation): void {
@@ -94,28 +114,10 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Polic
     );
   }
 
-  /**
-   * @returns false if a policy has changed since it was evaluated
-   * @throws ApiError
-   */
-  async function writeAll({ policies: evaluated }: Evaluation): Promise<boolean> {
-    let isCurrent = true;
-    const faults: unknown[] = [];
-    for (const { policy, status } of evaluated) {
-      try {
-        if (!isDeepStrictEqual(policy.status, status) && !(await write(policy, status))) isCurrent = false;
-      } catch (error) {
-        // The other statuses are written although the API server refuses this one.
-        if (!(error instanceof ApiError)) throw error;
-        faults.push(error);
-      }
-    }
-    if (faults.length > 0) throw faults[0];
-    return isCurrent;
-  }
-
-  /** @returns false if the policy has changed or was deleted since */
-  async function write({ kind, name, uid, resourceVersion }: PolicyObject, status: PolicyStatus): Promise<boolean> {
+  async function write(uid: string): Promise<undefined> {
+    const found = outdated.get(uid);
+    if (!found) return;
+    const { kind, name, resourceVersion } = found.policy;
     try {
       await client.request('PATCH', `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}/${name}/status`, {
         contentType: 'application/json-patch+json',
@@ -124,13 +126,12 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Polic
           { op: 'replace', path: '/metadata/uid', value: uid },
           { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion },
           // The whole status: a merge would keep fields of an earlier status.
-          { op: 'add', path: '/status', value: status },
+          { op: 'add', path: '/status', value: found.status },
         ],
       });
-      return true;
     } catch (error) {
-      if (isOutdated(error)) return false;
-      throw error;
+      if (!isOutdated(error)) throw error;
+      reconciler.trigger(CONFLICT_PAUSE_MS);
     }
   }
 }

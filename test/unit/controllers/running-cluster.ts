@@ -205,6 +205,8 @@ export function startRunningCluster(compiled: () => PolicySet) {
     get: (key: string) => objects.get(key) as Writable,
     /** What the status of the policy says that was patched. */
     recorded: () => leader.patchedBy('cni'),
+    /** The same, as far as the status has room for it. */
+    written: () => statusOf(leader.patchedBy('cni'), []).patched ?? [],
     /** Another leader takes over, who knows what the API server holds. `whileAway` is what happens while nobody leads. */
     async changeLeader(whileAway: () => void, recorded = leader.patchedBy('cni')) {
       const status = statusOf(recorded, leader.reports.problems());

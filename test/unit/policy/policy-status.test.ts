@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_VIOLATORS, nextPolicyStatus, type StatusInput } from '../../../src/policy/policy-status.ts';
+import { MAX_PATCHED, MAX_VIOLATORS, nextPolicyStatus, type StatusInput } from '../../../src/policy/policy-status.ts';
 
 const NOW = new Date('2026-06-01T12:00:00.123Z');
 const LATER = new Date('2026-06-02T12:00:00.456Z');
@@ -205,5 +205,38 @@ describe('Stalled', () => {
     const { message = '' } = stalled({ reported: many }) ?? {};
     expect(message).toMatch(/; and 985 more$/);
     expect(message.length).toBeLessThan(32_768);
+  });
+
+  it('has a part of each message, whatever the length of one that quotes an annotation', () => {
+    const quoting = { ...conflict, message: `MachineDeployment a/b: ${'dedicated=gpu:NoSchedule,'.repeat(3_000)}` };
+    const { message = '' } = stalled({ reported: [quoting, paused] }) ?? {};
+    expect(message).toMatch(
+      /^MachineDeployment a\/b: dedicated=gpu:NoSchedule,.*\.\.\.; DaemonSet b waits for its rollout$/,
+    );
+    expect(message.length).toBeLessThan(32_768);
+  });
+});
+
+describe('the patched DaemonSets', () => {
+  const daemonSet = (index: number, tolerations = ['master:NoSchedule']) => ({
+    ...{ namespace: 'kube-system', name: `d${index}`, uid: `uid-${index}`, tolerations },
+  });
+  const texts = (count: number, text = 'example.com/key-') => Array.from({ length: count }, (_, index) => text + index);
+
+  it.each([
+    { what: 'as many as one policy can ask for', tolerations: texts(100), kept: texts(100).slice(36) },
+    { what: 'none that is cut', tolerations: [...texts(1), 'x'.repeat(513)], kept: texts(1) },
+  ])('have $what of their tolerations', ({ tolerations, kept }) => {
+    expect(status({ patched: [daemonSet(1, tolerations)] }).patched).toEqual([daemonSet(1, kept)]);
+  });
+
+  it('are the last ones that there is room for, each as a whole', () => {
+    const usual = Array.from({ length: MAX_PATCHED + 1 }, (_, index) => daemonSet(index));
+    expect(status({ patched: usual }).patched).toEqual(usual.slice(1));
+    const large = usual.map(({ name }, index) => ({ ...daemonSet(index, texts(64)), name }));
+    const kept = status({ patched: large }).patched ?? [];
+    expect(kept.length).toBeGreaterThan(50);
+    expect(large.slice(-kept.length)).toEqual(kept);
+    expect(JSON.stringify(kept).length).toBeLessThan(140_000);
   });
 });

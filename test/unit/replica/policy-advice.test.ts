@@ -145,7 +145,7 @@ describe('advice on a policy', () => {
   it('is not given where nodes have more labels than can be kept, which the log says', async () => {
     const labels = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`label-${index}`, '']));
     const labelled = (name: string) => ({ ...node(name), metadata: { name, labels } });
-    const { warnings, messages } = rig(Array.from({ length: 250 }, (_, index) => labelled(`n${index}`)));
+    const { warnings, messages } = rig(Array.from({ length: 500 }, (_, index) => labelled(`n${index}`)));
     expect(await warnings(MISSPELT)).toEqual([]);
     expect(messages()).toContain('nodes or DaemonSets cannot be read: no warnings on policies');
     expect(await rig([labelled('n1')]).warnings(MISSPELT)).toEqual([WARNING]);

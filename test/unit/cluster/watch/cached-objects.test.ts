@@ -191,6 +191,16 @@ describe('an object that cannot be read', () => {
     expect(take()).toEqual(['deleted a=a@1']);
   });
 
+  it('exists all the same, until it is removed', () => {
+    const { objects } = cache();
+    objects.observed(thing('a', 'u', '1', 'unreadable'));
+    objects.observed(thing('b', 'u', '1'));
+    expect(['a', 'b', 'c'].filter((name) => objects.has(name, ''))).toEqual(['a', 'b']);
+    objects.removed(thing('a', 'u', '2'));
+    objects.retain(new Set());
+    expect(['a', 'b', 'c'].filter((name) => objects.has(name, ''))).toEqual([]);
+  });
+
   it.each([
     null,
     'text',

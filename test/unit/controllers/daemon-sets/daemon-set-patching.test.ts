@@ -5,6 +5,7 @@ import {
   ADDED,
   ADDED_BY,
   ailing,
+  claiming,
   GPU,
   MASTER,
   MINUTE,
@@ -240,6 +241,66 @@ describe('one at a time', () => {
     await soon();
     expect(cluster.patched()).toEqual(['a/a']);
     expect(cluster.reasons()).toEqual([]);
+  });
+});
+
+describe('an annotation that a user has forged stops no patch', () => {
+  it.each([
+    { why: 'no policy selects the DaemonSet', key: 'tenant/evil', claims: 'x' },
+    {
+      why: 'no policy selects it, and the toleration is one that a policy asks for',
+      key: 'tenant/evil',
+      claims: 'master:NoSchedule',
+    },
+    { why: 'no policy asks for the toleration', key: 'kube-system/evil', claims: 'x' },
+  ])('$why', async ({ key, claims }) => {
+    const cluster = startPatching({ namespaces: ['kube-system'] });
+    cluster.add(key, (object) => {
+      claiming(claims)(object);
+      withTolerations(MASTER)(object);
+      ailing(object);
+    });
+    cluster.add('kube-system/flannel');
+    await vi.advanceTimersByTimeAsync(11 * MINUTE);
+    expect(cluster.patched()).toEqual(['kube-system/flannel']);
+    expect(cluster.reasons()).toEqual([]);
+    expect(cluster.recorded().map(({ name }) => name)).toEqual(['flannel']);
+  });
+});
+
+describe('a DaemonSet that was really patched, and whose rollout has not ended, is waited for', () => {
+  it.each([
+    { why: 'its leader died before it wrote the status', edit: patchedBefore, recorded: [] },
+    {
+      why: 'an earlier installation patched it',
+      edit: (object: Writable) => {
+        patchedBefore(object);
+        object.metadata.annotations[ADDED_BY] = 'uid-of-an-earlier-installation';
+      },
+      recorded: [],
+    },
+    { why: 'only the status says so', edit: withTolerations(MASTER), recorded: ['master:NoSchedule'] },
+    {
+      why: 'only the status says so, and its policy asks for something else now',
+      edit: withTolerations(GPU),
+      recorded: ['gpu:NoSchedule'],
+    },
+  ])('$why', async ({ edit, recorded }) => {
+    const cluster = startPatching();
+    cluster.permit(false);
+    cluster.add('a/a', edit);
+    cluster.change('a/a', ailing);
+    cluster.add('a/b');
+    const { uid } = cluster.get('a/a').metadata;
+    await cluster.changeLeader(
+      () => cluster.permit(true),
+      recorded.length === 0 ? [] : [{ namespace: 'a', name: 'a', uid, tolerations: recorded }],
+    );
+    await soon();
+    expect(cluster.patched()).toEqual([]);
+    cluster.change('a/a', well);
+    await soon();
+    expect(cluster.patched()).toContain('a/b');
   });
 });
 

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { PatchedDaemonSet } from '../../../../src/policy/policy-status.ts';
+import { MAX_PATCHED, type PatchedDaemonSet } from '../../../../src/policy/policy-status.ts';
 import { INSTALLATION, type Writable } from '../running-cluster.ts';
 import {
   ADDED,
   ADDED_BY,
+  claiming,
   fromEarlierInstallation,
   GPU,
   MASTER,
@@ -181,6 +182,26 @@ describe('the next leader', () => {
     cluster.add('a/a', patchedBefore);
     await soon();
     expect(cluster.recorded()).toMatchObject([{ name: 'a', tolerations: ['master:NoSchedule'] }]);
+  });
+
+  it('does not patch again what its owner has replaced, although hundreds of DaemonSets claim that they were patched', async () => {
+    const cluster = startPatching();
+    cluster.add('a/a');
+    await soon();
+    cluster.change('a/a', unmarked);
+    const claims = Array.from({ length: MAX_PATCHED + 10 }, (_, index) => `b/b${index}`);
+    cluster.follow(false);
+    for (const key of claims) cluster.add(key, claiming('master:NoSchedule', ...claims));
+    cluster.follow(true);
+    await soon();
+    for (let leaders = 0; leaders < 2; leaders++) await cluster.changeLeader(() => {}, cluster.written());
+    await cluster.changeLeader(() => cluster.change('a/a', withTolerations()), cluster.written());
+    await soon();
+    expect(cluster.patched()).toEqual(['a/a']);
+    expect(cluster.reasons()).toContain('cni PutBack a/a');
+    expect(new Set(cluster.recorded().flatMap(({ tolerations }) => tolerations))).toEqual(
+      new Set(['master:NoSchedule']),
+    );
   });
 
   it('forgets a DaemonSet that is gone, or opts out', async () => {

@@ -23,8 +23,8 @@ const cni: TolerationPolicySpec = {
 export const soon = () => vi.advanceTimersByTimeAsync(60_000);
 
 /** A cluster with one policy, which asks for `master`. */
-export function startPatching({ audit = false } = {}) {
-  let policies = policySet({ toleration: { cni } }, { audit });
+export function startPatching({ audit = false, namespaces = ['*'] } = {}) {
+  let policies = policySet({ toleration: { cni: { ...cni, daemonSets: { namespaces } } } }, { audit });
   const cluster = startRunningCluster(() => policies);
   return {
     ...cluster,
@@ -65,6 +65,12 @@ export const fromEarlierInstallation = ({ metadata }: Writable) => {
   metadata.annotations[ADDED] = 'master:NoSchedule, old:NoSchedule';
   metadata.annotations[ADDED_BY] = 'uid-of-an-earlier-installation';
 };
+/** As every user who may create a DaemonSet can write it. */
+export const claiming =
+  (...tolerations: readonly string[]) =>
+  ({ metadata }: Writable) => {
+    metadata.annotations[ADDED] = tolerations.join(', ');
+  };
 /** As another leader has left it. */
 export const patchedBefore = (object: Writable) => {
   object.metadata.annotations[ADDED] = 'master:NoSchedule';

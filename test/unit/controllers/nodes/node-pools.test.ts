@@ -278,6 +278,49 @@ describe('a startup taint that no policy requires', () => {
     expect(events).toHaveLength(1);
   });
 
+  describe('of a real pool is reported, whatever one node claims', () => {
+    const claimed = (index: number) => ({ 'karpenter.sh/nodepool': `invented-${index}` });
+
+    it.each([
+      { what: 'thousands of pools between two lists', every: 5_000 },
+      { what: 'thousands of pools over time', every: 100 },
+    ])('$what', async ({ every }) => {
+      const { reconcile, show, events } = await lead(withStartup([]));
+      for (let index = 0; index < 2_000; index++) {
+        show('evil', [CSI], claimed(index));
+        if (index % every === 0) await reconcile();
+      }
+      show('n2', [CSI]);
+      await reconcile();
+      expect(events.map(({ note }) => note)).toEqual([expect.stringContaining('which node n2 carried')]);
+    });
+
+    it('thousands of startup taints', async () => {
+      const { reconcile, show, events } = await lead(withStartup([]));
+      const many = Array.from({ length: 2_000 }, (_, index) => ({ ...CSI, key: `a${index}.example/agent-not-ready` }));
+      for (let from = 0; from < many.length; from += 100) {
+        show('evil', many.slice(from));
+        await reconcile();
+      }
+      const before = events.length;
+      show('n2', [CSI]);
+      await reconcile();
+      expect(events.slice(before).map(({ note }) => note)).toEqual([expect.stringContaining('which node n2 carried')]);
+    });
+  });
+
+  it('of a pool that did not exist is no reason to list the pools once more, and is reported once the pool exists', async () => {
+    const { reconcile, show, events, objects } = await lead(withStartup([]));
+    await reconcile();
+    expect(show('n2', [CSI])).toBe(true);
+    await reconcile();
+    expect(show('n3', [CSI], { 'karpenter.sh/nodepool': 'new' })).toBe(false);
+    const { spec } = withStartup([]);
+    objects[NODE_POOLS]?.push({ metadata: { name: 'new', uid: 'new-uid' }, spec });
+    await reconcile();
+    expect(events.map(({ regarding }) => regarding.name)).toEqual(['gpu', 'new']);
+  });
+
   it('is remembered for a thousand pools at most', async () => {
     const { show } = await lead(withStartup([]));
     const seen = Array.from({ length: 1_100 }, (_, index) =>

@@ -92,6 +92,16 @@ describe('the records of nodes', () => {
     await expectRecords(cluster, { n1: { deletedAt: at, taints: [RECORDED] }, n2: {} });
   });
 
+  it('stay as they are while the Node exists and is too large to be read', async () => {
+    const policy: TaintPolicySpec = { mode: 'Restore', taints: [{ key: 'dedicated', restrict: ['Removal'] }] };
+    const cluster = startRepair({ p: policy }, [onMachine('n1', [GPU])], {
+      stored: { ...kept('large'), ...kept('deleted') },
+      unreadable: ['large'],
+    });
+    await expectRecords(cluster, { n1: {}, large: recordOf('large') });
+    expect(cluster.records.writes().sort()).toEqual(['DELETE deleted', 'POST n1']);
+  });
+
   it('are deleted when the retention is over', async () => {
     const cluster = startRepair({ p: spec() }, [onMachine('n1', [GPU])], {
       stored: { ...kept('old', Date.now() - 24 * HOUR - 1_000), ...kept('young', Date.now() - 23 * HOUR) },

@@ -52,6 +52,8 @@ export function startRepair(
     readonly stored?: Readonly<Record<string, NodeRecord>>;
     readonly now?: () => Date;
     readonly daemonSets?: readonly Entry<ClusterDaemonSet>[];
+    /** Names of nodes that exist, and that the leader cannot read. */
+    readonly unreadable?: readonly string[];
     /** Pods of DaemonSets may not be listed at first. */
     readonly refusesPods?: boolean;
     /** The leader is killed after so many writes: requests fail from then on. */
@@ -165,6 +167,7 @@ export function startRepair(
 
   const watched = {
     get: (name: string) => cluster.get(name),
+    has: (name: string) => cluster.has(name) || (options.unreadable ?? []).includes(name),
     entries: () => cluster.values(),
     changes: nodeChanges,
     news: createSubject(),

@@ -10,15 +10,18 @@ import { captureLog } from '../../captured-log.ts';
 import { policySet } from '../../policy/policies.ts';
 import { runOf } from '../run.ts';
 
-it('a status that the API server refuses keeps back none of the others, and is a failure all the same', async () => {
+it('a status that the API server refuses delays none of the others, and is tried again by itself', async () => {
   const spec: TolerationPolicySpec = { mode: 'Mutate', daemonSets: { namespaces: ['*'] } };
   const names = ['a', 'b', 'c'];
-  const written: string[] = [];
+  const tried: unknown[] = [];
+  let refuses = true;
   const counted: number[] = [];
   const client = {
     async request(method: string, path: string) {
-      if (path.endsWith('/a/status')) throw new ApiError(method, path, 403, 'Forbidden', 'denied by a webhook');
-      written.push(path);
+      tried.push(path.split('/').at(-2));
+      if (refuses && path.endsWith('/a/status')) {
+        throw new ApiError(method, path, 422, 'Invalid', 'status.conditions[0].message: Too long');
+      }
     },
   };
   const reports = createReports();
@@ -57,7 +60,11 @@ it('a status that the API server refuses keeps back none of the others, and is a
     stopping.abort();
     return controller.stop();
   });
-  await expect.poll(() => lines().map(({ msg }) => msg)).toEqual([expect.stringContaining('denied by a webhook')]);
-  expect(written.map((path) => path.split('/').at(-2))).toEqual(['b', 'c']);
+  await expect.poll(() => tried.slice(0, 4)).toEqual(['a', 'b', 'c', 'a']);
+  expect(lines().map(({ msg }) => msg)).toEqual([expect.stringMatching(/^policy-status: a: .*Too long/)]);
   expect(counted).toEqual([3]);
+  refuses = false;
+  await expect.poll(() => lines().at(-1)?.msg).toBe('policy-status: it works again');
+  // Each of the others was written once.
+  expect(tried.filter((name) => name !== 'a')).toEqual(['b', 'c']);
 });
