@@ -2,6 +2,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Document } from 'yaml';
 import { KUBECTL_YAML } from '../files/documents.ts';
+import { yamlText } from '../files/printed-data.ts';
 import { InputError, makeDirectory, reasonOf } from '../files/text-files.ts';
 import { printable } from '../kubernetes/text.ts';
 import type { NativeManifest } from '../native/native-policy.ts';
@@ -43,7 +44,7 @@ export function formatExport(exported: readonly ExportedManifests[], { version }
           ...(index === 0 ? [...heading, ''] : []),
           `${source.kind} ${source.name}: ${purposeOf(source, manifest)}`,
         ];
-        return `${comment(lines)}${document.toString({ lineWidth: 0 })}`;
+        return `${comment(lines)}${yamlText(document)}`;
       });
     })
     .join('---\n');

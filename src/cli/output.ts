@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
-import { stringify } from 'yaml';
 import type { StateCell } from '../explain/sections.ts';
+import { jsonText, yamlText } from '../files/printed-data.ts';
 import { atMost, printable } from '../kubernetes/text.ts';
 import type { OutputFormat } from './options.ts';
 
@@ -155,12 +155,11 @@ export function formatAs(
 }
 
 export function asJson(data: object): string {
-  return `${JSON.stringify(data, null, 2)}\n`;
+  return `${jsonText(data)}\n`;
 }
 
-/** A message is one line, however long, so that it can be searched for. */
 export function asYaml(data: object): string {
-  return stringify(data, { lineWidth: 0 });
+  return yamlText(data);
 }
 
 /** Comments of YAML. */

@@ -1,7 +1,7 @@
-import { stringify } from 'yaml';
 import type { Admission } from '../admission/admit.ts';
 import type { Level } from '../explain/sections.ts';
 import { KUBECTL_YAML } from '../files/documents.ts';
+import { yamlText } from '../files/printed-data.ts';
 import { type Outcome, partsOf } from '../judge/outcomes.ts';
 import { pointerNames } from '../kubernetes/json-pointer.ts';
 import { printable } from '../kubernetes/text.ts';
@@ -83,7 +83,7 @@ function table({ reviewed, others }: Review, patched: boolean, look: Look): stri
     ...(patched
       ? reviewed
           .filter(({ admission }) => isAdmitted(admission))
-          .map(({ admission }) => `---\n${stringify(admission.object, { lineWidth: 0, ...KUBECTL_YAML })}`)
+          .map(({ admission }) => `---\n${yamlText(admission.object, KUBECTL_YAML)}`)
       : []),
   ].join('');
 }

@@ -2,7 +2,7 @@ import { satisfies } from '../judge/declared-taints.ts';
 import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
 import { implies, requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { formatTaint, REPELLING_EFFECTS, sameTaint, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
-import { atMost } from '../kubernetes/text.ts';
+import { atMost, shellWord } from '../kubernetes/text.ts';
 import { isStartupTaintKey, isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintPolicy, RequiredTaint, Stated } from '../policy/policy-set.ts';
 import type { StateOf } from '../policy/status-conditions.ts';
@@ -185,7 +185,7 @@ export function howToDeclare(pool: NodePool, undeclared: readonly Misplaced[]): 
   const [staying, removed] = [bare('taints'), bare('startupTaints')];
   if (kind === 'NodePool') {
     const patch = JSON.stringify(patchOf(pool, staying, removed));
-    return `to declare it, upon which Karpenter replaces the nodes of the pool within its disruption budgets: kubectl patch nodepool ${name} --type=json -p '${patch}'`;
+    return `to declare it, upon which Karpenter replaces the nodes of the pool within its disruption budgets: kubectl patch nodepool ${shellWord(name)} --type=json -p ${shellWord(patch)}`;
   }
   const renamed = removed.map(
     ({ key }) =>
@@ -195,8 +195,9 @@ export function howToDeclare(pool: NodePool, undeclared: readonly Misplaced[]): 
   const annotation = withTaints(pool.taints ?? [], staying)
     .map(formatTaint)
     .join(',');
-  const object = `${kind.toLowerCase()}.cluster.x-k8s.io ${name} --namespace ${namespace}`;
-  const command = `to declare it: kubectl annotate --overwrite ${object} '${CAPACITY_TAINTS_ANNOTATION}=${annotation}'`;
+  const object = `${kind.toLowerCase()}.cluster.x-k8s.io ${shellWord(name)} --namespace ${shellWord(namespace ?? '')}`;
+  const assignment = shellWord(`${CAPACITY_TAINTS_ANNOTATION}=${annotation}`);
+  const command = `to declare it: kubectl annotate --overwrite ${object} ${assignment}`;
   return [...renamed, command].join('; ');
 }
 

@@ -1,6 +1,7 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { readWebhooks } from '../cluster/webhook-configurations.ts';
-import type { StringMap } from '../kubernetes/label-selector.ts';
+import { isDnsSubdomain, type StringMap } from '../kubernetes/label-selector.ts';
+import { shellWord } from '../kubernetes/text.ts';
 import { known, list, look, READ_TIMEOUT_MS, type Reading, read } from './reading.ts';
 import { argument } from './serve-arguments.ts';
 
@@ -184,7 +185,9 @@ function viewInstallation(
   /** Of the first container that has it: containers that users add come after ours. */
   const option = (name: string) =>
     containers.map(({ args = [] }) => argument(args, name)).find((one) => one !== undefined);
-  const service = option('service') ?? asked.service ?? NAME;
+  // Anyone who may create a Deployment may give it the label. What cannot be a name would get into commands and paths.
+  const named = (name: string) => [option(name)].find((one) => one !== undefined && isDnsSubdomain(one));
+  const service = named('service') ?? asked.service ?? NAME;
   return {
     namespace: metadata.namespace ?? '',
     service,
@@ -196,8 +199,8 @@ function viewInstallation(
     },
     account: serviceAccountName,
     lease: service,
-    secret: option('cert-dir') === undefined ? (option('secret') ?? secret) : undefined,
-    defaultPolicies: option('default-policies'),
+    secret: option('cert-dir') === undefined ? (named('secret') ?? secret) : undefined,
+    defaultPolicies: named('default-policies'),
     audit: args.includes('--audit'),
     writesReports: args.includes('--write-reports'),
     ownerClusterRole: option('owner-cluster-role'),
@@ -228,7 +231,7 @@ function asTheManifests({
 /** The command that applies the manifests of the installation again. Only the user knows where those of another namespace are. */
 export function reinstall({ helmRelease, namespace }: Installation): string {
   if (helmRelease !== undefined) {
-    return `helm get manifest ${helmRelease} --namespace ${namespace} | kubectl apply -f -`;
+    return `helm get manifest ${shellWord(helmRelease)} --namespace ${namespace} | kubectl apply -f -`;
   }
   return `kubectl apply -f ${namespace === NAME ? 'install.yaml' : 'MANIFESTS'}`;
 }

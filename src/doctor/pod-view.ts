@@ -1,6 +1,6 @@
 import { viewReplica } from '../cluster/replica-pods.ts';
 import type { PlacedReplica } from '../coverage/placement.ts';
-import type { StringMap } from '../kubernetes/label-selector.ts';
+import { isDnsSubdomain, type StringMap } from '../kubernetes/label-selector.ts';
 import { conditionOf, isFinished, isReady, isTerminating, type PodObject } from '../objects/pod-object.ts';
 import { argument } from './serve-arguments.ts';
 
@@ -104,7 +104,7 @@ function certificateSource(spec: PodObject['spec']): CertificateSource | undefin
       return { kind: 'files', secret: spec?.volumes?.find(({ name }) => name === volume)?.secret?.secretName };
     }
     const secret = argument(args, 'secret');
-    if (secret !== undefined) return { kind: 'secret', secret };
+    if (secret !== undefined && isDnsSubdomain(secret)) return { kind: 'secret', secret };
   }
   return undefined;
 }

@@ -4,6 +4,7 @@ import { isForbidden } from '../cluster/client/api-error.ts';
 import { accessesOf, NEEDED_RULES, type NeededRule, OPTIONAL_RIGHT_NAMES, OPTIONAL_RIGHTS } from '../cluster/rights.ts';
 import { CONFIGURATION_NAME } from '../cluster/webhook-configurations.ts';
 import { serviceAccountUser } from '../coverage/authorization.ts';
+import { shellWord } from '../kubernetes/text.ts';
 import type { OptionalRight } from '../policy/asked-rights.ts';
 import type { Installation } from './installation.ts';
 
@@ -84,7 +85,7 @@ export async function reviewRights(client: ApiClient, installation: Installation
 export function howToGrant(right: OptionalRight, { namespace, account, helmRelease }: Installation): string {
   const { value, group, resources, verbs } = OPTIONAL_RIGHTS[right];
   if (helmRelease !== undefined) {
-    return `helm upgrade ${helmRelease} CHART --namespace ${namespace} --reset-then-reuse-values --set ${value}=true`;
+    return `helm upgrade ${shellWord(helmRelease)} CHART --namespace ${namespace} --reset-then-reuse-values --set ${value}=true`;
   }
   const name = `taintkeeper-${right.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
   const types = resources.map((resource) => (group === '' ? resource : `${resource}.${group}`));

@@ -3,6 +3,7 @@ import { equalTaints, formatTaint, identity } from '../kubernetes/taint.ts';
 import { atMost, count } from '../kubernetes/text.ts';
 import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';
 import { TAINT_MODES } from '../policy/taint-policy.ts';
+import { oncePer } from '../runtime/once-per.ts';
 import type { DeclaredTaint } from './declared-taints.ts';
 import type { NodeView, NodeWithRecord } from './node-view.ts';
 
@@ -37,15 +38,35 @@ export function isContradiction({ about, meeting, isAudited }: Disagreement): bo
   return about === 'value' && meeting.isCertain && !isAudited;
 }
 
-/**
- * All disagreements among the policies, or those of `only`: taint by taint. Policies count by the mode that they declare. One that names no
- * value accepts any.
- */
-export function disagreements(
+/** All disagreements among the policies: taint by taint. Policies count by the mode that they declare. One that names no value accepts any. */
+export function disagreements(policies: readonly CompiledTaintPolicy[], nodes: readonly Named[]): Disagreement[] {
+  return disagreementsAmong(policies, sharedAmong(nodes));
+}
+
+/** The names of the nodes that both policies select. */
+type SharedNodes = (one: CompiledTaintPolicy, other: CompiledTaintPolicy) => readonly string[];
+
+/** Evaluates each selector once for each node: a policy may have one of thousands of values, and disagree with all others. */
+function sharedAmong(nodes: readonly Named[]): SharedNodes {
+  const selectedBy = oncePer(
+    ({ selectsNode }: CompiledTaintPolicy) => new Set(nodes.filter(({ labels }) => selectsNode(labels))),
+  );
+  return (one, other) => {
+    const selected = selectedBy(other);
+    return [...selectedBy(one)].filter((node) => selected.has(node)).map(({ name }) => name);
+  };
+}
+
+/** @param only if given, without those of two other policies */
+function disagreementsAmong(
   policies: readonly CompiledTaintPolicy[],
-  nodes: readonly Named[],
+  shared: SharedNodes,
   only?: CompiledTaintPolicy,
 ): Disagreement[] {
+  // Two policies may disagree about many taints, and meet on the same nodes every time.
+  const meetings = oncePer((one: CompiledTaintPolicy) =>
+    oncePer((other: CompiledTaintPolicy) => ({ meeting: meetingOf(one, other, shared(one, other)) })),
+  );
   const required = policies
     .toSorted(byDeclaredStrength)
     .flatMap((policy) => policy.required.map(({ value, field }) => ({ ...value, policy, field })));
@@ -54,7 +75,7 @@ export function disagreements(
       alike.slice(index + 1).flatMap((second): Disagreement[] => {
         if (first.policy === second.policy || (only && first.policy !== only && second.policy !== only)) return [];
         const about = difference(first, second);
-        const meeting = about && meetingOf(first.policy, second.policy, nodes);
+        const meeting = about && meetings(first.policy)(second.policy).meeting;
         if (!meeting) return [];
         const isAudited = [first, second].some(({ policy }) => policy.declared === 'Audit');
         return [{ about, first: asText(first), second: asText(second), meeting, isAudited }];
@@ -85,28 +106,48 @@ export interface Contradiction {
 
 type Named = Pick<NodeView, 'name' | 'labels'>;
 
-/** All contradictions among the policies, or those of `only`. */
-export function contradictions(
+/** All contradictions among the policies. */
+export function contradictions(policies: readonly CompiledTaintPolicy[], nodes: readonly Named[]): Contradiction[] {
+  return contradictionsAmong(policies, sharedAmong(nodes));
+}
+
+function contradictionsAmong(
   policies: readonly CompiledTaintPolicy[],
-  nodes: readonly Named[],
+  shared: SharedNodes,
   only?: CompiledTaintPolicy,
 ): Contradiction[] {
   // Those that only report need no comparison.
   const setting = policies.filter(({ declared }) => declared !== 'Audit');
-  return disagreements(setting, nodes, only)
+  return disagreementsAmong(setting, shared, only)
     .filter(isContradiction)
     .map(({ first: winner, second: loser, meeting }) => {
       return { winner, loser, nodes: meeting.nodes, why: whyFirst(winner.policy, loser.policy) };
     });
 }
 
-/** Warnings for the author of a policy, each in few words: which other policies require another value. */
+/** Those of the other policies that require another value of one of the policy's taints. */
+export function rivalsOf(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
+  if (policy.declared === 'Audit') return [];
+  const own = Map.groupBy(policy.required, ({ value }) => identity(value.taint));
+  return others.filter(
+    ({ declared, required }) =>
+      declared !== 'Audit' &&
+      required.some(({ value }) =>
+        own.get(identity(value.taint))?.some((mine) => difference(mine.value, value) === 'value'),
+      ),
+  );
+}
+
+/**
+ * Warnings for the author of a policy, each in few words: which other policies require another value.
+ * @param shared the rivals of the policy ({@link rivalsOf}), each with the nodes that both select
+ */
 export function contradictionWarnings(
   policy: CompiledTaintPolicy,
-  others: readonly CompiledTaintPolicy[],
-  nodes: readonly Named[],
+  shared: ReadonlyMap<CompiledTaintPolicy, readonly string[]>,
 ): string[] {
-  return contradictions([...others, policy], nodes, policy).map(({ winner, loser, nodes: both }) => {
+  const sharedNodes: SharedNodes = (one, other) => shared.get(one === policy ? other : one) ?? [];
+  return contradictionsAmong([...shared.keys(), policy], sharedNodes, policy).map(({ winner, loser, nodes: both }) => {
     const [other, outcome] =
       winner.policy === policy ? [loser, 'but this policy wins'] : [winner, 'and wins over this policy'];
     return `TaintPolicy ${other.policy.name} requires ${other.text} on ${placeOf(both)}, ${outcome}`;
@@ -118,13 +159,11 @@ function placeOf(nodes: readonly string[]): string {
   return nodes.length === 1 ? `node ${nodes[0]}` : count(nodes.length, 'node');
 }
 
-/** Warnings for the author of a changed policy: which nodes it leaves. */
-export function selectionWarnings(
-  before: CompiledTaintPolicy | undefined,
-  after: CompiledTaintPolicy,
-  nodes: readonly NodeWithRecord[],
-): string[] {
-  const left = before ? unselectedCarriers(before, after, nodes) : [];
+/**
+ * Warnings for the author of a changed policy: which nodes it leaves.
+ * @param left their names, see {@link isLeft}
+ */
+export function selectionWarnings(left: readonly string[]): string[] {
   if (left.length === 0) return [];
   const named = atMost(MAX_NAMED, left).join(', ');
   return [`this policy no longer protects taints on ${count(left.length, 'node')} that it selected: ${named}`];
@@ -164,14 +203,16 @@ export interface Meeting {
   readonly isCertain: boolean;
 }
 
-/** Undefined if no node can have the labels of both. */
+/**
+ * Undefined if no node can have the labels of both.
+ * @param nodes the existing nodes that both select
+ */
 export function meetingOf(
   one: CompiledTaintPolicy,
   other: CompiledTaintPolicy,
-  nodes: readonly Named[],
+  nodes: readonly string[],
 ): Meeting | undefined {
-  const both = nodes.filter(({ labels }) => one.selectsNode(labels) && other.selectsNode(labels));
-  if (both.length > 0) return { nodes: both.map(({ name }) => name), isCertain: true };
+  if (nodes.length > 0) return { nodes, isCertain: true };
   const [a, b] = [requirementsOf(one.nodeSelector), requirementsOf(other.nodeSelector)];
   if (!satisfiable([...a, ...b])) return undefined;
   if (implies(a, b)) return { nodes: [], within: one, isCertain: true };
@@ -179,17 +220,11 @@ export function meetingOf(
   return { nodes: [], isCertain: false };
 }
 
-/** The nodes that a changed policy no longer selects while they carry taints that it protected. */
-export function unselectedCarriers(
-  before: CompiledTaintPolicy,
-  after: CompiledTaintPolicy,
-  nodes: readonly NodeWithRecord[],
-): string[] {
-  if (before.mode === 'Audit') return [];
-  return nodes
-    .filter(({ labels, taints, established }) => {
-      if (!before.selectsNode(labels) || after.selectsNode(labels)) return false;
-      return taints.some((taint) => before.removalRestrictedBy(taint, established) !== undefined);
-    })
-    .map(({ name }) => name);
+/**
+ * Whether the policy, as it was before a change, protected a taint that the node carries.
+ * @param node one that the changed policy does not select
+ */
+export function isLeft(before: CompiledTaintPolicy, { labels, taints, established }: NodeWithRecord): boolean {
+  if (before.mode === 'Audit' || !before.selectsNode(labels)) return false;
+  return taints.some((taint) => before.removalRestrictedBy(taint, established) !== undefined);
 }

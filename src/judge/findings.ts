@@ -3,20 +3,26 @@ import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/po
 import type { PolicyFindings } from '../policy/policy-status.ts';
 import type { CompiledRecoveryPolicy } from '../policy/recovery-policy.ts';
 import { type DaemonSetView, judgeDaemonSet } from './daemon-set.ts';
-import { keysOf, misspellingsIn } from './misspelled-keys.ts';
+import { misspellingsIn, type NodeKeys } from './misspelled-keys.ts';
 import { nodeDrift } from './node-drift.ts';
 import type { NodeView, NodeWithRecord } from './node-view.ts';
 
-/** Warnings on apply, which are short: keys that look misspelled, else that the policy selects no node. None while there are no nodes. */
-export function policyWarnings(policy: CompiledTaintPolicy, nodes: readonly NodeView[]): string[] {
-  const misspelled = misspellingsIn(policy, keysOf(nodes));
+/**
+ * Warnings on apply, which are short: keys that look misspelled, else that the policy selects no node. None while there are no nodes.
+ * @param keys those of all nodes
+ */
+export function policyWarnings(
+  policy: CompiledTaintPolicy,
+  keys: NodeKeys,
+  nodes: { readonly selected: number; readonly all: number },
+): string[] {
+  const misspelled = misspellingsIn(policy, keys);
   if (misspelled.length > 0) {
     return misspelled.map(
       ({ key, meant, of }) => `no node ${of === 'label' ? 'has label' : 'carries'} ${key}; did you mean ${meant}?`,
     );
   }
-  const idle = nodes.length > 0 && policy.nodeSelector && !nodes.some(({ labels }) => policy.selectsNode(labels));
-  return idle ? [selectsNone(nodes.length)] : [];
+  return nodes.all > 0 && policy.nodeSelector && nodes.selected === 0 ? [selectsNone(nodes.all)] : [];
 }
 
 /**

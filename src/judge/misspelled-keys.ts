@@ -10,13 +10,22 @@ export interface NodeKeys {
 }
 
 export function keysOf(nodes: Iterable<NodeView>): NodeKeys {
+  const { keys, add } = collectKeys();
+  for (const node of nodes) add(node);
+  return keys;
+}
+
+/** The keys of the nodes that were added. */
+export function collectKeys(): { readonly keys: NodeKeys; add(node: NodeView): void } {
   const labels = new Set<string>();
   const taints = new Set<string>();
-  for (const node of nodes) {
-    for (const key of Object.keys(node.labels)) labels.add(key);
-    for (const { key } of node.taints) taints.add(key);
-  }
-  return { labels, taints };
+  return {
+    keys: { labels, taints },
+    add(node) {
+      for (const key of Object.keys(node.labels)) labels.add(key);
+      for (const { key } of node.taints) taints.add(key);
+    },
+  };
 }
 
 /** A key of a policy that looks misspelled: no node has it, and nodes have one that is almost the same. */

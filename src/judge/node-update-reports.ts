@@ -1,7 +1,7 @@
 import { own } from '../kubernetes/label-selector.ts';
 import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
-import { atMost } from '../kubernetes/text.ts';
+import { atMost, shellWord } from '../kubernetes/text.ts';
 import { enforcedPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import {
@@ -143,7 +143,7 @@ function removalHints(
       : []),
     ...(announceable.length > 0
       ? [
-          `To ${purpose} on purpose, first: kubectl annotate --overwrite node ${node} ${ALLOW_REMOVAL_ANNOTATION}=${taints}`,
+          `To ${purpose} on purpose, first: kubectl annotate --overwrite node ${shellWord(node)} ${shellWord(`${ALLOW_REMOVAL_ANNOTATION}=${taints}`)}`,
         ]
       : []),
   ];

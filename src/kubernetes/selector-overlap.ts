@@ -18,8 +18,12 @@ export function requirementsOf(selector: LabelSelector = {}): LabelSelectorRequi
 
 /** True if some labels meet all requirements. Exact, because there are always more values than a list excludes. */
 export function satisfiable(requirements: readonly LabelSelectorRequirement[]): boolean {
-  const byKey = Map.groupBy(requirements, ({ key }) => key);
-  return [...byKey.values()].every((ofKey) => absentIsFine(ofKey) || someValueIsFine(ofKey));
+  return [...Map.groupBy(requirements, ({ key }) => key).values()].every(satisfiableTogether);
+}
+
+/** The same for requirements of one label. */
+function satisfiableTogether(ofKey: readonly LabelSelectorRequirement[]): boolean {
+  return absentIsFine(ofKey) || someValueIsFine(ofKey);
 }
 
 /** True if all labels that meet `requirements` also meet `others`. */
@@ -27,7 +31,10 @@ export function implies(
   requirements: readonly LabelSelectorRequirement[],
   others: readonly LabelSelectorRequirement[],
 ): boolean {
-  return others.every((other) => !satisfiable([...requirements, negated(other)]));
+  const byKey = Map.groupBy(requirements, ({ key }) => key);
+  if (![...byKey.values()].every(satisfiableTogether)) return true;
+  // Only the requirements of the same label can exclude one: a selector may have dozens of other labels, with thousands of values.
+  return others.every((other) => !satisfiableTogether([...(byKey.get(other.key) ?? []), negated(other)]));
 }
 
 /** The size limit of a webhook's selector: hundreds of policies may have thousands of values, and etcd accepts 1.5 MB. */

@@ -1,5 +1,12 @@
 import { CAPACITY_TAINTS_ANNOTATION, NODE_POOL_LABEL, type NodePool } from '../coverage/node-pools.ts';
-import { isDnsSubdomain, type LabelSelectorRequirement, own, type StringMap } from '../kubernetes/label-selector.ts';
+import {
+  isDnsSubdomain,
+  isLabelValue,
+  isQualifiedName,
+  type LabelSelectorRequirement,
+  own,
+  type StringMap,
+} from '../kubernetes/label-selector.ts';
 import { parseTaint, type Taint } from '../kubernetes/taint.ts';
 import type { NodeObject } from './node-object.ts';
 
@@ -127,11 +134,16 @@ export function viewMachinePool(
     isComplete: false,
     taints: (own(annotations, CAPACITY_TAINTS_ANNOTATION) ?? '').split(',').flatMap((text) => {
       const taint = parseTaint(text.trim());
-      return taint ? [taint] : [];
+      return taint && isValid(taint) ? [taint] : [];
     }),
     inherited: spec?.template?.spec?.taints ?? [],
     startupTaints: undefined,
   };
+}
+
+/** Whether a node can have the taint. The API server checks no text of an annotation, and messages and commands repeat this one. */
+function isValid({ key, value }: { readonly key: string; readonly value: string | undefined }): boolean {
+  return isQualifiedName(key) && isLabelValue(value ?? '');
 }
 
 /** Whether Cluster API puts a label of its machines on their nodes (getManagedLabels in its machine controller). */

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
-import { type LabelSelectorRequirement, type StringMap, selects } from '../kubernetes/label-selector.ts';
+import { compileSelector, type LabelSelectorRequirement, type StringMap } from '../kubernetes/label-selector.ts';
 import { compilePattern } from '../kubernetes/pattern.ts';
 import { NamePatterns } from './schema.ts';
 import { LabelSelectorSchema } from './selector.ts';
@@ -59,8 +59,9 @@ export function compileDaemonSetSelection({
 }: DaemonSetSelection): (daemonSet: SelectableDaemonSet) => boolean {
   const namespaceMatchers = namespaces.map(compilePattern);
   const nameMatchers = names.map(compilePattern);
+  const selectsLabels = selector === undefined ? () => true : compileSelector(selector);
   return (daemonSet) =>
     namespaceMatchers.some((matches) => matches(daemonSet.namespace)) &&
     nameMatchers.some((matches) => matches(daemonSet.name)) &&
-    (selector === undefined || selects(selector, daemonSet.labels));
+    selectsLabels(daemonSet.labels);
 }

@@ -1,4 +1,4 @@
-import { type LabelSelector, type StringMap, selects } from '../kubernetes/label-selector.ts';
+import { compileSelector, type LabelSelector, type StringMap } from '../kubernetes/label-selector.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import type { Toleration } from '../kubernetes/toleration.ts';
@@ -236,7 +236,7 @@ export function compileTaintPolicy(
       }));
     }),
     atRegistration: ensured(stated.filter(({ ensure }) => ensure !== undefined)),
-    selectsNode: compileSelector(spec.nodeSelector),
+    selectsNode: spec.nodeSelector === undefined ? () => true : compileSelector(spec.nodeSelector),
     exemptsUsers: users.length + groups.length > 0,
     exempts: (requester) => isExemptUser(requester.username) || requester.groups.some(isExemptGroup),
     establishes: rules.some((rule) => waitsForEstablishment(rule, spec.mode)),
@@ -274,10 +274,6 @@ export function compileTolerationPolicy(
     isTrial: mode !== spec.mode,
     selectsDaemonSet: compileDaemonSetSelection(spec.daemonSets),
   };
-}
-
-function compileSelector(selector: LabelSelector | undefined): (labels: StringMap) => boolean {
-  return selector === undefined ? () => true : (labels) => selects(selector, labels);
 }
 
 type Ranked = Pick<CompiledTaintPolicy, 'rank' | 'name'>;

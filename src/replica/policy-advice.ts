@@ -7,8 +7,6 @@ import { keepNode } from '../cluster/cluster-objects.ts';
 import type { ServiceRef } from '../cluster/service-endpoint.ts';
 import { listFew } from '../cluster/watch/list-pages.ts';
 import type { ClusterState } from '../controllers/sources.ts';
-import { contradictionWarnings, selectionWarnings } from '../judge/contradictions.ts';
-import { policyWarnings } from '../judge/findings.ts';
 import { type NodeRecord, withRecord } from '../judge/node-record.ts';
 import type { NodeView, NodeWithRecord } from '../judge/node-view.ts';
 import { presentableWarnings } from '../kubernetes/text.ts';
@@ -16,6 +14,7 @@ import { parseStoredPolicy } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import { throttle, tokenBucket } from '../runtime/rate-limit.ts';
 import { parseJson } from '../server/json-body.ts';
+import { nodeAdvice } from './node-advice.ts';
 import { startupAdvice } from './startup-advice.ts';
 
 /** Warnings for users who write a policy. */
@@ -29,11 +28,12 @@ const MOST_VALUES = 200_000;
 const TIMEOUT_MS = 1_500;
 
 /**
- * Nodes are read for ten reviews at once, and then for one in five seconds, and so are the DaemonSets of startup taints. Every pod can send reviews,
- * and each would make the API server list all nodes. Without warnings, the policy is applied as well.
+ * Ten policies are compared with the nodes at once, and then one in five seconds, also by the leader, which reads nothing. Every pod can send
+ * reviews. Each of them would make the API server list all nodes, or take a tenth of a second of the leader. Without warnings, the policy is applied
+ * as well.
  */
-const READS_AT_ONCE = 10;
-const READ_EVERY_MS = 5_000;
+const COMPARED_AT_ONCE = 10;
+const COMPARED_EVERY_MS = 5_000;
 
 export interface AdviceOptions {
   readonly client: ApiClient;
@@ -55,31 +55,26 @@ export function policyAdvice({ client, service, clusterState, policies, recordOf
   const complain = throttle((missed) =>
     log.warn({ missed }, 'nodes or DaemonSets cannot be read: no warnings on policies'),
   );
-  const reads = tokenBucket(READS_AT_ONCE, READ_EVERY_MS);
-  const startupReads = tokenBucket(READS_AT_ONCE, READ_EVERY_MS);
+  const comparisons = tokenBucket(COMPARED_AT_ONCE, COMPARED_EVERY_MS);
   /** The read in progress: never two at a time. Its result is not used again, because nodes may change as a result of the warning. */
   let reading: Promise<readonly NodeView[] | undefined> | undefined;
 
   return async ({ object, oldObject }) => {
     const policy = taintPolicyIn(object);
-    if (!policy) return [];
+    if (!policy || !comparisons.take()) return [];
     const others = policies().taintPolicies.filter(({ name }) => name !== policy.name);
     const [ofStartup, nodes] = await Promise.all([adviceOnStartup(policy, others), knownNodes()]);
     if (!nodes) return presentableWarnings(ofStartup);
     const before = oldObject === undefined || oldObject === null ? undefined : taintPolicyIn(oldObject);
-    return presentableWarnings([
-      ...ofStartup,
-      ...selectionWarnings(before, policy, nodes.map(withEstablished)),
-      ...contradictionWarnings(policy, others, nodes),
-      ...policyWarnings(policy, nodes),
-    ]);
+    const ofNodes = await nodeAdvice(policy, { nodes, before, others, withRecord: withEstablished });
+    return presentableWarnings([...ofStartup, ...ofNodes]);
   };
 
   async function adviceOnStartup(
     policy: CompiledTaintPolicy,
     others: readonly CompiledTaintPolicy[],
   ): Promise<readonly string[]> {
-    if (policy.mode === 'Audit' || (policy.untilReady.length > 0 && !startupReads.take())) return [];
+    if (policy.mode === 'Audit') return [];
     try {
       return (await startupAdvice(client, service, policy, others, TIMEOUT_MS)) ?? [];
     } catch (error) {
@@ -97,7 +92,6 @@ export function policyAdvice({ client, service, clusterState, policies, recordOf
   function knownNodes(): Promise<readonly NodeView[] | undefined> {
     const own = clusterState();
     if (own?.isSynced()) return Promise.resolve(own.nodes());
-    if (reading === undefined && !reads.take()) return Promise.resolve(undefined);
     reading ??= readNodes().finally(() => {
       reading = undefined;
     });

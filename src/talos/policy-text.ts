@@ -1,5 +1,6 @@
 import { Document, type YAMLMap } from 'yaml';
 import { KUBECTL_YAML } from '../files/documents.ts';
+import { yamlText } from '../files/printed-data.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { printable } from '../kubernetes/text.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
@@ -34,7 +35,7 @@ function formatOne(derived: DerivedPolicy): string {
     const evicts = effect === 'NoExecute' && policy.spec.mode !== 'Audit' && !mayEvict;
     rule.commentBefore = comment([at, ...(evicts ? NO_EVICTION : [])]);
   }
-  return document.toString({ lineWidth: 0 });
+  return yamlText(document);
 }
 
 /** Further notes for the reader. */

@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander';
-import { stringify } from 'yaml';
 import type { Obstacle, SchedulingNode } from '../../coverage/coverage.ts';
 import {
   type CoverageFix,
@@ -19,6 +18,7 @@ import {
 } from '../../coverage/remedies.ts';
 import { type CoverageReport, gapsOf, reportCoverage } from '../../coverage/report.ts';
 import { KUBECTL_YAML } from '../../files/documents.ts';
+import { yamlText } from '../../files/printed-data.ts';
 import { IGNORE_ANNOTATION } from '../../judge/daemon-set.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { atMost, count } from '../../kubernetes/text.ts';
@@ -192,7 +192,7 @@ const FORMS: Readonly<Record<FixForm, (fix: Fix) => Formed>> = {
 };
 
 function asManifest(object: object): string {
-  return stringify(object, { lineWidth: 0, ...KUBECTL_YAML });
+  return yamlText(object, KUBECTL_YAML);
 }
 
 /** Limits the lines of a list. */

@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander';
-import { stringify } from 'yaml';
 import { isAllowed } from '../../cluster/access-review.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden, isNotFound } from '../../cluster/client/api-error.ts';
@@ -20,6 +19,7 @@ import { type WideToleration, wideTolerations } from '../../coverage/wide-tolera
 import { OWN_LABELS } from '../../doctor/installation.ts';
 import { KUBECTL_YAML, readDocuments } from '../../files/documents.ts';
 import { parsePolicies, readPolicyFiles } from '../../files/policy-files.ts';
+import { yamlText } from '../../files/printed-data.ts';
 import { InputError } from '../../files/text-files.ts';
 import { toleratorsIn } from '../../files/tolerators.ts';
 import { type StringMap, selects } from '../../kubernetes/label-selector.ts';
@@ -375,7 +375,5 @@ function formatGrants(refused: readonly Claim[], format: OutputFormat): string {
               `- ${titleOf(claim)} tolerates ${claim.key}: ${printable(claim.workloads.join(', ')) || '-'}${claim.pods > 0 ? `, ${count(claim.pods, 'pod')}` : ''}`,
           ),
         ];
-  return [asComments(comments), ...items.map((item) => stringify(item, { lineWidth: 0, ...KUBECTL_YAML }))].join(
-    '---\n',
-  );
+  return [asComments(comments), ...items.map((item) => yamlText(item, KUBECTL_YAML))].join('---\n');
 }

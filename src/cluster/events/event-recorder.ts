@@ -17,13 +17,10 @@ const RETRY_JITTER = 0.25;
 /** An object may be stored after the Event of its creation is due, because other webhooks take time. */
 const CONFIRMATION_ATTEMPTS = 2;
 
-/** The origin of Events of this process' own controllers. */
-const OWN = 'own';
-
 export interface EventRecorder {
   /**
    * Never throws, never waits. An Event may be discarded, so callers must not rely on it.
-   * @param origin a property of a review that its sender cannot forge, see {@link EventSeriesStore}
+   * @param origin a property of a review that its sender cannot forge; undefined for an Event of this process, see {@link EventSeriesStore}
    */
   record(event: RecordedEvent, origin?: string): void;
   /** How many events no Event shows. Events about objects that do not exist are not counted. */
@@ -151,7 +148,7 @@ export function createEventRecorder(options: {
   }
 
   return {
-    record(event, origin = OWN) {
+    record(event, origin) {
       const bounded = boundedEvent(event);
       dropped += stopped || !bounded ? 1 : store.add(bounded, origin);
       if (!isPlanned()) plan();

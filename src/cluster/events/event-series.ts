@@ -38,8 +38,11 @@ export function eventName(object: string): string {
  * The number of notes of one origin on one object with the same reason. Further ones share an Event. As client-go's correlator.
  */
 const MAX_SIMILAR = 10;
-/** Events that wait: at one every two seconds, about four minutes. */
+/** Events of reviews that wait, and as many of this process: at one every two seconds, about four minutes each. */
 const MAX_PENDING = 128;
+
+/** The origin of Events of this process' own controllers. No address has this name. */
+const OWN = 'own';
 
 /** Equal Events, which become one object at the API server. */
 export interface EventSeries {
@@ -63,16 +66,20 @@ export interface EventSeries {
 
 /**
  * All waiting series, whose number is limited, and those that were written lately, which the rate of writes limits. Neither the limit nor the order
- * allows one origin to take the place of another: see {@link createFairMap}.
+ * allows one origin to take the place of another: see {@link createFairMap}. That is not enough against a sender with many addresses, so the Events of
+ * this process have a limit and turns of their own.
  */
 export interface EventSeriesStore {
   /**
    * Counts the event.
-   * @param origin the source of the event, such as the sender's address of a review
+   * @param origin a property of a review that its sender cannot forge, such as the sender's address; undefined for an Event of this process
    * @returns how many events were discarded to make room
    */
-  add(event: RecordedEvent, origin: string): number;
-  /** The next series to write. It is not discarded before it was written. Origins with due series take turns. */
+  add(event: RecordedEvent, origin: string | undefined): number;
+  /**
+   * The next series to write. It is not discarded before it was written. Origins with due series take turns, and those of this process do so with all
+   * others together.
+   */
   next(): EventSeries | undefined;
   /** The API server has this count now. @returns how many events were discarded to make room */
   wrote(series: EventSeries, count: number): number;
@@ -91,7 +98,8 @@ interface Keys {
 
 export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventTimings): EventSeriesStore {
   /** Each series is in one of these places. `quiet` has the one that was written first at its head. */
-  const pending = createFairMap<EventSeries>(MAX_PENDING - 1);
+  const own = createFairMap<EventSeries>(MAX_PENDING - 1);
+  const ofReviews = createFairMap<EventSeries>(MAX_PENDING - 1);
   const quiet = new Map<string, EventSeries & { expiresAt?: number }>();
   /** The one that waits for its turn, or is being written. */
   let chosen: EventSeries | undefined;
@@ -100,18 +108,22 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
   /** The origins in the order of their last turns. */
   const turns = new Map<string, number>();
   let turn = 0;
+  const lastTurns = new Map([own, ofReviews].map((queue) => [queue, 0]));
+
+  const queueOf = ({ origin }: EntrySource) => (origin === OWN ? own : ofReviews);
+  const pending = () => [...own.values(), ...ofReviews.values()];
 
   /** @returns how many events were discarded to make room */
   function wait(series: EventSeries, source: EntrySource): number {
     const { key = '' } = keys.get(series) ?? {};
-    const evicted = pending.set(key, series, source);
+    const evicted = queueOf(source).set(key, series, source);
     return evicted ? forget(evicted) : 0;
   }
 
   /** Counts up an existing series. @returns undefined if there is none, else as {@link wait} */
   function grow(key: string, source: EntrySource): number | undefined {
     const isChosen = chosen !== undefined && keys.get(chosen)?.key === key;
-    const known = isChosen ? chosen : (pending.get(key) ?? quiet.get(key));
+    const known = isChosen ? chosen : (queueOf(source).get(key) ?? quiet.get(key));
     if (!known) return undefined;
     known.count++;
     known.lastAt = Date.now();
@@ -125,7 +137,8 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
     if (!known) return 0;
     keys.delete(series);
     if (series === chosen) chosen = undefined;
-    if (pending.get(known.key) === series) pending.delete(known.key);
+    const queue = queueOf(series.source);
+    if (queue.get(known.key) === series) queue.delete(known.key);
     if (quiet.get(known.key) === series) quiet.delete(known.key);
     if (known.similar !== undefined) {
       const left = (similar.get(known.similar) ?? 1) - 1;
@@ -145,19 +158,24 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
   /** Whether it is written before the other one. */
   function isBefore(series: EventSeries, other: EventSeries, now: number): boolean {
     const areDue = series.dueAt <= now && other.dueAt <= now;
-    const order = areDue ? (turns.get(series.source.origin) ?? 0) - (turns.get(other.source.origin) ?? 0) : 0;
+    const order = areDue ? turnOfQueue(series) - turnOfQueue(other) || turnOfOrigin(series) - turnOfOrigin(other) : 0;
     return (order || series.dueAt - other.dueAt) < 0;
   }
 
-  function endTurn({ source: { origin } }: EventSeries): void {
+  const turnOfQueue = ({ source }: EventSeries) => lastTurns.get(queueOf(source)) ?? 0;
+  const turnOfOrigin = ({ source }: EventSeries) => turns.get(source.origin) ?? 0;
+
+  function endTurn({ source }: EventSeries): void {
+    const { origin } = source;
     turns.delete(origin);
     turns.set(origin, ++turn);
+    lastTurns.set(queueOf(source), turn);
     const [first] = turns.keys();
     if (turns.size > MAX_PENDING && first !== undefined) turns.delete(first);
   }
 
   return {
-    add(event, origin) {
+    add(event, origin = OWN) {
       removeExpired();
       const group = groupOf(event);
       const { kind, namespace = '', name } = event.reviewed ?? event.regarding;
@@ -192,9 +210,9 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
     next() {
       const now = performance.now();
       let first = chosen;
-      for (const series of pending.values()) if (!first || isBefore(series, first, now)) first = series;
+      for (const series of pending()) if (!first || isBefore(series, first, now)) first = series;
       if (first === undefined || first === chosen) return first;
-      pending.delete(keys.get(first)?.key ?? '');
+      queueOf(first.source).delete(keys.get(first)?.key ?? '');
       if (chosen) wait(chosen, chosen.source);
       chosen = first;
       return first;
@@ -207,7 +225,7 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
       const key = keys.get(series)?.key;
       if (key === undefined) return 0;
       if (series === chosen) chosen = undefined;
-      pending.delete(key);
+      queueOf(series.source).delete(key);
       series.dueAt = performance.now() + patchIntervalMs;
       quiet.set(key, Object.assign(series, { expiresAt: performance.now() + windowMs }));
       return 0;
@@ -223,7 +241,7 @@ export function eventSeriesStore({ settleMs, patchIntervalMs, windowMs }: EventT
       endTurn(series);
       return forget(series);
     },
-    pending: () => [...(chosen ? [chosen] : []), ...pending.values()],
+    pending: () => [...(chosen ? [chosen] : []), ...pending()],
   };
 }
 

@@ -1,4 +1,5 @@
 import { CONFIGURATION_NAME } from '../../cluster/webhook-configurations.ts';
+import { shellWord } from '../../kubernetes/text.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { RegisteredConfiguration, RegisteredWebhook, WebhookRule } from '../cluster-facts.ts';
 import type { Facts } from '../facts.ts';
@@ -75,8 +76,11 @@ function checkWebhook(configuration: RegisteredConfiguration, webhook: Registere
 }
 
 function remedy({ resource, name }: RegisteredConfiguration, webhook: RegisteredWebhook, index: number): string {
-  const patch = `[{"op":"test","path":"/webhooks/${index}/name","value":"${webhook.name}"},{"op":"replace","path":"/webhooks/${index}/failurePolicy","value":"Ignore"}]`;
-  const command = `kubectl patch ${resource.replace(/s$/, '')} ${name} --type=json -p '${patch}'`;
+  const patch = JSON.stringify([
+    { op: 'test', path: `/webhooks/${index}/name`, value: webhook.name },
+    { op: 'replace', path: `/webhooks/${index}/failurePolicy`, value: 'Ignore' },
+  ]);
+  const command = `kubectl patch ${resource.replace(/s$/, '')} ${shellWord(name)} --type=json -p ${shellWord(patch)}`;
   const engine = ENGINES.find(({ sign }) => sign.test(`${name} ${webhook.name}`));
   return engine ? `for good (${engine.name} writes it itself): ${engine.setting}; until then: ${command}` : command;
 }

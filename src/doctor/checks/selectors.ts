@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { policiesInForce } from '../../cluster/policies.ts';
 import { type DaemonSetView, IGNORE_ANNOTATION, optsOut } from '../../judge/daemon-set.ts';
-import { type LabelSelector, type StringMap, selects } from '../../kubernetes/label-selector.ts';
+import { compileSelector, type LabelSelector, type StringMap } from '../../kubernetes/label-selector.ts';
 import { isPattern, matchesPattern } from '../../kubernetes/pattern.ts';
 import { formatRequirement, requirementsOf, satisfiable } from '../../kubernetes/selector-overlap.ts';
 import { atMost, count } from '../../kubernetes/text.ts';
@@ -38,7 +38,9 @@ function checkNodes(name: string, selector: LabelSelector | undefined, nodes: re
   if (!satisfiable(requirements)) {
     return [finding('problem', `TaintPolicy ${name} can select no node: nothing is ${required}`, edit)];
   }
-  if (selector === undefined || nodes.some(({ labels }) => selects(selector, labels))) return [];
+  if (selector === undefined) return [];
+  const selects = compileSelector(selector);
+  if (nodes.some(({ labels }) => selects(labels))) return [];
   if (nodes.length === 0) return [finding('note', `TaintPolicy ${name}: there are no nodes yet`)];
   const evidence = `TaintPolicy ${name} selects none of ${count(nodes.length, 'node')} by ${required}${whyNot(selector, nodes)}`;
   // The nodes may register later, so this is a note.
@@ -93,9 +95,10 @@ function plural(patterns: readonly string[]): string {
 
 /** The requirements that no object meets, and the values that the objects have. */
 function whyNot(selector: LabelSelector, objects: readonly { readonly labels: StringMap }[]): string {
-  const unmet = requirementsOf(selector).filter(
-    (requirement) => !objects.some(({ labels }) => selects({ matchExpressions: [requirement] }, labels)),
-  );
+  const unmet = requirementsOf(selector).filter((requirement) => {
+    const meets = compileSelector({ matchExpressions: [requirement] });
+    return !objects.some(({ labels }) => meets(labels));
+  });
   if (unmet.length === 0) return ' (nothing has all of these at once)';
   const said = unmet.map(({ key }) => {
     const values = [

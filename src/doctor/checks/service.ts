@@ -1,5 +1,6 @@
 import { CONFIGURATION_NAME } from '../../cluster/webhook-configurations.ts';
 import { formatLabels, selects } from '../../kubernetes/label-selector.ts';
+import { shellWord } from '../../kubernetes/text.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import { type Installation, reinstall } from '../installation.ts';
@@ -71,11 +72,11 @@ export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'instal
     return called && (called.name !== installation.service || called.namespace !== installation.namespace);
   });
   if (elsewhere) {
-    const { namespace, name } = elsewhere.clientConfig.service ?? {};
+    const { namespace = '', name = '' } = elsewhere.clientConfig.service ?? {};
     return finding(
       'problem',
       `webhook ${elsewhere.name} calls Service ${namespace}/${name}, not ${where}`,
-      `look there: taintkeeper doctor --namespace ${namespace} --service ${name}`,
+      `look there: taintkeeper doctor --namespace ${shellWord(namespace)} --service ${shellWord(name)}`,
     );
   }
   const { type = 'ClusterIP', clusterIP, externalName, ports = [] } = service.value.spec ?? {};
@@ -121,7 +122,7 @@ function changedPort(ports: readonly ServicePort[], port: number): object {
 
 /** A JSON patch, because `kubectl apply` merges ports by number, and merges labels. */
 function patchService({ namespace, service }: Installation, patch: readonly object[]): string {
-  return `kubectl patch service --namespace ${namespace} ${service} --type=json --patch='${JSON.stringify(patch)}'`;
+  return `kubectl patch service --namespace ${namespace} ${service} --type=json --patch=${shellWord(JSON.stringify(patch))}`;
 }
 
 /** Checks that the Service has ready endpoints, at the port on which they listen. */

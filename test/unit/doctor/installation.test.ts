@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { INSTALL } from '../../../scripts/chart.ts';
 import { checkInstallation } from '../../../src/doctor/checks/service.ts';
-import { findInstallation, type InstallationChoice } from '../../../src/doctor/installation.ts';
+import { findInstallation, type InstallationChoice, reinstall } from '../../../src/doctor/installation.ts';
 import { objectsOf } from '../../e2e/kubernetes-objects.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { INSTALLATION } from './facts.ts';
@@ -89,6 +89,25 @@ it('takes the last of several arguments, as the program does, and ignores those 
   });
   const { search } = await find({ deployments: [twice] });
   expect(search.chosen).toMatchObject({ service: 'keeper', lease: 'keeper', secret: 'keeper-certs' });
+});
+
+it('takes no shell code from a Deployment of another user, as a name or as a Helm release', async () => {
+  const forged = deployment(({ metadata, spec: { template } }) => {
+    metadata.namespace = 'tenant';
+    metadata.annotations = { 'meta.helm.sh/release-name': 'x;reboot' };
+    template.spec.containers[0]?.args.push(
+      '--service=x;reboot',
+      '--secret=../../x;reboot',
+      '--default-policies=x;reboot',
+    );
+  });
+  const { search, check } = await find({ deployments: [deployment(), forged], called: 'taintkeeper' });
+  expect(check.remedy).toBe(
+    'keep one, and take the others away: kubectl delete deployment,service --ignore-not-found --namespace tenant taintkeeper',
+  );
+  const [, other] = search.found;
+  expect(other).toMatchObject({ service: 'taintkeeper', secret: 'taintkeeper-certs', defaultPolicies: undefined });
+  expect(other && reinstall(other)).toBe("helm get manifest 'x;reboot' --namespace tenant | kubectl apply -f -");
 });
 
 describe('the installation', () => {

@@ -36,6 +36,15 @@ describe('Deny', () => {
     expect(judgeUpdate(deny, 'mutate', update).action).toBe('allow');
   });
 
+  it('gives a command without shell code, also for the file of a Node that another user wrote', () => {
+    const decision = judgeUpdate(deny, 'validate', { before: [{ ...gpu, value: "';reboot;'" }], after: [] });
+    expect(decision).toMatchObject({
+      message: expect.stringContaining(
+        " first: kubectl annotate --overwrite node n1 'taintkeeper.dev/allow-removal=dedicated='\\'';reboot;'\\'':NoSchedule'",
+      ),
+    });
+  });
+
   it('names the node, the taint, the policy, its field, and the way out', () => {
     const decision = judgeUpdate(deny, 'validate', { before: [gpu], after: [] });
     expect(decision).toMatchObject({

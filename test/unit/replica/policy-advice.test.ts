@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../src/cluster/client/api-client.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
@@ -136,6 +137,19 @@ describe('advice on a policy', () => {
     expect(asked).toEqual([]);
   });
 
+  it('is given by the leader as seldom: a pod that sends reviews has it compare no more nodes', async () => {
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
+    onTestFinished(() => clock.mockRestore());
+    const { warnings, clusterState } = rig([]);
+    const own = [{ name: 'n1', labels: {}, taints: [{ key: KEY, effect: 'NoSchedule' }], allowRemoval: undefined }];
+    const nodes = vi.fn(() => own);
+    clusterState.own = { isSynced: () => true, nodes };
+    const found: (readonly string[])[] = [];
+    for (let n = 0; n < 50; n++) found.push(await warnings(MISSPELT));
+    expect(found.filter((texts) => texts.length > 0)).toHaveLength(10);
+    expect(nodes).toHaveBeenCalledTimes(10);
+  });
+
   it('is not given where there are more nodes than can be read', async () => {
     const { warnings, asked } = rig(Array.from({ length: 5_000 }, (_, index) => node(`n${index}`)));
     expect(await warnings(MISSPELT)).toEqual([]);
@@ -205,5 +219,77 @@ describe('advice on a policy among others', () => {
       'spec.nodeSelector selects none of 2 nodes',
     ]);
     expect(await warningsOfChange(policy('cpu'), policy('gpu'))).toEqual([]);
+  });
+});
+
+describe('advice on a policy that is made to take long', () => {
+  const EXPRESSIONS = 63;
+  const POLICIES = 20;
+  const matchExpressions = Array.from({ length: EXPRESSIONS }, (_, n) => ({
+    key: `label-${n}`,
+    operator: 'NotIn' as const,
+    values: Array.from({ length: 64 }, (_, value) => `v${value}`),
+  }));
+  const requiring = (value: string, selector: Pick<TaintPolicySpec, 'nodeSelector'>): TaintPolicySpec => ({
+    mode: 'Deny',
+    ...selector,
+    taints: [{ key: 'dedicated', value, effect: 'NoSchedule', ensure: 'Always' }],
+  });
+  const hostile = requiring('hostile', { nodeSelector: { matchExpressions } });
+  const others = Object.fromEntries(
+    Array.from({ length: POLICIES }, (_, n) => [
+      `a${n}`,
+      requiring(`v${n}`, { nodeSelector: { matchLabels: { pool: 'gpu' } } }),
+    ]),
+  );
+
+  /** A leader with these nodes, and how often a label of them is read. */
+  function leader(count: number) {
+    const { clusterState, warningsOfChange } = rig([], undefined, others);
+    const reads = new Map<string, number>();
+    const own = Array.from({ length: count }, (_, n) => ({
+      name: `n${n}`,
+      labels: new Proxy<Record<string, string>>(
+        { pool: 'gpu', ...Object.fromEntries(matchExpressions.map(({ key }) => [key, 'true'])) },
+        {
+          get(target, key) {
+            reads.set(String(key), (reads.get(String(key)) ?? 0) + 1);
+            return target[String(key)];
+          },
+        },
+      ),
+      taints: [{ key: 'dedicated', value: 'v0', effect: 'NoSchedule' }],
+      allowRemoval: undefined,
+    }));
+    clusterState.own = { isSynced: () => true, nodes: () => own };
+    return { reads, warnings: () => warningsOfChange(hostile, hostile) };
+  }
+
+  it('compares each node once with each selector, however many policies contradict the new one', async () => {
+    const { reads, warnings } = leader(30);
+    expect(await warnings()).toContain(
+      'TaintPolicy a0 requires dedicated=v0:NoSchedule on 30 nodes, and wins over this policy',
+    );
+    expect(reads.get('label-0')).toBe(30);
+    expect(reads.get('pool')).toBe(30 * POLICIES);
+  });
+
+  it('lets other requests be answered meanwhile', async () => {
+    let now = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now++);
+    onTestFinished(() => clock.mockRestore());
+    const { warnings } = leader(200);
+    let isDone = false;
+    const advised = warnings().finally(() => {
+      isDone = true;
+    });
+    let turns = 0;
+    while (!isDone) {
+      turns++;
+      await setImmediate();
+    }
+    expect(await advised).toHaveLength(16);
+    // A millisecond passes for each node.
+    expect(turns).toBeGreaterThan(50);
   });
 });

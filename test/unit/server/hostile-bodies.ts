@@ -36,12 +36,12 @@ const policy = (spec: object) => ({
   metadata: { name: 'p' },
   spec: { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }], ...spec },
 });
-const advised = (spec: object) =>
+const advised = (spec: object, before: object = { nodeSelector: { matchLabels: { before: 'x' } } }) =>
   JSON.stringify(
     nodeUpdateReview([], [], {
       resource: { group: 'taintkeeper.dev', version: 'v1alpha1', resource: 'taintpolicies' },
       object: policy(spec),
-      oldObject: policy({ nodeSelector: { matchLabels: { before: 'x' } } }),
+      oldObject: policy(before),
     }),
   );
 
@@ -213,12 +213,28 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
         taints: times(64, (n) => ({ key: `example.com/taint-${n}`, restrict: ['Removal'] })),
       }),
   },
+  {
+    what: 'a policy that selects all nodes by 4,032 values, and contradicts 64 others',
+    path: '/advise',
+    body: () => {
+      const nodeSelector = {
+        matchExpressions: times(63, (n) => ({
+          key: `feature.example.com/${n}`,
+          operator: 'NotIn',
+          values: times(64, (value) => `v${value}`),
+        })),
+      };
+      const required = { value: 'hostile', effect: 'NoSchedule', ensure: 'Always' };
+      const taintList = times(64, (n) => ({ ...required, key: `example.com/team-${n}` }));
+      return advised({ nodeSelector, taints: taintList }, { nodeSelector });
+    },
+  },
 ];
 
-/** Nodes of a large cluster, with labels of which each has some of its own. */
+/** Nodes of a large cluster, with labels of which each has some of its own, and with taints of the policies. */
 export const MANY_NODES: readonly NodeView[] = times(5_000, (node) => ({
   name: `node-${node}`,
   labels: Object.fromEntries(times(100, (n) => [`feature.example.com/${n < 98 ? n : `${node}-${n}`}`, 'true'])),
-  taints: [],
+  taints: times(8, (n) => ({ key: `example.com/team-${n + (node % 8)}`, value: 'x', effect: 'NoSchedule' })),
   allowRemoval: undefined,
 }));

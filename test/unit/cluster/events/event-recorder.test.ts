@@ -481,6 +481,36 @@ describe('an Event of a review', () => {
   });
 });
 
+describe('an Event of this process', () => {
+  const PODS = 200;
+  /** Each of many pods forges a review about another object. */
+  function flood(recorder: EventRecorder, round: number) {
+    for (let pod = 0; pod < PODS; pod++) {
+      const ghost = { apiVersion: 'v1', kind: 'Node', name: `ghost-${pod}-${round}`, uid: `uid-${pod}` };
+      recorder.record(onNode(ghost.name, 'x', { regarding: ghost, reviewed: ghost }), `10.0.${pod}.66`);
+    }
+  }
+
+  it('is pushed out by no reviews, from however many addresses', async () => {
+    const { recorder, events } = record();
+    for (let n = 0; n < 20; n++) recorder.record(onNode(`n${n}`));
+    for (let round = 0; round < 4; round++) flood(recorder, round);
+    await pass(5 * MINUTE);
+    expect(events().filter(({ regarding }) => /^n\d+$/.test(regarding.name))).toHaveLength(20);
+  });
+
+  it('takes turns with all reviews together, so that it does not wait for hundreds of addresses', async () => {
+    const { recorder, events, server } = record();
+    flood(recorder, 0);
+    await pass(5_000);
+    recorder.record(onNode('n1'));
+    recorder.record(onNode('n2'));
+    await pass(10_000);
+    expect(events().map(({ regarding }) => regarding.name)).toEqual(['n1', 'n2']);
+    expect(server.reads.length).toBeGreaterThan(20);
+  });
+});
+
 describe('stopping', () => {
   it('writes what is still to be written', async () => {
     const { recorder, server, events } = record();

@@ -1,0 +1,51 @@
+import { setImmediate } from 'node:timers/promises';
+import { contradictionWarnings, isLeft, rivalsOf, selectionWarnings } from '../judge/contradictions.ts';
+import { policyWarnings } from '../judge/findings.ts';
+import { collectKeys } from '../judge/misspelled-keys.ts';
+import type { NodeView, NodeWithRecord } from '../judge/node-view.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+
+/** How long nodes are compared without a break, in milliseconds. Other reviews wait meanwhile, and ten policies may be compared at once. */
+const SLICE_MS = 2;
+
+export interface NodeAdviceOptions {
+  readonly nodes: readonly NodeView[];
+  /** The policy as it was before the change. */
+  readonly before: CompiledTaintPolicy | undefined;
+  /** All other policies. */
+  readonly others: readonly CompiledTaintPolicy[];
+  readonly withRecord: (node: NodeView) => NodeWithRecord;
+}
+
+/**
+ * Warnings about a policy, from all nodes. Each selector is evaluated once for each node: every pod can send a review, with a policy that has
+ * thousands of values and contradicts all others.
+ */
+export async function nodeAdvice(
+  policy: CompiledTaintPolicy,
+  { nodes, before, others, withRecord }: NodeAdviceOptions,
+): Promise<readonly string[]> {
+  const { keys, add } = collectKeys();
+  const shared = new Map(rivalsOf(policy, others).map((rival): [CompiledTaintPolicy, string[]] => [rival, []]));
+  const left: string[] = [];
+  let selected = 0;
+  let startedAt = performance.now();
+  for (const node of nodes) {
+    if (performance.now() - startedAt >= SLICE_MS) {
+      await setImmediate();
+      startedAt = performance.now();
+    }
+    add(node);
+    if (policy.selectsNode(node.labels)) {
+      selected++;
+      for (const [rival, names] of shared) if (rival.selectsNode(node.labels)) names.push(node.name);
+    } else if (before && isLeft(before, withRecord(node))) {
+      left.push(node.name);
+    }
+  }
+  return [
+    ...selectionWarnings(left),
+    ...contradictionWarnings(policy, shared),
+    ...policyWarnings(policy, keys, { selected, all: nodes.length }),
+  ];
+}
