@@ -10,7 +10,8 @@ import { deleteObject } from './client/delete-object.ts';
 import { findObject } from './client/find-object.ts';
 import { POLICY_GROUP } from './policies.ts';
 import { listObjects } from './watch/list-pages.ts';
-import { type WatchCache, watchResource } from './watch/watch-cache.ts';
+import { watchResource } from './watch/watch-cache.ts';
+import type { WatchCache } from './watch/watch-options.ts';
 
 /** The resource of NodeTaintRecords: one object per node that has something to record, with the name of the node. */
 export const NODE_RECORDS = 'nodetaintrecords';

@@ -1,6 +1,7 @@
 import { type ClusterDaemonSet, type ClusterNode, keepDaemonSet, keepNode } from '../cluster/cluster-objects.ts';
 import type { Change } from '../cluster/watch/cached-objects.ts';
-import { type WatchCache, type WatchOptions, watchResource } from '../cluster/watch/watch-cache.ts';
+import { watchResource } from '../cluster/watch/watch-cache.ts';
+import type { WatchCache, WatchOptions } from '../cluster/watch/watch-options.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { orAborted } from '../runtime/pause.ts';
 import { anyOf, createSubject, type Source } from '../runtime/source.ts';

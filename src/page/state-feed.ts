@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { PolicyObject } from '../cluster/policies.ts';
+import type { PolicyObject } from '../cluster/policy-object.ts';
 import type { ClusterState } from '../controllers/sources.ts';
 import type { NodeRecord } from '../judge/node-record.ts';
 import type { Policy } from '../policy/policy.ts';

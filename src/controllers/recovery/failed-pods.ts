@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { type Entry, type WatchState, watchResource } from '../../cluster/watch/watch-cache.ts';
+import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import { watchResource } from '../../cluster/watch/watch-cache.ts';
+import type { WatchState } from '../../cluster/watch/watch-options.ts';
 import { controllerOf, isTerminating, type PodObject } from '../../objects/pod-object.ts';
 
 /** How the kubelet says so (pkg/kubelet/eviction); of a pod that exceeded a limit of its own it says something else. */

@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../cluster/node-records.ts';
-import { type PolicyObject, policiesInForce, runsInAudit, whyUnusable } from '../../cluster/policies.ts';
+import { type PolicyObject, policiesInForce, runsInAudit, whyUnusable } from '../../cluster/policy-object.ts';
 import { ALLOW_REMOVAL_ANNOTATION, announcementsIn, parseAllowedRemovals } from '../../judge/allow-removal.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
 import { isKept, withRecord } from '../../judge/node-record.ts';

@@ -3,7 +3,7 @@ import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../../../src/cluster/cluster-objects.ts';
 import { NODE_RECORDS } from '../../../../src/cluster/node-records.ts';
-import type { PolicyObject } from '../../../../src/cluster/policies.ts';
+import type { PolicyObject } from '../../../../src/cluster/policy-object.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { type NodeRepairOptions, startNodeRepair } from '../../../../src/controllers/nodes/node-repair.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
