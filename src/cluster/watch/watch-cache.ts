@@ -58,9 +58,6 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     get size() {
       return objects.size;
     },
-    get unreadable() {
-      return objects.unreadable;
-    },
     lastCurrent: () => current?.at,
     ageMs: () => current && performance.now() - current.tick,
     async stop() {

@@ -41,8 +41,6 @@ export interface WatchCache<T> {
   get(name: string, namespace?: string): Entry<T> | undefined;
   entries(): Iterable<Entry<T>>;
   readonly size: number;
-  /** How many objects have an invalid latest version: {@link WatchOptions.project} failed. */
-  readonly unreadable: number;
   /**
    * When the cache was last known to be current, in milliseconds since the epoch: a list was complete, an event or bookmark arrived, or the API
    * server ended a watch normally. Undefined before the first list.
