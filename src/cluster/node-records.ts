@@ -137,7 +137,6 @@ export function nodeRecords(options: {
 }): NodeRecords {
   const changes = createSubject<string>();
   let cache: WatchCache<NodeRecord | undefined> | undefined;
-  let isRead = false;
   let problem: string | undefined;
 
   return {
@@ -149,7 +148,6 @@ export function nodeRecords(options: {
         project: (object) => asStored(object).record,
         onChange: ({ entry }) => changes.next(entry.name),
         onState(state) {
-          isRead ||= state.connected;
           problem = state.connected ? undefined : state.error;
           options.onState?.(state.connected);
         },
@@ -159,7 +157,7 @@ export function nodeRecords(options: {
     state() {
       if (!cache) return 'not watched';
       if (problem !== undefined) return { problem };
-      return isRead ? 'read' : 'unread';
+      return cache.isSynced() ? 'read' : 'unread';
     },
     recordOf: (name) => cache?.get(name)?.value,
     versionOf: (name) => cache?.get(name)?.resourceVersion,

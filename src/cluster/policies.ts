@@ -105,6 +105,7 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
       log,
     }),
   );
+  /** Set together with the first snapshot, a moment after the last list: until then, no policy would be in force. */
   let isSynced = false;
   const synced = Promise.all(caches.map((cache) => cache.synced)).then(() => {
     isSynced = true;

@@ -53,6 +53,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
 
   return {
     synced: synced.promise,
+    isSynced: () => current !== undefined,
     get: (name, namespace = '') => objects.get(name, namespace),
     entries: () => objects.values(),
     get size() {

@@ -38,6 +38,8 @@ export type WatchState = { readonly connected: true } | { readonly connected: fa
 export interface WatchCache<T> {
   /** Resolves after the first complete list. Rejects only if stopped before. */
   readonly synced: Promise<void>;
+  /** Whether the first list is complete. */
+  isSynced(): boolean;
   get(name: string, namespace?: string): Entry<T> | undefined;
   entries(): Iterable<Entry<T>>;
   readonly size: number;

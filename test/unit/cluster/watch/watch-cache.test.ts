@@ -28,7 +28,9 @@ describe('the first list', () => {
     const things = await threeThings();
     const { cache, takeChanges, states } = await watchThings(things, { fieldSelector: 'x=y', labelSelector: 'l' });
     expect(cache.lastCurrent()).toBeUndefined();
+    expect(cache.isSynced()).toBe(false);
     await cache.synced;
+    expect(cache.isSynced()).toBe(true);
     expect(takeChanges()).toEqual(['added a=old', 'added b=old', 'added c=old']);
     expect(cache.get('b')).toMatchObject({ uid: 'b1', resourceVersion: '102', value: 'old' });
     expect(cache.lastCurrent()).toBeGreaterThan(Date.now() - 5_000);
