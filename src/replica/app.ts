@@ -7,15 +7,13 @@ import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { openPolicyStore, type PolicyLoad, readPolicyFiles } from '../files/policy-files.ts';
 import { listFiles } from '../files/text-files.ts';
 import { fingerprint, watchFiles } from '../files/watch-files.ts';
-import { patternNotesWithoutLeader } from '../judge/pattern-notes.ts';
-import { printable } from '../kubernetes/text.ts';
 import { createDecisionLog } from '../page/decision-log.ts';
 import { openPage } from '../page/page-routes.ts';
 import { certificateState, filedPolicyStates } from '../page/registered-states.ts';
-import type { Policy } from '../policy/policy.ts';
 import { createSubject } from '../runtime/source.ts';
-import type { AdmissionMetrics, Metrics } from '../server/metrics.ts';
-import { announceCertificates, announcePolicies, certificateCheck, policyCheck, stoppingCheck } from './readiness.ts';
+import type { Metrics } from '../server/metrics.ts';
+import { logPolicyLoad } from './policy-log.ts';
+import { announceCertificates, certificateCheck, policyCheck, stoppingCheck } from './readiness.ts';
 import { type Listeners, startAdmin, startAdmission } from './servers.ts';
 
 export interface AppOptions extends Listeners {
@@ -62,14 +60,9 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
     policyPaths ? () => readPolicyFiles(policyPaths) : readBuiltinPolicies,
     options.audit,
   );
-  const announce = (load: PolicyLoad) => announceLoad(load, options.audit, metrics, log);
-  announce(store.lastLoad());
-  const policyWatch = await watchFiles(
-    listPolicies,
-    async () => announce(await store.reload()),
-    pollIntervalMs,
-    before,
-  );
+  const logLoad = (load: PolicyLoad) => logPolicyLoad(load, options.audit, metrics, log);
+  logLoad(store.lastLoad());
+  const policyWatch = await watchFiles(listPolicies, async () => logLoad(await store.reload()), pollIntervalMs, before);
   starting.defer(() => policyWatch.stop());
 
   const clientCas = createSubject<string>();
@@ -137,26 +130,4 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
       return running.disposeAsync();
     },
   };
-}
-
-function announceLoad(load: PolicyLoad, audit: boolean, metrics: AdmissionMetrics, log: Logger): void {
-  if (!load.ok) {
-    metrics.policiesRefused();
-    for (const fault of load.faults) log.error(`policies not replaced, the last good ones stay: ${printable(fault)}`);
-    return;
-  }
-  announcePolicies(load.policies, { audit, at: load.at.getTime() }, metrics, log);
-  for (const policy of load.policies) {
-    const title = `${policy.kind} ${policy.name}`;
-    for (const what of idleHere(policy, title))
-      log.warn(`${what} does nothing here: it takes taintkeeper in a cluster`);
-    for (const note of patternNotesWithoutLeader(policy)) log.warn(`${title}: ${note}`);
-  }
-}
-
-/** The parts of a policy that need a leader. */
-function idleHere({ kind, spec }: Policy, title: string): string[] {
-  if (kind === 'RecoveryPolicy' || kind === 'TolerationRestriction') return [title];
-  if (kind !== 'TaintPolicy') return [];
-  return spec.deletedNodeRetentionSeconds ? [`${title}: deletedNodeRetentionSeconds`] : [];
 }

@@ -26,9 +26,9 @@ import type { Metrics } from '../server/metrics.ts';
 import type { RunningApp } from './app.ts';
 import { openCertificates } from './cluster-certificates.ts';
 import { policyAdvice } from './policy-advice.ts';
+import { logPolicyChanges } from './policy-log.ts';
 import {
   announceCertificates,
-  announceChanges,
   certificateCheck,
   clusterPoliciesCheck,
   drainCheck,
@@ -88,7 +88,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
 
   const onState = (kind: PolicyKind, connected: boolean) => metrics.watchState(POLICY_RESOURCES[kind], connected);
   const policies = watchPolicies({ client, audit, onState, log });
-  policies.changes.subscribe(announceChanges(policies, audit, metrics, log));
+  policies.changes.subscribe(logPolicyChanges(policies, audit, metrics, log));
   starting.defer(async () => void (await policies.stop()));
 
   const webhooks = watchWebhookConfigurations({ client, log });
