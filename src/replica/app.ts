@@ -1,8 +1,6 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
-import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import { keepCertificates } from '../certs/certificate-keeper.ts';
-import { followClients } from '../certs/client-authority.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { openPolicyStore, type PolicyLoad, readPolicyFiles } from '../files/policy-files.ts';
 import { listFiles } from '../files/text-files.ts';
@@ -10,10 +8,10 @@ import { fingerprint, watchFiles } from '../files/watch-files.ts';
 import { createDecisionLog } from '../page/decision-log.ts';
 import { openPage } from '../page/page-routes.ts';
 import { certificateState, filedPolicyStates } from '../page/registered-states.ts';
-import { createSubject } from '../runtime/source.ts';
 import type { Metrics } from '../server/metrics.ts';
 import { logPolicyLoad } from './policy-log.ts';
-import { announceCertificates, certificateCheck, policyCheck, stoppingCheck } from './readiness.ts';
+import { certificateCheck, policyCheck, stoppingCheck } from './readiness.ts';
+import { openServedTls } from './served-tls.ts';
 import { type Listeners, startAdmin, startAdmission } from './servers.ts';
 
 export interface AppOptions extends Listeners {
@@ -65,31 +63,27 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
   const policyWatch = await watchFiles(listPolicies, async () => logLoad(await store.reload()), pollIntervalMs, before);
   starting.defer(() => policyWatch.stop());
 
-  const clientCas = createSubject<string>();
-  const clients = await followClients(options, log, clientCas.next);
-  starting.defer(async () => clients?.stop());
-  const served = createSubject<ServableCertificates>();
-  served.subscribe((found) => {
-    for (const what of found.issued) log.info({ directory: options.certDirectory }, `issued ${what}`);
-    announceCertificates(found, metrics, log);
-  });
-  const certificates = await keepCertificates({
-    directory: options.certDirectory,
-    names: options.names,
+  const { certDirectory: directory, names, clientCa } = options;
+  const onFault = (message: string) => log.error(`certificates not replaced, the last good ones stay: ${message}`);
+  const served = await openServedTls({
+    open: async (onServe) => ({
+      keeper: await keepCertificates({ directory, names, pollIntervalMs, onServe, onFault }),
+    }),
+    directory,
+    clientCa,
     pollIntervalMs,
-    onServe: served.next,
-    onFault: (message) => log.error(`certificates not replaced, the last good ones stay: ${message}`),
+    metrics,
+    log,
   });
-  starting.defer(() => certificates.stop());
+  starting.defer(served.stop);
+  const { keeper: certificates, tls } = served;
 
   // Starts after the server for admissions and ends after it, so that it never reports ready without that server.
   const probes = starting.use(new AsyncDisposableStack());
-  const tls = certificates.current().serving;
   const decisions = options.page ? createDecisionLog({ replica: hostname() }) : undefined;
   const admission = await startAdmission({
     listeners: options,
     tls,
-    clients: clients?.known(),
     policies: store.policies,
     ...(decisions ? { onJudged: decisions.record } : {}),
     metrics,
@@ -97,11 +91,6 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
     stopGraceMs,
   });
   starting.defer(admission.stop);
-  served.subscribe(({ serving }) => admission.useCertificate(serving));
-  clientCas.subscribe(admission.useClientCa);
-  // Renewals while the server started.
-  admission.useCertificate(certificates.current().serving);
-  if (clients) admission.useClientCa(clients.known().ca);
 
   let stopping = false;
   const checks = () => [policyCheck(store, options.audit), certificateCheck(certificates), stoppingCheck(stopping)];

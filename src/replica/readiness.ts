@@ -1,6 +1,4 @@
 import type { X509Certificate } from 'node:crypto';
-import type { Logger } from 'pino';
-import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
 import { hasCa, invalidAt } from '../certs/inspect.ts';
 import type { NodeRecords } from '../cluster/node-records.ts';
@@ -10,18 +8,6 @@ import type { RegisteredWebhooks } from '../cluster/webhook-configurations.ts';
 import type { PolicyStore } from '../files/policy-files.ts';
 import { atMost } from '../kubernetes/text.ts';
 import type { Check } from '../server/admin-server.ts';
-import type { AdmissionMetrics } from '../server/metrics.ts';
-
-/** Logs and counts the certificates that are served from now on. */
-export function announceCertificates(
-  { certificate, ca }: ServableCertificates,
-  metrics: AdmissionMetrics,
-  log: Logger,
-): void {
-  metrics.certificateServed('serving', certificate.validToDate);
-  if (ca) metrics.certificateServed('ca', ca.validToDate);
-  log.info(`serving certificate expires ${certificate.validToDate.toISOString()}`);
-}
 
 /** How long before the end of a CA it needs attention. */
 const CA_CONCERN_MS = 365 * 86_400_000;
