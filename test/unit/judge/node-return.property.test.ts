@@ -80,6 +80,8 @@ function stored(record: NodeRecord | undefined): NodeRecord | undefined {
 }
 
 it('a record is what the API server takes, is written only for a change, and says to the next leader what it said to this one', () => {
+  const numRuns = 500;
+  let returned = 0;
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
       let now = Date.parse('2026-11-22T12:00:00.250Z');
@@ -112,6 +114,10 @@ it('a record is what the API server takes, is written only for a change, and say
         if (next && seen) {
           for (const { policy, taint } of retainedTaints(next, seen, policies.taintPolicies, now)) {
             expect(policy.protectedBy(taint)).toBeDefined();
+            const deletedAt = recorded.find((one) => identity(one) === identity(taint))?.earlierDeletedAt;
+            if (deletedAt === undefined) continue;
+            expect(now - deletedAt).toBeLessThan(RETENTION_MS);
+            returned++;
           }
         }
         const isAskedFor = policies.taintPolicies.some(({ protectedBy }) => recorded.some((one) => protectedBy(one)));
@@ -122,6 +128,7 @@ it('a record is what the API server takes, is written only for a change, and say
         known = new Map(recorded.map((one) => [formatTaint(one), one]));
       }
     }),
-    { numRuns: 500 },
+    { numRuns },
   );
+  expect(returned).toBeGreaterThan(numRuns / 10);
 });
