@@ -191,7 +191,7 @@ function nameOf({ kind, name }: Pick<PolicyObject, 'kind' | 'name'>): string {
 }
 
 /** Notes on policies whose patterns match many taints. */
-export function checkWildcards({ policies }: Pick<Facts, 'policies'>): Finding[] {
+export function checkPatterns({ policies }: Pick<Facts, 'policies'>): Finding[] {
   if (!policies.ok) return [];
   return policiesInForce(policies.value).flatMap((policy) =>
     patternNotes(policy).map((note) =>
