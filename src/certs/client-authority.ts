@@ -14,8 +14,7 @@ export interface ClientAuthority {
 
 export interface ClientAuthorityOptions {
   readonly file: string;
-  /** Called with the PEM of a changed bundle. */
-  readonly onChange: (bundle: string) => void;
+  readonly onChange: () => void;
   readonly onFault: (message: string) => void;
   /** How often the file is checked; see {@link watchFiles}. */
   readonly pollIntervalMs?: number | undefined;
@@ -36,7 +35,7 @@ async function followClientAuthority(options: ClientAuthorityOptions): Promise<C
       const found = await readBundle(file);
       if (found === bundle) return;
       bundle = found;
-      onChange(bundle);
+      onChange();
     } catch (error) {
       onFault((error as Error).message);
     }
@@ -77,20 +76,20 @@ interface ClientFileOptions {
 
 /**
  * Follows the file with the CAs of the clients that may call, if there is one.
- * @param use called with changed CAs, PEM
+ * @param onChange called when the CAs have changed
  * @throws InputError for a file without CA certificates
  */
 export async function followClients(
   { clientCa: file, pollIntervalMs }: ClientFileOptions,
   log: Logger,
-  use: (bundle: string) => void,
+  onChange: () => void,
 ): Promise<FollowedClients | undefined> {
   if (file === undefined) return undefined;
   const authority = await followClientAuthority({
     file,
     pollIntervalMs,
-    onChange(bundle) {
-      use(bundle);
+    onChange() {
+      onChange();
       log.info(`clients of the CAs in ${file} may call from now on`);
     },
     onFault: (message) => log.error(`CAs of clients not replaced, the last good ones stay: ${printable(message)}`),

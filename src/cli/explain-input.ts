@@ -5,7 +5,7 @@ import { projectDaemonSet, projectNode } from '../cluster/cluster-objects.ts';
 import { listDaemonPods, podStateOf } from '../cluster/daemon-pods.ts';
 import { listDaemonPodsOn } from '../cluster/node-pods.ts';
 import { getRecord } from '../cluster/node-records.ts';
-import { policiesInForce, runsInAudit } from '../cluster/policies.ts';
+import { policiesInForce, runsInAudit } from '../cluster/policy-object.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
 import { type KnownDaemonSet, startupBlockers } from '../coverage/daemon-readiness.ts';

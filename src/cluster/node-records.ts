@@ -10,7 +10,8 @@ import { deleteObject } from './client/delete-object.ts';
 import { findObject } from './client/find-object.ts';
 import { POLICY_GROUP } from './policies.ts';
 import { listObjects } from './watch/list-pages.ts';
-import { type WatchCache, watchResource } from './watch/watch-cache.ts';
+import { watchResource } from './watch/watch-cache.ts';
+import type { WatchCache } from './watch/watch-options.ts';
 
 /** The resource of NodeTaintRecords: one object per node that has something to record, with the name of the node. */
 export const NODE_RECORDS = 'nodetaintrecords';
@@ -28,7 +29,7 @@ export interface StoredRecord {
 /** Whether the records have been read: `unread` until the first list has succeeded or failed. */
 export type RecordsState = 'not watched' | 'unread' | 'read' | { readonly problem: string };
 
-/** Reads for every replica, and writes for the leader. */
+/** The records, watched. */
 export interface NodeRecords {
   /** Starts the watch. It sends no request before. */
   follow(): void;
@@ -39,29 +40,6 @@ export interface NodeRecords {
   versionOf(name: string): string | undefined;
   /** Emits the names of changed records. */
   readonly changes: Source<string>;
-  /**
-   * The current records: a quorum read.
-   * @throws ApiError
-   */
-  list(client: ApiClient): Promise<Map<string, StoredRecord>>;
-  /** @throws ApiError */
-  get(client: ApiClient, name: string): Promise<StoredRecord | undefined>;
-  /**
-   * @param before the expected version at the API server; undefined for no object
-   * @returns undefined if the API server has another version
-   * @throws ApiError
-   */
-  write(
-    client: ApiClient,
-    name: string,
-    record: NodeRecord,
-    before: StoredRecord | undefined,
-  ): Promise<StoredRecord | undefined>;
-  /**
-   * @returns false if the API server has another version
-   * @throws ApiError
-   */
-  remove(client: ApiClient, name: string, before: StoredRecord): Promise<boolean>;
   stop(): Promise<unknown>;
 }
 
@@ -109,6 +87,49 @@ export async function listRecords(client: ApiClient): Promise<Map<string, Stored
   return new Map(found);
 }
 
+/**
+ * Creates or replaces the record of a node.
+ * @param before the expected version at the API server; undefined for no object
+ * @returns undefined if the API server has another version
+ * @throws ApiError
+ */
+export async function writeRecord(
+  client: ApiClient,
+  name: string,
+  record: NodeRecord,
+  before: StoredRecord | undefined,
+): Promise<StoredRecord | undefined> {
+  const written = (answer: unknown): StoredRecord => ({ ...asStored(answer), record });
+  try {
+    if (before === undefined) {
+      const metadata = { name, labels: MANAGED_LABELS };
+      const body = {
+        apiVersion: POLICY_API_VERSION,
+        kind: NODE_RECORD_KIND,
+        metadata,
+        ...recordFields(record, undefined),
+      };
+      return written(await client.request('POST', PATH, { body }));
+    }
+    const { uid, resourceVersion } = before;
+    const body = { metadata: { uid, resourceVersion }, ...recordFields(record, null) };
+    const contentType = 'application/merge-patch+json';
+    return written(await client.request('PATCH', pathOf(name), { contentType, body }));
+  } catch (error) {
+    if (before === undefined ? isConflict(error) : isOutdated(error)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Deletes the record of a node.
+ * @returns false if the API server has another version
+ * @throws ApiError
+ */
+export async function removeRecord(client: ApiClient, name: string, before: StoredRecord): Promise<boolean> {
+  return (await deleteObject(client, pathOf(name), before)) !== 'changed';
+}
+
 export function nodeRecords(options: {
   readonly client: ApiClient;
   readonly onState?: (connected: boolean) => void;
@@ -116,7 +137,6 @@ export function nodeRecords(options: {
 }): NodeRecords {
   const changes = createSubject<string>();
   let cache: WatchCache<NodeRecord | undefined> | undefined;
-  let isRead = false;
   let problem: string | undefined;
 
   return {
@@ -128,7 +148,6 @@ export function nodeRecords(options: {
         project: (object) => asStored(object).record,
         onChange: ({ entry }) => changes.next(entry.name),
         onState(state) {
-          isRead ||= state.connected;
           problem = state.connected ? undefined : state.error;
           options.onState?.(state.connected);
         },
@@ -138,37 +157,10 @@ export function nodeRecords(options: {
     state() {
       if (!cache) return 'not watched';
       if (problem !== undefined) return { problem };
-      return isRead ? 'read' : 'unread';
+      return cache.isSynced() ? 'read' : 'unread';
     },
     recordOf: (name) => cache?.get(name)?.value,
     versionOf: (name) => cache?.get(name)?.resourceVersion,
-    list: listRecords,
-    get: getRecord,
-    async write(client, name, record, before) {
-      const written = (answer: unknown): StoredRecord => ({ ...asStored(answer), record });
-      try {
-        if (before === undefined) {
-          const metadata = { name, labels: MANAGED_LABELS };
-          const body = {
-            apiVersion: POLICY_API_VERSION,
-            kind: NODE_RECORD_KIND,
-            metadata,
-            ...recordFields(record, undefined),
-          };
-          return written(await client.request('POST', PATH, { body }));
-        }
-        const { uid, resourceVersion } = before;
-        const body = { metadata: { uid, resourceVersion }, ...recordFields(record, null) };
-        const contentType = 'application/merge-patch+json';
-        return written(await client.request('PATCH', pathOf(name), { contentType, body }));
-      } catch (error) {
-        if (before === undefined ? isConflict(error) : isOutdated(error)) return undefined;
-        throw error;
-      }
-    },
-    async remove(client, name, version) {
-      return (await deleteObject(client, pathOf(name), version)) !== 'changed';
-    },
     stop: async () => cache?.stop(),
   };
 }

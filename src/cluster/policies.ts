@@ -4,19 +4,9 @@ import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
 import { createSubject, type Source } from '../runtime/source.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { type PolicyInForce, type PolicyObject, versionInForce, versionOf, viewPolicy } from './policy-object.ts';
+import type { Change, Entry } from './watch/cached-objects.ts';
 import { type ListObjects, listObjects } from './watch/list-pages.ts';
-import { type Change, type Entry, watchResource } from './watch/watch-cache.ts';
-
-export {
-  type PolicyInForce,
-  type PolicyObject,
-  policiesInForce,
-  runsInAudit,
-  versionInForce,
-  versionOf,
-  viewPolicy,
-  whyUnusable,
-} from './policy-object.ts';
+import { watchResource } from './watch/watch-cache.ts';
 
 export const POLICY_RESOURCES = {
   TaintPolicy: 'taintpolicies',
@@ -115,6 +105,7 @@ export function watchPolicies(options: ClusterPoliciesOptions): ClusterPolicies 
       log,
     }),
   );
+  /** Set together with the first snapshot, a moment after the last list: until then, no policy would be in force. */
   let isSynced = false;
   const synced = Promise.all(caches.map((cache) => cache.synced)).then(() => {
     isSynced = true;

@@ -85,7 +85,7 @@ export function watchWebhookConfigurations({ client, log }: RegisteredWebhooksOp
   synced.then(observe, () => {});
   const get = (phase: ConfigurationPhase) => caches[phase].get(CONFIGURATION_NAME)?.value;
 
-  const isSynced = () => Object.values(caches).every((cache) => cache.lastCurrent() !== undefined);
+  const isSynced = () => Object.values(caches).every((cache) => cache.isSynced());
   const caBundles = () => [get('mutate'), get('validate')].flatMap(caBundlesOf);
 
   return {

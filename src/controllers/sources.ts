@@ -1,9 +1,9 @@
 import { type ClusterDaemonSet, type ClusterNode, keepDaemonSet, keepNode } from '../cluster/cluster-objects.ts';
 import type { Change } from '../cluster/watch/cached-objects.ts';
-import { type WatchCache, type WatchOptions, watchResource } from '../cluster/watch/watch-cache.ts';
-import type { Taint } from '../kubernetes/taint.ts';
+import { watchResource } from '../cluster/watch/watch-cache.ts';
+import type { WatchCache, WatchOptions } from '../cluster/watch/watch-options.ts';
 import { orAborted } from '../runtime/pause.ts';
-import { anyOf, createSubject, type Source } from '../runtime/source.ts';
+import { createSubject, type Source } from '../runtime/source.ts';
 import type { Controller, Run } from './controller.ts';
 
 export type Nodes = Pick<WatchCache<ClusterNode>, 'get' | 'entries'>;
@@ -75,54 +75,6 @@ export function watchCluster(
       },
     };
   }
-}
-
-/** The cluster state, which only the leader has. */
-export interface ClusterState {
-  /** Whether all of it has been read. */
-  isSynced(): boolean;
-  /** A number that changes with the cluster state and with the policies. */
-  revision(): number;
-  nodes(): ClusterNode[];
-  daemonSets(): ClusterDaemonSet[];
-  /** Whether another writer removes the taint from the node repeatedly. */
-  isInConflict(node: string, taint: Taint): boolean;
-  /** The pods that landed on the node while a taint was missing, in words. */
-  misplacedPodsOn(node: string): string | undefined;
-  /** What the startup taints of the node wait for, in words. */
-  startupOn(node: string): string | undefined;
-}
-
-interface ClusterStateOptions
-  extends ClusterSources,
-    Pick<ClusterState, 'isInConflict' | 'misplacedPodsOn' | 'startupOn'> {
-  readonly policies: { readonly changes: Source };
-  /** Emits when the answers of the controllers about nodes may have changed. */
-  readonly changes: Source;
-  readonly signal: AbortSignal;
-}
-
-export function clusterStateOf(options: ClusterStateOptions): ClusterState {
-  const { nodes, daemonSets, synced, policies, changes, signal } = options;
-  let isSynced = false;
-  synced.then(
-    () => {
-      isSynced = true;
-    },
-    () => {},
-  );
-  let revision = 0;
-  anyOf(nodes.news, policies.changes, changes).subscribe(() => revision++, signal);
-  daemonSets.changes.subscribe(() => revision++, signal);
-  return {
-    isSynced: () => isSynced,
-    revision: () => revision,
-    nodes: () => Array.from(nodes.entries(), ({ value }) => value),
-    daemonSets: () => Array.from(daemonSets.entries(), ({ value }) => value),
-    isInConflict: options.isInConflict,
-    misplacedPodsOn: options.misplacedPodsOn,
-    startupOn: options.startupOn,
-  };
 }
 
 /** Whether the kept part of an object has changed. */

@@ -35,7 +35,7 @@ export type CheckName =
   | 'selectors'
   | 'contradictions'
   | 'node pools'
-  | 'wildcards'
+  | 'patterns'
   | 'other webhooks'
   | 'rights'
   | 'optional rights'

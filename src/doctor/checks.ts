@@ -5,7 +5,7 @@ import { checkContradictions } from './checks/contradictions.ts';
 import { checkLeader, checkPermissions, checkRegistration, checkReports, checkRights } from './checks/leader.ts';
 import { checkNodePools } from './checks/node-pools.ts';
 import { checkOtherWebhooks } from './checks/other-webhooks.ts';
-import { checkPolicies, checkWildcards } from './checks/policies.ts';
+import { checkPatterns, checkPolicies } from './checks/policies.ts';
 import { checkRecords } from './checks/records.ts';
 import { checkReplicas } from './checks/replicas.ts';
 import { checkSecret } from './checks/secret.ts';
@@ -61,7 +61,7 @@ export const CHECKS: readonly Check[] = [
   { ...CONFIGURATION, name: 'selectors', dependsOn: [], run: checkSelectors },
   { ...CONFIGURATION, name: 'contradictions', dependsOn: [], run: checkContradictions },
   { ...CONFIGURATION, name: 'node pools', dependsOn: [], run: checkNodePools },
-  { ...CONFIGURATION, name: 'wildcards', dependsOn: [], run: checkWildcards },
+  { ...CONFIGURATION, name: 'patterns', dependsOn: [], run: checkPatterns },
   { ...CONFIGURATION, name: 'other webhooks', dependsOn: [], run: checkOtherWebhooks },
   { ...CONFIGURATION, name: 'rights', dependsOn: [], run: checkRights },
   // A right that only some policies need is not needed for leader election.

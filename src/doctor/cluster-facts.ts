@@ -4,7 +4,8 @@ import { type ClusterNode, projectDaemonSet, projectNode } from '../cluster/clus
 import { holderOf, leaseStore } from '../cluster/lease/lease.ts';
 import { concernsUs, listPools, type PoolApi, servedPoolApis } from '../cluster/node-pools.ts';
 import { listRecords, type StoredRecord } from '../cluster/node-records.ts';
-import { listPolicies, POLICY_KINDS, type PolicyObject, policiesInForce } from '../cluster/policies.ts';
+import { listPolicies, POLICY_KINDS } from '../cluster/policies.ts';
+import { type PolicyObject, policiesInForce } from '../cluster/policy-object.ts';
 import { type ClusterGrants, listGrants } from '../cluster/tolerate-grants.ts';
 import { ADMISSION_REGISTRATION, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
 import { allRestrictedKeys } from '../coverage/authorization.ts';

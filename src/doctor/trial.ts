@@ -4,7 +4,7 @@ import { whoAmI } from '../cluster/access-review.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError } from '../cluster/client/api-error.ts';
 import { isOurs, OWN_SUFFIX } from '../cluster/own-names.ts';
-import { type PolicyObject, policiesInForce } from '../cluster/policies.ts';
+import { type PolicyObject, policiesInForce } from '../cluster/policy-object.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import type { Policy } from '../policy/policy.ts';

@@ -1,5 +1,5 @@
 import type { podStateOf } from '../cluster/daemon-pods.ts';
-import { policiesInForce } from '../cluster/policies.ts';
+import { policiesInForce } from '../cluster/policy-object.ts';
 import { askedKeys, DEFAULT_SERVICE_ACCOUNT, serviceAccountUser, TOLERATE } from '../coverage/authorization.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
 import { fixCommand, rolloutCommand } from '../coverage/fix.ts';

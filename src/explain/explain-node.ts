@@ -1,4 +1,4 @@
-import { policiesInForce } from '../cluster/policies.ts';
+import { policiesInForce } from '../cluster/policy-object.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../judge/allow-removal.ts';
 import { type NodeRecord, withRecord } from '../judge/node-record.ts';
 import type { NodeView } from '../judge/node-view.ts';

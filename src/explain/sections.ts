@@ -1,4 +1,4 @@
-import { type PolicyObject, whyUnusable } from '../cluster/policies.ts';
+import { type PolicyObject, whyUnusable } from '../cluster/policy-object.ts';
 import type { ManagedFields } from '../objects/managed-fields.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import { AUDIT_NOTE, type PolicyStatus } from '../policy/policy-status.ts';

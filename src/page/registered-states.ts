@@ -2,7 +2,7 @@ import type { X509Certificate } from 'node:crypto';
 import { stringify } from 'yaml';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
 import { hasCa, namesOf } from '../certs/inspect.ts';
-import type { PolicyObject } from '../cluster/policies.ts';
+import type { PolicyObject } from '../cluster/policy-object.ts';
 import {
   CONFIGURATIONS,
   type ConfigurationPhase,

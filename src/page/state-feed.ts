@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import type { PolicyObject } from '../cluster/policies.ts';
-import type { ClusterState } from '../controllers/sources.ts';
+import type { PolicyObject } from '../cluster/policy-object.ts';
+import type { ClusterState } from '../controllers/cluster-state.ts';
 import type { NodeRecord } from '../judge/node-record.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { PolicySet } from '../policy/policy-set.ts';

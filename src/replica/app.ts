@@ -1,21 +1,17 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
-import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import { keepCertificates } from '../certs/certificate-keeper.ts';
-import { followClients } from '../certs/client-authority.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { openPolicyStore, type PolicyLoad, readPolicyFiles } from '../files/policy-files.ts';
 import { listFiles } from '../files/text-files.ts';
 import { fingerprint, watchFiles } from '../files/watch-files.ts';
-import { patternNotesWithoutLeader } from '../judge/pattern-notes.ts';
-import { printable } from '../kubernetes/text.ts';
 import { createDecisionLog } from '../page/decision-log.ts';
 import { openPage } from '../page/page-routes.ts';
 import { certificateState, filedPolicyStates } from '../page/registered-states.ts';
-import type { Policy } from '../policy/policy.ts';
-import { createSubject } from '../runtime/source.ts';
-import type { AdmissionMetrics, Metrics } from '../server/metrics.ts';
-import { announceCertificates, announcePolicies, certificateCheck, policyCheck, stoppingCheck } from './readiness.ts';
+import type { Metrics } from '../server/metrics.ts';
+import { logPolicyLoad } from './policy-log.ts';
+import { certificateCheck, policyCheck, stoppingCheck } from './readiness.ts';
+import { openServedTls } from './served-tls.ts';
 import { type Listeners, startAdmin, startAdmission } from './servers.ts';
 
 export interface AppOptions extends Listeners {
@@ -62,41 +58,32 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
     policyPaths ? () => readPolicyFiles(policyPaths) : readBuiltinPolicies,
     options.audit,
   );
-  const announce = (load: PolicyLoad) => announceLoad(load, options.audit, metrics, log);
-  announce(store.lastLoad());
-  const policyWatch = await watchFiles(
-    listPolicies,
-    async () => announce(await store.reload()),
-    pollIntervalMs,
-    before,
-  );
+  const logLoad = (load: PolicyLoad) => logPolicyLoad(load, options.audit, metrics, log);
+  logLoad(store.lastLoad());
+  const policyWatch = await watchFiles(listPolicies, async () => logLoad(await store.reload()), pollIntervalMs, before);
   starting.defer(() => policyWatch.stop());
 
-  const clientCas = createSubject<string>();
-  const clients = await followClients(options, log, clientCas.next);
-  starting.defer(async () => clients?.stop());
-  const served = createSubject<ServableCertificates>();
-  served.subscribe((found) => {
-    for (const what of found.issued) log.info({ directory: options.certDirectory }, `issued ${what}`);
-    announceCertificates(found, metrics, log);
-  });
-  const certificates = await keepCertificates({
-    directory: options.certDirectory,
-    names: options.names,
+  const { certDirectory: directory, names, clientCa } = options;
+  const onFault = (message: string) => log.error(`certificates not replaced, the last good ones stay: ${message}`);
+  const served = await openServedTls({
+    open: async (onServe) => ({
+      keeper: await keepCertificates({ directory, names, pollIntervalMs, onServe, onFault }),
+    }),
+    directory,
+    clientCa,
     pollIntervalMs,
-    onServe: served.next,
-    onFault: (message) => log.error(`certificates not replaced, the last good ones stay: ${message}`),
+    metrics,
+    log,
   });
-  starting.defer(() => certificates.stop());
+  starting.defer(served.stop);
+  const { keeper: certificates, tls } = served;
 
   // Starts after the server for admissions and ends after it, so that it never reports ready without that server.
   const probes = starting.use(new AsyncDisposableStack());
-  const tls = certificates.current().serving;
   const decisions = options.page ? createDecisionLog({ replica: hostname() }) : undefined;
   const admission = await startAdmission({
     listeners: options,
     tls,
-    clients: clients?.known(),
     policies: store.policies,
     ...(decisions ? { onJudged: decisions.record } : {}),
     metrics,
@@ -104,11 +91,6 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
     stopGraceMs,
   });
   starting.defer(admission.stop);
-  served.subscribe(({ serving }) => admission.useCertificate(serving));
-  clientCas.subscribe(admission.useClientCa);
-  // Renewals while the server started.
-  admission.useCertificate(certificates.current().serving);
-  if (clients) admission.useClientCa(clients.known().ca);
 
   let stopping = false;
   const checks = () => [policyCheck(store, options.audit), certificateCheck(certificates), stoppingCheck(stopping)];
@@ -137,26 +119,4 @@ export async function startApp(options: AppOptions): Promise<RunningApp> {
       return running.disposeAsync();
     },
   };
-}
-
-function announceLoad(load: PolicyLoad, audit: boolean, metrics: AdmissionMetrics, log: Logger): void {
-  if (!load.ok) {
-    metrics.policiesRefused();
-    for (const fault of load.faults) log.error(`policies not replaced, the last good ones stay: ${printable(fault)}`);
-    return;
-  }
-  announcePolicies(load.policies, { audit, at: load.at.getTime() }, metrics, log);
-  for (const policy of load.policies) {
-    const title = `${policy.kind} ${policy.name}`;
-    for (const what of idleHere(policy, title))
-      log.warn(`${what} does nothing here: it takes taintkeeper in a cluster`);
-    for (const note of patternNotesWithoutLeader(policy)) log.warn(`${title}: ${note}`);
-  }
-}
-
-/** The parts of a policy that need a leader. */
-function idleHere({ kind, spec }: Policy, title: string): string[] {
-  if (kind === 'RecoveryPolicy' || kind === 'TolerationRestriction') return [title];
-  if (kind !== 'TaintPolicy') return [];
-  return spec.deletedNodeRetentionSeconds ? [`${title}: deletedNodeRetentionSeconds`] : [];
 }

@@ -2,9 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { eventsOf } from '../admission/request-events.ts';
-import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
-import { followClients } from '../certs/client-authority.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { createEventRecorder } from '../cluster/events/event-recorder.ts';
 import { electLeader, type LeaderElection } from '../cluster/lease/leader-election.ts';
@@ -20,15 +18,14 @@ import { openPage } from '../page/page-routes.ts';
 import { certificateState, clusterPolicyStates, webhookStates } from '../page/registered-states.ts';
 import type { Leader } from '../page/state.ts';
 import type { PolicyKind } from '../policy/policy.ts';
-import { createSubject } from '../runtime/source.ts';
+import { anyOf, createSubject } from '../runtime/source.ts';
 import type { Check } from '../server/admin-server.ts';
 import type { Metrics } from '../server/metrics.ts';
 import type { RunningApp } from './app.ts';
 import { openCertificates } from './cluster-certificates.ts';
 import { policyAdvice } from './policy-advice.ts';
+import { logPolicyChanges } from './policy-log.ts';
 import {
-  announceCertificates,
-  announceChanges,
   certificateCheck,
   clusterPoliciesCheck,
   drainCheck,
@@ -36,6 +33,7 @@ import {
   stoppingCheck,
   trustCheck,
 } from './readiness.ts';
+import { openServedTls } from './served-tls.ts';
 import { type Listeners, startAdmin, startAdmission } from './servers.ts';
 
 export interface ClusterAppOptions extends Listeners {
@@ -88,7 +86,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
 
   const onState = (kind: PolicyKind, connected: boolean) => metrics.watchState(POLICY_RESOURCES[kind], connected);
   const policies = watchPolicies({ client, audit, onState, log });
-  policies.changes.subscribe(announceChanges(policies, audit, metrics, log));
+  policies.changes.subscribe(logPolicyChanges(policies, audit, metrics, log));
   starting.defer(async () => void (await policies.stop()));
 
   const webhooks = watchWebhookConfigurations({ client, log });
@@ -139,32 +137,21 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
   const admin = await startAdmin({ listeners: options, checks, metrics, page, log });
   starting.defer(admin.stop);
 
-  const clientCas = createSubject<string>();
-  const clients = await followClients(options, log, clientCas.next);
-  starting.defer(async () => clients?.stop());
-
-  const served = createSubject<ServableCertificates>();
-  const certificateChanges = createSubject();
-  served.subscribe((found) => {
-    for (const what of found.issued) log.info(`issued ${what}`);
-    announceCertificates(found, metrics, log);
-    certificateChanges.next();
+  const secretChanges = createSubject();
+  const served = await openServedTls({
+    open: (onServe) => openCertificates(options, [serverName(service)], webhooks, onServe, secretChanges.next),
+    clientCa: options.clientCa,
+    metrics,
+    log,
   });
-  const { keeper, secret } = await openCertificates(
-    options,
-    [serverName(service)],
-    webhooks,
-    served,
-    certificateChanges,
-  );
+  starting.defer(served.stop);
+  const { keeper, secret, tls } = served;
   webhooks.changes.subscribe(keeper.recheck);
   present.certificates = keeper;
-  starting.defer(() => keeper.stop());
 
   const admission = await startAdmission({
     listeners: options,
-    tls: keeper.current().serving,
-    clients: clients?.known(),
+    tls,
     policies() {
       // With half of them, requests would pass that policies restrict: failurePolicy decides instead.
       if (!policies.isSynced()) throw new Error('the policies have not been read yet');
@@ -188,11 +175,6 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
     log,
   });
   starting.defer(admission.stop);
-  served.subscribe(({ serving }) => admission.useCertificate(serving));
-  clientCas.subscribe(admission.useClientCa);
-  // Renewals while the server started.
-  admission.useCertificate(keeper.current().serving);
-  if (clients) admission.useClientCa(clients.known().ca);
 
   const election = electLeader({
     client,
@@ -235,7 +217,7 @@ export async function startClusterApp(options: ClusterAppOptions): Promise<Runni
       policies,
       webhooks,
       nodeRecords: records,
-      certificates: { current: keeper.current, changes: certificateChanges },
+      certificates: { current: keeper.current, changes: anyOf(tls.certificateChanges, secretChanges) },
       secret,
       caOverlapMs: options.caOverlapMs,
       defaultPolicies: options.defaultPolicies,

@@ -6,7 +6,6 @@ import { isLed } from '../cluster/lease/leader-election.ts';
 import { type CertificateSecret, keepSecret, type SecretKeeper } from '../cluster/secret-keeper.ts';
 import type { RegisteredWebhooks } from '../cluster/webhook-configurations.ts';
 import { retry } from '../runtime/fault-log.ts';
-import type { Subject } from '../runtime/source.ts';
 
 export interface CertificateOptions {
   readonly client: ApiClient;
@@ -23,18 +22,17 @@ export interface CertificateOptions {
 
 /**
  * The certificates of the Secret; or those of a directory, where there is one.
- * @param served called with the certificates to serve, also the first ones
- * @param changes called after each change of the Secret
+ * @param onServe called with the certificates to serve, also the first ones
+ * @param onChange called after each change of the Secret
  */
 export async function openCertificates(
   options: CertificateOptions,
   names: readonly string[],
   { trust }: RegisteredWebhooks,
-  served: Subject<ServableCertificates>,
-  changes: Subject,
+  onServe: (certificates: ServableCertificates) => void,
+  onChange: () => void,
 ): Promise<{ keeper: FileKeeper | SecretKeeper; secret: CertificateSecret | undefined }> {
   const { client, namespace, certDirectory, caOverlapMs: overlapMs, log } = options;
-  const onServe = served.next;
   const onFault = (message: string) => log.error(`certificates not replaced: ${message}`);
   if (certDirectory !== undefined) {
     const onWait = () => log.info('a certificate of another CA is served once every caBundle has that CA');
@@ -55,7 +53,7 @@ export async function openCertificates(
     trust,
     onServe,
     onFault,
-    onChange: changes.next,
+    onChange,
     log,
   };
   const keeper = await retry('certificates', log, () => keepSecret(keeping));

@@ -6,7 +6,7 @@ import type { ApiClient } from '../cluster/client/api-client.ts';
 import { keepNode } from '../cluster/cluster-objects.ts';
 import type { ServiceRef } from '../cluster/service-endpoint.ts';
 import { listFew } from '../cluster/watch/list-pages.ts';
-import type { ClusterState } from '../controllers/sources.ts';
+import type { ClusterState } from '../controllers/cluster-state.ts';
 import { type NodeRecord, withRecord } from '../judge/node-record.ts';
 import type { NodeView, NodeWithRecord } from '../judge/node-view.ts';
 import { presentableWarnings } from '../kubernetes/text.ts';

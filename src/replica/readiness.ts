@@ -1,74 +1,13 @@
 import type { X509Certificate } from 'node:crypto';
-import type { Logger } from 'pino';
-import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import type { CertificateKeeper } from '../certs/certificate-keeper.ts';
 import { hasCa, invalidAt } from '../certs/inspect.ts';
 import type { NodeRecords } from '../cluster/node-records.ts';
-import type { ClusterPolicies, PolicyObject } from '../cluster/policies.ts';
+import type { ClusterPolicies } from '../cluster/policies.ts';
+import type { PolicyObject } from '../cluster/policy-object.ts';
 import type { RegisteredWebhooks } from '../cluster/webhook-configurations.ts';
 import type { PolicyStore } from '../files/policy-files.ts';
-import { atMost, printable } from '../kubernetes/text.ts';
-import { modeOf, type Policy, type PolicyKind } from '../policy/policy.ts';
-import { formatPath, formatProblem } from '../policy/problem.ts';
+import { atMost } from '../kubernetes/text.ts';
 import type { Check } from '../server/admin-server.ts';
-import type { AdmissionMetrics, Metrics } from '../server/metrics.ts';
-
-/** Logs and counts the certificates that are served from now on. */
-export function announceCertificates(
-  { certificate, ca }: ServableCertificates,
-  metrics: AdmissionMetrics,
-  log: Logger,
-): void {
-  metrics.certificateServed('serving', certificate.validToDate);
-  if (ca) metrics.certificateServed('ca', ca.validToDate);
-  log.info(`serving certificate expires ${certificate.validToDate.toISOString()}`);
-}
-
-/** Logs and counts the policies that are in force since `at`, in milliseconds since 1970. */
-export function announcePolicies(
-  policies: readonly Policy[],
-  { audit, at }: { audit: boolean; at: number },
-  metrics: AdmissionMetrics,
-  log: Logger,
-): void {
-  metrics.policiesLoaded(countByKind(policies), at);
-  const inForce = policies.map((policy) => `${policy.kind}/${policy.name} (${modeOf(policy)})`);
-  log.info({ policies: inForce }, audit ? 'policies in force, all as Audit' : 'policies in force');
-}
-
-/** Logs and counts the cluster's policies after a change. A broken one is logged once, however often the others change. */
-export function announceChanges(policies: ClusterPolicies, audit: boolean, metrics: Metrics, log: Logger): () => void {
-  let complaints = new Set<string>();
-  return () => {
-    const invalid = policies.objects().filter(({ result }) => !result.ok);
-    const found = new Set(complaintsOf(policies.objects()));
-    for (const complaint of found) if (!complaints.has(complaint)) log.error(printable(complaint));
-    complaints = found;
-    metrics.policiesInvalid(countByKind(invalid));
-    announcePolicies(policies.snapshot().policies, { audit, at: Date.now() }, metrics, log);
-  };
-}
-
-/** The problems of policies of the cluster, one line each. */
-function complaintsOf(policies: readonly PolicyObject[]): string[] {
-  return policies.flatMap(({ kind, name, generation, result, inForce }) => {
-    const ignored = (inForce?.ignored ?? []).map(formatPath).join(', ');
-    const what = inForce
-      ? `generation ${generation} of ${kind} ${name} cannot be used, and generation ${inForce.generation} stays in force until this process ends`
-      : `generation ${generation} of ${kind} ${name} cannot be used, and nothing of it is in force`;
-    return [
-      ...(result.ok ? [] : [`${what}: ${result.problems.map(formatProblem).join('; ')}`]),
-      ...(ignored === '' ? [] : [`${kind} ${name}: fields that this version does not know are ignored: ${ignored}`]),
-    ];
-  });
-}
-
-/** How many policies there are of each kind. */
-function countByKind(policies: readonly { readonly kind: PolicyKind }[]): Record<PolicyKind, number> {
-  const counts = { TaintPolicy: 0, TolerationPolicy: 0, TolerationRestriction: 0, RecoveryPolicy: 0 };
-  for (const { kind } of policies) counts[kind]++;
-  return counts;
-}
 
 /** How long before the end of a CA it needs attention. */
 const CA_CONCERN_MS = 365 * 86_400_000;

@@ -11,8 +11,9 @@ import { type Check, createAdminServer } from '../server/admin-server.ts';
 import { createAdmissionServer, type JudgedRequest } from '../server/admission-server.ts';
 import { type ConnectionLimits, followConnections } from '../server/connections.ts';
 import type { AdmissionMetrics, Metrics } from '../server/metrics.ts';
-import { type KnownClients, secureContext, type TlsPair } from '../server/tls.ts';
+import { secureContext } from '../server/tls.ts';
 import { type Advise, adviceRoute } from './policy-advice.ts';
+import type { ServedTls } from './served-tls.ts';
 
 /** The addresses of both servers. Port 0 takes a free one. */
 export interface Listeners {
@@ -51,9 +52,7 @@ export async function startAdmin({ listeners, checks, metrics, page, log }: Admi
 
 export interface AdmissionOptions {
   readonly listeners: Pick<Listeners, 'host' | 'port'>;
-  readonly tls: TlsPair;
-  /** The clients that may call; undefined: every client. */
-  readonly clients?: KnownClients | undefined;
+  readonly tls: ServedTls;
   readonly policies: () => PolicySet;
   /** The NodeTaintRecords; undefined if there are none. */
   readonly records?: Records | undefined;
@@ -68,10 +67,6 @@ export interface AdmissionOptions {
 
 export interface RunningAdmission {
   readonly url: string;
-  /** Serves another certificate from now on. */
-  useCertificate(tls: TlsPair): void;
-  /** From now on accepts clients of other CAs, PEM. Open connections end after their next answer. */
-  useClientCa(bundle: string): void;
   /** From now on every connection ends after its next answer, so that clients look for another replica. */
   drain(): void;
   /** Finishes requests in flight, for at most `stopGraceMs`, and ends. */
@@ -84,44 +79,40 @@ const STOP_GRACE_MS = 5_000;
 const MAX_CONNECTIONS = 500;
 
 /**
- * Starts the HTTPS server.
+ * Starts the HTTPS server. Once other clients may call, open connections end after their next answer.
  * @throws InputError for an address that cannot be listened on
  */
 export async function startAdmission(options: AdmissionOptions): Promise<RunningAdmission> {
-  const { listeners, policies, records, metrics, log, onJudged, clients, stopGraceMs = STOP_GRACE_MS } = options;
-  let { tls } = options;
-  let clientCa = clients?.ca;
+  const { listeners, tls, policies, records, metrics, log, onJudged, stopGraceMs = STOP_GRACE_MS } = options;
+  const clients = tls.clients();
   let draining = false;
   // Connections whose clients were checked against the current CAs.
   let current = new WeakSet<Socket>();
   const admission = createAdmissionServer({
-    tls,
+    tls: tls.certificate(),
     clients,
     policies,
     records,
     metrics,
     log,
-    draining: (connection) => draining || (clientCa !== undefined && !current.has(connection)),
+    draining: (connection) => draining || (clients !== undefined && !current.has(connection)),
     ...(onJudged ? { onJudged } : {}),
   });
   if (options.advise) admission.post(ADVICE_PATH, adviceRoute(options.advise));
   const { server } = admission;
   const connections = followConnections(server, connectionLimits(listeners.port, log));
   server.on('secureConnection', (connection) => current.add(connection));
+  const renew = () => server.setSecureContext(secureContext(tls.certificate(), tls.clients()?.ca));
+  tls.certificateChanges.subscribe(renew);
+  tls.clientChanges.subscribe(() => {
+    renew();
+    // If a connection is closed at once, a request that is being sent is lost.
+    current = new WeakSet();
+  });
   await listen(admission, listeners.host, listeners.port, '--port');
 
   return {
     url: urlOf('https', server.address() as AddressInfo),
-    useCertificate(pair) {
-      tls = pair;
-      server.setSecureContext(secureContext(tls, clientCa));
-    },
-    useClientCa(bundle) {
-      clientCa = bundle;
-      server.setSecureContext(secureContext(tls, clientCa));
-      // If a connection is closed at once, a request that is being sent is lost.
-      current = new WeakSet();
-    },
     drain() {
       draining = true;
     },

@@ -4,7 +4,7 @@ import type { ApiClient, RequestOptions } from '../../src/cluster/client/api-cli
 import { ApiError } from '../../src/cluster/client/api-error.ts';
 import { nodeRecords } from '../../src/cluster/node-records.ts';
 
-import { viewPolicy } from '../../src/cluster/policies.ts';
+import { viewPolicy } from '../../src/cluster/policy-object.ts';
 import { type LeaderOptions, startLeaderWork } from '../../src/leader.ts';
 import { compilePolicies } from '../../src/policy/policy-set.ts';
 import { orAborted } from '../../src/runtime/pause.ts';

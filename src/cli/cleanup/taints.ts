@@ -4,7 +4,7 @@ import type { Operation } from 'fast-json-patch';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isFinal } from '../../cluster/client/api-error.ts';
 import { patchIfUnchanged } from '../../cluster/conditional-patch.ts';
-import { type PolicyObject, policiesInForce, whyUnusable } from '../../cluster/policies.ts';
+import { type PolicyObject, policiesInForce, whyUnusable } from '../../cluster/policy-object.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { parsePolicies, readPolicyFiles } from '../../files/policy-files.ts';
 import { InputError } from '../../files/text-files.ts';

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isForbidden } from '../../cluster/client/api-error.ts';
 import { type DaemonPodOwner, listDaemonPods } from '../../cluster/daemon-pods.ts';
-import { policiesInForce, runsInAudit } from '../../cluster/policies.ts';
+import { policiesInForce, runsInAudit } from '../../cluster/policy-object.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import type { SchedulingNode } from '../../coverage/coverage.ts';
 import { isPluginDirectory } from '../../coverage/node-critical.ts';

@@ -1,15 +1,13 @@
 import { namespaceOf, type ObjectReference } from '../../kubernetes/event.ts';
 import type { ApiClient, RequestOptions } from '../client/api-client.ts';
 import { findObject } from '../client/find-object.ts';
+import { POLICY_GROUP, POLICY_KINDS, POLICY_RESOURCES } from '../policies.ts';
 
 /** The paths of objects that Events are about. */
 const COLLECTIONS: Readonly<Record<string, (namespace: string) => string>> = {
   Node: () => '/api/v1/nodes',
   DaemonSet: (namespace) => `/apis/apps/v1/namespaces/${encodeURIComponent(namespace)}/daemonsets`,
-  TaintPolicy: () => '/apis/taintkeeper.dev/v1alpha1/taintpolicies',
-  TolerationPolicy: () => '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies',
-  TolerationRestriction: () => '/apis/taintkeeper.dev/v1alpha1/tolerationrestrictions',
-  RecoveryPolicy: () => '/apis/taintkeeper.dev/v1alpha1/recoverypolicies',
+  ...Object.fromEntries(POLICY_KINDS.map((kind) => [kind, () => `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}`])),
 };
 
 /** The API server returns only the metadata: a Node has 30 to 60 KB. */

@@ -43,8 +43,6 @@ export interface CachedObjects<T> {
   has(name: string, namespace: string): boolean;
   values(): IterableIterator<Entry<T>>;
   readonly size: number;
-  /** How many objects have an invalid latest version. */
-  readonly unreadable: number;
   /** Adds an object of a list: its current version. Returns its key for {@link retain}, if it has one. */
   listed(object: unknown): string | undefined;
   /** Adds the object of an `ADDED` or `MODIFIED` event. One that is not newer than the known version changes nothing. */
@@ -126,9 +124,6 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
     values: () => entries.values(),
     get size() {
       return entries.size;
-    },
-    get unreadable() {
-      return unreadable.size;
     },
     listed: (object) =>
       put(object, (found, known) => found.uid !== known.uid || found.resourceVersion !== known.resourceVersion, {

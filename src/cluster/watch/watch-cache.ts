@@ -5,11 +5,7 @@ import { isNotFound } from '../client/api-error.ts';
 import { compareResourceVersions, createCachedObjects } from './cached-objects.ts';
 import { listPages } from './list-pages.ts';
 import { isExpired, takeEvent, watchFault } from './watch-events.ts';
-import type { WatchCache, WatchOptions, WatchState } from './watch-options.ts';
-import { jittered, WATCH_TIMINGS } from './watch-options.ts';
-
-export type { Change, Entry } from './cached-objects.ts';
-export type { WatchCache, WatchOptions, WatchState, WatchTimings } from './watch-options.ts';
+import { jittered, WATCH_TIMINGS, type WatchCache, type WatchOptions, type WatchState } from './watch-options.ts';
 
 /** A replica answers requests while it lists, and reads a page at once. Of large objects, fewer fit into a page: see list-pages.ts. */
 const PAGE_SIZE = 100;
@@ -57,14 +53,12 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
 
   return {
     synced: synced.promise,
+    isSynced: () => current !== undefined,
     get: (name, namespace = '') => objects.get(name, namespace),
     has: (name, namespace = '') => objects.has(name, namespace),
     entries: () => objects.values(),
     get size() {
       return objects.size;
-    },
-    get unreadable() {
-      return objects.unreadable;
     },
     lastCurrent: () => current?.at,
     ageMs: () => current && performance.now() - current.tick,

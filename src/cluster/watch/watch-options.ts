@@ -38,13 +38,13 @@ export type WatchState = { readonly connected: true } | { readonly connected: fa
 export interface WatchCache<T> {
   /** Resolves after the first complete list. Rejects only if stopped before. */
   readonly synced: Promise<void>;
+  /** Whether the first list is complete. */
+  isSynced(): boolean;
   get(name: string, namespace?: string): Entry<T> | undefined;
   /** Whether the object exists, also if it has never been read: {@link WatchOptions.project} failed for every version. */
   has(name: string, namespace?: string): boolean;
   entries(): Iterable<Entry<T>>;
   readonly size: number;
-  /** How many objects have an invalid latest version: {@link WatchOptions.project} failed. */
-  readonly unreadable: number;
   /**
    * When the cache was last known to be current, in milliseconds since the epoch: a list was complete, an event or bookmark arrived, or the API
    * server ended a watch normally. Undefined before the first list.

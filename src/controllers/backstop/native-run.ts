@@ -1,6 +1,6 @@
 import { ApiError } from '../../cluster/client/api-error.ts';
 import type { NativeObject, NativeVersions } from '../../cluster/native-policies.ts';
-import { type PolicyObject, versionOf } from '../../cluster/policies.ts';
+import { type PolicyObject, versionOf } from '../../cluster/policy-object.ts';
 import type { NativeLimit, NativeTranslation } from '../../native/native-policy.ts';
 import type { Ownership } from '../managed-objects.ts';
 import { type BackstopState, stateOfFault } from './backstop-condition.ts';

@@ -1,5 +1,5 @@
 import type { ClusterDaemonSet, ClusterNode } from '../../cluster/cluster-objects.ts';
-import type { PolicyObject } from '../../cluster/policies.ts';
+import type { PolicyObject } from '../../cluster/policy-object.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { ADDED_ANNOTATION, addedHere, addedTolerations, recordOfAdded } from '../../judge/added-tolerations.ts';
 import { IGNORE_ANNOTATION, judgeRunningDaemonSet, optsOut } from '../../judge/daemon-set.ts';

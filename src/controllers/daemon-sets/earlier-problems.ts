@@ -1,4 +1,4 @@
-import type { PolicyObject } from '../../cluster/policies.ts';
+import type { PolicyObject } from '../../cluster/policy-object.ts';
 import { conditionOf } from '../../policy/policy-status.ts';
 import type { DaemonSetProblem } from './daemon-set-drift.ts';
 import { titleOf } from './daemon-set-writer.ts';

@@ -4,7 +4,8 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden } from '../../cluster/client/api-error.ts';
 import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import { concernsUs, hiddenPools, listPools, type PoolApi, servedPoolApis } from '../../cluster/node-pools.ts';
-import type { ClusterPolicies, PolicyObject } from '../../cluster/policies.ts';
+import type { ClusterPolicies } from '../../cluster/policies.ts';
+import type { PolicyObject } from '../../cluster/policy-object.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { poolCondition, undeclaredTaints } from '../../coverage/node-pools.ts';
 import {

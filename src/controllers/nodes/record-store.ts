@@ -1,7 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { type ApiError, isFinal, isForbidden, isNotFound } from '../../cluster/client/api-error.ts';
-import { NODE_RECORDS, type NodeRecords, type StoredRecord } from '../../cluster/node-records.ts';
+import {
+  getRecord,
+  listRecords,
+  NODE_RECORDS,
+  type NodeRecords,
+  removeRecord,
+  type StoredRecord,
+  writeRecord,
+} from '../../cluster/node-records.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import { isOver, type NodeRecord, type StartupProgress, withoutMissing } from '../../judge/node-record.ts';
 import { recordsTaints } from '../../judge/record-keeping.ts';
@@ -71,7 +79,7 @@ export interface RecordStore {
 }
 
 export function startRecordStore(run: Run, options: RecordStoreOptions): RecordStore {
-  const { client, nodeRecords: api, synced, policies, reports } = options;
+  const { client, nodeRecords, synced, policies, reports } = options;
   const { signal, log } = run;
   const compiled = () => policies.snapshot().compiled.taintPolicies;
   const isAsked = () => compiled().some((policy) => recordsTaints(policy) || policy.untilReady.length > 0);
@@ -104,7 +112,7 @@ export function startRecordStore(run: Run, options: RecordStoreOptions): RecordS
     keeping.restart();
     for (const name of refused.keys()) writing.restart(name);
   }, signal);
-  api.changes.subscribe((name) => {
+  nodeRecords.changes.subscribe((name) => {
     if (!records) return;
     if (isAsSeen(name)) return share(name);
     stale.add(name);
@@ -168,13 +176,13 @@ export function startRecordStore(run: Run, options: RecordStoreOptions): RecordS
 
   /** Versions are compared for equality only: a restored etcd counts them again. */
   function isAsSeen(name: string): boolean {
-    return api.versionOf(name) === stored.get(name)?.resourceVersion;
+    return nodeRecords.versionOf(name) === stored.get(name)?.resourceVersion;
   }
 
   /** Shares one object in memory with the cache of the watch. */
   function share(name: string): void {
     const known = stored.get(name);
-    const watched = api.recordOf(name);
+    const watched = nodeRecords.recordOf(name);
     if (!known || !watched || !isDeepStrictEqual(known.record, watched)) return;
     stored.set(name, { ...known, record: watched });
     if (isDeepStrictEqual(records?.get(name), watched)) records?.set(name, watched);
@@ -214,7 +222,7 @@ export function startRecordStore(run: Run, options: RecordStoreOptions): RecordS
   /** Whether nodes wait although no policy asks for records: the policy may have been deleted while there was no leader. */
   async function hasWaiting(): Promise<boolean> {
     try {
-      const found = await api.list(client);
+      const found = await listRecords(client);
       isChecked = true;
       return [...found.values()].some(({ record }) => record?.startup?.some((one) => !isOver(one)));
     } catch (error) {
@@ -227,8 +235,8 @@ export function startRecordStore(run: Run, options: RecordStoreOptions): RecordS
 
   /** Reads what an earlier leader wrote, which this replica's watch may not have seen yet. */
   async function begin(): Promise<Map<string, NodeRecord>> {
-    stored = await api.list(client);
-    api.follow();
+    stored = await listRecords(client);
+    nodeRecords.follow();
     for (const name of stored.keys()) if (isAsSeen(name)) share(name);
     return new Map([...stored].flatMap(([name, { record }]) => (record ? [[name, record]] : [])));
   }
@@ -263,7 +271,7 @@ export function startRecordStore(run: Run, options: RecordStoreOptions): RecordS
   /** Reads a record that another client has written. Its change of a known record will be overwritten. */
   async function lookUp(known: Map<string, NodeRecord>, name: string): Promise<void> {
     await turn();
-    const found = await api.get(client, name);
+    const found = await getRecord(client, name);
     if (found === undefined) {
       if (stored.delete(name)) {
         known.delete(name);
@@ -288,11 +296,11 @@ export function startRecordStore(run: Run, options: RecordStoreOptions): RecordS
     const record = known.get(name);
     const before = stored.get(name);
     if (record) {
-      const after = await api.write(client, name, record, before);
+      const after = await writeRecord(client, name, record, before);
       if (!after) return false;
       stored.set(name, after);
     } else if (before) {
-      if (!(await api.remove(client, name, before))) return false;
+      if (!(await removeRecord(client, name, before))) return false;
       stored.delete(name);
     }
     refusedInARow.clear();

@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { type Entry, type WatchState, watchResource } from '../../cluster/watch/watch-cache.ts';
+import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import { watchResource } from '../../cluster/watch/watch-cache.ts';
+import type { WatchState } from '../../cluster/watch/watch-options.ts';
 import { controllerOf, isTerminating, type PodObject } from '../../objects/pod-object.ts';
 
 /** The message of the kubelet (pkg/kubelet/eviction). A pod that exceeded its own limit has another message. */

@@ -4,7 +4,7 @@ import { ApiError } from '../../cluster/client/api-error.ts';
 import { deleteObject } from '../../cluster/client/delete-object.ts';
 import type { ClusterDaemonSet } from '../../cluster/cluster-objects.ts';
 import { LeadershipLostError } from '../../cluster/lease/leadership.ts';
-import type { Entry } from '../../cluster/watch/watch-cache.ts';
+import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { isRecoverable, judgeFailedPod } from '../../evictions/recovery.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import type { OptionalRight } from '../../policy/asked-rights.ts';

@@ -1,4 +1,4 @@
-import type { Entry } from '../../cluster/watch/watch-cache.ts';
+import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import type { LeftBecause } from '../../evictions/recovery.ts';
 import { daemonSetReference, type RecordedEvent } from '../../kubernetes/event.ts';
 import { atMost } from '../../kubernetes/text.ts';

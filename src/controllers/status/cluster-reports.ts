@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isConflict, isNotFound, isOutdated } from '../../cluster/client/api-error.ts';
 import { deleteObject } from '../../cluster/client/delete-object.ts';
-import type { PolicyObject } from '../../cluster/policies.ts';
+import type { PolicyObject } from '../../cluster/policy-object.ts';
 import { notPermitted } from '../../cluster/rights.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { type DaemonSetView, judgeDaemonSet } from '../../judge/daemon-set.ts';

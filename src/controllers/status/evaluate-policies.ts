@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { PolicyObject } from '../../cluster/policies.ts';
+import type { PolicyObject } from '../../cluster/policy-object.ts';
 import { type Contradiction, contradictions, contradictionText, VALUES_DIFFER } from '../../judge/contradictions.ts';
 import type { DaemonSetView } from '../../judge/daemon-set.ts';
 import { daemonSetFindings, idleNotes, nodeFindings, podFindings, type StuckPod } from '../../judge/findings.ts';

@@ -1,4 +1,4 @@
-import { policiesInForce } from '../../cluster/policies.ts';
+import { policiesInForce } from '../../cluster/policy-object.ts';
 import { type Disagreement, disagreements, isContradiction, whyFirst } from '../../judge/contradictions.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
 import { NOTHING_RECORDED } from '../../judge/node-record.ts';

@@ -1,6 +1,6 @@
 import type { Access } from '../../cluster/access-review.ts';
 import { shortName } from '../../cluster/own-names.ts';
-import { type PolicyObject, policiesInForce } from '../../cluster/policies.ts';
+import { type PolicyObject, policiesInForce } from '../../cluster/policy-object.ts';
 import { notPermitted } from '../../cluster/rights.ts';
 import { nameTaken, REPORT_API_VERSION, reportName } from '../../objects/cluster-report.ts';
 import { askedRights, type OptionalRight } from '../../policy/asked-rights.ts';

@@ -1,4 +1,4 @@
-import { type PolicyObject, policiesInForce } from '../../cluster/policies.ts';
+import { type PolicyObject, policiesInForce } from '../../cluster/policy-object.ts';
 import { OPTIONAL_RIGHTS } from '../../cluster/rights.ts';
 import {
   AUTOSCALER_STARTUP_PREFIX,

@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../cluster/node-records.ts';
-import { type PolicyObject, policiesInForce, runsInAudit, whyUnusable } from '../../cluster/policies.ts';
+import { type PolicyObject, policiesInForce, runsInAudit, whyUnusable } from '../../cluster/policy-object.ts';
 import { ALLOW_REMOVAL_ANNOTATION, announcementsIn, parseAllowedRemovals } from '../../judge/allow-removal.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
 import { isKept, withRecord } from '../../judge/node-record.ts';
@@ -191,7 +191,7 @@ function nameOf({ kind, name }: Pick<PolicyObject, 'kind' | 'name'>): string {
 }
 
 /** Notes on policies whose patterns match many taints. */
-export function checkWildcards({ policies }: Pick<Facts, 'policies'>): readonly Finding[] {
+export function checkPatterns({ policies }: Pick<Facts, 'policies'>): readonly Finding[] {
   return needs({ policies }, ({ policies: all }) =>
     policiesInForce(all).flatMap((policy) =>
       patternNotes(policy).map((note) =>

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { policiesInForce } from '../../cluster/policies.ts';
+import { policiesInForce } from '../../cluster/policy-object.ts';
 import { type DaemonSetView, IGNORE_ANNOTATION, optsOut } from '../../judge/daemon-set.ts';
 import { compileSelector, type LabelSelector, type StringMap } from '../../kubernetes/label-selector.ts';
 import { isPattern, matchesPattern } from '../../kubernetes/pattern.ts';

@@ -1,4 +1,4 @@
-import { policiesInForce } from '../../cluster/policies.ts';
+import { policiesInForce } from '../../cluster/policy-object.ts';
 import type { ClusterGrants } from '../../cluster/tolerate-grants.ts';
 import { allRestrictedKeys } from '../../coverage/authorization.ts';
 import { broadGrants, explainGrant } from '../../coverage/broad-grants.ts';

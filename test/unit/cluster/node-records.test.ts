@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { nodeRecords } from '../../../src/cluster/node-records.ts';
+import { getRecord, nodeRecords, removeRecord, writeRecord } from '../../../src/cluster/node-records.ts';
 import { recordFields } from '../../../src/objects/node-record.ts';
 import { captureLog } from '../captured-log.ts';
 import { answer, clientFor, refusal, startFakeApi } from './client/fake-api.ts';
@@ -72,12 +72,11 @@ it('are written only over the version that was seen', async () => {
     answer(response, status < 300 ? object('n1', '9') : refusal(status, 'No', 'no'), status),
   );
   const { client } = await clientFor(api.url);
-  const records = nodeRecords({ client, log: captureLog().log });
   const before = { uid: 'u', resourceVersion: '8', record: undefined };
   const after = { uid: 'uid-n1', resourceVersion: '9', record: record('n1') };
-  expect(await records.write(client, 'n1', record('n1'), undefined)).toEqual(after);
-  expect(await records.write(client, 'n1', record('n1'), before)).toEqual(after);
-  expect(await records.remove(client, 'n1', before)).toBe(true);
+  expect(await writeRecord(client, 'n1', record('n1'), undefined)).toEqual(after);
+  expect(await writeRecord(client, 'n1', record('n1'), before)).toEqual(after);
+  expect(await removeRecord(client, 'n1', before)).toBe(true);
   expect(api.received.map(({ method, path, body }) => ({ method, path, body: JSON.parse(body) }))).toMatchObject([
     { method: 'POST', path: PATH, body: { kind: 'NodeTaintRecord', metadata: { name: 'n1' }, node: { uid: 'n1' } } },
     { method: 'PATCH', path: `${PATH}/n1`, body: { metadata: { uid: 'u', resourceVersion: '8' }, taints: [TAINT] } },
@@ -85,13 +84,13 @@ it('are written only over the version that was seen', async () => {
   ]);
 
   status = 409;
-  expect(await records.write(client, 'n1', record('n1'), undefined)).toBeUndefined();
-  expect(await records.write(client, 'n1', record('n1'), before)).toBeUndefined();
-  expect(await records.remove(client, 'n1', before)).toBe(false);
+  expect(await writeRecord(client, 'n1', record('n1'), undefined)).toBeUndefined();
+  expect(await writeRecord(client, 'n1', record('n1'), before)).toBeUndefined();
+  expect(await removeRecord(client, 'n1', before)).toBe(false);
   status = 404;
-  expect(await records.write(client, 'n1', record('n1'), before)).toBeUndefined();
-  expect(await records.remove(client, 'n1', before)).toBe(true);
-  expect(await records.get(client, 'n1')).toBeUndefined();
+  expect(await writeRecord(client, 'n1', record('n1'), before)).toBeUndefined();
+  expect(await removeRecord(client, 'n1', before)).toBe(true);
+  expect(await getRecord(client, 'n1')).toBeUndefined();
   // There is no object to be missing: the definition is not served.
-  await expect(records.write(client, 'n1', record('n1'), undefined)).rejects.toThrow('404');
+  await expect(writeRecord(client, 'n1', record('n1'), undefined)).rejects.toThrow('404');
 });

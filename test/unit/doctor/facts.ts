@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { issueCa, issueServing, type KeyPair } from '../../../src/certs/issue.ts';
-import { type PolicyObject, viewPolicy } from '../../../src/cluster/policies.ts';
+import { type PolicyObject, viewPolicy } from '../../../src/cluster/policy-object.ts';
 import type { Webhook } from '../../../src/cluster/webhook-configurations.ts';
 import { type CheckName, type CheckResult, runChecks } from '../../../src/doctor/check.ts';
 import { CHECKS } from '../../../src/doctor/checks.ts';

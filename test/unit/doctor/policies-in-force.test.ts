@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkPolicies, checkWildcards } from '../../../src/doctor/checks/policies.ts';
+import { checkPatterns, checkPolicies } from '../../../src/doctor/checks/policies.ts';
 import { known } from '../../../src/doctor/reading.ts';
 import type { RecordedTaint } from '../../../src/judge/node-record.ts';
 import type { PolicyStatus } from '../../../src/policy/policy-status.ts';
@@ -236,7 +236,7 @@ it('of a policy that means every taint, there is something to know', () => {
     taintPolicy('gpu', {}),
     taintPolicy('all', { taints: [{ key: '*', restrict: ['Removal'] }] }),
   ]);
-  expect(checkWildcards({ policies })).toMatchObject([
+  expect(checkPatterns({ policies })).toMatchObject([
     {
       state: 'note',
       evidence: expect.stringMatching(/^TaintPolicy all: spec\.taints\[0\]\.key: "\*" matches every taint/),

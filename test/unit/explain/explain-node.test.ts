@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type PolicyObject, viewPolicy } from '../../../src/cluster/policies.ts';
+import { type PolicyObject, viewPolicy } from '../../../src/cluster/policy-object.ts';
 import { explainNode, formatNode } from '../../../src/explain/explain-node.ts';
 import type { PolicyKind } from '../../../src/policy/policy.ts';
 import { policyObject } from '../../e2e/policy-objects.ts';

@@ -22,7 +22,6 @@ const judged = (
   const taints = [{ key: 'dedicated', restrict: ['Removal', 'Addition'] as const }];
   const requester = { username: 'dev', groups: [] };
   const update = {
-    operation: 'UPDATE',
     phase: 'validate',
     requester,
     node: node(after),

@@ -89,7 +89,7 @@ describe('a guarded taint that an update adds', () => {
 
   it('is free at registration', () => {
     const node = { name: 'n1', labels: {}, taints: [gpu], allowRemoval: undefined };
-    const request = { operation: 'CREATE', requester: DEVELOPER, node } as const;
+    const request = { requester: DEVELOPER, node } as const;
     for (const phase of ['mutate', 'validate'] as const) {
       expect(judgeNode({ ...request, phase }, policyOf('Deny', [ONE_WAY]))).toMatchObject({ action: 'allow' });
     }

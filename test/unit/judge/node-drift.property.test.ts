@@ -76,12 +76,7 @@ it('a repair passes admission as it is, whoever sends it', () => {
     for (const isRecordWritten of [false, true, false]) {
       const { desired } = driftOf({ ...one, node }, { isRecordWritten });
       if (!desired) continue;
-      const update = {
-        operation: 'UPDATE',
-        requester,
-        oldNode: withRecorded(node, recorded, removed),
-        node: { ...node, ...desired },
-      } as const;
+      const update = { requester, oldNode: withRecorded(node, recorded, removed), node: { ...node, ...desired } };
       const mutation = judgeNode({ ...update, phase: 'mutate' }, policies);
       expect(mutation.action).toBe('allow');
       expect(judgeNode({ ...update, phase: 'validate' }, policies).action).toBe('allow');

@@ -116,7 +116,7 @@ export function nodeLife(policies: PolicySet, taints: readonly Taint[] = []): No
 
   function update(change: Change, requester: Requester = DEVELOPER): boolean {
     const oldNode = withRecord(node, seen, UID);
-    const request = { operation: 'UPDATE', requester, oldNode, node: { ...node, ...change } } as const;
+    const request = { requester, oldNode, node: { ...node, ...change } } as const;
     const mutation = judgeNode({ ...request, phase: 'mutate' }, policies);
     const mutated = mutation.action === 'patch' ? { ...request.node, ...mutation.desired } : request.node;
     if (judgeNode({ ...request, phase: 'validate', node: mutated }, policies).action === 'deny') return false;

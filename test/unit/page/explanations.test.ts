@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/cluster/client/api-error.ts';
 import { type ClusterNode, projectNode } from '../../../src/cluster/cluster-objects.ts';
-import { type PolicyObject, viewPolicy } from '../../../src/cluster/policies.ts';
+import { type PolicyObject, viewPolicy } from '../../../src/cluster/policy-object.ts';
 import { createExplanations, type ShownExplanation, type ShownSection } from '../../../src/page/explanations.ts';
 import type { LedCluster } from '../../../src/page/state-feed.ts';
 import type { PolicyKind } from '../../../src/policy/policy.ts';

@@ -71,9 +71,13 @@ describe('stop', () => {
 
   it('may be asked for twice', async () => {
     const app = await start();
-
+    const connection = await openTls(app.port, app.ca());
     await Promise.all([app.stop(), app.stop()]);
     await app.stop();
+
+    await closed(connection);
+    await expect(openRaw(app.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    await expect(openRaw(app.adminPort)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
   it('fails readiness while it lasts, so that no new connections come', async () => {

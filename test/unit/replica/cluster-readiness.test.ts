@@ -4,12 +4,8 @@ import { trackCaTrust } from '../../../src/certs/ca-trust.ts';
 import type { CertificateKeeper } from '../../../src/certs/certificate-keeper.ts';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import type { RecordsState } from '../../../src/cluster/node-records.ts';
-import {
-  type ClusterPolicies,
-  type PolicyInForce,
-  type PolicyObject,
-  viewPolicy,
-} from '../../../src/cluster/policies.ts';
+import type { ClusterPolicies } from '../../../src/cluster/policies.ts';
+import { type PolicyInForce, type PolicyObject, viewPolicy } from '../../../src/cluster/policy-object.ts';
 import { clusterPoliciesCheck, nodeRecordsCheck, trustCheck } from '../../../src/replica/readiness.ts';
 
 const ca = await issueCa(new Date());

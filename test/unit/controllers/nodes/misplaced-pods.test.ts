@@ -6,7 +6,7 @@ import {
   serverClock,
 } from '../../../../src/cluster/client/api-client.ts';
 import type { ClusterNode } from '../../../../src/cluster/cluster-objects.ts';
-import type { PolicyObject } from '../../../../src/cluster/policies.ts';
+import type { PolicyObject } from '../../../../src/cluster/policy-object.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { startMisplacedPods } from '../../../../src/controllers/nodes/misplaced-pods.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';

@@ -1,17 +1,34 @@
 import { expect, it } from 'vitest';
 import { eventsOfLoss } from '../../../../src/controllers/nodes/node-reports.ts';
-import type { BlockedBy } from '../../../../src/judge/node-drift.ts';
-import { driftOf, nodeOf, rule } from '../../judge/node-drifts.ts';
+import type { BlockedBy, Circumstances, Loss } from '../../../../src/judge/node-drift.ts';
+import type { Taint } from '../../../../src/kubernetes/taint.ts';
+import { driftOf, nodeOf, type Policies, rule } from '../../judge/node-drifts.ts';
 
 const node = { apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'u1' };
-const [found] = driftOf(
-  { p: rule('Restore', { key: 'a', value: 'x', effect: 'NoSchedule', ensure: 'Always' }) },
-  nodeOf([]),
-).losses;
-if (!found) throw new Error('nothing is lost');
-const loss = found;
+
+const REQUIRED = { key: 'a', value: 'x', effect: 'NoSchedule', ensure: 'Always' } as const;
+const OTHER_VALUE: Taint = { key: 'a', value: 'y', effect: 'NoSchedule' };
+
+/** A node that lacks a taint, and what policy p, among others, says about it. */
+interface Situation {
+  readonly policies: Policies;
+  readonly carried?: Taint;
+  readonly recorded?: string;
+  readonly circumstances?: Circumstances;
+}
+
+function lossOf({ policies, carried, recorded, circumstances }: Situation): Loss {
+  const { losses } = driftOf(policies, nodeOf(carried ? [carried] : []), recorded, circumstances);
+  const [loss, ...others] = losses.filter(({ policy }) => policy.name === 'p');
+  if (!loss || others.length > 0) throw new Error(`expected one loss of policy p, found ${others.length}`);
+  return loss;
+}
+
+const RESTORED: Situation = { policies: { p: rule('Restore', REQUIRED) } };
+const IN_CONFLICT: Situation = { ...RESTORED, circumstances: { isInConflict: () => true } };
 
 it.each<{
+  situation: Situation;
   blockedBy: BlockedBy | undefined;
   otherWriter?: string;
   type?: string;
@@ -20,6 +37,7 @@ it.each<{
   note: string;
 }>([
   {
+    situation: RESTORED,
     blockedBy: undefined,
     type: 'Normal',
     reason: 'TaintRestored',
@@ -27,39 +45,52 @@ it.each<{
     note: 'restored taint a=x:NoSchedule',
   },
   {
+    situation: { policies: { p: rule('Audit', REQUIRED) } },
     blockedBy: 'ModeDoesNotRestore',
     reason: 'TaintMissing',
-    note: 'reports missing taint a=x:NoSchedule: mode Restore does not restore it',
+    note: 'reports missing taint a=x:NoSchedule: mode Audit does not restore it',
   },
   {
+    situation: { policies: { p: rule('Deny', { key: 'a', restrict: ['Removal'] }) }, recorded: 'a=x:NoSchedule' },
+    blockedBy: 'ModeDoesNotRestore',
+    reason: 'TaintMissing',
+    note: 'reports missing taint a=x:NoSchedule: mode Deny does not restore it',
+  },
+  {
+    situation: { policies: { p: rule('Restore', { ...REQUIRED, effect: 'NoExecute' }) } },
     blockedBy: 'WouldEvictPods',
     reason: 'TaintMissing',
-    note: 'reports missing taint a=x:NoSchedule: it would evict pods: add it by hand, or require it with mayEvict: true',
+    note: 'reports missing taint a=x:NoExecute: it would evict pods: add it by hand, or require it with mayEvict: true',
   },
   {
+    situation: { policies: { o: rule('Restore', { ...REQUIRED, value: 'y' }), p: rule('Restore', REQUIRED) } },
     blockedBy: 'OtherValuePresent',
     reason: 'TaintMissing',
     note: 'reports missing taint a=x:NoSchedule: another value of it comes first',
   },
   {
+    situation: IN_CONFLICT,
     blockedBy: 'Conflict',
     reason: 'TaintContested',
     note: 'pauses restoring taint a=x:NoSchedule: another writer removes it repeatedly',
   },
   {
+    situation: IN_CONFLICT,
     blockedBy: 'Conflict',
     otherWriter: 'field manager "nodectl" (Update)',
     reason: 'TaintContested',
     note: 'pauses restoring taint a=x:NoSchedule: another writer removes it repeatedly, last by field manager "nodectl" (Update)',
   },
-])('with blockedBy $blockedBy, node and policy say: $reason', (expected) => {
-  const { blockedBy, otherWriter, note, ...event } = {
+])('node and policy have an Event: $note', (expected) => {
+  const { situation, blockedBy, otherWriter, note, ...event } = {
     type: 'Warning',
     action: 'LeaveTaint',
     otherWriter: undefined,
     ...expected,
   };
-  expect(eventsOfLoss(node, { ...loss, blockedBy }, otherWriter)).toEqual([
+  const loss = lossOf(situation);
+  expect(loss.blockedBy).toBe(blockedBy);
+  expect(eventsOfLoss(node, loss, otherWriter)).toEqual([
     { regarding: node, ...event, note: `TaintPolicy p ${note}` },
     {
       regarding: { apiVersion: 'taintkeeper.dev/v1alpha1', kind: 'TaintPolicy', name: 'p' },
@@ -69,25 +100,30 @@ it.each<{
   ]);
 });
 
-it.each<{ blockedBy: BlockedBy; note: string }>([
-  { blockedBy: 'OtherValuePresent', note: 'both values are protected; to change it: taintkeeper explain node n1' },
+it.each<{ situation: Situation; blockedBy: BlockedBy; note: string }>([
   {
-    blockedBy: 'ModeDoesNotRestore',
-    note: 'mode Restore does not restore it; to change it: taintkeeper explain node n1',
+    situation: { policies: { o: rule('Deny', { key: 'a', restrict: ['Removal'] }), p: rule('Restore', REQUIRED) } },
+    blockedBy: 'OtherValuePresent',
+    note: 'both values are protected; to change it: taintkeeper explain node n1',
   },
-])('of another value, with blockedBy $blockedBy, node and policy say which one the node carries', (expected) => {
-  const { blockedBy, note } = expected;
-  const carried = { key: 'a', value: 'y', effect: 'NoSchedule' };
-  const events = eventsOfLoss(node, { ...loss, blockedBy }, undefined, { carried });
+  {
+    situation: { policies: { p: rule('Audit', REQUIRED) } },
+    blockedBy: 'ModeDoesNotRestore',
+    note: 'mode Audit does not restore it; to change it: taintkeeper explain node n1',
+  },
+])('the Events name the value that the node carries instead, with blockedBy $blockedBy', (expected) => {
+  const loss = lossOf({ ...expected.situation, carried: OTHER_VALUE });
+  expect(loss.blockedBy).toBe(expected.blockedBy);
+  const events = eventsOfLoss(node, loss, undefined, { carried: OTHER_VALUE });
   expect(events.map(({ reason }) => reason)).toEqual(['TaintValueDiffers', 'TaintValueDiffers']);
-  expect(events.map(({ note: text }) => text)).toEqual([
-    `TaintPolicy p reports taint a=y:NoSchedule in place of a=x:NoSchedule: ${note}`,
-    `Node n1: reports taint a=y:NoSchedule in place of a=x:NoSchedule: ${note}`,
+  expect(events.map(({ note }) => note)).toEqual([
+    `TaintPolicy p reports taint a=y:NoSchedule in place of a=x:NoSchedule: ${expected.note}`,
+    `Node n1: reports taint a=y:NoSchedule in place of a=x:NoSchedule: ${expected.note}`,
   ]);
 });
 
-it('of a taint that the node has never carried, node and policy say that it was added', () => {
-  const events = eventsOfLoss(node, { ...loss, blockedBy: undefined }, undefined, { isFirst: true });
+it('the Events of a taint that the node has never carried say that it was added', () => {
+  const events = eventsOfLoss(node, lossOf(RESTORED), undefined, { isFirst: true });
   expect(events.map(({ reason, action, note }) => [reason, action, note])).toEqual([
     ['TaintAdded', 'AddTaint', 'TaintPolicy p added taint a=x:NoSchedule'],
     ['TaintAdded', 'AddTaint', 'Node n1: added taint a=x:NoSchedule'],

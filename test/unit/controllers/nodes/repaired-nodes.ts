@@ -2,8 +2,8 @@ import { onTestFinished, vi } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../../../src/cluster/cluster-objects.ts';
-import { NODE_RECORDS, nodeRecords } from '../../../../src/cluster/node-records.ts';
-import type { PolicyObject } from '../../../../src/cluster/policies.ts';
+import { NODE_RECORDS } from '../../../../src/cluster/node-records.ts';
+import type { PolicyObject } from '../../../../src/cluster/policy-object.ts';
 import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { type NodeRepairOptions, startNodeRepair } from '../../../../src/controllers/nodes/node-repair.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
@@ -176,11 +176,12 @@ export function startRepair(
   const controller = startNodeRepair(run, {
     client: client as ApiClient,
     nodeRecords: {
-      ...nodeRecords({ client: client as ApiClient, log }),
       follow: () => {},
+      state: () => 'read',
       recordOf: records.recordOf,
       versionOf: records.versionOf,
       changes: records.changes,
+      stop: async () => {},
     },
     synced,
     nodes: watched,

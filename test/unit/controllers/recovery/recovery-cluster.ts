@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import type { ClusterDaemonSet, ClusterNode } from '../../../../src/cluster/cluster-objects.ts';
-import type { Change, Entry } from '../../../../src/cluster/watch/watch-cache.ts';
+import type { Change, Entry } from '../../../../src/cluster/watch/cached-objects.ts';
 import { startPodRecovery } from '../../../../src/controllers/recovery/pod-recovery.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
 import type { RecordedEvent } from '../../../../src/kubernetes/event.ts';

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
-import type { PolicyObject } from '../../../../src/cluster/policies.ts';
+import type { PolicyObject } from '../../../../src/cluster/policy-object.ts';
 import { CLUSTER_REPORTS, reportWriter } from '../../../../src/controllers/status/cluster-reports.ts';
 import type { Evaluation } from '../../../../src/controllers/status/evaluate-policies.ts';
 import { nodeFindings } from '../../../../src/judge/findings.ts';

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
-import { viewPolicy } from '../../../../src/cluster/policies.ts';
+import { viewPolicy } from '../../../../src/cluster/policy-object.ts';
 import { createReports } from '../../../../src/controllers/reports.ts';
 import { startPolicyStatus } from '../../../../src/controllers/status/policy-status.ts';
 import type { TolerationPolicySpec } from '../../../../src/policy/toleration-policy.ts';

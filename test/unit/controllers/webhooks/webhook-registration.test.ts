@@ -2,7 +2,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ServableCertificates } from '../../../../src/certs/certificate-directory.ts';
 import { issueCa } from '../../../../src/certs/issue.ts';
 import type { ApiClient, RequestOptions } from '../../../../src/cluster/client/api-client.ts';
-import { type PolicyObject, type PolicySnapshot, versionInForce } from '../../../../src/cluster/policies.ts';
+import type { PolicySnapshot } from '../../../../src/cluster/policies.ts';
+import { type PolicyObject, versionInForce } from '../../../../src/cluster/policy-object.ts';
 import {
   caBundlesOf,
   type Webhook,

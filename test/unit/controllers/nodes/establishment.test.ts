@@ -16,7 +16,7 @@ afterEach(() => {
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const starting: Taint = { key: 'boot.example.com/preparing', effect: 'NoSchedule' };
 const GPU = formatTaint(gpu);
-const SETTLE_MS = 600_000;
+const ESTABLISHED_AFTER_MS = 600_000;
 const everything = { p: rule('Restore', { key: '*', restrict: ['Removal'] }) };
 
 /** The records are written within this time. */
@@ -29,7 +29,7 @@ const recorded = ({ records }: ReturnType<typeof startRepair>) =>
 describe('a taint that only a pattern matches', () => {
   it('is recorded once it has stayed on a Ready node', async () => {
     const cluster = startRepair(everything, [nodeEntry('n1', [gpu])]);
-    await vi.advanceTimersByTimeAsync(SETTLE_MS - 1);
+    await vi.advanceTimersByTimeAsync(ESTABLISHED_AFTER_MS - 1);
     expect(recorded(cluster)).toEqual([]);
     await vi.advanceTimersByTimeAsync(PROMPT_MS);
     expect(recorded(cluster)).toEqual([GPU]);
@@ -38,9 +38,9 @@ describe('a taint that only a pattern matches', () => {
 
   it('that an operator sets and takes off while the node starts never is', async () => {
     const cluster = startRepair(everything, [nodeEntry('n1', [gpu, starting])]);
-    await vi.advanceTimersByTimeAsync(SETTLE_MS / 2);
+    await vi.advanceTimersByTimeAsync(ESTABLISHED_AFTER_MS / 2);
     cluster.change('n1', { taints: [gpu] });
-    await vi.advanceTimersByTimeAsync(10 * SETTLE_MS);
+    await vi.advanceTimersByTimeAsync(10 * ESTABLISHED_AFTER_MS);
     expect(recorded(cluster)).toEqual([GPU]);
   });
 
@@ -50,10 +50,10 @@ describe('a taint that only a pattern matches', () => {
     ['the taint had another value', { taints: [{ ...gpu, value: 'cpu' }] }, { taints: [gpu] }],
   ])('begins anew when for a moment %s', async (_what, away, back) => {
     const cluster = startRepair(everything, [nodeEntry('n1', [gpu])]);
-    await vi.advanceTimersByTimeAsync(SETTLE_MS - 1_000);
+    await vi.advanceTimersByTimeAsync(ESTABLISHED_AFTER_MS - 1_000);
     cluster.change('n1', away);
     cluster.change('n1', back);
-    await vi.advanceTimersByTimeAsync(SETTLE_MS - 1);
+    await vi.advanceTimersByTimeAsync(ESTABLISHED_AFTER_MS - 1);
     expect(recorded(cluster)).toEqual([]);
     await vi.advanceTimersByTimeAsync(PROMPT_MS);
     expect(recorded(cluster)).toEqual([GPU]);
@@ -71,9 +71,9 @@ describe('a taint that only a pattern matches', () => {
 
   it('waits anew where its record is deleted', async () => {
     const cluster = startRepair(everything, [nodeEntry('n1', [gpu])]);
-    await vi.advanceTimersByTimeAsync(SETTLE_MS + PROMPT_MS);
+    await vi.advanceTimersByTimeAsync(ESTABLISHED_AFTER_MS + PROMPT_MS);
     cluster.records.remove('n1');
-    await vi.advanceTimersByTimeAsync(SETTLE_MS - 1_000);
+    await vi.advanceTimersByTimeAsync(ESTABLISHED_AFTER_MS - 1_000);
     expect(recorded(cluster)).toEqual([]);
     await vi.advanceTimersByTimeAsync(2_000);
     expect(recorded(cluster)).toEqual([GPU]);
@@ -81,7 +81,7 @@ describe('a taint that only a pattern matches', () => {
 
   it('is recorded with --audit too: it is protected as soon as that ends', async () => {
     const cluster = startRepair(everything, [nodeEntry('n1', [gpu])], { audit: true });
-    await vi.advanceTimersByTimeAsync(SETTLE_MS + PROMPT_MS);
+    await vi.advanceTimersByTimeAsync(ESTABLISHED_AFTER_MS + PROMPT_MS);
     expect([recorded(cluster), cluster.writes]).toEqual([[GPU], []]);
   });
 });
@@ -89,7 +89,7 @@ describe('a taint that only a pattern matches', () => {
 it('a node with more taints than its record lists: the policy names it, until there is room', async () => {
   const many = Array.from({ length: 66 }, (_, index): Taint => ({ key: `k-${index}`, effect: 'NoSchedule' }));
   const { repair, change } = startRepair(everything, [nodeEntry('n1', many)]);
-  await vi.advanceTimersByTimeAsync(SETTLE_MS);
+  await vi.advanceTimersByTimeAsync(ESTABLISHED_AFTER_MS);
   expect(repair.problems()).toEqual([
     {
       kind: 'TaintPolicy',

@@ -1,0 +1,52 @@
+import type { ClusterDaemonSet, ClusterNode } from '../cluster/cluster-objects.ts';
+import type { Taint } from '../kubernetes/taint.ts';
+import { anyOf, type Source } from '../runtime/source.ts';
+import type { ClusterSources } from './sources.ts';
+
+/** What the leader knows of the cluster, and others do not. */
+export interface ClusterState {
+  /** Whether all of it has been read. */
+  isSynced(): boolean;
+  /** Another number whenever something of it, or of the policies, has changed. */
+  revision(): number;
+  nodes(): ClusterNode[];
+  daemonSets(): ClusterDaemonSet[];
+  /** Whether another writer removes the taint from the node repeatedly. */
+  isInConflict(node: string, taint: Taint): boolean;
+  /** The pods that landed on the node while a taint was missing, in words. */
+  misplacedPodsOn(node: string): string | undefined;
+  /** What the startup taints of the node wait for, in words. */
+  startupOn(node: string): string | undefined;
+}
+
+interface ClusterStateOptions
+  extends ClusterSources,
+    Pick<ClusterState, 'isInConflict' | 'misplacedPodsOn' | 'startupOn'> {
+  readonly policies: { readonly changes: Source };
+  /** Emits when what controllers know of nodes may have changed. */
+  readonly changes: Source;
+  readonly signal: AbortSignal;
+}
+
+export function clusterStateOf(options: ClusterStateOptions): ClusterState {
+  const { nodes, daemonSets, synced, policies, changes, signal } = options;
+  let isSynced = false;
+  synced.then(
+    () => {
+      isSynced = true;
+    },
+    () => {},
+  );
+  let revision = 0;
+  anyOf(nodes.news, policies.changes, changes).subscribe(() => revision++, signal);
+  daemonSets.changes.subscribe(() => revision++, signal);
+  return {
+    isSynced: () => isSynced,
+    revision: () => revision,
+    nodes: () => Array.from(nodes.entries(), ({ value }) => value),
+    daemonSets: () => Array.from(daemonSets.entries(), ({ value }) => value),
+    isInConflict: options.isInConflict,
+    misplacedPodsOn: options.misplacedPodsOn,
+    startupOn: options.startupOn,
+  };
+}

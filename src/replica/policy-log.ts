@@ -1,0 +1,78 @@
+import type { Logger } from 'pino';
+import type { ClusterPolicies } from '../cluster/policies.ts';
+import type { PolicyObject } from '../cluster/policy-object.ts';
+import type { PolicyLoad } from '../files/policy-files.ts';
+import { patternNotesWithoutLeader } from '../judge/pattern-notes.ts';
+import { printable } from '../kubernetes/text.ts';
+import { modeOf, type Policy, type PolicyKind } from '../policy/policy.ts';
+import { formatPath, formatProblem } from '../policy/problem.ts';
+import type { AdmissionMetrics, Metrics } from '../server/metrics.ts';
+
+/** Logs and counts what was read of the policy files. */
+export function logPolicyLoad(load: PolicyLoad, audit: boolean, metrics: AdmissionMetrics, log: Logger): void {
+  if (!load.ok) {
+    metrics.policiesRefused();
+    for (const fault of load.faults) log.error(`policies not replaced, the last good ones stay: ${printable(fault)}`);
+    return;
+  }
+  logPolicies(load.policies, { audit, at: load.at.getTime() }, metrics, log);
+  for (const policy of load.policies) {
+    const title = `${policy.kind} ${policy.name}`;
+    for (const what of idleHere(policy, title))
+      log.warn(`${what} does nothing here: it takes taintkeeper in a cluster`);
+    for (const note of patternNotesWithoutLeader(policy)) log.warn(`${title}: ${note}`);
+  }
+}
+
+/** The parts of a policy that need a leader. */
+function idleHere({ kind, spec }: Policy, title: string): string[] {
+  if (kind === 'RecoveryPolicy' || kind === 'TolerationRestriction') return [title];
+  if (kind !== 'TaintPolicy') return [];
+  return spec.deletedNodeRetentionSeconds ? [`${title}: deletedNodeRetentionSeconds`] : [];
+}
+
+/** Logs and counts the cluster's policies after a change. A broken one is logged once, however often the others change. */
+export function logPolicyChanges(policies: ClusterPolicies, audit: boolean, metrics: Metrics, log: Logger): () => void {
+  let complaints = new Set<string>();
+  return () => {
+    const invalid = policies.objects().filter(({ result }) => !result.ok);
+    const found = new Set(complaintsOf(policies.objects()));
+    for (const complaint of found) if (!complaints.has(complaint)) log.error(printable(complaint));
+    complaints = found;
+    metrics.policiesInvalid(countByKind(invalid));
+    logPolicies(policies.snapshot().policies, { audit, at: Date.now() }, metrics, log);
+  };
+}
+
+/** The problems of policies of the cluster, one line each. */
+function complaintsOf(policies: readonly PolicyObject[]): string[] {
+  return policies.flatMap(({ kind, name, generation, result, inForce }) => {
+    const ignored = (inForce?.ignored ?? []).map(formatPath).join(', ');
+    const what = inForce
+      ? `generation ${generation} of ${kind} ${name} cannot be used, and generation ${inForce.generation} stays in force until this process ends`
+      : `generation ${generation} of ${kind} ${name} cannot be used, and nothing of it is in force`;
+    return [
+      ...(result.ok ? [] : [`${what}: ${result.problems.map(formatProblem).join('; ')}`]),
+      ...(ignored === '' ? [] : [`${kind} ${name}: fields that this version does not know are ignored: ${ignored}`]),
+    ];
+  });
+}
+
+/** Logs and counts the policies that are in force since `at`, in milliseconds since 1970. */
+function logPolicies(
+  policies: readonly Policy[],
+  { audit, at }: { audit: boolean; at: number },
+  metrics: AdmissionMetrics,
+  log: Logger,
+): void {
+  metrics.policiesLoaded(countByKind(policies), at);
+  const inForce = policies.map((policy) => `${policy.kind}/${policy.name} (${modeOf(policy)})`);
+  log.info({ policies: inForce }, audit ? 'policies in force, all as Audit' : 'policies in force');
+}
+
+/** How many policies there are of each kind. */
+function countByKind(policies: readonly { readonly kind: PolicyKind }[]): Record<PolicyKind, number> {
+  const counts = { TaintPolicy: 0, TolerationPolicy: 0, TolerationRestriction: 0, RecoveryPolicy: 0 };
+  for (const { kind } of policies) counts[kind]++;
+  return counts;
+}

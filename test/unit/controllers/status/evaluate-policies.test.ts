@@ -1,0 +1,152 @@
+import { expect, it } from 'vitest';
+import { viewPolicy } from '../../../../src/cluster/policy-object.ts';
+import { createReports, type Report, type ReportedProblem } from '../../../../src/controllers/reports.ts';
+import { evaluatePolicies } from '../../../../src/controllers/status/evaluate-policies.ts';
+import { withRecord } from '../../../../src/judge/node-record.ts';
+import type { Taint } from '../../../../src/kubernetes/taint.ts';
+import type { PolicyStatus } from '../../../../src/policy/policy-status.ts';
+import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
+import type { TolerationPolicySpec } from '../../../../src/policy/toleration-policy.ts';
+import type { TolerationRestrictionSpec } from '../../../../src/policy/toleration-restriction.ts';
+import { policySet } from '../../policy/policies.ts';
+import { nodeEntry } from '../nodes/node-entries.ts';
+
+interface Cluster {
+  readonly taint?: Record<string, TaintPolicySpec>;
+  readonly toleration?: Record<string, TolerationPolicySpec>;
+  readonly restriction?: Record<string, TolerationRestrictionSpec>;
+  readonly nodes?: readonly ReturnType<typeof nodeEntry>[];
+}
+
+/** What is found of policies without a status. */
+async function evaluated(cluster: Cluster, report: Report) {
+  const { taint = {}, toleration = {}, restriction = {}, nodes = [] } = cluster;
+  const kinds = { TaintPolicy: taint, TolerationPolicy: toleration, TolerationRestriction: restriction };
+  const objects = Object.entries(kinds).flatMap(([kind, specs]) =>
+    Object.entries(specs).map(([name, spec]) =>
+      viewPolicy(kind as keyof typeof kinds, {
+        metadata: { name, uid: `${kind}-${name}`, generation: 1, resourceVersion: '1' },
+        spec,
+      }),
+    ),
+  );
+  const reports = createReports();
+  reports.add(report);
+  const { policies, problems } = await evaluatePolicies({
+    objects,
+    compiled: policySet({ taint, toleration, restriction }),
+    nodes: nodes.map(({ uid, value }) => withRecord(value, undefined, uid)),
+    daemonSets: [],
+    pods: [],
+    reports,
+    patchedBy: () => [],
+    audit: false,
+    violators: new Map(),
+  });
+  return {
+    statuses: new Map(policies.map(({ policy: { kind, name }, status }) => [`${kind} ${name}`, status])),
+    problems: problems.map(({ kind, policy, reason }) => `${kind} ${policy} ${reason}`),
+  };
+}
+
+/** The condition Stalled of each status, where it is True. */
+function stalledIn(statuses: ReadonlyMap<string, PolicyStatus>): Record<string, string> {
+  return Object.fromEntries(
+    [...statuses].flatMap(([policy, { conditions = [] }]) =>
+      conditions
+        .filter(({ type, status }) => type === 'Stalled' && status === 'True')
+        .map(({ reason, message }) => [policy, `${reason}: ${message}`]),
+    ),
+  );
+}
+
+const MUTATE: TolerationPolicySpec = { mode: 'Mutate', daemonSets: { namespaces: ['*'] } };
+const PROTECT: TaintPolicySpec = { mode: 'Restore', taints: [{ key: 'dedicated', restrict: ['Removal'] }] };
+const RESTRICTION: TolerationRestrictionSpec = { mode: 'Audit', taints: [{ key: 'dedicated' }] };
+const requiring = (value: string, pool = 'gpu'): TaintPolicySpec => ({
+  mode: 'Restore',
+  nodeSelector: { matchLabels: { pool } },
+  taints: [{ key: 'dedicated', value, effect: 'NoSchedule', ensure: 'Always' }],
+});
+const nodeOf = (labels: Record<string, string>, taints: readonly Taint[] = []) => {
+  const entry = nodeEntry('n1', taints);
+  return { ...entry, value: { ...entry.value, labels } };
+};
+const CONTRADICTION =
+  'TaintPolicies p and q select node n1 and require dedicated=a:NoSchedule and dedicated=b:NoSchedule: ' +
+  'a node that carries neither gets dedicated=a:NoSchedule, because both are in mode Restore, and p comes first by name; ' +
+  'a node that carries one of them keeps it';
+
+it.each<{
+  what: string;
+  cluster: Cluster;
+  problems?: readonly ReportedProblem[];
+  stalled: Record<string, string>;
+  counted: readonly string[];
+}>([
+  {
+    what: 'a problem, on the policy of its kind and name alone',
+    cluster: { taint: { p: PROTECT, q: PROTECT }, toleration: { p: MUTATE } },
+    problems: [{ kind: 'TaintPolicy', policy: 'p', reason: 'RepairRefused', message: 'refused' }],
+    stalled: { 'TaintPolicy p': 'RepairRefused: refused' },
+    counted: ['TaintPolicy p RepairRefused'],
+  },
+  {
+    what: 'several problems of one policy together, with the reason of the first',
+    cluster: { taint: { p: PROTECT } },
+    problems: [
+      { kind: 'TaintPolicy', policy: 'p', reason: 'NotPermitted', message: 'one' },
+      { kind: 'TaintPolicy', policy: 'p', reason: 'RepairRefused', message: 'other' },
+    ],
+    stalled: { 'TaintPolicy p': 'NotPermitted: one; other' },
+    counted: ['TaintPolicy p NotPermitted', 'TaintPolicy p RepairRefused'],
+  },
+  {
+    what: 'no problem of a TolerationRestriction, which only the metric has',
+    cluster: { taint: { p: PROTECT }, restriction: { p: RESTRICTION } },
+    problems: [{ kind: 'TolerationRestriction', policy: 'p', reason: 'NotPermitted', message: 'no right' }],
+    stalled: {},
+    counted: ['TolerationRestriction p NotPermitted'],
+  },
+  {
+    what: 'a label and a taint that look misspelled',
+    cluster: {
+      taint: { p: { ...PROTECT, nodeSelector: { matchLabels: { poool: 'gpu' } } }, q: PROTECT },
+      nodes: [nodeOf({ pool: 'gpu' }, [{ key: 'dedicted', effect: 'NoSchedule' }])],
+    },
+    stalled: {
+      'TaintPolicy p':
+        'ProbablyMisspelt: spec.nodeSelector: no node has label poool; did you mean pool?; ' +
+        'spec.taints[0].key: no node carries a taint dedicated; did you mean dedicted?',
+      'TaintPolicy q':
+        'ProbablyMisspelt: spec.taints[0].key: no node carries a taint dedicated; did you mean dedicted?',
+    },
+    counted: ['p', 'p', 'q'].map((name) => `TaintPolicy ${name} ProbablyMisspelt`),
+  },
+  {
+    what: 'a contradiction, on both policies',
+    cluster: {
+      taint: { p: requiring('a'), q: requiring('b'), r: requiring('c', 'cpu') },
+      nodes: [nodeOf({ pool: 'gpu' })],
+    },
+    stalled: {
+      'TaintPolicy p': `RequiredValuesDiffer: ${CONTRADICTION}`,
+      'TaintPolicy q': `RequiredValuesDiffer: ${CONTRADICTION}`,
+    },
+    counted: ['TaintPolicy p RequiredValuesDiffer', 'TaintPolicy q RequiredValuesDiffer'],
+  },
+])('the condition Stalled has $what', async ({ cluster, problems = [], stalled, counted }) => {
+  const found = await evaluated(cluster, { problems: () => problems });
+  const { taint = {}, toleration = {}, restriction = {} } = cluster;
+  expect(found.statuses.size).toBe([taint, toleration, restriction].flatMap(Object.keys).length);
+  expect(stalledIn(found.statuses)).toEqual(stalled);
+  expect(found.problems).toEqual(counted);
+});
+
+it('a policy has no status while a controller does not know its conditions', async () => {
+  const { statuses } = await evaluated(
+    { taint: { p: PROTECT, q: PROTECT } },
+    { conditions: ({ name }) => (name === 'p' ? 'pending' : []) },
+  );
+  expect([...statuses.keys()]).toEqual(['TaintPolicy q']);
+});
