@@ -8,7 +8,7 @@ import { type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { equalTaints, formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import type { Policy, TaintPolicy } from '../policy/policy.ts';
-import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, compilePolicies, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import type { PolicyField } from './sections.ts';
 
@@ -120,7 +120,7 @@ export function policiesOnNode(
         const field = fieldOf(policy);
         return field === undefined ? [] : [{ policy: policy.name, mode: policy.mode, field }];
       });
-    const by = policiesWith((policy) => policy.protectedBy(taint));
+    const by = policiesWith((policy) => policy.removalRestrictedBy(taint, ONCE_ESTABLISHED));
     const protecting = policiesWith((policy) => policy.removalRestrictedBy(taint, node.established));
     const guards = policiesWith((policy) => policy.additionRestrictedBy(taint));
     const free = guards.length > 0 ? 'addition-restricted' : 'free';

@@ -1,5 +1,5 @@
 import { identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
 import { isRemovalNamed, isRequiredRemovalNamed, mayBePermitted, parseAllowedRemovals } from './allow-removal.ts';
 import { isRequiredTaint, requiredTaints, satisfies } from './declared-taints.ts';
 import { isRemoved, lostTaints } from './node-record.ts';
@@ -30,7 +30,9 @@ export function expectedAdditions(
     lostTaints(oldNode.recorded, oldNode.taints).filter(
       (taint) =>
         !isRemovalNamed(allowed, taint) ||
-        !policies.some((policy) => policy.protectedBy(taint) !== undefined && mayBePermitted(policy)),
+        !policies.some(
+          (policy) => policy.removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined && mayBePermitted(policy),
+        ),
     ),
   );
   return (taint) =>

@@ -1,5 +1,5 @@
 import { count } from '../kubernetes/text.ts';
-import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, type CompiledTolerationPolicy, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
 import type { PolicyFindings } from '../policy/policy-status.ts';
 import type { CompiledRecoveryPolicy } from '../policy/recovery-policy.ts';
 import { type DaemonSetView, judgeDaemonSet } from './daemon-set.ts';
@@ -24,7 +24,7 @@ export function policyWarnings(policy: CompiledTaintPolicy, nodes: readonly Node
  * @param nodes the number of all nodes
  */
 export function idleNotes(
-  { nodeSelector, rules, required, protectedBy }: CompiledTaintPolicy,
+  { nodeSelector, rules, required, removalRestrictedBy }: CompiledTaintPolicy,
   selected: readonly NodeView[],
   nodes: number,
 ): string[] {
@@ -32,7 +32,8 @@ export function idleNotes(
     return nodes > 0 && nodeSelector ? [selectsNone(nodes)] : [];
   }
   const isForSome = rules.length === 0 || required.length > 0;
-  const holds = ({ taints }: NodeView) => taints.some((taint) => protectedBy(taint) !== undefined);
+  const holds = ({ taints }: NodeView) =>
+    taints.some((taint) => removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined);
   return isForSome || selected.some(holds) ? [] : ['no selected node carries a taint that the policy protects'];
 }
 

@@ -1,7 +1,7 @@
 import { identity, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { isProtectedBy, policiesFor, selectingPolicies } from '../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import {
   type AllowedRemoval,
@@ -105,9 +105,9 @@ export function nodeDrift(
   // With --audit, policies report what they would restore without it.
   const isEnforceable = (taint: RecordedTaint) =>
     policiesFor(selecting, taint.key).some(
-      ({ declared, deletedNodeRetentionMs, protectedBy }) =>
+      ({ declared, deletedNodeRetentionMs, removalRestrictedBy }) =>
         (declared !== 'Audit' || (taint.earlierDeletedAt !== undefined && deletedNodeRetentionMs !== undefined)) &&
-        protectedBy(taint) !== undefined,
+        removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined,
     );
   const lost = lostTaints(node.recorded, node.taints)
     .filter((taint) => !isTransientTaintKey(taint.key) && isEnforceable(taint))
@@ -158,7 +158,8 @@ export function nodeDrift(
     if (isInConflict(target)) return 'Conflict';
     const present = carried.get(identity(target));
     // Admission denies the change of a protected value to every writer, taintkeeper included.
-    if (present !== undefined && isProtectedBy(selecting, { ...target, value: present })) return 'OtherValuePresent';
+    if (present !== undefined && isProtectedBy(selecting, { ...target, value: present }, ONCE_ESTABLISHED))
+      return 'OtherValuePresent';
     if (target.effect !== 'NoExecute') return undefined;
     if (!restoring.some(({ mayEvict }) => mayEvict)) return 'WouldEvictPods';
     return hasTurn ? undefined : 'WaitsForTurn';
@@ -185,7 +186,7 @@ function claims(
   return claiming.flatMap((policy) => {
     const present = (unmet.get(policy) ?? []).map((one) => ({ ...one, present: true, required: true }));
     const preserved = lost.flatMap((taint) => {
-      const field = policy.protectedBy(taint);
+      const field = policy.removalRestrictedBy(taint, ONCE_ESTABLISHED);
       return field === undefined
         ? []
         : [{ policy, field, taint, anyValue: false, mayEvict: false, present: false, required: false }];
@@ -219,7 +220,9 @@ function lossesOf(group: readonly Claim[], target: Taint, blockedBy: BlockedBy |
     const { policy, field, taint } = claim;
     if (unmet.includes(claim)) return [{ policy, field, taint, blockedBy: left }];
     // A recorded value may have given way to one that its policy does not mean.
-    return isMet(claim) || policy.protectedBy(target) ? [{ policy, field, taint: target, blockedBy }] : [];
+    return isMet(claim) || policy.removalRestrictedBy(target, ONCE_ESTABLISHED)
+      ? [{ policy, field, taint: target, blockedBy }]
+      : [];
   });
 }
 

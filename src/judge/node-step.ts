@@ -1,7 +1,7 @@
 import type { Machine } from '../kubernetes/machine.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
 import { ALLOW_REMOVAL_LIFE_MS } from './allow-removal.ts';
 import { establishment } from './establishment.ts';
 import { type Loss, type NodeDrift, nodeDrift } from './node-drift.ts';
@@ -182,7 +182,9 @@ function leavesOut(
   const selecting = selectingPolicies(policies, labels);
   return taints.some(
     (taint) =>
-      !isListed(taint) && established(taint) && selecting.some(({ protectedBy }) => protectedBy(taint) !== undefined),
+      !isListed(taint) &&
+      established(taint) &&
+      selecting.some((policy) => policy.removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined),
   );
 }
 

@@ -3,7 +3,7 @@ import { isPattern } from '../kubernetes/pattern.ts';
 import { identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
-import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, ONCE_ESTABLISHED, type RequiredTaint } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import {
   isRemovableByAnnotation,
@@ -67,7 +67,8 @@ export function nextRecord(
 ): NodeRecord | undefined {
   const surviving = policies.filter(({ deletedNodeRetentionMs }) => deletedNodeRetentionMs !== undefined);
   const recording = policies.filter(listsTaints);
-  const isUnprotected = (taint: Taint) => recording.every(({ protectedBy }) => protectedBy(taint) === undefined);
+  const isUnprotected = (taint: Taint) =>
+    recording.every((policy) => policy.removalRestrictedBy(taint, ONCE_ESTABLISHED) === undefined);
   const left = (taints: readonly RecordedTaint[], since: number, isSame: boolean) =>
     taints.filter(isKept).flatMap((taint) => {
       const asking = surviving.filter((policy) => isRetained(taint, policy, now - since, isSame));
@@ -157,7 +158,7 @@ function isDeclared({ ensure, value }: CompiledTaintRule, taint: Taint): boolean
 }
 
 function isRecordedBy(taint: Taint, policy: CompiledTaintPolicy, established: (taint: Taint) => boolean): boolean {
-  const field = policy.protectedBy(taint);
+  const field = policy.removalRestrictedBy(taint, ONCE_ESTABLISHED);
   const rule = policy.rules.find((one) => one.field === field);
   if (rule === undefined) return false;
   // A taint that a pattern names is not protected before it is ten minutes old, with --audit too.

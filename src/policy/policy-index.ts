@@ -61,9 +61,9 @@ export function policiesFor(policies: Policies, key: string): Policies {
 }
 
 /** Whether one of the policies, which select the node, restricts the removal of the taint and does more than report it. */
-export function isProtectedBy(selecting: Policies, taint: Taint): boolean {
+export function isProtectedBy(selecting: Policies, taint: Taint, isEstablished: (taint: Taint) => boolean): boolean {
   return policiesFor(selecting, taint.key).some(
-    ({ mode, protectedBy }) => mode !== 'Audit' && protectedBy(taint) !== undefined,
+    ({ mode, removalRestrictedBy }) => mode !== 'Audit' && removalRestrictedBy(taint, isEstablished) !== undefined,
   );
 }
 

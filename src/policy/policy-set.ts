@@ -83,9 +83,10 @@ export interface CompiledTaintPolicy {
   readonly exemptsUsers: boolean;
   /** Whether patterns protect established taints of its nodes, also with --audit. */
   readonly establishes: boolean;
-  /** The field that protects the taint, or undefined. A pattern counts only if the taint is established. */
-  protectedBy(taint: Taint): string | undefined;
-  /** The same on a node on which these taints are established. */
+  /**
+   * The field that restricts the removal of the taint, or undefined. A pattern that waits counts only if the taint is established on the node.
+   * {@link ONCE_ESTABLISHED} asks whether the policy protects the taint at any time.
+   */
   removalRestrictedBy(taint: Taint, isEstablished: (taint: Taint) => boolean): string | undefined;
   /** The field that restricts the addition of the taint, or undefined. Patterns do not wait here. */
   additionRestrictedBy(taint: Taint): string | undefined;
@@ -94,6 +95,9 @@ export interface CompiledTaintPolicy {
   /** For how long after its deletion a node that registers again gets its taints back. Undefined: it does not. */
   readonly deletedNodeRetentionMs: number | undefined;
 }
+
+/** Counts every taint as established: a pattern protects the taint now, or will once the node has carried it for long enough. */
+export const ONCE_ESTABLISHED = (): boolean => true;
 
 export interface RequiredTaint {
   readonly taint: Taint;
@@ -240,7 +244,6 @@ export function compileTaintPolicy(
     exemptsUsers: users.length + groups.length > 0,
     exempts: (requester) => isExemptUser(requester.username) || requester.groups.some(isExemptGroup),
     establishes: rules.some((rule) => waitsForEstablishment(rule, spec.mode)),
-    protectedBy: (taint) => (protection.exactly(taint) ?? protection.byPattern(taint))?.field,
     removalRestrictedBy: (taint, isEstablished) =>
       (protection.exactly(taint) ?? (!waits || isEstablished(taint) ? protection.byPattern(taint) : undefined))?.field,
     additionRestrictedBy: (taint) => (addition.exactly(taint) ?? addition.byPattern(taint))?.field,

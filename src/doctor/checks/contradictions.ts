@@ -5,7 +5,7 @@ import { NOTHING_RECORDED } from '../../judge/node-record.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import type { Policy } from '../../policy/policy.ts';
-import { type CompiledTaintPolicy, compilePolicies } from '../../policy/policy-set.ts';
+import { type CompiledTaintPolicy, compilePolicies, ONCE_ESTABLISHED } from '../../policy/policy-set.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { DoctorNode } from '../cluster-facts.ts';
 import type { Facts } from '../facts.ts';
@@ -95,7 +95,12 @@ function checkProtected(policies: readonly CompiledTaintPolicy[], nodes: readonl
 function holds(policy: CompiledTaintPolicy, { labels }: DoctorNode, taint: Taint): boolean {
   // A policy that requires the taint is reported as one of a pair.
   const requires = policy.required.some(({ value }) => identity(value.taint) === identity(taint));
-  return policy.mode !== 'Audit' && !requires && policy.selectsNode(labels) && policy.protectedBy(taint) !== undefined;
+  return (
+    policy.mode !== 'Audit' &&
+    !requires &&
+    policy.selectsNode(labels) &&
+    policy.removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined
+  );
 }
 
 function carriedBy({ taints }: DoctorNode, { key, effect }: Taint): Taint | undefined {

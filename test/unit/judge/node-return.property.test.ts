@@ -6,7 +6,7 @@ import { nextRecord, type RecordedNode } from '../../../src/judge/record-keeping
 import type { Machine } from '../../../src/kubernetes/machine.ts';
 import { formatTaint, identity, type Taint } from '../../../src/kubernetes/taint.ts';
 import { recordFields, viewRecord } from '../../../src/objects/node-record.ts';
-import type { PolicySet } from '../../../src/policy/policy-set.ts';
+import { ONCE_ESTABLISHED, type PolicySet } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
 import { nodeOf } from './recorded-nodes.ts';
@@ -111,10 +111,12 @@ it('a record is what the API server takes, is written only for a change, and say
         // Nothing comes back that no policy protects, and nothing once the retention is over.
         if (next && seen) {
           for (const { policy, taint } of retainedTaints(next, seen, policies.taintPolicies, now)) {
-            expect(policy.protectedBy(taint)).toBeDefined();
+            expect(policy.removalRestrictedBy(taint, ONCE_ESTABLISHED)).toBeDefined();
           }
         }
-        const isAskedFor = policies.taintPolicies.some(({ protectedBy }) => recorded.some((one) => protectedBy(one)));
+        const isAskedFor = policies.taintPolicies.some(({ removalRestrictedBy }) =>
+          recorded.some((one) => removalRestrictedBy(one, ONCE_ESTABLISHED)),
+        );
         if (next?.deletedAt !== undefined && (forgets || isAskedFor)) {
           expect(now - next.deletedAt).toBeLessThan(RETENTION_MS);
         }

@@ -4,7 +4,7 @@ import { asksForNatives, inAudit, type NativelyExpressible } from '../../../src/
 import { compileDaemonSetSelection } from '../../../src/policy/daemon-set-selection.ts';
 import type { TaintPolicy } from '../../../src/policy/policy.ts';
 import { type Policy, parsePolicy } from '../../../src/policy/policy.ts';
-import { compileTaintPolicy, startupKeysOf } from '../../../src/policy/policy-set.ts';
+import { compileTaintPolicy, ONCE_ESTABLISHED, startupKeysOf } from '../../../src/policy/policy-set.ts';
 import type { RecoveryPolicySpec } from '../../../src/policy/recovery-policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
@@ -90,7 +90,7 @@ describe('a pattern', () => {
       taint: { exact, pattern, starting: starting('example.com/starting') },
     }).taintPolicies;
     const fields = ['example.com/starting', 'example.com/other'].map((key) =>
-      [byName, byPattern].map((policy) => policy?.protectedBy(taint(key))),
+      [byName, byPattern].map((policy) => policy?.removalRestrictedBy(taint(key), ONCE_ESTABLISHED)),
     );
     expect(fields).toEqual([
       ['spec.taints[0]', undefined],
@@ -107,7 +107,9 @@ describe('a pattern', () => {
       ],
     };
     const alone = compileTaintPolicy(read('TaintPolicy', spec) as TaintPolicy);
-    const keys = ['starting', 'mine', 'other'].map((key) => alone.protectedBy(taint(`example.com/${key}`)));
+    const keys = ['starting', 'mine', 'other'].map((key) =>
+      alone.removalRestrictedBy(taint(`example.com/${key}`), ONCE_ESTABLISHED),
+    );
     expect(keys).toEqual([undefined, undefined, 'spec.taints[0]']);
   });
 
