@@ -12,7 +12,7 @@ import {
 } from './allow-removal.ts';
 import { type DeclaredTaint, requiredTaints, satisfies } from './declared-taints.ts';
 import { isRemoved, lostTaints, type RecordedTaint } from './node-record.ts';
-import type { DesiredNode, NodeView } from './node-view.ts';
+import type { DesiredNode, NodeWithRecord } from './node-view.ts';
 
 /** Why a taint that a node should carry is not restored. The record of the node has the same words. */
 export type BlockedBy =
@@ -87,11 +87,11 @@ export function isRestoredBy(mode: TaintMode, isRequired: boolean): boolean {
  * Compares a node with the policies: required taints that it lacks, and protected taints that its record lists and that it has lost. Neither
  * counts if it was removed with permission. A transient taint does not count either: every user may remove it from a running node.
  *
- * @param recorded what the record of this very Node lists. The Node itself proves nothing: users who may patch nodes write it.
+ * @param node with what the record of this very Node lists. The Node itself proves nothing: users who may patch nodes write it.
  * @param policies the strongest mode first, as a PolicySet has them
  */
 export function nodeDrift(
-  node: NodeView & { readonly recorded: readonly RecordedTaint[] },
+  node: NodeWithRecord,
   policies: readonly CompiledTaintPolicy[],
   {
     isInConflict = () => false,
@@ -158,7 +158,7 @@ export function nodeDrift(
     if (isInConflict(target)) return 'Conflict';
     const present = carried.get(identity(target));
     // Admission denies the change of a protected value to every writer, taintkeeper included.
-    if (present !== undefined && isProtectedBy(selecting, { ...target, value: present }, ONCE_ESTABLISHED))
+    if (present !== undefined && isProtectedBy(selecting, { ...target, value: present }, node.established))
       return 'OtherValuePresent';
     if (target.effect !== 'NoExecute') return undefined;
     if (!restoring.some(({ mayEvict }) => mayEvict)) return 'WouldEvictPods';

@@ -25,6 +25,7 @@ import {
   type NodeRecord,
   type RecordedTaint,
   recordedTaints,
+  withRecord,
 } from './node-record.ts';
 import { retainedTaints } from './node-return.ts';
 import type { RetainedTaint } from './node-view.ts';
@@ -101,7 +102,7 @@ export function nodeStep(
   const expiresInMs =
     ALLOW_REMOVAL_LIFE_MS - allowRemovalAgeMs(history, node, { now: monotonicMs, apiTime: options.now });
   const drift = kept
-    ? nodeDrift({ ...target, recorded }, policies, {
+    ? nodeDrift(withRecord(target, kept.record, node.uid), policies, {
         isInConflict: hasConflict,
         hasTurn: options.hasTurn,
         isAllowRemovalExpired: expiresInMs <= 0,

@@ -1,7 +1,6 @@
 import { policiesInForce } from '../../cluster/policies.ts';
 import { type Disagreement, disagreements, isContradiction, whyFirst } from '../../judge/contradictions.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
-import { NOTHING_RECORDED } from '../../judge/node-record.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import type { Policy } from '../../policy/policy.ts';
@@ -67,7 +66,8 @@ function nodesOf({ first, second, meeting: { nodes, within, isCertain } }: Disag
 /** Finds taints that one policy requires, on nodes whose present taint of that key another policy protects. */
 function checkProtected(policies: readonly CompiledTaintPolicy[], nodes: readonly DoctorNode[]): Finding[] {
   const held = nodes.flatMap((node) =>
-    nodeDrift({ ...node, ...NOTHING_RECORDED }, policies)
+    // A pattern protects the taint sooner or later.
+    nodeDrift({ ...node, recorded: [], established: ONCE_ESTABLISHED }, policies)
       .losses.filter(({ blockedBy }) => blockedBy === 'OtherValuePresent')
       .flatMap(({ policy, taint }) => {
         const carried = carriedBy(node, taint);

@@ -9,7 +9,7 @@ import {
   parseAllowedRemovals,
 } from '../../../src/judge/allow-removal.ts';
 import { isRequiredTaint, requiredTaints, satisfies } from '../../../src/judge/declared-taints.ts';
-import { establishedIn, isKept } from '../../../src/judge/node-record.ts';
+import { establishedIn, isKept, NONE_ESTABLISHED } from '../../../src/judge/node-record.ts';
 import { formatTaint, identity, removedTaints, type Taint, valuesOf } from '../../../src/kubernetes/taint.ts';
 import { ONCE_ESTABLISHED, type PolicySet } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
@@ -305,11 +305,12 @@ function follow(life: NodeLife, { taintPolicies }: PolicySet) {
     spread();
     const { node } = life;
     const carried = valuesOf(node.taints);
+    const isEstablished = life.record ? establishedIn(life.record) : NONE_ESTABLISHED;
     const isHeld = ({ key, effect }: Taint) => {
       const present = carried.get(identity({ key, effect }));
       return (
         present !== undefined &&
-        taintPolicies.some((policy) => policy.removalRestrictedBy({ key, effect, value: present }, ONCE_ESTABLISHED))
+        taintPolicies.some((policy) => policy.removalRestrictedBy({ key, effect, value: present }, isEstablished))
       );
     };
     for (const taint of kept.values()) {
