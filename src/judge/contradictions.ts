@@ -1,7 +1,7 @@
 import { implies, requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { equalTaints, formatTaint, identity } from '../kubernetes/taint.ts';
 import { atMost, count } from '../kubernetes/text.ts';
-import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
 import { TAINT_MODES } from '../policy/taint-policy.ts';
 import type { DeclaredTaint } from './declared-taints.ts';
 import type { NodeView, NodeWithRecord } from './node-view.ts';
@@ -63,7 +63,7 @@ export function disagreements(
   );
 }
 
-function difference(a: RequiredTaint, b: RequiredTaint): Disagreement['about'] | undefined {
+function difference(a: EnsuredTaint, b: EnsuredTaint): Disagreement['about'] | undefined {
   if (!a.anyValue && !b.anyValue && !equalTaints(a.taint, b.taint)) return 'value';
   return a.taint.effect === 'NoExecute' && a.mayEvict !== b.mayEvict ? 'mayEvict' : undefined;
 }

@@ -24,14 +24,14 @@ export function policyWarnings(policy: CompiledTaintPolicy, nodes: readonly Node
  * @param nodes the number of all nodes
  */
 export function idleNotes(
-  { nodeSelector, rules, required, removalRestrictedBy }: CompiledTaintPolicy,
+  { nodeSelector, removalRules, required, removalRestrictedBy }: CompiledTaintPolicy,
   selected: readonly NodeView[],
   nodes: number,
 ): string[] {
   if (selected.length === 0) {
     return nodes > 0 && nodeSelector ? [selectsNone(nodes)] : [];
   }
-  const isForSome = rules.length === 0 || required.length > 0;
+  const isForSome = removalRules.length === 0 || required.length > 0;
   const holds = ({ taints }: NodeView) =>
     taints.some((taint) => removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined);
   return isForSome || selected.some(holds) ? [] : ['no selected node carries a taint that the policy protects'];

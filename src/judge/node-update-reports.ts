@@ -177,7 +177,7 @@ export function reportAnnouncements(request: NodeUpdate, policies: readonly Comp
   if (node.allowRemoval === oldNode.allowRemoval) return [];
   const allowed = parseAllowedRemovals(node.allowRemoval);
   const enforcing = enforcedPolicies(policies, node.labels).filter(
-    (policy) => policy.rules.length > 0 && !policy.exempts(requester),
+    (policy) => policy.removalRules.length > 0 && !policy.exempts(requester),
   );
   if (allowed.entries.every(({ isNotice }) => isNotice) || enforcing.length === 0) return [];
 

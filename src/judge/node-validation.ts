@@ -68,7 +68,7 @@ export function validateTooManyChanges(
   policies: readonly CompiledTaintPolicy[],
 ): Decision<never> {
   const enforced = policies.filter(({ mode, exempts }) => mode !== 'Audit' && !exempts(requester));
-  const removing = mayRemove > 0 ? enforced.filter(({ rules }) => rules.length > 0) : [];
+  const removing = mayRemove > 0 ? enforced.filter(({ removalRules }) => removalRules.length > 0) : [];
   const adding = mayAdd > 0 ? enforced.filter(({ additionRules }) => additionRules.length > 0) : [];
   if (removing.length + adding.length === 0) return allow([], [`node ${node.name}: ${what}; ${limit}`]);
   const refusing = (found: readonly CompiledTaintPolicy[], outcome: Outcome, count: number) =>

@@ -3,7 +3,7 @@ import { isPattern } from '../kubernetes/pattern.ts';
 import { identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
-import { type CompiledTaintPolicy, ONCE_ESTABLISHED, type RequiredTaint } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, type EnsuredTaint, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import {
   isRemovableByAnnotation,
@@ -145,10 +145,10 @@ export function recordsTaints(policy: CompiledTaintPolicy): boolean {
 }
 
 /** Whether records list taints for it: where it restricts a removal, or with `deletedNodeRetentionSeconds`. */
-function listsTaints({ deletedNodeRetentionMs, declared, rules }: CompiledTaintPolicy): boolean {
+function listsTaints({ deletedNodeRetentionMs, declared, removalRules }: CompiledTaintPolicy): boolean {
   return (
     deletedNodeRetentionMs !== undefined ||
-    (declared !== 'Audit' && rules.some(({ ensure, value }) => ensure !== 'Always' || value === undefined))
+    (declared !== 'Audit' && removalRules.some(({ ensure, value }) => ensure !== 'Always' || value === undefined))
   );
 }
 
@@ -159,7 +159,7 @@ function isDeclared({ ensure, value }: CompiledTaintRule, taint: Taint): boolean
 
 function isRecordedBy(taint: Taint, policy: CompiledTaintPolicy, established: (taint: Taint) => boolean): boolean {
   const field = policy.removalRestrictedBy(taint, ONCE_ESTABLISHED);
-  const rule = policy.rules.find((one) => one.field === field);
+  const rule = policy.removalRules.find((one) => one.field === field);
   if (rule === undefined) return false;
   // A taint that a pattern names is not protected before it is ten minutes old, with --audit too.
   if (isPattern(rule.key) && policy.establishes && !established(taint)) return false;
@@ -217,7 +217,7 @@ function removedFrom(
 }
 
 /** A taint with this value, or with any. */
-type TaintMatch = Pick<RequiredTaint, 'taint' | 'anyValue'>;
+type TaintMatch = Pick<EnsuredTaint, 'taint' | 'anyValue'>;
 
 /** Whether a taint that the node does without was removed with permission, as the annotation says: by an announcement, or by a notice. */
 function permittedRemovals(node: RecordedNode, policies: readonly CompiledTaintPolicy[]): (one: TaintMatch) => boolean {

@@ -90,7 +90,7 @@ function protectedBy(by: CompiledTaintPolicy, { startup }: CompiledTaintPolicy):
   return startup.flatMap(({ value: { taint }, field }) => {
     const found = by.removalRestrictedBy(taint, ONCE_ESTABLISHED);
     // A policy that is about to be applied makes the key a startup key, and patterns leave those out.
-    const isExact = by.rules.some((rule) => rule.field === found && !isPattern(rule.key));
+    const isExact = by.removalRules.some((rule) => rule.field === found && !isPattern(rule.key));
     return found !== undefined && isExact ? [{ taint, field, by: found }] : [];
   });
 }

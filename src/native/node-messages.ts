@@ -134,8 +134,8 @@ object.metadata.name + " ${ALLOW_REMOVAL_ANNOTATION}=" + ${shown}.join(",")`;
 
 /** Why the update is refused, and what the reader can do. */
 export function refusalMessage(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Expression {
-  const { name, mode, removableByAnnotation, rules, failurePolicy } = policy;
-  const field = rules.length === 1 ? `${rules[0]?.field}, ` : '';
+  const { name, mode, removableByAnnotation, removalRules, failurePolicy } = policy;
+  const field = removalRules.length === 1 ? `${removalRules[0]?.field}, ` : '';
   const advice = removableByAnnotation
     ? ''
     : ' The policy does not allow removal by annotation: change the policy first.';

@@ -91,7 +91,7 @@ function exemption(policy: CompiledTaintPolicy): NamedCondition {
 export function updateVariables(policy: CompiledTaintPolicy): Variable[] {
   const isProtectedByIt: Variable = {
     name: 'protected',
-    definition: those('removed', isProtected(policy.rules)),
+    definition: those('removed', isProtected(policy.removalRules)),
   };
   return [...UPDATE_VARIABLES, ...exemption(policy).variables, isProtectedByIt];
 }

@@ -71,8 +71,8 @@ const meaningAmong = oncePer((policies: Policies) => {
   const exact = new Map<string, number[]>();
   const ofDomain = new Map<string, number[]>();
   const ofAnyDomain: number[] = [];
-  for (const [place, { rules }] of policies.entries()) {
-    for (const { key } of rules) {
+  for (const [place, { removalRules }] of policies.entries()) {
+    for (const { key } of removalRules) {
       const domain = domainOf(key.split('*', 1)[0] ?? '');
       if (!isPattern(key)) add(exact, key, place);
       else if (domain === undefined) ofAnyDomain.push(place);

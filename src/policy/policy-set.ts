@@ -57,7 +57,7 @@ export interface CompiledTaintPolicy {
    */
   trial(field: string): TaintMode;
   /** The rules that restrict removal. */
-  readonly rules: readonly CompiledTaintRule[];
+  readonly removalRules: readonly CompiledTaintRule[];
   /** The rules that restrict addition. None of them waits. */
   readonly additionRules: readonly CompiledTaintRule[];
   /** The rules that restrict unselection. None of them waits. */
@@ -70,13 +70,13 @@ export interface CompiledTaintPolicy {
   /** Whether it would allow them without `audit`. */
   readonly wouldAllowByAnnotation: boolean;
   /** The required taints, in the form in which they are set. */
-  readonly required: readonly Stated<RequiredTaint>[];
+  readonly required: readonly Stated<EnsuredTaint>[];
   /** The taints that a node gets when it registers, and need not keep. */
-  readonly startup: readonly Stated<RequiredTaint>[];
+  readonly startup: readonly Stated<EnsuredTaint>[];
   /** The startup taints that the leader removes when DaemonSets are ready. */
   readonly untilReady: readonly Stated<UntilReadyTaint>[];
-  /** The taints that a node gets when it registers: the required ones, and startup taints. */
-  readonly atRegistration: readonly Stated<RequiredTaint>[];
+  /** The taints that a node gets when it registers: the required ones, and startup taints. These are all rules with `ensure`. */
+  readonly ensured: readonly Stated<EnsuredTaint>[];
   selectsNode(labels: StringMap): boolean;
   exempts(requester: Requester): boolean;
   /** Whether it exempts any user or group. */
@@ -99,7 +99,8 @@ export interface CompiledTaintPolicy {
 /** Counts every taint as established: a pattern protects the taint now, or will once the node has carried it for long enough. */
 export const ONCE_ESTABLISHED = (): boolean => true;
 
-export interface RequiredTaint {
+/** A taint of a rule with `ensure`: a required or a startup taint. */
+export interface EnsuredTaint {
   readonly taint: Taint;
   /** True if the policy names no value, so that a node keeps its own value. */
   readonly anyValue: boolean;
@@ -201,12 +202,12 @@ export function compileTaintPolicy(
       waits: waitsForEstablishment(rule, mode),
     }),
   );
-  const rules = stated.filter((rule) => restricts(rule, 'Removal'));
+  const removalRules = stated.filter((rule) => restricts(rule, 'Removal'));
   const atOnce = stated.map((rule): CompiledTaintRule => ({ ...rule, waits: false }));
   const additionRules = atOnce.filter((rule) => restricts(rule, 'Addition'));
   const unselectionRules = atOnce.filter((rule) => restricts(rule, 'Unselection'));
-  const waits = rules.some((rule) => rule.waits);
-  const protection = compileRules(rules);
+  const waits = removalRules.some((rule) => rule.waits);
+  const removal = compileRules(removalRules);
   const addition = compileRules(additionRules);
   const unselection = compileRules(unselectionRules);
   return {
@@ -220,32 +221,32 @@ export function compileTaintPolicy(
       const rule = stated.find((one) => one.field === field);
       return rule && !waitsForEstablishment(rule, spec.mode) ? spec.mode : 'Audit';
     },
-    rules,
+    removalRules,
     additionRules,
     unselectionRules,
     nodeSelector: spec.nodeSelector,
     exempt: { users, groups },
     removableByAnnotation: spec.removalByAnnotation !== 'Forbidden' && mode !== 'Audit',
     wouldAllowByAnnotation: spec.removalByAnnotation !== 'Forbidden' && mode === 'Audit' && spec.mode !== 'Audit',
-    required: ensured(stated.filter(({ ensure }) => ensure === 'Always')),
-    startup: ensured(stated.filter(({ ensure }) => isStartup(ensure))),
+    required: ensuredTaints(stated.filter(({ ensure }) => ensure === 'Always')),
+    startup: ensuredTaints(stated.filter(({ ensure }) => isStartup(ensure))),
     untilReady: stated.flatMap((rule) => {
       const { readyWhen, field } = rule;
       if (rule.ensure !== 'UntilReady' || readyWhen === undefined) return [];
       const { daemonSets } = readyWhen;
       const progressDeadlineMs = progressDeadlineMsOf(readyWhen);
-      return ensured([rule]).map(({ value: { taint, anyValue } }) => ({
+      return ensuredTaints([rule]).map(({ value: { taint, anyValue } }) => ({
         value: { taint, anyValue, daemonSets, progressDeadlineMs },
         field,
       }));
     }),
-    atRegistration: ensured(stated.filter(({ ensure }) => ensure !== undefined)),
+    ensured: ensuredTaints(stated.filter(({ ensure }) => ensure !== undefined)),
     selectsNode: compileSelector(spec.nodeSelector),
     exemptsUsers: users.length + groups.length > 0,
     exempts: (requester) => isExemptUser(requester.username) || requester.groups.some(isExemptGroup),
-    establishes: rules.some((rule) => waitsForEstablishment(rule, spec.mode)),
+    establishes: removalRules.some((rule) => waitsForEstablishment(rule, spec.mode)),
     removalRestrictedBy: (taint, isEstablished) =>
-      (protection.exactly(taint) ?? (!waits || isEstablished(taint) ? protection.byPattern(taint) : undefined))?.field,
+      (removal.exactly(taint) ?? (!waits || isEstablished(taint) ? removal.byPattern(taint) : undefined))?.field,
     additionRestrictedBy: (taint) => (addition.exactly(taint) ?? addition.byPattern(taint))?.field,
     unselectionRestrictedBy: (taint) => (unselection.exactly(taint) ?? unselection.byPattern(taint))?.field,
     deletedNodeRetentionMs:
@@ -253,7 +254,7 @@ export function compileTaintPolicy(
   };
 }
 
-function ensured(rules: readonly CompiledTaintRule[]): Stated<RequiredTaint>[] {
+function ensuredTaints(rules: readonly CompiledTaintRule[]): Stated<EnsuredTaint>[] {
   return rules.flatMap(({ key, value, effect, mayEvict = false, field }) => {
     if (effect === undefined) return [];
     const taint = { key, ...(value ? { value } : {}), effect };
