@@ -48,8 +48,6 @@ export interface KeptNode extends WatchedNode {
 export interface StepOptions extends RecordKeeping {
   /** In milliseconds of the monotonic clock. `now` is the time of the API server. */
   readonly monotonicMs: number;
-  /** With --audit, the leader removes no taints. */
-  readonly audit: boolean;
   /** Whether a taint that evicts pods may be set now. */
   readonly hasTurn: boolean;
   /** Whether the record is stored as it is, and the other replicas have seen it. */
@@ -89,15 +87,14 @@ export function nodeStep(
   known: { readonly record: NodeRecord | undefined } | undefined,
   options: StepOptions,
 ): NodeStep {
-  const { policies, monotonicMs, audit } = options;
+  const { policies, monotonicMs } = options;
   const hasConflict = (taint: Taint) => isInConflict(history, taint, monotonicMs);
   const kept = known && keepRecord(node, history, known.record, options);
   const recorded = recordedTaints(kept?.record, node.uid);
   // While the records are not known, nothing would restore a value that was replaced.
-  const additions =
-    audit || !known
-      ? []
-      : unseenAdditions(node, policies, { accepted: history.accepted, now: monotonicMs, isInConflict: hasConflict });
+  const additions = known
+    ? unseenAdditions(node, policies, { accepted: history.accepted, now: monotonicMs, isInConflict: hasConflict })
+    : [];
   const target = withoutReverted(node, additions);
   const expiresInMs =
     ALLOW_REMOVAL_LIFE_MS - allowRemovalAgeMs(history, node, { now: monotonicMs, apiTime: options.now });

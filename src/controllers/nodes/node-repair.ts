@@ -224,7 +224,6 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     const step = nodeStep(keptNode(entry), historyOf(entry), records.find(name), {
       ...keeping(),
       monotonicMs: performance.now(),
-      audit,
       hasTurn,
       isSpread: (given) => records.isSpread(name, given),
       whyBlocked: (loss) => whyBlocked(loss, problems.otherWriterOf(name, loss.taint), problems.refusalOf(name)),

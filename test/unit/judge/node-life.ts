@@ -145,7 +145,6 @@ export function nodeLife(policies: PolicySet, taints: readonly Taint[] = []): No
         monotonicMs: time,
         forgets: true,
         forgetsLost: true,
-        audit: false,
         hasTurn: true,
         whyBlocked: () => undefined,
         isSpread: (given) => isDeepStrictEqual(given, stored) && isDeepStrictEqual(seen, stored),

@@ -65,17 +65,18 @@ interface Situation extends Partial<Omit<StepOptions, 'policies'>> {
   readonly record?: NodeRecord | undefined;
   /** The records have not been read. */
   readonly isUnread?: true;
+  /** The policies are compiled as with --audit. */
+  readonly audit?: boolean;
 }
 
-function stepOf({ policies, node: fields, history, record, isUnread, ...options }: Situation): NodeStep {
+function stepOf({ policies, node: fields, history, record, isUnread, audit = false, ...options }: Situation): NodeStep {
   const node = keptNode(fields);
   return nodeStep(node, history ?? newHistory(node, 0), isUnread ? undefined : { record }, {
-    policies: policySet({ taint: policies }).taintPolicies,
+    policies: policySet({ taint: policies }, { audit }).taintPolicies,
     now: NOW,
     monotonicMs: AT,
     forgets: true,
     forgetsLost: true,
-    audit: false,
     hasTurn: true,
     isSpread: () => true,
     whyBlocked: () => undefined,
@@ -142,8 +143,11 @@ describe('a taint that was added unseen', () => {
   });
 
   it('is not looked for with --audit, nor while the records have not been read', () => {
-    for (const more of [{ audit: true }, { isUnread: true } as const]) {
-      const step = stepOf({ ...added, node: { taints: [other, gpu] }, ...more });
+    const taints = [other, gpu];
+    const beginning = stepOf({ policies, audit: true, node: { taints: [other] }, history: before, monotonicMs: 0 });
+    const audited = { audit: true, history: { ...before, accepted: beginning.accepted } };
+    for (const more of [audited, { isUnread: true } as const]) {
+      const step = stepOf({ ...added, node: { taints }, ...more });
       expect([step.additions, step.desired]).toEqual([[], undefined]);
     }
     expect(stepOf({ ...added, isUnread: true }).accepted).toBe(accepted);
