@@ -80,7 +80,7 @@ function oldTaints({ nodes, policies }: MigrationFacts): RemainingChanges {
           policy.selectsNode(labels) &&
           policy.removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined,
       );
-      const stubborn = guards.find((policy) => !policy.removableByAnnotation || declares(policy, taint));
+      const stubborn = guards.find((policy) => !policy.allowsRemovalByAnnotation || declares(policy, taint));
       if (!taints.some((other) => sameTaint(other, counterpart(taint)))) {
         byHand.push(`node ${name} does not carry the new taint yet: ${formatTaint(taint)} stays until it does`);
       } else if (stubborn) {
@@ -170,7 +170,7 @@ function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Remain
       oldOnes(taints).some((taint) => compiled?.removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined),
     );
   const givesUp =
-    compiled?.removableByAnnotation === false &&
+    compiled?.allowsRemovalByAnnotation === false &&
     compiled.mode !== 'Audit' &&
     carriers.length > 0 &&
     carriers.every(({ taints }) =>

@@ -201,7 +201,7 @@ function effectOf(entry: string, { taints, established }: NodeWithRecord, select
       ),
     );
   if (protecting.length === 0) return 'idle';
-  return protecting.every(({ removableByAnnotation }) => removableByAnnotation) ? 'allowed' : 'forbidden';
+  return protecting.every(({ allowsRemovalByAnnotation }) => allowsRemovalByAnnotation) ? 'allowed' : 'forbidden';
 }
 
 /** What blocks a missing taint: the value that the node carries, or what another policy requires. */
@@ -218,7 +218,7 @@ function inTheWay(
     const field = taint && policy.mode !== 'Audit' ? policy.removalRestrictedBy(taint, established) : undefined;
     return field === undefined ? [] : [{ policy, field }];
   });
-  const closed = protecting.find(({ policy }) => !policy.removableByAnnotation);
+  const closed = protecting.find(({ policy }) => !policy.allowsRemovalByAnnotation);
   return {
     ...(taint && protecting.length > 0
       ? {

@@ -120,8 +120,8 @@ export function readsAllowRemoval({ mode, removalRules, additionRules, required 
 }
 
 /** Whether a user may remove taints that the policy protects. If no user may, an entry of the annotation has no effect. */
-export function mayBePermitted({ removableByAnnotation, exemptsUsers }: CompiledTaintPolicy): boolean {
-  return removableByAnnotation || exemptsUsers;
+export function mayBePermitted({ mode, allowsRemovalByAnnotation, exemptsUsers }: CompiledTaintPolicy): boolean {
+  return (mode !== 'Audit' && allowsRemovalByAnnotation) || exemptsUsers;
 }
 
 /**
@@ -136,8 +136,7 @@ export function isRemovableByAnnotation(
   return policiesFor(selecting, taint.key).every(
     (policy) =>
       policy.declared === 'Audit' ||
-      policy.removableByAnnotation ||
-      policy.wouldAllowByAnnotation ||
+      policy.allowsRemovalByAnnotation ||
       policy.removalRestrictedBy(taint, established) === undefined,
   );
 }

@@ -112,12 +112,14 @@ function removalHints(
   const closed = [
     ...deniedRemovals.flatMap(({ enforcing }) => enforcing.map(({ policy }) => policy)),
     ...deniedUnselections.map(({ policy }) => policy),
-  ].filter(({ removableByAnnotation }) => !removableByAnnotation);
-  const open = deniedRemovals.filter(({ enforcing }) => enforcing.every(({ policy }) => policy.removableByAnnotation));
+  ].filter(({ allowsRemovalByAnnotation }) => !allowsRemovalByAnnotation);
+  const open = deniedRemovals.filter(({ enforcing }) =>
+    enforcing.every(({ policy }) => policy.allowsRemovalByAnnotation),
+  );
   const unspent = open.filter(({ taint }) => isRemovalAllowed(allowed, taint));
   const announceable = [
     ...open.filter((ruling) => !unspent.includes(ruling)),
-    ...deniedUnselections.filter(({ policy }) => policy.removableByAnnotation),
+    ...deniedUnselections.filter(({ policy }) => policy.allowsRemovalByAnnotation),
   ].map(({ taint }) => formatTaint(taint));
   // What was announced before stays announced: to overwrite it would only move the refusal to another taint.
   const announced = allowed.entries.filter(isHarmless).map(({ text }) => text);
@@ -187,7 +189,7 @@ export function reportAnnouncements(request: NodeUpdate, policies: readonly Comp
     request,
   ).map(
     ({ policy, taint, field }): ReportedChange =>
-      policy.removableByAnnotation
+      policy.allowsRemovalByAnnotation
         ? {
             violation: taintViolation(policy, field, taint, 'announced'),
             warning: `TaintPolicy ${policy.name} allows the removal of taint ${formatTaint(taint)}, once`,

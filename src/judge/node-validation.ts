@@ -48,7 +48,7 @@ export function validateNode(
     [
       ...audited.flatMap((ruling) => auditWarnings(ruling, 'removed')),
       ...allowed.map(({ taint, allowed: by }) =>
-        by.some(({ policy }) => policy.wouldAllowByAnnotation)
+        by.some(isAuditOnly)
           ? `${policyNames(by)} would allow the removal of taint ${formatTaint(taint)} by annotation (--audit)`
           : `${policyNames(by)} allowed the removal of taint ${formatTaint(taint)} by annotation`,
       ),

@@ -102,10 +102,9 @@ function annotationCheck({ phase, node, oldNode }: NodeUpdate): (taint: Taint, b
   const before = parseAllowedRemovals(oldNode.allowRemoval);
   const after = parseAllowedRemovals(node.allowRemoval);
   return (taint, { policy, field }) =>
+    policy.allowsRemovalByAnnotation &&
     isRemovalAllowed(before, taint) &&
-    (policy.removableByAnnotation
-      ? phase === 'mutate' || !isRemovalAllowed(after, taint)
-      : policy.wouldAllowByAnnotation && policy.trial(field) !== 'Audit');
+    (policy.mode === 'Audit' ? policy.trial(field) !== 'Audit' : phase === 'mutate' || !isRemovalAllowed(after, taint));
 }
 
 function exemptingAmong(

@@ -37,8 +37,7 @@ export function unselections(
       const field =
         restricting ?? (taint === beyond ? undefined : policy.removalRestrictedBy(taint, oldNode.established));
       if (field === undefined) return [];
-      const isRemovableByAnnotation = policy.removableByAnnotation || policy.wouldAllowByAnnotation;
-      const isAllowed = taint !== beyond && isRemovableByAnnotation && isRemovalAllowed(allowed, taint);
+      const isAllowed = taint !== beyond && policy.allowsRemovalByAnnotation && isRemovalAllowed(allowed, taint);
       const isRefused = restricting !== undefined && !isAllowed;
       return [{ policy, field, taint, isRefused }];
     }),

@@ -139,13 +139,13 @@ export const REPAIR: readonly Variable[] = [
 
 /** The validation of an update that changes labels: a user who is not exempt must not take a node with such a taint out of the policy. */
 export function unselection(policy: CompiledTaintPolicy, { purpose }: Target): Assembled[] {
-  const { name, mode, failurePolicy, removableByAnnotation, unselectionRules, nodeSelector } = policy;
+  const { name, mode, failurePolicy, allowsRemovalByAnnotation, unselectionRules, nodeSelector } = policy;
   if (unselectionRules.length === 0) return [];
   const audit = mode === 'Audit';
   const { before, after } = conditionsOf(policy).selects;
   const restricted = all([
     isProtected(unselectionRules),
-    ...(removableByAnnotation ? [not(isNamedIn(ANNOUNCED))] : []),
+    ...(allowsRemovalByAnnotation ? [not(isNamedIn(ANNOUNCED))] : []),
     not(exemptedBy(policy)),
   ]);
   const texts = textsOf('restricted');

@@ -30,7 +30,7 @@ export function restoration(
   { purpose }: Target,
 ): Assembled[] {
   const { policy } = guarding;
-  const { name, mode, removableByAnnotation, removalRules } = policy;
+  const { name, mode, allowsRemovalByAnnotation, removalRules } = policy;
   const keeps = removalRules.length > 0;
   const exempt = exemptedBy(policy);
   const holders = policyGroups(others);
@@ -41,13 +41,13 @@ export function restoration(
           'protected',
           all([
             not(exempt),
-            removableByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE,
+            allowsRemovalByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE,
             not(isProtectedByOthers(denying, removalRules)),
           ]),
         )
       : EMPTY;
   const { reverted, stays, variables } = reversion(guarding);
-  const leave = any([exempt, removableByAnnotation ? isIn('allowedByAnnotation') : FALSE]);
+  const leave = any([exempt, allowsRemovalByAnnotation ? isIn('allowedByAnnotation') : FALSE]);
   const gone = keeps
     ? those('protected', all([leave, not(isProtectedByOthers(holders, removalRules)), not(stays)]))
     : EMPTY;

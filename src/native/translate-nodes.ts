@@ -30,18 +30,23 @@ import { ANNOUNCED, ENTRIES, exemptedBy, isNamedIn, MAX_ALLOWED_REMOVALS, update
 function protection(guarding: Guarding, target: Target): Assembled[] {
   const { policy } = guarding;
   const { mutates, purpose } = target;
-  const { name, mode, failurePolicy, removableByAnnotation, removalRules, additionRules } = policy;
+  const { name, mode, failurePolicy, allowsRemovalByAnnotation, removalRules, additionRules } = policy;
   const exempt = exemptedBy(policy);
   const audit = mode === 'Audit';
   // With taintkeeper in the cluster, mutation turns the announcement into a notice. Otherwise, mutation or the request itself deletes it.
   const isSpent = purpose === 'Alone' ? not(isNamedIn(ENTRIES)) : TRUE;
-  const allowedByAnnotation = removableByAnnotation ? those('protected', all([isNamedIn(ANNOUNCED), isSpent])) : EMPTY;
-  const lost = those('protected', all([not(exempt), removableByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE]));
+  const allowedByAnnotation = allowsRemovalByAnnotation
+    ? those('protected', all([isNamedIn(ANNOUNCED), isSpent]))
+    : EMPTY;
+  const lost = those(
+    'protected',
+    all([not(exempt), allowsRemovalByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE]),
+  );
   const [keeps, restrictsAddition] = [removalRules.length > 0, additionRules.length > 0];
   const added = textsOf('unexcusedAdditions');
   const annotations: Record<string, Expression> = {
     ...(keeps ? { [audit ? 'audited' : 'denied']: LOST.all } : {}),
-    ...(keeps && removableByAnnotation ? { 'allowed-by-annotation': writtenOut('allowedByAnnotation') } : {}),
+    ...(keeps && allowsRemovalByAnnotation ? { 'allowed-by-annotation': writtenOut('allowedByAnnotation') } : {}),
     ...(!keeps || exempt === FALSE ? {} : { exempt: writtenOut('excused') }),
     ...(restrictsAddition ? { [audit ? 'addition-audited' : 'addition-denied']: added.all } : {}),
     ...(!restrictsAddition || exempt === FALSE ? {} : { 'addition-exempt': writtenOut('excusedAdditions') }),
@@ -152,7 +157,7 @@ function isBeyondPattern({ key }: TaintRule, { key: pattern, except = [] }: Tain
 
 /** Everything that the TaintPolicy declares, or the program does for it, and the API server does not do. */
 function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): NativeLimit[] {
-  const { mode, removableByAnnotation, exemptsUsers, nodeSelector, additionRules } = policy;
+  const { mode, allowsRemovalByAnnotation, exemptsUsers, nodeSelector, additionRules } = policy;
   const audit = mode === 'Audit';
   const present = policy.required.length > 0;
   const waits = policy.removalRules.some((rule) => rule.waits);
@@ -193,13 +198,13 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
       message:
         'a node that was deleted and registers again does not get its earlier taints: its object does not list them',
     },
-    removableByAnnotation &&
+    allowsRemovalByAnnotation &&
       !mutates &&
       purpose === 'Alone' && {
         field: 'spec.removalByAnnotation',
         message: `without MutatingAdmissionPolicy, the request that removes the taint must also remove its entry from ${ALLOW_REMOVAL_ANNOTATION}`,
       },
-    removableByAnnotation && {
+    allowsRemovalByAnnotation && {
       field: 'spec.removalByAnnotation',
       message: `only the first ${MAX_ALLOWED_REMOVALS} entries of ${ALLOW_REMOVAL_ANNOTATION} are read, and an announcement is not recorded`,
     },

@@ -8,7 +8,7 @@ import {
   type SelectableDaemonSet,
 } from './daemon-set-selection.ts';
 import type { Policy, TaintPolicy, TolerationPolicy } from './policy.ts';
-import { type CompiledRecoveryPolicy, compileRecoveryPolicy } from './recovery-policy.ts';
+import { type CompiledRecoveryPolicy, compileRecoveryPolicy, RECOVERY_DEFAULTS } from './recovery-policy.ts';
 import {
   type FailurePolicy,
   failurePolicyOf,
@@ -65,10 +65,8 @@ export interface CompiledTaintPolicy {
   /** Absent: every node. */
   readonly nodeSelector: LabelSelector | undefined;
   readonly exempt: { readonly users: readonly string[]; readonly groups: readonly string[] };
-  /** Whether the allow-removal annotation allows removals. Never with Audit, which allows all of them and changes nothing. */
-  readonly removableByAnnotation: boolean;
-  /** Whether it would allow them without `audit`. */
-  readonly wouldAllowByAnnotation: boolean;
+  /** Whether the allow-removal annotation allows removals in the declared mode. Not in Audit, which allows all of them. */
+  readonly allowsRemovalByAnnotation: boolean;
   /** The required taints, in the form in which they are set. */
   readonly required: readonly Stated<EnsuredTaint>[];
   /** The taints that a node gets when it registers, and need not keep. */
@@ -122,14 +120,14 @@ export interface CompiledTolerationPolicy {
   readonly kind: 'TolerationPolicy';
   readonly name: string;
   readonly mode: TolerationMode;
+  /** The declared mode. {@link mode} is also Audit if `audit` is set. */
+  readonly declared: TolerationMode;
   /** 0 for the strongest mode. */
   readonly rank: number;
   readonly daemonSets: DaemonSetSelection;
   readonly tolerations: readonly Stated<Toleration>[];
   /** Whether the leader changes DaemonSets that already run. Never with Audit. */
   readonly patchesExisting: boolean;
-  /** Whether its mode is Audit only because of `audit`. */
-  readonly isTrial: boolean;
   selectsDaemonSet(daemonSet: SelectableDaemonSet): boolean;
 }
 
@@ -146,24 +144,24 @@ export interface PolicySet {
  * The names of policies of one kind must differ. The caller checks that.
  */
 export function compilePolicies(policies: readonly Policy[], { audit = false } = {}): PolicySet {
-  const modeOf = <Mode extends string>(mode: Mode): Mode | 'Audit' => (audit ? 'Audit' : mode);
+  const effective = <Mode extends string>(mode: Mode): Mode | 'Audit' => (audit ? 'Audit' : mode);
   const startupKeys = startupKeysOf(policies);
   return {
     taintPolicies: policies
       .filter((policy) => policy.kind === 'TaintPolicy')
-      .map((policy) => compileTaintPolicy(policy, { mode: modeOf(policy.spec.mode), startupKeys }))
+      .map((policy) => compileTaintPolicy(policy, { mode: effective(policy.spec.mode), startupKeys }))
       .sort(byStrength),
     tolerationPolicies: policies
       .filter((policy) => policy.kind === 'TolerationPolicy')
-      .map((policy) => compileTolerationPolicy(policy, modeOf(policy.spec.mode)))
+      .map((policy) => compileTolerationPolicy(policy, effective(policy.spec.mode)))
       .sort(byStrength),
     tolerationRestrictions: policies
       .filter((policy) => policy.kind === 'TolerationRestriction')
-      .map((policy) => compileTolerationRestriction(policy, modeOf(policy.spec.mode)))
+      .map((policy) => compileTolerationRestriction(policy, effective(policy.spec.mode)))
       .sort(byStrength),
     recoveryPolicies: policies
       .filter((policy) => policy.kind === 'RecoveryPolicy')
-      .map(({ name, spec }) => compileRecoveryPolicy(name, spec, audit))
+      .map((policy) => compileRecoveryPolicy(policy, effective(policy.spec.mode ?? RECOVERY_DEFAULTS.mode)))
       .sort(byStrength),
   };
 }
@@ -226,8 +224,7 @@ export function compileTaintPolicy(
     unselectionRules,
     nodeSelector: spec.nodeSelector,
     exempt: { users, groups },
-    removableByAnnotation: spec.removalByAnnotation !== 'Forbidden' && mode !== 'Audit',
-    wouldAllowByAnnotation: spec.removalByAnnotation !== 'Forbidden' && mode === 'Audit' && spec.mode !== 'Audit',
+    allowsRemovalByAnnotation: spec.removalByAnnotation !== 'Forbidden' && spec.mode !== 'Audit',
     required: ensuredTaints(stated.filter(({ ensure }) => ensure === 'Always')),
     startup: ensuredTaints(stated.filter(({ ensure }) => isStartup(ensure))),
     untilReady: stated.flatMap((rule) => {
@@ -271,11 +268,11 @@ export function compileTolerationPolicy(
     kind,
     name,
     mode,
+    declared: spec.mode,
     rank: TOLERATION_MODES.indexOf(mode),
     daemonSets: spec.daemonSets,
     tolerations: tolerationsOf(spec).map((value, index) => ({ value, field: `spec.tolerations[${index}]` })),
     patchesExisting: mode === 'Mutate' && spec.existing === 'Patch',
-    isTrial: mode !== spec.mode,
     selectsDaemonSet: compileDaemonSetSelection(spec.daemonSets),
   };
 }
