@@ -29,22 +29,16 @@ import {
 } from './node-record.ts';
 import { retainedTaints } from './node-return.ts';
 import type { RetainedTaint } from './node-view.ts';
-import { nextRecord, type RecordedNode, type RecordKeeping } from './record-keeping.ts';
+import { FORGET_LOST_MS, nextRecord, type RecordedNode, type RecordKeeping } from './record-keeping.ts';
 import { NO_TIMES, type TaintTime, type TaintTimes, timeOf } from './taint-times.ts';
 import { acceptedTaints, type UnseenAddition, unseenAdditions, withoutReverted } from './unseen-additions.ts';
-
-/**
- * What a node lost, and no policy records any more, is forgotten so long after the policies, and the labels of the node, last changed: a command
- * that replaces a policy, or a label that is set again, must not make the leader forget a loss. In milliseconds.
- */
-export const FORGET_LOST_MS = 10_000;
 
 /** A Node that the leader keeps as the policies declare it. */
 export interface KeptNode extends WatchedNode {
   readonly machine: Machine;
 }
 
-/** What a step depends on besides the Node, its record and its history. `forgetsLost` counts the policies alone. */
+/** What a step depends on besides the Node, its record and its history. */
 export interface StepOptions extends RecordKeeping {
   /** In milliseconds of the monotonic clock. `now` is the time of the API server. */
   readonly monotonicMs: number;
@@ -148,15 +142,15 @@ function keepRecord(
   node: KeptNode,
   history: NodeHistory,
   before: NodeRecord | undefined,
-  { policies, now, monotonicMs, ...keeping }: StepOptions,
+  { policies, now, policiesUnchangedMs, monotonicMs }: StepOptions,
 ): KeptRecord {
-  const forgetsLost = keeping.forgetsLost && monotonicMs - history.labelsSince >= FORGET_LOST_MS;
   const { established, nextInMs } = establishment(node, before, policies, (taint) =>
     carriedMs(history, taint, monotonicMs),
   );
   const removedInOneStep = (taint: Taint) => wasRemovedWithNotice(history, taint);
-  const recordedNode: RecordedNode = { ...node, established, removedInOneStep };
-  const record = nextRecord(before, recordedNode, { ...keeping, policies, now, forgetsLost });
+  const labelsUnchangedMs = monotonicMs - history.labelsSince;
+  const recordedNode: RecordedNode = { ...node, established, removedInOneStep, labelsUnchangedMs };
+  const record = nextRecord(before, recordedNode, { policies, now, policiesUnchangedMs });
   const isFull = record !== undefined && record.taints.length >= MAX_KEPT_TAINTS;
   const isReturn = before !== undefined && before.uid !== node.uid;
   const carried = valuesOf(node.taints);

@@ -35,18 +35,29 @@ export interface RecordedNode extends NodeView {
    * exempt users. A user who is not exempt can write a notice, but not in the update that removes the taint.
    */
   removedInOneStep(this: void, taint: Taint): boolean;
+  /** For how long its labels have not changed, in milliseconds. */
+  readonly labelsUnchangedMs: number;
 }
 
-/** By what records are kept and forgotten. Policies are replaced, and one that is not known may require anything: nothing is forgotten at once. */
 export interface RecordKeeping {
   readonly policies: readonly CompiledTaintPolicy[];
   /** In milliseconds since the epoch. */
   readonly now: number;
-  /** Whether taints that the Node carries, and no policy has recorded, are forgotten. */
-  readonly forgets: boolean;
-  /** Whether taints that it does not carry are. */
-  readonly forgetsLost: boolean;
+  /**
+   * For how long the policies have not changed, in milliseconds. Undefined while not all of them are known: one that is not known may require
+   * anything.
+   */
+  readonly policiesUnchangedMs: number | undefined;
 }
+
+/** Recorded taints that no policy asks for are kept for this time after a policy has changed: some tools delete policies and create them again. */
+const FORGET_MS = 3_600_000;
+
+/**
+ * What a node lost, and no policy records any more, is forgotten so long after the policies, and the labels of the node, last changed: a command
+ * that replaces a policy, or a label that is set again, must not make the leader forget a loss. In milliseconds.
+ */
+export const FORGET_LOST_MS = 10_000;
 
 /** A time that is further in the future was not written by a leader with a working clock. */
 const MAX_SKEW_MS = 300_000;
@@ -63,8 +74,9 @@ const MAX_SKEW_MS = 300_000;
 export function nextRecord(
   before: NodeRecord | undefined,
   node: RecordedNode | undefined,
-  { policies, now, forgets, forgetsLost }: RecordKeeping,
+  { policies, now, policiesUnchangedMs = 0 }: RecordKeeping,
 ): NodeRecord | undefined {
+  const forgets = policiesUnchangedMs >= FORGET_MS;
   const surviving = policies.filter(({ deletedNodeRetentionMs }) => deletedNodeRetentionMs !== undefined);
   const recording = policies.filter(listsTaints);
   const isUnprotected = (taint: Taint) =>
@@ -90,6 +102,7 @@ export function nextRecord(
   const isKnown = before?.uid === uid;
   const isSame = isKnown || before === undefined || sameMachine(before.machine, node.machine);
   const machine = isKnown ? firstKnown(before.machine, node.machine) : node.machine;
+  const forgetsLost = Math.min(policiesUnchangedMs, node.labelsUnchangedMs) >= FORGET_LOST_MS;
   const isPermitted = permittedRemovals(node, policies);
   const removed = removedFrom(node, isKnown ? before.taints : [], policies, { isPermitted, thisSecond, forgetsLost });
   const carried = valuesOf(node.taints);

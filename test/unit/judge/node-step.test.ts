@@ -13,13 +13,8 @@ import {
   type NodeRecord,
   type RecordedTaint,
 } from '../../../src/judge/node-record.ts';
-import {
-  FORGET_LOST_MS,
-  type KeptNode,
-  type NodeStep,
-  nodeStep,
-  type StepOptions,
-} from '../../../src/judge/node-step.ts';
+import { type KeptNode, type NodeStep, nodeStep, type StepOptions } from '../../../src/judge/node-step.ts';
+import { FORGET_LOST_MS } from '../../../src/judge/record-keeping.ts';
 import { ADDITION_GRACE_MS } from '../../../src/judge/unseen-additions.ts';
 import { formatTaint, identity, type Taint } from '../../../src/kubernetes/taint.ts';
 import { ESTABLISHED_AFTER_SECONDS, type TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
@@ -75,8 +70,7 @@ function stepOf({ policies, node: fields, history, record, isUnread, audit = fal
     policies: policySet({ taint: policies }, { audit }).taintPolicies,
     now: NOW,
     monotonicMs: AT,
-    forgets: true,
-    forgetsLost: true,
+    policiesUnchangedMs: Infinity,
     hasTurn: true,
     isSpread: () => true,
     whyBlocked: () => undefined,
@@ -242,7 +236,7 @@ describe('what the record lists and no policy records any more', () => {
   });
 
   it('is not forgotten while the policies have just changed: no event tells when', () => {
-    const step = left(FORGET_LOST_MS, { forgetsLost: false });
+    const step = left(FORGET_LOST_MS, { policiesUnchangedMs: FORGET_LOST_MS - 1 });
     expect([listed(step), step.nextInMs]).toEqual([['dedicated=gpu:NoSchedule'], undefined]);
   });
 
