@@ -1,8 +1,8 @@
 import { announcementsIn, isRemovalAllowed, parseAllowedRemovals } from '../judge/allow-removal.ts';
 import { type Contradiction, contradictions } from '../judge/contradictions.ts';
 import { isRequiredTaint, requiredTaints } from '../judge/declared-taints.ts';
-import { type BlockedBy, type Circumstances, isRestoredBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
-import { type Blocked, lostTaints } from '../judge/node-record.ts';
+import { type Circumstances, isRestoredBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
+import { type Blocked, type BlockedBy, lostTaints } from '../judge/node-record.ts';
 import type { NodeWithRecord } from '../judge/node-view.ts';
 import { type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';

@@ -11,21 +11,8 @@ import {
   rewriteAllowRemoval,
 } from './allow-removal.ts';
 import { type DeclaredTaint, requiredTaints, satisfies } from './declared-taints.ts';
-import { isRemoved, lostTaints, type RecordedTaint } from './node-record.ts';
+import { type BlockedBy, isRemoved, lostTaints, type RecordedTaint } from './node-record.ts';
 import type { DesiredNode, NodeWithRecord } from './node-view.ts';
-
-/** Why a taint that a node should carry is not restored. The record of the node has the same words. */
-export type BlockedBy =
-  /** No policy restores it: see {@link isRestoredBy}. */
-  | 'ModeDoesNotRestore'
-  /** It would evict pods, and no policy that requires it has `mayEvict`. */
-  | 'WouldEvictPods'
-  /** The node carries it with another value, which is protected as well. */
-  | 'OtherValuePresent'
-  /** Another writer removes it repeatedly. */
-  | 'Conflict'
-  /** It evicts pods, and it is not the node's turn. */
-  | 'WaitsForTurn';
 
 /** A taint that a node should carry and does not, by one policy. */
 export interface Loss {

@@ -3,6 +3,7 @@ import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint
 import { selectingPolicies } from '../policy/policy-index.ts';
 import { type CompiledTaintPolicy, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
 import { ALLOW_REMOVAL_LIFE_MS } from './allow-removal.ts';
+import { type WriteFacts, whyBlocked } from './blocked.ts';
 import { establishment } from './establishment.ts';
 import { type Loss, type NodeDrift, nodeDrift } from './node-drift.ts';
 import {
@@ -16,7 +17,6 @@ import {
   wasRemovedWithNotice,
 } from './node-history.ts';
 import {
-  type Blocked,
   establishedIn,
   isKept,
   lostTaints,
@@ -39,15 +39,13 @@ export interface KeptNode extends WatchedNode {
 }
 
 /** What a step depends on besides the Node, its record and its history. */
-export interface StepOptions extends RecordKeeping {
+export interface StepOptions extends RecordKeeping, WriteFacts {
   /** In milliseconds of the monotonic clock. `now` is the time of the API server. */
   readonly monotonicMs: number;
   /** Whether a taint that evicts pods may be set now. */
   readonly hasTurn: boolean;
   /** Whether the record is stored as it is, and the other replicas have seen it. */
   readonly isSpread: (record: NodeRecord | undefined) => boolean;
-  /** Why the taint of a loss is not restored. Undefined where nothing is known to prevent it. */
-  readonly whyBlocked: (loss: Loss) => Blocked | undefined;
 }
 
 /** What the leader has to do for a Node. */
@@ -203,7 +201,7 @@ interface Marked {
 function markMissing(
   recorded: readonly RecordedTaint[],
   { lost, losses, before, since: knownSince }: Listed,
-  { now, monotonicMs, hasTurn, whyBlocked }: StepOptions,
+  { now, monotonicMs, hasTurn, ...facts }: StepOptions,
 ): Marked {
   if (lost.length === 0) return { taints: recorded, since: NO_TIMES, nextInMs: undefined };
   const known = new Map(before.map((taint) => [formatTaint(taint), taint]));
@@ -224,7 +222,7 @@ function markMissing(
     }
     // A turn ends soon, with the taint or without it.
     const isWaiting = hasTurn && earlier?.blocked?.reason === 'WaitsForTurn';
-    const blocked = whyBlocked(loss) ?? (isWaiting ? earlier.blocked : undefined);
+    const blocked = whyBlocked(loss, facts) ?? (isWaiting ? earlier.blocked : undefined);
     // Whole seconds, as they are written.
     const missingSince = earlier?.missingSince ?? Math.floor((now - (monotonicMs - from)) / 1000) * 1000;
     return {

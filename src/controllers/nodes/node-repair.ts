@@ -30,7 +30,7 @@ import type { Rights } from '../installation/permissions.ts';
 import type { Reports } from '../reports.ts';
 import { isNews, type WatchedDaemonSets, type WatchedNodes } from '../sources.ts';
 import { startEvictions, type Turn } from './evictions.ts';
-import { eventsOfReturn, trackNodeReports, whyBlocked } from './node-reports.ts';
+import { eventsOfReturn, trackNodeReports } from './node-reports.ts';
 import { CONFLICT_PAUSE_MS, type NodeWrite, nodeWriter } from './node-writer.ts';
 import { startRecordStore } from './record-store.ts';
 import { trackRepairProblems } from './repair-problems.ts';
@@ -221,7 +221,8 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
       monotonicMs: performance.now(),
       hasTurn,
       isSpread: (given) => records.isSpread(name, given),
-      whyBlocked: (loss) => whyBlocked(loss, problems.otherWriterOf(name, loss.taint), problems.refusalOf(name)),
+      otherWriterOf: (taint) => problems.otherWriterOf(name, taint),
+      refusal: problems.refusalOf(name),
     });
     records.put(name, step.record);
     const { history, accepted } = step;

@@ -145,7 +145,8 @@ export function nodeLife(policies: PolicySet, taints: readonly Taint[] = []): No
         monotonicMs: time,
         policiesUnchangedMs: Infinity,
         hasTurn: true,
-        whyBlocked: () => undefined,
+        otherWriterOf: () => undefined,
+        refusal: undefined,
         isSpread: (given) => isDeepStrictEqual(given, stored) && isDeepStrictEqual(seen, stored),
       },
     );

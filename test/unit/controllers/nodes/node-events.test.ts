@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { eventsOfLoss } from '../../../../src/controllers/nodes/node-reports.ts';
-import type { BlockedBy } from '../../../../src/judge/node-drift.ts';
+import type { BlockedBy } from '../../../../src/judge/node-record.ts';
 import { driftOf, nodeOf, rule } from '../../judge/node-drifts.ts';
 
 const node = { apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'u1' };
