@@ -14,6 +14,15 @@ export function requiredTaints(labels: StringMap, policies: readonly CompiledTai
   return declaredTaints('required', labels, policies);
 }
 
+/** Those of them that a node does not carry. @param carried as {@link valuesOf} gives them */
+export function missingRequired(
+  labels: StringMap,
+  carried: ReadonlyMap<string, string>,
+  policies: readonly CompiledTaintPolicy[],
+): DeclaredTaint[] {
+  return requiredTaints(labels, policies).filter((one) => !satisfies(carried, one));
+}
+
 /** The taints that a node with these labels gets when it registers: the required ones, and startup taints. */
 export function taintsAtRegistration(labels: StringMap, policies: readonly CompiledTaintPolicy[]): DeclaredTaint[] {
   return declaredTaints('ensured', labels, policies);

@@ -10,7 +10,7 @@ import {
   readsAllowRemoval,
   rewriteAllowRemoval,
 } from './allow-removal.ts';
-import { type DeclaredTaint, requiredTaints, satisfies } from './declared-taints.ts';
+import { type DeclaredTaint, missingRequired } from './declared-taints.ts';
 import { type BlockedBy, isRemoved, lostTaints, type RecordedTaint } from './node-record.ts';
 import type { DesiredNode, NodeWithRecord } from './node-view.ts';
 
@@ -99,10 +99,11 @@ export function nodeDrift(
   const lost = lostTaints(node.recorded, node.taints)
     .filter((taint) => !isTransientTaintKey(taint.key) && isEnforceable(taint))
     .map(taintOf);
-  const required = requiredTaints(node.labels, selecting).filter(({ taint }) => !isTransientTaintKey(taint.key));
-  const permitted = required.filter((one) => !satisfies(carried, one) && isRemoved(node.recorded, one));
-  const expected = permitted.length === 0 ? required : required.filter((one) => !permitted.includes(one));
-  const groups = [...Map.groupBy(claims(expected, carried, lost, selecting), ({ taint }) => identity(taint)).values()];
+  const { removed = [], missing = [] } = Object.groupBy(
+    missingRequired(node.labels, carried, selecting).filter(({ taint }) => !isTransientTaintKey(taint.key)),
+    (one) => (isRemoved(node.recorded, one) ? 'removed' : 'missing'),
+  );
+  const groups = [...Map.groupBy(claims(missing, lost, selecting), ({ taint }) => identity(taint)).values()];
   const judged = groups.map((group) => {
     const target = targetOf(group);
     return { group, target, blockedBy: whatBlocks(group, target) };
@@ -112,7 +113,7 @@ export function nodeDrift(
   const allowed = parseAllowedRemovals(node.allowRemoval);
   const used =
     isRecordWritten && policies.some(readsAllowRemoval)
-      ? allowed.entries.filter(usedEntries(carried, lost, expected))
+      ? allowed.entries.filter(usedEntries(carried, lost, missing))
       : [];
   // An entry that names a restored taint has not allowed its removal: otherwise the record would say so. Admission cannot know that. It would
   // judge the restoration as an addition, so the taint is restored after the entry is removed.
@@ -134,7 +135,7 @@ export function nodeDrift(
   const changes = desired.taints !== node.taints || desired.allowRemoval !== node.allowRemoval;
   return {
     losses: judged.flatMap(({ group, target, blockedBy }) => lossesOf(group, target, blockedBy)),
-    removed: permitted,
+    removed,
     expired: isExpired ? parseAllowedRemovals(unspent).entries.map(({ text }) => text) : [],
     desired: changes ? desired : undefined,
   };
@@ -160,15 +161,11 @@ function taintOf({ key, value, effect }: RecordedTaint): Taint {
 
 /** What each policy misses, every taint once: with the value that it declares, else with the recorded one, else with none. */
 function claims(
-  required: readonly DeclaredTaint[],
-  carried: ReadonlyMap<string, string>,
+  missing: readonly DeclaredTaint[],
   lost: readonly Taint[],
   policies: readonly CompiledTaintPolicy[],
 ): Claim[] {
-  const unmet = Map.groupBy(
-    required.filter((one) => !satisfies(carried, one)),
-    ({ policy }) => policy,
-  );
+  const unmet = Map.groupBy(missing, ({ policy }) => policy);
   const claiming = lost.length > 0 ? policies : policies.filter((policy) => unmet.has(policy));
   return claiming.flatMap((policy) => {
     const present = (unmet.get(policy) ?? []).map((one) => ({ ...one, present: true, required: true }));
@@ -220,14 +217,14 @@ function lossesOf(group: readonly Claim[], target: Taint, blockedBy: BlockedBy |
 function usedEntries(
   carried: ReadonlyMap<string, string>,
   lost: readonly Taint[],
-  expected: readonly DeclaredTaint[],
+  missing: readonly DeclaredTaint[],
 ): (entry: AllowedRemoval) => boolean {
-  const missing = valuesOf(lost);
-  const lacking = new Set(expected.filter((one) => !satisfies(carried, one)).map(({ taint }) => identity(taint)));
+  const lostValues = valuesOf(lost);
+  const missingIdentities = new Set(missing.map(({ taint }) => identity(taint)));
   return (entry) =>
     entry.taint !== undefined &&
     // A notice of a taint that the node carries says nothing any more.
     (entry.isNotice || !namesAny(entry, carried)) &&
-    !namesAny(entry, missing) &&
-    !lacking.has(identity(entry.taint));
+    !namesAny(entry, lostValues) &&
+    !missingIdentities.has(identity(entry.taint));
 }

@@ -11,7 +11,7 @@ import {
   isRequiredRemovalNamed,
   parseAllowedRemovals,
 } from './allow-removal.ts';
-import { type DeclaredTaint, requiredTaints, satisfies } from './declared-taints.ts';
+import { type DeclaredTaint, missingRequired, requiredTaints } from './declared-taints.ts';
 import {
   isKept,
   MAX_KEPT_TAINTS,
@@ -202,9 +202,11 @@ function removedFrom(
   const before = new Map(known.filter((taint) => !isKept(taint)).map((taint) => [identity(taint), taint]));
   if (before.size === 0 && node.allowRemoval === undefined) return [];
   const carried = valuesOf(node.taints);
-  const required = requiredTaints(node.labels, policies).filter(({ policy }) => policy.declared !== 'Audit');
-  const lacking = Map.groupBy(
-    required.filter((one) => !isTransientTaintKey(one.taint.key) && !satisfies(carried, one)),
+  const isEnforceable = ({ policy }: DeclaredTaint) => policy.declared !== 'Audit';
+  const missing = Map.groupBy(
+    missingRequired(node.labels, carried, policies).filter(
+      (one) => isEnforceable(one) && !isTransientTaintKey(one.taint.key),
+    ),
     ({ taint }) => identity(taint),
   );
   // Where any value will do, what counts is the one that the node carried.
@@ -213,7 +215,7 @@ function removedFrom(
     const value = one.anyValue ? values.get(identity(one.taint)) : undefined;
     return value === undefined ? one : { ...one, taint: { ...one.taint, value }, anyValue: false };
   };
-  const gone = [...lacking].flatMap(([key, alike]): RecordedTaint[] => {
+  const gone = [...missing].flatMap(([key, alike]): RecordedTaint[] => {
     const taint = alike.map(asRecorded).find(isPermitted)?.taint;
     const names = namesOf(alike.map(({ policy }) => policy));
     const listed = before.get(key);
@@ -222,6 +224,7 @@ function removedFrom(
     return [{ ...withoutTime(taint), policies: names, removedAt: thisSecond }];
   });
   // A policy that is replaced is away for a moment.
+  const required = requiredTaints(node.labels, policies).filter(isEnforceable);
   const isRequired = (taint: Taint) => required.some((one) => identity(one.taint) === identity(taint));
   const kept = forgetsLost
     ? []
