@@ -13,6 +13,7 @@ import {
 import { type DeclaredTaint, missingRequired } from './declared-taints.ts';
 import { type BlockedBy, isRemoved, lostTaints, type RecordedTaint } from './node-record.ts';
 import type { DesiredNode, NodeWithRecord } from './node-view.ts';
+import { isEnforcing } from './rulings.ts';
 
 /** A taint that a node should carry and does not, by one policy. */
 export interface Loss {
@@ -188,7 +189,7 @@ function claims(
 
 /** The taint with the value to set: that of the first policy that is not in mode Audit and names one. */
 function targetOf(group: readonly Claim[]): Taint {
-  const binding = group.filter(({ policy }) => policy.mode !== 'Audit');
+  const binding = group.filter(isEnforcing);
   const [first] = [...binding.filter(({ anyValue }) => !anyValue), ...binding, ...group];
   if (first === undefined) throw new Error('a group without a claim');
   return first.taint;
@@ -199,7 +200,7 @@ function lossesOf(group: readonly Claim[], target: Taint, blockedBy: BlockedBy |
   if (blockedBy !== undefined) return group.map(({ policy, field, taint }) => ({ policy, field, taint, blockedBy }));
   const isMet = ({ taint, anyValue }: Claim) => anyValue || (taint.value ?? '') === (target.value ?? '');
   const unmet = group.filter((claim) => claim.present && !isMet(claim));
-  const left = unmet.some(({ policy }) => policy.mode !== 'Audit') ? 'OtherValuePresent' : 'ModeDoesNotRestore';
+  const left = unmet.some(isEnforcing) ? 'OtherValuePresent' : 'ModeDoesNotRestore';
   return group.flatMap((claim): Loss[] => {
     const { policy, field, taint } = claim;
     if (unmet.includes(claim)) return [{ policy, field, taint, blockedBy: left }];

@@ -70,13 +70,13 @@ export function mutateNode(
   return patch(
     { taints, allowRemoval },
     [
-      ...restored.flatMap((ruling) => violationsOf(ruling, ruling.enforcing, 'restored')),
-      ...reverted.flatMap((ruling) => violationsOf(ruling, ruling.enforcing, 'reverted')),
+      ...restored.flatMap((ruling) => violationsOf(ruling, ruling.by, 'restored')),
+      ...reverted.flatMap((ruling) => violationsOf(ruling, ruling.by, 'reverted')),
       ...allowed.violations,
     ],
     [
-      ...restored.map(({ taint, enforcing }) => `${policyNames(enforcing)} restored taint ${formatTaint(taint)}`),
-      ...reverted.map(({ taint, enforcing }) => removedText(policyNames(enforcing), taint)),
+      ...restored.map(({ taint, by }) => `${policyNames(by)} restored taint ${formatTaint(taint)}`),
+      ...reverted.map(({ taint, by }) => removedText(policyNames(by), taint)),
       ...allowed.warnings,
     ],
   );

@@ -35,12 +35,10 @@ export function refusal(request: NodeUpdate, refused: Refused, byNode: boolean):
   const { node, oldNode } = request;
   const { deniedRemovals, deniedAdditions, deniedUnselections } = refused;
   const losses = deniedRemovals.map(
-    ({ taint, enforcing }) =>
-      `node ${node.name}: removing taint ${formatTaint(taint)} is not allowed (${byOf(enforcing)}).`,
+    ({ taint, by }) => `node ${node.name}: removing taint ${formatTaint(taint)} is not allowed (${byOf(by)}).`,
   );
   const additions = deniedAdditions.map(
-    ({ taint, enforcing }) =>
-      `node ${node.name}: adding taint ${formatTaint(taint)} is not allowed (${byOf(enforcing)}).`,
+    ({ taint, by }) => `node ${node.name}: adding taint ${formatTaint(taint)} is not allowed (${byOf(by)}).`,
   );
   const unselected = [...Map.groupBy(deniedUnselections, ({ policy }) => policy)].map(([policy, taints]) =>
     unselectionText(request, policy, taints),
@@ -53,8 +51,8 @@ export function refusal(request: NodeUpdate, refused: Refused, byNode: boolean):
   ].join(' ');
 }
 
-function byOf(enforcing: readonly Protection[]): string {
-  return enforcing.map(({ policy, field }) => `TaintPolicy "${policy.name}", ${field}, mode ${policy.mode}`).join('; ');
+function byOf(by: readonly Protection[]): string {
+  return by.map(({ policy, field }) => `TaintPolicy "${policy.name}", ${field}, mode ${policy.mode}`).join('; ');
 }
 
 function unselectionText(
@@ -92,7 +90,7 @@ function webhookHints({ deniedRemovals, deniedAdditions }: Refused, byNode: bool
 
 /** Who may add a taint, as the policies say. */
 function ownerHints(deniedAdditions: readonly Ruling[]): string[] {
-  const policies = new Set(deniedAdditions.flatMap(({ enforcing }) => enforcing.map(({ policy }) => policy)));
+  const policies = new Set(deniedAdditions.flatMap(({ by }) => by.map(({ policy }) => policy)));
   return [...policies].map(({ name, exempt: { users, groups } }) => {
     const owners = [...users.map((user) => `user ${user}`), ...groups.map((group) => `group ${group}`)];
     return owners.length === 0
@@ -110,12 +108,10 @@ function removalHints(
   const allowed = parseAllowedRemovals(annotation);
   const unreadable = unreadableEntries(allowed);
   const closed = [
-    ...deniedRemovals.flatMap(({ enforcing }) => enforcing.map(({ policy }) => policy)),
+    ...deniedRemovals.flatMap(({ by }) => by.map(({ policy }) => policy)),
     ...deniedUnselections.map(({ policy }) => policy),
   ].filter(({ allowsRemovalByAnnotation }) => !allowsRemovalByAnnotation);
-  const open = deniedRemovals.filter(({ enforcing }) =>
-    enforcing.every(({ policy }) => policy.allowsRemovalByAnnotation),
-  );
+  const open = deniedRemovals.filter(({ by }) => by.every(({ policy }) => policy.allowsRemovalByAnnotation));
   const unspent = open.filter(({ taint }) => isRemovalAllowed(allowed, taint));
   const announceable = [
     ...open.filter((ruling) => !unspent.includes(ruling)),
@@ -230,10 +226,10 @@ export function policyNames(protections: readonly Protection[]): string {
 }
 
 /** By what enforcing would do, where only --audit makes the policies' mode Audit. */
-export function auditWarnings({ taint, enforcing }: Ruling, what: 'removed' | 'added'): string[] {
+export function auditWarnings({ taint, by }: Ruling, what: 'removed' | 'added'): string[] {
   const text = `taint ${formatTaint(taint)}`;
   const modeOf = ({ policy, field }: Protection) => (what === 'removed' ? policy.trial(field) : policy.declared);
-  return [...Map.groupBy(enforcing, modeOf)].map(([mode, protections]) => {
+  return [...Map.groupBy(by, modeOf)].map(([mode, protections]) => {
     if (mode === 'Audit')
       return `${policyNames(protections)}, Audit: the request ${what === 'removed' ? 'removed' : 'added restricted'} ${text}`;
     const [denied, undone] = what === 'removed' ? ['deny removing', 'restore'] : ['deny adding', 'remove added'];

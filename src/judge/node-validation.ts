@@ -25,8 +25,8 @@ export function validateNode(
   const deniedUnselections = unselected.filter(isForbiddenUnselection);
   if (deniedRemovals.length + deniedAdditions.length + deniedUnselections.length > 0) {
     return deny(refusal(request, { deniedRemovals, deniedAdditions, deniedUnselections }, isNode(request.requester)), [
-      ...deniedRemovals.flatMap((ruling) => violationsOf(ruling, ruling.enforcing, 'denied')),
-      ...deniedAdditions.flatMap((ruling) => violationsOf(ruling, ruling.enforcing, 'addition-denied')),
+      ...deniedRemovals.flatMap((ruling) => violationsOf(ruling, ruling.by, 'denied')),
+      ...deniedAdditions.flatMap((ruling) => violationsOf(ruling, ruling.by, 'addition-denied')),
       ...deniedUnselections.map(({ policy, field, taint }) =>
         taintViolation(policy, field, taint, 'unselection-denied'),
       ),
@@ -38,10 +38,10 @@ export function validateNode(
   const reported = unselected.filter(isAuditOnly).map(reportUnselection);
   return allow(
     [
-      ...audited.flatMap((ruling) => violationsOf(ruling, ruling.enforcing, 'audited')),
+      ...audited.flatMap((ruling) => violationsOf(ruling, ruling.by, 'audited')),
       ...allowed.flatMap((ruling) => violationsOf(ruling, ruling.allowed, 'allowed-by-annotation')),
       ...removals.flatMap((ruling) => violationsOf(ruling, ruling.exempt.filter(isAuditOnly), 'exempt')),
-      ...added.flatMap((ruling) => violationsOf(ruling, ruling.enforcing, 'addition-audited')),
+      ...added.flatMap((ruling) => violationsOf(ruling, ruling.by, 'addition-audited')),
       ...effective.flatMap((ruling) => violationsOf(ruling, ruling.exempt.filter(isAuditOnly), 'addition-exempt')),
       ...reported.flatMap(({ violation }) => (violation ? [violation] : [])),
     ],
