@@ -1,5 +1,5 @@
 import { announcementsIn, isRemovalAllowed, parseAllowedRemovals } from '../judge/allow-removal.ts';
-import { type Contradiction, contradictions } from '../judge/contradictions.ts';
+import { contradictions, type Disagreement, whyFirst } from '../judge/contradictions.ts';
 import { isRequiredTaint, requiredTaints } from '../judge/declared-taints.ts';
 import { type Circumstances, isRestoredBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
 import { type Blocked, type BlockedBy, lostTaints } from '../judge/node-record.ts';
@@ -209,10 +209,10 @@ function inTheWay(
   missed: Taint,
   { taints, labels, established, allowRemoval }: NodeWithRecord,
   selecting: readonly CompiledTaintPolicy[],
-  contradictory: readonly Contradiction[],
+  contradictory: readonly Disagreement[],
 ): Pick<TaintOnNode, 'kept' | 'contradiction'> {
   const text = formatTaint(missed);
-  const contradiction = contradictory.find(({ winner, loser }) => winner.text === text || loser.text === text);
+  const contradiction = contradictory.find(({ first, second }) => first.text === text || second.text === text);
   const taint = taints.find((one) => identity(one) === identity(missed));
   const protecting = selecting.flatMap((policy) => {
     const field = taint && policy.mode !== 'Audit' ? policy.removalRestrictedBy(taint, established) : undefined;
@@ -235,9 +235,9 @@ function inTheWay(
     ...(contradiction
       ? {
           contradiction: {
-            winner: contradiction.winner.text,
-            policies: [contradiction.winner.policy.name, contradiction.loser.policy.name],
-            why: contradiction.why,
+            winner: contradiction.first.text,
+            policies: [contradiction.first.policy.name, contradiction.second.policy.name],
+            why: whyFirst(contradiction.first.policy, contradiction.second.policy),
           },
         }
       : {}),

@@ -4,7 +4,7 @@ import { atMost, count } from '../kubernetes/text.ts';
 import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
 import { TAINT_MODES } from '../policy/taint-policy.ts';
 import type { DeclaredTaint } from './declared-taints.ts';
-import type { NodeView, NodeWithRecord } from './node-view.ts';
+import type { NodeView } from './node-view.ts';
 
 const MAX_NAMED = 3;
 
@@ -72,32 +72,17 @@ function asText({ policy, field, taint }: DeclaredTaint): RequiredByPolicy {
   return { policy, field, text: formatTaint(taint) };
 }
 
-/** Two policies that require different values of one taint on the same nodes. */
-export interface Contradiction {
-  /** A node that carries neither value gets this one. */
-  readonly winner: RequiredByPolicy;
-  readonly loser: RequiredByPolicy;
-  /** The nodes that both select; none where only the selectors say that there can be such nodes. */
-  readonly nodes: readonly string[];
-  /** Why the winner wins. */
-  readonly why: string;
-}
-
 type Named = Pick<NodeView, 'name' | 'labels'>;
 
-/** All contradictions among the policies, or those of `only`. */
+/** All contradictions among the policies, or those of `only`. A node that carries neither value gets that of the first policy. */
 export function contradictions(
   policies: readonly CompiledTaintPolicy[],
   nodes: readonly Named[],
   only?: CompiledTaintPolicy,
-): Contradiction[] {
+): Disagreement[] {
   // Those that only report need no comparison.
   const setting = policies.filter(({ declared }) => declared !== 'Audit');
-  return disagreements(setting, nodes, only)
-    .filter(isContradiction)
-    .map(({ first: winner, second: loser, meeting }) => {
-      return { winner, loser, nodes: meeting.nodes, why: whyFirst(winner.policy, loser.policy) };
-    });
+  return disagreements(setting, nodes, only).filter(isContradiction);
 }
 
 /** Warnings for the author of a policy, each in few words: which other policies require another value. */
@@ -106,10 +91,10 @@ export function contradictionWarnings(
   others: readonly CompiledTaintPolicy[],
   nodes: readonly Named[],
 ): string[] {
-  return contradictions([...others, policy], nodes, policy).map(({ winner, loser, nodes: both }) => {
+  return contradictions([...others, policy], nodes, policy).map(({ first, second, meeting }) => {
     const [other, outcome] =
-      winner.policy === policy ? [loser, 'but this policy wins'] : [winner, 'and wins over this policy'];
-    return `TaintPolicy ${other.policy.name} requires ${other.text} on ${placeOf(both)}, ${outcome}`;
+      first.policy === policy ? [second, 'but this policy wins'] : [first, 'and wins over this policy'];
+    return `TaintPolicy ${other.policy.name} requires ${other.text} on ${placeOf(meeting.nodes)}, ${outcome}`;
   });
 }
 
@@ -118,27 +103,15 @@ function placeOf(nodes: readonly string[]): string {
   return nodes.length === 1 ? `node ${nodes[0]}` : count(nodes.length, 'node');
 }
 
-/** Warnings for the author of a changed policy: which nodes it leaves. */
-export function selectionWarnings(
-  before: CompiledTaintPolicy | undefined,
-  after: CompiledTaintPolicy,
-  nodes: readonly NodeWithRecord[],
-): string[] {
-  const left = before ? unselectedCarriers(before, after, nodes) : [];
-  if (left.length === 0) return [];
-  const named = atMost(MAX_NAMED, left).join(', ');
-  return [`this policy no longer protects taints on ${count(left.length, 'node')} that it selected: ${named}`];
-}
-
 /** For the status of each policy of a contradiction: the nodes, and which value they get. */
-export function contradictionText({ winner, loser, nodes, why }: Contradiction): string {
+export function contradictionText({ first, second, meeting: { nodes } }: Disagreement): string {
   const where =
     nodes.length === 0
       ? 'select the same nodes'
       : `select ${nodes.length === 1 ? 'node' : 'nodes'} ${atMost(MAX_NAMED, nodes).join(', ')}`;
   return (
-    `TaintPolicies ${winner.policy.name} and ${loser.policy.name} ${where} and require ${winner.text} and ${loser.text}: ` +
-    `a node that carries neither gets ${winner.text}, because ${why}; a node that carries one of them keeps it`
+    `TaintPolicies ${first.policy.name} and ${second.policy.name} ${where} and require ${first.text} and ${second.text}: ` +
+    `a node that carries neither gets ${first.text}, because ${whyFirst(first.policy, second.policy)}; a node that carries one of them keeps it`
   );
 }
 
@@ -177,19 +150,4 @@ export function meetingOf(
   if (implies(a, b)) return { nodes: [], within: one, isCertain: true };
   if (implies(b, a)) return { nodes: [], within: other, isCertain: true };
   return { nodes: [], isCertain: false };
-}
-
-/** The nodes that a changed policy no longer selects while they carry taints that it protected. */
-export function unselectedCarriers(
-  before: CompiledTaintPolicy,
-  after: CompiledTaintPolicy,
-  nodes: readonly NodeWithRecord[],
-): string[] {
-  if (before.mode === 'Audit') return [];
-  return nodes
-    .filter(({ labels, taints, established }) => {
-      if (!before.selectsNode(labels) || after.selectsNode(labels)) return false;
-      return taints.some((taint) => before.removalRestrictedBy(taint, established) !== undefined);
-    })
-    .map(({ name }) => name);
 }

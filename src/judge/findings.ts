@@ -1,4 +1,4 @@
-import { count } from '../kubernetes/text.ts';
+import { atMost, count } from '../kubernetes/text.ts';
 import { type CompiledTaintPolicy, type CompiledTolerationPolicy, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
 import type { PolicyFindings } from '../policy/policy-status.ts';
 import type { CompiledRecoveryPolicy } from '../policy/recovery-policy.ts';
@@ -6,6 +6,9 @@ import { type DaemonSetView, judgeDaemonSet } from './daemon-set.ts';
 import { keysOf, misspellingsIn } from './misspelled-keys.ts';
 import { nodeDrift } from './node-drift.ts';
 import type { NodeView, NodeWithRecord } from './node-view.ts';
+
+/** Nodes that a warning names. */
+const MAX_NAMED = 3;
 
 /** Warnings on apply, which are short: keys that look misspelled, else that the policy selects no node. None while there are no nodes. */
 export function policyWarnings(policy: CompiledTaintPolicy, nodes: readonly NodeView[]): string[] {
@@ -17,6 +20,33 @@ export function policyWarnings(policy: CompiledTaintPolicy, nodes: readonly Node
   }
   const idle = nodes.length > 0 && policy.nodeSelector && !nodes.some(({ labels }) => policy.selectsNode(labels));
   return idle ? [selectsNone(nodes.length)] : [];
+}
+
+/** Warnings for the author of a changed policy: which nodes it leaves. */
+export function selectionWarnings(
+  before: CompiledTaintPolicy | undefined,
+  after: CompiledTaintPolicy,
+  nodes: readonly NodeWithRecord[],
+): string[] {
+  const left = before ? unselectedCarriers(before, after, nodes) : [];
+  if (left.length === 0) return [];
+  const named = atMost(MAX_NAMED, left).join(', ');
+  return [`this policy no longer protects taints on ${count(left.length, 'node')} that it selected: ${named}`];
+}
+
+/** The nodes that a changed policy no longer selects while they carry taints that it protected. */
+export function unselectedCarriers(
+  before: CompiledTaintPolicy,
+  after: CompiledTaintPolicy,
+  nodes: readonly NodeWithRecord[],
+): string[] {
+  if (before.mode === 'Audit') return [];
+  return nodes
+    .filter(({ labels, taints, established }) => {
+      if (!before.selectsNode(labels) || after.selectsNode(labels)) return false;
+      return taints.some((taint) => before.removalRestrictedBy(taint, established) !== undefined);
+    })
+    .map(({ name }) => name);
 }
 
 /**

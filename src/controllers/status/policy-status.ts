@@ -4,7 +4,7 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { ApiError, isOutdated } from '../../cluster/client/api-error.ts';
 import type { NodeRecords } from '../../cluster/node-records.ts';
 import { type ClusterPolicies, POLICY_GROUP, POLICY_RESOURCES, type PolicyObject } from '../../cluster/policies.ts';
-import { type Contradiction, contradictions, contradictionText, VALUES_DIFFER } from '../../judge/contradictions.ts';
+import { contradictions, contradictionText, type Disagreement, VALUES_DIFFER } from '../../judge/contradictions.ts';
 import { daemonSetFindings, idleNotes, nodeFindings, podFindings, type StuckPod } from '../../judge/findings.ts';
 import { keysOf, misspelledKeys, type NodeKeys } from '../../judge/misspelled-keys.ts';
 import { withRecord } from '../../judge/node-record.ts';
@@ -214,9 +214,9 @@ async function nodesByPolicy(
 }
 
 /** On both policies: neither of them is where the mistake is for certain. */
-function contradicting(contradiction: Contradiction): ReportedProblem[] {
+function contradicting(contradiction: Disagreement): ReportedProblem[] {
   const message = contradictionText(contradiction);
-  return [contradiction.winner, contradiction.loser].map(({ policy: { kind, name } }) => ({
+  return [contradiction.first, contradiction.second].map(({ policy: { kind, name } }) => ({
     kind,
     policy: name,
     reason: VALUES_DIFFER,
