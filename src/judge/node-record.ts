@@ -87,6 +87,11 @@ export const MAX_BLOCKED_MESSAGE = 1_024;
 /** A taint that is restored within this time, in milliseconds, is not recorded as missing: it would cost two writes. */
 export const MISSING_AFTER_MS = 5_000;
 
+/** A time as records have it: in whole seconds. In milliseconds since the epoch. */
+export function recordedTime(time: number): number {
+  return Math.floor(time / 1000) * 1000;
+}
+
 /** The most taints that one record lists for the Node to carry. */
 export const MAX_KEPT_TAINTS = 64;
 /** The most taints of one record, and policies of one taint: the definition has the same limits. */

@@ -25,6 +25,7 @@ import {
   type NodeRecord,
   type RecordedTaint,
   recordedTaints,
+  recordedTime,
   withRecord,
 } from './node-record.ts';
 import { retainedTaints } from './node-return.ts';
@@ -223,8 +224,7 @@ function markMissing(
     // A turn ends soon, with the taint or without it.
     const isWaiting = hasTurn && earlier?.blocked?.reason === 'WaitsForTurn';
     const blocked = whyBlocked(loss, facts) ?? (isWaiting ? earlier.blocked : undefined);
-    // Whole seconds, as they are written.
-    const missingSince = earlier?.missingSince ?? Math.floor((now - (monotonicMs - from)) / 1000) * 1000;
+    const missingSince = earlier?.missingSince ?? recordedTime(now - (monotonicMs - from));
     return {
       ...taint,
       ...(taint.earlierDeletedAt === undefined ? { missingSince } : {}),

@@ -12,7 +12,7 @@ import {
 } from './allow-removal.ts';
 import { taintViolation, type Violation } from './decision.ts';
 import { MAX_JUDGED } from './node-changes.ts';
-import type { NodeUpdate } from './node-view.ts';
+import { isKubelet, type NodeUpdate } from './node-view.ts';
 import type { Outcome } from './outcomes.ts';
 import type { Protection, Ruling } from './rulings.ts';
 import type { Unselection } from './unselections.ts';
@@ -31,8 +31,8 @@ interface Refused {
 }
 
 /** Why an update is denied: the changes, the policies that deny them, and what the reader can do. */
-export function refusal(request: NodeUpdate, refused: Refused, byNode: boolean): string {
-  const { node, oldNode } = request;
+export function refusal(request: NodeUpdate, refused: Refused): string {
+  const { node, oldNode, requester } = request;
   const { deniedRemovals, deniedAdditions, deniedUnselections } = refused;
   const losses = deniedRemovals.map(
     ({ taint, by }) => `node ${node.name}: removing taint ${formatTaint(taint)} is not allowed (${byOf(by)}).`,
@@ -45,7 +45,7 @@ export function refusal(request: NodeUpdate, refused: Refused, byNode: boolean):
   );
   return [
     ...atMost(MAX_TAINTS, [...losses, ...additions, ...unselected]),
-    ...webhookHints(refused, byNode),
+    ...webhookHints(refused, isKubelet(requester)),
     ...ownerHints(deniedAdditions),
     ...removalHints(node.name, oldNode.allowRemoval, deniedRemovals, deniedUnselections),
   ].join(' ');
@@ -73,13 +73,13 @@ function unselectionText(
   );
 }
 
-function webhookHints({ deniedRemovals, deniedAdditions }: Refused, byNode: boolean): string[] {
+function webhookHints({ deniedRemovals, deniedAdditions }: Refused, byKubelet: boolean): string[] {
   const isRestore = ({ mode }: Ruling) => mode === 'Restore';
   const undone = [
     ...(deniedRemovals.some(isRestore) ? ['restored'] : []),
     ...(deniedAdditions.some(isRestore) ? ['removed'] : []),
   ];
-  if (undone.length > 0 && byNode) {
+  if (undone.length > 0 && byKubelet) {
     return ['An update by the node itself is refused: the API server does not let nodes change their taints.'];
   }
   return undone.map((what) => {

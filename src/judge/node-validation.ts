@@ -4,7 +4,7 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { allow, type Decision, deny, taintViolation, type Violation } from './decision.ts';
 import type { TooManyChanges } from './node-changes.ts';
 import { auditWarnings, policyNames, refusal, reportUnselection, violationsOf } from './node-update-reports.ts';
-import { isNode, type NodeUpdate } from './node-view.ts';
+import type { NodeUpdate } from './node-view.ts';
 import type { Outcome } from './outcomes.ts';
 import { effectiveAdditions, isAuditOnly, isForbidden, type Rulings } from './rulings.ts';
 import { isForbiddenUnselection, unselections } from './unselections.ts';
@@ -24,7 +24,7 @@ export function validateNode(
   const unselected = unselections(request, policies);
   const deniedUnselections = unselected.filter(isForbiddenUnselection);
   if (deniedRemovals.length + deniedAdditions.length + deniedUnselections.length > 0) {
-    return deny(refusal(request, { deniedRemovals, deniedAdditions, deniedUnselections }, isNode(request.requester)), [
+    return deny(refusal(request, { deniedRemovals, deniedAdditions, deniedUnselections }), [
       ...deniedRemovals.flatMap((ruling) => violationsOf(ruling, ruling.by, 'denied')),
       ...deniedAdditions.flatMap((ruling) => violationsOf(ruling, ruling.by, 'addition-denied')),
       ...deniedUnselections.map(({ policy, field, taint }) =>

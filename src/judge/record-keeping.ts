@@ -19,6 +19,7 @@ import {
   MAX_RECORDED_TAINTS,
   type NodeRecord,
   type RecordedTaint,
+  recordedTime,
   type StartupProgress,
 } from './node-record.ts';
 import { isRetained } from './node-return.ts';
@@ -89,8 +90,7 @@ export function nextRecord(
       if (asking.length > 0) return { ...taint, policies: namesOf(recorded.length > 0 ? recorded : asking) };
       return !forgets && isUnprotected(taint) ? taint : [];
     });
-  // Whole seconds, as they are written.
-  const thisSecond = Math.floor(now / 1000) * 1000;
+  const thisSecond = recordedTime(now);
   const past = (time: number) => (time > now + MAX_SKEW_MS ? thisSecond : time);
   const deletedAt = past(before?.deletedAt ?? thisSecond);
   if (node === undefined) {

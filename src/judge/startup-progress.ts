@@ -8,6 +8,7 @@ import {
   MAX_STARTUP_TAINTS,
   type NodeRecord,
   type RecordedState,
+  recordedTime,
   type StartupProgress,
   type StartupState,
   startupIn,
@@ -151,7 +152,7 @@ export function startupStep(
   const progress = startupIn(record, node.uid);
   const requirements = startupRequirements(node, progress, policies);
   const keptBy = startupKeeping(withRecord(node, record, node.uid), policies);
-  const thisSecond = Math.floor(now / 1000) * 1000;
+  const thisSecond = recordedTime(now);
   const carried = valuesOf(node.taints);
   const required = new Map(requirements.map((one) => [identity(one.taint), one]));
   const after: StartupProgress[] = [];
