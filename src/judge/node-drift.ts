@@ -51,16 +51,17 @@ export interface Circumstances {
   readonly isRecordWritten?: boolean;
 }
 
-interface Claim {
+/** A taint that one policy misses on the node: a required one, or a recorded one that it protects. */
+interface MissingTaint {
   readonly policy: CompiledTaintPolicy;
   readonly field: string;
   readonly taint: Taint;
   readonly anyValue: boolean;
   readonly mayEvict: boolean;
   /** Whether the policy declares the taint: otherwise it protects what the node is recorded to have carried. */
-  readonly present: boolean;
+  readonly isDeclared: boolean;
   /** Whether the policy requires the taint, with this value or another one. */
-  readonly required: boolean;
+  readonly isRequired: boolean;
 }
 
 /**
@@ -104,7 +105,7 @@ export function nodeDrift(
     missingRequired(node.labels, carried, selecting).filter(({ taint }) => !isTransientTaintKey(taint.key)),
     (one) => (isRemoved(node.recorded, one) ? 'removed' : 'missing'),
   );
-  const groups = [...Map.groupBy(claims(missing, lost, selecting), ({ taint }) => identity(taint)).values()];
+  const groups = [...Map.groupBy(missingByPolicy(missing, lost, selecting), ({ taint }) => identity(taint)).values()];
   const judged = groups.map((group) => {
     const target = targetOf(group);
     return { group, target, blockedBy: whatBlocks(group, target) };
@@ -141,8 +142,8 @@ export function nodeDrift(
     desired: changes ? desired : undefined,
   };
 
-  function whatBlocks(group: readonly Claim[], target: Taint): BlockedBy | undefined {
-    const restoring = group.filter(({ policy, required }) => isRestoredBy(policy.mode, required));
+  function whatBlocks(group: readonly MissingTaint[], target: Taint): BlockedBy | undefined {
+    const restoring = group.filter(({ policy, isRequired }) => isRestoredBy(policy.mode, isRequired));
     if (restoring.length === 0) return 'ModeDoesNotRestore';
     if (isInConflict(target)) return 'Conflict';
     const present = carried.get(identity(target));
@@ -160,52 +161,56 @@ function taintOf({ key, value, effect }: RecordedTaint): Taint {
   return value === '' ? { key, effect } : { key, value, effect };
 }
 
-/** What each policy misses, every taint once: with the value that it declares, else with the recorded one, else with none. */
-function claims(
+/**
+ * What each policy misses, every taint once: with the value that it declares, else with the recorded one, else with none.
+ * @param missing the required taints
+ * @param lost the recorded taints
+ */
+function missingByPolicy(
   missing: readonly DeclaredTaint[],
   lost: readonly Taint[],
   policies: readonly CompiledTaintPolicy[],
-): Claim[] {
-  const unmet = Map.groupBy(missing, ({ policy }) => policy);
-  const claiming = lost.length > 0 ? policies : policies.filter((policy) => unmet.has(policy));
-  return claiming.flatMap((policy) => {
-    const present = (unmet.get(policy) ?? []).map((one) => ({ ...one, present: true, required: true }));
-    const preserved = lost.flatMap((taint) => {
+): MissingTaint[] {
+  const byPolicy = Map.groupBy(missing, ({ policy }) => policy);
+  const affected = lost.length > 0 ? policies : policies.filter((policy) => byPolicy.has(policy));
+  return affected.flatMap((policy) => {
+    const required = (byPolicy.get(policy) ?? []).map((one) => ({ ...one, isDeclared: true, isRequired: true }));
+    const recorded = lost.flatMap((taint) => {
       const field = policy.removalRestrictedBy(taint, ONCE_ESTABLISHED);
       return field === undefined
         ? []
-        : [{ policy, field, taint, anyValue: false, mayEvict: false, present: false, required: false }];
+        : [{ policy, field, taint, anyValue: false, mayEvict: false, isDeclared: false, isRequired: false }];
     });
-    const claimed = [...present.filter(({ anyValue }) => !anyValue), ...preserved, ...present];
-    return [...Map.groupBy(claimed, ({ taint }) => identity(taint)).values()].flatMap((group) =>
+    const all = [...required.filter(({ anyValue }) => !anyValue), ...recorded, ...required];
+    return [...Map.groupBy(all, ({ taint }) => identity(taint)).values()].flatMap((group) =>
       group.slice(0, 1).map((first) => ({
         ...first,
         mayEvict: group.some(({ mayEvict }) => mayEvict),
-        required: group.some(({ required }) => required),
+        isRequired: group.some(({ isRequired }) => isRequired),
       })),
     );
   });
 }
 
 /** The taint with the value to set: that of the first policy that is not in mode Audit and names one. */
-function targetOf(group: readonly Claim[]): Taint {
+function targetOf(group: readonly MissingTaint[]): Taint {
   const binding = group.filter(isEnforcing);
   const [first] = [...binding.filter(({ anyValue }) => !anyValue), ...binding, ...group];
-  if (first === undefined) throw new Error('a group without a claim');
+  if (first === undefined) throw new Error('a group without a missing taint');
   return first.taint;
 }
 
-/** The losses to report for the claims on one taint. If nothing blocks it, the node gets the taint with the value of the target. */
-function lossesOf(group: readonly Claim[], target: Taint, blockedBy: BlockedBy | undefined): Loss[] {
+/** The losses to report for one taint that policies miss. If nothing blocks it, the node gets the taint with the value of the target. */
+function lossesOf(group: readonly MissingTaint[], target: Taint, blockedBy: BlockedBy | undefined): Loss[] {
   if (blockedBy !== undefined) return group.map(({ policy, field, taint }) => ({ policy, field, taint, blockedBy }));
-  const isMet = ({ taint, anyValue }: Claim) => anyValue || (taint.value ?? '') === (target.value ?? '');
-  const unmet = group.filter((claim) => claim.present && !isMet(claim));
-  const left = unmet.some(isEnforcing) ? 'OtherValuePresent' : 'ModeDoesNotRestore';
-  return group.flatMap((claim): Loss[] => {
-    const { policy, field, taint } = claim;
-    if (unmet.includes(claim)) return [{ policy, field, taint, blockedBy: left }];
+  const isRestored = ({ taint, anyValue }: MissingTaint) => anyValue || (taint.value ?? '') === (target.value ?? '');
+  const stillMissing = group.filter((one) => one.isDeclared && !isRestored(one));
+  const left = stillMissing.some(isEnforcing) ? 'OtherValuePresent' : 'ModeDoesNotRestore';
+  return group.flatMap((one): Loss[] => {
+    const { policy, field, taint } = one;
+    if (stillMissing.includes(one)) return [{ policy, field, taint, blockedBy: left }];
     // A recorded value may have given way to one that its policy does not mean.
-    return isMet(claim) || policy.removalRestrictedBy(target, ONCE_ESTABLISHED)
+    return isRestored(one) || policy.removalRestrictedBy(target, ONCE_ESTABLISHED)
       ? [{ policy, field, taint: target, blockedBy }]
       : [];
   });

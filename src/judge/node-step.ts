@@ -82,8 +82,8 @@ export function nodeStep(
 ): NodeStep {
   const { policies, monotonicMs } = options;
   const hasConflict = (taint: Taint) => isInConflict(history, taint, monotonicMs);
-  const kept = known && keepRecord(node, history, known.record, options);
-  const recorded = recordedTaints(kept?.record, node.uid);
+  const recording = known && recordOf(node, history, known.record, options);
+  const recorded = recordedTaints(recording?.record, node.uid);
   // While the records are not known, nothing would restore a value that was replaced.
   const additions = known
     ? unseenAdditions(node, policies, { accepted: history.accepted, now: monotonicMs, isInConflict: hasConflict })
@@ -91,13 +91,13 @@ export function nodeStep(
   const target = withoutReverted(node, additions);
   const expiresInMs =
     ALLOW_REMOVAL_LIFE_MS - allowRemovalAgeMs(history, node, { now: monotonicMs, apiTime: options.now });
-  const drift = kept
-    ? nodeDrift(withRecord(target, kept.record, node.uid), policies, {
+  const drift = recording
+    ? nodeDrift(withRecord(target, recording.record, node.uid), policies, {
         isInConflict: hasConflict,
         hasTurn: options.hasTurn,
         isAllowRemovalExpired: expiresInMs <= 0,
         // Only entries of the annotation depend on it.
-        isRecordWritten: node.allowRemoval !== undefined && options.isSpread(kept.record),
+        isRecordWritten: node.allowRemoval !== undefined && options.isSpread(recording.record),
       })
     : NO_DRIFT;
   const reverted = target === node ? undefined : { taints: target.taints, allowRemoval: node.allowRemoval };
@@ -108,7 +108,7 @@ export function nodeStep(
   const before = recordedTaints(known?.record, node.uid);
   const missing = markMissing(recorded, { lost, losses: drift.losses, before, since: history.missingSince }, options);
   const waits = [
-    kept?.nextInMs,
+    recording?.nextInMs,
     missing.nextInMs,
     forgetsInMs > 0 && recorded.some((taint) => !isKept(taint) || lost.includes(taint)) ? forgetsInMs : undefined,
     node.allowRemoval !== undefined && expiresInMs > 0 ? expiresInMs : undefined,
@@ -117,9 +117,9 @@ export function nodeStep(
   return {
     ...drift,
     desired: drift.desired ?? reverted,
-    record: kept?.record && { ...kept.record, taints: missing.taints },
-    isRecordFull: kept?.isFull ?? false,
-    returned: kept?.returned ?? [],
+    record: recording?.record && { ...recording.record, taints: missing.taints },
+    isRecordFull: recording?.isFull ?? false,
+    returned: recording?.returned ?? [],
     additions,
     history: { ...history, conflicts, missingSince: missing.since },
     accepted: known
@@ -129,7 +129,7 @@ export function nodeStep(
   };
 }
 
-interface KeptRecord {
+interface Recording {
   readonly record: NodeRecord | undefined;
   readonly isFull: boolean;
   readonly returned: readonly RetainedTaint[];
@@ -137,12 +137,12 @@ interface KeptRecord {
   readonly nextInMs: number | undefined;
 }
 
-function keepRecord(
+function recordOf(
   node: KeptNode,
   history: NodeHistory,
   before: NodeRecord | undefined,
   { policies, now, policiesUnchangedMs, monotonicMs }: StepOptions,
-): KeptRecord {
+): Recording {
   const { established, nextInMs } = establishment(node, before, policies, (taint) =>
     carriedMs(history, taint, monotonicMs),
   );
