@@ -100,7 +100,7 @@ export function mayReturn(policies: readonly CompiledTaintPolicy[]): Expression 
 }
 
 export function rulesOf(policies: readonly CompiledTaintPolicy[]): CompiledTaintRule[] {
-  return policies.flatMap(({ rules }) => rules);
+  return policies.flatMap(({ removalRules }) => removalRules);
 }
 
 export function unselectionRulesOf(policies: readonly CompiledTaintPolicy[]): CompiledTaintRule[] {

@@ -3,7 +3,7 @@ import { each, literals, those } from '../cel/lists.ts';
 import { mayBePermitted } from '../judge/allow-removal.ts';
 import { isPattern, matchesPattern } from '../kubernetes/pattern.ts';
 import type { Taint } from '../kubernetes/taint.ts';
-import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import { conditionsOf } from './node-policies.ts';
 import { ADDED, EXACT_NAME, IDENTITY, notAmong } from './taints.ts';
@@ -56,7 +56,7 @@ export function additionVariables(
 }
 
 /** True for an added taint `t` that is one of these, if the node lacked it. */
-function isLacking(present: readonly RequiredTaint[], removed: Removed): Expression {
+function isLacking(present: readonly EnsuredTaint[], removed: Removed): Expression {
   const namesOf = (anyValue: boolean, write: (taint: Taint) => string) =>
     [...new Set(present.filter((one) => one.anyValue === anyValue).map(({ taint }) => write(taint)))].sort();
   const exact = namesOf(false, ({ key, value, effect }) => `${key}=${value ?? ''}:${effect}`);

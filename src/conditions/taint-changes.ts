@@ -68,9 +68,7 @@ export function lacksPresentTaint(policies: readonly CompiledTaintPolicy[]): Exp
   const groups = Map.groupBy(policies, (policy) => conditionsOf(policy).nodes);
   const required = [...groups.values()].map((alike) => ({
     condition: any(alike.slice(0, 1).map((policy) => conditionsOf(policy).selects.after)),
-    items: [
-      ...new Set(alike.flatMap(({ atRegistration }) => atRegistration.map(({ value }) => presentLiteral(value)))),
-    ].sort(),
+    items: [...new Set(alike.flatMap(({ ensured }) => ensured.map(({ value }) => presentLiteral(value))))].sort(),
   }));
   return existsAmong(required, LACKS_REQUIRED);
 }

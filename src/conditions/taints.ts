@@ -1,6 +1,6 @@
 import { all, bind, cel, type Expression, literal, reference, type Variable } from '../cel/expression.ts';
 import { each, exists, those } from '../cel/lists.ts';
-import type { RequiredTaint } from '../policy/policy-set.ts';
+import type { EnsuredTaint } from '../policy/policy-set.ts';
 
 /** The taints of the node before an update, and after it. */
 export const TAINTS_BEFORE: Variable = { name: 'before', definition: taintsOf('oldObject') };
@@ -52,7 +52,7 @@ export function taintsOf(node: 'object' | 'oldObject'): Expression {
 }
 
 /** A required taint as a map in CEL: without a value if any value is accepted. */
-export function presentLiteral({ taint: { key, value, effect }, anyValue }: RequiredTaint): string {
+export function presentLiteral({ taint: { key, value, effect }, anyValue }: EnsuredTaint): string {
   const fields = { key, ...(anyValue ? {} : { value: value ?? '' }), effect };
   return `{${Object.entries(fields)
     .map(([field, text]) => `${literal(field)}: ${literal(text)}`)

@@ -4,7 +4,7 @@ import { implies, requirementsOf, satisfiable } from '../kubernetes/selector-ove
 import { formatTaint, REPELLING_EFFECTS, sameTaint, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
 import { atMost, shellWord } from '../kubernetes/text.ts';
 import { isStartupTaintKey, isTransientTaintKey } from '../kubernetes/transient-taints.ts';
-import type { CompiledTaintPolicy, RequiredTaint, Stated } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, EnsuredTaint, Stated } from '../policy/policy-set.ts';
 import type { StateOf } from '../policy/status-conditions.ts';
 
 /** Where Cluster Autoscaler reads the taints of a pool's first node, as `key=value:Effect,…`. */
@@ -100,16 +100,16 @@ export function isEnforced({ policy, openLabels }: UndeclaredTaint): boolean {
 }
 
 /** A taint that nodes have from the beginning and that keeps pods away, with the list that should contain it. */
-interface ComingTaint extends Stated<RequiredTaint> {
+interface ComingTaint extends Stated<EnsuredTaint> {
   readonly list: PoolList;
   /** An agent removes taints with this key. Either list may contain it, because a user may keep the taint. */
   readonly isOfAgent?: true;
 }
 
-function comingTaints({ atRegistration, untilReady, startup }: CompiledTaintPolicy): ComingTaint[] {
+function comingTaints({ ensured, untilReady, startup }: CompiledTaintPolicy): ComingTaint[] {
   const removed = new Set(untilReady.map(({ field }) => field));
   const starting = new Set(startup.map(({ field }) => field));
-  return atRegistration.flatMap(({ value, field }): ComingTaint[] => {
+  return ensured.flatMap(({ value, field }): ComingTaint[] => {
     const { key, effect } = value.taint;
     if (removed.has(field)) return [{ value, field, list: 'startupTaints' }];
     if (!REPELLING_EFFECTS.some((one) => one === effect)) return [];

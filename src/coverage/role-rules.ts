@@ -3,7 +3,7 @@ import { isPattern, matchesPattern } from '../kubernetes/pattern.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint, identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import type { Policy, TaintPolicy, TolerationPolicy, TolerationRestriction } from '../policy/policy.ts';
-import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, compilePolicies, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
 import type { TaintRule } from '../policy/taint-rule.ts';
 import { tolerationsOf } from '../policy/toleration-policy.ts';
 import { MAX_TOLERATIONS } from './fix.ts';
@@ -75,9 +75,12 @@ function oldTaints({ nodes, policies }: MigrationFacts): RemainingChanges {
   for (const { name, labels, taints } of nodes) {
     for (const taint of oldOnes(taints)) {
       const guards = taintPolicies.filter(
-        (policy) => policy.mode !== 'Audit' && policy.selectsNode(labels) && policy.protectedBy(taint) !== undefined,
+        (policy) =>
+          policy.mode !== 'Audit' &&
+          policy.selectsNode(labels) &&
+          policy.removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined,
       );
-      const stubborn = guards.find((policy) => !policy.removableByAnnotation || declares(policy, taint));
+      const stubborn = guards.find((policy) => !policy.allowsRemovalByAnnotation || declares(policy, taint));
       if (!taints.some((other) => sameTaint(other, counterpart(taint)))) {
         byHand.push(`node ${name} does not carry the new taint yet: ${formatTaint(taint)} stays until it does`);
       } else if (stubborn) {
@@ -163,16 +166,18 @@ function rewritingTaints(policy: TaintPolicy, { nodes }: MigrationFacts): Remain
   const [compiled] = compilePolicies([policy]).taintPolicies;
   const carriers = nodes
     .filter(({ labels }) => compiled?.selectsNode(labels))
-    .filter(({ taints }) => oldOnes(taints).some((taint) => compiled?.protectedBy(taint) !== undefined));
+    .filter(({ taints }) =>
+      oldOnes(taints).some((taint) => compiled?.removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined),
+    );
   const givesUp =
-    compiled?.removableByAnnotation === false &&
+    compiled?.allowsRemovalByAnnotation === false &&
     compiled.mode !== 'Audit' &&
     carriers.length > 0 &&
     carriers.every(({ taints }) =>
       oldOnes(taints).every((taint) => taints.some((other) => sameTaint(other, counterpart(taint)))),
     );
   const coversNew = ({ value, effect = 'NoSchedule' }: TaintRule) =>
-    compiled?.protectedBy({ key: NEW_ROLE, value, effect }) !== undefined;
+    compiled?.removalRestrictedBy({ key: NEW_ROLE, value, effect }, ONCE_ESTABLISHED) !== undefined;
   const edits = spec.taints.map((rule, index) => editOf(rule, index, givesUp, coversNew));
   // From the end, so that the indexes of the others stay.
   const operations = edits.toReversed().flatMap(({ operations = [] }) => operations);

@@ -1,14 +1,14 @@
 import { announcementsIn, isRemovalAllowed, parseAllowedRemovals } from '../judge/allow-removal.ts';
-import { type Contradiction, contradictions } from '../judge/contradictions.ts';
+import { contradictions, type Disagreement, whyFirst } from '../judge/contradictions.ts';
 import { isRequiredTaint, requiredTaints } from '../judge/declared-taints.ts';
-import { type BlockedBy, type Circumstances, isRestoredBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
-import { type Blocked, lostTaints } from '../judge/node-record.ts';
+import { type Circumstances, isRestoredBy, type Loss, nodeDrift } from '../judge/node-drift.ts';
+import { type Blocked, type BlockedBy, lostTaints } from '../judge/node-record.ts';
 import type { NodeWithRecord } from '../judge/node-view.ts';
 import { type StringMap, selects } from '../kubernetes/label-selector.ts';
 import { formatRequirement, requirementsOf } from '../kubernetes/selector-overlap.ts';
 import { equalTaints, formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import type { Policy, TaintPolicy } from '../policy/policy.ts';
-import { type CompiledTaintPolicy, compilePolicies } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, compilePolicies, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import type { PolicyField } from './sections.ts';
 
@@ -120,7 +120,7 @@ export function policiesOnNode(
         const field = fieldOf(policy);
         return field === undefined ? [] : [{ policy: policy.name, mode: policy.mode, field }];
       });
-    const by = policiesWith((policy) => policy.protectedBy(taint));
+    const by = policiesWith((policy) => policy.removalRestrictedBy(taint, ONCE_ESTABLISHED));
     const protecting = policiesWith((policy) => policy.removalRestrictedBy(taint, node.established));
     const guards = policiesWith((policy) => policy.additionRestrictedBy(taint));
     const free = guards.length > 0 ? 'addition-restricted' : 'free';
@@ -201,7 +201,7 @@ function effectOf(entry: string, { taints, established }: NodeWithRecord, select
       ),
     );
   if (protecting.length === 0) return 'idle';
-  return protecting.every(({ removableByAnnotation }) => removableByAnnotation) ? 'allowed' : 'forbidden';
+  return protecting.every(({ allowsRemovalByAnnotation }) => allowsRemovalByAnnotation) ? 'allowed' : 'forbidden';
 }
 
 /** What blocks a missing taint: the value that the node carries, or what another policy requires. */
@@ -209,16 +209,16 @@ function inTheWay(
   missed: Taint,
   { taints, labels, established, allowRemoval }: NodeWithRecord,
   selecting: readonly CompiledTaintPolicy[],
-  contradictory: readonly Contradiction[],
+  contradictory: readonly Disagreement[],
 ): Pick<TaintOnNode, 'kept' | 'contradiction'> {
   const text = formatTaint(missed);
-  const contradiction = contradictory.find(({ winner, loser }) => winner.text === text || loser.text === text);
+  const contradiction = contradictory.find(({ first, second }) => first.text === text || second.text === text);
   const taint = taints.find((one) => identity(one) === identity(missed));
   const protecting = selecting.flatMap((policy) => {
     const field = taint && policy.mode !== 'Audit' ? policy.removalRestrictedBy(taint, established) : undefined;
     return field === undefined ? [] : [{ policy, field }];
   });
-  const closed = protecting.find(({ policy }) => !policy.removableByAnnotation);
+  const closed = protecting.find(({ policy }) => !policy.allowsRemovalByAnnotation);
   return {
     ...(taint && protecting.length > 0
       ? {
@@ -235,9 +235,9 @@ function inTheWay(
     ...(contradiction
       ? {
           contradiction: {
-            winner: contradiction.winner.text,
-            policies: [contradiction.winner.policy.name, contradiction.loser.policy.name],
-            why: contradiction.why,
+            winner: contradiction.first.text,
+            policies: [contradiction.first.policy.name, contradiction.second.policy.name],
+            why: whyFirst(contradiction.first.policy, contradiction.second.policy),
           },
         }
       : {}),

@@ -1,7 +1,7 @@
 import { identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { type AllowedRemoval, namesAny, parseAllowedRemovals, rewriteAllowRemoval } from './allow-removal.ts';
-import { requiredTaints, satisfies } from './declared-taints.ts';
+import { missingRequired } from './declared-taints.ts';
 import { isRemoved, lostTaints } from './node-record.ts';
 import type { NodeUpdate, NodeWithRecord } from './node-view.ts';
 
@@ -45,13 +45,13 @@ function pendingNotices(
   if (entries.length === 0) return [];
   const carried = valuesOf(taints);
   const lost = valuesOf(lostTaints(recorded, taints));
-  const lacking = valuesOf(
-    requiredTaints(labels, policies)
-      .filter((one) => !satisfies(carried, one) && !isRemoved(recorded, one))
+  const missing = valuesOf(
+    missingRequired(labels, carried, policies)
+      .filter((one) => !isRemoved(recorded, one))
       .map(({ taint }) => taint),
   );
   return entries.filter(
     (entry) =>
-      entry.isNotice && entry.taint !== undefined && (namesAny(entry, lost) || lacking.has(identity(entry.taint))),
+      entry.isNotice && entry.taint !== undefined && (namesAny(entry, lost) || missing.has(identity(entry.taint))),
   );
 }

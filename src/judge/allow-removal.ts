@@ -1,6 +1,6 @@
 import { identity, parseTaint, type Taint } from '../kubernetes/taint.ts';
 import { policiesFor } from '../policy/policy-index.ts';
-import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
 
 /**
  * The annotation on a Node that announces the removal of protected taints: `key=value:Effect, …`. Without `=value`, the
@@ -88,7 +88,7 @@ export function isRemovalNamed(allowed: AllowedRemovals, taint: Taint): boolean 
 /** The same of a required taint: with any value where any will do. */
 export function isRequiredRemovalNamed(
   allowed: AllowedRemovals,
-  { taint, anyValue }: Pick<RequiredTaint, 'taint' | 'anyValue'>,
+  { taint, anyValue }: Pick<EnsuredTaint, 'taint' | 'anyValue'>,
 ): boolean {
   if (!anyValue) return isRemovalNamed(allowed, taint);
   return allowed.notices.has(identity(taint)) || allowed.byTaint.has(identity(taint));
@@ -122,13 +122,13 @@ function noticeOf({ key, value, effect }: Taint): string {
 }
 
 /** Whether the policy reads the annotation: it restricts changes of taints, or requires some. */
-export function readsAllowRemoval({ mode, rules, additionRules, required }: CompiledTaintPolicy): boolean {
-  return mode !== 'Audit' && rules.length + additionRules.length + required.length > 0;
+export function readsAllowRemoval({ mode, removalRules, additionRules, required }: CompiledTaintPolicy): boolean {
+  return mode !== 'Audit' && removalRules.length + additionRules.length + required.length > 0;
 }
 
 /** Whether a user may remove taints that the policy protects. If no user may, an entry of the annotation has no effect. */
-export function mayBePermitted({ removableByAnnotation, exemptsUsers }: CompiledTaintPolicy): boolean {
-  return removableByAnnotation || exemptsUsers;
+export function mayBePermitted({ mode, allowsRemovalByAnnotation, exemptsUsers }: CompiledTaintPolicy): boolean {
+  return (mode !== 'Audit' && allowsRemovalByAnnotation) || exemptsUsers;
 }
 
 /**
@@ -143,8 +143,7 @@ export function isRemovableByAnnotation(
   return policiesFor(selecting, taint.key).every(
     (policy) =>
       policy.declared === 'Audit' ||
-      policy.removableByAnnotation ||
-      policy.wouldAllowByAnnotation ||
+      policy.allowsRemovalByAnnotation ||
       policy.removalRestrictedBy(taint, established) === undefined,
   );
 }

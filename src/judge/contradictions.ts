@@ -1,11 +1,11 @@
 import { implies, requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { equalTaints, formatTaint, identity } from '../kubernetes/taint.ts';
 import { atMost, count } from '../kubernetes/text.ts';
-import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
 import { TAINT_MODES } from '../policy/taint-policy.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import type { DeclaredTaint } from './declared-taints.ts';
-import type { NodeView, NodeWithRecord } from './node-view.ts';
+import type { NodeView } from './node-view.ts';
 
 const MAX_NAMED = 3;
 
@@ -84,7 +84,7 @@ function disagreementsAmong(
   );
 }
 
-function difference(a: RequiredTaint, b: RequiredTaint): Disagreement['about'] | undefined {
+function difference(a: EnsuredTaint, b: EnsuredTaint): Disagreement['about'] | undefined {
   if (!a.anyValue && !b.anyValue && !equalTaints(a.taint, b.taint)) return 'value';
   return a.taint.effect === 'NoExecute' && a.mayEvict !== b.mayEvict ? 'mayEvict' : undefined;
 }
@@ -93,21 +93,10 @@ function asText({ policy, field, taint }: DeclaredTaint): RequiredByPolicy {
   return { policy, field, text: formatTaint(taint) };
 }
 
-/** Two policies that require different values of one taint on the same nodes. */
-export interface Contradiction {
-  /** A node that carries neither value gets this one. */
-  readonly winner: RequiredByPolicy;
-  readonly loser: RequiredByPolicy;
-  /** The nodes that both select; none where only the selectors say that there can be such nodes. */
-  readonly nodes: readonly string[];
-  /** Why the winner wins. */
-  readonly why: string;
-}
-
 type Named = Pick<NodeView, 'name' | 'labels'>;
 
-/** All contradictions among the policies. */
-export function contradictions(policies: readonly CompiledTaintPolicy[], nodes: readonly Named[]): Contradiction[] {
+/** All contradictions among the policies. A node that carries neither value gets that of the first policy. */
+export function contradictions(policies: readonly CompiledTaintPolicy[], nodes: readonly Named[]): Disagreement[] {
   return contradictionsAmong(policies, sharedAmong(nodes));
 }
 
@@ -115,14 +104,10 @@ function contradictionsAmong(
   policies: readonly CompiledTaintPolicy[],
   shared: SharedNodes,
   only?: CompiledTaintPolicy,
-): Contradiction[] {
+): Disagreement[] {
   // Those that only report need no comparison.
   const setting = policies.filter(({ declared }) => declared !== 'Audit');
-  return disagreementsAmong(setting, shared, only)
-    .filter(isContradiction)
-    .map(({ first: winner, second: loser, meeting }) => {
-      return { winner, loser, nodes: meeting.nodes, why: whyFirst(winner.policy, loser.policy) };
-    });
+  return disagreementsAmong(setting, shared, only).filter(isContradiction);
 }
 
 /** Those of the other policies that require another value of one of the policy's taints. */
@@ -147,10 +132,10 @@ export function contradictionWarnings(
   shared: ReadonlyMap<CompiledTaintPolicy, readonly string[]>,
 ): string[] {
   const sharedNodes: SharedNodes = (one, other) => shared.get(one === policy ? other : one) ?? [];
-  return contradictionsAmong([...shared.keys(), policy], sharedNodes, policy).map(({ winner, loser, nodes: both }) => {
+  return contradictionsAmong([...shared.keys(), policy], sharedNodes, policy).map(({ first, second, meeting }) => {
     const [other, outcome] =
-      winner.policy === policy ? [loser, 'but this policy wins'] : [winner, 'and wins over this policy'];
-    return `TaintPolicy ${other.policy.name} requires ${other.text} on ${placeOf(both)}, ${outcome}`;
+      first.policy === policy ? [second, 'but this policy wins'] : [first, 'and wins over this policy'];
+    return `TaintPolicy ${other.policy.name} requires ${other.text} on ${placeOf(meeting.nodes)}, ${outcome}`;
   });
 }
 
@@ -159,25 +144,15 @@ function placeOf(nodes: readonly string[]): string {
   return nodes.length === 1 ? `node ${nodes[0]}` : count(nodes.length, 'node');
 }
 
-/**
- * Warnings for the author of a changed policy: which nodes it leaves.
- * @param left their names, see {@link isLeft}
- */
-export function selectionWarnings(left: readonly string[]): string[] {
-  if (left.length === 0) return [];
-  const named = atMost(MAX_NAMED, left).join(', ');
-  return [`this policy no longer protects taints on ${count(left.length, 'node')} that it selected: ${named}`];
-}
-
 /** For the status of each policy of a contradiction: the nodes, and which value they get. */
-export function contradictionText({ winner, loser, nodes, why }: Contradiction): string {
+export function contradictionText({ first, second, meeting: { nodes } }: Disagreement): string {
   const where =
     nodes.length === 0
       ? 'select the same nodes'
       : `select ${nodes.length === 1 ? 'node' : 'nodes'} ${atMost(MAX_NAMED, nodes).join(', ')}`;
   return (
-    `TaintPolicies ${winner.policy.name} and ${loser.policy.name} ${where} and require ${winner.text} and ${loser.text}: ` +
-    `a node that carries neither gets ${winner.text}, because ${why}; a node that carries one of them keeps it`
+    `TaintPolicies ${first.policy.name} and ${second.policy.name} ${where} and require ${first.text} and ${second.text}: ` +
+    `a node that carries neither gets ${first.text}, because ${whyFirst(first.policy, second.policy)}; a node that carries one of them keeps it`
   );
 }
 
@@ -218,13 +193,4 @@ export function meetingOf(
   if (implies(a, b)) return { nodes: [], within: one, isCertain: true };
   if (implies(b, a)) return { nodes: [], within: other, isCertain: true };
   return { nodes: [], isCertain: false };
-}
-
-/**
- * Whether the policy, as it was before a change, protected a taint that the node carries.
- * @param node one that the changed policy does not select
- */
-export function isLeft(before: CompiledTaintPolicy, { labels, taints, established }: NodeWithRecord): boolean {
-  if (before.mode === 'Audit' || !before.selectsNode(labels)) return false;
-  return taints.some((taint) => before.removalRestrictedBy(taint, established) !== undefined);
 }

@@ -177,11 +177,13 @@ function validate(
   const uncertain = uncertainAmong(tolerations);
   const missing = (one: DeclaredToleration, what: string) =>
     `${source(one)}${one.policy.mode === 'Audit' ? ', Audit' : ''}: toleration ${what} is missing`;
+  // Only --audit keeps the policy from adding it.
+  const isTrial = ({ policy: { mode, declared } }: DeclaredToleration) => mode !== declared;
   const lack = (one: DeclaredToleration) =>
-    one.policy.isTrial ? `${source(one)} would add toleration ${subject(one)} (--audit)` : missing(one, subject(one));
+    isTrial(one) ? `${source(one)} would add toleration ${subject(one)} (--audit)` : missing(one, subject(one));
   return allow(
     [
-      ...lacking.map((one) => report(one, one.policy.isTrial ? 'would-add' : outcomeOf(one))),
+      ...lacking.map((one) => report(one, isTrial(one) ? 'would-add' : outcomeOf(one))),
       ...cut.map(({ required }) => ({
         ...report(required, outcomeOf(required)),
         subject: formatSeconds(required.toleration),

@@ -1,10 +1,10 @@
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { equalTaints, identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
-import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
 
 /** A required taint that a policy sets on a node. */
-export interface DeclaredTaint extends RequiredTaint {
+export interface DeclaredTaint extends EnsuredTaint {
   readonly policy: CompiledTaintPolicy;
   readonly field: string;
 }
@@ -14,13 +14,22 @@ export function requiredTaints(labels: StringMap, policies: readonly CompiledTai
   return declaredTaints('required', labels, policies);
 }
 
+/** Those of them that a node does not carry. @param carried as {@link valuesOf} gives them */
+export function missingRequired(
+  labels: StringMap,
+  carried: ReadonlyMap<string, string>,
+  policies: readonly CompiledTaintPolicy[],
+): DeclaredTaint[] {
+  return requiredTaints(labels, policies).filter((one) => !satisfies(carried, one));
+}
+
 /** The taints that a node with these labels gets when it registers: the required ones, and startup taints. */
 export function taintsAtRegistration(labels: StringMap, policies: readonly CompiledTaintPolicy[]): DeclaredTaint[] {
-  return declaredTaints('atRegistration', labels, policies);
+  return declaredTaints('ensured', labels, policies);
 }
 
 function declaredTaints(
-  declaration: 'required' | 'atRegistration',
+  declaration: 'required' | 'ensured',
   labels: StringMap,
   policies: readonly CompiledTaintPolicy[],
 ): DeclaredTaint[] {
@@ -30,12 +39,12 @@ function declaredTaints(
 }
 
 /** Whether one of the taints, given as {@link valuesOf} gives them, is the required one. */
-export function satisfies(values: ReadonlyMap<string, string>, { taint, anyValue }: RequiredTaint): boolean {
+export function satisfies(values: ReadonlyMap<string, string>, { taint, anyValue }: EnsuredTaint): boolean {
   const value = values.get(identity(taint));
   return value !== undefined && (anyValue || value === (taint.value ?? ''));
 }
 
 /** Whether the taint is the required one that the policy means. */
-export function isRequiredTaint(taint: Taint, { taint: present, anyValue }: RequiredTaint): boolean {
+export function isRequiredTaint(taint: Taint, { taint: present, anyValue }: EnsuredTaint): boolean {
   return anyValue ? sameTaint(taint, present) : equalTaints(taint, present);
 }

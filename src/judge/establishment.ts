@@ -1,7 +1,7 @@
 import { type Machine, sameMachine } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { policiesFor, selectingPolicies } from '../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
 import { ESTABLISHED_AFTER_SECONDS } from '../policy/taint-policy.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import { establishedIn, NONE_ESTABLISHED, type NodeRecord, type RecordedState } from './node-record.ts';
@@ -35,7 +35,9 @@ export function establishment(
   const leftMs = (taint: Taint): number | undefined => {
     const stayed = stayedMs(taint);
     if (stayed === undefined) return undefined;
-    const isMeant = policiesFor(waiting, taint.key).some((policy) => policy.protectedBy(taint) !== undefined);
+    const isMeant = policiesFor(waiting, taint.key).some(
+      (policy) => policy.removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined,
+    );
     return isMeant ? 1_000 * ESTABLISHED_AFTER_SECONDS - stayed : undefined;
   };
   const left = node.taints.filter((taint) => !isListed(taint)).flatMap((taint) => leftMs(taint) ?? []);

@@ -1,7 +1,7 @@
 import { identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
 import { isRemovalNamed, isRequiredRemovalNamed, mayBePermitted, parseAllowedRemovals } from './allow-removal.ts';
-import { isRequiredTaint, requiredTaints, satisfies } from './declared-taints.ts';
+import { isRequiredTaint, missingRequired } from './declared-taints.ts';
 import { isRemoved, lostTaints } from './node-record.ts';
 import type { NodeView, NodeWithRecord } from './node-view.ts';
 
@@ -15,13 +15,9 @@ export function expectedAdditions(
   policies: readonly CompiledTaintPolicy[],
 ): (taint: Taint) => boolean {
   const allowed = parseAllowedRemovals(oldNode.allowRemoval);
-  const present = requiredTaints(labels, policies);
-  const keys = new Set(present.map(({ taint }) => taint.key));
-  const carried = valuesOf(oldNode.taints.filter(({ key }) => keys.has(key)));
-  const lacking = Map.groupBy(
-    present.filter(
+  const missing = Map.groupBy(
+    missingRequired(labels, valuesOf(oldNode.taints), policies).filter(
       (one) =>
-        !satisfies(carried, one) &&
         !(mayBePermitted(one.policy) && (isRemoved(oldNode.recorded, one) || isRequiredRemovalNamed(allowed, one))),
     ),
     ({ taint }) => identity(taint),
@@ -30,10 +26,12 @@ export function expectedAdditions(
     lostTaints(oldNode.recorded, oldNode.taints).filter(
       (taint) =>
         !isRemovalNamed(allowed, taint) ||
-        !policies.some((policy) => policy.protectedBy(taint) !== undefined && mayBePermitted(policy)),
+        !policies.some(
+          (policy) => policy.removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined && mayBePermitted(policy),
+        ),
     ),
   );
   return (taint) =>
     lost.get(identity(taint)) === (taint.value ?? '') ||
-    (lacking.get(identity(taint)) ?? []).some((one) => isRequiredTaint(taint, one));
+    (missing.get(identity(taint)) ?? []).some((one) => isRequiredTaint(taint, one));
 }

@@ -1,11 +1,14 @@
-import { count } from '../kubernetes/text.ts';
-import type { CompiledTaintPolicy, CompiledTolerationPolicy } from '../policy/policy-set.ts';
+import { atMost, count } from '../kubernetes/text.ts';
+import { type CompiledTaintPolicy, type CompiledTolerationPolicy, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
 import type { PolicyFindings } from '../policy/policy-status.ts';
 import type { CompiledRecoveryPolicy } from '../policy/recovery-policy.ts';
 import { type DaemonSetView, judgeDaemonSet } from './daemon-set.ts';
 import { misspellingsIn, type NodeKeys } from './misspelled-keys.ts';
 import { nodeDrift } from './node-drift.ts';
 import type { NodeView, NodeWithRecord } from './node-view.ts';
+
+/** Nodes that a warning names. */
+const MAX_NAMED = 3;
 
 /**
  * Warnings on apply, which are short: keys that look misspelled, else that the policy selects no node. None while there are no nodes.
@@ -26,19 +29,39 @@ export function policyWarnings(
 }
 
 /**
+ * Warnings for the author of a changed policy: which nodes it leaves.
+ * @param left their names, see {@link isLeft}
+ */
+export function selectionWarnings(left: readonly string[]): string[] {
+  if (left.length === 0) return [];
+  const named = atMost(MAX_NAMED, left).join(', ');
+  return [`this policy no longer protects taints on ${count(left.length, 'node')} that it selected: ${named}`];
+}
+
+/**
+ * Whether the policy, as it was before a change, protected a taint that the node carries.
+ * @param node one that the changed policy does not select
+ */
+export function isLeft(before: CompiledTaintPolicy, { labels, taints, established }: NodeWithRecord): boolean {
+  if (before.mode === 'Audit' || !before.selectsNode(labels)) return false;
+  return taints.some((taint) => before.removalRestrictedBy(taint, established) !== undefined);
+}
+
+/**
  * Notes for the author of a policy that selects no node at present, or protects no taint of the selected nodes.
  * @param nodes the number of all nodes
  */
 export function idleNotes(
-  { nodeSelector, rules, required, protectedBy }: CompiledTaintPolicy,
+  { nodeSelector, removalRules, required, removalRestrictedBy }: CompiledTaintPolicy,
   selected: readonly NodeView[],
   nodes: number,
 ): string[] {
   if (selected.length === 0) {
     return nodes > 0 && nodeSelector ? [selectsNone(nodes)] : [];
   }
-  const isForSome = rules.length === 0 || required.length > 0;
-  const holds = ({ taints }: NodeView) => taints.some((taint) => protectedBy(taint) !== undefined);
+  const isForSome = removalRules.length === 0 || required.length > 0;
+  const holds = ({ taints }: NodeView) =>
+    taints.some((taint) => removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined);
   return isForSome || selected.some(holds) ? [] : ['no selected node carries a taint that the policy protects'];
 }
 

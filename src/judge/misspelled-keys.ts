@@ -46,14 +46,17 @@ export function misspelledKeys(policy: CompiledTaintPolicy, nodes: NodeKeys): st
   );
 }
 
-export function misspellingsIn({ rules, nodeSelector = {} }: CompiledTaintPolicy, nodes: NodeKeys): Misspelling[] {
+export function misspellingsIn(
+  { removalRules, nodeSelector = {} }: CompiledTaintPolicy,
+  nodes: NodeKeys,
+): Misspelling[] {
   const [labelKeys, taintKeys] = [byLetters(nodes.labels), byLetters(nodes.taints)];
   const { matchLabels = {}, matchExpressions = [] } = nodeSelector;
   // With NotIn or DoesNotExist, it is correct that no node has the label.
   const required = matchExpressions.filter(({ operator }) => operator === 'In' || operator === 'Exists');
   const labels = [...Object.keys(matchLabels), ...required.map(({ key }) => key)];
   // A required taint comes from the policy itself.
-  const exact = rules.filter(({ key, ensure }) => !isPattern(key) && ensure !== 'Always');
+  const exact = removalRules.filter(({ key, ensure }) => !isPattern(key) && ensure !== 'Always');
   return [
     ...labels.flatMap((key) => misspelling({ field: 'spec.nodeSelector', key, of: 'label' }, nodes.labels, labelKeys)),
     ...exact.flatMap(({ key, field }) =>

@@ -69,5 +69,5 @@ export function removalRestriction(
   taint: Taint,
   { isBeyond, established }: Pick<RecordedState, 'established'> & { readonly isBeyond: boolean },
 ): string | undefined {
-  return isBeyond ? policy.rules[0]?.field : policy.removalRestrictedBy(taint, established);
+  return isBeyond ? policy.removalRules[0]?.field : policy.removalRestrictedBy(taint, established);
 }

@@ -21,7 +21,7 @@ export function judgeNodeCreation(
   // Of thousands of taints, few are asked for.
   const valuesAmong = (all: readonly Taint[]) => valuesOf(all.filter(({ key }) => keys.has(key)));
   const present = valuesAmong(node.taints);
-  const lacking = declared.filter((one) => !satisfies(present, one));
+  const missing = declared.filter((one) => !satisfies(present, one));
   // What is declared besides is not said twice.
   const returning = retained.filter(
     ({ policy, taint }) =>
@@ -30,10 +30,10 @@ export function judgeNodeCreation(
   );
 
   if (phase === 'validate') {
-    const missing = [...lacking, ...returning];
+    const reported = [...missing, ...returning];
     return allow(
-      missing.map((one) => taintViolation(one.policy, one.field, one.taint, outcomeOf(one))),
-      missing.map((one) => {
+      reported.map((one) => taintViolation(one.policy, one.field, one.taint, outcomeOf(one))),
+      reported.map((one) => {
         const { taint, policy } = one;
         if (outcomeOf(one) === 'would-add')
           return `TaintPolicy ${policy.name} would add taint ${formatTaint(taint)} (--audit)`;
@@ -51,7 +51,7 @@ export function judgeNodeCreation(
       .map((one) => [identity(one.taint), one]),
   );
   const carriedBefore = new Map(retained.filter(isEnforcing).map(({ taint }) => [identity(taint), taint]));
-  const additions = lacking
+  const additions = missing
     .filter(isEnforcing)
     .map(
       (one) => named.get(identity(one.taint)) ?? { ...one, taint: carriedBefore.get(identity(one.taint)) ?? one.taint },
@@ -67,7 +67,7 @@ export function judgeNodeCreation(
   if (additions.length + returned.length === 0 && allowRemoval === node.allowRemoval) return allow();
 
   const values = valuesAmong(taints);
-  const added = lacking.filter((one) => isEnforcing(one) && satisfies(values, one));
+  const added = missing.filter((one) => isEnforcing(one) && satisfies(values, one));
   return patch(
     { taints, allowRemoval },
     [

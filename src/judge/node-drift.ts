@@ -1,7 +1,7 @@
 import { identity, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { isProtectedBy, policiesFor, selectingPolicies } from '../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
 import type { TaintMode } from '../policy/taint-policy.ts';
 import {
   type AllowedRemoval,
@@ -10,22 +10,10 @@ import {
   readsAllowRemoval,
   rewriteAllowRemoval,
 } from './allow-removal.ts';
-import { type DeclaredTaint, requiredTaints, satisfies } from './declared-taints.ts';
-import { isRemoved, lostTaints, type RecordedTaint } from './node-record.ts';
-import type { DesiredNode, NodeView } from './node-view.ts';
-
-/** Why a taint that a node should carry is not restored. The record of the node has the same words. */
-export type BlockedBy =
-  /** No policy restores it: see {@link isRestoredBy}. */
-  | 'ModeDoesNotRestore'
-  /** It would evict pods, and no policy that requires it has `mayEvict`. */
-  | 'WouldEvictPods'
-  /** The node carries it with another value, which is protected as well. */
-  | 'OtherValuePresent'
-  /** Another writer removes it repeatedly. */
-  | 'Conflict'
-  /** It evicts pods, and it is not the node's turn. */
-  | 'WaitsForTurn';
+import { type DeclaredTaint, missingRequired } from './declared-taints.ts';
+import { type BlockedBy, isRemoved, lostTaints, type RecordedTaint } from './node-record.ts';
+import type { DesiredNode, NodeWithRecord } from './node-view.ts';
+import { isEnforcing } from './rulings.ts';
 
 /** A taint that a node should carry and does not, by one policy. */
 export interface Loss {
@@ -63,16 +51,17 @@ export interface Circumstances {
   readonly isRecordWritten?: boolean;
 }
 
-interface Claim {
+/** A taint that one policy misses on the node: a required one, or a recorded one that it protects. */
+interface MissingTaint {
   readonly policy: CompiledTaintPolicy;
   readonly field: string;
   readonly taint: Taint;
   readonly anyValue: boolean;
   readonly mayEvict: boolean;
   /** Whether the policy declares the taint: otherwise it protects what the node is recorded to have carried. */
-  readonly present: boolean;
+  readonly isDeclared: boolean;
   /** Whether the policy requires the taint, with this value or another one. */
-  readonly required: boolean;
+  readonly isRequired: boolean;
 }
 
 /**
@@ -87,11 +76,11 @@ export function isRestoredBy(mode: TaintMode, isRequired: boolean): boolean {
  * Compares a node with the policies: required taints that it lacks, and protected taints that its record lists and that it has lost. Neither
  * counts if it was removed with permission. A transient taint does not count either: every user may remove it from a running node.
  *
- * @param recorded what the record of this very Node lists. The Node itself proves nothing: users who may patch nodes write it.
+ * @param node with what the record of this very Node lists. The Node itself proves nothing: users who may patch nodes write it.
  * @param policies the strongest mode first, as a PolicySet has them
  */
 export function nodeDrift(
-  node: NodeView & { readonly recorded: readonly RecordedTaint[] },
+  node: NodeWithRecord,
   policies: readonly CompiledTaintPolicy[],
   {
     isInConflict = () => false,
@@ -105,17 +94,18 @@ export function nodeDrift(
   // With --audit, policies report what they would restore without it.
   const isEnforceable = (taint: RecordedTaint) =>
     policiesFor(selecting, taint.key).some(
-      ({ declared, deletedNodeRetentionMs, protectedBy }) =>
+      ({ declared, deletedNodeRetentionMs, removalRestrictedBy }) =>
         (declared !== 'Audit' || (taint.earlierDeletedAt !== undefined && deletedNodeRetentionMs !== undefined)) &&
-        protectedBy(taint) !== undefined,
+        removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined,
     );
   const lost = lostTaints(node.recorded, node.taints)
     .filter((taint) => !isTransientTaintKey(taint.key) && isEnforceable(taint))
     .map(taintOf);
-  const required = requiredTaints(node.labels, selecting).filter(({ taint }) => !isTransientTaintKey(taint.key));
-  const permitted = required.filter((one) => !satisfies(carried, one) && isRemoved(node.recorded, one));
-  const expected = permitted.length === 0 ? required : required.filter((one) => !permitted.includes(one));
-  const groups = [...Map.groupBy(claims(expected, carried, lost, selecting), ({ taint }) => identity(taint)).values()];
+  const { removed = [], missing = [] } = Object.groupBy(
+    missingRequired(node.labels, carried, selecting).filter(({ taint }) => !isTransientTaintKey(taint.key)),
+    (one) => (isRemoved(node.recorded, one) ? 'removed' : 'missing'),
+  );
+  const groups = [...Map.groupBy(missingByPolicy(missing, lost, selecting), ({ taint }) => identity(taint)).values()];
   const judged = groups.map((group) => {
     const target = targetOf(group);
     return { group, target, blockedBy: whatBlocks(group, target) };
@@ -125,7 +115,7 @@ export function nodeDrift(
   const allowed = parseAllowedRemovals(node.allowRemoval);
   const used =
     isRecordWritten && policies.some(readsAllowRemoval)
-      ? allowed.entries.filter(usedEntries(carried, lost, expected))
+      ? allowed.entries.filter(usedEntries(carried, lost, missing))
       : [];
   // An entry that names a restored taint has not allowed its removal: otherwise the record would say so. Admission cannot know that. It would
   // judge the restoration as an addition, so the taint is restored after the entry is removed.
@@ -147,18 +137,19 @@ export function nodeDrift(
   const changes = desired.taints !== node.taints || desired.allowRemoval !== node.allowRemoval;
   return {
     losses: judged.flatMap(({ group, target, blockedBy }) => lossesOf(group, target, blockedBy)),
-    removed: permitted,
+    removed,
     expired: isExpired ? parseAllowedRemovals(unspent).entries.map(({ text }) => text) : [],
     desired: changes ? desired : undefined,
   };
 
-  function whatBlocks(group: readonly Claim[], target: Taint): BlockedBy | undefined {
-    const restoring = group.filter(({ policy, required }) => isRestoredBy(policy.mode, required));
+  function whatBlocks(group: readonly MissingTaint[], target: Taint): BlockedBy | undefined {
+    const restoring = group.filter(({ policy, isRequired }) => isRestoredBy(policy.mode, isRequired));
     if (restoring.length === 0) return 'ModeDoesNotRestore';
     if (isInConflict(target)) return 'Conflict';
     const present = carried.get(identity(target));
     // Admission denies the change of a protected value to every writer, taintkeeper included.
-    if (present !== undefined && isProtectedBy(selecting, { ...target, value: present })) return 'OtherValuePresent';
+    if (present !== undefined && isProtectedBy(selecting, { ...target, value: present }, node.established))
+      return 'OtherValuePresent';
     if (target.effect !== 'NoExecute') return undefined;
     if (!restoring.some(({ mayEvict }) => mayEvict)) return 'WouldEvictPods';
     return hasTurn ? undefined : 'WaitsForTurn';
@@ -170,56 +161,58 @@ function taintOf({ key, value, effect }: RecordedTaint): Taint {
   return value === '' ? { key, effect } : { key, value, effect };
 }
 
-/** What each policy misses, every taint once: with the value that it declares, else with the recorded one, else with none. */
-function claims(
-  required: readonly DeclaredTaint[],
-  carried: ReadonlyMap<string, string>,
+/**
+ * What each policy misses, every taint once: with the value that it declares, else with the recorded one, else with none.
+ * @param missing the required taints
+ * @param lost the recorded taints
+ */
+function missingByPolicy(
+  missing: readonly DeclaredTaint[],
   lost: readonly Taint[],
   policies: readonly CompiledTaintPolicy[],
-): Claim[] {
-  const unmet = Map.groupBy(
-    required.filter((one) => !satisfies(carried, one)),
-    ({ policy }) => policy,
-  );
-  const claiming = lost.length > 0 ? policies : policies.filter((policy) => unmet.has(policy));
-  return claiming.flatMap((policy) => {
-    const present = (unmet.get(policy) ?? []).map((one) => ({ ...one, present: true, required: true }));
-    const preserved = lost.flatMap((taint) => {
-      const field = policy.protectedBy(taint);
+): MissingTaint[] {
+  const byPolicy = Map.groupBy(missing, ({ policy }) => policy);
+  const affected = lost.length > 0 ? policies : policies.filter((policy) => byPolicy.has(policy));
+  return affected.flatMap((policy) => {
+    const required = (byPolicy.get(policy) ?? []).map((one) => ({ ...one, isDeclared: true, isRequired: true }));
+    const recorded = lost.flatMap((taint) => {
+      const field = policy.removalRestrictedBy(taint, ONCE_ESTABLISHED);
       return field === undefined
         ? []
-        : [{ policy, field, taint, anyValue: false, mayEvict: false, present: false, required: false }];
+        : [{ policy, field, taint, anyValue: false, mayEvict: false, isDeclared: false, isRequired: false }];
     });
-    const claimed = [...present.filter(({ anyValue }) => !anyValue), ...preserved, ...present];
-    return [...Map.groupBy(claimed, ({ taint }) => identity(taint)).values()].flatMap((group) =>
+    const all = [...required.filter(({ anyValue }) => !anyValue), ...recorded, ...required];
+    return [...Map.groupBy(all, ({ taint }) => identity(taint)).values()].flatMap((group) =>
       group.slice(0, 1).map((first) => ({
         ...first,
         mayEvict: group.some(({ mayEvict }) => mayEvict),
-        required: group.some(({ required }) => required),
+        isRequired: group.some(({ isRequired }) => isRequired),
       })),
     );
   });
 }
 
 /** The taint with the value to set: that of the first policy that is not in mode Audit and names one. */
-function targetOf(group: readonly Claim[]): Taint {
-  const binding = group.filter(({ policy }) => policy.mode !== 'Audit');
+function targetOf(group: readonly MissingTaint[]): Taint {
+  const binding = group.filter(isEnforcing);
   const [first] = [...binding.filter(({ anyValue }) => !anyValue), ...binding, ...group];
-  if (first === undefined) throw new Error('a group without a claim');
+  if (first === undefined) throw new Error('a group without a missing taint');
   return first.taint;
 }
 
-/** The losses to report for the claims on one taint. If nothing blocks it, the node gets the taint with the value of the target. */
-function lossesOf(group: readonly Claim[], target: Taint, blockedBy: BlockedBy | undefined): Loss[] {
+/** The losses to report for one taint that policies miss. If nothing blocks it, the node gets the taint with the value of the target. */
+function lossesOf(group: readonly MissingTaint[], target: Taint, blockedBy: BlockedBy | undefined): Loss[] {
   if (blockedBy !== undefined) return group.map(({ policy, field, taint }) => ({ policy, field, taint, blockedBy }));
-  const isMet = ({ taint, anyValue }: Claim) => anyValue || (taint.value ?? '') === (target.value ?? '');
-  const unmet = group.filter((claim) => claim.present && !isMet(claim));
-  const left = unmet.some(({ policy }) => policy.mode !== 'Audit') ? 'OtherValuePresent' : 'ModeDoesNotRestore';
-  return group.flatMap((claim): Loss[] => {
-    const { policy, field, taint } = claim;
-    if (unmet.includes(claim)) return [{ policy, field, taint, blockedBy: left }];
+  const isRestored = ({ taint, anyValue }: MissingTaint) => anyValue || (taint.value ?? '') === (target.value ?? '');
+  const stillMissing = group.filter((one) => one.isDeclared && !isRestored(one));
+  const left = stillMissing.some(isEnforcing) ? 'OtherValuePresent' : 'ModeDoesNotRestore';
+  return group.flatMap((one): Loss[] => {
+    const { policy, field, taint } = one;
+    if (stillMissing.includes(one)) return [{ policy, field, taint, blockedBy: left }];
     // A recorded value may have given way to one that its policy does not mean.
-    return isMet(claim) || policy.protectedBy(target) ? [{ policy, field, taint: target, blockedBy }] : [];
+    return isRestored(one) || policy.removalRestrictedBy(target, ONCE_ESTABLISHED)
+      ? [{ policy, field, taint: target, blockedBy }]
+      : [];
   });
 }
 
@@ -230,14 +223,14 @@ function lossesOf(group: readonly Claim[], target: Taint, blockedBy: BlockedBy |
 function usedEntries(
   carried: ReadonlyMap<string, string>,
   lost: readonly Taint[],
-  expected: readonly DeclaredTaint[],
+  missing: readonly DeclaredTaint[],
 ): (entry: AllowedRemoval) => boolean {
-  const missing = valuesOf(lost);
-  const lacking = new Set(expected.filter((one) => !satisfies(carried, one)).map(({ taint }) => identity(taint)));
+  const lostValues = valuesOf(lost);
+  const missingIdentities = new Set(missing.map(({ taint }) => identity(taint)));
   return (entry) =>
     entry.taint !== undefined &&
     // A notice of a taint that the node carries says nothing any more.
     (entry.isNotice || !namesAny(entry, carried)) &&
-    !namesAny(entry, missing) &&
-    !lacking.has(identity(entry.taint));
+    !namesAny(entry, lostValues) &&
+    !missingIdentities.has(identity(entry.taint));
 }

@@ -1,7 +1,7 @@
 import { equalTaints, identity, removedTaints, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { isProtectedBy, selectingPolicies } from '../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
 import { isRemovalNoted, parseAllowedRemovals } from './allow-removal.ts';
 import { MAX_JUDGED } from './node-changes.ts';
 import { type NodeView, sameLabels } from './node-view.ts';
@@ -206,7 +206,7 @@ function removedWithNotice(previous: NodeView, node: NodeView, policies: readonl
   const allowed = parseAllowedRemovals(node.allowRemoval);
   const selecting = selectingPolicies(policies, previous.labels);
   // While policies only audit, every user can make such a request.
-  return removed.filter((taint) => isRemovalNoted(allowed, taint) && isProtectedBy(selecting, taint));
+  return removed.filter((taint) => isRemovalNoted(allowed, taint) && isProtectedBy(selecting, taint, ONCE_ESTABLISHED));
 }
 
 /** Without taints that came back, with any value: they may be lost later. */

@@ -12,7 +12,7 @@ import {
   reportUnselection,
   violationsOf,
 } from './node-update-reports.ts';
-import { type DesiredNode, isNode, type NodeUpdate } from './node-view.ts';
+import { type DesiredNode, isKubelet, type NodeUpdate } from './node-view.ts';
 import type { Outcome } from './outcomes.ts';
 import {
   effectiveAdditions,
@@ -33,16 +33,16 @@ export function mutateNode(
 ): Decision<DesiredNode> {
   const { requester, node, oldNode } = request;
   // NodeRestriction judges the patched object as the node's own and would refuse all of it.
-  const byNode = isNode(requester);
+  const byKubelet = isKubelet(requester);
   const effective = effectiveAdditions(additions, removals);
-  const restored = byNode ? [] : removals.filter(({ mode }) => mode === 'Restore');
-  const reverted = byNode ? [] : effective.filter(({ mode }) => mode === 'Restore');
+  const restored = byKubelet ? [] : removals.filter(({ mode }) => mode === 'Restore');
+  const reverted = byKubelet ? [] : effective.filter(({ mode }) => mode === 'Restore');
   const taints = repairedTaints(request, restored, reverted);
   const repairedRequest = { ...request, node: { ...node, taints } };
   // After the repair: the policy may end its selection of a node whose taint was restored.
   const unselected = unselections(repairedRequest, policies);
   const refused =
-    [...removals, ...effective].some(byNode ? isForbidden : ({ mode }) => mode === 'Deny') ||
+    [...removals, ...effective].some(byKubelet ? isForbidden : ({ mode }) => mode === 'Deny') ||
     unselected.some(isForbiddenUnselection);
   const isReverted = isAnyOf(taintsOf(reverted));
   const remaining = removals.filter(({ taint }) => !isReverted(taint));
@@ -54,7 +54,7 @@ export function mutateNode(
   }
   // Audit policies do not read the annotation.
   const allowRemoval =
-    byNode || !policies.some(readsAllowRemoval)
+    byKubelet || !policies.some(readsAllowRemoval)
       ? node.allowRemoval
       : allowRemovalAfter(
           request,
@@ -70,13 +70,13 @@ export function mutateNode(
   return patch(
     { taints, allowRemoval },
     [
-      ...restored.flatMap((ruling) => violationsOf(ruling, ruling.enforcing, 'restored')),
-      ...reverted.flatMap((ruling) => violationsOf(ruling, ruling.enforcing, 'reverted')),
+      ...restored.flatMap((ruling) => violationsOf(ruling, ruling.by, 'restored')),
+      ...reverted.flatMap((ruling) => violationsOf(ruling, ruling.by, 'reverted')),
       ...allowed.violations,
     ],
     [
-      ...restored.map(({ taint, enforcing }) => `${policyNames(enforcing)} restored taint ${formatTaint(taint)}`),
-      ...reverted.map(({ taint, enforcing }) => removedText(policyNames(enforcing), taint)),
+      ...restored.map(({ taint, by }) => `${policyNames(by)} restored taint ${formatTaint(taint)}`),
+      ...reverted.map(({ taint, by }) => removedText(policyNames(by), taint)),
       ...allowed.warnings,
     ],
   );

@@ -63,20 +63,34 @@ export interface Blocked {
   readonly message: string;
 }
 
-export const BLOCKED_REASONS = [
+/** Why a taint that a node should carry is not restored, as far as node and policies say it. */
+const BLOCKED_BY = [
+  /** No policy restores it: see {@link isRestoredBy}. */
   'ModeDoesNotRestore',
+  /** It would evict pods, and no policy that requires it has `mayEvict`. */
   'WouldEvictPods',
+  /** The node carries it with another value, which is protected as well. */
   'OtherValuePresent',
+  /** Another writer removes it repeatedly. */
   'Conflict',
+  /** It evicts pods, and it is not the node's turn. */
   'WaitsForTurn',
-  'UpdateRefused',
 ] as const;
+export type BlockedBy = (typeof BLOCKED_BY)[number];
+
+/** The same, and that the API server refused the update which restores the taint. */
+export const BLOCKED_REASONS = [...BLOCKED_BY, 'UpdateRefused'] as const;
 
 /** The longest message, in characters: one of the API server may be longer. */
 export const MAX_BLOCKED_MESSAGE = 1_024;
 
 /** A taint that is restored within this time, in milliseconds, is not recorded as missing: it would cost two writes. */
 export const MISSING_AFTER_MS = 5_000;
+
+/** A time as records have it: in whole seconds. In milliseconds since the epoch. */
+export function recordedTime(time: number): number {
+  return Math.floor(time / 1000) * 1000;
+}
 
 /** The most taints that one record lists for the Node to carry. */
 export const MAX_KEPT_TAINTS = 64;

@@ -2,7 +2,7 @@ import type { StringMap } from '../kubernetes/label-selector.ts';
 import { type Machine, sameMachine } from '../kubernetes/machine.ts';
 import type { Taint } from '../kubernetes/taint.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
 import { isKept, type NodeRecord } from './node-record.ts';
 import type { RetainedTaint } from './node-view.ts';
 
@@ -24,7 +24,11 @@ export function retainedTaints(
         const { key, value, effect, earlierDeletedAt: since = deletedAt } = recorded;
         const isReported = since !== undefined || policy.mode !== 'Audit';
         if (!isReported || !isRetained(recorded, policy, now - (since ?? now), isSame)) return [];
-        return { policy, field: policy.protectedBy(recorded) ?? '', taint: { key, value, effect } };
+        return {
+          policy,
+          field: policy.removalRestrictedBy(recorded, ONCE_ESTABLISHED) ?? '',
+          taint: { key, value, effect },
+        };
       }),
     );
 }
@@ -32,11 +36,14 @@ export function retainedTaints(
 /** Whether the policy gives the taint back to a Node that registers so long after the deletion of the one before it. */
 export function isRetained(
   taint: Taint,
-  { deletedNodeRetentionMs, protectedBy }: CompiledTaintPolicy,
+  { deletedNodeRetentionMs, removalRestrictedBy }: CompiledTaintPolicy,
   ageMs: number,
   isSame: boolean,
 ): boolean {
   return (
-    deletedNodeRetentionMs !== undefined && ageMs < deletedNodeRetentionMs && isSame && protectedBy(taint) !== undefined
+    deletedNodeRetentionMs !== undefined &&
+    ageMs < deletedNodeRetentionMs &&
+    isSame &&
+    removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined
   );
 }

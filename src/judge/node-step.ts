@@ -1,8 +1,9 @@
 import type { Machine } from '../kubernetes/machine.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
 import { ALLOW_REMOVAL_LIFE_MS } from './allow-removal.ts';
+import { type WriteFacts, whyBlocked } from './blocked.ts';
 import { establishment } from './establishment.ts';
 import { type Loss, type NodeDrift, nodeDrift } from './node-drift.ts';
 import {
@@ -16,7 +17,6 @@ import {
   wasRemovedWithNotice,
 } from './node-history.ts';
 import {
-  type Blocked,
   establishedIn,
   isKept,
   lostTaints,
@@ -25,36 +25,28 @@ import {
   type NodeRecord,
   type RecordedTaint,
   recordedTaints,
+  recordedTime,
+  withRecord,
 } from './node-record.ts';
 import { retainedTaints } from './node-return.ts';
 import type { RetainedTaint } from './node-view.ts';
-import { nextRecord, type RecordedNode, type RecordKeeping } from './record-keeping.ts';
+import { FORGET_LOST_MS, nextRecord, type RecordedNode, type RecordKeeping } from './record-keeping.ts';
 import { NO_TIMES, type TaintTime, type TaintTimes, timeOf } from './taint-times.ts';
 import { acceptedTaints, type UnseenAddition, unseenAdditions, withoutReverted } from './unseen-additions.ts';
-
-/**
- * What a node lost, and no policy records any more, is forgotten so long after the policies, and the labels of the node, last changed: a command
- * that replaces a policy, or a label that is set again, must not make the leader forget a loss. In milliseconds.
- */
-export const FORGET_LOST_MS = 10_000;
 
 /** A Node that the leader keeps as the policies declare it. */
 export interface KeptNode extends WatchedNode {
   readonly machine: Machine;
 }
 
-/** What a step depends on besides the Node, its record and its history. `forgetsLost` counts the policies alone. */
-export interface StepOptions extends RecordKeeping {
+/** What a step depends on besides the Node, its record and its history. */
+export interface StepOptions extends RecordKeeping, WriteFacts {
   /** In milliseconds of the monotonic clock. `now` is the time of the API server. */
   readonly monotonicMs: number;
-  /** With --audit, the leader removes no taints. */
-  readonly audit: boolean;
   /** Whether a taint that evicts pods may be set now. */
   readonly hasTurn: boolean;
   /** Whether the record is stored as it is, and the other replicas have seen it. */
   readonly isSpread: (record: NodeRecord | undefined) => boolean;
-  /** Why the taint of a loss is not restored. Undefined where nothing is known to prevent it. */
-  readonly whyBlocked: (loss: Loss) => Blocked | undefined;
 }
 
 /** What the leader has to do for a Node. */
@@ -88,25 +80,24 @@ export function nodeStep(
   known: { readonly record: NodeRecord | undefined } | undefined,
   options: StepOptions,
 ): NodeStep {
-  const { policies, monotonicMs, audit } = options;
+  const { policies, monotonicMs } = options;
   const hasConflict = (taint: Taint) => isInConflict(history, taint, monotonicMs);
-  const kept = known && keepRecord(node, history, known.record, options);
-  const recorded = recordedTaints(kept?.record, node.uid);
+  const recording = known && recordOf(node, history, known.record, options);
+  const recorded = recordedTaints(recording?.record, node.uid);
   // While the records are not known, nothing would restore a value that was replaced.
-  const additions =
-    audit || !known
-      ? []
-      : unseenAdditions(node, policies, { accepted: history.accepted, now: monotonicMs, isInConflict: hasConflict });
+  const additions = known
+    ? unseenAdditions(node, policies, { accepted: history.accepted, now: monotonicMs, isInConflict: hasConflict })
+    : [];
   const target = withoutReverted(node, additions);
   const expiresInMs =
     ALLOW_REMOVAL_LIFE_MS - allowRemovalAgeMs(history, node, { now: monotonicMs, apiTime: options.now });
-  const drift = kept
-    ? nodeDrift({ ...target, recorded }, policies, {
+  const drift = recording
+    ? nodeDrift(withRecord(target, recording.record, node.uid), policies, {
         isInConflict: hasConflict,
         hasTurn: options.hasTurn,
         isAllowRemovalExpired: expiresInMs <= 0,
         // Only entries of the annotation depend on it.
-        isRecordWritten: node.allowRemoval !== undefined && options.isSpread(kept.record),
+        isRecordWritten: node.allowRemoval !== undefined && options.isSpread(recording.record),
       })
     : NO_DRIFT;
   const reverted = target === node ? undefined : { taints: target.taints, allowRemoval: node.allowRemoval };
@@ -117,7 +108,7 @@ export function nodeStep(
   const before = recordedTaints(known?.record, node.uid);
   const missing = markMissing(recorded, { lost, losses: drift.losses, before, since: history.missingSince }, options);
   const waits = [
-    kept?.nextInMs,
+    recording?.nextInMs,
     missing.nextInMs,
     forgetsInMs > 0 && recorded.some((taint) => !isKept(taint) || lost.includes(taint)) ? forgetsInMs : undefined,
     node.allowRemoval !== undefined && expiresInMs > 0 ? expiresInMs : undefined,
@@ -126,9 +117,9 @@ export function nodeStep(
   return {
     ...drift,
     desired: drift.desired ?? reverted,
-    record: kept?.record && { ...kept.record, taints: missing.taints },
-    isRecordFull: kept?.isFull ?? false,
-    returned: kept?.returned ?? [],
+    record: recording?.record && { ...recording.record, taints: missing.taints },
+    isRecordFull: recording?.isFull ?? false,
+    returned: recording?.returned ?? [],
     additions,
     history: { ...history, conflicts, missingSince: missing.since },
     accepted: known
@@ -138,7 +129,7 @@ export function nodeStep(
   };
 }
 
-interface KeptRecord {
+interface Recording {
   readonly record: NodeRecord | undefined;
   readonly isFull: boolean;
   readonly returned: readonly RetainedTaint[];
@@ -146,19 +137,19 @@ interface KeptRecord {
   readonly nextInMs: number | undefined;
 }
 
-function keepRecord(
+function recordOf(
   node: KeptNode,
   history: NodeHistory,
   before: NodeRecord | undefined,
-  { policies, now, monotonicMs, ...keeping }: StepOptions,
-): KeptRecord {
-  const forgetsLost = keeping.forgetsLost && monotonicMs - history.labelsSince >= FORGET_LOST_MS;
+  { policies, now, policiesUnchangedMs, monotonicMs }: StepOptions,
+): Recording {
   const { established, nextInMs } = establishment(node, before, policies, (taint) =>
     carriedMs(history, taint, monotonicMs),
   );
   const removedInOneStep = (taint: Taint) => wasRemovedWithNotice(history, taint);
-  const recordedNode: RecordedNode = { ...node, established, removedInOneStep };
-  const record = nextRecord(before, recordedNode, { ...keeping, policies, now, forgetsLost });
+  const labelsUnchangedMs = monotonicMs - history.labelsSince;
+  const recordedNode: RecordedNode = { ...node, established, removedInOneStep, labelsUnchangedMs };
+  const record = nextRecord(before, recordedNode, { policies, now, policiesUnchangedMs });
   const isFull = record !== undefined && record.taints.length >= MAX_KEPT_TAINTS;
   const isReturn = before !== undefined && before.uid !== node.uid;
   const carried = valuesOf(node.taints);
@@ -182,7 +173,9 @@ function leavesOut(
   const selecting = selectingPolicies(policies, labels);
   return taints.some(
     (taint) =>
-      !isListed(taint) && established(taint) && selecting.some(({ protectedBy }) => protectedBy(taint) !== undefined),
+      !isListed(taint) &&
+      established(taint) &&
+      selecting.some((policy) => policy.removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined),
   );
 }
 
@@ -209,7 +202,7 @@ interface Marked {
 function markMissing(
   recorded: readonly RecordedTaint[],
   { lost, losses, before, since: knownSince }: Listed,
-  { now, monotonicMs, hasTurn, whyBlocked }: StepOptions,
+  { now, monotonicMs, hasTurn, ...facts }: StepOptions,
 ): Marked {
   if (lost.length === 0) return { taints: recorded, since: NO_TIMES, nextInMs: undefined };
   const known = new Map(before.map((taint) => [formatTaint(taint), taint]));
@@ -230,9 +223,8 @@ function markMissing(
     }
     // A turn ends soon, with the taint or without it.
     const isWaiting = hasTurn && earlier?.blocked?.reason === 'WaitsForTurn';
-    const blocked = whyBlocked(loss) ?? (isWaiting ? earlier.blocked : undefined);
-    // Whole seconds, as they are written.
-    const missingSince = earlier?.missingSince ?? Math.floor((now - (monotonicMs - from)) / 1000) * 1000;
+    const blocked = whyBlocked(loss, facts) ?? (isWaiting ? earlier.blocked : undefined);
+    const missingSince = earlier?.missingSince ?? recordedTime(now - (monotonicMs - from));
     return {
       ...taint,
       ...(taint.earlierDeletedAt === undefined ? { missingSince } : {}),

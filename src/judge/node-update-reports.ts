@@ -12,7 +12,7 @@ import {
 } from './allow-removal.ts';
 import { taintViolation, type Violation } from './decision.ts';
 import { MAX_JUDGED, removalRestriction } from './node-changes.ts';
-import type { NodeUpdate } from './node-view.ts';
+import { isKubelet, type NodeUpdate } from './node-view.ts';
 import type { Outcome } from './outcomes.ts';
 import type { Protection, Ruling } from './rulings.ts';
 import type { Unselection } from './unselections.ts';
@@ -31,30 +31,28 @@ interface Refused {
 }
 
 /** Why an update is denied: the changes, the policies that deny them, and what the reader can do. */
-export function refusal(request: NodeUpdate, refused: Refused, byNode: boolean): string {
-  const { node, oldNode } = request;
+export function refusal(request: NodeUpdate, refused: Refused): string {
+  const { node, oldNode, requester } = request;
   const { deniedRemovals, deniedAdditions, deniedUnselections } = refused;
   const losses = deniedRemovals.map(
-    ({ taint, enforcing }) =>
-      `node ${node.name}: removing taint ${formatTaint(taint)} is not allowed (${byOf(enforcing)}).`,
+    ({ taint, by }) => `node ${node.name}: removing taint ${formatTaint(taint)} is not allowed (${byOf(by)}).`,
   );
   const additions = deniedAdditions.map(
-    ({ taint, enforcing }) =>
-      `node ${node.name}: adding taint ${formatTaint(taint)} is not allowed (${byOf(enforcing)}).`,
+    ({ taint, by }) => `node ${node.name}: adding taint ${formatTaint(taint)} is not allowed (${byOf(by)}).`,
   );
   const unselected = [...Map.groupBy(deniedUnselections, ({ policy }) => policy)].map(([policy, taints]) =>
     unselectionText(request, policy, taints),
   );
   return [
     ...atMost(MAX_TAINTS, [...losses, ...additions, ...unselected]),
-    ...webhookHints(refused, byNode),
+    ...webhookHints(refused, isKubelet(requester)),
     ...ownerHints(deniedAdditions),
     ...removalHints(node.name, oldNode.allowRemoval, deniedRemovals, deniedUnselections),
   ].join(' ');
 }
 
-function byOf(enforcing: readonly Protection[]): string {
-  return enforcing.map(({ policy, field }) => `TaintPolicy "${policy.name}", ${field}, mode ${policy.mode}`).join('; ');
+function byOf(by: readonly Protection[]): string {
+  return by.map(({ policy, field }) => `TaintPolicy "${policy.name}", ${field}, mode ${policy.mode}`).join('; ');
 }
 
 function unselectionText(
@@ -75,13 +73,13 @@ function unselectionText(
   );
 }
 
-function webhookHints({ deniedRemovals, deniedAdditions }: Refused, byNode: boolean): string[] {
+function webhookHints({ deniedRemovals, deniedAdditions }: Refused, byKubelet: boolean): string[] {
   const isRestore = ({ mode }: Ruling) => mode === 'Restore';
   const undone = [
     ...(deniedRemovals.some(isRestore) ? ['restored'] : []),
     ...(deniedAdditions.some(isRestore) ? ['removed'] : []),
   ];
-  if (undone.length > 0 && byNode) {
+  if (undone.length > 0 && byKubelet) {
     return ['An update by the node itself is refused: the API server does not let nodes change their taints.'];
   }
   return undone.map((what) => {
@@ -92,7 +90,7 @@ function webhookHints({ deniedRemovals, deniedAdditions }: Refused, byNode: bool
 
 /** Who may add a taint, as the policies say. */
 function ownerHints(deniedAdditions: readonly Ruling[]): string[] {
-  const policies = new Set(deniedAdditions.flatMap(({ enforcing }) => enforcing.map(({ policy }) => policy)));
+  const policies = new Set(deniedAdditions.flatMap(({ by }) => by.map(({ policy }) => policy)));
   return [...policies].map(({ name, exempt: { users, groups } }) => {
     const owners = [...users.map((user) => `user ${user}`), ...groups.map((group) => `group ${group}`)];
     return owners.length === 0
@@ -110,14 +108,14 @@ function removalHints(
   const allowed = parseAllowedRemovals(annotation);
   const unreadable = unreadableEntries(allowed);
   const closed = [
-    ...deniedRemovals.flatMap(({ enforcing }) => enforcing.map(({ policy }) => policy)),
+    ...deniedRemovals.flatMap(({ by }) => by.map(({ policy }) => policy)),
     ...deniedUnselections.map(({ policy }) => policy),
-  ].filter(({ removableByAnnotation }) => !removableByAnnotation);
-  const open = deniedRemovals.filter(({ enforcing }) => enforcing.every(({ policy }) => policy.removableByAnnotation));
+  ].filter(({ allowsRemovalByAnnotation }) => !allowsRemovalByAnnotation);
+  const open = deniedRemovals.filter(({ by }) => by.every(({ policy }) => policy.allowsRemovalByAnnotation));
   const unspent = open.filter(({ taint }) => isRemovalAllowed(allowed, taint));
   const announceable = [
     ...open.filter((ruling) => !unspent.includes(ruling)),
-    ...deniedUnselections.filter(({ policy }) => policy.removableByAnnotation),
+    ...deniedUnselections.filter(({ policy }) => policy.allowsRemovalByAnnotation),
   ].map(({ taint }) => formatTaint(taint));
   // What was announced before stays announced: to overwrite it would only move the refusal to another taint.
   const announced = allowed.entries.filter(isHarmless).map(({ text }) => text);
@@ -177,7 +175,7 @@ export function reportAnnouncements(request: NodeUpdate, policies: readonly Comp
   if (node.allowRemoval === oldNode.allowRemoval) return [];
   const allowed = parseAllowedRemovals(node.allowRemoval);
   const enforcing = enforcedPolicies(policies, node.labels).filter(
-    (policy) => policy.rules.length > 0 && !policy.exempts(requester),
+    (policy) => policy.removalRules.length > 0 && !policy.exempts(requester),
   );
   if (allowed.entries.every(({ isNotice }) => isNotice) || enforcing.length === 0) return [];
 
@@ -187,7 +185,7 @@ export function reportAnnouncements(request: NodeUpdate, policies: readonly Comp
     request,
   ).map(
     ({ policy, taint, field }): ReportedChange =>
-      policy.removableByAnnotation
+      policy.allowsRemovalByAnnotation
         ? {
             violation: taintViolation(policy, field, taint, 'announced'),
             warning: `TaintPolicy ${policy.name} allows the removal of taint ${formatTaint(taint)}, once`,
@@ -229,10 +227,10 @@ export function policyNames(protections: readonly Protection[]): string {
 }
 
 /** By what enforcing would do, where only --audit makes the policies' mode Audit. */
-export function auditWarnings({ taint, enforcing }: Ruling, what: 'removed' | 'added'): string[] {
+export function auditWarnings({ taint, by }: Ruling, what: 'removed' | 'added'): string[] {
   const text = `taint ${formatTaint(taint)}`;
   const modeOf = ({ policy, field }: Protection) => (what === 'removed' ? policy.trial(field) : policy.declared);
-  return [...Map.groupBy(enforcing, modeOf)].map(([mode, protections]) => {
+  return [...Map.groupBy(by, modeOf)].map(([mode, protections]) => {
     if (mode === 'Audit')
       return `${policyNames(protections)}, Audit: the request ${what === 'removed' ? 'removed' : 'added restricted'} ${text}`;
     const [denied, undone] = what === 'removed' ? ['deny removing', 'restore'] : ['deny adding', 'remove added'];

@@ -2,7 +2,7 @@ import { formatTaint } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { allow, type Decision, deny, taintViolation } from './decision.ts';
 import { auditWarnings, policyNames, refusal, reportUnselection, violationsOf } from './node-update-reports.ts';
-import { isNode, type NodeUpdate } from './node-view.ts';
+import type { NodeUpdate } from './node-view.ts';
 import { effectiveAdditions, isAuditOnly, isForbidden, type Rulings } from './rulings.ts';
 import { isForbiddenUnselection, unselections } from './unselections.ts';
 
@@ -18,9 +18,9 @@ export function validateNode(
   const unselected = unselections(request, policies);
   const deniedUnselections = unselected.filter(isForbiddenUnselection);
   if (deniedRemovals.length + deniedAdditions.length + deniedUnselections.length > 0) {
-    return deny(refusal(request, { deniedRemovals, deniedAdditions, deniedUnselections }, isNode(request.requester)), [
-      ...deniedRemovals.flatMap((ruling) => violationsOf(ruling, ruling.enforcing, 'denied')),
-      ...deniedAdditions.flatMap((ruling) => violationsOf(ruling, ruling.enforcing, 'addition-denied')),
+    return deny(refusal(request, { deniedRemovals, deniedAdditions, deniedUnselections }), [
+      ...deniedRemovals.flatMap((ruling) => violationsOf(ruling, ruling.by, 'denied')),
+      ...deniedAdditions.flatMap((ruling) => violationsOf(ruling, ruling.by, 'addition-denied')),
       ...deniedUnselections.map(({ policy, field, taint }) =>
         taintViolation(policy, field, taint, 'unselection-denied'),
       ),
@@ -32,17 +32,17 @@ export function validateNode(
   const reported = unselected.filter(isAuditOnly).map(reportUnselection);
   return allow(
     [
-      ...audited.flatMap((ruling) => violationsOf(ruling, ruling.enforcing, 'audited')),
+      ...audited.flatMap((ruling) => violationsOf(ruling, ruling.by, 'audited')),
       ...allowed.flatMap((ruling) => violationsOf(ruling, ruling.allowed, 'allowed-by-annotation')),
       ...removals.flatMap((ruling) => violationsOf(ruling, ruling.exempt.filter(isAuditOnly), 'exempt')),
-      ...added.flatMap((ruling) => violationsOf(ruling, ruling.enforcing, 'addition-audited')),
+      ...added.flatMap((ruling) => violationsOf(ruling, ruling.by, 'addition-audited')),
       ...effective.flatMap((ruling) => violationsOf(ruling, ruling.exempt.filter(isAuditOnly), 'addition-exempt')),
       ...reported.flatMap(({ violation }) => (violation ? [violation] : [])),
     ],
     [
       ...audited.flatMap((ruling) => auditWarnings(ruling, 'removed')),
       ...allowed.map(({ taint, allowed: by }) =>
-        by.some(({ policy }) => policy.wouldAllowByAnnotation)
+        by.some(isAuditOnly)
           ? `${policyNames(by)} would allow the removal of taint ${formatTaint(taint)} by annotation (--audit)`
           : `${policyNames(by)} allowed the removal of taint ${formatTaint(taint)} by annotation`,
       ),

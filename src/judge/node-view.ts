@@ -4,8 +4,8 @@ import type { CompiledTaintPolicy, Requester } from '../policy/policy-set.ts';
 import type { Phase } from './decision.ts';
 import type { RecordedState } from './node-record.ts';
 
-/** A kubelet, by the API server's rule (`NodeIdentity` of k8s.io/kubernetes/pkg/auth/nodeidentifier). */
-export function isNode({ username, groups }: Requester): boolean {
+/** Whether the requester is a kubelet, by the API server's rule (`NodeIdentity` of k8s.io/kubernetes/pkg/auth/nodeidentifier). */
+export function isKubelet({ username, groups }: Requester): boolean {
   return username.startsWith('system:node:') && groups.includes('system:nodes');
 }
 

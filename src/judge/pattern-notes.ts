@@ -1,7 +1,7 @@
 import { isPattern } from '../kubernetes/pattern.ts';
 import { formatTaint, removedTaints } from '../kubernetes/taint.ts';
 import type { Policy } from '../policy/policy.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
 import { formatProblem, type Problem } from '../policy/problem.ts';
 import { ESTABLISHED_AFTER_SECONDS, type TaintPolicySpec, waitsForEstablishment } from '../policy/taint-policy.ts';
 import { restricts, type TaintRule } from '../policy/taint-rule.ts';
@@ -31,7 +31,7 @@ export function notesNotEstablished(
   const selecting = policiesOnUpdate({ oldNode, node }, policies);
   return removedTaints(oldNode.taints, node.taints).flatMap((taint) =>
     selecting.flatMap((policy) => {
-      const field = policy.protectedBy(taint);
+      const field = policy.removalRestrictedBy(taint, ONCE_ESTABLISHED);
       if (field === undefined || policy.removalRestrictedBy(taint, oldNode.established) !== undefined) return [];
       return [
         `taint ${formatTaint(taint)} may be removed: TaintPolicy ${policy.name} (${field}) protects it only once the NodeTaintRecord of the node lists it`,

@@ -3,7 +3,7 @@ import { isPattern } from '../kubernetes/pattern.ts';
 import { identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
-import type { CompiledTaintPolicy, RequiredTaint } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, type EnsuredTaint, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import {
   isRemovableByAnnotation,
@@ -11,7 +11,7 @@ import {
   isRequiredRemovalNamed,
   parseAllowedRemovals,
 } from './allow-removal.ts';
-import { type DeclaredTaint, requiredTaints, satisfies } from './declared-taints.ts';
+import { type DeclaredTaint, missingRequired, requiredTaints } from './declared-taints.ts';
 import {
   isKept,
   MAX_KEPT_TAINTS,
@@ -19,6 +19,7 @@ import {
   MAX_RECORDED_TAINTS,
   type NodeRecord,
   type RecordedTaint,
+  recordedTime,
   type StartupProgress,
 } from './node-record.ts';
 import { isRetained } from './node-return.ts';
@@ -35,18 +36,29 @@ export interface RecordedNode extends NodeView {
    * exempt users. A user who is not exempt can write a notice, but not in the update that removes the taint.
    */
   removedInOneStep(this: void, taint: Taint): boolean;
+  /** For how long its labels have not changed, in milliseconds. */
+  readonly labelsUnchangedMs: number;
 }
 
-/** By what records are kept and forgotten. Policies are replaced, and one that is not known may require anything: nothing is forgotten at once. */
 export interface RecordKeeping {
   readonly policies: readonly CompiledTaintPolicy[];
   /** In milliseconds since the epoch. */
   readonly now: number;
-  /** Whether taints that the Node carries, and no policy has recorded, are forgotten. */
-  readonly forgets: boolean;
-  /** Whether taints that it does not carry are. */
-  readonly forgetsLost: boolean;
+  /**
+   * For how long the policies have not changed, in milliseconds. Undefined while not all of them are known: one that is not known may require
+   * anything.
+   */
+  readonly policiesUnchangedMs: number | undefined;
 }
+
+/** Recorded taints that no policy asks for are kept for this time after a policy has changed: some tools delete policies and create them again. */
+const FORGET_MS = 3_600_000;
+
+/**
+ * What a node lost, and no policy records any more, is forgotten so long after the policies, and the labels of the node, last changed: a command
+ * that replaces a policy, or a label that is set again, must not make the leader forget a loss. In milliseconds.
+ */
+export const FORGET_LOST_MS = 10_000;
 
 /** A time that is further in the future was not written by a leader with a working clock. */
 const MAX_SKEW_MS = 300_000;
@@ -63,11 +75,13 @@ const MAX_SKEW_MS = 300_000;
 export function nextRecord(
   before: NodeRecord | undefined,
   node: RecordedNode | undefined,
-  { policies, now, forgets, forgetsLost }: RecordKeeping,
+  { policies, now, policiesUnchangedMs = 0 }: RecordKeeping,
 ): NodeRecord | undefined {
+  const forgets = policiesUnchangedMs >= FORGET_MS;
   const surviving = policies.filter(({ deletedNodeRetentionMs }) => deletedNodeRetentionMs !== undefined);
   const recording = policies.filter(listsTaints);
-  const isUnprotected = (taint: Taint) => recording.every(({ protectedBy }) => protectedBy(taint) === undefined);
+  const isUnprotected = (taint: Taint) =>
+    recording.every((policy) => policy.removalRestrictedBy(taint, ONCE_ESTABLISHED) === undefined);
   const left = (taints: readonly RecordedTaint[], since: number, isSame: boolean) =>
     taints.filter(isKept).flatMap((taint) => {
       const asking = surviving.filter((policy) => isRetained(taint, policy, now - since, isSame));
@@ -76,8 +90,7 @@ export function nextRecord(
       if (asking.length > 0) return { ...taint, policies: namesOf(recorded.length > 0 ? recorded : asking) };
       return !forgets && isUnprotected(taint) ? taint : [];
     });
-  // Whole seconds, as they are written.
-  const thisSecond = Math.floor(now / 1000) * 1000;
+  const thisSecond = recordedTime(now);
   const past = (time: number) => (time > now + MAX_SKEW_MS ? thisSecond : time);
   const deletedAt = past(before?.deletedAt ?? thisSecond);
   if (node === undefined) {
@@ -89,6 +102,7 @@ export function nextRecord(
   const isKnown = before?.uid === uid;
   const isSame = isKnown || before === undefined || sameMachine(before.machine, node.machine);
   const machine = isKnown ? firstKnown(before.machine, node.machine) : node.machine;
+  const forgetsLost = Math.min(policiesUnchangedMs, node.labelsUnchangedMs) >= FORGET_LOST_MS;
   const isPermitted = permittedRemovals(node, policies);
   const removed = removedFrom(node, isKnown ? before.taints : [], policies, { isPermitted, thisSecond, forgetsLost });
   const carried = valuesOf(node.taints);
@@ -144,10 +158,10 @@ export function recordsTaints(policy: CompiledTaintPolicy): boolean {
 }
 
 /** Whether records list taints for it: where it restricts a removal, or with `deletedNodeRetentionSeconds`. */
-function listsTaints({ deletedNodeRetentionMs, declared, rules }: CompiledTaintPolicy): boolean {
+function listsTaints({ deletedNodeRetentionMs, declared, removalRules }: CompiledTaintPolicy): boolean {
   return (
     deletedNodeRetentionMs !== undefined ||
-    (declared !== 'Audit' && rules.some(({ ensure, value }) => ensure !== 'Always' || value === undefined))
+    (declared !== 'Audit' && removalRules.some(({ ensure, value }) => ensure !== 'Always' || value === undefined))
   );
 }
 
@@ -157,8 +171,8 @@ function isDeclared({ ensure, value }: CompiledTaintRule, taint: Taint): boolean
 }
 
 function isRecordedBy(taint: Taint, policy: CompiledTaintPolicy, established: (taint: Taint) => boolean): boolean {
-  const field = policy.protectedBy(taint);
-  const rule = policy.rules.find((one) => one.field === field);
+  const field = policy.removalRestrictedBy(taint, ONCE_ESTABLISHED);
+  const rule = policy.removalRules.find((one) => one.field === field);
   if (rule === undefined) return false;
   // A taint that a pattern names is not protected before it is ten minutes old, with --audit too.
   if (isPattern(rule.key) && policy.establishes && !established(taint)) return false;
@@ -188,9 +202,11 @@ function removedFrom(
   const before = new Map(known.filter((taint) => !isKept(taint)).map((taint) => [identity(taint), taint]));
   if (before.size === 0 && node.allowRemoval === undefined) return [];
   const carried = valuesOf(node.taints);
-  const required = requiredTaints(node.labels, policies).filter(({ policy }) => policy.declared !== 'Audit');
-  const lacking = Map.groupBy(
-    required.filter((one) => !isTransientTaintKey(one.taint.key) && !satisfies(carried, one)),
+  const isEnforceable = ({ policy }: DeclaredTaint) => policy.declared !== 'Audit';
+  const missing = Map.groupBy(
+    missingRequired(node.labels, carried, policies).filter(
+      (one) => isEnforceable(one) && !isTransientTaintKey(one.taint.key),
+    ),
     ({ taint }) => identity(taint),
   );
   // Where any value will do, what counts is the one that the node carried.
@@ -199,7 +215,7 @@ function removedFrom(
     const value = one.anyValue ? values.get(identity(one.taint)) : undefined;
     return value === undefined ? one : { ...one, taint: { ...one.taint, value }, anyValue: false };
   };
-  const gone = [...lacking].flatMap(([key, alike]): RecordedTaint[] => {
+  const gone = [...missing].flatMap(([key, alike]): RecordedTaint[] => {
     const taint = alike.map(asRecorded).find(isPermitted)?.taint;
     const names = namesOf(alike.map(({ policy }) => policy));
     const listed = before.get(key);
@@ -208,6 +224,7 @@ function removedFrom(
     return [{ ...withoutTime(taint), policies: names, removedAt: thisSecond }];
   });
   // A policy that is replaced is away for a moment.
+  const required = requiredTaints(node.labels, policies).filter(isEnforceable);
   const isRequired = (taint: Taint) => required.some((one) => identity(one.taint) === identity(taint));
   const kept = forgetsLost
     ? []
@@ -216,7 +233,7 @@ function removedFrom(
 }
 
 /** A taint with this value, or with any. */
-type TaintMatch = Pick<RequiredTaint, 'taint' | 'anyValue'>;
+type TaintMatch = Pick<EnsuredTaint, 'taint' | 'anyValue'>;
 
 /** Whether a taint that the node does without was removed with permission, as the annotation says: by an announcement, or by a notice. */
 function permittedRemovals(node: RecordedNode, policies: readonly CompiledTaintPolicy[]): (one: TaintMatch) => boolean {

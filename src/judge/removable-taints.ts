@@ -28,7 +28,7 @@ export function requiredTaintsOn(
   policy: CompiledTaintPolicy,
   others: readonly CompiledTaintPolicy[],
 ): CarriedTaint[] {
-  const values = valuesOf(policy.atRegistration.map(({ value: { taint } }) => taint));
+  const values = valuesOf(policy.ensured.map(({ value: { taint } }) => taint));
   const protectorOf = (taint: Taint) =>
     enforcedPolicies(others, node.labels).find(
       (other) => other.removalRestrictedBy(taint, node.established) !== undefined,

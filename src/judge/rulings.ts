@@ -27,7 +27,7 @@ export interface Ruling {
   /** The strongest mode of the policies that restrict it. Undefined if each of them allows it, or exempts the requester. */
   readonly mode: TaintMode | undefined;
   /** The policies of that mode. */
-  readonly enforcing: readonly Protection[];
+  readonly by: readonly Protection[];
   /** Policies that allow the removal by annotation, or would without --audit. No addition is allowed by annotation. */
   readonly allowed: readonly Protection[];
   /** Policies that exempt the requester. */
@@ -85,7 +85,7 @@ export function additionRulings(
   return added
     .filter((taint) => !isExpected(taint))
     .map((taint) => rulingOf(taint, policies, exempting, (policy) => policy.additionRestrictedBy(taint)))
-    .filter(({ enforcing, exempt }) => enforcing.length + exempt.length > 0);
+    .filter(({ by, exempt }) => by.length + exempt.length > 0);
 }
 
 /** The additions without new values of taints whose removal is forbidden: those keep their value. */
@@ -102,10 +102,9 @@ function annotationCheck({ phase, node, oldNode }: NodeUpdate): (taint: Taint, b
   const before = parseAllowedRemovals(oldNode.allowRemoval);
   const after = parseAllowedRemovals(node.allowRemoval);
   return (taint, { policy, field }) =>
+    policy.allowsRemovalByAnnotation &&
     isRemovalAllowed(before, taint) &&
-    (policy.removableByAnnotation
-      ? phase === 'mutate' || !isRemovalAllowed(after, taint)
-      : policy.wouldAllowByAnnotation && policy.trial(field) !== 'Audit');
+    (policy.mode === 'Audit' ? policy.trial(field) !== 'Audit' : phase === 'mutate' || !isRemovalAllowed(after, taint));
 }
 
 function exemptingAmong(
@@ -122,7 +121,7 @@ function rulingOf(
   fieldOf: (policy: CompiledTaintPolicy) => string | undefined,
   allows: (taint: Taint, by: Protection) => boolean = () => false,
 ): Ruling {
-  const enforcing: Protection[] = [];
+  const restricting: Protection[] = [];
   const allowed: Protection[] = [];
   const exempt: Protection[] = [];
   for (const policy of policies) {
@@ -130,9 +129,9 @@ function rulingOf(
     if (field === undefined) continue;
     if (exempting.has(policy)) exempt.push({ policy, field });
     else if (allows(taint, { policy, field })) allowed.push({ policy, field });
-    else enforcing.push({ policy, field });
+    else restricting.push({ policy, field });
   }
   // Policies come with the strongest mode first.
-  const mode = enforcing[0]?.policy.mode;
-  return { taint, mode, enforcing: enforcing.filter(({ policy }) => policy.mode === mode), allowed, exempt };
+  const mode = restricting[0]?.policy.mode;
+  return { taint, mode, by: restricting.filter(({ policy }) => policy.mode === mode), allowed, exempt };
 }

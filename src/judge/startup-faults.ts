@@ -1,7 +1,7 @@
 import { isPattern } from '../kubernetes/pattern.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { daemonTolerations, type Toleration, tolerates } from '../kubernetes/toleration.ts';
-import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+import { type CompiledTaintPolicy, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
 import type { ReadyDaemonSet } from '../policy/taint-rule.ts';
 import { meetingOf } from './contradictions.ts';
 import { daemonSetName } from './startup-progress.ts';
@@ -88,9 +88,9 @@ interface Protected {
 
 function protectedBy(by: CompiledTaintPolicy, { startup }: CompiledTaintPolicy): Protected[] {
   return startup.flatMap(({ value: { taint }, field }) => {
-    const found = by.protectedBy(taint);
+    const found = by.removalRestrictedBy(taint, ONCE_ESTABLISHED);
     // A policy that is about to be applied makes the key a startup key, and patterns leave those out.
-    const isExact = by.rules.some((rule) => rule.field === found && !isPattern(rule.key));
+    const isExact = by.removalRules.some((rule) => rule.field === found && !isPattern(rule.key));
     return found !== undefined && isExact ? [{ taint, field, by: found }] : [];
   });
 }

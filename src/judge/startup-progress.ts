@@ -8,6 +8,7 @@ import {
   MAX_STARTUP_TAINTS,
   type NodeRecord,
   type RecordedState,
+  recordedTime,
   type StartupProgress,
   type StartupState,
   startupIn,
@@ -80,13 +81,13 @@ function startupRequirements(
 }
 
 /** Required: a policy has it with `ensure: Always`. Restricted: a policy restricts its removal. */
-type StartupKeeping = 'Required' | 'Restricted' | undefined;
+type ReasonToStay = 'Required' | 'Restricted' | undefined;
 
 /** By which rule in force a startup taint stays on the node, although no DaemonSet blocks its removal. */
-function startupKeeping(
+function reasonToStay(
   { labels, taints, established }: Pick<StartupNode, 'labels' | 'taints'> & Pick<RecordedState, 'established'>,
   policies: readonly CompiledTaintPolicy[],
-): (taint: Pick<Taint, 'key' | 'effect'>) => StartupKeeping {
+): (taint: Pick<Taint, 'key' | 'effect'>) => ReasonToStay {
   const enforced = enforcedPolicies(policies, labels);
   const required = new Set(enforced.flatMap((policy) => policy.required.map(({ value }) => identity(value.taint))));
   const carried = new Map(taints.map((taint) => [identity(taint), taint]));
@@ -150,8 +151,8 @@ export function startupStep(
 ): StartupStep {
   const progress = startupIn(record, node.uid);
   const requirements = startupRequirements(node, progress, policies);
-  const keptBy = startupKeeping(withRecord(node, record, node.uid), policies);
-  const thisSecond = Math.floor(now / 1000) * 1000;
+  const whyItStays = reasonToStay(withRecord(node, record, node.uid), policies);
+  const thisSecond = recordedTime(now);
   const carried = valuesOf(node.taints);
   const required = new Map(requirements.map((one) => [identity(one.taint), one]));
   const after: StartupProgress[] = [];
@@ -177,14 +178,14 @@ export function startupStep(
   for (const one of progress) {
     if (isOver(one)) after.push(one);
     // It stays from now on: with `ensure: UntilReady` again, it would be the taint of a node that runs.
-    else if (keptBy(one) === 'Required') continue;
+    else if (whyItStays(one) === 'Required') continue;
     else if (!carried.has(identity(one))) after.push({ ...one, state: 'Removed', since: thisSecond });
     else after.push(one.state === 'Ready' ? one : wait(one, required.get(identity(one))));
   }
   const known = new Set(progress.map(identity));
   for (const requirement of requirements) {
     const { taint } = requirement;
-    if (known.has(identity(taint)) || keptBy(taint) === 'Required') continue;
+    if (known.has(identity(taint)) || whyItStays(taint) === 'Required') continue;
     const value = carried.get(identity(taint));
     const ageMs = now - node.createdAt;
     if (after.length >= MAX_STARTUP_TAINTS) {
@@ -209,7 +210,7 @@ export function startupStep(
     }
   }
   const removable = after
-    .filter((one) => one.state === 'Ready' && keptBy(one) === undefined)
+    .filter((one) => one.state === 'Ready' && whyItStays(one) === undefined)
     .map((recorded): RemovableTaint => {
       const requirement = required.get(identity(recorded));
       const { key, effect } = recorded;

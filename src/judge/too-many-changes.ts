@@ -67,7 +67,7 @@ function restrictingPolicies(
 ) {
   const enforced = policies.filter((policy) => isEnforcing({ policy }) && !policy.exempts(requester));
   return {
-    removing: mayRemove > 0 ? enforced.filter(({ rules }) => rules.length > 0) : [],
+    removing: mayRemove > 0 ? enforced.filter(({ removalRules }) => removalRules.length > 0) : [],
     adding: mayAdd > 0 ? enforced.filter(({ additionRules }) => additionRules.length > 0) : [],
   };
 }

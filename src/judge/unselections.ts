@@ -37,8 +37,7 @@ export function unselections(
       const restricting = isBeyond ? policy.unselectionRules[0]?.field : policy.unselectionRestrictedBy(taint);
       const field = restricting ?? removalRestriction(policy, taint, { isBeyond, established: oldNode.established });
       if (field === undefined) return [];
-      const isRemovableByAnnotation = policy.removableByAnnotation || policy.wouldAllowByAnnotation;
-      const isAllowed = !isBeyond && isRemovableByAnnotation && isRemovalAllowed(allowed, taint);
+      const isAllowed = !isBeyond && policy.allowsRemovalByAnnotation && isRemovalAllowed(allowed, taint);
       const isRefused = restricting !== undefined && !isAllowed;
       return [{ policy, field, taint, isRefused }];
     }),

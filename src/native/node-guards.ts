@@ -40,7 +40,7 @@ export function guardingOf(
   among: readonly CompiledTaintPolicy[],
   mayMean: (some: readonly CompiledTaintRule[], others: readonly CompiledTaintRule[]) => boolean,
 ): Guarding {
-  const { name, additionRules, rules } = policy;
+  const { name, additionRules, removalRules } = policy;
   const withoutValues = (list: readonly CompiledTaintRule[]) => list.map(({ value: _, ...rule }) => rule);
   const others = among.filter((one) => one.name !== name);
   const everybody = [policy, ...others];
@@ -49,10 +49,10 @@ export function guardingOf(
     among: everybody,
     denying: others.filter((one) => one.mode === 'Deny' && mayMean(one.additionRules, additionRules)),
     keeping: everybody.filter(
-      (one) => one.mode !== 'Audit' && mayMean(withoutValues(one.rules), withoutValues(additionRules)),
+      (one) => one.mode !== 'Audit' && mayMean(withoutValues(one.removalRules), withoutValues(additionRules)),
     ),
     reverting: everybody.filter(
-      (one) => one.mode === 'Restore' && mayMean(withoutValues(one.additionRules), withoutValues(rules)),
+      (one) => one.mode === 'Restore' && mayMean(withoutValues(one.additionRules), withoutValues(removalRules)),
     ),
   };
 }
@@ -139,13 +139,13 @@ export const REPAIR: readonly Variable[] = [
 
 /** The validation of an update that changes labels: a user who is not exempt must not take a node with such a taint out of the policy. */
 export function unselection(policy: CompiledTaintPolicy, { purpose }: Target): Assembled[] {
-  const { name, mode, failurePolicy, removableByAnnotation, unselectionRules, nodeSelector } = policy;
+  const { name, mode, failurePolicy, allowsRemovalByAnnotation, unselectionRules, nodeSelector } = policy;
   if (unselectionRules.length === 0) return [];
   const audit = mode === 'Audit';
   const { before, after } = conditionsOf(policy).selects;
   const restricted = all([
     isProtected(unselectionRules),
-    ...(removableByAnnotation ? [not(isNamedIn(ANNOUNCED))] : []),
+    ...(allowsRemovalByAnnotation ? [not(isNamedIn(ANNOUNCED))] : []),
     not(exemptedBy(policy)),
   ]);
   const texts = textsOf('restricted');

@@ -112,7 +112,7 @@ export function additionMessage(policy: CompiledTaintPolicy, { taints }: Texts, 
 
 /** Why a node may not leave the policy, or the message of an Audit policy about it. */
 export function leavingMessage(policy: CompiledTaintPolicy, { taints, shown }: Texts): Expression {
-  const { name, mode, removableByAnnotation, nodeSelector } = policy;
+  const { name, mode, allowsRemovalByAnnotation, nodeSelector } = policy;
   if (mode === 'Audit')
     return text([literal(`TaintPolicy ${name}, Audit: the request ended the protection of `), taints]);
   const keys = [...new Set(requirementsOf(nodeSelector).map(({ key }) => key))].filter((key) => key.isWellFormed());
@@ -125,7 +125,7 @@ export function leavingMessage(policy: CompiledTaintPolicy, { taints, shown }: T
     taints,
     literal(` (TaintPolicy "${name}", restrict: Unselection, mode ${mode}).`),
   ];
-  if (!removableByAnnotation)
+  if (!allowsRemovalByAnnotation)
     return text([...reason, literal(' The policy does not allow removal by annotation: change the policy first.')]);
   const announce = cel(textCost)`" To change the label on purpose, first: kubectl annotate --overwrite node " +
 object.metadata.name + " ${ALLOW_REMOVAL_ANNOTATION}=" + ${shown}.join(",")`;
@@ -134,13 +134,13 @@ object.metadata.name + " ${ALLOW_REMOVAL_ANNOTATION}=" + ${shown}.join(",")`;
 
 /** Why the update is refused, and what the reader can do. */
 export function refusalMessage(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Expression {
-  const { name, mode, removableByAnnotation, rules, failurePolicy } = policy;
-  const field = rules.length === 1 ? `${rules[0]?.field}, ` : '';
-  const advice = removableByAnnotation
+  const { name, mode, allowsRemovalByAnnotation, removalRules, failurePolicy } = policy;
+  const field = removalRules.length === 1 ? `${removalRules[0]?.field}, ` : '';
+  const advice = allowsRemovalByAnnotation
     ? ''
     : ' The policy does not allow removal by annotation: change the policy first.';
   // A removal that was allowed by annotation passes here. The API server calls the webhook afterwards.
-  const needsUs = removableByAnnotation && purpose === 'Backstop' && failurePolicy === 'Fail';
+  const needsUs = allowsRemovalByAnnotation && purpose === 'Backstop' && failurePolicy === 'Fail';
   const alone = needsUs
     ? ' While no replica of taintkeeper runs, failurePolicy: Fail also refuses removals that were allowed by annotation.'
     : '';
@@ -150,7 +150,7 @@ export function refusalMessage(policy: CompiledTaintPolicy, { mutates, purpose }
     literal(` is not allowed (TaintPolicy "${name}", ${field}mode ${mode}).${advice}${alone}`),
     ...(mode === 'Restore' ? [literal(restoreAdvice(name, mutates))] : []),
   ]);
-  return removableByAnnotation ? text([reason, removalAdvice(name, { mutates, purpose })]) : reason;
+  return allowsRemovalByAnnotation ? text([reason, removalAdvice(name, { mutates, purpose })]) : reason;
 }
 
 function restoreAdvice(policy: string, mutates: boolean): string {

@@ -5,7 +5,7 @@ import { LABELS } from '../conditions/selection.ts';
 import { IDENTITY, LACKS_REQUIRED, presentLiteral, taintsOf } from '../conditions/taints.ts';
 import { requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { identity } from '../kubernetes/taint.ts';
-import { byStrength, type CompiledTaintPolicy, type RequiredTaint } from '../policy/policy-set.ts';
+import { byStrength, type CompiledTaintPolicy, type EnsuredTaint } from '../policy/policy-set.ts';
 import { type Assembled, mutating, validating } from './assemble.ts';
 import type { ResourceRule, Target } from './native-policy.ts';
 import { LOST, lackingMessage, reportActions } from './node-messages.ts';
@@ -45,8 +45,8 @@ export function puttingTaints(taints: string, put: string): { variables: Variabl
 }
 
 /** The taints of a policy for new nodes. If it declares one with a value and with any value, the value counts. */
-function registrationTaintsOf({ atRegistration }: CompiledTaintPolicy): RequiredTaint[] {
-  const taints = atRegistration.map(({ value }) => value);
+function registrationTaintsOf({ ensured }: CompiledTaintPolicy): EnsuredTaint[] {
+  const taints = ensured.map(({ value }) => value);
   const withValue = new Map(taints.filter(({ anyValue }) => !anyValue).map((one) => [identity(one.taint), one]));
   return [...new Map(taints.map((one) => [identity(one.taint), withValue.get(identity(one.taint)) ?? one])).values()];
 }
@@ -55,7 +55,7 @@ function registrationTaintsOf({ atRegistration }: CompiledTaintPolicy): Required
 function strongerThan(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
   const own = requirementsOf(policy.nodeSelector);
   return others
-    .filter((one) => one.mode !== 'Audit' && one.atRegistration.length > 0 && byStrength(one, policy) < 0)
+    .filter((one) => one.mode !== 'Audit' && one.ensured.length > 0 && byStrength(one, policy) < 0)
     .filter(({ nodeSelector }) => satisfiable([...own, ...requirementsOf(nodeSelector)]));
 }
 
@@ -76,16 +76,16 @@ function requiredUnlessOverridden(policy: CompiledTaintPolicy, others: readonly 
 }
 
 /** True for a node to which a stronger policy gives another value of the taint. */
-function isOverridden({ taint, anyValue }: RequiredTaint, stronger: readonly CompiledTaintPolicy[]): Expression {
+function isOverridden({ taint, anyValue }: EnsuredTaint, stronger: readonly CompiledTaintPolicy[]): Expression {
   if (anyValue) return FALSE;
-  const overrides = (one: RequiredTaint) =>
+  const overrides = (one: EnsuredTaint) =>
     identity(one.taint) === identity(taint) && !one.anyValue && (one.taint.value ?? '') !== (taint.value ?? '');
   return any(
     stronger.filter((one) => registrationTaintsOf(one).some(overrides)).map((one) => conditionsOf(one).selects.after),
   );
 }
 
-function listOfRequired(taints: readonly RequiredTaint[]): Expression {
+function listOfRequired(taints: readonly EnsuredTaint[]): Expression {
   return cel(LIST_COST + taints.length * 40)`${listOf(taints.map(presentLiteral))}`;
 }
 

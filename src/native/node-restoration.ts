@@ -30,8 +30,8 @@ export function restoration(
   { purpose }: Target,
 ): Assembled[] {
   const { policy } = guarding;
-  const { name, mode, removableByAnnotation, rules } = policy;
-  const keeps = rules.length > 0;
+  const { name, mode, allowsRemovalByAnnotation, removalRules } = policy;
+  const keeps = removalRules.length > 0;
   const exempt = exemptedBy(policy);
   const holders = policyGroups(others);
   const denying = holders.filter((holder) => holder.mode === 'Deny');
@@ -41,14 +41,16 @@ export function restoration(
           'protected',
           all([
             not(exempt),
-            removableByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE,
-            not(isProtectedByOthers(denying, rules)),
+            allowsRemovalByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE,
+            not(isProtectedByOthers(denying, removalRules)),
           ]),
         )
       : EMPTY;
   const { reverted, stays, variables } = reversion(guarding);
-  const leave = any([exempt, removableByAnnotation ? isIn('allowedByAnnotation') : FALSE]);
-  const gone = keeps ? those('protected', all([leave, not(isProtectedByOthers(holders, rules)), not(stays)])) : EMPTY;
+  const leave = any([exempt, allowsRemovalByAnnotation ? isIn('allowedByAnnotation') : FALSE]);
+  const gone = keeps
+    ? those('protected', all([leave, not(isProtectedByOthers(holders, removalRules)), not(stays)]))
+    : EMPTY;
   const reverts = reverted !== EMPTY;
   const put = reverts ? puttingTaints('repaired', 'put') : puttingTaints('after', 'restored');
   const bookkeeping = purpose === 'Alone' ? SPENDING : NOTING;

@@ -91,7 +91,7 @@ function exemption(policy: CompiledTaintPolicy): NamedCondition {
 export function updateVariables(policy: CompiledTaintPolicy): Variable[] {
   const isProtectedByIt: Variable = {
     name: 'protected',
-    definition: those('removed', isProtected(policy.rules)),
+    definition: those('removed', isProtected(policy.removalRules)),
   };
   return [...UPDATE_VARIABLES, ...exemption(policy).variables, isProtectedByIt];
 }
@@ -119,7 +119,7 @@ function named(name: string, definition: Expression): NamedCondition {
 /** Policies of one mode that select the same nodes, exempt the same requesters, and have the same removalByAnnotation. */
 export interface Holder {
   readonly mode: CompiledTaintPolicy['mode'];
-  readonly removableByAnnotation: boolean;
+  readonly allowsRemovalByAnnotation: boolean;
   /** True for an update of a node that they select, by a user whom they do not exempt. */
   readonly binds: NamedCondition;
   readonly rules: readonly CompiledTaintRule[];
@@ -137,7 +137,7 @@ export function policyGroups(
 ): Holder[] {
   const groups = Map.groupBy(policies, (policy) => {
     const { nodes, exempt } = conditionsOf(policy);
-    return JSON.stringify([policy.mode, policy.removableByAnnotation, nodes, exempt]);
+    return JSON.stringify([policy.mode, policy.allowsRemovalByAnnotation, nodes, exempt]);
   });
   return [...groups.values()].flatMap((alike, index) => {
     const [first] = alike;
@@ -147,7 +147,7 @@ export function policyGroups(
     const name = `${prefix}${index + 1}_${first.name.replace(/[^a-z0-9]/g, '_')}`;
     return {
       mode: first.mode,
-      removableByAnnotation: first.removableByAnnotation,
+      allowsRemovalByAnnotation: first.allowsRemovalByAnnotation,
       binds: named(name, binds),
       rules: rules(alike),
     };
@@ -166,8 +166,8 @@ export function isProtectedByAny(
   transient?: Expression,
 ): Expression {
   return any(
-    holders.map(({ binds, rules, removableByAnnotation }) =>
-      all([binds.condition, isProtected(rules, transient), removableByAnnotation ? not(isRemovalAllowed) : TRUE]),
+    holders.map(({ binds, rules, allowsRemovalByAnnotation }) =>
+      all([binds.condition, isProtected(rules, transient), allowsRemovalByAnnotation ? not(isRemovalAllowed) : TRUE]),
     ),
   );
 }

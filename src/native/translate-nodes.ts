@@ -30,18 +30,23 @@ import { ANNOUNCED, ENTRIES, exemptedBy, isNamedIn, MAX_ALLOWED_REMOVALS, update
 function protection(guarding: Guarding, target: Target): Assembled[] {
   const { policy } = guarding;
   const { mutates, purpose } = target;
-  const { name, mode, failurePolicy, removableByAnnotation, rules, additionRules } = policy;
+  const { name, mode, failurePolicy, allowsRemovalByAnnotation, removalRules, additionRules } = policy;
   const exempt = exemptedBy(policy);
   const audit = mode === 'Audit';
   // With taintkeeper in the cluster, mutation turns the announcement into a notice. Otherwise, mutation or the request itself deletes it.
   const isSpent = purpose === 'Alone' ? not(isNamedIn(ENTRIES)) : TRUE;
-  const allowedByAnnotation = removableByAnnotation ? those('protected', all([isNamedIn(ANNOUNCED), isSpent])) : EMPTY;
-  const lost = those('protected', all([not(exempt), removableByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE]));
-  const [keeps, restrictsAddition] = [rules.length > 0, additionRules.length > 0];
+  const allowedByAnnotation = allowsRemovalByAnnotation
+    ? those('protected', all([isNamedIn(ANNOUNCED), isSpent]))
+    : EMPTY;
+  const lost = those(
+    'protected',
+    all([not(exempt), allowsRemovalByAnnotation ? not(isIn('allowedByAnnotation')) : TRUE]),
+  );
+  const [keeps, restrictsAddition] = [removalRules.length > 0, additionRules.length > 0];
   const added = textsOf('unexcusedAdditions');
   const annotations: Record<string, Expression> = {
     ...(keeps ? { [audit ? 'audited' : 'denied']: LOST.all } : {}),
-    ...(keeps && removableByAnnotation ? { 'allowed-by-annotation': writtenOut('allowedByAnnotation') } : {}),
+    ...(keeps && allowsRemovalByAnnotation ? { 'allowed-by-annotation': writtenOut('allowedByAnnotation') } : {}),
     ...(!keeps || exempt === FALSE ? {} : { exempt: writtenOut('excused') }),
     ...(restrictsAddition ? { [audit ? 'addition-audited' : 'addition-denied']: added.all } : {}),
     ...(!restrictsAddition || exempt === FALSE ? {} : { 'addition-exempt': writtenOut('excusedAdditions') }),
@@ -87,20 +92,20 @@ export function translateNodes(
 ): NativeTranslation {
   // The policy applies to pods only.
   if (
-    declared.rules.length +
+    declared.removalRules.length +
       declared.additionRules.length +
       declared.unselectionRules.length +
-      declared.atRegistration.length ===
+      declared.ensured.length ===
     0
   )
     return { policies: [], limits: [] };
   const policy = withoutWaiting(declared);
-  const { rules, additionRules } = policy;
+  const { removalRules, additionRules } = policy;
   // A policy that only restricts unselection does not check changes of taints.
-  const concernsTaints = rules.length + additionRules.length > 0;
+  const concernsTaints = removalRules.length + additionRules.length > 0;
   const others = among.filter(({ name }) => name !== policy.name).map(withoutWaiting);
   const holding = others
-    .filter(({ mode, rules }) => mode !== 'Audit' && rulesOverlap(rules, policy.rules))
+    .filter(({ mode, removalRules }) => mode !== 'Audit' && rulesOverlap(removalRules, policy.removalRules))
     .toSorted(byName);
   const guarding = guardingOf(policy, others.toSorted(byName), rulesOverlap);
   return conclude(
@@ -122,7 +127,7 @@ export function translateNodes(
 const withoutWaiting = oncePer(
   (policy: CompiledTaintPolicy): CompiledTaintPolicy => ({
     ...policy,
-    rules: policy.rules.filter(({ waits }) => !waits),
+    removalRules: policy.removalRules.filter(({ waits }) => !waits),
   }),
 );
 
@@ -152,10 +157,10 @@ function isBeyondPattern({ key }: TaintRule, { key: pattern, except = [] }: Tain
 
 /** Everything that the TaintPolicy declares, or the program does for it, and the API server does not do. */
 function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): NativeLimit[] {
-  const { mode, removableByAnnotation, exemptsUsers, nodeSelector, additionRules } = policy;
+  const { mode, allowsRemovalByAnnotation, exemptsUsers, nodeSelector, additionRules } = policy;
   const audit = mode === 'Audit';
   const present = policy.required.length > 0;
-  const waits = policy.rules.some((rule) => rule.waits);
+  const waits = policy.removalRules.some((rule) => rule.waits);
   const limits: (NativeLimit | false)[] = [
     mode === 'Restore' &&
       !mutates && {
@@ -176,7 +181,7 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
       field: 'spec.taints',
       message: 'a key with "*" restricts no removal: only the records of taintkeeper say which taints are established',
     },
-    policy.atRegistration.length > 0 &&
+    policy.ensured.length > 0 &&
       !audit &&
       !mutates && {
         field: 'spec.taints',
@@ -193,13 +198,13 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
       message:
         'a node that was deleted and registers again does not get its earlier taints: its object does not list them',
     },
-    removableByAnnotation &&
+    allowsRemovalByAnnotation &&
       !mutates &&
       purpose === 'Alone' && {
         field: 'spec.removalByAnnotation',
         message: `without MutatingAdmissionPolicy, the request that removes the taint must also remove its entry from ${ALLOW_REMOVAL_ANNOTATION}`,
       },
-    removableByAnnotation && {
+    allowsRemovalByAnnotation && {
       field: 'spec.removalByAnnotation',
       message: `only the first ${MAX_ALLOWED_REMOVALS} entries of ${ALLOW_REMOVAL_ANNOTATION} are read, and an announcement is not recorded`,
     },
@@ -211,7 +216,7 @@ function limitsOf(policy: CompiledTaintPolicy, { mutates, purpose }: Target): Na
           'without MutatingAdmissionPolicy, no added taint is removed: an update that adds a restricted taint is refused',
       },
     nodeSelector !== undefined &&
-      policy.rules.some((rule) => !restricts(rule, 'Unselection')) && {
+      policy.removalRules.some((rule) => !restricts(rule, 'Unselection')) && {
         field: 'spec.nodeSelector',
         message: 'a label change that ends the protection of a taint is not recorded',
       },

@@ -29,7 +29,7 @@ interface Column extends NodeColumn {
 
 /** Nodes × taints of the policies. */
 export async function nodeMap({ nodes, compiled, ...known }: NodeMapInput): Promise<NodeMap> {
-  const all = compiled.flatMap((policy) => policy.rules.map((rule) => columnOf(policy, rule)));
+  const all = compiled.flatMap((policy) => policy.removalRules.map((rule) => columnOf(policy, rule)));
   const columns = all.slice(0, MAX_COLUMNS);
   const rows: NodeRow[] = [];
   // Thousands of nodes that lack the same taint share one note.

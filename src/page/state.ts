@@ -1,5 +1,5 @@
 import type { Violation } from '../judge/decision.ts';
-import type { BlockedBy } from '../judge/node-drift.ts';
+import type { BlockedBy } from '../judge/node-record.ts';
 import type { PolicyKind } from '../policy/policy.ts';
 import type { ConditionLevel } from '../policy/status-conditions.ts';
 import type { Check } from '../server/admin-server.ts';

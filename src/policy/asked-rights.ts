@@ -1,6 +1,5 @@
 import { asksForNatives, NATIVE_ASKED_BY } from './backstop.ts';
-import type { Policy } from './policy.ts';
-import { compileRecoveryPolicy } from './recovery-policy.ts';
+import { modeOf, type Policy } from './policy.ts';
 
 /** Rights that are off by default: the default policies need none of them. */
 export type OptionalRight =
@@ -38,8 +37,7 @@ export function askedRights(policy: Policy, audit: boolean): AskedRight[] {
   if (policy.kind === 'RecoveryPolicy') {
     const by = 'a RecoveryPolicy';
     asked.push({ right: 'watchPods', by });
-    const { mode } = compileRecoveryPolicy(policy.name, policy.spec, audit);
-    if (mode === 'Recover') asked.push({ right: 'deletePods', by });
+    if (!audit && modeOf(policy) === 'Recover') asked.push({ right: 'deletePods', by });
   }
   return asked;
 }

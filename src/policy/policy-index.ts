@@ -61,9 +61,9 @@ export function policiesFor(policies: Policies, key: string): Policies {
 }
 
 /** Whether one of the policies, which select the node, restricts the removal of the taint and does more than report it. */
-export function isProtectedBy(selecting: Policies, taint: Taint): boolean {
+export function isProtectedBy(selecting: Policies, taint: Taint, isEstablished: (taint: Taint) => boolean): boolean {
   return policiesFor(selecting, taint.key).some(
-    ({ mode, protectedBy }) => mode !== 'Audit' && protectedBy(taint) !== undefined,
+    ({ mode, removalRestrictedBy }) => mode !== 'Audit' && removalRestrictedBy(taint, isEstablished) !== undefined,
   );
 }
 
@@ -71,8 +71,8 @@ const meaningAmong = oncePer((policies: Policies) => {
   const exact = new Map<string, number[]>();
   const ofDomain = new Map<string, number[]>();
   const ofAnyDomain: number[] = [];
-  for (const [place, { rules }] of policies.entries()) {
-    for (const { key } of rules) {
+  for (const [place, { removalRules }] of policies.entries()) {
+    for (const { key } of removalRules) {
       const domain = domainOf(key.split('*', 1)[0] ?? '');
       if (!isPattern(key)) add(exact, key, place);
       else if (domain === undefined) ofAnyDomain.push(place);

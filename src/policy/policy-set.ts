@@ -8,7 +8,7 @@ import {
   type SelectableDaemonSet,
 } from './daemon-set-selection.ts';
 import type { Policy, TaintPolicy, TolerationPolicy } from './policy.ts';
-import { type CompiledRecoveryPolicy, compileRecoveryPolicy } from './recovery-policy.ts';
+import { type CompiledRecoveryPolicy, compileRecoveryPolicy, RECOVERY_DEFAULTS } from './recovery-policy.ts';
 import {
   type FailurePolicy,
   failurePolicyOf,
@@ -57,7 +57,7 @@ export interface CompiledTaintPolicy {
    */
   trial(field: string): TaintMode;
   /** The rules that restrict removal. */
-  readonly rules: readonly CompiledTaintRule[];
+  readonly removalRules: readonly CompiledTaintRule[];
   /** The rules that restrict addition. None of them waits. */
   readonly additionRules: readonly CompiledTaintRule[];
   /** The rules that restrict unselection. None of them waits. */
@@ -65,27 +65,26 @@ export interface CompiledTaintPolicy {
   /** Absent: every node. */
   readonly nodeSelector: LabelSelector | undefined;
   readonly exempt: { readonly users: readonly string[]; readonly groups: readonly string[] };
-  /** Whether the allow-removal annotation allows removals. Never with Audit, which allows all of them and changes nothing. */
-  readonly removableByAnnotation: boolean;
-  /** Whether it would allow them without `audit`. */
-  readonly wouldAllowByAnnotation: boolean;
+  /** Whether the allow-removal annotation allows removals in the declared mode. Not in Audit, which allows all of them. */
+  readonly allowsRemovalByAnnotation: boolean;
   /** The required taints, in the form in which they are set. */
-  readonly required: readonly Stated<RequiredTaint>[];
+  readonly required: readonly Stated<EnsuredTaint>[];
   /** The taints that a node gets when it registers, and need not keep. */
-  readonly startup: readonly Stated<RequiredTaint>[];
+  readonly startup: readonly Stated<EnsuredTaint>[];
   /** The startup taints that the leader removes when DaemonSets are ready. */
   readonly untilReady: readonly Stated<UntilReadyTaint>[];
-  /** The taints that a node gets when it registers: the required ones, and startup taints. */
-  readonly atRegistration: readonly Stated<RequiredTaint>[];
+  /** The taints that a node gets when it registers: the required ones, and startup taints. These are all rules with `ensure`. */
+  readonly ensured: readonly Stated<EnsuredTaint>[];
   selectsNode(labels: StringMap): boolean;
   exempts(requester: Requester): boolean;
   /** Whether it exempts any user or group. */
   readonly exemptsUsers: boolean;
   /** Whether patterns protect established taints of its nodes, also with --audit. */
   readonly establishes: boolean;
-  /** The field that protects the taint, or undefined. A pattern counts only if the taint is established. */
-  protectedBy(taint: Taint): string | undefined;
-  /** The same on a node on which these taints are established. */
+  /**
+   * The field that restricts the removal of the taint, or undefined. A pattern that waits counts only if the taint is established on the node.
+   * {@link ONCE_ESTABLISHED} asks whether the policy protects the taint at any time.
+   */
   removalRestrictedBy(taint: Taint, isEstablished: (taint: Taint) => boolean): string | undefined;
   /** The field that restricts the addition of the taint, or undefined. Patterns do not wait here. */
   additionRestrictedBy(taint: Taint): string | undefined;
@@ -95,7 +94,11 @@ export interface CompiledTaintPolicy {
   readonly deletedNodeRetentionMs: number | undefined;
 }
 
-export interface RequiredTaint {
+/** Counts every taint as established: a pattern protects the taint now, or will once the node has carried it for long enough. */
+export const ONCE_ESTABLISHED = (): boolean => true;
+
+/** A taint of a rule with `ensure`: a required or a startup taint. */
+export interface EnsuredTaint {
   readonly taint: Taint;
   /** True if the policy names no value, so that a node keeps its own value. */
   readonly anyValue: boolean;
@@ -117,14 +120,14 @@ export interface CompiledTolerationPolicy {
   readonly kind: 'TolerationPolicy';
   readonly name: string;
   readonly mode: TolerationMode;
+  /** The declared mode. {@link mode} is also Audit if `audit` is set. */
+  readonly declared: TolerationMode;
   /** 0 for the strongest mode. */
   readonly rank: number;
   readonly daemonSets: DaemonSetSelection;
   readonly tolerations: readonly Stated<Toleration>[];
   /** Whether the leader changes DaemonSets that already run. Never with Audit. */
   readonly patchesExisting: boolean;
-  /** Whether its mode is Audit only because of `audit`. */
-  readonly isTrial: boolean;
   selectsDaemonSet(daemonSet: SelectableDaemonSet): boolean;
 }
 
@@ -141,24 +144,24 @@ export interface PolicySet {
  * The names of policies of one kind must differ. The caller checks that.
  */
 export function compilePolicies(policies: readonly Policy[], { audit = false } = {}): PolicySet {
-  const modeOf = <Mode extends string>(mode: Mode): Mode | 'Audit' => (audit ? 'Audit' : mode);
+  const effective = <Mode extends string>(mode: Mode): Mode | 'Audit' => (audit ? 'Audit' : mode);
   const startupKeys = startupKeysOf(policies);
   return {
     taintPolicies: policies
       .filter((policy) => policy.kind === 'TaintPolicy')
-      .map((policy) => compileTaintPolicy(policy, { mode: modeOf(policy.spec.mode), startupKeys }))
+      .map((policy) => compileTaintPolicy(policy, { mode: effective(policy.spec.mode), startupKeys }))
       .sort(byStrength),
     tolerationPolicies: policies
       .filter((policy) => policy.kind === 'TolerationPolicy')
-      .map((policy) => compileTolerationPolicy(policy, modeOf(policy.spec.mode)))
+      .map((policy) => compileTolerationPolicy(policy, effective(policy.spec.mode)))
       .sort(byStrength),
     tolerationRestrictions: policies
       .filter((policy) => policy.kind === 'TolerationRestriction')
-      .map((policy) => compileTolerationRestriction(policy, modeOf(policy.spec.mode)))
+      .map((policy) => compileTolerationRestriction(policy, effective(policy.spec.mode)))
       .sort(byStrength),
     recoveryPolicies: policies
       .filter((policy) => policy.kind === 'RecoveryPolicy')
-      .map(({ name, spec }) => compileRecoveryPolicy(name, spec, audit))
+      .map((policy) => compileRecoveryPolicy(policy, effective(policy.spec.mode ?? RECOVERY_DEFAULTS.mode)))
       .sort(byStrength),
   };
 }
@@ -197,12 +200,12 @@ export function compileTaintPolicy(
       waits: waitsForEstablishment(rule, mode),
     }),
   );
-  const rules = stated.filter((rule) => restricts(rule, 'Removal'));
+  const removalRules = stated.filter((rule) => restricts(rule, 'Removal'));
   const atOnce = stated.map((rule): CompiledTaintRule => ({ ...rule, waits: false }));
   const additionRules = atOnce.filter((rule) => restricts(rule, 'Addition'));
   const unselectionRules = atOnce.filter((rule) => restricts(rule, 'Unselection'));
-  const waits = rules.some((rule) => rule.waits);
-  const protection = compileRules(rules);
+  const waits = removalRules.some((rule) => rule.waits);
+  const removal = compileRules(removalRules);
   const addition = compileRules(additionRules);
   const unselection = compileRules(unselectionRules);
   return {
@@ -216,33 +219,31 @@ export function compileTaintPolicy(
       const rule = stated.find((one) => one.field === field);
       return rule && !waitsForEstablishment(rule, spec.mode) ? spec.mode : 'Audit';
     },
-    rules,
+    removalRules,
     additionRules,
     unselectionRules,
     nodeSelector: spec.nodeSelector,
     exempt: { users, groups },
-    removableByAnnotation: spec.removalByAnnotation !== 'Forbidden' && mode !== 'Audit',
-    wouldAllowByAnnotation: spec.removalByAnnotation !== 'Forbidden' && mode === 'Audit' && spec.mode !== 'Audit',
-    required: ensured(stated.filter(({ ensure }) => ensure === 'Always')),
-    startup: ensured(stated.filter(({ ensure }) => isStartup(ensure))),
+    allowsRemovalByAnnotation: spec.removalByAnnotation !== 'Forbidden' && spec.mode !== 'Audit',
+    required: ensuredTaints(stated.filter(({ ensure }) => ensure === 'Always')),
+    startup: ensuredTaints(stated.filter(({ ensure }) => isStartup(ensure))),
     untilReady: stated.flatMap((rule) => {
       const { readyWhen, field } = rule;
       if (rule.ensure !== 'UntilReady' || readyWhen === undefined) return [];
       const { daemonSets } = readyWhen;
       const progressDeadlineMs = progressDeadlineMsOf(readyWhen);
-      return ensured([rule]).map(({ value: { taint, anyValue } }) => ({
+      return ensuredTaints([rule]).map(({ value: { taint, anyValue } }) => ({
         value: { taint, anyValue, daemonSets, progressDeadlineMs },
         field,
       }));
     }),
-    atRegistration: ensured(stated.filter(({ ensure }) => ensure !== undefined)),
+    ensured: ensuredTaints(stated.filter(({ ensure }) => ensure !== undefined)),
     selectsNode: spec.nodeSelector === undefined ? () => true : compileSelector(spec.nodeSelector),
     exemptsUsers: users.length + groups.length > 0,
     exempts: (requester) => isExemptUser(requester.username) || requester.groups.some(isExemptGroup),
-    establishes: rules.some((rule) => waitsForEstablishment(rule, spec.mode)),
-    protectedBy: (taint) => (protection.exactly(taint) ?? protection.byPattern(taint))?.field,
+    establishes: removalRules.some((rule) => waitsForEstablishment(rule, spec.mode)),
     removalRestrictedBy: (taint, isEstablished) =>
-      (protection.exactly(taint) ?? (!waits || isEstablished(taint) ? protection.byPattern(taint) : undefined))?.field,
+      (removal.exactly(taint) ?? (!waits || isEstablished(taint) ? removal.byPattern(taint) : undefined))?.field,
     additionRestrictedBy: (taint) => (addition.exactly(taint) ?? addition.byPattern(taint))?.field,
     unselectionRestrictedBy: (taint) => (unselection.exactly(taint) ?? unselection.byPattern(taint))?.field,
     deletedNodeRetentionMs:
@@ -250,7 +251,7 @@ export function compileTaintPolicy(
   };
 }
 
-function ensured(rules: readonly CompiledTaintRule[]): Stated<RequiredTaint>[] {
+function ensuredTaints(rules: readonly CompiledTaintRule[]): Stated<EnsuredTaint>[] {
   return rules.flatMap(({ key, value, effect, mayEvict = false, field }) => {
     if (effect === undefined) return [];
     const taint = { key, ...(value ? { value } : {}), effect };
@@ -267,11 +268,11 @@ export function compileTolerationPolicy(
     kind,
     name,
     mode,
+    declared: spec.mode,
     rank: TOLERATION_MODES.indexOf(mode),
     daemonSets: spec.daemonSets,
     tolerations: tolerationsOf(spec).map((value, index) => ({ value, field: `spec.tolerations[${index}]` })),
     patchesExisting: mode === 'Mutate' && spec.existing === 'Patch',
-    isTrial: mode !== spec.mode,
     selectsDaemonSet: compileDaemonSetSelection(spec.daemonSets),
   };
 }

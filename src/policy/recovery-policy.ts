@@ -76,10 +76,12 @@ export interface CompiledRecoveryPolicy {
   selectsDaemonSet(daemonSet: SelectableDaemonSet): boolean;
 }
 
-/** @param audit it counts as mode Audit */
-export function compileRecoveryPolicy(name: string, spec: RecoveryPolicySpec, audit: boolean): CompiledRecoveryPolicy {
-  const { stuckSeconds, perNode, windowSeconds, mode: declared } = { ...RECOVERY_DEFAULTS, ...spec, ...spec.budget };
-  const mode = audit ? 'Audit' : declared;
+/** @param mode the effective mode */
+export function compileRecoveryPolicy(
+  { name, spec }: { readonly name: string; readonly spec: RecoveryPolicySpec },
+  mode: RecoveryMode = spec.mode ?? RECOVERY_DEFAULTS.mode,
+): CompiledRecoveryPolicy {
+  const { stuckSeconds, perNode, windowSeconds } = { ...RECOVERY_DEFAULTS, ...spec, ...spec.budget };
   return {
     kind: 'RecoveryPolicy',
     name,

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { contradictionWarnings, isLeft, rivalsOf, selectionWarnings } from '../judge/contradictions.ts';
-import { policyWarnings } from '../judge/findings.ts';
+import { contradictionWarnings, rivalsOf } from '../judge/contradictions.ts';
+import { isLeft, policyWarnings, selectionWarnings } from '../judge/findings.ts';
 import { collectKeys } from '../judge/misspelled-keys.ts';
 import type { NodeView, NodeWithRecord } from '../judge/node-view.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';

@@ -99,7 +99,7 @@ function restoration(binding: readonly CompiledTaintPolicy[], additions: readonl
   const keys = protectedKeys([...rulesOf(binding), ...additionRulesOf(binding)]);
   // For Deny policies that exempt no user, only validation decides.
   const admitting = binding.filter(({ mode, exemptsUsers }) => mode === 'Restore' || exemptsUsers);
-  const isPermitting = binding.some((policy) => policy.rules.length > 0 && mayBePermitted(policy));
+  const isPermitting = binding.some((policy) => policy.removalRules.length > 0 && mayBePermitted(policy));
   const concerns = onUpdate((questions, size) =>
     any([
       whenTaintsChange({
@@ -114,7 +114,7 @@ function restoration(binding: readonly CompiledTaintPolicy[], additions: readonl
         size,
       }),
       questions.leaves(binding, size),
-      questions.announces(binding.filter(({ rules }) => rules.length > 0)),
+      questions.announces(binding.filter(({ removalRules }) => removalRules.length > 0)),
     ]),
   );
   return entry(concerns, {

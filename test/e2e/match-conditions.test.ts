@@ -11,7 +11,12 @@ import { additionRulings } from '../../src/judge/rulings.ts';
 import { removedTaints, type Taint } from '../../src/kubernetes/taint.ts';
 import { asNode, viewNode } from '../../src/objects/node-object.ts';
 import type { Policy } from '../../src/policy/policy.ts';
-import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
+import {
+  type CompiledTaintPolicy,
+  compilePolicies,
+  ONCE_ESTABLISHED,
+  type PolicySet,
+} from '../../src/policy/policy-set.ts';
 import { failurePolicyOf } from '../../src/policy/taint-policy.ts';
 import { webhookEntries } from '../../src/webhooks/entries.ts';
 import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
@@ -359,7 +364,8 @@ function isAgainstFail(
     if (isUnselected && node.taints.some((taint) => policy.unselectionRestrictedBy(taint) !== undefined)) return true;
     return (
       selects(policy, oldNode, node) &&
-      (removed.some((taint) => policy.protectedBy(taint) !== undefined) || additions.some(policy.additionRestrictedBy))
+      (removed.some((taint) => policy.removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined) ||
+        additions.some(policy.additionRestrictedBy))
     );
   });
 }

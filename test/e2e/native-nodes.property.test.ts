@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { type Admission, admit, judge } from '../../src/admission/admit.ts';
 import type { AdmissionRequest } from '../../src/admission/review.ts';
 import { ALLOW_REMOVAL_ANNOTATION, namesAny, parseAllowedRemovals } from '../../src/judge/allow-removal.ts';
-import { isNode } from '../../src/judge/node-view.ts';
+import { isKubelet } from '../../src/judge/node-view.ts';
 import type { Outcome } from '../../src/judge/outcomes.ts';
 import { parseTaint, removedTaints, type Taint, valuesOf } from '../../src/kubernetes/taint.ts';
 import type { TranslationOptions } from '../../src/native/native-policy.ts';
@@ -177,7 +177,7 @@ function namesOfAddedInVain({ object, oldObject }: AdmissionRequest, admission: 
 }
 
 function isByNode({ userInfo: { username, groups } }: AdmissionRequest): boolean {
-  return isNode({ username: username ?? '', groups: groups ?? [] });
+  return isKubelet({ username: username ?? '', groups: groups ?? [] });
 }
 
 function valuesOfText(text: string): ReadonlyMap<string, string> {

@@ -17,6 +17,7 @@ import { recordedTaints } from '../../judge/node-record.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
 import { selectingPolicies } from '../../policy/policy-index.ts';
+import { ONCE_ESTABLISHED } from '../../policy/policy-set.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import { type BackOff, createBackOff } from '../../runtime/back-off.ts';
 import type { Source } from '../../runtime/source.ts';
@@ -156,7 +157,9 @@ export function startMisplacedPods(run: Run, options: MisplacedPodsOptions): Mis
       const by = [...returned.values()]
         .filter((one) => isMisplaced(pod, one, disagreementMs))
         .map(({ taint }) => taint);
-      const meant = selecting.filter((policy) => by.some((taint) => policy.protectedBy(taint) !== undefined));
+      const meant = selecting.filter((policy) =>
+        by.some((taint) => policy.removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined),
+      );
       return meant.length === 0 ? [] : [{ pod, taints: by, policies: meant }];
     });
   }

@@ -90,9 +90,7 @@ export function poolReview(
     },
     async reconcile() {
       await synced;
-      const policies = taintPolicies().filter(
-        ({ mode, atRegistration }) => mode !== 'Audit' && atRegistration.length > 0,
-      );
+      const policies = taintPolicies().filter(({ mode, ensured }) => mode !== 'Audit' && ensured.length > 0);
       const isNeeded = policies.length > 0 || unchecked.size > 0;
       const found = isNeeded ? await compare(policies) : new Map<string, StateOf<'PoolLacksTaint'>>();
       if (!isDeepStrictEqual(found, conditions)) {

@@ -15,9 +15,9 @@ import {
   newHistory,
 } from '../../judge/node-history.ts';
 import { recordedTaints } from '../../judge/node-record.ts';
-import { FORGET_LOST_MS, type KeptNode, type NodeStep, nodeStep } from '../../judge/node-step.ts';
+import { type KeptNode, type NodeStep, nodeStep } from '../../judge/node-step.ts';
 import type { DesiredNode } from '../../judge/node-view.ts';
-import { nextRecord, type RecordKeeping } from '../../judge/record-keeping.ts';
+import { FORGET_LOST_MS, nextRecord, type RecordKeeping } from '../../judge/record-keeping.ts';
 import type { RecordedEvent } from '../../kubernetes/event.ts';
 import { UNKNOWN_MACHINE } from '../../kubernetes/machine.ts';
 import { identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
@@ -30,7 +30,7 @@ import type { Reports } from '../reports.ts';
 import type { Rights } from '../rights.ts';
 import { type ExistingNodes, isNews, type WatchedDaemonSets } from '../sources.ts';
 import { startEvictions, type Turn } from './evictions.ts';
-import { eventsOfReturn, trackNodeReports, whyBlocked } from './node-reports.ts';
+import { eventsOfReturn, trackNodeReports } from './node-reports.ts';
 import { type NodeWrite, nodeWriter } from './node-writer.ts';
 import { startRecordStore } from './record-store.ts';
 import { trackRepairProblems } from './repair-problems.ts';
@@ -41,8 +41,6 @@ const SWEEP_MS = 600_000;
 /** Nodes that are checked before other work gets a turn. */
 const SWEEP_SLICE = 200;
 const CONCURRENCY = 8;
-/** Recorded taints that no policy asks for are kept for this time after a policy has changed: some tools delete policies and create them again. */
-const FORGET_MS = 3_600_000;
 type NodeEntry = Entry<ClusterNode>;
 
 export interface NodeRepairOptions {
@@ -197,13 +195,10 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
   }
 
   function keeping(): RecordKeeping {
-    const unchangedMs = performance.now() - policiesSince;
-    const isComplete = policies.isComplete('TaintPolicy');
     return {
       policies: compiled(),
       now: client.now().getTime(),
-      forgets: isComplete && unchangedMs >= FORGET_MS,
-      forgetsLost: isComplete && unchangedMs >= FORGET_LOST_MS,
+      policiesUnchangedMs: policies.isComplete('TaintPolicy') ? performance.now() - policiesSince : undefined,
     };
   }
 
@@ -213,10 +208,10 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     const step = nodeStep(keptNode(entry), historyOf(entry), records.find(name), {
       ...keeping(),
       monotonicMs: performance.now(),
-      audit,
       hasTurn,
       isSpread: (given) => records.isSpread(name, given),
-      whyBlocked: (loss) => whyBlocked(loss, problems.otherWriterOf(name, loss.taint), problems.refusalOf(name)),
+      otherWriterOf: (taint) => problems.otherWriterOf(name, taint),
+      refusal: problems.refusalOf(name),
     });
     records.put(name, step.record);
     const { history, accepted } = step;

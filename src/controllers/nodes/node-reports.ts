@@ -3,13 +3,13 @@ import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import type { Entry } from '../../cluster/watch/cached-objects.ts';
 import { type EvictionBlocker, paceOf } from '../../evictions/eviction-pace.ts';
 import { ALLOW_REMOVAL_ANNOTATION, ALLOW_REMOVAL_LIFE_MS } from '../../judge/allow-removal.ts';
-import type { BlockedBy, Loss, NodeDrift } from '../../judge/node-drift.ts';
-import { type Blocked, MAX_BLOCKED_MESSAGE } from '../../judge/node-record.ts';
+import { blockedText } from '../../judge/blocked.ts';
+import type { Loss, NodeDrift } from '../../judge/node-drift.ts';
 import type { RetainedTaint } from '../../judge/node-view.ts';
 import type { UnseenAddition } from '../../judge/unseen-additions.ts';
 import { nodeReference, type ObjectReference, type RecordedEvent } from '../../kubernetes/event.ts';
 import { formatTaint, sameTaint, type Taint } from '../../kubernetes/taint.ts';
-import { atMost, printable, shorten } from '../../kubernetes/text.ts';
+import { atMost, printable } from '../../kubernetes/text.ts';
 import { eventsOnBoth, policyReference } from '../../policy/policy-events.ts';
 import type { ClusterMetrics } from '../../server/cluster-metrics.ts';
 import type { RepairProblems } from './repair-problems.ts';
@@ -99,38 +99,6 @@ export function trackNodeReports({ problems, recordEvent, metrics, log }: NodeRe
       }
     },
   };
-}
-
-const WHY_NOT: Record<Exclude<BlockedBy, 'Conflict'>, (loss: Loss) => string> = {
-  ModeDoesNotRestore: ({ policy }) => `mode ${policy.mode} does not restore it`,
-  WouldEvictPods: () => 'it would evict pods: add it by hand, or require it with mayEvict: true',
-  OtherValuePresent: () => 'another value of it comes first',
-  WaitsForTurn: () => 'it evicts pods, and waits for its turn',
-};
-
-/**
- * Why the taint of a loss is not restored, for the record of the node.
- * @param otherWriter the client that removed the taint last, if it is known
- * @param refusal the message of the API server, if it refused to restore the taint
- */
-export function whyBlocked(
-  loss: Loss,
-  otherWriter: string | undefined,
-  refusal: string | undefined,
-): Blocked | undefined {
-  const { blockedBy } = loss;
-  if (blockedBy === undefined) {
-    return refusal === undefined
-      ? undefined
-      : { reason: 'UpdateRefused', message: shorten(printable(refusal), MAX_BLOCKED_MESSAGE) };
-  }
-  const why = blockedBy === 'Conflict' ? conflictText(otherWriter) : WHY_NOT[blockedBy](loss);
-  const message = shorten(printable(why), MAX_BLOCKED_MESSAGE);
-  return { reason: blockedBy, message };
-}
-
-function conflictText(otherWriter: string | undefined): string {
-  return `another writer removes it repeatedly${otherWriter === undefined ? '' : `, last by ${otherWriter}`}`;
 }
 
 const WHY_BLOCKED: Record<EvictionBlocker['reason'], string> = {
@@ -229,19 +197,16 @@ function wordingOfLoss(
       if (isFirst) return { type: 'Normal', reason: 'TaintAdded', action: 'AddTaint', note: `added taint ${taint}` };
       return { type: 'Normal', reason: 'TaintRestored', action: 'RestoreTaint', note: `restored taint ${taint}` };
     case 'Conflict': {
-      const note = `pauses restoring taint ${taint}: ${conflictText(otherWriter)}`;
+      const note = `pauses restoring taint ${taint}: ${blockedText(loss, blockedBy, otherWriter)}`;
       return { type: 'Warning', reason: 'TaintContested', action: 'LeaveTaint', note };
     }
     default: {
       const common = { type: 'Warning', action: 'LeaveTaint' } as const;
+      const text = blockedText(loss, blockedBy, otherWriter);
       if (carried === undefined) {
-        return {
-          ...common,
-          reason: 'TaintMissing',
-          note: `reports missing taint ${taint}: ${WHY_NOT[blockedBy](loss)}`,
-        };
+        return { ...common, reason: 'TaintMissing', note: `reports missing taint ${taint}: ${text}` };
       }
-      const why = blockedBy === 'OtherValuePresent' ? 'both values are protected' : WHY_NOT[blockedBy](loss);
+      const why = blockedBy === 'OtherValuePresent' ? 'both values are protected' : text;
       const note = `reports taint ${formatTaint(carried)} in place of ${taint}: ${why}; to change it: taintkeeper explain node ${node}`;
       return { ...common, reason: 'TaintValueDiffers', note };
     }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { PolicyObject } from '../../cluster/policy-object.ts';
-import { type Contradiction, contradictions, contradictionText, VALUES_DIFFER } from '../../judge/contradictions.ts';
+import { contradictions, contradictionText, type Disagreement, VALUES_DIFFER } from '../../judge/contradictions.ts';
 import type { DaemonSetView } from '../../judge/daemon-set.ts';
 import { daemonSetFindings, idleNotes, nodeFindings, podFindings, type StuckPod } from '../../judge/findings.ts';
 import { keysOf, misspelledKeys, type NodeKeys } from '../../judge/misspelled-keys.ts';
@@ -140,9 +140,9 @@ async function nodesByPolicy(
 }
 
 /** A problem of both policies: either may be the wrong one. */
-function contradicting(contradiction: Contradiction): ReportedProblem[] {
+function contradicting(contradiction: Disagreement): ReportedProblem[] {
   const message = contradictionText(contradiction);
-  return [contradiction.winner, contradiction.loser].map(({ policy: { kind, name } }) => ({
+  return [contradiction.first, contradiction.second].map(({ policy: { kind, name } }) => ({
     kind,
     policy: name,
     reason: VALUES_DIFFER,

@@ -1,11 +1,10 @@
 import { policiesInForce } from '../../cluster/policy-object.ts';
 import { type Disagreement, disagreements, isContradiction, whyFirst } from '../../judge/contradictions.ts';
 import { nodeDrift } from '../../judge/node-drift.ts';
-import { NOTHING_RECORDED } from '../../judge/node-record.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { atMost } from '../../kubernetes/text.ts';
 import type { Policy } from '../../policy/policy.ts';
-import { type CompiledTaintPolicy, compilePolicies } from '../../policy/policy-set.ts';
+import { type CompiledTaintPolicy, compilePolicies, ONCE_ESTABLISHED } from '../../policy/policy-set.ts';
 import { type Finding, finding, needs } from '../check.ts';
 import type { DoctorNode } from '../cluster-facts.ts';
 import type { Facts } from '../facts.ts';
@@ -67,7 +66,8 @@ function nodesOf({ first, second, meeting: { nodes, within, isCertain } }: Disag
 /** Finds taints that one policy requires, on nodes whose present taint of that key another policy protects. */
 function checkProtected(policies: readonly CompiledTaintPolicy[], nodes: readonly DoctorNode[]): Finding[] {
   const held = nodes.flatMap((node) =>
-    nodeDrift({ ...node, ...NOTHING_RECORDED }, policies)
+    // A pattern protects the taint sooner or later.
+    nodeDrift({ ...node, recorded: [], established: ONCE_ESTABLISHED }, policies)
       .losses.filter(({ blockedBy }) => blockedBy === 'OtherValuePresent')
       .flatMap(({ policy, taint }) => {
         const carried = carriedBy(node, taint);
@@ -95,7 +95,12 @@ function checkProtected(policies: readonly CompiledTaintPolicy[], nodes: readonl
 function holds(policy: CompiledTaintPolicy, { labels }: DoctorNode, taint: Taint): boolean {
   // A policy that requires the taint is reported as one of a pair.
   const requires = policy.required.some(({ value }) => identity(value.taint) === identity(taint));
-  return policy.mode !== 'Audit' && !requires && policy.selectsNode(labels) && policy.protectedBy(taint) !== undefined;
+  return (
+    policy.mode !== 'Audit' &&
+    !requires &&
+    policy.selectsNode(labels) &&
+    policy.removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined
+  );
 }
 
 function carriedBy({ taints }: DoctorNode, { key, effect }: Taint): Taint | undefined {

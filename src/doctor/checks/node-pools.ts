@@ -56,7 +56,7 @@ function checkPools(
   const hasMachines = apis.some(({ right }) => right === 'listMachineDeployments');
   const forClusterAutoscaler = hasMachines ? [...keysForClusterAutoscaler(seen)].map(noteOfKey) : [];
   const mayNot = rights.ok ? apis.filter(({ right }) => rights.value.notPermitted.includes(right)) : [];
-  const unseen = taintPolicies.some(({ atRegistration }) => atRegistration.length > 0) ? mayNot : [];
+  const unseen = taintPolicies.some(({ ensured }) => ensured.length > 0) ? mayNot : [];
   const notes = unseen.map(({ right }) => {
     const evidence = `taintkeeper may not ${OPTIONAL_RIGHTS[right].to}: the status of policies does not say what this check says`;
     return finding('note', evidence, howToGrant(right, installation));

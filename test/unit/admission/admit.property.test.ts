@@ -162,7 +162,7 @@ describe('a Node request, whatever the policies', () => {
           if (!policy.selectsNode(before.labels) || policy.selectsNode(after.labels)) continue;
           const held = taints.filter((taint) => policy.unselectionRestrictedBy(taint) !== undefined);
           const isRemovalAllowed = (taint: Taint) =>
-            policy.removableByAnnotation && before.allowRemoval?.includes(taint.key);
+            policy.allowsRemovalByAnnotation && before.allowRemoval?.includes(taint.key);
           if (held.length === 0) continue;
           left++;
           if (admission.result !== 'denied') expect(held.every(isRemovalAllowed)).toBe(true);
@@ -187,7 +187,7 @@ describe('a Node request, whatever the policies', () => {
             if (!selected || !policy.removalRestrictedBy(taint, isEstablished) || policy.mode === 'Audit') continue;
             const excused =
               policy.exempts(generated.user) ||
-              (policy.removableByAnnotation && generated.before.allowRemoval?.includes(taint.key));
+              (policy.allowsRemovalByAnnotation && generated.before.allowRemoval?.includes(taint.key));
             expect(excused).toBeTruthy();
           }
         }

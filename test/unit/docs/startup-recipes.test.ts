@@ -35,7 +35,7 @@ describe.each(NAMES)('the recipe %s', (name) => {
   it('sets its taint when a node registers, and lets every user remove it', () => {
     const set = example(name);
     const [policy] = set.taintPolicies;
-    const taints = policy?.atRegistration.map(({ value }) => value.taint) ?? [];
+    const taints = policy?.ensured.map(({ value }) => value.taint) ?? [];
     expect(taints).toHaveLength(1);
     const node = nodeWith([]);
     const created = judgeNode({ phase: 'mutate', requester: REQUESTER, node }, set);

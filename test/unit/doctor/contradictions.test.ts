@@ -112,8 +112,8 @@ describe('a taint that is there, and protected by another policy', () => {
     taintPolicy('q', { taints: [{ key: 'dedicated', ...more, restrict: ['Removal'] }] });
   const carrying = (name: string) => node(name, {}, [{ key: 'dedicated', value: 'b', effect: 'NoSchedule' }]);
 
-  it('is named once, with the nodes', () => {
-    const policies = known([requiring, protecting({})]);
+  it.each(['dedicated', 'dedi*'])('is named once, with the nodes, where the key is %s', (key) => {
+    const policies = known([requiring, protecting({ key })]);
     const nodes = known(['n1', 'n2', 'n3', 'n4'].map(carrying));
     const evidence =
       'TaintPolicy p requires dedicated=a:NoSchedule, and q protects dedicated=b:NoSchedule, which these nodes carry: n1, n2, and 2 more';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { contradictions, disagreements, isContradiction, isLeft } from '../../../src/judge/contradictions.ts';
+import { contradictions, disagreements, isContradiction, whyFirst } from '../../../src/judge/contradictions.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
-import { withRecorded } from './established.ts';
 import { nodeOf } from './node-drifts.ts';
 
 const TAINT = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } as const;
@@ -67,8 +66,8 @@ describe('contradictions of required values', () => {
   ])('$why', ({ a, b, audit = false, expected }) => {
     const { taintPolicies } = policySet({ taint: { a, b } }, { audit });
     const found = contradictions(taintPolicies, nodes).map(
-      ({ winner, loser, nodes: both, why }) =>
-        `${winner.policy.name} ${winner.text} over ${loser.policy.name} ${loser.text} on ${both.join(', ')}: ${why}`,
+      ({ first, second, meeting }) =>
+        `${first.policy.name} ${first.text} over ${second.policy.name} ${second.text} on ${meeting.nodes.join(', ')}: ${whyFirst(first.policy, second.policy)}`,
     );
     expect(found).toEqual(expected);
   });
@@ -116,33 +115,5 @@ describe('disagreements that are no contradictions', () => {
   it('with different values, evictions are not compared', () => {
     const { taintPolicies } = policySet({ taint: { a: evicting('gpu', true), b: evicting('ml', false) } });
     expect(disagreements(taintPolicies, nodes)).toMatchObject([{ about: 'value' }]);
-  });
-});
-
-describe('a selector that is changed', () => {
-  const established = nodes.map((node) => withRecorded(node, undefined));
-  const carrying = established.map((node) => ({
-    ...node,
-    taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule' }],
-  }));
-  const policy = (spec: TaintPolicySpec) => {
-    const [one] = policySet({ taint: { p: spec } }).taintPolicies;
-    if (!one) throw new Error('no policy');
-    return one;
-  };
-
-  it('leaves nodes that carry what it protected', () => {
-    const [node] = carrying;
-    const [bare] = established;
-    if (!node || !bare) throw new Error('no nodes');
-    const before = policy(required('gpu', on({ pool: 'gpu' })));
-    expect(isLeft(before, node)).toBe(true);
-    expect(isLeft(before, bare)).toBe(false);
-    expect(isLeft(policy(required('gpu', on({ zone: 'a' }))), node)).toBe(false);
-  });
-
-  it('means nothing where the policy only reported', () => {
-    const before = policy(required('gpu', { mode: 'Audit' }));
-    expect(carrying.filter((node) => isLeft(before, node))).toEqual([]);
   });
 });

@@ -36,6 +36,13 @@ describe('a recorded taint that is lost', () => {
       taints: undefined,
     },
     {
+      why: 'is put back in place of a value that a pattern does not protect yet',
+      policies: { p: rule('Restore', { key: 'ded*', restrict: ['Removal'] }) },
+      node: nodeOf([cpu, other]),
+      losses: [`p ${GPU}`],
+      taints: [gpu, other],
+    },
+    {
       why: 'is put back without a value when it had none',
       policies: { p: rule('Restore', { ...PRESENT, value: '' }), q: rule('Restore', { ...DEDICATED, value: '' }) },
       node: nodeOf([gpu]),

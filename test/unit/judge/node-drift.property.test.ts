@@ -27,6 +27,8 @@ interface Case {
   readonly recorded: string;
   readonly removed: string;
   readonly policies: PolicySet;
+  /** The same policies as they are compiled with --audit. */
+  readonly audited: PolicySet;
 }
 
 const cases: fc.Arbitrary<Case> = fc
@@ -35,6 +37,7 @@ const cases: fc.Arbitrary<Case> = fc
     node: { name: 'n1', ...state },
     ...texts,
     policies: policySet({ taint: policies }),
+    audited: policySet({ taint: policies }, { audit: true }),
   }));
 
 /** Holds whatever the node, its record and the policies are. */
@@ -159,5 +162,13 @@ it('nothing is put back where all policies are in mode Audit, or where everythin
       expect(drift.losses.filter(isRepaired)).toEqual([]);
       expect(drift.desired?.taints ?? one.node.taints).toBe(one.node.taints);
     }
+  });
+});
+
+it('no node is written where policies are compiled with --audit', () => {
+  always((one) => {
+    const drift = driftOf({ ...one, policies: one.audited }, { isRecordWritten: true, isAllowRemovalExpired: true });
+    expect(drift.losses.filter(isRepaired)).toEqual([]);
+    expect(drift.desired).toBeUndefined();
   });
 });

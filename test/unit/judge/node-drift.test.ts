@@ -64,7 +64,14 @@ describe('a required taint', () => {
 });
 
 describe('where several policies require one taint', () => {
-  it.each<{ why: string; policies: Policies; node?: NodeView; losses: string[]; taints: Taint[] | undefined }>([
+  it.each<{
+    why: string;
+    policies: Policies;
+    node?: NodeView;
+    recorded?: string;
+    losses: string[];
+    taints: Taint[] | undefined;
+  }>([
     {
       why: 'the value of the strongest counts, though another one repairs',
       policies: { a: rule('Restore', PRESENT_CPU), b: rule('Deny', PRESENT_GPU) },
@@ -119,14 +126,29 @@ describe('where several policies require one taint', () => {
       taints: undefined,
     },
     {
+      why: 'a value that a pattern protects is held once it is established',
+      policies: { a: rule('Deny', { key: 'dedi*', restrict: ['Removal'] }), b: rule('Restore', PRESENT_GPU) },
+      node: nodeOf([cpu]),
+      recorded: CPU,
+      losses: [`b ${GPU} (OtherValuePresent)`],
+      taints: undefined,
+    },
+    {
+      why: 'and is not held before that: admission lets it change',
+      policies: { a: rule('Deny', { key: 'dedi*', restrict: ['Removal'] }), b: rule('Restore', PRESENT_GPU) },
+      node: nodeOf([cpu]),
+      losses: [`b ${GPU}`],
+      taints: [gpu],
+    },
+    {
       why: 'a value that is only watched is not held',
       policies: { a: rule('Audit', PRESENT_CPU), b: rule('Restore', PRESENT_GPU) },
       node: nodeOf([cpu]),
       losses: [`b ${GPU}`],
       taints: [gpu],
     },
-  ])('$why', ({ policies, node = nodeOf([]), losses, taints }) => {
-    const drift = driftOf(policies, node);
+  ])('$why', ({ policies, node = nodeOf([]), recorded, losses, taints }) => {
+    const drift = driftOf(policies, node, recorded);
     expect(lossesOf(drift)).toEqual(losses);
     expect(drift.desired?.taints).toEqual(taints);
   });

@@ -9,9 +9,9 @@ import {
   parseAllowedRemovals,
 } from '../../../src/judge/allow-removal.ts';
 import { isRequiredTaint, requiredTaints, satisfies } from '../../../src/judge/declared-taints.ts';
-import { establishedIn, isKept } from '../../../src/judge/node-record.ts';
+import { establishedIn, isKept, NONE_ESTABLISHED } from '../../../src/judge/node-record.ts';
 import { formatTaint, identity, removedTaints, type Taint, valuesOf } from '../../../src/kubernetes/taint.ts';
-import type { PolicySet } from '../../../src/policy/policy-set.ts';
+import { ONCE_ESTABLISHED, type PolicySet } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import { policySet } from '../policy/policies.ts';
@@ -62,7 +62,9 @@ function agree({ taintPolicies }: PolicySet): boolean {
     ['', 'x', 'y'].every(
       (other) =>
         other === (required ?? '') ||
-        taintPolicies.every((policy) => policy.protectedBy({ ...one, value: other }) === undefined),
+        taintPolicies.every(
+          (policy) => policy.removalRestrictedBy({ ...one, value: other }, ONCE_ESTABLISHED) === undefined,
+        ),
     ),
   );
 }
@@ -303,14 +305,18 @@ function follow(life: NodeLife, { taintPolicies }: PolicySet) {
     spread();
     const { node } = life;
     const carried = valuesOf(node.taints);
+    const isEstablished = life.record ? establishedIn(life.record) : NONE_ESTABLISHED;
     const isHeld = ({ key, effect }: Taint) => {
       const present = carried.get(identity({ key, effect }));
       return (
-        present !== undefined && taintPolicies.some((policy) => policy.protectedBy({ key, effect, value: present }))
+        present !== undefined &&
+        taintPolicies.some((policy) => policy.removalRestrictedBy({ key, effect, value: present }, isEstablished))
       );
     };
     for (const taint of kept.values()) {
-      const isRestored = taintPolicies.some((policy) => policy.mode === 'Restore' && policy.protectedBy(taint));
+      const isRestored = taintPolicies.some(
+        (policy) => policy.mode === 'Restore' && policy.removalRestrictedBy(taint, ONCE_ESTABLISHED),
+      );
       const isThere = carried.get(identity(taint)) === taint.value || isHeld(taint);
       expect(isThere || !isRestored, `${formatTaint(taint)} stays lost`).toBe(true);
     }

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { isKept, MAX_RECORDED_TAINTS, type NodeRecord } from '../../../src/judge/node-record.ts';
+import { establishedIn, MAX_RECORDED_TAINTS, type NodeRecord } from '../../../src/judge/node-record.ts';
 import { retainedTaints } from '../../../src/judge/node-return.ts';
-import { nextRecord, type RecordedNode } from '../../../src/judge/record-keeping.ts';
-import { type Machine, sameMachine } from '../../../src/kubernetes/machine.ts';
+import { FORGET_LOST_MS, nextRecord, type RecordedNode } from '../../../src/judge/record-keeping.ts';
+import type { Machine } from '../../../src/kubernetes/machine.ts';
 import { formatTaint, identity, type Taint } from '../../../src/kubernetes/taint.ts';
 import { recordFields, viewRecord } from '../../../src/objects/node-record.ts';
-import type { PolicySet } from '../../../src/policy/policy-set.ts';
+import { ONCE_ESTABLISHED, type PolicySet } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
 import { nodeOf } from './recorded-nodes.ts';
@@ -52,8 +52,8 @@ const step = fc.record({
     policySet({ taint: { p: protecting('a'), s: REQUIRING } }),
     policySet({ taint: { p: protecting('a', 'gpu'), r: protecting('example.com/*', 'cpu') } }),
   ),
-  forgets: fc.boolean(),
-  forgetsLost: fc.boolean(),
+  policiesUnchangedMs: fc.constantFrom(undefined, 0, FORGET_LOST_MS, HOUR),
+  labelsUnchangedMs: fc.constantFrom(0, FORGET_LOST_MS),
 });
 
 function protecting(key: string, pool?: string) {
@@ -65,19 +65,21 @@ function protecting(key: string, pool?: string) {
   };
 }
 
-/** The node, with what its record lists established: that cannot be otherwise. */
-function asRecorded(
-  { pool, established, allowRemoval, ...node }: SeenNode,
-  record: NodeRecord | undefined,
-): RecordedNode {
-  const isOfNode = record !== undefined && (record.uid === node.uid || sameMachine(record.machine, node.machine));
-  const listed = isOfNode ? record.taints.filter(isKept) : [];
+function asRecorded({ pool, established, allowRemoval, ...node }: SeenNode, labelsUnchangedMs: number): RecordedNode {
   return nodeOf({
     ...node,
     labels: { pool },
-    established: [...established, ...listed].map(formatTaint).join(),
+    labelsUnchangedMs,
+    established: established.map(formatTaint).join(),
     ...(allowRemoval === undefined ? {} : { allowRemoval: allowRemoval.map(formatTaint).join() }),
   });
+}
+
+/** What the record lists is established, as {@link establishment} has it. */
+function withListed(node: RecordedNode, record: NodeRecord | undefined): RecordedNode {
+  if (record?.uid !== node.uid) return node;
+  const isListed = establishedIn(record);
+  return { ...node, established: (taint) => isListed(taint) || node.established(taint) };
 }
 
 /** As a leader reads it that has just begun. */
@@ -93,10 +95,10 @@ it('a record is what the API server takes, is written only for a change, and say
       let now = Date.parse('2026-11-22T12:00:00.250Z');
       let record: NodeRecord | undefined;
       let known = new Map<string, Taint>();
-      for (const { node, afterMs, policies, forgets, forgetsLost } of steps) {
+      for (const { node, afterMs, policies, policiesUnchangedMs, labelsUnchangedMs } of steps) {
         now += afterMs;
-        const keeping = { policies: policies.taintPolicies, now, forgets, forgetsLost };
-        const seen = node && asRecorded(node, record);
+        const keeping = { policies: policies.taintPolicies, now, policiesUnchangedMs };
+        const seen = node && withListed(asRecorded(node, labelsUnchangedMs), record);
         const next = nextRecord(record, seen, keeping);
 
         // A restart between any two steps makes no difference.
@@ -119,15 +121,17 @@ it('a record is what the API server takes, is written only for a change, and say
         // Nothing comes back that no policy protects, and nothing once the retention is over.
         if (next && seen) {
           for (const { policy, taint } of retainedTaints(next, seen, policies.taintPolicies, now)) {
-            expect(policy.protectedBy(taint)).toBeDefined();
+            expect(policy.removalRestrictedBy(taint, ONCE_ESTABLISHED)).toBeDefined();
             const deletedAt = recorded.find((one) => identity(one) === identity(taint))?.earlierDeletedAt;
             if (deletedAt === undefined) continue;
             expect(now - deletedAt).toBeLessThan(RETENTION_MS);
             returned++;
           }
         }
-        const isAskedFor = policies.taintPolicies.some(({ protectedBy }) => recorded.some((one) => protectedBy(one)));
-        if (next?.deletedAt !== undefined && (forgets || isAskedFor)) {
+        const isAskedFor = policies.taintPolicies.some(({ removalRestrictedBy }) =>
+          recorded.some((one) => removalRestrictedBy(one, ONCE_ESTABLISHED)),
+        );
+        if (next?.deletedAt !== undefined && (policiesUnchangedMs === HOUR || isAskedFor)) {
           expect(now - next.deletedAt).toBeLessThan(RETENTION_MS);
         }
         record = next;

@@ -13,13 +13,8 @@ import {
   type NodeRecord,
   type RecordedTaint,
 } from '../../../src/judge/node-record.ts';
-import {
-  FORGET_LOST_MS,
-  type KeptNode,
-  type NodeStep,
-  nodeStep,
-  type StepOptions,
-} from '../../../src/judge/node-step.ts';
+import { type KeptNode, type NodeStep, nodeStep, type StepOptions } from '../../../src/judge/node-step.ts';
+import { FORGET_LOST_MS } from '../../../src/judge/record-keeping.ts';
 import { ADDITION_GRACE_MS } from '../../../src/judge/unseen-additions.ts';
 import { formatTaint, identity, type Taint } from '../../../src/kubernetes/taint.ts';
 import { ESTABLISHED_AFTER_SECONDS, type TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
@@ -48,6 +43,8 @@ const BOTH: TaintPolicySpec = {
 const REQUIRED = rule('Restore', { ...gpu, effect: 'NoSchedule', value: 'gpu', ensure: 'Always' });
 const ANY = rule('Restore', { key: '*', restrict: ['Removal'] });
 
+const BLOCKED = { reason: 'ModeDoesNotRestore', message: 'mode Deny does not restore it' };
+
 const recordOf = (...taints: readonly RecordedTaint[]): NodeRecord => ({ uid: 'u1', machine: MACHINE, taints });
 const keptNode = (node: Partial<KeptNode> = {}): KeptNode => ({
   ...nodeOf([]),
@@ -65,20 +62,21 @@ interface Situation extends Partial<Omit<StepOptions, 'policies'>> {
   readonly record?: NodeRecord | undefined;
   /** The records have not been read. */
   readonly isUnread?: true;
+  /** The policies are compiled as with --audit. */
+  readonly audit?: boolean;
 }
 
-function stepOf({ policies, node: fields, history, record, isUnread, ...options }: Situation): NodeStep {
+function stepOf({ policies, node: fields, history, record, isUnread, audit = false, ...options }: Situation): NodeStep {
   const node = keptNode(fields);
   return nodeStep(node, history ?? newHistory(node, 0), isUnread ? undefined : { record }, {
-    policies: policySet({ taint: policies }).taintPolicies,
+    policies: policySet({ taint: policies }, { audit }).taintPolicies,
     now: NOW,
     monotonicMs: AT,
-    forgets: true,
-    forgetsLost: true,
-    audit: false,
+    policiesUnchangedMs: Infinity,
     hasTurn: true,
     isSpread: () => true,
-    whyBlocked: () => undefined,
+    otherWriterOf: () => undefined,
+    refusal: undefined,
     ...options,
   });
 }
@@ -142,8 +140,11 @@ describe('a taint that was added unseen', () => {
   });
 
   it('is not looked for with --audit, nor while the records have not been read', () => {
-    for (const more of [{ audit: true }, { isUnread: true } as const]) {
-      const step = stepOf({ ...added, node: { taints: [other, gpu] }, ...more });
+    const taints = [other, gpu];
+    const beginning = stepOf({ policies, audit: true, node: { taints: [other] }, history: before, monotonicMs: 0 });
+    const audited = { audit: true, history: { ...before, accepted: beginning.accepted } };
+    for (const more of [audited, { isUnread: true } as const]) {
+      const step = stepOf({ ...added, node: { taints }, ...more });
       expect([step.additions, step.desired]).toEqual([[], undefined]);
     }
     expect(stepOf({ ...added, isUnread: true }).accepted).toBe(accepted);
@@ -238,7 +239,7 @@ describe('what the record lists and no policy records any more', () => {
   });
 
   it('is not forgotten while the policies have just changed: no event tells when', () => {
-    const step = left(FORGET_LOST_MS, { forgetsLost: false });
+    const step = left(FORGET_LOST_MS, { policiesUnchangedMs: FORGET_LOST_MS - 1 });
     expect([listed(step), step.nextInMs]).toEqual([['dedicated=gpu:NoSchedule'], undefined]);
   });
 
@@ -350,28 +351,24 @@ describe('a node that registers again', () => {
   });
 
   it('is recorded to lack the others, with the reason at once, and not since when', () => {
-    const blocked = { reason: 'ModeDoesNotRestore', message: 'no' };
-    const first = stepOf({ policies: both, node: { uid: 'u2' }, record: deleted(GPU), whyBlocked: () => blocked });
+    const first = stepOf({ policies: both, node: { uid: 'u2' }, record: deleted(GPU) });
     const missing = { ...GPU, earlierDeletedAt: NOW - HOUR };
     expect(first.record?.taints).toStrictEqual([missing]);
-    const record = { ...recordOf({ ...missing, blocked: { ...blocked, message: 'earlier' } }), uid: 'u2' };
-    const next = stepOf({ policies: both, node: { uid: 'u2' }, record, whyBlocked: () => blocked });
-    expect(next.record?.taints).toStrictEqual([{ ...missing, blocked }]);
+    const record = { ...recordOf({ ...missing, blocked: { ...BLOCKED, message: 'earlier' } }), uid: 'u2' };
+    const next = stepOf({ policies: both, node: { uid: 'u2' }, record });
+    expect(next.record?.taints).toStrictEqual([{ ...missing, blocked: BLOCKED }]);
   });
 
   it('is recorded to lack a taint that it has lacked for long before its record was read', () => {
     const node = keptNode({ uid: 'u2' });
     const history = { ...newHistory(node, 0), missingSince: [{ taint: gpu, at: 0 }] };
     const { record } = stepOf({ policies: both, node, history, record: deleted(GPU) });
-    expect(record?.taints).toStrictEqual([{ ...GPU, earlierDeletedAt: NOW - HOUR }]);
+    expect(record?.taints).toStrictEqual([{ ...GPU, earlierDeletedAt: NOW - HOUR, blocked: BLOCKED }]);
   });
 });
 
 describe('a recorded taint that the node lost', () => {
-  const BLOCKED = { reason: 'ModeDoesNotRestore', message: 'no' };
-  const whyBlocked = () => BLOCKED;
-  const lost = (more: Partial<Situation> = {}) =>
-    stepOf({ policies: { p: DENIED }, record: recordOf(GPU), whyBlocked, ...more });
+  const lost = (more: Partial<Situation> = {}) => stepOf({ policies: { p: DENIED }, record: recordOf(GPU), ...more });
   /** Since when policies miss it. */
   const missed = (since: number) => ({ ...newHistory(keptNode(), 0), missingSince: [{ taint: gpu, at: since }] });
 
@@ -391,7 +388,7 @@ describe('a recorded taint that the node lost', () => {
       undefined,
     ]);
     expect(late.history.missingSince).toEqual([{ taint: GPU, at: AT - MISSING_AFTER_MS }]);
-    const unexplained = lost({ history: missed(AT - MISSING_AFTER_MS), whyBlocked: () => undefined });
+    const unexplained = lost({ policies: { p: PROTECTED }, history: missed(AT - MISSING_AFTER_MS) });
     expect(unexplained.record).toStrictEqual(recordOf({ ...GPU, missingSince }));
   });
 
@@ -404,8 +401,8 @@ describe('a recorded taint that the node lost', () => {
       undefined,
     ]);
     const unexplained = lost({
+      policies: { p: PROTECTED },
       record: recordOf({ ...GPU, missingSince: 7_000, blocked: BLOCKED }),
-      whyBlocked: () => undefined,
     });
     expect(unexplained.record).toStrictEqual(recordOf({ ...GPU, missingSince: 7_000 }));
   });
@@ -426,13 +423,9 @@ describe('a recorded taint that the node lost', () => {
       policies: { p: BOTH },
       history,
       record: recordOf(GPU, OTHER, { ...OTHER, key: 'third', missingSince: 0 }),
-      whyBlocked: ({ taint }) => ({ reason: 'ModeDoesNotRestore', message: taint.key }),
     });
     const missingSince = THIS_SECOND - MISSING_AFTER_MS - 1_000;
-    expect(step.record?.taints).toStrictEqual([
-      { ...GPU, missingSince, blocked: { ...BLOCKED, message: 'dedicated' } },
-      OTHER,
-    ]);
+    expect(step.record?.taints).toStrictEqual([{ ...GPU, missingSince, blocked: BLOCKED }, OTHER]);
     expect(step.nextInMs).toBe(MISSING_AFTER_MS);
     const two = [
       { taint: gpu, at: AT - 2_000 },
@@ -441,11 +434,22 @@ describe('a recorded taint that the node lost', () => {
     const both = { policies: { p: BOTH }, record: recordOf(GPU, OTHER), history: { ...history, missingSince: two } };
     expect(stepOf(both).nextInMs).toBe(MISSING_AFTER_MS - 3_000);
     const explained = stepOf({
-      policies: { p: BOTH },
+      policies: { p: DENIED, q: rule('Restore', { key: 'other', restrict: ['Removal'] }) },
       record: recordOf({ ...GPU, missingSince: 0 }, { ...OTHER, missingSince: 1_000 }),
-      whyBlocked: ({ taint }) => ({ reason: 'ModeDoesNotRestore', message: taint.key }),
+      refusal: 'a webhook objects',
     });
-    expect(explained.record?.taints.map(({ blocked }) => blocked?.message)).toEqual(['dedicated', 'other']);
+    expect(explained.record?.taints.map(({ blocked }) => blocked)).toEqual([
+      BLOCKED,
+      { reason: 'UpdateRefused', message: 'a webhook objects' },
+    ]);
+  });
+
+  it('is in conflict with the writer that removes it', () => {
+    let history: NodeHistory = missed(0);
+    for (let time = AT - CONFLICT.limit; time < AT; time++) history = historyAfterRepair(history, [gpu], time);
+    const step = lost({ policies: { p: PROTECTED }, history, otherWriterOf: ({ key }) => `the writer of ${key}` });
+    const message = 'another writer removes it repeatedly, last by the writer of dedicated';
+    expect(step.record?.taints[0]?.blocked).toEqual({ reason: 'Conflict', message });
   });
 
   it('is no loss while another taint is one', () => {
@@ -453,7 +457,6 @@ describe('a recorded taint that the node lost', () => {
       policies: { p: BOTH },
       node: { taints: [other] },
       record: recordOf(GPU, OTHER),
-      whyBlocked,
       history: missed(0),
     });
     expect(step.record?.taints.map(({ missingSince }) => missingSince !== undefined)).toEqual([true, false]);
@@ -480,8 +483,11 @@ describe('a recorded taint that the node lost', () => {
       expect(blockedWith(WAITS)).toEqual(WAITS);
       expect(blockedWith({ reason: 'UpdateRefused', message: 'no' })).toBeUndefined();
       expect(blockedWith(undefined)).toBeUndefined();
-      expect(blockedWith(WAITS, { hasTurn: false })).toBeUndefined();
-      expect(blockedWith(WAITS, { whyBlocked })).toEqual(BLOCKED);
+      expect(blockedWith(undefined, { hasTurn: false })).toEqual({
+        reason: 'WaitsForTurn',
+        message: 'it evicts pods, and waits for its turn',
+      });
+      expect(blockedWith(WAITS, { refusal: 'no' })).toEqual({ reason: 'UpdateRefused', message: 'no' });
     });
 
     it('has none where it was not recorded as missing before', () => {

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
-import { daemonSetFindings, nodeFindings, podFindings } from '../../../src/judge/findings.ts';
+import { daemonSetFindings, isLeft, nodeFindings, podFindings } from '../../../src/judge/findings.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
+import type { TaintMode } from '../../../src/policy/taint-policy.ts';
+import type { TaintRule } from '../../../src/policy/taint-rule.ts';
+import { policySet } from '../policy/policies.ts';
 import { withRecorded } from './established.ts';
 
 const POLICIES = parsePolicies([
@@ -134,5 +137,30 @@ describe('the violators', () => {
 
   it('are without those that violate no more', () => {
     expect(nodeFindings(gpu, bare('b'), ['a', 'b']).violators).toEqual(['b']);
+  });
+});
+
+describe('a selector that is changed', () => {
+  const none = [
+    { ...node('n1', 'gpu'), labels: { pool: 'gpu' } },
+    { ...node('n2', 'gpu'), labels: { pool: 'gpu', zone: 'a' } },
+  ];
+  const carrying = none.map((one) => ({ ...one, taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule' }] }));
+  const policy = (matchLabels: Record<string, string>, mode: TaintMode = 'Restore') => {
+    const taints: TaintRule[] = [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' }];
+    const [one] = policySet({ taint: { p: { mode, taints, nodeSelector: { matchLabels } } } }).taintPolicies;
+    if (!one) throw new Error('no policy');
+    return one;
+  };
+
+  it('leaves nodes that carry what it protected', () => {
+    const before = policy({ pool: 'gpu' });
+    expect(carrying.filter((node) => isLeft(before, node)).map(({ name }) => name)).toEqual(['n1', 'n2']);
+    expect(none.filter((node) => isLeft(before, node))).toEqual([]);
+    expect(carrying.filter((node) => isLeft(policy({ zone: 'b' }), node))).toEqual([]);
+  });
+
+  it('leaves none if the policy only reported', () => {
+    expect(carrying.filter((node) => isLeft(policy({ pool: 'gpu' }, 'Audit'), node))).toEqual([]);
   });
 });

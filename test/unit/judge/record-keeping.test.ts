@@ -6,7 +6,7 @@ import {
   type RecordedTaint,
   STARTUP_STATES,
 } from '../../../src/judge/node-record.ts';
-import { nextRecord, recordsTaints } from '../../../src/judge/record-keeping.ts';
+import { FORGET_LOST_MS, nextRecord, recordsTaints } from '../../../src/judge/record-keeping.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
@@ -238,7 +238,7 @@ describe('what is recorded of a node', () => {
       ...{ policies: ['p'], since: START },
     }));
     const before: NodeRecord = { uid: 'first', machine: MACHINE, taints: [], startup };
-    expect(nextRecord(before, nodeOf({}), at(policySet({}), START, { forgets: false }))).toEqual(before);
+    expect(nextRecord(before, nodeOf({}), at(policySet({}), START, 0))).toEqual(before);
     const later = nextRecord(before, nodeOf({}), at(policySet({})));
     expect(later?.startup?.map(({ state }) => state)).toEqual(['Waiting', 'Ready']);
   });
@@ -253,12 +253,10 @@ describe('what is recorded of a node', () => {
     expect(nextRecord(record, undefined, at(policies(), START + 24 * HOUR - 1))).toEqual(record);
     expect(nextRecord(record, undefined, at(policies(), START + 24 * HOUR))).toBeUndefined();
     expect(nextRecord(record, undefined, at(policySet({})))).toBeUndefined();
-    expect(nextRecord(record, undefined, at(policySet({}), START, { forgets: false }))).toEqual(record);
+    expect(nextRecord(record, undefined, at(policySet({}), START, 0))).toEqual(record);
     // A policy that is replaced is no reason to write the records of all nodes twice.
     const living = nextRecord(undefined, nodeOf({ taints: [DEDICATED] }), at(policies()));
-    expect(nextRecord(living, nodeOf({ taints: [DEDICATED] }), at(policySet({}), START, { forgets: false }))).toEqual(
-      living,
-    );
+    expect(nextRecord(living, nodeOf({ taints: [DEDICATED] }), at(policySet({}), START, 0))).toEqual(living);
   });
 });
 
@@ -453,13 +451,11 @@ describe('a required taint that was removed with permission', () => {
   it('ends when no policy requires it, after the time in which policies are replaced', () => {
     const record = recordAfter(set, gone);
     const none = policySet({});
-    const kept = nextRecord(record, nodeOf({}), at(none, START, { forgetsLost: false }));
+    const kept = nextRecord(record, nodeOf({}), at(none, START, 0));
     expect(listed(kept)).toEqual([`${GPU} removed`]);
-    expect(nextRecord(record, nodeOf({}), at(none, START, { forgets: false, forgetsLost: true }))).toBeUndefined();
+    expect(nextRecord(record, nodeOf({}), at(none, START, FORGET_LOST_MS))).toBeUndefined();
     // Meanwhile, it ends all the same when the node carries it.
-    expect(
-      nextRecord(record, nodeOf({ taints: [DEDICATED] }), at(none, START, { forgetsLost: false })),
-    ).toBeUndefined();
+    expect(nextRecord(record, nodeOf({ taints: [DEDICATED] }), at(none, START, 0))).toBeUndefined();
   });
 
   it('names the policies that require it by now', () => {
@@ -482,21 +478,36 @@ describe('a required taint that was removed with permission', () => {
 describe('taints that no policy records any more', () => {
   const none = policySet({});
   const record = recordAfter(setOf(PROTECTED), { taints: [DEDICATED] });
-  const seen = (taints: Taint[], keeping: { forgets: boolean; forgetsLost: boolean }) =>
-    listed(nextRecord(record, nodeOf({ taints }), at(none, START, keeping)));
+  const soon = FORGET_LOST_MS;
 
-  it.each<{ why: string; taints: Taint[]; forgets: boolean; forgetsLost: boolean; left: string[] }>([
-    { why: 'stay while policies may be replaced', taints: [DEDICATED], forgets: false, forgetsLost: true, left: [GPU] },
-    { why: 'are forgotten after that', taints: [DEDICATED], forgets: true, forgetsLost: true, left: [] },
-    { why: 'stay a moment where they are lost', taints: [], forgets: false, forgetsLost: false, left: [GPU] },
-    { why: 'are soon forgotten where they are lost', taints: [], forgets: false, forgetsLost: true, left: [] },
-    { why: 'count as lost with another value', taints: [CPU], forgets: false, forgetsLost: true, left: [] },
-  ])('$why', ({ taints, left, ...keeping }) => {
-    expect(seen(taints, keeping)).toEqual(left);
+  it.each<{ why: string; taints: Taint[]; policiesMs: number | undefined; labelsMs?: number; left: string[] }>([
+    { why: 'stay while policies may be replaced', taints: [DEDICATED], policiesMs: HOUR - 1, left: [GPU] },
+    { why: 'are forgotten after that', taints: [DEDICATED], policiesMs: HOUR, left: [] },
+    { why: 'are forgotten then, whatever the labels', taints: [DEDICATED], policiesMs: HOUR, labelsMs: 0, left: [] },
+    { why: 'stay a moment where they are lost', taints: [], policiesMs: soon - 1, left: [GPU] },
+    { why: 'are soon forgotten where they are lost', taints: [], policiesMs: soon, labelsMs: soon, left: [] },
+    {
+      why: 'stay where they are lost and the labels changed',
+      taints: [],
+      policiesMs: HOUR,
+      labelsMs: soon - 1,
+      left: [GPU],
+    },
+    { why: 'stay while not all policies are known', taints: [DEDICATED], policiesMs: undefined, left: [GPU] },
+    {
+      why: 'stay while not all policies are known, where they are lost',
+      taints: [],
+      policiesMs: undefined,
+      left: [GPU],
+    },
+    { why: 'count as lost with another value', taints: [CPU], policiesMs: soon, left: [] },
+  ])('$why', ({ taints, left, policiesMs, labelsMs = HOUR }) => {
+    const keeping = { ...at(none), policiesUnchangedMs: policiesMs };
+    expect(listed(nextRecord(record, nodeOf({ taints, labelsUnchangedMs: labelsMs }), keeping))).toEqual(left);
   });
 
   it('are removed with permission meanwhile as at any time', () => {
-    const keeping = at(none, START, { forgets: false });
+    const keeping = at(none, START, 0);
     expect(nextRecord(record, nodeOf({ allowRemoval: GPU }), keeping)).toBeUndefined();
   });
 });
@@ -557,7 +568,7 @@ describe('a record', () => {
     const record = recordAfter(both, { taints: [DEDICATED, OTHER] });
     const left = policySet({ taint: { q: { mode: 'Deny', taints: [{ key: OTHER.key, restrict: ['Removal'] }] } } });
     const next = (forgets: boolean) =>
-      listed(nextRecord(record, nodeOf({ taints: [DEDICATED, OTHER] }), at(left, START, { forgets })));
+      listed(nextRecord(record, nodeOf({ taints: [DEDICATED, OTHER] }), at(left, START, forgets ? HOUR : HOUR - 1)));
     expect(next(false)).toEqual([GPU, 'example.com/other:NoExecute']);
     expect(next(true)).toEqual(['example.com/other:NoExecute']);
   });

@@ -33,6 +33,7 @@ export interface Node {
   /** The taints that one update removed as it wrote their entries of the annotation. */
   readonly inOneStep?: readonly Taint[];
   readonly machine?: Machine;
+  readonly labelsUnchangedMs?: number;
 }
 
 export function nodeOf({
@@ -43,19 +44,20 @@ export function nodeOf({
   allowRemoval,
   inOneStep = [],
   machine = MACHINE,
+  labelsUnchangedMs = HOUR,
 }: Node): RecordedNode {
   const { established } = withRecord({}, recordListing(stayed, uid), uid);
   const removed = new Set(inOneStep.map(formatTaint));
   const removedInOneStep = (taint: Taint) => removed.has(formatTaint(taint));
-  return { name: 'n1', uid, labels, taints, allowRemoval, machine, established, removedInOneStep };
+  return { name: 'n1', uid, labels, taints, allowRemoval, machine, established, removedInOneStep, labelsUnchangedMs };
 }
 
 /** How records are kept at a time: by default, once policies have not changed for long. */
 export const at = (
   { taintPolicies }: PolicySet,
   now = START,
-  { forgets = true, forgetsLost = forgets }: Partial<Pick<RecordKeeping, 'forgets' | 'forgetsLost'>> = {},
-): RecordKeeping => ({ policies: taintPolicies, now, forgets, forgetsLost });
+  policiesUnchangedMs: number | undefined = HOUR,
+): RecordKeeping => ({ policies: taintPolicies, now, policiesUnchangedMs });
 
 export const texts = (taints: readonly Taint[] = []) => taints.map(formatTaint);
 

@@ -235,12 +235,13 @@ describe('the record of a node with a startup taint', () => {
     allowRemoval: undefined,
     established: () => false,
     removedInOneStep: () => false,
+    labelsUnchangedMs: Infinity,
     machine: { systemUUID: '', providerID: '' },
   });
   const before = { uid: 'u', machine: { systemUUID: '', providerID: '' }, taints: [], startup: [recorded('Removed')] };
 
   it('stays while the Node exists and the policy requires the taint', () => {
-    expect(nextRecord(before, node(), { policies: policies(), now: NOW, forgets: true, forgetsLost: true })).toEqual(
+    expect(nextRecord(before, node(), { policies: policies(), now: NOW, policiesUnchangedMs: Infinity })).toEqual(
       before,
     );
   });
@@ -250,12 +251,12 @@ describe('the record of a node with a startup taint', () => {
     ['the Node is deleted', undefined, policies()],
     ['no policy requires the taint', node(), []],
   ])('goes when %s', (_, after, by) => {
-    expect(nextRecord(before, after, { policies: by, now: NOW, forgets: true, forgetsLost: true })).toBeUndefined();
+    expect(nextRecord(before, after, { policies: by, now: NOW, policiesUnchangedMs: Infinity })).toBeUndefined();
   });
 
   it('stays for what waits although no policy requires the taint', () => {
     const waiting = { ...before, startup: [recorded('Waiting')] };
-    expect(nextRecord(waiting, node(), { policies: [], now: NOW, forgets: true, forgetsLost: true })).toEqual(waiting);
+    expect(nextRecord(waiting, node(), { policies: [], now: NOW, policiesUnchangedMs: Infinity })).toEqual(waiting);
   });
 });
 

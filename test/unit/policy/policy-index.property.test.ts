@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { policiesFor, selectingPolicies } from '../../../src/policy/policy-index.ts';
-import type { CompiledTaintPolicy } from '../../../src/policy/policy-set.ts';
+import { type CompiledTaintPolicy, ONCE_ESTABLISHED } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from './policies.ts';
 
@@ -51,8 +51,8 @@ it('no policy is left out that means a taint, and those found are in their order
   fc.assert(
     fc.property(policies, fc.constantFrom(...KEYS), (all, of) => {
       const found = policiesFor(all, of);
-      const means = ({ protectedBy }: CompiledTaintPolicy) =>
-        protectedBy({ key: of, effect: 'NoSchedule' }) !== undefined;
+      const means = ({ removalRestrictedBy }: CompiledTaintPolicy) =>
+        removalRestrictedBy({ key: of, effect: 'NoSchedule' }, ONCE_ESTABLISHED) !== undefined;
       expect(namesOf(found.filter(means))).toEqual(namesOf(all.filter(means)));
       expect(new Set(found).size).toBe(found.length);
     }),

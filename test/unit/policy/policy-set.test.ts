@@ -4,7 +4,7 @@ import { asksForNatives, inAudit, type NativelyExpressible } from '../../../src/
 import { compileDaemonSetSelection } from '../../../src/policy/daemon-set-selection.ts';
 import type { TaintPolicy } from '../../../src/policy/policy.ts';
 import { type Policy, parsePolicy } from '../../../src/policy/policy.ts';
-import { compileTaintPolicy, startupKeysOf } from '../../../src/policy/policy-set.ts';
+import { compileTaintPolicy, ONCE_ESTABLISHED, startupKeysOf } from '../../../src/policy/policy-set.ts';
 import type { RecoveryPolicySpec } from '../../../src/policy/recovery-policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
@@ -62,10 +62,10 @@ describe('a set of policies', () => {
       .flat()
       .map(({ mode }) => mode);
     expect(modes).toEqual(Array(12).fill('Audit'));
-    expect(set.tolerationPolicies.map(({ name, isTrial }) => [name, isTrial])).toEqual([
-      ['a', false],
-      ['m', true],
-      ['z', true],
+    expect(set.tolerationPolicies.map(({ name, declared }) => [name, declared])).toEqual([
+      ['a', 'Audit'],
+      ['m', 'Mutate'],
+      ['z', 'Mutate'],
     ]);
   });
 });
@@ -90,7 +90,7 @@ describe('a pattern', () => {
       taint: { exact, pattern, starting: starting('example.com/starting') },
     }).taintPolicies;
     const fields = ['example.com/starting', 'example.com/other'].map((key) =>
-      [byName, byPattern].map((policy) => policy?.protectedBy(taint(key))),
+      [byName, byPattern].map((policy) => policy?.removalRestrictedBy(taint(key), ONCE_ESTABLISHED)),
     );
     expect(fields).toEqual([
       ['spec.taints[0]', undefined],
@@ -107,7 +107,9 @@ describe('a pattern', () => {
       ],
     };
     const alone = compileTaintPolicy(read('TaintPolicy', spec) as TaintPolicy);
-    const keys = ['starting', 'mine', 'other'].map((key) => alone.protectedBy(taint(`example.com/${key}`)));
+    const keys = ['starting', 'mine', 'other'].map((key) =>
+      alone.removalRestrictedBy(taint(`example.com/${key}`), ONCE_ESTABLISHED),
+    );
     expect(keys).toEqual([undefined, undefined, 'spec.taints[0]']);
   });
 
@@ -149,21 +151,21 @@ describe('a pattern', () => {
   });
 });
 
-it.each<{ mode: TaintPolicySpec['mode']; removalByAnnotation?: 'Forbidden'; audit: boolean; may: [boolean, boolean] }>([
-  { mode: 'Deny', audit: false, may: [true, false] },
-  { mode: 'Deny', audit: true, may: [false, true] },
-  { mode: 'Deny', removalByAnnotation: 'Forbidden', audit: false, may: [false, false] },
-  { mode: 'Deny', removalByAnnotation: 'Forbidden', audit: true, may: [false, false] },
-  { mode: 'Audit', audit: false, may: [false, false] },
-  { mode: 'Audit', audit: true, may: [false, false] },
+it.each<{ mode: TaintPolicySpec['mode']; removalByAnnotation?: 'Forbidden'; audit: boolean; may: boolean }>([
+  { mode: 'Deny', audit: false, may: true },
+  { mode: 'Deny', audit: true, may: true },
+  { mode: 'Deny', removalByAnnotation: 'Forbidden', audit: false, may: false },
+  { mode: 'Deny', removalByAnnotation: 'Forbidden', audit: true, may: false },
+  { mode: 'Audit', audit: false, may: false },
+  { mode: 'Audit', audit: true, may: false },
 ])(
-  'mode $mode, removalByAnnotation $removalByAnnotation, audit $audit: the annotation allows, or would allow: $may',
+  'mode $mode, removalByAnnotation $removalByAnnotation, audit $audit: the annotation allows removals, as declared: $may',
   ({ mode, removalByAnnotation, audit, may }) => {
     const policy = taintPolicy(
       { ...protecting(mode), ...(removalByAnnotation ? { removalByAnnotation } : {}) },
       { audit },
     );
-    expect([policy.removableByAnnotation, policy.wouldAllowByAnnotation]).toEqual(may);
+    expect(policy.allowsRemovalByAnnotation).toBe(may);
   },
 );
 

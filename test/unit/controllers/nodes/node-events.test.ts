@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { eventsOfLoss } from '../../../../src/controllers/nodes/node-reports.ts';
-import type { BlockedBy, Circumstances, Loss } from '../../../../src/judge/node-drift.ts';
+import type { Circumstances, Loss } from '../../../../src/judge/node-drift.ts';
+import type { BlockedBy } from '../../../../src/judge/node-record.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { driftOf, nodeOf, type Policies, rule } from '../../judge/node-drifts.ts';
 
