@@ -148,15 +148,16 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 function heapInUse(): number {
-  for (let i = 0; i < 5; i++) collectGarbage();
+  for (let i = 0; i < 2; i++) collectGarbage();
   return process.memoryUsage().heapUsed;
 }
 
 describe('what is kept', () => {
-  const OBJECTS = 30;
+  const OBJECTS = 10;
   /** The largest number of items with which an object is kept. */
   const most = (keep: (count: number) => unknown) => {
-    let [fits, exceeds] = [0, 10_000];
+    let [fits, exceeds] = [0, 2_048];
+    expect(() => keep(exceeds)).toThrow(MalformedObjectError);
     while (exceeds - fits > 1) {
       const middle = Math.floor((fits + exceeds) / 2);
       try {
