@@ -104,17 +104,20 @@ export function nextRecord(
   const machine = isKnown ? firstKnown(before.machine, node.machine) : node.machine;
   const forgetsLost = Math.min(policiesUnchangedMs, node.labelsUnchangedMs) >= FORGET_LOST_MS;
   const isPermitted = permittedRemovals(node, policies);
-  const removed = removedFrom(node, isKnown ? before.taints : [], policies, { isPermitted, thisSecond, forgetsLost });
+  const earlier = (before?.taints ?? []).flatMap((taint) => {
+    const since = isKnown ? taint.earlierDeletedAt : deletedAt;
+    if (since === undefined || !isKept(taint)) return [];
+    return left([{ ...withoutState(taint), earlierDeletedAt: past(since) }], past(since), isSame);
+  });
+  // Without those that are forgotten in this step: the next one does not know them either.
+  const listed = isKnown ? [...before.taints.filter((taint) => taint.earlierDeletedAt === undefined), ...earlier] : [];
+  const removed = removedFrom(node, listed, policies, { isPermitted, thisSecond, forgetsLost });
   const carried = valuesOf(node.taints);
   const recordedAsRemoved = valuesOf(removed);
   const isGone = (taint: RecordedTaint) =>
     carried.get(identity(taint)) !== taint.value &&
     (recordedAsRemoved.get(identity(taint)) === taint.value || isPermitted({ taint, anyValue: false }));
-  const retained = (before?.taints ?? []).flatMap((taint) => {
-    const since = isKnown ? taint.earlierDeletedAt : deletedAt;
-    if (since === undefined || !isKept(taint) || isGone(taint)) return [];
-    return left([{ ...withoutState(taint), earlierDeletedAt: past(since) }], past(since), isSame);
-  });
+  const retained = earlier.filter((taint) => !isGone(taint));
   const known = (isKnown ? before.taints : retained).filter((taint) => isKept(taint) && !isGone(taint));
   // A node may leave a policy for a moment: a lost taint is not forgotten at once.
   const isSpared = (taint: RecordedTaint) =>
