@@ -19,8 +19,8 @@ const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> 
 const OTHERS = ['xdg-open'] as const;
 
 /** Opens the URL in the user's browser. A failure is ignored, because the URL is printed as well. */
-function openBrowser(url: string, platform: NodeJS.Platform = process.platform): void {
-  const [program, ...args] = OPENERS[platform] ?? OTHERS;
+function openBrowser(url: string): void {
+  const [program, ...args] = OPENERS[process.platform] ?? OTHERS;
   const opener = spawn(program, [...args, url], { stdio: 'ignore', detached: true });
   opener.once('error', () => {});
   opener.unref();

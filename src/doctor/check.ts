@@ -3,7 +3,7 @@ import type { Facts } from './facts.ts';
 import { all, type Reading } from './reading.ts';
 
 /** Where a problem can be, the cause first: a missing installation has no certificate, and without trust the API server makes no call. */
-export const AREAS = ['installation', 'certificate', 'network', 'configuration'] as const;
+const AREAS = ['installation', 'certificate', 'network', 'configuration'] as const;
 export type Area = (typeof AREAS)[number];
 
 /**

@@ -43,7 +43,7 @@ export function checkContext(
 }
 
 /** How to replace an unusable talosconfig. The name and the endpoint of the cluster may be any. */
-export const ANEW =
+const ANEW =
   "make a talosconfig anew where the cluster's secrets.yaml is (if it is lost, first: talosctl gen secrets --from-controlplane-config controlplane.yaml): talosctl gen config --with-secrets secrets.yaml --output-types talosconfig CLUSTER https://ENDPOINT:6443";
 
 /**
