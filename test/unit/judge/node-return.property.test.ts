@@ -82,6 +82,12 @@ function withListed(node: RecordedNode, record: NodeRecord | undefined): Recorde
   return { ...node, established: (taint) => isListed(taint) || node.established(taint) };
 }
 
+/** Whether the step forgot a taint. */
+function forgets(before: NodeRecord | undefined, after: NodeRecord | undefined): boolean {
+  const listed = new Set((after?.taints ?? []).map(identity));
+  return (before?.taints ?? []).some((taint) => !listed.has(identity(taint)));
+}
+
 /** As a leader reads it that has just begun. */
 function stored(record: NodeRecord | undefined): NodeRecord | undefined {
   return record && viewRecord(JSON.parse(JSON.stringify(recordFields(record, undefined))));
@@ -104,8 +110,10 @@ it('a record is what the API server takes, is written only for a change, and say
         // A restart between any two steps makes no difference.
         expect(nextRecord(stored(record), seen, keeping)).toEqual(next);
         expect(stored(next)).toEqual(next);
-        // What is seen again is no change.
-        expect(nextRecord(next, seen, keeping)).toEqual(next);
+        // What is seen again is no change. Only a step that forgets a taint may be followed by one more, which finds another value of it.
+        const again = nextRecord(next, seen, keeping);
+        if (forgets(record, next)) expect(nextRecord(again, seen, keeping)).toEqual(again);
+        else expect(again).toEqual(next);
 
         const recorded = next?.taints ?? [];
         expect(new Set(recorded.map(identity)).size).toBe(recorded.length);
