@@ -6,8 +6,9 @@ import { MAX_KEPT_TAINTS } from '../../judge/node-record.ts';
 import { recordsTaints } from '../../judge/record-keeping.ts';
 import { formatTaint, identity, type Taint } from '../../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../../policy/policy-set.ts';
-import { type Concern, problemsOf, type ReportedProblem } from '../reports.ts';
+import { problemsOf, type ReportedProblem } from '../reports.ts';
 import { otherWriterOf } from './other-writers.ts';
+import { trackRefusals } from './refusals.ts';
 
 /** Why the leader does not repair nodes, for the status of policies. */
 export interface RepairProblems {
@@ -18,10 +19,7 @@ export interface RepairProblems {
   inConflict(node: string, conflicts: NodeHistory['conflicts']): Promise<void>;
   /** The client that removed the taint last, in words. */
   otherWriterOf(node: string, taint: Taint): string | undefined;
-  /**
-   * The API server refused the update that restores the taints: a right is missing, or another webhook denies it. The first message of equal
-   * refusals is kept: a later one may have another request id or time, and would result in another write of the status.
-   */
+  /** The API server refused the update that restores the taints. */
   refused(node: string, losses: readonly Loss[], error: Pick<ApiError, 'status' | 'reason' | 'message'>): void;
   /** The message of the API server, if it refused the last update of the node. */
   refusalOf(node: string): string | undefined;
@@ -47,7 +45,7 @@ export function trackRepairProblems(options: {
   const { client, policies, onChange } = options;
   /** By the name of the node, and the identity of the taint. */
   const conflicts = new Map<string, ReadonlyMap<string, KnownConflict>>();
-  const refusals = new Map<string, Concern & { readonly cause: string }>();
+  const refusals = trackRefusals(onChange);
   const full = new Set<string>();
 
   return {
@@ -65,19 +63,16 @@ export function trackRepairProblems(options: {
       onChange();
     },
     otherWriterOf: (node, taint) => conflicts.get(node)?.get(identity(taint))?.otherWriter,
-    refused(node, losses, { status, reason, message }) {
+    refused(node, losses, error) {
       const concerned = losses.flatMap(({ policy, blockedBy }) => (blockedBy ? [] : [policy.name]));
-      const cause = [status, reason, ...new Set(concerned)].join(' ');
-      if (refusals.get(node)?.cause === cause) return;
-      refusals.set(node, { policies: new Set(concerned), text: message, cause });
-      onChange();
+      refusals.set(node, concerned, error);
     },
-    refusalOf: (node) => refusals.get(node)?.text,
-    notRefused,
+    refusalOf: refusals.messageOf,
+    notRefused: refusals.delete,
     recordIsFull,
-    has: (node) => refusals.has(node) || conflicts.has(node),
+    has: (node) => refusals.messageOf(node) !== undefined || conflicts.has(node),
     forget(node) {
-      notRefused(node);
+      refusals.delete(node);
       recordIsFull(node, false);
       if (conflicts.delete(node)) onChange();
     },
@@ -90,7 +85,7 @@ export function trackRepairProblems(options: {
         (texts) => `not restored for now, because another writer removes them repeatedly: ${texts.join(', ')}`,
       ),
       ...problemsOf(
-        [...refusals.values()],
+        refusals.concerns((_node, message) => message),
         'RepairRefused',
         (messages) => `the API server refuses the updates that restore taints: ${messages.join(', ')}`,
       ),
@@ -112,10 +107,6 @@ export function trackRepairProblems(options: {
     if (isFull) full.add(node);
     else full.delete(node);
     onChange();
-  }
-
-  function notRefused(node: string): void {
-    if (refusals.delete(node)) onChange();
   }
 }
 

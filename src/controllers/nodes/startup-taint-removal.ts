@@ -29,6 +29,7 @@ import type { Rights } from '../rights.ts';
 import type { Nodes, WatchedDaemonSets } from '../sources.ts';
 import type { NodeWrite, NodeWriter } from './node-writer.ts';
 import type { RecordStore } from './record-store.ts';
+import { trackRefusals } from './refusals.ts';
 import { reportOnNode } from './report-on-node.ts';
 import { watchStartupPods } from './startup-pods.ts';
 
@@ -91,12 +92,11 @@ export function startStartupTaintRemoval(run: Run, options: StartupTaintRemovalO
   const report = reportOnNode(recordEvent, run.log);
   const compiled = () => policies.snapshot().compiled.taintPolicies;
   const cases = new Map<string, Case>();
-  /** Why the API server refused a write, by the name of the node. */
-  const refused = new Map<string, Concern>();
   let replicas: readonly ReplicaPod[] = [];
 
   const queue = startControllerQueue(run, NAME, { work: check, concurrency: CONCURRENCY });
   const changes = reports.add({ problems });
+  const refusals = trackRefusals(() => changes.next());
   const reading = startController(run, 'startup-replicas', readReplicas);
   const pods = watchStartupPods(run, client, daemonSets, (node) => {
     for (const name of node === undefined ? cases.keys() : [node]) if (cases.has(name)) queue.add(name);
@@ -196,7 +196,8 @@ export function startStartupTaintRemoval(run: Run, options: StartupTaintRemovalO
   function forget(name: string): void {
     const text = textOf(cases.get(name));
     cases.delete(name);
-    if (refused.delete(name) || text !== undefined) changes.next();
+    refusals.delete(name);
+    if (text !== undefined) changes.next();
   }
 
   function retainPods(): void {
@@ -225,10 +226,10 @@ export function startStartupTaintRemoval(run: Run, options: StartupTaintRemovalO
     const removed = new Set(removable.map(({ recorded }) => identity(recorded)));
     const added = late.map(({ taint }) => taint);
     const taints = [...value.taints.filter((taint) => !removed.has(identity(taint))), ...added];
-    const by = new Set([
+    const by = [
       ...late.flatMap(({ policies: names }) => names),
       ...removable.flatMap(({ recorded }) => recorded.policies),
-    ]);
+    ];
     try {
       const result = await writer.write(entry, { taints, allowRemoval: value.allowRemoval }, (stored) => {
         const undone = [...stored.filter((taint) => removed.has(identity(taint))), ...removedTaints(added, stored)];
@@ -237,13 +238,10 @@ export function startStartupTaintRemoval(run: Run, options: StartupTaintRemovalO
           `a mutating webhook undoes the change of startup taint ${undone.map(formatTaint).join(', ')}; to list the webhooks: kubectl get mutatingwebhookconfigurations`,
         );
       });
-      if (refused.delete(name)) changes.next();
+      refusals.delete(name);
       if (result !== 'Written') return result;
     } catch (error) {
-      if (isFinal(error)) {
-        refused.set(name, { policies: by, text: shorten(`on node ${name}, ${error.message}`, MAX_NODE_TEXT) });
-        changes.next();
-      }
+      if (isFinal(error)) refusals.set(name, by, error);
       throw error;
     }
     for (const taint of added) {
@@ -286,7 +284,7 @@ export function startStartupTaintRemoval(run: Run, options: StartupTaintRemovalO
       }).map((fault): ReportedProblem => ({ kind: policy.kind, policy: policy.name, ...fault })),
     );
     const writes = problemsOf(
-      [...refused.values()],
+      refusals.concerns((node, message) => shorten(`on node ${node}, ${message}`, MAX_NODE_TEXT)),
       'StartupTaintRefused',
       (texts) => `the API server refuses the changes of startup taints: ${texts.join('; ')}`,
     );

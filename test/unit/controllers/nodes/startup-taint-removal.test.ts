@@ -149,6 +149,23 @@ it('nodes whose startup taints cannot be changed are named by one problem of the
   ]);
 });
 
+it('a refusal with another request id is no news for the status', async () => {
+  const cluster = lead([registered('n1')]);
+  let requests = 0;
+  cluster.beforeWrite.mockImplementation((name) => {
+    throw new ApiError('PATCH', name, 403, 'Forbidden', `request ${++requests}`);
+  });
+  cluster.daemonPods.put(daemonPod(true));
+  await expect.poll(() => requests).toBe(1);
+  const messages = () => cluster.repair.problems().map(({ message }) => message);
+  const FIRST = 'the API server refuses the changes of startup taints: on node n1, PATCH n1: 403 Forbidden: request 1';
+  await expect.poll(messages).toEqual([FIRST]);
+  const told = cluster.onProblems.mock.calls.length;
+  await expect.poll(() => requests).toBeGreaterThan(2);
+  expect(messages()).toEqual([FIRST]);
+  expect(cluster.onProblems.mock.calls.length).toBe(told);
+});
+
 const UNDONE =
   'startup-progress: n1: a mutating webhook undoes the change of startup taint example.com/network:NoSchedule; ' +
   'to list the webhooks: kubectl get mutatingwebhookconfigurations';

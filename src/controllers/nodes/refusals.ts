@@ -1,0 +1,41 @@
+import type { ApiError } from '../../cluster/client/api-error.ts';
+import type { Concern } from '../reports.ts';
+
+/** The last update of each node, if the API server refused it: a right is missing, or another webhook denies it. */
+export interface Refusals {
+  /**
+   * The first message of equal refusals is kept: a later one may have another request id or time, and would result in another write of the
+   * status of each policy.
+   */
+  set(node: string, policies: Iterable<string>, error: Pick<ApiError, 'status' | 'reason' | 'message'>): void;
+  /** The message of the API server. */
+  messageOf(node: string): string | undefined;
+  delete(node: string): void;
+  /** @param text from the name of the node and the message */
+  concerns(text: (node: string, message: string) => string): readonly Concern[];
+}
+
+interface Refusal {
+  readonly policies: ReadonlySet<string>;
+  readonly message: string;
+  readonly cause: string;
+}
+
+export function trackRefusals(onChange: () => void): Refusals {
+  const refusals = new Map<string, Refusal>();
+  return {
+    set(node, by, { status, reason, message }) {
+      const policies = new Set(by);
+      const cause = [status, reason, ...policies].join(' ');
+      if (refusals.get(node)?.cause === cause) return;
+      refusals.set(node, { policies, message, cause });
+      onChange();
+    },
+    messageOf: (node) => refusals.get(node)?.message,
+    delete(node) {
+      if (refusals.delete(node)) onChange();
+    },
+    concerns: (text) =>
+      Array.from(refusals, ([node, { policies, message }]) => ({ policies, text: text(node, message) })),
+  };
+}
