@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseDocuments } from '../../../src/files/documents.ts';
 import { InputError } from '../../../src/files/text-files.ts';
@@ -147,10 +148,19 @@ describe('says where and why for', () => {
     for (const fault of faults(text)) expect(fault).toMatch(/^f\.yaml:/);
   });
 
-  it('binary garbage, or takes it for text', () => {
-    const garbage = Buffer.from(Array.from({ length: 2_000 }, (_, i) => (i * 7919) % 256)).toString('utf8');
-    for (const fault of faults(garbage)) expect(fault).toMatch(/^f\.yaml:\d+:\d+: [^\n]*$/);
-    for (const value of faults(garbage).length > 0 ? [] : values(garbage)) expect(value).toBeTypeOf('string');
+  it('bytes of any kind, or takes them for text', () => {
+    const seen = { refused: 0, taken: 0 };
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
+        const text = Buffer.from(bytes).toString('utf8');
+        const found = faults(text);
+        for (const fault of found) expect(fault).toMatch(/^f\.yaml:\d+:\d+: [^\n]*$/);
+        if (found.length === 0) values(text);
+        seen[found.length > 0 ? 'refused' : 'taken']++;
+      }),
+      { numRuns: 500 },
+    );
+    expect(Math.min(seen.refused, seen.taken)).toBeGreaterThan(10);
   });
 });
 
