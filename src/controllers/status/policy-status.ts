@@ -72,6 +72,9 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Polic
 
   async function reconcile(): Promise<number> {
     await orAborted(Promise.all([synced, reports.ready()]), signal);
+    // News that comes during the evaluation counts for the next one.
+    const isWithNews = hasNews;
+    hasNews = false;
     const evaluation = await evaluatePolicies({
       objects: policies.objects(),
       compiled: policies.snapshot().compiled,
@@ -92,10 +95,9 @@ export function startPolicyStatus(run: Run, options: PolicyStatusOptions): Polic
         .map((one) => [one.policy.uid, one]),
     );
     for (const uid of outdated.keys()) {
-      if (hasNews) writes.restart(uid);
+      if (isWithNews) writes.restart(uid);
       else writes.add(uid);
     }
-    hasNews = false;
     return CHECK_AGAIN_MS;
   }
 

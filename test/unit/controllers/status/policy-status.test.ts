@@ -1,4 +1,5 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient } from '../../../../src/cluster/client/api-client.ts';
 import { ApiError } from '../../../../src/cluster/client/api-error.ts';
 import { viewPolicy } from '../../../../src/cluster/policy-object.ts';
@@ -10,12 +11,19 @@ import { captureLog } from '../../captured-log.ts';
 import { policySet } from '../../policy/policies.ts';
 import { runOf } from '../run.ts';
 
-it('a status that the API server refuses delays none of the others, and is tried again by itself', async () => {
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+const NAMES = ['a', 'b', 'c'];
+
+/** Policies `a`, `b` and `c`, none of which has a status. The API server refuses that of `a` until told otherwise. */
+function startWithRefusal(onEvaluation: () => void = () => {}) {
   const spec: TolerationPolicySpec = { mode: 'Mutate', daemonSets: { namespaces: ['*'] } };
-  const names = ['a', 'b', 'c'];
   const tried: unknown[] = [];
-  let refuses = true;
   const counted: number[] = [];
+  let refuses = true;
   const client = {
     async request(method: string, path: string) {
       tried.push(path.split('/').at(-2));
@@ -25,10 +33,10 @@ it('a status that the API server refuses delays none of the others, and is tried
     },
   };
   const reports = createReports();
-  reports.add({ conditions: () => [] });
+  const news = reports.add({ conditions: () => [] });
   const snapshot = {
     policies: [],
-    compiled: policySet({ toleration: Object.fromEntries(names.map((name) => [name, spec])) }),
+    compiled: policySet({ toleration: Object.fromEntries(NAMES.map((name) => [name, spec])) }),
     versions: new Set<string>(),
   };
   const options = {
@@ -40,7 +48,7 @@ it('a status that the API server refuses delays none of the others, and is tried
     nodeRecords: { recordOf: () => undefined, changes: createSubject<string>() },
     policies: {
       objects: () =>
-        names.map((name) =>
+        NAMES.map((name) =>
           viewPolicy('TolerationPolicy', { metadata: { name, uid: name, generation: 1, resourceVersion: '1' }, spec }),
         ),
       snapshot: () => snapshot,
@@ -50,7 +58,10 @@ it('a status that the API server refuses delays none of the others, and is tried
     reports,
     awaitingEviction: () => 0,
     patchedBy: () => [],
-    stuckPods: () => [],
+    stuckPods() {
+      onEvaluation();
+      return [];
+    },
   };
   const stopping = new AbortController();
   const { log, lines } = captureLog();
@@ -60,11 +71,52 @@ it('a status that the API server refuses delays none of the others, and is tried
     stopping.abort();
     return controller.stop();
   });
+  return {
+    news,
+    tried,
+    counted,
+    lines,
+    accept() {
+      refuses = false;
+    },
+  };
+}
+
+it('a status that the API server refuses delays none of the others, and is tried again by itself', async () => {
+  const { tried, counted, lines, accept } = startWithRefusal();
   await expect.poll(() => tried.slice(0, 4)).toEqual(['a', 'b', 'c', 'a']);
   expect(lines().map(({ msg }) => msg)).toEqual([expect.stringMatching(/^policy-status: a: .*Too long/)]);
   expect(counted).toEqual([3]);
-  refuses = false;
+  accept();
   await expect.poll(() => lines().at(-1)?.msg).toBe('policy-status: it works again');
   // Each of the others was written once.
   expect(tried.filter((name) => name !== 'a')).toEqual(['b', 'c']);
 });
+
+it('news that comes during an evaluation cuts the back-off of a refused status short at the next one', async () => {
+  vi.useFakeTimers();
+  // The longest pauses.
+  vi.spyOn(Math, 'random').mockReturnValue(1);
+  let evaluations = 0;
+  const { news, lines, accept } = startWithRefusal(() => {
+    evaluations++;
+    if (evaluations === 4) news.next();
+  });
+  // One each minute: the back-off is at its longest pause by then.
+  while (evaluations < 4) await pass(100);
+  // The next one is due five seconds after the news.
+  await pass(4_800);
+  expect(evaluations).toBe(4);
+  accept();
+  await pass(300);
+  expect(evaluations).toBe(5);
+  expect(lines().at(-1)?.msg).toBe('policy-status: it works again');
+});
+
+/** Time passes. Evaluations make pauses that are not timers. */
+async function pass(ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 100) {
+    await vi.advanceTimersByTimeAsync(100);
+    for (let turn = 0; turn < 5; turn++) await setImmediate();
+  }
+}
