@@ -37,16 +37,13 @@ export function allowRemovalAfter(
 }
 
 /** The notices on the node that its record does not have yet. */
-function pendingNotices(
-  { labels, taints, allowRemoval, recorded }: NodeWithRecord,
-  policies: readonly CompiledTaintPolicy[],
-): AllowedRemoval[] {
+function pendingNotices(node: NodeWithRecord, policies: readonly CompiledTaintPolicy[]): AllowedRemoval[] {
+  const { taints, allowRemoval, recorded } = node;
   const { entries } = parseAllowedRemovals(allowRemoval);
   if (entries.length === 0) return [];
-  const carried = valuesOf(taints);
   const lost = valuesOf(lostTaints(recorded, taints));
   const missing = valuesOf(
-    missingRequired(labels, carried, policies)
+    missingRequired(node, policies)
       .filter((one) => !isRemoved(recorded, one))
       .map(({ taint }) => taint),
   );

@@ -1,7 +1,8 @@
 import type { StringMap } from '../kubernetes/label-selector.ts';
-import { equalTaints, identity, sameTaint, type Taint } from '../kubernetes/taint.ts';
+import { equalTaints, identity, sameTaint, type Taint, valuesAmong } from '../kubernetes/taint.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
+import type { NodeView } from './node-view.ts';
 
 /** A required taint that a policy sets on a node. */
 export interface DeclaredTaint extends EnsuredTaint {
@@ -14,13 +15,17 @@ export function requiredTaints(labels: StringMap, policies: readonly CompiledTai
   return declaredTaints('required', labels, policies);
 }
 
-/** Those of them that a node does not carry. @param carried as {@link valuesOf} gives them */
+/** Those of them that a node with these taints does not carry. */
 export function missingRequired(
-  labels: StringMap,
-  carried: ReadonlyMap<string, string>,
+  { labels, taints }: Pick<NodeView, 'labels' | 'taints'>,
   policies: readonly CompiledTaintPolicy[],
 ): DeclaredTaint[] {
-  return requiredTaints(labels, policies).filter((one) => !satisfies(carried, one));
+  const required = requiredTaints(labels, policies);
+  const carried = valuesAmong(
+    taints,
+    required.map(({ taint }) => taint),
+  );
+  return required.filter((one) => !satisfies(carried, one));
 }
 
 /** The taints that a node with these labels gets when it registers: the required ones, and startup taints. */

@@ -16,7 +16,7 @@ export function expectedAdditions(
 ): (taint: Taint) => boolean {
   const allowed = parseAllowedRemovals(oldNode.allowRemoval);
   const missing = Map.groupBy(
-    missingRequired(labels, valuesOf(oldNode.taints), policies).filter(
+    missingRequired({ labels, taints: oldNode.taints }, policies).filter(
       (one) =>
         !(mayBePermitted(one.policy) && (isRemoved(oldNode.recorded, one) || isRequiredRemovalNamed(allowed, one))),
     ),

@@ -1,4 +1,4 @@
-import { formatTaint, identity, sameTaint, type Taint, valuesOf, withTaints } from '../kubernetes/taint.ts';
+import { formatTaint, identity, sameTaint, valuesAmong, withTaints } from '../kubernetes/taint.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { readsAllowRemoval } from './allow-removal.ts';
 import { allow, type Decision, patch, taintViolation } from './decision.ts';
@@ -17,10 +17,8 @@ export function judgeNodeCreation(
   policies: readonly CompiledTaintPolicy[],
 ): Decision<DesiredNode> {
   const declared = taintsAtRegistration(node.labels, policies);
-  const keys = new Set([...declared, ...retained].map(({ taint }) => taint.key));
-  // Of thousands of taints, few are asked for.
-  const valuesAmong = (all: readonly Taint[]) => valuesOf(all.filter(({ key }) => keys.has(key)));
-  const present = valuesAmong(node.taints);
+  const wanted = [...declared, ...retained].map(({ taint }) => taint);
+  const present = valuesAmong(node.taints, wanted);
   const missing = declared.filter((one) => !satisfies(present, one));
   // What is declared besides is not said twice.
   const returning = retained.filter(
@@ -66,7 +64,7 @@ export function judgeNodeCreation(
   const allowRemoval = policies.some(readsAllowRemoval) ? undefined : node.allowRemoval;
   if (additions.length + returned.length === 0 && allowRemoval === node.allowRemoval) return allow();
 
-  const values = valuesAmong(taints);
+  const values = valuesAmong(taints, wanted);
   const added = missing.filter((one) => isEnforcing(one) && satisfies(values, one));
   return patch(
     { taints, allowRemoval },

@@ -102,7 +102,7 @@ export function nodeDrift(
     .filter((taint) => !isTransientTaintKey(taint.key) && isEnforceable(taint))
     .map(taintOf);
   const { removed = [], missing = [] } = Object.groupBy(
-    missingRequired(node.labels, carried, selecting).filter(({ taint }) => !isTransientTaintKey(taint.key)),
+    missingRequired(node, selecting).filter(({ taint }) => !isTransientTaintKey(taint.key)),
     (one) => (isRemoved(node.recorded, one) ? 'removed' : 'missing'),
   );
   const groups = [...Map.groupBy(missingByPolicy(missing, lost, selecting), ({ taint }) => identity(taint)).values()];

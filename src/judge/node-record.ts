@@ -1,5 +1,5 @@
 import type { Machine } from '../kubernetes/machine.ts';
-import { formatTaint, identity, sameTaint, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import { formatTaint, identity, sameTaint, type Taint, valuesAmong } from '../kubernetes/taint.ts';
 
 /** The NodeTaintRecord of a node: what is kept outside of the Node, where users who may patch nodes cannot write. */
 export interface NodeRecord {
@@ -164,7 +164,7 @@ export function isKept({ removedAt }: RecordedTaint): boolean {
 /** The recorded taints that the Node is to carry and does not: one with another value counts as missing. */
 export function lostTaints(recorded: readonly RecordedTaint[], carried: readonly Taint[]): RecordedTaint[] {
   if (recorded.length === 0) return [];
-  const values = valuesOf(carried);
+  const values = valuesAmong(carried, recorded);
   return recorded.filter((taint) => isKept(taint) && values.get(identity(taint)) !== taint.value);
 }
 

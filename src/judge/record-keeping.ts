@@ -204,12 +204,9 @@ function removedFrom(
 ): RecordedTaint[] {
   const before = new Map(known.filter((taint) => !isKept(taint)).map((taint) => [identity(taint), taint]));
   if (before.size === 0 && node.allowRemoval === undefined) return [];
-  const carried = valuesOf(node.taints);
   const isEnforceable = ({ policy }: DeclaredTaint) => policy.declared !== 'Audit';
   const missing = Map.groupBy(
-    missingRequired(node.labels, carried, policies).filter(
-      (one) => isEnforceable(one) && !isTransientTaintKey(one.taint.key),
-    ),
+    missingRequired(node, policies).filter((one) => isEnforceable(one) && !isTransientTaintKey(one.taint.key)),
     ({ taint }) => identity(taint),
   );
   // Where any value will do, what counts is the one that the node carried.
@@ -226,12 +223,14 @@ function removedFrom(
     if (taint === undefined) return [];
     return [{ ...withoutTime(taint), policies: names, removedAt: thisSecond }];
   });
+  if (forgetsLost) return gone;
   // A policy that is replaced is away for a moment.
   const required = requiredTaints(node.labels, policies).filter(isEnforceable);
   const isRequired = (taint: Taint) => required.some((one) => identity(one.taint) === identity(taint));
-  const kept = forgetsLost
-    ? []
-    : [...before.values()].filter((taint) => !isRequired(taint) && carried.get(identity(taint)) !== taint.value);
+  const carried = valuesOf(node.taints);
+  const kept = [...before.values()].filter(
+    (taint) => !isRequired(taint) && carried.get(identity(taint)) !== taint.value,
+  );
   return [...gone, ...kept];
 }
 

@@ -65,6 +65,18 @@ export function valuesOf(taints: readonly Taint[]): ReadonlyMap<string, string> 
 }
 
 /**
+ * {@link valuesOf} the taints that have the key of one of `wanted`. A node can have tens of thousands of taints, of which few are asked for, and
+ * a review waits for this.
+ */
+export function valuesAmong(
+  taints: readonly Taint[],
+  wanted: readonly Pick<Taint, 'key'>[],
+): ReadonlyMap<string, string> {
+  const keys = new Set(wanted.map(({ key }) => key));
+  return valuesOf(taints.filter(({ key }) => keys.has(key)));
+}
+
+/**
  * `taints` with every one of `additions`: in place of the taint of the same key and effect, otherwise at the end.
  * The order of `taints` is kept.
  */
