@@ -3,11 +3,11 @@ import type { Taint } from '../kubernetes/taint.ts';
 import { anyOf, type Source } from '../runtime/source.ts';
 import type { ClusterSources } from './sources.ts';
 
-/** What the leader knows of the cluster, and others do not. */
+/** The state of the cluster, which only the leader has. */
 export interface ClusterState {
   /** Whether all of it has been read. */
   isSynced(): boolean;
-  /** Another number whenever something of it, or of the policies, has changed. */
+  /** A number that changes with the state and with the policies. */
   revision(): number;
   nodes(): ClusterNode[];
   daemonSets(): ClusterDaemonSet[];
@@ -23,7 +23,7 @@ interface ClusterStateOptions
   extends ClusterSources,
     Pick<ClusterState, 'isInConflict' | 'misplacedPodsOn' | 'startupOn'> {
   readonly policies: { readonly changes: Source };
-  /** Emits when what controllers know of nodes may have changed. */
+  /** Emits when the answers of the controllers about nodes may have changed. */
   readonly changes: Source;
   readonly signal: AbortSignal;
 }

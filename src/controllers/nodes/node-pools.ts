@@ -83,7 +83,7 @@ export function poolReview(
       for (const one of seenStartupTaints(node, taintPolicies()).slice(0, MAX_TAINTS)) {
         if (one.nodePool === undefined || checked.get(keyOf(one)) || unchecked.get(keyOf(one))) continue;
         const isFull = unchecked.set(keyOf(one), one, sourceOf(one)) !== undefined;
-        // A pool that was not listed may be new, or invented: the next look decides, and comes soon enough.
+        // A pool that was not listed may be new, or invented: the next reconciliation lists the pools, and comes soon enough.
         if (!isFull && (listed?.has(one.nodePool) ?? true)) hasNews = true;
       }
       return hasNews;
