@@ -66,7 +66,8 @@ export function status(node: number) {
     capacity: resources,
     conditions: CONDITIONS.map(([type, status, reason, message]) => ({
       ...{ type, status, reason, message },
-      ...{ lastHeartbeatTime: now, lastTransitionTime: now },
+      // A kubelet leaves the time of the transition as it is.
+      ...{ lastHeartbeatTime: now, lastTransitionTime: '2026-01-01T00:00:00Z' },
     })),
     images: images(node),
     nodeInfo: {
