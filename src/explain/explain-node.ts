@@ -275,7 +275,7 @@ function nextStep({ name, taints, problems, fromLeader }: NodeExplanation): Step
   }
   if (missing.some(({ blockedBy, recorded }) => blockedBy === 'Conflict' || recorded?.reason === 'Conflict')) {
     return {
-      command: 'kubectl get events --all-namespaces --field-selector reason=TaintContested',
+      command: 'kubectl get events --all-namespaces --field-selector reason=TaintConflict',
       note: 'says who removes it',
     };
   }

@@ -39,7 +39,7 @@ export const EVENT_REASONS = {
     meaning:
       'A node carries a taint of the policy with another value, and the value is not changed. The note says why.',
   },
-  TaintContested: {
+  TaintConflict: {
     on: NODE_AND_POLICY,
     meaning: 'Another writer removed a restored taint repeatedly. The leader stops restoring it for some minutes.',
   },
@@ -97,7 +97,7 @@ export const EVENT_REASONS = {
     on: 'TaintPolicy',
     meaning: 'Nodes wait for a taint that evicts pods, and get it one after the other.',
   },
-  EvictionsHeld: {
+  EvictionsBlocked: {
     on: 'TaintPolicy',
     meaning: 'Nodes wait for a taint that evicts pods, and none gets it at present.',
   },

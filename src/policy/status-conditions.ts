@@ -164,7 +164,7 @@ export const CONDITIONS = {
     word: 'stalled',
     reasons: {
       NotPermitted: { meaning: 'The policy asks for something that taintkeeper may not do.', next: GRANT },
-      ProbablyMisspelt: {
+      KeyLooksMisspelled: {
         meaning: 'No node has the taint or the label of this key, and nodes have one that is almost the same.',
         next: 'correct the key in the policy, or add the taint or the label to a node',
       },
@@ -174,7 +174,7 @@ export const CONDITIONS = {
         check: 'contradictions',
       },
       RepairRefused: { meaning: 'The API server refuses the updates that restore taints.', next: READ_MESSAGE },
-      TaintContested: {
+      TaintConflict: {
         meaning: 'Another writer removes a taint each time that it is restored.',
         next: 'stop the writer that the message names, or remove the taint from the policy',
       },

@@ -73,7 +73,7 @@ describeWithControlPlane('the status of policies', {}, (cp) => {
       },
       {
         type: 'Stalled',
-        reason: 'ProbablyMisspelt',
+        reason: 'KeyLooksMisspelled',
         message: 'spec.taints[0].key: no node carries a taint example.com/ownpool; did you mean example.com/own-pool?',
       },
     ]);

@@ -140,7 +140,7 @@ describeWithControlPlane('CRDs', {}, (cp) => {
     });
     const status = {
       observedGeneration: 1,
-      conditions: [readyCondition('True'), { ...readyCondition('True'), type: 'Stalled', reason: 'Contested' }],
+      conditions: [readyCondition('True'), { ...readyCondition('True'), type: 'Stalled', reason: 'TaintConflict' }],
       mode: 'Audit',
       matched: 3,
       violating: 1,
@@ -175,12 +175,12 @@ describeWithControlPlane('CRDs', {}, (cp) => {
     };
 
     it.each([
-      ['taintpol', 'listed-taint Restore Audit 3 1 True Contested'],
-      ['taintpolicy', 'listed-taint Restore Audit 3 1 True Contested'],
-      ['tolpol', 'listed-daemons Audit Audit 3 1 True Contested'],
-      ['tolerationpolicies', 'listed-daemons Audit Audit 3 1 True Contested'],
-      ['recpol', 'listed-recovery Recover Audit 3 1 True Contested'],
-      ['recoverypolicies', 'listed-recovery Recover Audit 3 1 True Contested'],
+      ['taintpol', 'listed-taint Restore Audit 3 1 True TaintConflict'],
+      ['taintpolicy', 'listed-taint Restore Audit 3 1 True TaintConflict'],
+      ['tolpol', 'listed-daemons Audit Audit 3 1 True TaintConflict'],
+      ['tolerationpolicies', 'listed-daemons Audit Audit 3 1 True TaintConflict'],
+      ['recpol', 'listed-recovery Recover Audit 3 1 True TaintConflict'],
+      ['recoverypolicies', 'listed-recovery Recover Audit 3 1 True TaintConflict'],
     ])('`kubectl get %s` shows the columns', async (resource, row) => {
       expect(await rows(resource)).toEqual(['NAME MODE EFFECTIVE MATCHED VIOLATING READY STALLED', row, '']);
     });

@@ -140,7 +140,7 @@ describeWithControlPlane('a taint that evicts, new to 1,000 nodes that run', {},
     expect((await attempt(cp(), admin, 'POST', PODS, pod)).error).toBe('');
     const held = await waitForStatus(cp(), 'out', (status) => evictingOf(status)?.reason === 'PodsWithoutNode');
     expect(evictingOf(held)?.message).toContain('1 pod created since is unscheduled (default/web-1)');
-    expect((await waitForEvent(cp(), 'out', 'EvictionsHeld')).note).toContain('pods created since are unscheduled');
+    expect((await waitForEvent(cp(), 'out', 'EvictionsBlocked')).note).toContain('pods created since are unscheduled');
     await nodes.caughtUp();
     const then = nodes.count(isOut);
     const lastAt = Math.max(...[...timesByZone().values()].flat());

@@ -20,7 +20,7 @@ import { GPU, OTHER, path, taintsOf } from './nodes.ts';
 
 const GPU_TEXT = 'dedicated=gpu:NoSchedule';
 const OTHER_TEXT = 'example.com/other:NoSchedule';
-const STALLED = 'taintkeeper_stalled{kind="TaintPolicy",policy="fought",reason="TaintContested"}';
+const STALLED = 'taintkeeper_stalled{kind="TaintPolicy",policy="fought",reason="TaintConflict"}';
 /** So often a taint is put back within ten minutes. */
 const LIMIT = 3;
 const RIVAL_LOOKS_EVERY_MS = 10;
@@ -101,7 +101,7 @@ describeWithControlPlane('a taint that another controller takes away as soon as 
     expect(violators).toEqual(['n1']);
     expect(conditions?.find(({ type }) => type === 'Stalled')).toMatchObject({
       status: 'True',
-      reason: 'TaintContested',
+      reason: 'TaintConflict',
       message: expect.stringContaining(
         `taint ${GPU_TEXT} of node n1, by field manager "otherWriter-controller" (Update)`,
       ),
@@ -112,14 +112,14 @@ describeWithControlPlane('a taint that another controller takes away as soon as 
     { about: 'n1', kind: 'Node', who: 'TaintPolicy fought' },
     { about: 'fought', kind: 'TaintPolicy', who: 'Node n1:' },
   ])('an Event says so on the $kind, once', async ({ about, kind, who }) => {
-    const event = await waitForEvent(cp(), about, 'TaintContested');
+    const event = await waitForEvent(cp(), about, 'TaintConflict');
     expect(event).toMatchObject({
       type: 'Warning',
       regarding: { kind },
       note: `${who} pauses restoring taint ${GPU_TEXT}: another writer removes it repeatedly, last by field manager "otherWriter-controller" (Update)`,
     });
     expect(event.series).toBeUndefined();
-    expect(await eventsAbout(cp(), about, 'TaintContested')).toHaveLength(1);
+    expect(await eventsAbout(cp(), about, 'TaintConflict')).toHaveLength(1);
   });
 
   it('the metrics say so', async () => {

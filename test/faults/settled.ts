@@ -151,7 +151,7 @@ async function unrepaired({ cp, pools }: Site): Promise<string | undefined> {
   for (const node of await listNodes(cp)) {
     const { name } = node.metadata;
     if (!pool.nodes.includes(name) || lacking(pool, node).length === 0) continue;
-    if ((await eventsAbout(cp, name, 'TaintContested')).length === 0) return `${name} lacks ${lacking(pool, node)}`;
+    if ((await eventsAbout(cp, name, 'TaintConflict')).length === 0) return `${name} lacks ${lacking(pool, node)}`;
   }
   return undefined;
 }

@@ -141,7 +141,7 @@ export function eventOfEvictions(
   const policy = policyReference({ kind: 'TaintPolicy', name });
   const note = `nodes wait for a taint that evicts pods: ${blocker ? WHY_BLOCKED[blocker] : paceOf(rate)}`;
   return blocker
-    ? { regarding: policy, type: 'Warning', reason: 'EvictionsHeld', action: 'WaitToEvict', note }
+    ? { regarding: policy, type: 'Warning', reason: 'EvictionsBlocked', action: 'WaitToEvict', note }
     : { regarding: policy, type: 'Normal', reason: 'EvictionsPaced', action: 'WaitToEvict', note };
 }
 
@@ -198,7 +198,7 @@ function wordingOfLoss(
       return { type: 'Normal', reason: 'TaintRestored', action: 'RestoreTaint', note: `restored taint ${taint}` };
     case 'Conflict': {
       const note = `pauses restoring taint ${taint}: ${blockedText(loss, blockedBy, otherWriter)}`;
-      return { type: 'Warning', reason: 'TaintContested', action: 'LeaveTaint', note };
+      return { type: 'Warning', reason: 'TaintConflict', action: 'LeaveTaint', note };
     }
     default: {
       const common = { type: 'Warning', action: 'LeaveTaint' } as const;

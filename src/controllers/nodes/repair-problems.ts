@@ -81,7 +81,7 @@ export function trackRepairProblems(options: {
         [...conflicts].flatMap(([node, found]) =>
           Array.from(found.values(), (conflict) => ({ policies: conflict.policies, text: textOf(node, conflict) })),
         ),
-        'TaintContested',
+        'TaintConflict',
         (texts) => `not restored for now, because another writer removes them repeatedly: ${texts.join(', ')}`,
       ),
       ...problemsOf(

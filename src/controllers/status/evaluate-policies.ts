@@ -154,7 +154,7 @@ function misspelled(policy: CompiledTaintPolicy, keys: NodeKeys): ReportedProble
   return misspelledKeys(policy, keys).map((message) => ({
     kind: policy.kind,
     policy: policy.name,
-    reason: 'ProbablyMisspelt',
+    reason: 'KeyLooksMisspelled',
     message,
   }));
 }

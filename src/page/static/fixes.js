@@ -60,7 +60,7 @@ export function taintFix(nodes, { taint, carries, blockedBy }) {
       return undefined;
     case 'Conflict':
       return fix(
-        ['kubectl', 'get', 'events', '--all-namespaces', '--field-selector', 'reason=TaintContested'],
+        ['kubectl', 'get', 'events', '--all-namespaces', '--field-selector', 'reason=TaintConflict'],
         'Says who removes it.',
       );
     case 'OtherValuePresent':

@@ -87,10 +87,10 @@ it.each([
     what: 'stalled for a reason of the table, which says what to do',
     policies: [
       withStatus({
-        conditions: [CONDITION, { ...CONDITION, type: 'Stalled', status: 'True', reason: 'TaintContested' }],
+        conditions: [CONDITION, { ...CONDITION, type: 'Stalled', status: 'True', reason: 'TaintConflict' }],
       }),
     ],
-    expected: ['problem', /stalled \(TaintContested\)/, /^stop the writer that the message names/],
+    expected: ['problem', /stalled \(TaintConflict\)/, /^stop the writer that the message names/],
   },
   {
     what: 'with misplaced pods',

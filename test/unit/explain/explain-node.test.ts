@@ -92,7 +92,7 @@ it('says without the leader why a taint is not restored, as the record of the no
   expect(textOf()).toContain(
     'the leader does not restore it: another writer removes it repeatedly, last by user dev (Conflict)',
   );
-  expect(textOf()).toContain('reason=TaintContested');
+  expect(textOf()).toContain('reason=TaintConflict');
   // The leader itself knows better.
   expect(textOf(leader)).toContain('the leader is about to restore it');
 });

@@ -151,9 +151,9 @@ describe('a taint that was added unseen', () => {
   });
 
   it('stays where another writer adds it repeatedly', () => {
-    let contested = history;
-    for (let time = 0; time < CONFLICT.limit; time++) contested = historyAfterRepair(contested, [gpu], time);
-    expect(taintsOf(stepOf({ ...added, history: contested }))).toEqual(['dedicated=gpu:NoSchedule (Conflict)']);
+    let inConflict = history;
+    for (let time = 0; time < CONFLICT.limit; time++) inConflict = historyAfterRepair(inConflict, [gpu], time);
+    expect(taintsOf(stepOf({ ...added, history: inConflict }))).toEqual(['dedicated=gpu:NoSchedule (Conflict)']);
   });
 
   it('does not count where the record lists it and the node had lost it', () => {

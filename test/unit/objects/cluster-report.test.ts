@@ -106,11 +106,11 @@ describe('the report of a policy', () => {
     },
     {
       why: 'a policy that is not followed in all is no object that differs',
-      found: status('Deny', ['Ready', 'False', 'NotRegistered'], ['Stalled', 'True', 'ProbablyMisspelt']),
+      found: status('Deny', ['Ready', 'False', 'NotRegistered'], ['Stalled', 'True', 'KeyLooksMisspelled']),
       checked: [node('n1')],
       expected: [
         'warn | medium | not scored | TaintPolicy | gpu-pool | because of NotRegistered',
-        'warn | medium | not scored | TaintPolicy | gpu-pool | because of ProbablyMisspelt',
+        'warn | medium | not scored | TaintPolicy | gpu-pool | because of KeyLooksMisspelled',
         'pass | info | scored | Node | n1 | it is as the policy declares',
       ],
     },

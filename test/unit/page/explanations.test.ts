@@ -101,7 +101,7 @@ describe('a node', () => {
   it('is left to whoever takes the taint away, and the next step says who that is', async () => {
     const explained = await explaining({ objects, policies: [RESTORE], nodes: [], inConflict: true })('node/n1');
     expect(textOf(explained)[0]).toContain('another writer removes it repeatedly, so it is not restored for now');
-    expect(explained.next.command).toContain('reason=TaintContested');
+    expect(explained.next.command).toContain('reason=TaintConflict');
   });
 
   it('says what only --audit keeps from being done', async () => {

@@ -163,7 +163,7 @@ it('names the fields that are ignored because this version does not know them', 
 
 describe('Stalled', () => {
   const STALLED = { type: 'Stalled', status: 'True' } as const;
-  const conflict = { ...STALLED, reason: 'TaintContested', message: 'taint a is left alone' } as const;
+  const conflict = { ...STALLED, reason: 'TaintConflict', message: 'taint a is left alone' } as const;
   const paused = { ...STALLED, reason: 'RolloutStalled', message: 'DaemonSet b waits for its rollout' } as const;
   const stalled = (input: Partial<StatusInput>) => status(input).conditions?.find(({ type }) => type === 'Stalled');
 
@@ -174,7 +174,7 @@ describe('Stalled', () => {
       {
         type: 'Stalled',
         status: 'True',
-        reason: 'TaintContested',
+        reason: 'TaintConflict',
         message: 'taint a is left alone',
         observedGeneration: 3,
         lastTransitionTime: '2026-06-01T12:00:00Z',

@@ -6,7 +6,7 @@ describe('a condition', () => {
     { type: 'Ready', status: 'True', reason: 'InForce', level: 'quiet' },
     { type: 'Ready', status: 'False', reason: 'Invalid', level: 'failed' },
     { type: 'Ready', status: 'False', reason: 'EarlierInForce', level: 'problem' },
-    { type: 'Stalled', status: 'True', reason: 'TaintContested', level: 'problem' },
+    { type: 'Stalled', status: 'True', reason: 'TaintConflict', level: 'problem' },
     { type: 'Stalled', status: 'True', reason: 'OfAnotherVersion', level: 'problem' },
     { type: 'MisplacedPods', status: 'True', reason: 'PodsLanded', level: 'attention' },
     { type: 'PoolLacksTaint', status: 'True', reason: 'Undeclared', level: 'attention' },

@@ -37,14 +37,14 @@ it('what a leader finds and does is counted by policy', async () => {
 
 it('what stalls is shown while it does, each reason once', async () => {
   const metrics = createMetrics('test');
-  const conflict = { kind: 'TaintPolicy', policy: 'gpu', reason: 'TaintContested' } as const;
+  const conflict = { kind: 'TaintPolicy', policy: 'gpu', reason: 'TaintConflict' } as const;
   metrics.stalled([conflict, conflict, { ...conflict, policy: 'cpu' }]);
   expect(await samples(metrics)).toEqual([
-    'stalled{kind="TaintPolicy",policy="cpu",reason="TaintContested"} 1',
-    'stalled{kind="TaintPolicy",policy="gpu",reason="TaintContested"} 1',
+    'stalled{kind="TaintPolicy",policy="cpu",reason="TaintConflict"} 1',
+    'stalled{kind="TaintPolicy",policy="gpu",reason="TaintConflict"} 1',
   ]);
   metrics.stalled([conflict]);
-  expect(await samples(metrics)).toEqual(['stalled{kind="TaintPolicy",policy="gpu",reason="TaintContested"} 1']);
+  expect(await samples(metrics)).toEqual(['stalled{kind="TaintPolicy",policy="gpu",reason="TaintConflict"} 1']);
 });
 
 it('nodes that are waiting for a taint that evicts pods are shown while there are any, and a leader leads', async () => {
@@ -82,7 +82,7 @@ it('whoever leads no more tells what it did, and nothing of how the cluster is',
   const metrics = createMetrics('test');
   const kinds = ['TaintPolicy', 'TolerationPolicy', 'RecoveryPolicy'] as const;
   metrics.violating(kinds.map((kind) => ({ kind, policy: 'p', count: 1 })));
-  metrics.stalled([{ kind: 'TaintPolicy', policy: 'p', reason: 'TaintContested' }]);
+  metrics.stalled([{ kind: 'TaintPolicy', policy: 'p', reason: 'TaintConflict' }]);
   metrics.swept('node-repair', 1_500);
   metrics.repaired('Node', 'p');
   expect(await samples(metrics)).toContain('sweep_timestamp_seconds{controller="node-repair"} 1.5');

@@ -72,14 +72,14 @@ it.each<{
   {
     situation: IN_CONFLICT,
     blockedBy: 'Conflict',
-    reason: 'TaintContested',
+    reason: 'TaintConflict',
     note: 'pauses restoring taint a=x:NoSchedule: another writer removes it repeatedly',
   },
   {
     situation: IN_CONFLICT,
     blockedBy: 'Conflict',
     otherWriter: 'field manager "nodectl" (Update)',
-    reason: 'TaintContested',
+    reason: 'TaintConflict',
     note: 'pauses restoring taint a=x:NoSchedule: another writer removes it repeatedly, last by field manager "nodectl" (Update)',
   },
 ])('node and policy have an Event: $note', (expected) => {

@@ -320,8 +320,8 @@ describe('a taint that somebody takes away each time', () => {
     const { takeAway, times, said, repair, onProblems } = startConflict();
     await takeAway(10);
     expect(times).toEqual([1, 2, 3]);
-    expect(said()).toEqual([...Array(3).fill('n0 TaintRestored'), 'n0 TaintContested']);
-    expect(repair.problems()).toMatchObject([{ policy: 'p', reason: 'TaintContested' }]);
+    expect(said()).toEqual([...Array(3).fill('n0 TaintRestored'), 'n0 TaintConflict']);
+    expect(repair.problems()).toMatchObject([{ policy: 'p', reason: 'TaintConflict' }]);
     expect(repair.isInConflict('n0', gpu)).toBe(true);
     expect(repair.isInConflict('another', gpu)).toBe(false);
     expect(onProblems).toHaveBeenCalledTimes(1);

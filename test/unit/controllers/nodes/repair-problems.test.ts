@@ -35,7 +35,7 @@ it('the other writer of a taint in conflict is read once, and named in every pol
     'not restored for now, because another writer removes them repeatedly: ' +
     'taint dedicated=gpu:NoSchedule of node n1, by field manager "nodectl" (Update)';
   expect(problems.list()).toEqual(
-    ['a', 'b'].map((policy) => ({ kind: 'TaintPolicy', policy, reason: 'TaintContested', message })),
+    ['a', 'b'].map((policy) => ({ kind: 'TaintPolicy', policy, reason: 'TaintConflict', message })),
   );
 });
 

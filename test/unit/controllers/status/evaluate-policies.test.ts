@@ -116,12 +116,12 @@ it.each<{
     },
     stalled: {
       'TaintPolicy p':
-        'ProbablyMisspelt: spec.nodeSelector: no node has label poool; did you mean pool?; ' +
+        'KeyLooksMisspelled: spec.nodeSelector: no node has label poool; did you mean pool?; ' +
         'spec.taints[0].key: no node carries a taint dedicated; did you mean dedicted?',
       'TaintPolicy q':
-        'ProbablyMisspelt: spec.taints[0].key: no node carries a taint dedicated; did you mean dedicted?',
+        'KeyLooksMisspelled: spec.taints[0].key: no node carries a taint dedicated; did you mean dedicted?',
     },
-    counted: ['p', 'p', 'q'].map((name) => `TaintPolicy ${name} ProbablyMisspelt`),
+    counted: ['p', 'p', 'q'].map((name) => `TaintPolicy ${name} KeyLooksMisspelled`),
   },
   {
     what: 'a contradiction, on both policies',

@@ -30,7 +30,7 @@ it.each<{ why: string; nodes?: string[]; note: Parameters<typeof taintFix>[1]; c
   {
     why: 'somebody else takes it away',
     note: { taint: TAINT, blockedBy: 'Conflict' },
-    command: 'kubectl get events --all-namespaces --field-selector reason=TaintContested',
+    command: 'kubectl get events --all-namespaces --field-selector reason=TaintConflict',
   },
   { why: 'taintkeeper is about to restore it', note: { taint: TAINT } },
   { why: 'it waits for its turn', note: { taint: TAINT, blockedBy: 'WaitsForTurn' } },
