@@ -15,6 +15,8 @@ export interface WorkQueue {
    * server asked for (Retry-After) is kept.
    */
   restart(key: string, inMs?: number): void;
+  /** Whether the work for the key is in progress. If the key is added now, it is repeated afterwards. */
+  isInProgress(key: string): boolean;
   /** How many keys are due or in progress. Keys that wait for their time are not counted. */
   depth(): number;
   /** Stops. Resolves when the work in progress has ended. */
@@ -140,6 +142,7 @@ function startQueue(options: StartOptions): WorkQueue {
   return {
     add,
     restart,
+    isInProgress: (key) => running.has(key),
     depth: () => new Set([...ready, ...running.keys()]).size,
     async stop() {
       signal?.removeEventListener('abort', end);

@@ -66,6 +66,8 @@ export interface Evicting {
 export interface Evictions {
   /** The node lacks taints of these policies that would evict its pods. Without policies: it lacks none. */
   waits(node: Pick<Entry<ClusterNode>, 'name' | 'value'>, policies: ReadonlySet<string>): void;
+  /** Whether the node waits for its turn, or has it. */
+  has(name: string): boolean;
   /** The node was deleted. */
   forget(name: string): void;
   /** Calls `work` for the node, and ends its turn if it has one. */
@@ -119,6 +121,7 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
       } else if (!waiting.delete(name)) return;
       onChange();
     },
+    has: (name) => waiting.has(name),
     forget(name) {
       end(name, false);
       if (waiting.delete(name)) onChange();

@@ -146,11 +146,9 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
       kind === 'TaintPolicy' ? reported('Evicting', evictions.stateOf(name).condition) : [],
   });
   nodes.changes.subscribe((change) => {
-    const { name } = change.entry;
     if (isNews(change)) observe(change);
     // After a conflict, a heartbeat shows that the watch has a newer version.
-    else if (change.type !== 'modified' || !writer.isOutdated(change.previous)) return;
-    queue.add(name);
+    else if (change.type === 'modified' && writer.isOutdated(change.previous)) queue.add(change.entry.name);
   }, signal);
   policies.changes.subscribe(() => {
     policiesSince = performance.now();
@@ -174,6 +172,8 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     if (change.type === 'deleted') {
       // At once: the next event may be of another Node of that name.
       forget(change.entry.name);
+      // A repair that is in progress may report something of it.
+      queue.add(change.entry.name);
       return;
     }
     const { entry } = change;
@@ -183,7 +183,18 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     const event = { node: keptNode(entry), previous, isListed };
     histories.set(entry.name, historyAfter(histories.get(entry.name), event, compiled(), performance.now()));
     // At once: the next event may hide what this one did.
-    takeStep(entry);
+    check(entry);
+  }
+
+  /** Takes the step, and queues the Node if a worker has something to do: only a fraction of thousands need one. */
+  function check(entry: NodeEntry, add = queue.add): void {
+    const { name } = entry;
+    const { losses, desired, additions, nextInMs } = takeStep(entry);
+    const isWrong = losses.length + additions.length > 0 || desired !== undefined;
+    // What was reported may have ended, also by a repair in progress.
+    const isKnown = nodeReports.has(name) || problems.has(name) || evictions.has(name) || queue.isInProgress(name);
+    if (isWrong || isKnown) add(name);
+    else if (nextInMs !== undefined) queue.add(name, nextInMs);
   }
 
   function historyOf(entry: NodeEntry): NodeHistory {
@@ -242,13 +253,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     sweptSince = policiesSince;
     let count = 0;
     for (const entry of nodes.entries()) {
-      const { name } = entry;
-      const { losses, desired, additions, nextInMs } = takeStep(entry);
-      const isWrong = losses.length + additions.length > 0 || desired !== undefined;
-      // A problem that was reported may have ended.
-      const isKnown = nodeReports.has(name) || problems.has(name);
-      if (isWrong || isKnown) add(name);
-      else if (nextInMs !== undefined) queue.add(name, nextInMs);
+      check(entry, add);
       if (++count % SWEEP_SLICE === 0) await new Promise(setImmediate);
       if (signal.aborted) return undefined;
     }

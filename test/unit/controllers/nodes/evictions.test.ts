@@ -132,6 +132,15 @@ describe('a taint that evicts pods', () => {
     expect(onProblems).toHaveBeenCalled();
   });
 
+  it('is waited for no longer by a node that has it from another writer', async () => {
+    const { repair, change } = startRepair(evicting, nodes(3));
+    await pass(PROMPT_MS);
+    expect(repair.evicting('p').nodes).toBe(2);
+    change('a2', { taints: [out] });
+    await pass(0);
+    expect(repair.evicting('p').nodes).toBe(1);
+  });
+
   it('comes to a node whose zone is known later, and is looked at then', async () => {
     const repair = startRepair(evicting, [nodeEntry('n0'), nodeEntry('n1')]);
     await pass(PROMPT_MS);

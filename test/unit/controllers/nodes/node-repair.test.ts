@@ -23,6 +23,8 @@ const watching = { p: rule('Audit', PRESENT) };
 
 const bare = (count: number) => Array.from({ length: count }, (_, index) => nodeEntry(`n${index}`));
 
+type Repair = ReturnType<typeof startRepair>;
+
 /** What is under way ends; no time passes. */
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
@@ -61,17 +63,39 @@ describe('all nodes are looked at', () => {
   });
 });
 
-it('a heartbeat of a node is no reason to look at it', async () => {
-  const { beat, change, metric } = startRepair(restore, [nodeEntry('n1', [gpu])]);
+it.each([
+  { what: 'a heartbeat', event: ({ beat }: Repair) => beat('n1') },
+  {
+    what: 'a change that leaves the node as it should be',
+    event: ({ change }: Repair) => change('n1', { labels: {} }),
+  },
+])('$what gives no worker anything to do', async ({ event }) => {
+  const running = startRepair(restore, [nodeEntry('n1', [gpu])]);
   await settle();
-  const looks = () => metric('taintkeeper_reconciliations_total');
-  const before = await looks();
-  beat('n1');
+  const runs = async () =>
+    /\{controller="node-repair",result="ok"\} (\d+)/.exec(
+      await running.metric('taintkeeper_reconciliations_total'),
+    )?.[1];
+  expect(await runs()).toBeUndefined();
+  event(running);
   await settle();
-  expect(await looks()).toBe(before);
-  change('n1', { labels: { pool: 'other' } });
+  expect(await runs()).toBeUndefined();
+  running.change('n1', { taints: [] });
   await settle();
-  expect(await looks()).not.toBe(before);
+  expect(await runs()).toBeDefined();
+});
+
+it('a node that becomes right during its repair is checked again, so that a later loss is reported', async () => {
+  const audited = { q: rule('Audit', { key: 'other', effect: 'NoSchedule', ensure: 'Always' }) };
+  const { mutation, change, said } = startRepair({ ...restore, ...audited }, bare(1));
+  // The API server stores the other taint as well.
+  mutation.mockImplementationOnce((taints) => [...taints, other]);
+  await settle();
+  const missing = () => said().filter((one) => one === 'n0 TaintMissing').length;
+  expect(missing()).toBe(1);
+  change('n0', { taints: [gpu] });
+  await settle();
+  expect(missing()).toBe(2);
 });
 
 describe('a write', () => {
