@@ -63,6 +63,15 @@ export const FORGET_LOST_MS = 10_000;
 /** A time that is further in the future was not written by a leader with a working clock. */
 const MAX_SKEW_MS = 300_000;
 
+/** A Node that was deleted, whose taints are recorded. */
+interface Deleted {
+  readonly since: number;
+  /** Whether the Node of that name, if there is one, is on the same machine. */
+  readonly isSame: boolean;
+  /** Whether it was recorded as deleted before this step. */
+  readonly wasRetained: boolean;
+}
+
 /**
  * The record of a name as it is to be; undefined for none. Of a Node that is there, it lists
  * - what the Node carries, and what it was recorded to carry, unless that was removed with permission;
@@ -78,16 +87,21 @@ export function nextRecord(
   { policies, now, policiesUnchangedMs = 0 }: RecordKeeping,
 ): NodeRecord | undefined {
   const forgets = policiesUnchangedMs >= FORGET_MS;
+  const isReplacing = policiesUnchangedMs < FORGET_LOST_MS;
   const surviving = policies.filter(({ deletedNodeRetentionMs }) => deletedNodeRetentionMs !== undefined);
   const recording = policies.filter(listsTaints);
   const isUnprotected = (taint: Taint) =>
     recording.every((policy) => policy.removalRestrictedBy(taint, ONCE_ESTABLISHED) === undefined);
-  const left = (taints: readonly RecordedTaint[], since: number, isSame: boolean) =>
+  // A policy that is being replaced is absent for a moment, whichever other policies protect the taint.
+  const isPerhapsReplaced = (taint: Taint) =>
+    isReplacing && surviving.every((policy) => policy.removalRestrictedBy(taint, ONCE_ESTABLISHED) === undefined);
+  const left = (taints: readonly RecordedTaint[], { since, isSame, wasRetained }: Deleted) =>
     taints.filter(isKept).flatMap((taint) => {
       const asking = surviving.filter((policy) => isRetained(taint, policy, now - since, isSame));
       // Of a deleted node, nothing says which policies select it.
       const recorded = asking.filter(({ name }) => taint.policies.includes(name));
       if (asking.length > 0) return { ...taint, policies: namesOf(recorded.length > 0 ? recorded : asking) };
+      if (wasRetained && isSame && isPerhapsReplaced(taint)) return taint;
       return !forgets && isUnprotected(taint) ? taint : [];
     });
   const thisSecond = recordedTime(now);
@@ -95,7 +109,11 @@ export function nextRecord(
   const deletedAt = past(before?.deletedAt ?? thisSecond);
   if (node === undefined) {
     if (before === undefined) return undefined;
-    const taints = left(before.taints, deletedAt, true).map(withoutState);
+    const taints = left(before.taints, {
+      since: deletedAt,
+      isSame: true,
+      wasRetained: before.deletedAt !== undefined,
+    }).map(withoutState);
     return taints.length > 0 ? { uid: before.uid, machine: before.machine, taints, deletedAt } : undefined;
   }
   const { uid } = node;
@@ -107,7 +125,12 @@ export function nextRecord(
   const earlier = (before?.taints ?? []).flatMap((taint) => {
     const since = isKnown ? taint.earlierDeletedAt : deletedAt;
     if (since === undefined || !isKept(taint)) return [];
-    return left([{ ...withoutState(taint), earlierDeletedAt: past(since) }], past(since), isSame);
+    const wasRetained = isKnown || before?.deletedAt !== undefined;
+    return left([{ ...withoutState(taint), earlierDeletedAt: past(since) }], {
+      since: past(since),
+      isSame,
+      wasRetained,
+    });
   });
   // Without those that are forgotten in this step: the next one does not know them either.
   const listed = isKnown ? [...before.taints.filter((taint) => taint.earlierDeletedAt === undefined), ...earlier] : [];

@@ -243,6 +243,15 @@ describe('what is recorded of a node', () => {
     expect(later?.startup?.map(({ state }) => state)).toEqual(['Waiting', 'Ready']);
   });
 
+  it('stays while its policy is replaced, whichever other policy protects its taints, and for ten seconds only', () => {
+    const other: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'dedicated', restrict: ['Removal'] }] };
+    const record = deleted(policySet({ taint: { p: surviving(), q: other } }));
+    const left = policySet({ taint: { q: other } });
+    expect(nextRecord(record, undefined, at(left, START, 0))?.taints).toHaveLength(1);
+    expect(nextRecord(record, undefined, at(left, START, 9_999))?.taints).toHaveLength(1);
+    expect(nextRecord(record, undefined, at(left, START, 10_000))).toBeUndefined();
+  });
+
   it('counts a deletion in the future from now', () => {
     const record = { ...(deleted(policies()) as NodeRecord), deletedAt: START + HOUR };
     expect(nextRecord(record, undefined, at(policies()))?.deletedAt).toBe(START);
