@@ -151,7 +151,7 @@ export function startStartupTaintRemoval(run: Run, options: StartupTaintRemovalO
     });
     const unrequired = new Set(step.unrequired.map(identity));
     for (const key of found.unrequiredSince.keys()) if (!unrequired.has(key)) found.unrequiredSince.delete(key);
-    if (!isSame(step.progress, startupIn(known.record, entry.uid))) {
+    if (!isDeepStrictEqual(step.progress, startupIn(known.record, entry.uid))) {
       records.setStartup(name, entry.uid, entry.value.machine ?? UNKNOWN_MACHINE, step.progress);
     }
     for (const { taint } of step.missed) {
@@ -321,8 +321,4 @@ function overdueOn(name: string, { waiting }: Case): Concern[] {
       policies: one.requirement.policies,
       text: shorten(`on node ${name}, ${waitingText(one)}`, MAX_NODE_TEXT),
     }));
-}
-
-function isSame(a: readonly { readonly state: string }[], b: readonly { readonly state: string }[]): boolean {
-  return a.length === b.length && a.every((one, index) => one.state === b[index]?.state);
 }

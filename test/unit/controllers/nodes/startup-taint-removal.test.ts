@@ -296,6 +296,24 @@ it('a record with nothing but the progress of startup taints is deleted with it'
   await expect.poll(cluster.records.all).toEqual({});
 });
 
+it('one startup taint takes the place of another in the record, where one edit exchanges them', async () => {
+  const other = { key: 'example.com/storage', effect: 'NoSchedule' } as const;
+  const cluster = lead([registered('n1', [TAINT, other])]);
+  cluster.daemonPods.put(daemonPod(false));
+  const recorded = () => cluster.records.all().n1?.startup?.map(({ key, state }) => `${key} ${state}`);
+  await expect.poll(recorded).toEqual([`${TAINT.key} Waiting`]);
+  cluster.setPolicies({
+    network: {
+      mode: 'Restore',
+      taints: [
+        { ...TAINT, ensure: 'Always' },
+        { ...other, ensure: 'UntilReady', readyWhen },
+      ],
+    },
+  });
+  await expect.poll(recorded).toEqual([`${other.key} Waiting`]);
+});
+
 it('a DaemonSet that the policy names later, or that is not ready later, does not bring the taint back', async () => {
   const cluster = lead([registered('n1')]);
   cluster.daemonPods.put(daemonPod(true));
