@@ -26,6 +26,8 @@ export const RECEIVED_LIMIT_BYTES = 2 * BODY_LIMIT_BYTES;
 
 /** How many combinations of address and certificate problem are recorded, to limit the log of refused clients. */
 const MAX_REFUSALS = 256;
+/** Their paths are `/validate` and `/mutate`. */
+const PHASES = ['validate', 'mutate'] as const satisfies readonly Phase[];
 
 export interface AdmissionServerOptions {
   readonly tls: TlsPair;
@@ -56,8 +58,8 @@ export interface JudgedRequest {
 /**
  * The HTTPS server that answers AdmissionReviews on `POST /validate` and `POST /mutate`. It does not listen yet.
  *
- * A review with a uid always gets an AdmissionReview. If it cannot be judged, the HTTP status is an error (400, or 500 for an internal error), so
- * that the API server applies the webhook's failurePolicy. Other bodies get a JSON body `{ error }`, and so do, with 401, all requests of unknown
+ * A review with a uid that can be read always gets an AdmissionReview. If it cannot be judged, the HTTP status is an error (400, or 500 for an internal
+ * error), so that the API server applies the webhook's failurePolicy. Other bodies get a JSON body `{ error }`, and so do, with 401, all requests of unknown
  * clients.
  */
 export function createAdmissionServer({
@@ -155,6 +157,10 @@ export function createAdmissionServer({
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.setErrorHandler<FastifyError & Partial<Refusal>>(async (error, request, reply) => {
     const status = error.statusCode ?? 500;
+    // A client that closed the connection gets no answer.
+    const isAnswered = error.code !== 'ECONNRESET';
+    const phase = PHASES.find((one) => request.routeOptions.url === `/${one}`);
+    if (phase && isAnswered) metrics.requestAnswered(phase, status >= 500 ? 'error' : 'malformed');
     if (status >= 500) {
       log.error({ err: error }, 'request failed');
       return reply.code(status).send({ error: 'internal error' });
@@ -162,8 +168,7 @@ export function createAdmissionServer({
     const path = printable(request.url.split('?')[0] ?? '');
     const message = ERROR_MESSAGES[error.code] ?? error.message;
     const subject = error.subject ?? (status === 413 ? await subjectOfUnread(request.raw) : {});
-    // A client that closed the connection gets no answer.
-    if (error.code !== 'ECONNRESET')
+    if (isAnswered)
       log.warn(
         { path, status, origin: printable(clientOf(request.raw.socket).origin), ...subject },
         `unreadable request: ${printable(message)}`,
@@ -174,10 +179,11 @@ export function createAdmissionServer({
     reply.code(404).send({ error: 'not found: POST an AdmissionReview to /validate or /mutate' }),
   );
 
-  for (const phase of ['validate', 'mutate'] as const) {
+  for (const phase of PHASES) {
     app.post(`/${phase}`, (request, reply) => {
+      const start = performance.now();
       const parsed = parseJson(request.body, labelsRead);
-      const { status, body } = review(parsed, phase, clientOf(request.raw.socket).origin);
+      const { status, body } = review(parsed, phase, { origin: clientOf(request.raw.socket).origin, start });
       reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
     });
   }
@@ -192,8 +198,8 @@ export function createAdmissionServer({
     }
   }
 
-  function review(body: unknown, phase: Phase, origin: string): Reviewed {
-    const start = performance.now();
+  /** @param start when the request was complete, by performance.now() */
+  function review(body: unknown, phase: Phase, { origin, start }: { origin: string; start: number }): Reviewed {
     const secondsSinceStart = () => (performance.now() - start) / 1000;
 
     const decoded = decodeReview(body);

@@ -11,7 +11,8 @@ export interface AdmissionMetrics {
   requestStarted(): void;
   requestEnded(): void;
   handshakeFailed(): void;
-  requestAnswered(phase: Phase, result: RequestResult, seconds: number): void;
+  /** @param seconds since the request was complete; undefined if its body was not read */
+  requestAnswered(phase: Phase, result: RequestResult, seconds?: number): void;
   dryRunAnswered(phase: Phase): void;
   /** @param count the number of requests that differ only in their object; 1 by default */
   violationFound(kind: 'Node' | 'DaemonSet', violation: Violation, count?: number): void;
@@ -53,7 +54,7 @@ const DURATION_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.0
 function admissionMetrics(registers: Registry[]): AdmissionMetrics {
   const requests = new Counter({
     name: 'taintkeeper_admission_requests_total',
-    help: 'Admission reviews answered, dry runs left out.',
+    help: 'Requests for admission answered, dry runs left out.',
     labelNames: ['path', 'result'],
     registers,
   });
@@ -119,7 +120,7 @@ function admissionMetrics(registers: Registry[]): AdmissionMetrics {
     handshakeFailed: () => handshakeFailures.inc(),
     requestAnswered(phase, result, seconds) {
       requests.inc({ path: phase, result });
-      duration.observe({ path: phase }, seconds);
+      if (seconds !== undefined) duration.observe({ path: phase }, seconds);
     },
     dryRunAnswered: (phase) => dryRuns.inc({ path: phase }),
     violationFound: (kind, { policy, mode, outcome }, count = 1) =>

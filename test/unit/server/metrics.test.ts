@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { BODY_LIMIT_BYTES } from '../../../src/server/json-body.ts';
 import { createMetrics } from '../../../src/server/metrics.ts';
 import { eventually } from '../eventually.ts';
 import {
@@ -90,6 +91,20 @@ describe('after requests, the counters say', () => {
         'taintkeeper_admission_requests_total{path="validate",result="malformed"} 1',
         'taintkeeper_admission_duration_seconds_count{path="validate"} 1',
       ],
+    },
+    {
+      why: 'a body that is not JSON',
+      policies: RESTORE_AND_TOLERATE,
+      path: '/validate?timeout=2s',
+      body: '{',
+      expected: ['taintkeeper_admission_requests_total{path="validate",result="malformed"} 1'],
+    },
+    {
+      why: 'a body that is too long',
+      policies: RESTORE_AND_TOLERATE,
+      path: '/mutate',
+      body: Buffer.alloc(BODY_LIMIT_BYTES + 1, ' '),
+      expected: ['taintkeeper_admission_requests_total{path="mutate",result="malformed"} 1'],
     },
     {
       why: 'an object that cannot be read',
