@@ -22,9 +22,14 @@ interface ListPart {
   readonly bytes: number;
   /** Items beyond these are left out. */
   readonly most?: number;
-  /** If this is the second such list, what it has in common with the first at the beginning and the end is left out, and added after parsing. */
-  readonly isCompared?: boolean;
+  /**
+   * For the same list of both objects. What the second one has in common with the first at the beginning and the end is left out, and added after
+   * parsing.
+   */
+  readonly comparedIn?: ObjectName;
 }
+
+type ObjectName = 'object' | 'oldObject';
 
 interface StringsPart {
   /** All others are left out. */
@@ -50,7 +55,7 @@ const scalars = (...names: readonly string[]) => Object.fromEntries(names.map((n
 const ANNOTATIONS: ReadonlySet<string> = new Set([ALLOW_REMOVAL_ANNOTATION, ...READ_ANNOTATIONS]);
 
 /** Nodes and DaemonSets: everything that the program reads of an object in a review. */
-const objectWith = (labels: ReadonlySet<string>) =>
+const objectWith = (labels: ReadonlySet<string>, comparedIn: ObjectName) =>
   fields({
     ...scalars('apiVersion', 'kind'),
     metadata: fields({
@@ -61,7 +66,7 @@ const objectWith = (labels: ReadonlySet<string>) =>
     spec: fields({
       ...scalars('providerID'),
       // With a key of three characters and the effect NoExecute, a toleration has 20 bytes.
-      taints: { items: fields(scalars('key', 'value', 'effect', 'timeAdded')), bytes: 16, isCompared: true },
+      taints: { items: fields(scalars('key', 'value', 'effect', 'timeAdded')), bytes: 16, comparedIn },
       // The program only checks whether the template has changed.
       template: fields(
         {
@@ -84,20 +89,19 @@ const objectWith = (labels: ReadonlySet<string>) =>
     status: fields({ nodeInfo: fields(scalars('systemUUID')) }),
   });
 
-const reviewWith = oncePer((labels: ReadonlySet<string>) => {
-  const object = objectWith(labels);
-  return fields({
+const reviewWith = oncePer((labels: ReadonlySet<string>) =>
+  fields({
     ...scalars('apiVersion', 'kind'),
     request: fields({
       ...scalars('uid', 'subResource', 'name', 'namespace', 'operation', 'dryRun'),
       kind: fields(scalars('group', 'version', 'kind')),
       resource: fields(scalars('group', 'version', 'resource')),
       userInfo: fields({ ...scalars('username'), groups: { items: 'scalar', bytes: 0, most: MAX_GROUPS } }),
-      object,
-      oldObject: object,
+      object: objectWith(labels, 'object'),
+      oldObject: objectWith(labels, 'oldObject'),
     }),
-  });
-});
+  }),
+);
 
 /**
  * The minimum that etcd would need for what is kept: two objects of 1.5 MiB, and the rest of the review. It bounds the time and the memory
@@ -139,6 +143,7 @@ const DIGEST_BYTES = 46;
 
 /** The position of a list in the body. */
 interface WrittenList {
+  readonly of: ObjectName;
   /** The positions of the items. */
   readonly starts: readonly number[];
   /** The position of the closing bracket. */
@@ -149,15 +154,15 @@ interface WrittenList {
 interface Comparison {
   readonly begins: number;
   readonly ends: number;
-  /** How many others each list has, if they are too many to be compared. */
-  readonly uncompared: readonly [first: number, second: number] | undefined;
+  /** How many others the list of `oldObject` has, if they are too many to be compared. */
+  readonly uncompared: number | undefined;
 }
 
-/** Placeholders for taints that are not compared: only their number and that they differ count. */
-const UNCOMPARED = [
-  { key: 'a', effect: '' },
-  { key: 'b', effect: '' },
-] as const;
+/**
+ * In place of a taint of `oldObject` that is not compared: only the number of these counts, and that they differ. Those of `object` are read, because
+ * labels and annotations are judged by them.
+ */
+const UNCOMPARED = { key: 'a', effect: '' };
 
 /**
  * An AdmissionReview of a Node or DaemonSet with only the fields that this program reads. The time is linear in the body, and the memory is small: an
@@ -186,20 +191,25 @@ export function excerptOf(body: Buffer, labels: ReadonlySet<string>): unknown {
   function parse(): unknown {
     if (!first || !comparison) return JSON.parse(body.toString('utf8', 0, written));
     const { begins, ends, uncompared } = comparison;
-    const [until, from] = uncompared ? [first.starts[0] ?? first.end, first.end] : [0, 0];
+    const isOldFirst = first.of === 'oldObject';
+    const [until, from] = uncompared === undefined || !isOldFirst ? [0, 0] : middleOf(first, begins, ends);
     const review = JSON.parse(body.toString('utf8', 0, until) + body.toString('utf8', from, written));
-    // In the order of the body, if both have such a list.
-    const [one, other] = Object.keys(review.request).flatMap((name) =>
-      name === 'object' || name === 'oldObject' ? [review.request[name].spec] : [],
-    );
-    if (uncompared) {
-      one.taints = Array(uncompared[0]).fill(UNCOMPARED[0]);
-      other.taints = Array(uncompared[1]).fill(UNCOMPARED[1]);
-    } else {
-      const { taints } = one;
-      other.taints = [...taints.slice(0, begins), ...other.taints, ...taints.slice(taints.length - ends)];
-    }
+    const { spec: one } = review.request[first.of];
+    const { spec: other } = review.request[isOldFirst ? 'object' : 'oldObject'];
+    const beginning = one.taints.slice(0, begins);
+    const end = one.taints.slice(one.taints.length - ends);
+    const old = isOldFirst ? one : other;
+    other.taints = [...beginning, ...other.taints, ...end];
+    if (uncompared !== undefined) old.taints = [...beginning, ...Array(uncompared).fill(UNCOMPARED), ...end];
     return review;
+  }
+
+  /** Where the items lie that are neither among the first ones nor among the last ones, with a comma. */
+  function middleOf({ starts, end }: WrittenList, begins: number, ends: number): [until: number, from: number] {
+    const [until, from] = [starts[begins], starts[starts.length - ends]];
+    if (until === undefined) return [end, end];
+    if (from !== undefined) return [until, from];
+    return [begins > 0 ? until - 1 : until, end];
   }
 
   function keep(part: Part): void {
@@ -278,10 +288,10 @@ export function excerptOf(body: Buffer, labels: ReadonlySet<string>): unknown {
     write('}');
   }
 
-  function keepItems({ items, bytes, most = Number.POSITIVE_INFINITY, isCompared = false }: ListPart): void {
+  function keepItems({ items, bytes, most = Number.POSITIVE_INFINITY, comparedIn }: ListPart): void {
     write('[');
     at++;
-    const compared = isCompared ? first : undefined;
+    const compared = comparedIn && first;
     let begins = 0;
     /** The positions of the kept items. */
     const starts: number[] = [];
@@ -300,13 +310,13 @@ export function excerptOf(body: Buffer, labels: ReadonlySet<string>): unknown {
         written = before;
       } else starts.push(start);
     }
-    if (compared) written = withoutEqualEnd(compared, begins, { starts, end: written });
-    else if (isCompared) first = { starts, end: written };
+    if (compared) written = withoutEqualEnd(compared, begins, { of: comparedIn, starts, end: written });
+    else if (comparedIn) first = { of: comparedIn, starts, end: written };
     write(']');
   }
 
   /** Records what the second list has in common with the first one, which begins in the same way. Returns the end of what is left of it. */
-  function withoutEqualEnd(one: WrittenList, begins: number, { starts, end }: WrittenList): number {
+  function withoutEqualEnd(one: WrittenList, begins: number, { of, starts, end }: WrittenList): number {
     const most = Math.min(starts.length, one.starts.length - begins);
     let ends = 0;
     let until = end;
@@ -316,10 +326,11 @@ export function excerptOf(body: Buffer, labels: ReadonlySet<string>): unknown {
       // Without the comma before it.
       until = ends + 1 < starts.length ? start - 1 : start;
     }
-    const besides = [one.starts.length - begins - ends, starts.length - ends] as const;
-    const isTooLong = Math.max(...besides) > MAX_COMPARED;
-    comparison = { begins, ends, uncompared: isTooLong ? besides : undefined };
-    return isTooLong ? (starts[0] ?? end) : until;
+    const [besides, ownBesides] = [one.starts.length - begins - ends, starts.length - ends];
+    const isTooLong = Math.max(besides, ownBesides) > MAX_COMPARED;
+    const isOld = of === 'oldObject';
+    comparison = { begins, ends, uncompared: isTooLong ? (isOld ? ownBesides : besides) : undefined };
+    return isTooLong && isOld ? (starts[0] ?? end) : until;
   }
 
   /** Whether this item of the list, if there is one, has the same bytes as the given one. */

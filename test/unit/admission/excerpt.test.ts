@@ -8,6 +8,7 @@ import { answer } from '../../../src/admission/response.ts';
 import { decodeReview } from '../../../src/admission/review.ts';
 import { MAX_COMPARED } from '../../../src/judge/node-changes.ts';
 import { selectorLabels } from '../../../src/policy/policy-index.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { decisionsOn } from '../../fuzz/decisions.ts';
 import { mutatedJson } from '../../fuzz/mutated.ts';
 import { isExploring } from '../../seed.ts';
@@ -104,14 +105,39 @@ describe('an excerpt', () => {
     expect(request.object.spec.template.spec.tolerations).toEqual(tolerations.slice(0, 257));
   });
 
-  it('keeps of more taints than are compared how many they are', () => {
-    const taints = Array.from({ length: 9_000 }, (_, n) => ({ key: `k${n}`, effect: 'NoExecute' }));
-    const last = { key: 'last', effect: 'NoExecute' };
-    const { request } = excerpt(nodeUpdateReview([...taints, last], [...taints.toReversed().slice(1), last]));
-
-    expect(request.oldObject.spec.taints).toEqual(Array(9_000).fill({ key: 'b', effect: '' }));
-    expect(request.object.spec.taints).toEqual(Array(8_999).fill({ key: 'a', effect: '' }));
-  });
+  it.each([
+    { what: 'in the middle', begins: 1, ends: 1, isOldFirst: false },
+    { what: 'at the end', begins: 1, ends: 0, isOldFirst: false },
+    { what: 'in the middle, the old ones first', begins: 1, ends: 1, isOldFirst: true },
+    { what: 'at the end, the old ones first', begins: 1, ends: 0, isOldFirst: true },
+    { what: 'at the beginning, the old ones first', begins: 0, ends: 1, isOldFirst: true },
+    { what: 'everywhere, the old ones first', begins: 0, ends: 0, isOldFirst: true },
+  ])(
+    'keeps how many taints there were, and which ones there are, where too many to be compared differ $what',
+    (one) => {
+      const taints = (name: string, count: number) =>
+        Array.from({ length: count }, (_, n) => ({ key: `${name}${n}`, effect: 'NoExecute' }));
+      const list = (middle: readonly object[]) => [
+        ...taints('first', one.begins),
+        ...middle,
+        ...taints('last', one.ends),
+      ];
+      for (const [before, after] of [
+        [9_000, 8_999],
+        [9_000, 0],
+        [0, 9_000],
+      ] as const) {
+        const object = { metadata: {}, spec: { taints: list(taints('new', after)) } };
+        const oldObject = { metadata: {}, spec: { taints: list(taints('old', before)) } };
+        const { request, ...review } = nodeUpdateReview([], []);
+        const { object: _, oldObject: __, ...rest } = request;
+        const objects = one.isOldFirst ? { oldObject, object } : { object, oldObject };
+        const kept = excerpt({ ...review, request: { ...rest, ...objects } }).request;
+        expect(kept.object).toEqual(object);
+        expect(kept.oldObject.spec.taints).toEqual(list(Array(before).fill({ key: 'a', effect: '' })));
+      }
+    },
+  );
 
   it.each([
     { what: 'taints', spec: { taints: Array(210_000).fill({}) } },
@@ -148,8 +174,9 @@ describe('an excerpt', () => {
     expect(() => excerptOf(Buffer.from(text), LABELS)).toThrow(SyntaxError);
   });
 
-  it('leads to the answer that the whole review leads to, whatever an update makes of a list of taints', () => {
-    const policies = policySet({
+  it.each<{ what: string; taint: Record<string, TaintPolicySpec> }>([
+    {
+      what: 'where many rules restrict its changes',
       taint: {
         restore: {
           mode: 'Restore',
@@ -172,74 +199,139 @@ describe('an excerpt', () => {
           taints: [{ key: 'k4', restrict: ['Removal', 'Unselection'] }],
         },
       },
-    });
-    const answers = (value: unknown) => {
-      const decoded = decodeReview(value);
-      if (!decoded.ok) throw new Error(decoded.message);
-      const { request } = decoded;
-      return (['mutate', 'validate'] as const).map((phase) => {
-        const { decision, patch } = judge(request, phase, policies);
-        // The patches may differ where a taint is listed twice: one replaces it by an equal one.
-        const patched = jsonPatch.applyPatch(request.object, patch, true, false).newDocument;
-        return {
-          answer: answer(request.uid, { kind: 'Node', decision, patch: [] }),
-          patched,
-          isPatched: patch.length > 0,
-        };
-      });
-    };
-    const taint = fc.record({
-      key: fc.constantFrom('k0', 'k1', 'k2', 'k3', 'k4', 'm', 'k10', 'é"'),
-      value: fc.option(fc.constantFrom('', 'x'), { nil: undefined }),
-      effect: fc.constantFrom('NoSchedule', 'NoExecute'),
-      timeAdded: fc.option(fc.constantFrom('2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'), { nil: undefined }),
-    });
-    const many = fc
-      .oneof(fc.nat({ max: 300 }), fc.integer({ min: MAX_COMPARED - 3, max: MAX_COMPARED + 5 }))
-      .map((count) => Array.from({ length: count }, (_, n) => ({ key: `k${n}`, effect: 'NoSchedule' })));
-    const list = fc.oneof(fc.array(taint, { maxLength: 8 }), many);
-    const edit = fc.record({
-      place: fc.nat(),
-      removed: fc.constantFrom(0, 1, 2, MAX_COMPARED),
-      added: fc.array(taint, { maxLength: 3 }),
-    });
-    const reversed = fc.record({ from: fc.nat({ max: 8 }), count: fc.constantFrom(0, 0, 3, 2 * MAX_COMPARED) });
-    const edited = (taints: readonly object[], edits: readonly { place: number; removed: number; added: object[] }[]) =>
-      edits.reduce<object[]>(
-        (left, { place, removed, added }) => left.toSpliced(place % (left.length + 1), removed, ...added),
-        [...taints],
-      );
-    const metadata = fc.record({
-      labels: fc.constantFrom({}, { a: '' }),
-      annotations: fc.constantFrom({}, { 'taintkeeper.dev/allow-removal': 'k1:NoSchedule, k2:NoSchedule' }),
-    });
-    fc.assert(
-      fc.property(
-        fc.record({ before: list, edits: fc.array(edit, { maxLength: 3 }), reversed, metadata, oldMetadata: metadata }),
-        fc.constantFrom('UPDATE', 'CREATE'),
-        fc.boolean(),
-        ({ before, edits, reversed: turned, metadata: now, oldMetadata }, operation, isOldFirst) => {
-          const changed = edited(before, edits);
-          const part = changed.slice(turned.from, turned.from + turned.count).toReversed();
-          const taints = changed.toSpliced(turned.from, part.length, ...part);
-          const object = { metadata: { name: 'n', ...now }, spec: { taints } };
-          const old = { metadata: { name: 'n', ...oldMetadata }, spec: { taints: before } };
-          const oldObject = operation === 'CREATE' ? null : old;
-          const { request, ...review } = nodeUpdateReview([], [], { operation });
-          const { object: _, oldObject: __, ...rest } = request;
-          const objects = isOldFirst ? { oldObject, object } : { object, oldObject };
-          const whole = { ...review, request: { ...rest, ...objects } };
-          const cut = answers(excerpt(whole, selectorLabels(policies)));
-          const uncut = answers(JSON.parse(JSON.stringify(whole)));
-          for (const [place, one] of cut.entries()) {
-            const other = uncut[place];
-            expect(one.answer).toEqual(other?.answer);
-            if (one.isPatched || other?.isPatched) expect(one.patched).toEqual(other?.patched);
-          }
+    },
+    {
+      what: 'where an update may remove or add thousands',
+      taint: {
+        restore: { mode: 'Restore', taints: [{ key: 'k1', restrict: ['Removal'] }] },
+        left: {
+          mode: 'Deny',
+          nodeSelector: { matchLabels: { a: '' } },
+          taints: [{ key: 'k4', restrict: ['Unselection'] }],
         },
-      ),
-      { numRuns: isExploring() ? 200 : 50 },
-    );
+      },
+    },
+  ])(
+    'leads to the answer that the whole review leads to, whatever an update makes of a list of taints, $what',
+    (set) => {
+      const policies = policySet({ taint: set.taint });
+      const answers = (value: unknown) => {
+        const decoded = decodeReview(value);
+        if (!decoded.ok) throw new Error(decoded.message);
+        const { request } = decoded;
+        return (['mutate', 'validate'] as const).map((phase) => {
+          const { decision, patch } = judge(request, phase, policies);
+          // The patches may differ where a taint is listed twice: one replaces it by an equal one.
+          const patched = jsonPatch.applyPatch(request.object, patch, true, false).newDocument;
+          return {
+            answer: answer(request.uid, { kind: 'Node', decision, patch: [] }),
+            patched,
+            isPatched: patch.length > 0,
+          };
+        });
+      };
+      const taint = fc.record({
+        key: fc.constantFrom('k0', 'k1', 'k2', 'k3', 'k4', 'm', 'k10', 'é"'),
+        value: fc.option(fc.constantFrom('', 'x'), { nil: undefined }),
+        effect: fc.constantFrom('NoSchedule', 'NoExecute'),
+        timeAdded: fc.option(fc.constantFrom('2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'), { nil: undefined }),
+      });
+      const many = fc
+        .oneof(fc.nat({ max: 300 }), fc.integer({ min: MAX_COMPARED - 3, max: MAX_COMPARED + 5 }))
+        .map((count) => Array.from({ length: count }, (_, n) => ({ key: `k${n}`, effect: 'NoSchedule' })));
+      const list = fc.oneof(fc.array(taint, { maxLength: 8 }), many);
+      const edit = fc.record({
+        place: fc.nat(),
+        removed: fc.constantFrom(0, 1, 2, MAX_COMPARED),
+        added: fc.oneof(
+          { arbitrary: fc.array(taint, { maxLength: 3 }), weight: 3 },
+          fc.constant(Array.from({ length: MAX_COMPARED + 1 }, (_, n) => ({ key: `n${n}`, effect: 'NoSchedule' }))),
+        ),
+      });
+      const reversed = fc.record({ from: fc.nat({ max: 8 }), count: fc.constantFrom(0, 0, 3, 2 * MAX_COMPARED) });
+      const edited = (
+        taints: readonly object[],
+        edits: readonly { place: number; removed: number; added: object[] }[],
+      ) =>
+        edits.reduce<object[]>(
+          (left, { place, removed, added }) => left.toSpliced(place % (left.length + 1), removed, ...added),
+          [...taints],
+        );
+      const metadata = fc.record({
+        labels: fc.constantFrom({}, { a: '' }),
+        annotations: fc.constantFrom({}, { 'taintkeeper.dev/allow-removal': 'k1:NoSchedule, k2:NoSchedule' }),
+      });
+      fc.assert(
+        fc.property(
+          fc.record({
+            before: list,
+            edits: fc.array(edit, { maxLength: 3 }),
+            reversed,
+            metadata,
+            oldMetadata: metadata,
+          }),
+          fc.constantFrom('UPDATE', 'CREATE'),
+          fc.boolean(),
+          ({ before, edits, reversed: turned, metadata: now, oldMetadata }, operation, isOldFirst) => {
+            const changed = edited(before, edits);
+            const part = changed.slice(turned.from, turned.from + turned.count).toReversed();
+            const taints = changed.toSpliced(turned.from, part.length, ...part);
+            const object = { metadata: { name: 'n', ...now }, spec: { taints } };
+            const old = { metadata: { name: 'n', ...oldMetadata }, spec: { taints: before } };
+            const oldObject = operation === 'CREATE' ? null : old;
+            const { request, ...review } = nodeUpdateReview([], [], { operation });
+            const { object: _, oldObject: __, ...rest } = request;
+            const objects = isOldFirst ? { oldObject, object } : { object, oldObject };
+            const whole = { ...review, request: { ...rest, ...objects } };
+            const cut = answers(excerpt(whole, selectorLabels(policies)));
+            const uncut = answers(JSON.parse(JSON.stringify(whole)));
+            for (const [place, one] of cut.entries()) {
+              const other = uncut[place];
+              expect(one.answer).toEqual(other?.answer);
+              if (one.isPatched || other?.isPatched) expect(one.patched).toEqual(other?.patched);
+            }
+          },
+        ),
+        { numRuns: isExploring() ? 200 : 50 },
+      );
+    },
+  );
+
+  it.each<{ what: string; policy: TaintPolicySpec; before: number; after: number; annotation?: string }>([
+    {
+      what: 'announces the removal of a taint, and adds thousands',
+      policy: { mode: 'Restore', taints: [{ key: 'k', restrict: ['Removal'] }] },
+      ...{ before: 0, after: MAX_COMPARED + 1, annotation: 'k:NoSchedule' },
+    },
+    {
+      what: 'changes a restricted label, and removes thousands',
+      policy: {
+        mode: 'Deny',
+        nodeSelector: { matchLabels: { a: '' } },
+        taints: [{ key: 'k', restrict: ['Unselection'] }],
+      },
+      ...{ before: MAX_COMPARED + 1, after: 0 },
+    },
+  ])('of an update that $what leads to the same decision, wherever in the list the taint is', (one) => {
+    const policies = policySet({ taint: { p: one.policy } });
+    const taints = (count: number) => Array.from({ length: count }, (_, n) => ({ key: `n${n}`, effect: 'NoSchedule' }));
+    const spec = (count: number, place: number) => ({
+      taints: taints(count).toSpliced(Math.floor(count * place), 0, { key: 'k', effect: 'NoSchedule' }),
+    });
+    const annotations = one.annotation === undefined ? {} : { 'taintkeeper.dev/allow-removal': one.annotation };
+    for (const [from, to] of [
+      [0, 0],
+      [1, 1],
+      [0, 0.5],
+      [0.5, 1],
+    ] as const) {
+      const object = { metadata: { name: 'n', labels: {}, annotations }, spec: spec(one.after, to) };
+      const oldObject = { metadata: { name: 'n', labels: { a: '' } }, spec: spec(one.before, from) };
+      const review = nodeUpdateReview([], [], { object, oldObject });
+      const decisions = decisionsOn(excerpt(review, selectorLabels(policies)), policies);
+      expect(decisions).toEqual(decisionsOn(review, policies));
+      if (from === to) expect(JSON.stringify(decisions)).toMatch(/"announced"|unselection-denied/);
+    }
   });
 
   it('leads to the decision that the whole review leads to', () => {
