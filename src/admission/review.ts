@@ -97,7 +97,10 @@ export function shownUser({ userInfo: { username = '' } }: AdmissionRequest): st
   return printable(username.slice(0, MAX_USER_LENGTH));
 }
 
-/** The requester, for the patterns of exempt users and groups. With a longer name, or more groups, no user is exempt. */
+/**
+ * The requester, for the patterns of exempt users and groups. A name that is too long counts as empty, and groups beyond the first ones, or with a
+ * name that is too long, do not count.
+ */
 export function requesterOf({ userInfo }: AdmissionRequest): Requester {
   const { username = '' } = userInfo;
   const groups = (userInfo.groups ?? []).slice(0, MAX_GROUPS);

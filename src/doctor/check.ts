@@ -43,7 +43,7 @@ export type CheckName =
   | 'leader'
   | 'failed calls'
   | 'versions'
-  | 'records on nodes'
+  | 'node annotations'
   | 'tolerate grants'
   | 'ignored DaemonSets'
   | 'registration';

@@ -3,10 +3,10 @@ import { checkFailedCalls, checkVersions } from './checks/api-server.ts';
 import { checkAdmission, checkNetworkPolicies, checkRoundTrip } from './checks/calls.ts';
 import { checkContradictions } from './checks/contradictions.ts';
 import { checkLeader, checkPermissions, checkRegistration, checkReports, checkRights } from './checks/leader.ts';
+import { checkNodeAnnotations } from './checks/node-annotations.ts';
 import { checkNodePools } from './checks/node-pools.ts';
 import { checkOtherWebhooks } from './checks/other-webhooks.ts';
 import { checkPatterns, checkPolicies } from './checks/policies.ts';
-import { checkRecords } from './checks/records.ts';
 import { checkReplicas } from './checks/replicas.ts';
 import { checkSecret } from './checks/secret.ts';
 import { checkIgnoredDaemonSets, checkSelectors } from './checks/selectors.ts';
@@ -70,7 +70,7 @@ export const CHECKS: readonly Check[] = [
   { ...CONFIGURATION, name: 'leader', dependsOn: LEADER_NEEDS, run: checkLeader },
   { ...CONFIGURATION, name: 'failed calls', dependsOn: [], run: checkFailedCalls },
   { ...CONFIGURATION, name: 'versions', dependsOn: [], run: checkVersions },
-  { ...CONFIGURATION, name: 'records on nodes', dependsOn: [], run: checkRecords },
+  { ...CONFIGURATION, name: 'node annotations', dependsOn: [], run: checkNodeAnnotations },
   { ...CONFIGURATION, name: 'tolerate grants', dependsOn: [], run: checkTolerateGrants },
   { ...CONFIGURATION, name: 'ignored DaemonSets', dependsOn: [], run: checkIgnoredDaemonSets },
   {

@@ -89,8 +89,8 @@ export interface ClusterFacts {
   readonly nodePools: Reading<NodePoolFacts>;
   /** Names of ClusterReports of other tools, if taintkeeper writes reports. Undefined if the API is not served. */
   readonly foreignReports: Reading<readonly string[] | undefined>;
-  /** The ValidatingAdmissionPolicy that protects the annotations of nodes, and its binding. Undefined for one that is missing. */
-  readonly recordProtection: Reading<readonly ({ readonly spec?: unknown } | undefined)[]>;
+  /** The ValidatingAdmissionPolicy that protects the annotation allow-removal of nodes, and its binding. Undefined for one that is missing. */
+  readonly annotationProtection: Reading<readonly ({ readonly spec?: unknown } | undefined)[]>;
   /** What RBAC grants in the whole cluster. Undefined if there are no TolerationRestrictions. */
   readonly grants: Reading<ClusterGrants | undefined>;
   /** All webhook configurations of the cluster. */
@@ -117,7 +117,7 @@ export async function gatherCluster(client: ApiClient, installation: Installatio
   const admission = Promise.all([policies, listed]).then(([known, found]) =>
     tryAdmission(client, installation.namespace, { policies: known, nodes: mapped(found, ({ spec }) => spec) }),
   );
-  const recordProtection = read(() =>
+  const annotationProtection = read(() =>
     Promise.all(
       ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].map((resource) =>
         look<{ readonly spec?: unknown }>(client, `${ADMISSION_REGISTRATION}/${resource}/${NODE_ANNOTATIONS_POLICY}`),
@@ -158,7 +158,7 @@ export async function gatherCluster(client: ApiClient, installation: Installatio
     nodePools,
     grants,
     foreignReports,
-    recordProtection: await recordProtection,
+    annotationProtection: await annotationProtection,
     configurations,
     rights,
     lease,

@@ -24,5 +24,6 @@ it("the README's curl is answered as it says", async () => {
 it("the README's policy is the example", () => {
   const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
   const [, policy = ''] = /```yaml\n([\s\S]*?)```/.exec(readme) ?? [];
+  expect(policy).toMatch(/^kind: TaintPolicy$/m);
   expect(readFileSync(join(ROOT, 'examples', 'policies', 'gpu-pool.yaml'), 'utf8')).toContain(policy);
 });

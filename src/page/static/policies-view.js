@@ -84,7 +84,7 @@ const LEVELS = /** @type {const} */ (['failed', 'problem', 'attention']);
 function policyStatus({ valid, problems, generationInForce, conditions, violating = 0 }) {
   if (!valid && generationInForce !== undefined) {
     const why = `generation ${generationInForce} stays in force until taintkeeper restarts; the present one cannot be used: ${problems.join('; ')}`;
-    return { level: 'attention', word: 'not as it stands', why };
+    return { level: 'attention', word: 'in force as it was', why };
   }
   if (!valid) return { level: 'failed', word: 'not in force', why: problems.join('; ') };
   for (const level of LEVELS) {

@@ -139,7 +139,7 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     nodePools: known({ apis: [], pools: [] }),
     grants: known(undefined),
     foreignReports: known(undefined),
-    recordProtection: known(storedProtection()),
+    annotationProtection: known(storedProtection()),
     configurations: known([]),
     rights: known({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking: [], notPermitted: [] }),
     lease: known({
@@ -278,7 +278,7 @@ export function parsed(manifest: unknown) {
   return result.policy;
 }
 
-/** The policy that protects records on nodes, and its binding, with the defaults of the API server. */
+/** The policy that protects the annotation allow-removal, and its binding, with the defaults of the API server. */
 export function storedProtection(): [policy: { readonly spec: object }, binding: { readonly spec: object }] {
   const [policy, binding] = nodeAnnotationsManifests();
   if (policy === undefined || binding === undefined) throw new Error('there is a policy and a binding');

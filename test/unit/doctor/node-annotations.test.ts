@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkRecords } from '../../../src/doctor/checks/records.ts';
+import { checkNodeAnnotations } from '../../../src/doctor/checks/node-annotations.ts';
 import { known } from '../../../src/doctor/reading.ts';
 import { healthyFacts, storedProtection } from './facts.ts';
 
@@ -10,9 +10,11 @@ const exempting = {
   matchConstraints: { ...matchConstraints, excludeResourceRules: [{ resources: ['nodes/status'] }] },
 };
 
-describe('the protection of records on nodes', () => {
+describe('the protection of the annotation allow-removal', () => {
   it('is well where policy and binding are as they are shipped', () => {
-    expect(checkRecords(healthyFacts({ recordProtection: known([policy, binding]) }))).toMatchObject({ state: 'ok' });
+    expect(checkNodeAnnotations(healthyFacts({ annotationProtection: known([policy, binding]) }))).toMatchObject({
+      state: 'ok',
+    });
   });
 
   it.each([
@@ -42,7 +44,7 @@ describe('the protection of records on nodes', () => {
       says: 'Binding taintkeeper-node-annotations was changed',
     },
   ])('is problem where $what', ({ found, says }) => {
-    expect(checkRecords(healthyFacts({ recordProtection: known(found) }))).toMatchObject({
+    expect(checkNodeAnnotations(healthyFacts({ annotationProtection: known(found) }))).toMatchObject({
       state: 'problem',
       evidence: expect.stringContaining(says),
     });

@@ -4,12 +4,12 @@ import { type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import { reinstall } from '../installation.ts';
 
-/** Checks that the API server protects the annotations that taintkeeper trusts from users who may write `nodes/status`. */
-export function checkRecords({
-  recordProtection,
+/** Checks that the API server protects the annotation `allow-removal`, which taintkeeper trusts, from users who may write `nodes/status`. */
+export function checkNodeAnnotations({
+  annotationProtection,
   installation,
-}: Pick<Facts, 'recordProtection' | 'installation'>): Finding {
-  if (!recordProtection.ok) return finding('skipped', recordProtection.why);
+}: Pick<Facts, 'annotationProtection' | 'installation'>): Finding {
+  if (!annotationProtection.ok) return finding('skipped', annotationProtection.why);
   const [policy, binding] = nodeAnnotationsManifests();
   const whole = exactSelector([]);
   const constraints = { excludeResourceRules: undefined, objectSelector: whole, namespaceSelector: whole };
@@ -20,12 +20,15 @@ export function checkRecords({
   ];
   const kinds = ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'];
   const wrong = kinds.flatMap((kind, place) => {
-    const found = recordProtection.value[place];
+    const found = annotationProtection.value[place];
     if (found === undefined) return [`${kind} ${NODE_ANNOTATIONS_POLICY} not found`];
     return covers(found.spec, desired[place]) ? [] : [`${kind} ${NODE_ANNOTATIONS_POLICY} was changed`];
   });
   if (wrong.length === 0)
-    return finding('ok', `${NODE_ANNOTATIONS_POLICY} protects the annotations from writers of nodes/status`);
-  const evidence = `${wrong.join('; ')}: users who may write nodes/status can forge what taintkeeper records on nodes`;
+    return finding(
+      'ok',
+      `${NODE_ANNOTATIONS_POLICY} protects the annotation allow-removal from writers of nodes/status`,
+    );
+  const evidence = `${wrong.join('; ')}: users who may write nodes/status can allow themselves the removal of taints`;
   return finding('problem', evidence, reinstall(installation));
 }
