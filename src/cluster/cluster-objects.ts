@@ -12,6 +12,8 @@ import { limitDaemonSet, limitNode } from './kept-limits.ts';
 
 /** What the controllers keep of a Node: the rest is 40 KB. */
 export interface ClusterNode extends NodeView {
+  /** Absent for an object that does not come from an API server. */
+  readonly uid?: string;
   /** Its condition Ready is True, and it is not being deleted. */
   readonly ready: boolean;
   /** When its allow-removal annotation was last written, in milliseconds, where there is one and that is known. */
@@ -51,7 +53,7 @@ export function keepDaemonSet(object: unknown): ClusterDaemonSet {
 /** @throws MalformedObjectError */
 export function projectNode(object: unknown): ClusterNode {
   const { metadata, status } = object as {
-    metadata: { deletionTimestamp?: string; creationTimestamp?: string };
+    metadata: { uid?: string; deletionTimestamp?: string; creationTimestamp?: string };
     status?: { conditions?: readonly { type: string; status: string }[] };
   };
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
@@ -62,6 +64,7 @@ export function projectNode(object: unknown): ClusterNode {
   const createdAt = Date.parse(metadata.creationTimestamp ?? '');
   return {
     ...viewNode(node, ''),
+    ...(metadata.uid === undefined ? {} : { uid: metadata.uid }),
     machine: machineOf(node),
     ready: ready && metadata.deletionTimestamp === undefined,
     ...(machineCluster === undefined ? {} : { machineCluster }),

@@ -25,7 +25,6 @@ import { type Admission, tryAdmission, withoutStatus } from './trial.ts';
 
 /** A node as the leader sees it, and the fields that only checks read. */
 export interface DoctorNode extends ClusterNode {
-  readonly uid: string | undefined;
   /** The names in `status.images` of images that no registry has. By default a kubelet reports its 50 largest images. */
   readonly loadedImages?: readonly string[];
   /** `status.nodeInfo.kubeletVersion`, such as `v1.36.3`. Empty until the kubelet reports it. */
@@ -218,8 +217,7 @@ async function listConfigurations(client: ApiClient): Promise<RegisteredConfigur
 }
 
 function viewDoctorNode(object: unknown): DoctorNode {
-  const { metadata, status } = object as {
-    metadata: { uid?: string };
+  const { status } = object as {
     status?: {
       nodeInfo?: { kubeletVersion?: string };
       images?: readonly { names?: readonly string[] | null }[] | null;
@@ -227,7 +225,6 @@ function viewDoctorNode(object: unknown): DoctorNode {
   };
   return {
     ...projectNode(object),
-    uid: metadata.uid,
     kubeletVersion: status?.nodeInfo?.kubeletVersion ?? '',
     loadedImages: (status?.images ?? []).flatMap(({ names }) => names ?? []).filter(isNowhere),
   };

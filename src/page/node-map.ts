@@ -72,8 +72,7 @@ function rowOf(
   { isInConflict, recordOf }: Pick<NodeMapInput, 'isInConflict' | 'recordOf'>,
   known: Distinct<NodeNote>,
 ): NodeRow {
-  const record = recordOf(node.name);
-  const recorded = withRecord(node, record, record?.uid);
+  const recorded = withRecord(node, recordOf(node.name), node.uid);
   const { losses, removed } = nodeDrift(recorded, [...selecting], {
     isInConflict: (taint) => isInConflict(node, taint),
     hasTurn: false,

@@ -8,22 +8,22 @@ import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 /** How long nodes are compared without a break, in milliseconds. Other reviews wait meanwhile, and ten policies may be compared at once. */
 const SLICE_MS = 2;
 
-export interface NodeAdviceOptions {
-  readonly nodes: readonly NodeView[];
+export interface NodeAdviceOptions<Node extends NodeView> {
+  readonly nodes: readonly Node[];
   /** The policy as it was before the change. */
   readonly before: CompiledTaintPolicy | undefined;
   /** All other policies. */
   readonly others: readonly CompiledTaintPolicy[];
-  readonly withRecord: (node: NodeView) => NodeWithRecord;
+  readonly withRecord: (node: Node) => NodeWithRecord;
 }
 
 /**
  * Warnings about a policy, from all nodes. Each selector is evaluated once for each node: every pod can send a review, with a policy that has
  * thousands of values and contradicts all others.
  */
-export async function nodeAdvice(
+export async function nodeAdvice<Node extends NodeView>(
   policy: CompiledTaintPolicy,
-  { nodes, before, others, withRecord }: NodeAdviceOptions,
+  { nodes, before, others, withRecord }: NodeAdviceOptions<Node>,
 ): Promise<readonly string[]> {
   const { keys, add } = collectKeys();
   const shared = new Map(rivalsOf(policy, others).map((rival): [CompiledTaintPolicy, string[]] => [rival, []]));

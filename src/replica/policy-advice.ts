@@ -3,12 +3,12 @@ import type { Logger } from 'pino';
 import { badRequest, warned } from '../admission/response.ts';
 import { type AdmissionRequest, decodeReview } from '../admission/review.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { keepNode } from '../cluster/cluster-objects.ts';
+import { type ClusterNode, keepNode } from '../cluster/cluster-objects.ts';
 import type { ServiceRef } from '../cluster/service-endpoint.ts';
 import { listFew } from '../cluster/watch/list-pages.ts';
 import type { ClusterState } from '../controllers/cluster-state.ts';
 import { type NodeRecord, withRecord } from '../judge/node-record.ts';
-import type { NodeView, NodeWithRecord } from '../judge/node-view.ts';
+import type { NodeWithRecord } from '../judge/node-view.ts';
 import { presentableWarnings } from '../kubernetes/text.ts';
 import { parseStoredPolicy } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, compilePolicies, type PolicySet } from '../policy/policy-set.ts';
@@ -57,7 +57,7 @@ export function policyAdvice({ client, service, clusterState, policies, recordOf
   );
   const comparisons = tokenBucket(COMPARED_AT_ONCE, COMPARED_EVERY_MS);
   /** The read in progress: never two at a time. Its result is not used again, because nodes may change as a result of the warning. */
-  let reading: Promise<readonly NodeView[] | undefined> | undefined;
+  let reading: Promise<readonly ClusterNode[] | undefined> | undefined;
 
   return async ({ object, oldObject }) => {
     const policy = taintPolicyIn(object);
@@ -84,12 +84,11 @@ export function policyAdvice({ client, service, clusterState, policies, recordOf
     }
   }
 
-  function withEstablished(node: NodeView): NodeWithRecord {
-    const record = recordOf(node.name);
-    return withRecord(node, record, record?.uid);
+  function withEstablished(node: ClusterNode): NodeWithRecord {
+    return withRecord(node, recordOf(node.name), node.uid);
   }
 
-  function knownNodes(): Promise<readonly NodeView[] | undefined> {
+  function knownNodes(): Promise<readonly ClusterNode[] | undefined> {
     const own = clusterState();
     if (own?.isSynced()) return Promise.resolve(own.nodes());
     reading ??= readNodes().finally(() => {
@@ -98,7 +97,7 @@ export function policyAdvice({ client, service, clusterState, policies, recordOf
     return reading;
   }
 
-  async function readNodes(): Promise<readonly NodeView[] | undefined> {
+  async function readNodes(): Promise<readonly ClusterNode[] | undefined> {
     const bounds = { most: MOST_NODES, timeoutMs: TIMEOUT_MS };
     let values = 0;
     const keep = (object: unknown) => {

@@ -13,7 +13,7 @@ const GPU: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const CPU: Taint = { ...GPU, value: 'cpu' };
 
 const node = (name: string, taints: readonly Taint[], more: Partial<ClusterNode> = {}): ClusterNode => ({
-  ...{ name, labels: { pool: 'gpu' }, taints, allowRemoval: undefined, ready: true },
+  ...{ name, uid: 'u1', labels: { pool: 'gpu' }, taints, allowRemoval: undefined, ready: true },
   ...more,
 });
 
@@ -83,6 +83,12 @@ describe('a cell', () => {
     const record = recordListing(recorded);
     const { rows } = await mapOf({ all: PRESERVED }, [node('n', taints)], () => false, { record });
     expect(rows[0]?.cells).toBe(cell);
+  });
+
+  it('a: the record is that of an earlier Node of the name', async () => {
+    const record = recordListing('example.com/a:NoSchedule', 'u0');
+    const { rows } = await mapOf({ all: PRESERVED }, [node('n', [])], () => false, { record });
+    expect(rows[0]?.cells).toBe('a');
   });
 
   it('r: removed with permission, without a note', async () => {
