@@ -103,9 +103,14 @@ export function judgeDaemonSet(
  * or is on its way out there is nothing to say.
  */
 export function judgeRunningDaemonSet(daemonSet: DaemonSetView, policies: PolicySet): Decision<DesiredDaemonSet> {
-  const tolerationPolicies = policies.tolerationPolicies.filter(({ patchesExisting }) => patchesExisting);
+  const tolerationPolicies = patchingExisting(policies.tolerationPolicies);
   return judgeDaemonSet({ phase: 'mutate', daemonSet }, { ...policies, tolerationPolicies });
 }
+
+/** The same list each time: by that, {@link requirementsOf} finds what it has kept. */
+const patchingExisting = oncePer((policies: readonly CompiledTolerationPolicy[]) =>
+  policies.filter(({ patchesExisting }) => patchesExisting),
+);
 
 /** What some policies ask for: all of it, and without what another one asks for. */
 interface Requirements {

@@ -30,13 +30,13 @@ export function establishment(
 ): Establishment {
   const isOfNode = record !== undefined && (record.uid === node.uid || sameMachine(record.machine, node.machine));
   const isListed = isOfNode ? establishedIn(record) : NONE_ESTABLISHED;
-  const waiting = selectingPolicies(policies, node.labels).filter(({ establishes }) => establishes);
-  if (waiting.length === 0) return { established: isListed, nextInMs: undefined };
+  const selecting = selectingPolicies(policies, node.labels);
+  if (!selecting.some(({ establishes }) => establishes)) return { established: isListed, nextInMs: undefined };
   const leftMs = (taint: Taint): number | undefined => {
     const stayed = stayedMs(taint);
     if (stayed === undefined) return undefined;
-    const isMeant = policiesFor(waiting, taint.key).some(
-      (policy) => policy.removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined,
+    const isMeant = policiesFor(selecting, taint.key).some(
+      (policy) => policy.establishes && policy.removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined,
     );
     return isMeant ? 1_000 * ESTABLISHED_AFTER_SECONDS - stayed : undefined;
   };

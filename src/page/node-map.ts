@@ -3,6 +3,7 @@ import type { ClusterNode } from '../cluster/cluster-objects.ts';
 import { type Loss, nodeDrift } from '../judge/node-drift.ts';
 import { type NodeRecord, withRecord } from '../judge/node-record.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import { selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
 import type { NodeCell, NodeColumn, NodeMap, NodeNote, NodeRow } from './state.ts';
@@ -38,8 +39,8 @@ export async function nodeMap({ nodes, compiled, ...known }: NodeMapInput): Prom
   let count = 0;
   for (const node of [...nodes].sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (++count % SLICE === 0) await setImmediate();
-    const selecting = new Set(compiled.filter((policy) => policy.selectsNode(node.labels)));
-    if (selecting.size > 0) rows.push(rowOf(node, columns, selecting, known, notes));
+    const selecting = selectingPolicies(compiled, node.labels);
+    if (selecting.length > 0) rows.push(rowOf(node, columns, selecting, known, notes));
     else unselected++;
   }
   return {
@@ -68,12 +69,12 @@ function columnOf(policy: CompiledTaintPolicy, rule: CompiledTaintRule): Column 
 function rowOf(
   node: ClusterNode,
   columns: readonly Column[],
-  selecting: ReadonlySet<CompiledTaintPolicy>,
+  selecting: readonly CompiledTaintPolicy[],
   { isInConflict, recordOf }: Pick<NodeMapInput, 'isInConflict' | 'recordOf'>,
   known: Distinct<NodeNote>,
 ): NodeRow {
   const recorded = withRecord(node, recordOf(node.name), node.uid);
-  const { losses, removed } = nodeDrift(recorded, [...selecting], {
+  const { losses, removed } = nodeDrift(recorded, selecting, {
     isInConflict: (taint) => isInConflict(node, taint),
     hasTurn: false,
   });
@@ -82,7 +83,7 @@ function rowOf(
   const excused = new Set(removed.map(({ policy, field }) => `${policy.name} ${field}`));
   const carried = valuesOf(node.taints);
   const kept = new Map(
-    [...selecting].map((policy) => [
+    selecting.map((policy) => [
       policy.name,
       new Set(node.taints.map((taint) => policy.removalRestrictedBy(taint, recorded.established))),
     ]),
