@@ -310,13 +310,14 @@ export function excerptOf(body: Buffer, labels: ReadonlySet<string>): unknown {
         written = before;
       } else starts.push(start);
     }
-    if (compared) written = withoutEqualEnd(compared, begins, { of: comparedIn, starts, end: written });
+    if (compared) written = withoutEqualEnd(compared, begins, starts);
     else if (comparedIn) first = { of: comparedIn, starts, end: written };
     write(']');
   }
 
   /** Records what the second list has in common with the first one, which begins in the same way. Returns the end of what is left of it. */
-  function withoutEqualEnd(one: WrittenList, begins: number, { of, starts, end }: WrittenList): number {
+  function withoutEqualEnd(one: WrittenList, begins: number, starts: readonly number[]): number {
+    const end = written;
     const most = Math.min(starts.length, one.starts.length - begins);
     let ends = 0;
     let until = end;
@@ -328,9 +329,9 @@ export function excerptOf(body: Buffer, labels: ReadonlySet<string>): unknown {
     }
     const [besides, ownBesides] = [one.starts.length - begins - ends, starts.length - ends];
     const isTooLong = Math.max(besides, ownBesides) > MAX_COMPARED;
-    const isOld = of === 'oldObject';
-    comparison = { begins, ends, uncompared: isTooLong ? (isOld ? ownBesides : besides) : undefined };
-    return isTooLong && isOld ? (starts[0] ?? end) : until;
+    const isOldFirst = one.of === 'oldObject';
+    comparison = { begins, ends, uncompared: isTooLong ? (isOldFirst ? besides : ownBesides) : undefined };
+    return isTooLong && !isOldFirst ? (starts[0] ?? end) : until;
   }
 
   /** Whether this item of the list, if there is one, has the same bytes as the given one. */

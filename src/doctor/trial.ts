@@ -6,6 +6,7 @@ import { ApiError } from '../cluster/client/api-error.ts';
 import { isOurs, OWN_SUFFIX } from '../cluster/own-names.ts';
 import { type PolicyObject, policiesInForce } from '../cluster/policy-object.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
+import { PHASES } from '../judge/decision.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import type { Policy } from '../policy/policy.ts';
 import { compilePolicies } from '../policy/policy-set.ts';
@@ -49,9 +50,7 @@ export function findTrial({ policies, nodes, requester, namespace }: TrialMateri
   const compiled = compilePolicies(policies);
   const userInfo = { username: requester.username, groups: [...requester.groups] };
   const matters = (request: Omit<AdmissionRequest, 'uid' | 'userInfo'>) =>
-    (['mutate', 'validate'] as const).some(
-      (phase) => judge({ uid: 'trial', userInfo, ...request }, phase, compiled).decision.action !== 'allow',
-    );
+    PHASES.some((phase) => judge({ uid: 'trial', userInfo, ...request }, phase, compiled).decision.action !== 'allow');
   for (const node of nodes) {
     const trial = nodeTrial(node);
     const object = { ...node, spec: { ...node.spec, taints: [] } };

@@ -33,7 +33,8 @@ function trialOutcome({ trial, declared }: CompiledTaintPolicy, field: string, o
  * Which of the API server's two admission phases asks. Mutation reports what it changes, and of updates of nodes what the policies
  * that could stop them let pass; validation what is left to report on the final object. So nothing is said or counted twice.
  */
-export type Phase = 'mutate' | 'validate';
+export type Phase = (typeof PHASES)[number];
+export const PHASES = ['mutate', 'validate'] as const;
 
 /** One policy that one request does not satisfy, and what came of it. */
 export interface Violation {

@@ -107,13 +107,10 @@ export function nextRecord(
   const thisSecond = recordedTime(now);
   const past = (time: number) => (time > now + MAX_SKEW_MS ? thisSecond : time);
   const deletedAt = past(before?.deletedAt ?? thisSecond);
+  const wasDeleted = before?.deletedAt !== undefined;
   if (node === undefined) {
     if (before === undefined) return undefined;
-    const taints = left(before.taints, {
-      since: deletedAt,
-      isSame: true,
-      wasRetained: before.deletedAt !== undefined,
-    }).map(withoutState);
+    const taints = left(before.taints, { since: deletedAt, isSame: true, wasRetained: wasDeleted }).map(withoutState);
     return taints.length > 0 ? { uid: before.uid, machine: before.machine, taints, deletedAt } : undefined;
   }
   const { uid } = node;
@@ -125,12 +122,9 @@ export function nextRecord(
   const earlier = (before?.taints ?? []).flatMap((taint) => {
     const since = isKnown ? taint.earlierDeletedAt : deletedAt;
     if (since === undefined || !isKept(taint)) return [];
-    const wasRetained = isKnown || before?.deletedAt !== undefined;
-    return left([{ ...withoutState(taint), earlierDeletedAt: past(since) }], {
-      since: past(since),
-      isSame,
-      wasRetained,
-    });
+    const earlierDeletedAt = past(since);
+    const one = { ...withoutState(taint), earlierDeletedAt };
+    return left([one], { since: earlierDeletedAt, isSame, wasRetained: isKnown || wasDeleted });
   });
   // Without those that are forgotten in this step: the next one does not know them either.
   const listed = isKnown ? [...before.taints.filter((taint) => taint.earlierDeletedAt === undefined), ...earlier] : [];

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { type Judgement, judge, type Records } from '../admission/admit.ts';
 import { answer, badRequest, internalError } from '../admission/response.ts';
 import { type AdmissionRequest, decodeReview, nestedTooDeep } from '../admission/review.ts';
-import { groupViolations, type Phase } from '../judge/decision.ts';
+import { groupViolations, PHASES, type Phase } from '../judge/decision.ts';
 import { printable } from '../kubernetes/text.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
 import { selectorLabels } from '../policy/policy-index.ts';
@@ -26,8 +26,6 @@ export const RECEIVED_LIMIT_BYTES = 2 * BODY_LIMIT_BYTES;
 
 /** How many combinations of address and certificate problem are recorded, to limit the log of refused clients. */
 const MAX_REFUSALS = 256;
-/** Their paths are `/validate` and `/mutate`. */
-const PHASES = ['validate', 'mutate'] as const satisfies readonly Phase[];
 
 export interface AdmissionServerOptions {
   readonly tls: TlsPair;

@@ -9,6 +9,7 @@ import {
   type Webhook,
   type WebhookConfiguration,
 } from '../../cluster/webhook-configurations.ts';
+import { PHASES } from '../../judge/decision.ts';
 import { MANAGED_LABELS } from '../../objects/object-meta.ts';
 import type { WebhookEntry } from '../../webhooks/entry.ts';
 import { CONFLICT_PAUSE_MS } from '../controller.ts';
@@ -173,7 +174,6 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
   }
 }
 
-const PHASES = ['mutate', 'validate'] as const;
 const API_VERSION = 'admissionregistration.k8s.io/v1';
 const LABELS = {
   ...MANAGED_LABELS,

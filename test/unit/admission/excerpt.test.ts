@@ -25,6 +25,10 @@ const LABELS = new Set(['a', 'pool']);
 const excerpt = (value: unknown, labels: ReadonlySet<string> = LABELS): any =>
   excerptOf(Buffer.from(JSON.stringify(value)), labels);
 
+/** So many taints, numbered from 0. */
+const taintsOf = (name: string, count: number) =>
+  Array.from({ length: count }, (_, n) => ({ key: `${name}${n}`, effect: 'NoSchedule' }));
+
 describe('an excerpt', () => {
   it('keeps what is read, in its order, and leaves the rest out', () => {
     const object = {
@@ -115,20 +119,18 @@ describe('an excerpt', () => {
   ])(
     'keeps how many taints there were, and which ones there are, where too many to be compared differ $what',
     (one) => {
-      const taints = (name: string, count: number) =>
-        Array.from({ length: count }, (_, n) => ({ key: `${name}${n}`, effect: 'NoExecute' }));
       const list = (middle: readonly object[]) => [
-        ...taints('first', one.begins),
+        ...taintsOf('first', one.begins),
         ...middle,
-        ...taints('last', one.ends),
+        ...taintsOf('last', one.ends),
       ];
       for (const [before, after] of [
         [9_000, 8_999],
         [9_000, 0],
         [0, 9_000],
       ] as const) {
-        const object = { metadata: {}, spec: { taints: list(taints('new', after)) } };
-        const oldObject = { metadata: {}, spec: { taints: list(taints('old', before)) } };
+        const object = { metadata: {}, spec: { taints: list(taintsOf('new', after)) } };
+        const oldObject = { metadata: {}, spec: { taints: list(taintsOf('old', before)) } };
         const { request, ...review } = nodeUpdateReview([], []);
         const { object: _, oldObject: __, ...rest } = request;
         const objects = one.isOldFirst ? { oldObject, object } : { object, oldObject };
@@ -238,14 +240,14 @@ describe('an excerpt', () => {
       });
       const many = fc
         .oneof(fc.nat({ max: 300 }), fc.integer({ min: MAX_COMPARED - 3, max: MAX_COMPARED + 5 }))
-        .map((count) => Array.from({ length: count }, (_, n) => ({ key: `k${n}`, effect: 'NoSchedule' })));
+        .map((count) => taintsOf('k', count));
       const list = fc.oneof(fc.array(taint, { maxLength: 8 }), many);
       const edit = fc.record({
         place: fc.nat(),
         removed: fc.constantFrom(0, 1, 2, MAX_COMPARED),
         added: fc.oneof(
           { arbitrary: fc.array(taint, { maxLength: 3 }), weight: 3 },
-          fc.constant(Array.from({ length: MAX_COMPARED + 1 }, (_, n) => ({ key: `n${n}`, effect: 'NoSchedule' }))),
+          fc.constant(taintsOf('n', MAX_COMPARED + 1)),
         ),
       });
       const reversed = fc.record({ from: fc.nat({ max: 8 }), count: fc.constantFrom(0, 0, 3, 2 * MAX_COMPARED) });
@@ -314,9 +316,8 @@ describe('an excerpt', () => {
     },
   ])('of an update that $what leads to the same decision, wherever in the list the taint is', (one) => {
     const policies = policySet({ taint: { p: one.policy } });
-    const taints = (count: number) => Array.from({ length: count }, (_, n) => ({ key: `n${n}`, effect: 'NoSchedule' }));
     const spec = (count: number, place: number) => ({
-      taints: taints(count).toSpliced(Math.floor(count * place), 0, { key: 'k', effect: 'NoSchedule' }),
+      taints: taintsOf('n', count).toSpliced(Math.floor(count * place), 0, { key: 'k', effect: 'NoSchedule' }),
     });
     const annotations = one.annotation === undefined ? {} : { 'taintkeeper.dev/allow-removal': one.annotation };
     for (const [from, to] of [
