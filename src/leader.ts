@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
 import type { CertificateKeeper } from './certs/certificate-keeper.ts';
-import { type ApiClient, messageOf } from './cluster/client/api-client.ts';
+import type { ApiClient } from './cluster/client/api-client.ts';
 import type { NodeRecords } from './cluster/node-records.ts';
 import type { ClusterPolicies } from './cluster/policies.ts';
 import type { CertificateSecret } from './cluster/secret-keeper.ts';
@@ -28,6 +28,7 @@ import { startClusterReports } from './controllers/status/cluster-reports.ts';
 import { startPolicyStatus } from './controllers/status/policy-status.ts';
 import { startWebhookRegistration } from './controllers/webhooks/webhook-registration.ts';
 import type { RecordedEvent } from './kubernetes/event.ts';
+import { messageOf } from './runtime/error-message.ts';
 import { anyOf, type Source } from './runtime/source.ts';
 import type { ClusterMetrics } from './server/cluster-metrics.ts';
 

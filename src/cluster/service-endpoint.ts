@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { json } from 'node:stream/consumers';
-import { type ApiClient, messageOf } from './client/api-client.ts';
+import { messageOf } from '../runtime/error-message.ts';
+import type { ApiClient } from './client/api-client.ts';
 import { selfCheckReview } from './self-check-review.ts';
 
 /** The Service by which the API server calls the webhook. */

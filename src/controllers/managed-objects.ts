@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isConflict } from '../cluster/client/api-error.ts';
-import type { LabelSelectorRequirement } from '../kubernetes/label-selector.ts';
+import { hasFields } from '../kubernetes/desired-fields.ts';
 import { createBackOff } from '../runtime/back-off.ts';
 import { CONFLICT_PAUSE_MS } from './controller.ts';
 
@@ -29,36 +29,6 @@ export async function ownedByClusterRole(client: ApiClient, clusterRole: string 
   const { metadata } = await client.request<{ metadata: { name: string; uid: string } }>('GET', path);
   const { name, uid } = metadata;
   return { ownerReferences: [{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', name, uid }] };
-}
-
-/**
- * Whether `actual` has the desired fields. Lists are compared item by item, and maps by the desired fields alone: otherwise a field that a newer
- * API server adds would result in endless writes.
- */
-export function covers(actual: unknown, desired: unknown): boolean {
-  if (Array.isArray(desired)) {
-    return (
-      Array.isArray(actual) &&
-      actual.length === desired.length &&
-      desired.every((item, index) => covers(actual[index], item))
-    );
-  }
-  if (typeof desired === 'object' && desired !== null) {
-    return (
-      typeof actual === 'object' &&
-      actual !== null &&
-      Object.entries(desired).every(([field, value]) => covers((actual as Record<string, unknown>)[field], value))
-    );
-  }
-  return actual === desired;
-}
-
-/**
- * A LabelSelector for {@link covers}, with all requirements in one list. In a map, additions of another writer would not be noticed. The API server
- * omits empty lists.
- */
-export function exactSelector(requirements: readonly LabelSelectorRequirement[]) {
-  return { matchLabels: undefined, matchExpressions: requirements.length > 0 ? requirements : undefined };
 }
 
 const FIRST_PAUSE_MS = 100;
@@ -143,7 +113,7 @@ export async function updateManaged<
   desired: DesiredFields,
   { client, path, title, limit, log, confirm, otherWriter = () => 'see its managedFields' }: Update,
 ): Promise<Updated<T>> {
-  if (covers(found, desired)) return { object: found, written: false };
+  if (hasFields(found, desired)) return { object: found, written: false };
   const isRepair = limit.isRepair(desired);
   const waitMs = isRepair ? limit.waitMs() : 0;
   if (waitMs > 0) return { object: found, written: false, waitMs };

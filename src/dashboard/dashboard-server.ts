@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
-import { messageOf } from '../cluster/client/api-client.ts';
 import { InputError } from '../files/text-files.ts';
 import { createEventStreams, STREAM_LIMITS } from '../page/event-streams.ts';
 import { PAGE_HEADERS, refusal } from '../page/trusted-request.ts';
+import { messageOf } from '../runtime/error-message.ts';
 import { type FaultLog, followFault } from '../runtime/fault-log.ts';
 import { orAborted, pause, startDeadline } from '../runtime/pause.ts';
 import { MAX_MERGED, mergeEvents } from './merged-events.ts';

@@ -1,9 +1,9 @@
-import { messageOf } from '../cluster/client/api-client.ts';
 import type { StreamEvent } from '../page/event-streams.ts';
 import type { PageDecision } from '../page/state.ts';
+import { messageOf } from '../runtime/error-message.ts';
 import { createFairMap } from '../runtime/fair-map.ts';
 import { type FaultLog, followFault } from '../runtime/fault-log.ts';
-import { pause, startDeadline } from '../runtime/pause.ts';
+import { limitSilence, pause, startDeadline } from '../runtime/pause.ts';
 import { get, type Replica } from './reachable-replicas.ts';
 
 /** One of the Server-Sent Events of a stream. */
@@ -147,18 +147,9 @@ async function* eventsOf(
       response.destroy();
       throw new Error(response.statusCode === 404 ? NO_PAGE : `it answers with status ${response.statusCode}`);
     }
-    yield* readEvents(each(response, () => deadline.extend(SILENCE_MS, `nothing heard for ${SILENCE_MS} ms`)));
+    yield* readEvents(limitSilence(response, deadline, SILENCE_MS, `nothing heard for ${SILENCE_MS} ms`));
   } finally {
     deadline.clear();
-  }
-}
-
-/** The same chunks. The function is called before each is awaited. */
-async function* each(chunks: AsyncIterable<Buffer>, waiting: () => void): AsyncGenerator<Buffer, void> {
-  waiting();
-  for await (const chunk of chunks) {
-    waiting();
-    yield chunk;
   }
 }
 

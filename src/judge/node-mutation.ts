@@ -4,25 +4,10 @@ import { readsAllowRemoval } from './allow-removal.ts';
 import { allowRemovalAfter } from './allow-removal-notices.ts';
 import { allow, type Decision, patch } from './decision.ts';
 import type { NodeChanges } from './node-changes.ts';
-import {
-  policyNames,
-  type ReportedChange,
-  removedText,
-  reportAnnouncements,
-  reportUnselection,
-  violationsOf,
-} from './node-update-reports.ts';
+import { policyNames, removedText, reportAllowed, violationsOf } from './node-update-reports.ts';
 import { type DesiredNode, isKubelet, type NodeUpdate } from './node-view.ts';
-import type { Outcome } from './outcomes.ts';
-import {
-  effectiveAdditions,
-  isEnforcing,
-  isForbidden,
-  isRemovedWithPermission,
-  type Ruling,
-  type Rulings,
-} from './rulings.ts';
-import { isForbiddenUnselection, type Unselection, unselections } from './unselections.ts';
+import { effectiveAdditions, isForbidden, isRemovedWithPermission, type Ruling, type Rulings } from './rulings.ts';
+import { isForbiddenUnselection, unselections } from './unselections.ts';
 
 /** What mutation makes of an update: see {@link judgeNodeUpdate}. */
 export function mutateNode(
@@ -79,31 +64,6 @@ export function mutateNode(
       ...reverted.map(({ taint, by }) => removedText(policyNames(by), taint)),
       ...allowed.warnings,
     ],
-  );
-}
-
-/** What Deny and Restore policies allow: by exemption, by a change of labels, or by an announcement in the annotation. */
-export function reportAllowed(
-  request: NodeUpdate,
-  { removals, additions }: Rulings,
-  unselected: readonly Unselection[],
-  policies: readonly CompiledTaintPolicy[],
-): Decision<never> {
-  const byExemption = (rulings: readonly Ruling[], outcome: Outcome) =>
-    rulings
-      .filter((ruling) => !isForbidden(ruling))
-      .flatMap((ruling) => violationsOf(ruling, ruling.exempt.filter(isEnforcing), outcome));
-  const changes: ReportedChange[] = [
-    ...unselected.filter(isEnforcing).map(reportUnselection),
-    ...reportAnnouncements(request, policies),
-  ];
-  return allow(
-    [
-      ...byExemption(removals, 'exempt'),
-      ...byExemption(additions, 'addition-exempt'),
-      ...changes.flatMap(({ violation }) => (violation ? [violation] : [])),
-    ],
-    changes.map(({ warning }) => warning),
   );
 }
 

@@ -82,7 +82,7 @@ export function nodeStep(
 ): NodeStep {
   const { policies, monotonicMs } = options;
   const hasConflict = (taint: Taint) => isInConflict(history, taint, monotonicMs);
-  const recording = known && recordOf(node, history, known.record, options);
+  const recording = known && recordingOf(node, history, known.record, options);
   const recorded = recordedTaints(recording?.record, node.uid);
   // While the records are not known, nothing would restore a value that was replaced.
   const additions = known
@@ -137,7 +137,7 @@ interface Recording {
   readonly nextInMs: number | undefined;
 }
 
-function recordOf(
+function recordingOf(
   node: KeptNode,
   history: NodeHistory,
   before: NodeRecord | undefined,

@@ -10,11 +10,11 @@ import {
   parseAllowedRemovals,
   unreadableEntries,
 } from './allow-removal.ts';
-import { taintViolation, type Violation } from './decision.ts';
+import { allow, type Decision, taintViolation, type Violation } from './decision.ts';
 import { MAX_JUDGED, removalRestriction } from './node-changes.ts';
 import { isKubelet, type NodeUpdate } from './node-view.ts';
 import type { Outcome } from './outcomes.ts';
-import type { Protection, Ruling } from './rulings.ts';
+import { isEnforcing, isForbidden, type Protection, type Ruling, type Rulings } from './rulings.ts';
 import type { Unselection } from './unselections.ts';
 
 /** The text is read in a terminal. */
@@ -158,6 +158,31 @@ export interface ReportedChange {
   readonly warning: string;
 }
 
+/** What Deny and Restore policies allow: by exemption, by a change of labels, or by an announcement in the annotation. */
+export function reportAllowed(
+  request: NodeUpdate,
+  { removals, additions }: Rulings,
+  unselected: readonly Unselection[],
+  policies: readonly CompiledTaintPolicy[],
+): Decision<never> {
+  const byExemption = (rulings: readonly Ruling[], outcome: Outcome) =>
+    rulings
+      .filter((ruling) => !isForbidden(ruling))
+      .flatMap((ruling) => violationsOf(ruling, ruling.exempt.filter(isEnforcing), outcome));
+  const changes: ReportedChange[] = [
+    ...unselected.filter(isEnforcing).map(reportUnselection),
+    ...reportAnnouncements(request, policies),
+  ];
+  return allow(
+    [
+      ...byExemption(removals, 'exempt'),
+      ...byExemption(additions, 'addition-exempt'),
+      ...changes.flatMap(({ violation }) => (violation ? [violation] : [])),
+    ],
+    changes.map(({ warning }) => warning),
+  );
+}
+
 /** The update ends the selection of the node by the policy. */
 export function reportUnselection({ policy, taint, field, isRefused }: Unselection): ReportedChange {
   const isAudited = isRefused && policy.mode === 'Audit';
@@ -170,7 +195,7 @@ export function reportUnselection({ policy, taint, field, isRefused }: Unselecti
 }
 
 /** What a new value of the annotation `allow-removal` allows, and the entries that have no effect. */
-export function reportAnnouncements(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): ReportedChange[] {
+function reportAnnouncements(request: NodeUpdate, policies: readonly CompiledTaintPolicy[]): ReportedChange[] {
   const { node, oldNode, requester } = request;
   if (node.allowRemoval === oldNode.allowRemoval) return [];
   const allowed = parseAllowedRemovals(node.allowRemoval);

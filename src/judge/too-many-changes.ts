@@ -2,7 +2,7 @@ import { atMost } from '../kubernetes/text.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { allow, type Decision, deny, type Violation } from './decision.ts';
 import type { TooManyChanges } from './node-changes.ts';
-import { reportAllowed } from './node-mutation.ts';
+import { reportAllowed } from './node-update-reports.ts';
 import { validateNode } from './node-validation.ts';
 import type { NodeUpdate } from './node-view.ts';
 import type { Outcome } from './outcomes.ts';

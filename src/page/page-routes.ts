@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { messageOf } from '../cluster/client/api-client.ts';
+import { messageOf } from '../runtime/error-message.ts';
 import type { DecisionLog, KeptDecision } from './decision-log.ts';
 import { createEventStreams, STREAM_LIMITS, type StreamEvent, type StreamLimits } from './event-streams.ts';
 import { createExplanations, type ShownExplanation, UnexplainedError } from './explanations.ts';

@@ -1,4 +1,5 @@
 import type { CelRule, Constraint } from './schema.ts';
+import type { ConstrainedRule } from './taint-rule.ts';
 
 /*
  * What the types of a TaintPolicy's fields do not say, for the program and for the API server.
@@ -9,13 +10,6 @@ interface ConstrainedSpec {
   readonly failurePolicy?: string;
   readonly nodeSelector?: unknown;
   readonly taints: readonly ConstrainedRule[];
-}
-
-interface ConstrainedRule {
-  readonly key: string;
-  readonly effect?: string;
-  readonly ensure?: string;
-  readonly restrict?: readonly string[];
 }
 
 export const SPEC_CONSTRAINTS: readonly Constraint<ConstrainedSpec>[] = [

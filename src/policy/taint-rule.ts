@@ -27,7 +27,8 @@ const KEY_CONSTRAINTS: readonly Constraint<string>[] = [
   },
 ];
 
-interface ConstrainedRule {
+/** What constraints of rules read, as far as the types allow. */
+export interface ConstrainedRule {
   readonly key: string;
   readonly effect?: string;
   readonly ensure?: string;

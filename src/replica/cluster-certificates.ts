@@ -5,7 +5,7 @@ import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isLed } from '../cluster/lease/leader-election.ts';
 import { type CertificateSecret, keepSecret, type SecretKeeper } from '../cluster/secret-keeper.ts';
 import type { RegisteredWebhooks } from '../cluster/webhook-configurations.ts';
-import { retry } from '../runtime/fault-log.ts';
+import { retry } from '../runtime/retry.ts';
 
 export interface CertificateOptions {
   readonly client: ApiClient;

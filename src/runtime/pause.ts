@@ -42,6 +42,20 @@ export function startDeadline(ms: number, what: string, outer?: AbortSignal): De
   };
 }
 
+/** The same items. Until the first one, and between two, at most `ms` may pass: then the deadline aborts with the message. */
+export async function* limitSilence<T>(
+  items: AsyncIterable<T>,
+  deadline: Deadline,
+  ms: number,
+  message: string,
+): AsyncGenerator<T, void> {
+  deadline.extend(ms, message);
+  for await (const item of items) {
+    deadline.extend(ms, message);
+    yield item;
+  }
+}
+
 /** A timeout. */
 export class TimeoutError extends Error {
   override name = 'TimeoutError';

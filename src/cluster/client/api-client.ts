@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { type Deadline, pause, startDeadline, TimeoutError } from '../../runtime/pause.ts';
+import { messageOf } from '../../runtime/error-message.ts';
+import { type Deadline, limitSilence, pause, startDeadline, TimeoutError } from '../../runtime/pause.ts';
 import { AnswerTooLongError, ApiError, parseRetryAfter, toApiError } from './api-error.ts';
 import { type ClusterChoice, findConfig, loadConfig, podNamespace } from './kube-config.ts';
 import { streamsInDoubt } from './streams-in-doubt.ts';
@@ -215,11 +216,9 @@ function createApiClient(
       let response: IncomingMessage | undefined;
       try {
         response = await open('GET', path, { query }, deadline);
-        const stillAlive = () => deadline.extend(idleMs, `no byte for ${idleMs} ms`);
-        stillAlive();
         streams.add(response);
         onOpen?.();
-        yield* jsonLines(each(response, stillAlive));
+        yield* jsonLines(limitSilence(response, deadline, idleMs, `no byte for ${idleMs} ms`));
       } catch (error) {
         throw explain(error, 'GET', path, deadline.signal);
       } finally {
@@ -269,26 +268,8 @@ function queryText(query: Query = {}): string {
   return parameters.size === 0 ? '' : `?${parameters}`;
 }
 
-/** The same chunks. Calls `onChunk` for each. */
-async function* each(chunks: AsyncIterable<Buffer>, onChunk: () => void): AsyncGenerator<Buffer> {
-  for await (const chunk of chunks) {
-    onChunk();
-    yield chunk;
-  }
-}
-
 /** There was no answer, neither from the API server nor, as a refusal, from its machine. */
 function isSilence(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return error instanceof TimeoutError || ['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'].includes(code ?? '');
-}
-
-/** The failure as text. */
-export function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { message, code, name } = error as NodeJS.ErrnoException;
-  // Node.js reports "aborted" if the other side closes the connection within an answer.
-  if (code === 'ECONNRESET') return 'the connection was closed';
-  // A failed connection to a name with several addresses has no message.
-  return message || code || name;
 }

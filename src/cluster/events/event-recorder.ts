@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
 import { boundedEvent, type RecordedEvent } from '../../kubernetes/event.ts';
+import { messageOf } from '../../runtime/error-message.ts';
 import { followFault } from '../../runtime/fault-log.ts';
 import { throttle, tokenBucket } from '../../runtime/rate-limit.ts';
 import { startTimer } from '../../runtime/timer.ts';
-import { type ApiClient, messageOf } from '../client/api-client.ts';
+import type { ApiClient } from '../client/api-client.ts';
 import type { ApiError } from '../client/api-error.ts';
 import { EVENT_TIMINGS, type EventSeries, type EventTimings, eventSeriesStore } from './event-series.ts';
 import { type EventWrite, writeEvent } from './event-writer.ts';

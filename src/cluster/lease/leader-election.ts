@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import type { Logger } from 'pino';
+import { messageOf } from '../../runtime/error-message.ts';
 import { followFault } from '../../runtime/fault-log.ts';
 import { pause } from '../../runtime/pause.ts';
-import { type ApiClient, messageOf } from '../client/api-client.ts';
+import type { ApiClient } from '../client/api-client.ts';
 import { findObject } from '../client/find-object.ts';
 import { beginTerm, type Leadership, LeadershipLostError, type Term } from './leadership.ts';
 import { candidatePause, type LeaderTimings, leaderTimings } from './lease.ts';

@@ -1,11 +1,11 @@
 import type { NativeKind } from '../../cluster/native-policies.ts';
 import type { PolicyObject } from '../../cluster/policy-object.ts';
+import { exactSelector } from '../../kubernetes/desired-fields.ts';
 import { requirementsOf } from '../../kubernetes/selector-overlap.ts';
 import { type MutatingSpec, type MutatingVersion, manifestsOf, type NativePolicy } from '../../native/native-policy.ts';
 import { MANAGED_LABELS } from '../../objects/object-meta.ts';
 import { POLICY_API_VERSION } from '../../policy/policy.ts';
 import type { Ownership } from '../managed-objects.ts';
-import { exactSelector } from '../managed-objects.ts';
 
 /** A desired native policy or binding. A field that is undefined must be absent. */
 export interface DesiredNative {

@@ -3,8 +3,9 @@ import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isConflict } from '../../cluster/client/api-error.ts';
 import { deleteObject } from '../../cluster/client/delete-object.ts';
 import { type NativeKind, type NativeObject, type NativeVersions, nativePath } from '../../cluster/native-policies.ts';
+import { hasFields } from '../../kubernetes/desired-fields.ts';
 import { CONFLICT_PAUSE_MS } from '../controller.ts';
-import { covers, limitRepairs, type RepairLimit, type Updated, updateManaged } from '../managed-objects.ts';
+import { limitRepairs, type RepairLimit, type Updated, updateManaged } from '../managed-objects.ts';
 import type { DesiredNative } from './desired-native-policies.ts';
 
 /** Writes native policies, and stops if another writer changes them repeatedly. */
@@ -68,7 +69,7 @@ export function nativeWriter(client: ApiClient, log: Logger): NativeWriter {
   /** Reads an object that exists and was not listed: another writer may have removed its labels. */
   async function readOurs(path: string, desired: DesiredNative): Promise<NativeObject> {
     const object = await client.request<NativeObject>('GET', `${path}/${desired.metadata.name}`);
-    if (covers(object.metadata.ownerReferences, desired.metadata.ownerReferences)) return object;
+    if (hasFields(object.metadata.ownerReferences, desired.metadata.ownerReferences)) return object;
     throw new NotOursError(titleOf(desired));
   }
 

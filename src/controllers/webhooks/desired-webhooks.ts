@@ -1,7 +1,7 @@
 import type { ServiceRef } from '../../cluster/service-endpoint.ts';
 import type { ConfigurationPhase, Webhook } from '../../cluster/webhook-configurations.ts';
+import { exactSelector } from '../../kubernetes/desired-fields.ts';
 import type { WebhookEntry } from '../../webhooks/entry.ts';
-import { exactSelector } from '../managed-objects.ts';
 
 export interface DesiredOptions {
   readonly service: ServiceRef;

@@ -1,4 +1,4 @@
-import { covers, exactSelector } from '../../controllers/managed-objects.ts';
+import { exactSelector, hasFields } from '../../kubernetes/desired-fields.ts';
 import { NODE_ANNOTATIONS_POLICY, nodeAnnotationsManifests } from '../../native/node-annotations.ts';
 import { type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts.ts';
@@ -22,7 +22,7 @@ export function checkNodeAnnotations({
   const wrong = kinds.flatMap((kind, place) => {
     const found = annotationProtection.value[place];
     if (found === undefined) return [`${kind} ${NODE_ANNOTATIONS_POLICY} not found`];
-    return covers(found.spec, desired[place]) ? [] : [`${kind} ${NODE_ANNOTATIONS_POLICY} was changed`];
+    return hasFields(found.spec, desired[place]) ? [] : [`${kind} ${NODE_ANNOTATIONS_POLICY} was changed`];
   });
   if (wrong.length === 0)
     return finding(

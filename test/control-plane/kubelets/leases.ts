@@ -1,6 +1,6 @@
-import { messageOf } from '../../../src/cluster/client/api-client.ts';
 import { jittered } from '../../../src/cluster/watch/watch-options.ts';
 import { microTime } from '../../../src/kubernetes/text.ts';
+import { messageOf } from '../../../src/runtime/error-message.ts';
 import { followFault } from '../../../src/runtime/fault-log.ts';
 import { startWorkQueue } from '../../../src/runtime/work-queue.ts';
 import { APPLY_PATCH } from '../content-types.ts';

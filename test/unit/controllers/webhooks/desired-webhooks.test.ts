@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { covers } from '../../../../src/controllers/managed-objects.ts';
 import { desiredWebhooks } from '../../../../src/controllers/webhooks/desired-webhooks.ts';
+import { hasFields } from '../../../../src/kubernetes/desired-fields.ts';
 import type { WebhookEntry } from '../../../../src/webhooks/entry.ts';
 
 const OPTIONS = {
@@ -94,9 +94,9 @@ describe('the webhooks of a phase', () => {
   ])('are not covered by ones that somebody has narrowed by %s %j', (field, value) => {
     const desired = desiredWebhooks([{ ...ENTRY, matchConditions: [] }], 'validate', OPTIONS);
     const [registered] = JSON.parse(JSON.stringify(desired)) as [Record<string, object>];
-    expect(covers([registered], desired)).toBe(true);
+    expect(hasFields([registered], desired)).toBe(true);
     const narrowed = { ...registered, [field]: Array.isArray(value) ? value : { ...registered[field], ...value } };
-    expect(covers([narrowed], desired)).toBe(false);
+    expect(hasFields([narrowed], desired)).toBe(false);
   });
 
   it('of DaemonSets are in the group apps', () => {
@@ -125,6 +125,6 @@ describe('what is there covers what is desired', () => {
     { why: 'nothing at all', actual: undefined, desired: { a: 1 }, expected: false },
     { why: 'an inherited property', actual: {}, desired: { toString: 'x' }, expected: false },
   ])('$why: $expected', ({ actual, desired, expected }) => {
-    expect(covers(actual, desired)).toBe(expected);
+    expect(hasFields(actual, desired)).toBe(expected);
   });
 });
