@@ -119,9 +119,9 @@ function nodeData({ taints, writtenBy, fromLeader: _, ...rest }: NodeExplanation
   };
 }
 
-function daemonData({ gaps, unasked, writtenBy, ...rest }: DaemonExplanation): object {
+function daemonData({ gaps, waiting, unasked, writtenBy, ...rest }: DaemonExplanation): object {
   const texts = (taints: typeof gaps) => [...new Set(taints.map(formatTaint))];
-  return { ...rest, gaps: texts(gaps), unasked: texts(unasked), ...by(writtenBy) };
+  return { ...rest, gaps: texts(gaps), waiting: texts(waiting), unasked: texts(unasked), ...by(writtenBy) };
 }
 
 function by(writtenBy: NodeExplanation['writtenBy']): object {

@@ -41,7 +41,7 @@ export interface CoverageFix<DaemonSet extends FixableDaemonSet, Node extends Sc
   /** They add to each DaemonSet what its gaps need, and nothing to any other. */
   readonly policies: readonly TolerationPolicyManifest[];
   readonly closed: readonly Gap<DaemonSet, Node>[];
-  /** Without transient ones. */
+  /** Of the gaps by transient taints, only those whose taints are among the keys. */
   readonly left: readonly LeftGap<DaemonSet, Node>[];
 }
 
@@ -69,7 +69,7 @@ export const MAX_TOLERATIONS = 64;
 
 /**
  * The TolerationPolicies that close gaps. A gap is closed only if all of its taints may be tolerated. A toleration that gains no node is not added.
- * @param keys of the taints that may be tolerated; `*` stands for any characters
+ * @param keys of the taints that may be tolerated; `*` stands for any characters, and then covers no transient taint
  * @param inForce policies whose requirements are left out
  */
 export function fixGaps<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode>(
@@ -77,13 +77,13 @@ export function fixGaps<DaemonSet extends FixableDaemonSet, Node extends Schedul
   keys: readonly string[],
   inForce: readonly CompiledTolerationPolicy[] = [],
 ): CoverageFix<DaemonSet, Node> {
-  const lasting = gaps.filter(({ passing }) => !passing);
-  const left = lasting.flatMap((gap): LeftGap<DaemonSet, Node>[] => {
+  const considered = gaps.filter(({ passing, taints }) => !passing || taints.every(({ key }) => keys.includes(key)));
+  const left = considered.flatMap((gap): LeftGap<DaemonSet, Node>[] => {
     const because = leftBecause(gap, keys, inForce);
     return because ? [{ gap, because }] : [];
   });
   const leftGaps = new Set(left.map(({ gap }) => gap));
-  const closed = lasting.filter((gap) => !leftGaps.has(gap));
+  const closed = considered.filter((gap) => !leftGaps.has(gap));
   return { policies: policiesFor(closed), closed, left };
 }
 

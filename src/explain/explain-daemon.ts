@@ -285,15 +285,19 @@ function whyOf({ state, by }: TolerationOnDaemon): string {
 }
 
 function nextOfDaemonSet(explained: DaemonExplanation): Step {
-  const { namespace, name, tolerations, policies, gaps, unasked, optsOut, missingPods, problems } = explained;
+  const { namespace, name, tolerations, policies, gaps, waiting, unasked, optsOut, missingPods, problems } = explained;
   if (optsOut && gaps.length > 0) {
     return {
       command: `kubectl annotate -n ${shellWord(namespace)} daemonset ${shellWord(name)} ${IGNORE_ANNOTATION}-`,
     };
   }
-  const missingBy = tolerations
-    .flatMap(({ state, by }) => (state === 'missing' ? by : []))
-    .filter(({ mode }) => mode === 'Mutate');
+  if (explained.audit && gaps.length > 0) {
+    return {
+      note: 'taintkeeper runs with --audit and adds no toleration: end audit mode, or add the toleration to the DaemonSet',
+    };
+  }
+  const missing = tolerations.flatMap(({ state, by }) => (state === 'missing' ? by : []));
+  const missingBy = missing.filter(({ mode }) => mode === 'Mutate');
   if (missingBy.length > 0) {
     const isPatched = policies.some(
       ({ policy, patchesExisting }) => patchesExisting && missingBy.some((by) => by.policy === policy),
@@ -302,14 +306,25 @@ function nextOfDaemonSet(explained: DaemonExplanation): Step {
     const command = isPatched ? 'taintkeeper doctor' : rolloutCommand(explained);
     return { command, ...alsoUnasked(explained, unasked) };
   }
-  if (gaps.length > 0) return { command: fixCommand(explained, gaps) };
+  if (unasked.length > 0) return { command: fixCommand(explained, unasked) };
+  if (gaps.length > 0) {
+    const policies = [...new Set(missing.map(({ policy }) => policy))].join(', ');
+    return {
+      note: `TolerationPolicy ${policies} asks for the toleration, but adds none in mode Audit: set the policy to mode Mutate, then ${rolloutCommand(explained)}`,
+    };
+  }
   if (problems.length > 0) return { command: 'taintkeeper doctor' };
   if (missingPods.length > 0) {
     return {
       command: `kubectl get events -n ${shellWord(namespace)} --field-selector involvedObject.kind=DaemonSet,involvedObject.name=${shellWord(name)}`,
     };
   }
-  return { note: 'nothing: no taint that stays keeps it off a node' };
+  if (waiting.length > 0) {
+    return {
+      note: `nothing, if it can wait until the taints above are removed. If it must run before, as a CNI must, apply what this prints: ${fixCommand(explained, waiting)}`,
+    };
+  }
+  return { note: 'nothing: no taint keeps it off a node' };
 }
 
 /** What to do before a rollout, so that it closes all gaps. */

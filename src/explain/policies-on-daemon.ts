@@ -59,7 +59,9 @@ export interface PoliciesOnDaemon {
   readonly places: readonly NodeGroupOutcome[];
   /** The lasting taints that keep pods off nodes, where nothing else does. */
   readonly gaps: readonly Taint[];
-  /** The gaps that remain with the tolerations that policies in mode Mutate require. */
+  /** The transient taints that keep pods off nodes, where nothing else does. */
+  readonly waiting: readonly Taint[];
+  /** The gaps that remain with the tolerations that policies of any mode ask for. */
   readonly unasked: readonly Taint[];
 }
 
@@ -73,10 +75,10 @@ export function policiesOnDaemonSet(
   { audit = false }: { readonly audit?: boolean } = {},
 ): PoliciesOnDaemon {
   const declared = policies.filter(isForDaemonSets);
-  const { places, gaps } = placesFor(compileCoverage(daemonSet), nodes, true);
-  const given = askingFor(daemonSet, compilePolicies(declared, { audit }))
-    .filter(({ mode }) => mode === 'Mutate')
-    .flatMap(({ tolerations }) => tolerations.map(({ value }) => value));
+  const { places, gaps, waiting } = placesFor(compileCoverage(daemonSet), nodes, true);
+  const asked = askingFor(daemonSet, compilePolicies(declared, { audit })).flatMap(({ tolerations }) =>
+    tolerations.map(({ value }) => value),
+  );
   return {
     audit,
     optsOut: optsOut(daemonSet),
@@ -84,7 +86,8 @@ export function policiesOnDaemonSet(
     tolerations: tolerationsOn(daemonSet, daemonSet.tolerations, declared, audit),
     places,
     gaps,
-    unasked: gaps.filter((taint) => !given.some((toleration) => tolerates(toleration, taint))),
+    waiting,
+    unasked: gaps.filter((taint) => !asked.some((toleration) => tolerates(toleration, taint))),
   };
 }
 
@@ -175,7 +178,7 @@ function placesFor(
   coverageOn: (node: SchedulingNode) => Coverage,
   nodes: readonly SchedulingNode[],
   isDaemon: boolean,
-): Pick<PoliciesOnDaemon, 'places' | 'gaps'> {
+): Pick<PoliciesOnDaemon, 'places' | 'gaps' | 'waiting'> {
   const each = nodes.map((node) => {
     const coverage = coverageOn(node);
     const obstacles = coverage.runs ? [] : coverage.obstacles;
@@ -186,7 +189,13 @@ function placesFor(
     const taints = obstacles.flatMap((obstacle) => (obstacle.kind === 'taint' ? [obstacle.taint] : []));
     const lasting = taints.filter(({ key }) => !isTransientTaintKey(key));
     const passing = obstacles.length > 0 && obstacles.length === taints.length && lasting.length === 0;
-    return { node, why, passing, gaps: obstacles.length === taints.length ? lasting : [] };
+    return {
+      node,
+      why,
+      passing,
+      waiting: passing ? taints : [],
+      gaps: obstacles.length === taints.length ? lasting : [],
+    };
   });
   const groups = Map.groupBy(each, ({ why }) => why.join('; '));
   return {
@@ -197,5 +206,6 @@ function placesFor(
       passing: alike[0]?.passing ?? false,
     })),
     gaps: each.flatMap(({ gaps }) => gaps),
+    waiting: each.flatMap(({ waiting }) => waiting),
   };
 }

@@ -68,6 +68,8 @@ export interface PolicyProblem {
   readonly condition: string;
   readonly reason: string;
   readonly message: string;
+  /** What to do; undefined if the message says it. */
+  readonly next: string | undefined;
 }
 
 /** A policy that covers a taint or a toleration, and its field. */
@@ -115,9 +117,11 @@ export function problemsOf(
 ): PolicyProblem[] {
   return policies.filter(isSelecting).flatMap(({ kind, name, status }) => {
     const { conditions = [] } = (status ?? {}) as PolicyStatus;
-    return conditions
-      .filter((condition) => assessCondition(condition).level !== 'quiet')
-      .map(({ type, reason, message }) => ({ kind, policy: name, condition: type, reason, message }));
+    return conditions.flatMap((condition) => {
+      const { level, next } = assessCondition(condition);
+      const { type, reason, message } = condition;
+      return level === 'quiet' ? [] : [{ kind, policy: name, condition: type, reason, message, next }];
+    });
   });
 }
 
@@ -136,10 +140,10 @@ export function closing({
   const lines = [...(audit ? [AUDIT_NOTE] : []), ...notes];
   return [
     {
-      lines: problems.map(
-        ({ kind, policy, condition, reason, message }) =>
-          `${kind} ${policy}, condition ${condition} (${reason}): ${message}`,
-      ),
+      lines: problems.flatMap(({ kind, policy, condition, reason, message, next }) => [
+        `${kind} ${policy}, condition ${condition} (${reason}): ${message}`,
+        ...(next === undefined ? [] : [`  to do: ${next}`]),
+      ]),
     },
     { head: ['Last seen', 'Event', 'Note'], rows: events.map(({ time, reason, note }) => [time, reason, note]) },
     { lines: lines.map((note) => `note: ${note}`) },

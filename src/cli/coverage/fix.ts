@@ -51,7 +51,7 @@ export function fixCommand(): Command {
     )
     .option(
       '--taint <key>',
-      "a taint to tolerate besides the control plane's; * is any text; may be repeated",
+      "a taint to tolerate besides the control plane's; * is any text, but covers no taint that Kubernetes or an operator removes; may be repeated",
       repeatable,
     )
     .addOption(

@@ -6,9 +6,11 @@ import type { Facts } from '../facts.ts';
 import type { Installation } from '../installation.ts';
 
 /** The objects that policies select, and that taintkeeper writes. */
-const NODES = { group: '', resource: 'nodes', scope: 'Cluster' } as const;
-const DAEMON_SETS = { group: 'apps', resource: 'daemonsets', scope: 'Namespaced' } as const;
-type Target = typeof NODES | typeof DAEMON_SETS;
+const NODES = { group: '', resource: 'nodes', subresource: '', scope: 'Cluster' } as const;
+const DAEMON_SETS = { group: 'apps', resource: 'daemonsets', subresource: '', scope: 'Namespaced' } as const;
+/** Kubelets update it. taintkeeper does not, but a node that cannot report that it is Ready loses its pods. */
+const NODE_STATUS = { group: '', resource: 'nodes', subresource: 'status', scope: 'Cluster' } as const;
+type Target = typeof NODES | typeof DAEMON_SETS | typeof NODE_STATUS;
 
 const OPERATIONS = ['CREATE', 'UPDATE'] as const;
 type Operation = (typeof OPERATIONS)[number];
@@ -31,6 +33,7 @@ const ENGINES = [
 
 /** The effect of a webhook that fails closed and does not answer, by the operation that it is called for. */
 const IMPACT: Readonly<Record<Operation, string>> = { CREATE: 'no node registers', UPDATE: 'no taint is restored' };
+const STATUS_IMPACT = 'kubelets cannot report that nodes are Ready';
 
 /**
  * Finds webhooks of other programs that are called for nodes or DaemonSets. While one that fails closed for every update of a node is unavailable,
@@ -52,10 +55,13 @@ export function checkOtherWebhooks({
 
 function checkWebhook(configuration: RegisteredConfiguration, webhook: RegisteredWebhook, index: number): Finding[] {
   const nodes = operationsOn(webhook, NODES);
+  const isCalledForStatus = operationsOn(webhook, NODE_STATUS).includes('UPDATE');
   const daemonSets = operationsOn(webhook, DAEMON_SETS);
-  if (nodes.length + daemonSets.length === 0) return [];
+  const impact = [...nodes.map((operation) => IMPACT[operation]), ...(isCalledForStatus ? [STATUS_IMPACT] : [])];
+  if (impact.length + daemonSets.length === 0) return [];
   const on = [
     ...(nodes.length > 0 ? [`nodes (${nodes.join(', ')})`] : []),
+    ...(isCalledForStatus ? ['nodes/status (UPDATE)'] : []),
     ...(daemonSets.length > 0 ? [`daemonsets (${daemonSets.join(', ')})`] : []),
   ].join(' and ');
   const failsClosed = webhook.failurePolicy !== 'Ignore';
@@ -65,11 +71,11 @@ function checkWebhook(configuration: RegisteredConfiguration, webhook: Registere
     `failurePolicy ${webhook.failurePolicy ?? 'Fail'}, ${webhook.timeoutSeconds ?? 10} s, ${destination(webhook)}`,
     ...(limits.length > 0 ? [`narrowed by ${limits.join(' and ')}`] : []),
   ].join('; ');
-  if (!failsClosed || nodes.length === 0 || limits.length > 0) return [finding('note', evidence)];
+  if (!failsClosed || impact.length === 0 || limits.length > 0) return [finding('note', evidence)];
   return [
     finding(
       'problem',
-      `${evidence}. While it does not answer, ${nodes.map((operation) => IMPACT[operation]).join(', and ')}`,
+      `${evidence}. While it does not answer, ${impact.join(', and ')}`,
       remedy(configuration, webhook, index),
     ),
   ];
@@ -94,14 +100,16 @@ function callsUs(
   return name === CONFIGURATION_NAME || (called?.namespace === namespace && called.name === service);
 }
 
-/** The operations on the resource for which the webhook is called. Subresources, such as `nodes/status`, do not count. */
+/** The operations on the resource for which the webhook is called. */
 function operationsOn({ rules }: RegisteredWebhook, target: Target): Operation[] {
-  const operations = (rules ?? []).filter((rule) => covers(rule, target)).flatMap(({ operations = [] }) => operations);
+  const operations = (rules ?? [])
+    .filter((rule) => matchesRule(rule, target))
+    .flatMap(({ operations = [] }) => operations);
   return OPERATIONS.filter((operation) => operations.includes(operation) || operations.includes('*'));
 }
 
 /** Follows rules.Matcher of k8s.io/apiserver (pkg/admission/plugin/webhook/predicates/rules). */
-function covers(
+function matchesRule(
   { apiGroups = [], apiVersions = [], resources = [], scope = '*' }: WebhookRule,
   target: Target,
 ): boolean {
@@ -110,7 +118,10 @@ function covers(
     has(apiGroups, target.group) &&
     has(apiVersions, 'v1') &&
     (scope === '*' || scope === target.scope) &&
-    ['*', '*/*', target.resource, `${target.resource}/*`].some((resource) => resources.includes(resource))
+    resources.some((pattern) => {
+      const [resource, subresource = ''] = pattern.split('/');
+      return ['*', target.resource].includes(resource ?? '') && ['*', target.subresource].includes(subresource);
+    })
   );
 }
 

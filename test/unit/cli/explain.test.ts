@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { run } from './run-command.ts';
 
@@ -32,6 +32,8 @@ const owner = {
 };
 const podOf = (name: string, nodeName: string) => ({ metadata: { name, ...owner }, spec: { nodeName } });
 
+const AGENTS = { mode: 'Mutate', daemonSets: { namespaces: ['ns'] }, tolerations: [{ ...EDGE, operator: 'Exists' }] };
+
 const LISTS: Readonly<Record<string, readonly object[]>> = {
   '/api/v1/nodes': [node('n1', [EDGE]), node('n2', []), node('n3', [])],
   '/apis/taintkeeper.dev/v1alpha1/taintpolicies': [
@@ -40,13 +42,7 @@ const LISTS: Readonly<Record<string, readonly object[]>> = {
   '/apis/taintkeeper.dev/v1alpha1/tolerationrestrictions': [
     policy('secrets', { mode: 'Deny', taints: [{ key: 'secret' }] }),
   ],
-  '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [
-    policy('agents', {
-      mode: 'Mutate',
-      daemonSets: { namespaces: ['ns'] },
-      tolerations: [{ ...EDGE, operator: 'Exists' }],
-    }),
-  ],
+  '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [policy('agents', AGENTS)],
   '/apis/taintkeeper.dev/v1alpha1/recoverypolicies': [],
   '/api/v1/namespaces/ns/pods': [podOf('a-2', 'n2')],
 };
@@ -106,6 +102,40 @@ it('a DaemonSet: tolerations, where it runs, and where a pod is missing', async 
   expect(stdout).toMatch(/^2 +n2, n3 +yes$/m);
   expect(stdout).toMatch(/^MISSING PODS +WHICH NODES +WHY\n1 +n3 +it has no pod$/m);
   expect(stdout).toMatch(/^next: kubectl rollout restart -n ns daemonset a$/m);
+});
+
+describe('a DaemonSet that no policy gives its toleration: what to do', () => {
+  const starting = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+  it.each<{ where: string; more: Readonly<Record<string, object>>; next: string }>([
+    {
+      where: 'in mode Audit, a policy adds none',
+      more: { '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [policy('agents', { ...AGENTS, mode: 'Audit' })] },
+      next: 'TolerationPolicy agents asks for the toleration, but adds none in mode Audit: set the policy to mode Mutate, then kubectl rollout restart -n ns daemonset a',
+    },
+    {
+      where: 'no policy asks for it',
+      more: { '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [] },
+      next: 'taintkeeper coverage fix -n ns --daemonset a --taint edge',
+    },
+    {
+      where: 'with --audit, another policy would add none either',
+      more: {
+        '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [{ ...policy('agents', AGENTS), status: { audit: true } }],
+      },
+      next: 'taintkeeper runs with --audit and adds no toleration: end audit mode, or add the toleration to the DaemonSet',
+    },
+    {
+      where: 'the taint is transient, but may wait for the DaemonSet itself',
+      more: {
+        '/api/v1/nodes': [node('n1', [starting])],
+        '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [],
+      },
+      next: 'nothing, if it can wait until the taints above are removed. If it must run before, as a CNI must, apply what this prints: taintkeeper coverage fix -n ns --daemonset a --taint node.kubernetes.io/not-ready',
+    },
+  ])('$where', async ({ more, next }) => {
+    const { stdout } = await explain(['daemonset', 'ns/a'], more);
+    expect(stdout.split('\n').find((line) => line.startsWith('next: '))).toBe(`next: ${next}`);
+  });
 });
 
 it('a pod with resource claims: taints of devices are not covered', async () => {

@@ -104,7 +104,7 @@ describe('the tolerations', () => {
       keys: [MASTER.key],
       tolerations: [],
     },
-    { why: 'are never for what passes by itself', taints: [[NOT_READY]], keys: ['*', NOT_READY.key], tolerations: [] },
+    { why: 'are not for what passes by itself', taints: [[NOT_READY]], keys: ['*'], tolerations: [] },
     {
       why: 'are for what stays, where something passes next to it',
       taints: [[MASTER, NOT_READY]],
@@ -142,6 +142,25 @@ describe('what is left as it is, and why', () => {
     const { policies, left } = fix([fixable('a', given)], [node('n', taints)], ROLE_TAINT_KEYS);
     expect(policies).toEqual([]);
     expect(left).toMatchObject([{ because }]);
+  });
+});
+
+describe('a taint that a controller removes', () => {
+  const keptOff = (keys: readonly string[], taints = [NOT_READY]) =>
+    fix([fixable('cni')], [node('starting', taints)], keys);
+
+  it('is tolerated if its key is named: a CNI has to run before the taint is removed', () => {
+    expect(keptOff([NOT_READY.key]).policies[0]?.spec.tolerations).toEqual([
+      { key: NOT_READY.key, operator: 'Exists', effect: 'NoSchedule' },
+    ]);
+  });
+
+  it('is not tolerated because of a pattern, nor reported as a gap that is left', () => {
+    for (const keys of [['*'], ['node.kubernetes.io/*'], []]) {
+      expect(keptOff(keys)).toEqual({ policies: [], closed: [], left: [] });
+    }
+    const unnamed: Taint = { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' };
+    expect(keptOff([NOT_READY.key], [NOT_READY, unnamed])).toEqual({ policies: [], closed: [], left: [] });
   });
 });
 

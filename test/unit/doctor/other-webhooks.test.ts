@@ -35,13 +35,13 @@ it.each([
     what: 'everything',
     differs: rule({ apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*'], operations: ['*'] }),
     state: 'problem',
-    evidence: /nodes \(CREATE, UPDATE\) and daemonsets/,
+    evidence: /nodes \(CREATE, UPDATE\) and nodes\/status \(UPDATE\) and daemonsets/,
   },
   {
     what: 'nodes and their subresources',
     differs: rule({ resources: ['nodes/*'] }),
     state: 'problem',
-    evidence: /nodes \(UPDATE\)/,
+    evidence: /nodes \(UPDATE\) and nodes\/status \(UPDATE\);/,
   },
   { what: 'Ignore', differs: { failurePolicy: 'Ignore' }, state: 'note', evidence: /failurePolicy Ignore/ },
   {
@@ -62,7 +62,24 @@ it.each([
     state: 'note',
     evidence: /for daemonsets \(UPDATE\)/,
   },
-  { what: 'a status alone', differs: rule({ resources: ['nodes/status'] }), state: 'ok', evidence: /no other webhook/ },
+  {
+    what: 'the status of nodes alone',
+    differs: rule({ resources: ['nodes/status'] }),
+    state: 'problem',
+    evidence: /for nodes\/status \(UPDATE\);/,
+  },
+  {
+    what: 'every status',
+    differs: rule({ resources: ['*/status'] }),
+    state: 'problem',
+    evidence: /for nodes\/status /,
+  },
+  {
+    what: 'another subresource',
+    differs: rule({ resources: ['nodes/proxy', 'daemonsets/status'] }),
+    state: 'ok',
+    evidence: /no other webhook/,
+  },
   { what: 'deletions alone', differs: rule({ operations: ['DELETE'] }), state: 'ok', evidence: /no other webhook/ },
   {
     what: 'what is in namespaces alone',
@@ -87,8 +104,14 @@ it.each([
   { operations: ['CREATE'], impact: 'no node registers' },
   { operations: ['UPDATE'], impact: 'no taint is restored' },
   { operations: ['CREATE', 'UPDATE'], impact: 'no node registers, and no taint is restored' },
-])('called for $operations: while it does not answer, $impact', ({ operations, impact }) => {
-  const [result] = check(othersWebhook(rule({ operations })));
+  { operations: ['*'], resources: ['nodes/status'], impact: 'kubelets cannot report that nodes are Ready' },
+  {
+    operations: ['*'],
+    resources: ['*/*'],
+    impact: 'no node registers, and no taint is restored, and kubelets cannot report that nodes are Ready',
+  },
+])('called for $operations of $resources: while it does not answer, $impact', ({ impact, ...rules }) => {
+  const [result] = check(othersWebhook(rule(rules)));
   expect(result?.evidence).toMatch(new RegExp(`\\. While it does not answer, ${impact}$`));
 });
 

@@ -44,7 +44,7 @@ describe('a DaemonSet', () => {
   });
 
   it('runs on some nodes, and is kept off others', () => {
-    const { places, gaps } = policiesOnDaemonSet(subject({ nodeSelector: {} }), NODES, []);
+    const { places, gaps, waiting } = policiesOnDaemonSet(subject({ nodeSelector: {} }), NODES, []);
     expect(places).toEqual([
       { nodes: ['m'], runs: false, why: ['taint node-role.kubernetes.io/master:NoSchedule'], passing: false },
       { nodes: ['c'], runs: false, why: ['taint node-role.kubernetes.io/control-plane:NoSchedule'], passing: false },
@@ -52,6 +52,7 @@ describe('a DaemonSet', () => {
       { nodes: ['starting'], runs: false, why: ['taint node.kubernetes.io/not-ready:NoSchedule'], passing: true },
     ]);
     expect(gaps).toEqual([MASTER, CONTROL_PLANE]);
+    expect(waiting).toEqual([NOT_READY]);
   });
 
   it('does not run on virtual nodes, also where it tolerates their taints', () => {
@@ -90,11 +91,12 @@ describe('a DaemonSet', () => {
     expect(gaps).toEqual([]);
   });
 
-  it('is kept off for good by what no policy in mode Mutate asks for', () => {
+  it('is kept off by taints for which no policy of any mode asks', () => {
     const unasked = (policies: Policy[]) =>
       policiesOnDaemonSet(subject(), [...NODES, node('g', [GPU])], policies).unasked;
     expect(unasked([ROLES])).toEqual([GPU]);
-    expect(unasked([policy('TolerationPolicy', 'roles', { mode: 'Audit' })])).toEqual([MASTER, CONTROL_PLANE, GPU]);
+    expect(unasked([policy('TolerationPolicy', 'roles', { mode: 'Audit' })])).toEqual([GPU]);
+    expect(unasked([])).toEqual([MASTER, CONTROL_PLANE, GPU]);
   });
 
   it('is selected by policies, or there is a reason why not', () => {
