@@ -9,9 +9,9 @@ import { InputError } from '../files/text-files.ts';
 import { asStaticManifest, manifestsOf, tooLongForStatic } from '../native/native-policy.ts';
 import {
   capabilitiesOf,
+  DEFAULT_KUBERNETES,
   exportPolicies,
   type NativeCapabilities,
-  NEWEST_KUBERNETES,
   OLDEST_NATIVE_KUBERNETES,
   parseMinor,
 } from '../native/translate.ts';
@@ -56,7 +56,7 @@ export function exportCommand(): Command {
     .addOption(
       new Option(
         '--kubernetes <version>',
-        `version of the API server, such as 1.36 or v1.34.2 (default: ${NEWEST_KUBERNETES}; with --cluster, the cluster's)`,
+        `version of the API server, such as 1.36 or v1.34.2 (default: ${DEFAULT_KUBERNETES}; with --cluster, the cluster's)`,
       ).argParser(versionArgument),
     )
     .option(
@@ -84,7 +84,7 @@ Examples:
     .action(async (options: ExportOptions) => {
       refuseIdleOptions(options);
       const { policies, what, notes, server } = await readSource(options);
-      const kubernetes = options.kubernetes ?? capabilitiesFor(server ?? NEWEST_KUBERNETES);
+      const kubernetes = options.kubernetes ?? capabilitiesFor(server ?? DEFAULT_KUBERNETES);
       refuseForVersion(kubernetes, options);
       const mutating = options.mutating ? kubernetes.mutating : undefined;
       const outcome = exportPolicies(policies, { mutating });
@@ -217,7 +217,7 @@ function capabilitiesFor(version: string): NativeCapabilities {
 function versionArgument(version: string): NativeCapabilities {
   const minor = parseMinor(version);
   if (minor === undefined)
-    throw new InvalidArgumentError(`Expected a version of Kubernetes, such as ${NEWEST_KUBERNETES} or v1.34.2.`);
+    throw new InvalidArgumentError(`Expected a version of Kubernetes, such as ${DEFAULT_KUBERNETES} or v1.34.2.`);
   const capabilities = capabilitiesOf(minor);
   if (capabilities === undefined) {
     throw new InvalidArgumentError(`Kubernetes has ValidatingAdmissionPolicy from ${OLDEST_NATIVE_KUBERNETES} on.`);

@@ -284,6 +284,9 @@ function whyOf({ state, by }: TolerationOnDaemon): string {
   }
 }
 
+const AUDIT_ADDS_NONE = 'taintkeeper runs with --audit and adds no toleration';
+const ADD_IT_THERE = 'add the toleration to the DaemonSet';
+
 function nextOfDaemonSet(explained: DaemonExplanation): Step {
   const { namespace, name, tolerations, policies, gaps, waiting, unasked, optsOut, missingPods, problems } = explained;
   if (optsOut && gaps.length > 0) {
@@ -291,11 +294,7 @@ function nextOfDaemonSet(explained: DaemonExplanation): Step {
       command: `kubectl annotate -n ${shellWord(namespace)} daemonset ${shellWord(name)} ${IGNORE_ANNOTATION}-`,
     };
   }
-  if (explained.audit && gaps.length > 0) {
-    return {
-      note: 'taintkeeper runs with --audit and adds no toleration: end audit mode, or add the toleration to the DaemonSet',
-    };
-  }
+  if (explained.audit && gaps.length > 0) return { note: `${AUDIT_ADDS_NONE}: end audit mode, or ${ADD_IT_THERE}` };
   const missing = tolerations.flatMap(({ state, by }) => (state === 'missing' ? by : []));
   const missingBy = missing.filter(({ mode }) => mode === 'Mutate');
   if (missingBy.length > 0) {
@@ -320,8 +319,11 @@ function nextOfDaemonSet(explained: DaemonExplanation): Step {
     };
   }
   if (waiting.length > 0) {
+    const toRun = explained.audit
+      ? `${ADD_IT_THERE}: ${AUDIT_ADDS_NONE}`
+      : `apply what this prints: ${fixCommand(explained, waiting)}`;
     return {
-      note: `nothing, if it can wait until the taints above are removed. If it must run before, as a CNI must, apply what this prints: ${fixCommand(explained, waiting)}`,
+      note: `nothing, if it can wait until the taints above are removed. If it must run before, as a CNI must, ${toRun}`,
     };
   }
   return { note: 'nothing: no taint keeps it off a node' };

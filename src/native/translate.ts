@@ -45,8 +45,8 @@ export interface NativeCapabilities {
   readonly readsManifests: boolean;
 }
 
-/** The newest version that taintkeeper is tested with. */
-export const NEWEST_KUBERNETES = '1.36';
+/** The version for which `export` writes policies if none is named: that of most tests. */
+export const DEFAULT_KUBERNETES = '1.36';
 /** ValidatingAdmissionPolicy is v1 from here on. */
 export const OLDEST_NATIVE_KUBERNETES = '1.30';
 

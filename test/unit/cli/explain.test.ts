@@ -125,6 +125,16 @@ describe('a DaemonSet that no policy gives its toleration: what to do', () => {
       next: 'taintkeeper runs with --audit and adds no toleration: end audit mode, or add the toleration to the DaemonSet',
     },
     {
+      where: 'with --audit, also for a transient taint',
+      more: {
+        '/api/v1/nodes': [node('n1', [starting])],
+        '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies': [
+          { ...policy('agents', { ...AGENTS, daemonSets: { namespaces: ['others'] } }), status: { audit: true } },
+        ],
+      },
+      next: 'nothing, if it can wait until the taints above are removed. If it must run before, as a CNI must, add the toleration to the DaemonSet: taintkeeper runs with --audit and adds no toleration',
+    },
+    {
       where: 'the taint is transient, but may wait for the DaemonSet itself',
       more: {
         '/api/v1/nodes': [node('n1', [starting])],
