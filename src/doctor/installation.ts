@@ -1,5 +1,5 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { readWebhooks } from '../cluster/webhook-configurations.ts';
+import { boundNamespaces, calledService } from '../cluster/own-namespaces.ts';
 import { isDnsSubdomain, type StringMap } from '../kubernetes/label-selector.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { known, list, look, READ_TIMEOUT_MS, type Reading, read } from './reading.ts';
@@ -53,6 +53,8 @@ export interface Search {
   readonly asked: InstallationChoice;
   /** All installations, {@link Search.chosen} first. */
   readonly found: readonly Installation[];
+  /** What has only the labels of taintkeeper, which every user who may create a Deployment can set. */
+  readonly unconfirmed: readonly Installation[];
   /** The installation to check. Undefined if there is none. */
   readonly chosen: Installation | undefined;
   /** Why some installations may not have been found. */
@@ -61,7 +63,6 @@ export interface Search {
 
 /** The name of all objects of the manifests, and their label. */
 const NAME = 'taintkeeper';
-export const OWN_LABELS = { 'app.kubernetes.io/name': NAME } as const;
 export const LABEL = `app.kubernetes.io/name=${NAME}`;
 /** The default name of the Secret with the certificates that taintkeeper issues. */
 export const OWN_SECRET = 'taintkeeper-certs';
@@ -93,31 +94,43 @@ interface Named {
 
 /**
  * Finds taintkeeper by the label of its Deployments and Services, and by the Service that the registered webhooks call. Searches all
- * namespaces or, without the right to list those, the ones where taintkeeper may be. Nothing is thrown.
+ * namespaces or, without the right to list those, the ones where taintkeeper may be. The user, the webhooks, the ClusterRoleBinding or the own pod
+ * must confirm its namespace: the checks print commands for an administrator. Nothing is thrown.
  */
 export async function findInstallation(client: ApiClient, asked: InstallationChoice): Promise<Search> {
-  const called = await read(() => calledService(client));
+  const limit = { timeoutMs: READ_TIMEOUT_MS };
+  const [called, bound] = await Promise.all([
+    read(() => calledService(client, limit)),
+    read(() => boundNamespaces(client, limit)),
+  ]);
   const call = called.ok ? called.value : undefined;
-  const likely = [asked.namespace, call?.namespace, client.namespace, NAME].filter((one) => one !== undefined);
+  const confirmed = [asked.namespace, call?.namespace, client.namespace, ...(bound.ok ? bound.value : [])];
+  const likely = [...confirmed, NAME].filter((one) => one !== undefined);
   const namespaces = [...new Set(likely)];
   const [deployments, services] = await Promise.all([
     labelled<Deployment>(client, '/apis/apps/v1', 'deployments', namespaces),
     servicesIn(client, asked.service ?? call?.name ?? NAME, namespaces),
   ]);
-  const found = (deployments.ok ? deployments.value : []).map((one) => viewInstallation(one, asked));
+  const labelledAsOurs = (deployments.ok ? deployments.value : []).map((one) => viewInstallation(one, asked));
   const has = ({ namespace, service }: { namespace: string; service: string }) =>
-    found.some((one) => one.namespace === namespace && one.service === service);
+    labelledAsOurs.some((one) => one.namespace === namespace && one.service === service);
   for (const { metadata } of services.ok ? services.value : []) {
     const place = { namespace: metadata.namespace ?? '', service: metadata.name };
-    if (!has(place)) found.push(asTheManifests({ ...asked, ...place }));
+    if (!has(place)) labelledAsOurs.push(asTheManifests({ ...asked, ...place }));
   }
+  const isConfirmed = ({ namespace }: Installation) => confirmed.includes(namespace);
+  const found = labelledAsOurs.filter(isConfirmed);
+  const unconfirmed = labelledAsOurs.filter((one) => !isConfirmed(one));
   const isCalled = ({ namespace, service }: Installation) => namespace === call?.namespace && service === call.name;
   const isAsked = ({ namespace, service }: Installation) =>
     namespace === (asked.namespace ?? namespace) && service === (asked.service ?? service);
   const matching = found.filter(isAsked);
   const blind = !deployments.ok ? deployments.why : services.ok ? undefined : services.why;
   const chosen = matching.find(isCalled) ?? matching[0] ?? guess();
-  return { asked, chosen, blind, found: found.toSorted((a, b) => Number(b === chosen) - Number(a === chosen)) };
+  return {
+    ...{ asked, chosen, blind, unconfirmed },
+    found: found.toSorted((a, b) => Number(b === chosen) - Number(a === chosen)),
+  };
 
   /** The installation to check although it was not found: what the user named, what webhooks call, or what the user may not list. */
   function guess(): Installation | undefined {
@@ -168,12 +181,6 @@ async function servicesIn(
   );
   const seen = objects.flatMap((one) => (one.ok && one.value ? [one.value] : []));
   return seen.length > 0 ? known(seen) : services;
-}
-
-/** The Service that our webhooks call. Undefined if none is registered. */
-async function calledService(client: ApiClient): Promise<{ namespace: string; name: string } | undefined> {
-  const webhooks = await readWebhooks(client, { timeoutMs: READ_TIMEOUT_MS });
-  return webhooks.map(({ clientConfig }) => clientConfig.service).find((service) => service !== undefined);
 }
 
 function viewInstallation(

@@ -14,7 +14,7 @@ export async function pasteRemedy(cp: ControlPlane, remedy = ''): Promise<void> 
   const PATH = `${findAssets('newest')?.folder}:${process.env.PATH}`;
   // A home of its own, for kubectl's cache.
   const env = { PATH, HOME: temporaryDirectory(), KUBECONFIG: await cp.kubeconfigFile(admin) };
-  const command = remedy.slice(remedy.search(/kubectl |taintkeeper certs /));
+  const command = remedy.slice(remedy.search(/echo |kubectl |taintkeeper certs /));
   const program = `taintkeeper() { '${process.execPath}' '${PROGRAM}' "$@"; }`;
   const result = await runTool('sh', ['-c', `${program}; cd ${MANIFESTS} && ${command}`], { env });
   expect(result.code, `${command}\n${result.stderr}`).toBe(0);

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { isAllowed } from '../../cluster/access-review.ts';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
 import { isForbidden, isNotFound } from '../../cluster/client/api-error.ts';
+import { boundNamespaces, calledService } from '../../cluster/own-namespaces.ts';
 import { listPolicies } from '../../cluster/policies.ts';
 import { policiesInForce } from '../../cluster/policy-object.ts';
 import { listGrants } from '../../cluster/tolerate-grants.ts';
@@ -17,13 +18,11 @@ import {
   type ToleratorKind,
 } from '../../coverage/tolerating.ts';
 import { type WideToleration, wideTolerations } from '../../coverage/wide-tolerations.ts';
-import { OWN_LABELS } from '../../doctor/installation.ts';
 import { KUBECTL_YAML, readDocuments } from '../../files/documents.ts';
 import { parsePolicies, readPolicyFiles } from '../../files/policy-files.ts';
 import { yamlText } from '../../files/printed-data.ts';
 import { InputError } from '../../files/text-files.ts';
 import { toleratorsIn } from '../../files/tolerators.ts';
-import { type StringMap, selects } from '../../kubernetes/label-selector.ts';
 import { matchesPattern } from '../../kubernetes/pattern.ts';
 import { count, printable } from '../../kubernetes/text.ts';
 import { isMirrorPod, viewTolerator } from '../../objects/workload-object.ts';
@@ -189,13 +188,10 @@ async function askCluster(
   stated: readonly Policy[] | undefined,
   options: TolerationsOptions,
 ): Promise<Findings> {
-  const [policies, { tolerators, own }] = await Promise.all([
-    stated ?? listRestrictions(client),
-    listTolerators(client),
-  ]);
+  const [policies, tolerators] = await Promise.all([stated ?? listRestrictions(client), listTolerators(client)]);
+  const own = policies.length > 0 ? await ownNamespaces(client) : [];
   const all = chosen(tolerators, options);
-  // Native policies exempt the namespaces of taintkeeper.
-  const others = all.filter(({ pod }) => !own.has(pod.namespace));
+  const others = all.filter(({ pod }) => !own.includes(pod.namespace));
   const { asked, refused, notes } = claims(others, policies, options);
   return {
     asked,
@@ -203,6 +199,20 @@ async function askCluster(
     wide: wideTolerations(all),
     notes: [...notes, ...(asked ? await grantNotes(client, policies) : [])],
   };
+}
+
+/** The namespaces of taintkeeper, which native policies exempt, as far as the user may read what says so. */
+async function ownNamespaces(client: ApiClient): Promise<(string | undefined)[]> {
+  const unlessForbidden = <T>(reading: Promise<T>) =>
+    reading.catch((error: unknown) => {
+      if (!isForbidden(error)) throw error;
+      return undefined;
+    });
+  const [called, bound = []] = await Promise.all([
+    unlessForbidden(calledService(client)),
+    unlessForbidden(boundNamespaces(client)),
+  ]);
+  return [called?.namespace, client.namespace, ...bound];
 }
 
 async function grantNotes(client: ApiClient, policies: readonly Policy[]): Promise<string[]> {
@@ -237,26 +247,15 @@ const LISTS = [
   { kind: 'CronJob', path: '/apis/batch/v1/cronjobs' },
 ] as const;
 
-/** Workloads with tolerations, and the namespaces of taintkeeper. */
-async function listTolerators(client: ApiClient): Promise<{ tolerators: Tolerator[]; own: ReadonlySet<string> }> {
+/** Workloads with tolerations. */
+async function listTolerators(client: ApiClient): Promise<Tolerator[]> {
   const fieldSelector = 'status.phase!=Succeeded,status.phase!=Failed';
-  const own = new Set<string>();
-  const view = (kind: ToleratorKind) => (object: unknown) => {
-    const tolerator = viewTolerator(kind, object, []);
-    if (kind === 'Deployment' && isOwn(object)) own.add(tolerator.pod.namespace);
-    return tolerator;
-  };
+  const view = (kind: ToleratorKind) => (object: unknown) => viewTolerator(kind, object, []);
   const [pods, ...workloads] = await Promise.all([
     listObjects(client, '/api/v1/pods', viewLivePod, { fieldSelector }),
     ...LISTS.map(({ kind, path }) => listObjects(client, path, view(kind))),
   ]);
-  return { tolerators: [...(pods ?? []), ...workloads].flat(), own };
-}
-
-/** Whether a Deployment is taintkeeper, by the label that all of its objects have. */
-function isOwn(deployment: unknown): boolean {
-  const { labels = {} } = (deployment as { metadata: { labels?: StringMap } }).metadata;
-  return selects({ matchLabels: OWN_LABELS }, labels);
+  return [...(pods ?? []), ...workloads].flat();
 }
 
 /** Leaves out static pods, which no policy covers. A pod does not say who set its node. */

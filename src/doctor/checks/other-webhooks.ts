@@ -31,6 +31,9 @@ const ENGINES = [
   },
 ] as const;
 
+/** The names of webhooks that AKS and GKE install. The provider repairs them, and writes changed configurations back. */
+const OF_PROVIDER = /\.(azmk8s|gke)\.io$/;
+
 /** The effect of a webhook that fails closed and does not answer, by the operation that it is called for. */
 const IMPACT: Readonly<Record<Operation, string>> = { CREATE: 'no node registers', UPDATE: 'no taint is restored' };
 const STATUS_IMPACT = 'kubelets cannot report that nodes are Ready';
@@ -71,6 +74,7 @@ function checkWebhook(configuration: RegisteredConfiguration, webhook: Registere
     `failurePolicy ${webhook.failurePolicy ?? 'Fail'}, ${webhook.timeoutSeconds ?? 10} s, ${destination(webhook)}`,
     ...(limits.length > 0 ? [`narrowed by ${limits.join(' and ')}`] : []),
   ].join('; ');
+  if (OF_PROVIDER.test(webhook.name)) return [finding('note', `${evidence}; the provider of the cluster manages it`)];
   if (!failsClosed || impact.length === 0 || limits.length > 0) return [finding('note', evidence)];
   return [
     finding(

@@ -1,6 +1,6 @@
 import { isNowhere, sharedNode } from '../../coverage/placement.ts';
 import { formatLabels } from '../../kubernetes/label-selector.ts';
-import { atMost } from '../../kubernetes/text.ts';
+import { atMost, shellWord } from '../../kubernetes/text.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import { deploymentOf, LABEL, reinstall } from '../installation.ts';
@@ -30,7 +30,7 @@ export function checkReplicas(
   const ready = pods.value.length - unready.length;
   const evidence = `${ready} of ${pods.value.length} pods are ready`;
   const rejected = rejections(facts.rejectedPods);
-  const clearing = `kubectl delete pods --namespace ${namespace} --field-selector=status.phase=Failed`;
+  const clearing = `kubectl delete pods --namespace ${namespace} --field-selector=status.phase=Failed --selector=${shellWord(labels)}`;
   if (unready.length === 0) {
     if (rejected) return finding('note', `${evidence}; ${rejected}`, clearing);
     return crowded(evidence, facts) ?? finding('ok', evidence);

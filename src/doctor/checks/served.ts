@@ -66,7 +66,7 @@ export function renewal(
   if (source.kind === 'files') {
     return source.secret === undefined
       ? 'replace tls.crt and tls.key in the directory of --cert-dir: taintkeeper picks them up'
-      : `have the issuer of Secret ${namespace}/${source.secret} renew it (cert-manager: cmctl renew --namespace ${namespace} --all)`;
+      : `have the issuer of Secret ${namespace}/${source.secret} renew it (cert-manager: cmctl renew --namespace ${namespace} CERTIFICATE; kubectl get certificates --namespace ${namespace} lists the names with their Secrets)`;
   }
   const stored = secret.ok ? secret.value : undefined;
   const obstacle = stored && rotationObstacle(stored, [facts.serverName], trustedTime(facts));

@@ -9,15 +9,20 @@ import { describeGroups, type Served, servedBy, shortFingerprint, unservedReason
 
 /** Checks that the `caBundle` of every webhook trusts the certificates that the replicas serve. */
 export function checkTrust(facts: Facts): Finding {
-  const { webhooks } = facts;
+  const { webhooks, source } = facts;
   if (!webhooks.ok) return { ...finding('skipped', webhooks.why), essential: true };
   if (webhooks.value.length === 0) {
     return finding('skipped', 'no webhook is registered: no policy needs one, or no leader has registered it yet');
   }
   const served = servedBy(facts);
   if (served.length === 0) return finding('skipped', unservedReason(facts));
+  // Certificates of another issuer may come without a CA. The API server then trusts the CAs of its own system, which are not known here.
+  const judged = webhooks.value.filter((webhook) => source.kind === 'secret' || caBundleOf(webhook) !== '');
+  if (judged.length === 0) {
+    return finding('note', "no webhook has a caBundle: the CAs of the API server's own system decide, see round trip");
+  }
   const distrustingAt = (now: Date) =>
-    webhooks.value.filter((webhook) => served.some(({ chain }) => !trusts(bundleOf(webhook), chain, now)));
+    judged.filter((webhook) => served.some(({ chain }) => !trusts(bundleOf(webhook), chain, now)));
   const distrusting = distrustingAt(trustedTime(facts));
   if (distrusting.length === 0) {
     return finding('ok', `all ${webhooks.value.length} webhooks trust what is served`);

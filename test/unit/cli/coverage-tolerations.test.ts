@@ -214,12 +214,10 @@ describe('of a cluster', () => {
         workload('DaemonSet', 'agent', { serviceAccountName: 'agent', tolerations: EVERYTHING }),
       ],
       '/apis/apps/v1/deployments': [
-        workload('Deployment', 'web'),
-        // The namespace of taintkeeper itself is none that native policies ask about.
-        workload('Deployment', 'tk', undefined, {
-          namespace: 'guard',
-          labels: { 'app.kubernetes.io/name': 'taintkeeper' },
-        }),
+        // A user who may create a Deployment in one namespace can give it the labels of taintkeeper.
+        workload('Deployment', 'web', undefined, { labels: { 'app.kubernetes.io/name': 'taintkeeper' } }),
+        // Native policies do not ask about the namespace of taintkeeper itself.
+        workload('Deployment', 'tk', undefined, { namespace: 'guard' }),
       ],
       '/apis/apps/v1/statefulsets': [],
       '/apis/batch/v1/jobs': [workload('Job', 'nightly-1', undefined, ownedBy('CronJob'))],
@@ -245,6 +243,10 @@ describe('of a cluster', () => {
     return startFakeApi((request, response) => {
       const items = lists[request.path];
       if (items) return answer(response, { metadata: { resourceVersion: '1' }, items });
+      if (request.path.endsWith('/clusterrolebindings/taintkeeper')) {
+        return answer(response, { subjects: [{ kind: 'ServiceAccount', namespace: 'guard', name: 'taintkeeper' }] });
+      }
+      if (request.method === 'GET') return answer(response, refusal(404, 'NotFound', 'none'), 404);
       const { user } = (JSON.parse(request.body) as { spec: { user: string } }).spec;
       const allowed = may(user);
       if (allowed === 'forbidden') return answer(response, refusal(403, 'Forbidden', 'not you'), 403);

@@ -81,6 +81,15 @@ describe('certificates', () => {
       says: /^protect.taintkeeper.dev: no readable caBundle/,
     },
     {
+      why: 'no caBundle, where another issuer gives no CA: the system of the API server has it',
+      facts: wellFacts(its, {
+        webhooks: known([webhook('protect.taintkeeper.dev', undefined)]),
+        source: { kind: 'files', secret: 'public-certificate' },
+      }),
+      found: { caBundle: 'note' },
+      says: /^no webhook has a caBundle/,
+    },
+    {
       why: 'replicas of which one is not trusted',
       facts: wellFacts(its, { replicas: served(greeted(its), greeted(others)) }),
       found: { 'agreement of replicas': 'problem', caBundle: 'skipped' },

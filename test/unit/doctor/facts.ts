@@ -109,7 +109,7 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     deployment: { name: 'taintkeeper', replicas: 2, selector: labels, labels },
   };
   return {
-    search: { asked: {}, found: [installation], chosen: installation, blind: undefined },
+    search: { asked: {}, found: [installation], unconfirmed: [], chosen: installation, blind: undefined },
     installation,
     serverName: SERVER_NAME,
     now: NOW,

@@ -28,13 +28,15 @@ interface Cluster {
   readonly services?: readonly ReturnType<typeof service>[];
   /** The namespace of the Service that the webhooks call. */
   readonly called?: string;
+  /** The namespaces of the ServiceAccounts in the ClusterRoleBinding. Undefined if the user may not read it. */
+  readonly bound?: readonly string[];
   /** Where whoever asks may list; everywhere where there is none. */
   readonly mayList?: readonly string[];
   readonly mayGet?: boolean;
 }
 
 async function find(
-  { deployments = [], services = [], called, mayList, mayGet = true }: Cluster,
+  { deployments = [], services = [], called, bound, mayList, mayGet = true }: Cluster,
   asked: InstallationChoice = {},
 ) {
   const api = await startFakeApi(({ path, query }, response) => {
@@ -44,6 +46,10 @@ async function find(
     if (path.endsWith('webhookconfigurations/taintkeeper')) {
       const clientConfig = { service: { namespace: called, name: 'taintkeeper' } };
       return called ? answer(response, { metadata: {}, webhooks: [{ name: 'x', clientConfig }] }) : refuse(404);
+    }
+    if (path.endsWith('clusterrolebindings/taintkeeper')) {
+      const subjects = bound?.map((name) => ({ kind: 'ServiceAccount', name: 'taintkeeper', namespace: name }));
+      return subjects ? answer(response, { subjects }) : refuse(403);
     }
     const all: readonly { metadata: { namespace?: string } }[] = resource === 'services' ? services : deployments;
     const items = all.filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace);
@@ -57,8 +63,12 @@ async function find(
 }
 
 it("reads how it is installed from the manifests' Deployment", async () => {
-  const { search } = await find({ deployments: [deployment()], services: [service('taintkeeper')] });
-  expect(search).toEqual({ asked: {}, found: [INSTALLATION], chosen: INSTALLATION, blind: undefined });
+  const { search } = await find({
+    deployments: [deployment()],
+    services: [service('taintkeeper')],
+    bound: ['taintkeeper'],
+  });
+  expect(search).toEqual({ asked: {}, found: [INSTALLATION], unconfirmed: [], chosen: INSTALLATION, blind: undefined });
 });
 
 it('sees that it came by Helm, with certificates of somebody else', async () => {
@@ -66,13 +76,13 @@ it('sees that it came by Helm, with certificates of somebody else', async () => 
     metadata.annotations = { 'meta.helm.sh/release-name': 'keeper' };
     spec.template.spec.containers[0]?.args.push('--cert-dir=/certs');
   });
-  const { search, check } = await find({ deployments: [byHelm] });
+  const { search, check } = await find({ deployments: [byHelm], bound: ['taintkeeper'] });
   expect(search.chosen).toEqual({ ...INSTALLATION, secret: undefined, helmRelease: 'keeper' });
   expect(check.evidence).toBe('Deployment taintkeeper/taintkeeper of Helm release keeper');
 });
 
 it('takes what the manifests have where there is no Deployment', async () => {
-  const { search } = await find({ services: [service('taintkeeper')] });
+  const { search } = await find({ services: [service('taintkeeper')], bound: ['taintkeeper'] });
   const nothing = { deployment: undefined, defaultPolicies: undefined, ownerClusterRole: undefined };
   expect(search.chosen).toEqual({ ...INSTALLATION, ...nothing });
 });
@@ -87,7 +97,7 @@ it('takes the last of several arguments, as the program does, and ignores those 
     template.spec.containers[0]?.args.push('--service=keeper', '--secret=keeper-certs');
     template.spec.containers.push({ args: ['--service=sidecar'] });
   });
-  const { search } = await find({ deployments: [twice] });
+  const { search } = await find({ deployments: [twice], bound: ['taintkeeper'] });
   expect(search.chosen).toMatchObject({ service: 'keeper', lease: 'keeper', secret: 'keeper-certs' });
 });
 
@@ -101,13 +111,58 @@ it('takes no shell code from a Deployment of another user, as a name or as a Hel
       '--default-policies=x;reboot',
     );
   });
-  const { search, check } = await find({ deployments: [deployment(), forged], called: 'taintkeeper' });
-  expect(check.remedy).toBe(
-    'keep one, and take the others away: kubectl delete deployment,service --ignore-not-found --namespace tenant taintkeeper',
-  );
-  const [, other] = search.found;
+  const { search } = await find({ deployments: [deployment(), forged], called: 'taintkeeper' });
+  const [other] = search.unconfirmed;
   expect(other).toMatchObject({ service: 'taintkeeper', secret: 'taintkeeper-certs', defaultPolicies: undefined });
   expect(other && reinstall(other)).toBe("helm get manifest 'x;reboot' --namespace tenant | kubectl apply -f -");
+});
+
+describe('a Deployment of another user with the label of taintkeeper', () => {
+  const tenant = inNamespace('a-tenant');
+  it.each<{ where: string; cluster: Cluster; chosen: string | undefined; state: string; remedy?: string }>([
+    {
+      where: 'beside an installation without webhooks',
+      cluster: { deployments: [tenant, deployment()], bound: ['taintkeeper'] },
+      chosen: 'taintkeeper',
+      state: 'note',
+    },
+    {
+      where: 'beside one whose Service the webhooks call',
+      cluster: { deployments: [tenant, deployment()], called: 'taintkeeper' },
+      chosen: 'taintkeeper',
+      state: 'note',
+    },
+    {
+      where: 'alone',
+      cluster: { deployments: [tenant], bound: [] },
+      chosen: undefined,
+      state: 'problem',
+      remedy: 'if that is taintkeeper: taintkeeper doctor --namespace a-tenant',
+    },
+    {
+      where: 'where nothing cluster-wide can be read',
+      cluster: { deployments: [tenant, deployment()] },
+      chosen: undefined,
+      state: 'problem',
+      remedy: 'if that is taintkeeper: taintkeeper doctor --namespace a-tenant',
+    },
+    {
+      where: 'beside webhooks whose Deployment was deleted',
+      cluster: { deployments: [tenant], called: 'taintkeeper' },
+      chosen: 'taintkeeper',
+      state: 'skipped',
+    },
+  ])('is not checked as the installation, and no command deletes or grants anything for it: $where', async (row) => {
+    const { search, check } = await find(row.cluster);
+    expect(search.chosen?.namespace).toBe(row.chosen);
+    expect(check).toMatchObject({ state: row.state });
+    expect(check.remedy).toBe(row.remedy);
+  });
+
+  it('is checked if the user names its namespace', async () => {
+    const { search } = await find({ deployments: [tenant] }, { namespace: 'a-tenant' });
+    expect(search.chosen?.namespace).toBe('a-tenant');
+  });
 });
 
 describe('the installation', () => {
@@ -138,14 +193,14 @@ describe('the installation', () => {
     },
     {
       what: 'is found wherever it is',
-      cluster: { deployments: [inNamespace('guards')] },
+      cluster: { deployments: [inNamespace('guards')], bound: ['guards'] },
       chosen: 'guards',
       state: 'ok',
       says: /^Deployment guards\/taintkeeper$/,
     },
     {
       what: 'is in another namespace than the one that is named',
-      cluster: { deployments: [inNamespace('guards')] },
+      cluster: { deployments: [inNamespace('guards')], bound: ['guards'] },
       asked: { namespace: 'taintkeeper' },
       chosen: undefined,
       state: 'problem',
@@ -154,11 +209,15 @@ describe('the installation', () => {
     },
     {
       what: 'is there twice: the one whose Service is called is looked into',
-      cluster: { deployments: [inNamespace('guards'), inNamespace('taintkeeper')], called: 'taintkeeper' },
+      cluster: {
+        deployments: [inNamespace('guards'), inNamespace('taintkeeper')],
+        called: 'taintkeeper',
+        bound: ['guards', 'taintkeeper'],
+      },
       chosen: 'taintkeeper',
       state: 'problem',
       says: /^taintkeeper is installed 2 times: Deployment taintkeeper\/taintkeeper and Deployment guards\/taintkeeper\. /,
-      remedy: /: kubectl delete deployment,service --ignore-not-found --namespace guards taintkeeper$/,
+      remedy: /^keep one, /,
     },
     {
       what: 'is there twice, and one is named',
@@ -177,7 +236,7 @@ describe('the installation', () => {
     },
     {
       what: 'has a Service that is named, and not found: whether it is there is the question',
-      cluster: { deployments: [inNamespace('guards')] },
+      cluster: { deployments: [inNamespace('guards')], bound: ['guards'] },
       asked: { service: 'other' },
       chosen: 'guards',
       state: 'ok',
@@ -192,7 +251,7 @@ describe('the installation', () => {
     },
     {
       what: 'is found by who may get its Service, and list nothing, as its own service account',
-      cluster: { services: [service('taintkeeper')], mayList: [] },
+      cluster: { services: [service('taintkeeper')], mayList: [], called: 'taintkeeper' },
       chosen: 'taintkeeper',
       state: 'ok',
       says: /^Service taintkeeper\/taintkeeper$/,

@@ -107,7 +107,7 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
       [
         'note',
         /may not list NodePools/,
-        /kubectl create clusterrole taintkeeper-list-node-pools --verb=list --resource=nodepools\.karpenter\.sh/,
+        /^echo .*"apiGroups":\["karpenter\.sh"\],"resources":\["nodepools"\],"verbs":\["list"\].* \| kubectl apply -f -$/,
       ],
     ],
   },

@@ -43,6 +43,12 @@ it.each([
     state: 'problem',
     evidence: /nodes \(UPDATE\) and nodes\/status \(UPDATE\);/,
   },
+  {
+    what: 'Fail on nodes, by the provider of the cluster',
+    differs: { name: 'aks-node-validating-webhook.azmk8s.io' },
+    state: 'note',
+    evidence: /the provider of the cluster manages it$/,
+  },
   { what: 'Ignore', differs: { failurePolicy: 'Ignore' }, state: 'note', evidence: /failurePolicy Ignore/ },
   {
     what: 'narrowed by conditions',

@@ -42,7 +42,7 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
       [
         'problem',
         /permission to write ClusterReports/,
-        /^kubectl create clusterrole taintkeeper-write-reports --verb=list,create,update,delete --resource=clusterreports\.openreports\.io && kubectl create clusterrolebinding/,
+        /^echo .*"apiGroups":\["openreports\.io"\],"resources":\["clusterreports"\],"verbs":\["list","create","update","delete"\].* \| kubectl apply -f -$/,
       ],
     ],
   },

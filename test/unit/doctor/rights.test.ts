@@ -144,8 +144,12 @@ describe('the check', () => {
     {
       differs: {},
       remedy:
-        'kubectl create clusterrole taintkeeper-delete-pods --verb=delete --resource=pods && ' +
-        'kubectl create clusterrolebinding taintkeeper-delete-pods --clusterrole=taintkeeper-delete-pods --serviceaccount=taintkeeper:taintkeeper',
+        'echo \'{"apiVersion":"v1","kind":"List","items":[' +
+        '{"apiVersion":"rbac.authorization.k8s.io/v1","metadata":{"name":"taintkeeper-delete-pods"},"kind":"ClusterRole",' +
+        '"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["delete"]}]},' +
+        '{"apiVersion":"rbac.authorization.k8s.io/v1","metadata":{"name":"taintkeeper-delete-pods"},"kind":"ClusterRoleBinding",' +
+        '"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"taintkeeper-delete-pods"},' +
+        '"subjects":[{"kind":"ServiceAccount","namespace":"taintkeeper","name":"taintkeeper"}]}]}\' | kubectl apply -f -',
     },
     {
       differs: { helmRelease: 'keeper' },
