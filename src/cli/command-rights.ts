@@ -74,7 +74,7 @@ export const COMMAND_RIGHTS = {
       core('list', 'nodes'),
       apps('list', 'daemonsets', 'deployments', 'statefulsets'),
       batch('list', 'cronjobs'),
-      own('list', TaintPolicy, TolerationPolicy, RecoveryPolicy),
+      own('list', TaintPolicy, TolerationPolicy, TolerationRestriction),
     ],
   },
   'coverage tolerations': {

@@ -51,6 +51,8 @@ export interface MigrationFacts {
   readonly nodes: readonly SchedulingNode[];
   readonly workloads: readonly Workload[];
   readonly policies: readonly Policy[];
+  /** What is missing in `policies`, why, and what to do, one line each. A missing policy may name the old taint or label. */
+  readonly unreadPolicies: readonly string[];
 }
 
 /** An operation of a JSON patch (RFC 6902). */

@@ -108,7 +108,10 @@ function oldLabels({ nodes }: MigrationFacts): RemainingChanges {
 
 function policies(facts: MigrationFacts): RemainingChanges {
   const found = facts.policies.map((policy) => rewriting(policy, facts));
-  return { changes: found.flatMap(({ changes }) => changes), byHand: found.flatMap(({ byHand }) => byHand) };
+  return {
+    changes: found.flatMap(({ changes }) => changes),
+    byHand: [...facts.unreadPolicies, ...found.flatMap(({ byHand }) => byHand)],
+  };
 }
 
 function rewriting(policy: Policy, facts: MigrationFacts): RemainingChanges {

@@ -113,7 +113,7 @@ describeWithControlPlane('what coverage tells people to do', {}, (cp) => {
   describe('migrate', () => {
     beforeAll(async () => {
       await apply(MANIFESTS);
-      for (const crd of ['taintpolicies', 'tolerationpolicies'])
+      for (const crd of ['taintpolicies', 'tolerationpolicies', 'tolerationrestrictions'])
         await follow(cp(), `kubectl wait --for=condition=Established crd/${crd}.taintkeeper.dev`);
     });
 

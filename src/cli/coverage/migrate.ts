@@ -44,25 +44,19 @@ Exit code: 0 nothing is left to do, 1 some steps are left, 2 the input or the cl
 
 /** @returns whether nothing is left to do */
 async function migrate(files: readonly string[], options: MigrateOptions): Promise<boolean> {
-  const { facts, notes } = await (files.length > 0
+  const facts = await (files.length > 0
     ? readDocuments(files).then((documents) => migrationFrom(documents, 'default'))
     : atCluster(options, (client) => withProgress('reading the cluster', readMigration(client))));
   const steps = planMigration(facts);
-  process.stdout.write(formatMigration({ roles: analyzeRoles(facts), steps, notes }, options.output));
+  process.stdout.write(formatMigration({ roles: analyzeRoles(facts), steps }, options.output));
   return steps.every(isDone);
-}
-
-/** The input of the plan, and what could not be read. */
-interface MigrationInput {
-  readonly facts: MigrationFacts;
-  readonly notes: readonly string[];
 }
 
 /**
  * The Nodes, workloads and policies of documents.
  * @throws InputError
  */
-function migrationFrom(documents: readonly SourceDocument[], namespace: string): MigrationInput {
+function migrationFrom(documents: readonly SourceDocument[], namespace: string): MigrationFacts {
   const nodes: SchedulingNode[] = [];
   const workloads: Workload[] = [];
   const policies: Policy[] = [];
@@ -85,7 +79,7 @@ function migrationFrom(documents: readonly SourceDocument[], namespace: string):
     }
   }
   if (nodes.length === 0) throw new InputError(['no Node found: there is nothing to migrate']);
-  return { facts: { nodes, workloads, policies }, notes: [] };
+  return { nodes, workloads, policies, unreadPolicies: [] };
 }
 
 const WORKLOAD_LISTS = [
@@ -95,43 +89,57 @@ const WORKLOAD_LISTS = [
   { kind: 'CronJob', path: '/apis/batch/v1/cronjobs' },
 ] as const;
 
+/** The kinds of policies that can name the old taint or label. */
+const POLICIES = ['TaintPolicy', 'TolerationPolicy', 'TolerationRestriction'] as const satisfies PolicyKind[];
+
 /**
  * The nodes, workloads and policies of a cluster. All workloads are needed: a plan that misses one may evict it.
  * @throws ApiError, MalformedObjectError
  */
-async function readMigration(client: ApiClient): Promise<MigrationInput> {
-  const notes: string[] = [];
-  const [nodes, workloads, policies] = await Promise.all([
+async function readMigration(client: ApiClient): Promise<MigrationFacts> {
+  const [nodes, workloads, found] = await Promise.all([
     listObjects(client, '/api/v1/nodes', (object) => readNode(object, [])),
     Promise.all(
       WORKLOAD_LISTS.map(({ kind, path }) => listObjects(client, path, (object) => viewWorkload(kind, object, [], ''))),
     ),
-    Promise.all((['TaintPolicy', 'TolerationPolicy'] as const).map((kind) => readPolicies(client, kind, notes))),
+    Promise.all(POLICIES.map((kind) => readPolicies(client, kind))),
   ]);
-  return { facts: { nodes, workloads: workloads.flat(), policies: policies.flat() }, notes };
+  return {
+    nodes,
+    workloads: workloads.flat(),
+    policies: found.flatMap(({ policies }) => policies),
+    unreadPolicies: found.flatMap(({ unread }) => unread),
+  };
 }
 
-/** None if taintkeeper is not installed. @param notes gets what was not used, and why */
-async function readPolicies(client: ApiClient, kind: PolicyKind, notes: string[]): Promise<Policy[]> {
+const AGAIN = 'run the command again before you change anything';
+
+/** None if taintkeeper is not installed. */
+async function readPolicies(
+  client: ApiClient,
+  kind: PolicyKind,
+): Promise<{ readonly policies: readonly Policy[]; readonly unread: readonly string[] }> {
   try {
     const found = await listPolicies(client, [kind]);
-    return found.flatMap(({ name, result }) => {
-      if (result.ok) return result.policy;
-      notes.push(`${kind} ${name} is not valid, and was not used`);
-      return [];
-    });
+    return {
+      policies: found.flatMap(({ result }) => (result.ok ? result.policy : [])),
+      unread: found
+        .filter(({ result }) => !result.ok)
+        .map(({ name }) => `${kind} ${name} is not valid, and was left out: correct it, and ${AGAIN}`),
+    };
   } catch (error) {
-    if (isNotFound(error)) return [];
+    if (isNotFound(error)) return { policies: [], unread: [] };
     if (!(error instanceof ApiError)) throw error;
-    notes.push(`policies were not read: ${error.message}`);
-    return [];
+    return {
+      policies: [],
+      unread: [`${kind} objects could not be read (${error.message}): correct this, and ${AGAIN}`],
+    };
   }
 }
 
 interface Migration {
   readonly roles: RoleAnalysis;
   readonly steps: readonly MigrationStep[];
-  readonly notes: readonly string[];
 }
 
 /** The result of `taintkeeper coverage migrate` as text. */
@@ -139,13 +147,12 @@ function formatMigration(migration: Migration, format: OutputFormat): string {
   return formatAs(format, { data: () => dataOf(migration), table: (look) => tableOf(migration, look) });
 }
 
-function tableOf({ roles, steps, notes }: Migration, look: Look): string {
+function tableOf({ roles, steps }: Migration, look: Look): string {
   return [
     `old: ${OLD_ROLE}\nnew: ${NEW_ROLE}\n`,
     ...nodeTable(roles, look),
     ...workloadTable(roles, look),
     checklist(steps),
-    ...notes.map((note) => `note: ${printable(note)}\n`),
   ].join('\n');
 }
 
@@ -154,7 +161,7 @@ function isDone({ changes, byHand }: MigrationStep): boolean {
   return changes.length + byHand.length === 0;
 }
 
-function dataOf({ roles, steps, notes }: Migration): object {
+function dataOf({ roles, steps }: Migration): object {
   return {
     nodes: roles.nodes,
     workloads: roles.workloads.map(({ workload: { kind, namespace, name, managedBy }, ...rest }) => ({
@@ -170,7 +177,6 @@ function dataOf({ roles, steps, notes }: Migration): object {
       commands: migrationCommands(step.changes),
       byHand: step.byHand,
     })),
-    notes,
   };
 }
 

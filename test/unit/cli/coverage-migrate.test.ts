@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { COMMAND_RIGHTS } from '../../../src/cli/command-rights.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 import { manifest } from '../policy/policies.ts';
 import { daemonSetObject, nodeObject } from '../reviews.ts';
@@ -36,7 +37,6 @@ interface Migration {
   nodes: { name: string; labels: string; taints: string }[];
   workloads: { kind: string; name: string; tolerates: string; selectsByOldLabel: boolean; managedBy?: string }[];
   steps: { goal: string; done: boolean; commands: string[]; byHand: string[] }[];
-  notes: string[];
 }
 
 it('prints who knows which role, and what is left to do as a checked list', async () => {
@@ -122,14 +122,21 @@ it('takes policies from the files, too', async () => {
 });
 
 describe('of a cluster', () => {
-  const LISTS: Record<string, object[]> = {
-    '/api/v1/nodes': [node('m', [OLD, NEW])],
-    '/apis/apps/v1/daemonsets': [workload('DaemonSet', 'd', tolerating(OLD))],
+  const NO_WORKLOADS: Record<string, object[]> = {
+    '/apis/apps/v1/daemonsets': [],
     '/apis/apps/v1/deployments': [],
     '/apis/apps/v1/statefulsets': [],
+    '/apis/batch/v1/cronjobs': [],
+  };
+  const LISTS: Record<string, object[]> = {
+    ...NO_WORKLOADS,
+    '/api/v1/nodes': [node('m', [OLD, NEW])],
+    '/apis/apps/v1/daemonsets': [workload('DaemonSet', 'd', tolerating(OLD))],
     '/apis/batch/v1/cronjobs': [cronJob('c', tolerating(OLD))],
     '/apis/taintkeeper.dev/v1alpha1/taintpolicies': [PROTECTION],
   };
+
+  const POLICIES = '/apis/taintkeeper.dev/v1alpha1';
 
   async function migrate(lists: Record<string, object[]>, forbidden: readonly string[] = []) {
     const api = await startFakeApi(({ path }, response) => {
@@ -139,26 +146,59 @@ describe('of a cluster', () => {
       else answer(response, refusal(404, 'NotFound', 'nothing here'), 404);
     });
     const { file } = await clientFor(api.url);
-    return run('coverage', 'migrate', '-o', 'json', '--kubeconfig', file);
+    const outcome = await run('coverage', 'migrate', '-o', 'json', '--kubeconfig', file);
+    return { ...outcome, requested: api.received.map(({ path }) => path) };
   }
 
   it('reads nodes, workloads and policies', async () => {
     const { code, stdout } = await migrate(LISTS);
-    const { steps, notes } = JSON.parse(stdout) as Migration;
+    const { steps } = JSON.parse(stdout) as Migration;
     expect(steps.map(({ commands }) => commands.length)).toEqual([0, 2, 0, 0, 2, 1]);
-    expect(notes).toEqual([]);
+    expect(steps[3]).toMatchObject({ done: true, byHand: [] });
     expect(code).toBe(1);
   });
 
-  it('goes on where policies may not be looked at, and says so', async () => {
-    const { stdout } = await migrate(LISTS, ['/apis/taintkeeper.dev/v1alpha1/taintpolicies']);
-    expect((JSON.parse(stdout) as Migration).notes).toEqual([expect.stringContaining('policies were not read')]);
+  it('requests what the listed permissions allow, and nothing else', async () => {
+    const { requested } = await migrate(LISTS);
+    const resources = requested.map((path) => path.split('/').at(-1));
+    const { inCluster } = COMMAND_RIGHTS['coverage migrate'];
+    expect(resources.toSorted()).toEqual(inCluster.flatMap((rule) => [...rule.resources]).toSorted());
   });
 
-  it('names a policy that it cannot read', async () => {
+  const DONE = { ...NO_WORKLOADS, '/api/v1/nodes': [node('c', [NEW])] };
+
+  it('leaves a step where a TolerationRestriction restricts the old taint alone', async () => {
+    const cp = manifest('TolerationRestriction', 'cp', { mode: 'Deny', taints: [{ key: OLD }] });
+    const { code, stdout } = await migrate({ ...DONE, [`${POLICIES}/tolerationrestrictions`]: [cp] });
+    const { steps } = JSON.parse(stdout) as Migration;
+    expect(steps.flatMap(({ byHand }) => byHand)).toEqual([
+      expect.stringMatching(/^TolerationRestriction cp restricts the old taint alone: /),
+    ]);
+    expect(code).toBe(1);
+  });
+
+  it.each([
+    { kind: 'TaintPolicy', resource: 'taintpolicies' },
+    { kind: 'TolerationPolicy', resource: 'tolerationpolicies' },
+    { kind: 'TolerationRestriction', resource: 'tolerationrestrictions' },
+  ])('leaves a step where objects of kind $kind may not be read', async ({ kind, resource }) => {
+    const path = `${POLICIES}/${resource}`;
+    const { code, stdout } = await migrate(DONE, [path]);
+    const { steps } = JSON.parse(stdout) as Migration;
+    expect(steps.flatMap(({ byHand }) => byHand)).toEqual([
+      `${kind} objects could not be read (GET ${path}: 403 Forbidden: no): correct this, and run the command again before you change anything`,
+    ]);
+    expect(steps.map(({ done }) => done)).toEqual([true, true, true, false, true, true]);
+    expect(code).toBe(1);
+  });
+
+  it('leaves a step where a policy is not valid', async () => {
     const broken = manifest('TaintPolicy', 'broken', { mode: 'Maybe' });
-    const { stdout } = await migrate({ ...LISTS, '/apis/taintkeeper.dev/v1alpha1/taintpolicies': [broken] });
-    expect((JSON.parse(stdout) as Migration).notes).toEqual(['TaintPolicy broken is not valid, and was not used']);
+    const { code, stdout } = await migrate({ ...DONE, [`${POLICIES}/taintpolicies`]: [broken] });
+    expect((JSON.parse(stdout) as Migration).steps[3]?.byHand).toEqual([
+      'TaintPolicy broken is not valid, and was left out: correct it, and run the command again before you change anything',
+    ]);
+    expect(code).toBe(1);
   });
 
   it('does not plan where a workload may be overlooked', async () => {

@@ -42,7 +42,7 @@ const CONTROL_PLANES = policy('TaintPolicy', 'control-planes', {
 
 /** The commands, and after `by hand: ` what is left to a person, of each step that is not done; by the number of the step. */
 function left(facts: Partial<MigrationFacts>): Record<number, string[]> {
-  const steps = planMigration({ nodes: [], workloads: [], policies: [], ...facts });
+  const steps = planMigration({ nodes: [], workloads: [], policies: [], unreadPolicies: [], ...facts });
   const open = steps.map(({ changes, byHand }, index): [number, string[]] => [
     index + 1,
     [...migrationCommands(changes), ...byHand.map((line) => `by hand: ${line}`)],
@@ -500,7 +500,7 @@ describe('followed step by step', () => {
   it('no workload ever loses a node on which it could run, not even one that is not ready now', () => {
     fc.assert(
       fc.property(nodes, workloads(['Exists', 'In', 'DoesNotExist', 'NotIn']), (nodes, workloads) => {
-        const facts: MigrationFacts = { nodes, workloads, policies: [] };
+        const facts: MigrationFacts = { nodes, workloads, policies: [], unreadPolicies: [] };
         const recovered = (facts: MigrationFacts): MigrationFacts => ({
           ...facts,
           nodes: facts.nodes.map((each) => ({
@@ -528,7 +528,7 @@ describe('followed step by step', () => {
     let complete = 0;
     fc.assert(
       fc.property(nodes, workloads(['Exists', 'In']), (nodes, workloads) => {
-        const facts: MigrationFacts = { nodes, workloads, policies: [] };
+        const facts: MigrationFacts = { nodes, workloads, policies: [], unreadPolicies: [] };
         const steps = planMigration(facts);
         const done = steps.flatMap(({ changes }) => changes).reduce(withChange, facts);
         const again = planMigration(done);
