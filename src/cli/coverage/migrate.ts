@@ -10,10 +10,13 @@ import { type MigrationStep, migrationCommands, nameOf, planMigration } from '..
 import { locateField, readDocuments, type SourceDocument } from '../../files/documents.ts';
 import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
 import { InputError } from '../../files/text-files.ts';
+import { openShiftMark } from '../../kubernetes/openshift.ts';
 import { NEW_ROLE, OLD_ROLE } from '../../kubernetes/roles.ts';
 import { printable } from '../../kubernetes/text.ts';
+import { asNode } from '../../objects/node-object.ts';
 import { viewWorkload, WORKLOAD_API_VERSIONS } from '../../objects/workload-object.ts';
 import { POLICY_API_VERSION, type Policy, type PolicyKind, parsePolicy } from '../../policy/policy.ts';
+import type { Path } from '../../policy/problem.ts';
 import { atCluster } from '../cluster-options.ts';
 import { EXIT, type OutputFormat, outputOption } from '../options.ts';
 import { columns, formatAs, type Look, namesIn, withProgress } from '../output.ts';
@@ -34,7 +37,9 @@ export function migrateCommand(exit: (code: number) => void): Command {
     .addHelpText(
       'after',
       `
-Exit code: 0 nothing is left to do, 1 some steps are left, 2 the input or the cluster could not be read.`,
+Exit code: 0 nothing is left to do, 1 some steps are left, 2 the input or the cluster could not be read, or its nodes belong to OpenShift.
+
+OpenShift needs the label and taint master, so there is no plan for it.`,
     )
     .action(async (args: readonly string[], options: MigrateOptions) => {
       const isAllDone = await migrate(filesOf(args, options), options);
@@ -64,7 +69,7 @@ function migrationFrom(documents: readonly SourceDocument[], namespace: string):
     for (const { object, path } of objectsOf(document)) {
       const kind = WORKLOAD_KINDS.find((kind) => isKind(object, WORKLOAD_API_VERSIONS[kind], kind));
       if (kind) workloads.push(readNamed(document, path, () => viewWorkload(kind, object, path, namespace)));
-      else if (isKind(object, 'v1', 'Node')) nodes.push(readNamed(document, path, () => readNode(object, path)));
+      else if (isKind(object, 'v1', 'Node')) nodes.push(readNamed(document, path, () => readMigratable(object, path)));
       else if (object.apiVersion === POLICY_API_VERSION) {
         const result = parsePolicy(object);
         if (!result.ok) {
@@ -80,6 +85,19 @@ function migrationFrom(documents: readonly SourceDocument[], namespace: string):
   }
   if (nodes.length === 0) throw new InputError(['no Node found: there is nothing to migrate']);
   return { nodes, workloads, policies, unreadPolicies: [] };
+}
+
+/**
+ * The MachineConfigPool `master` selects its nodes by the old label. The controllers of openshift/machine-config-operator set the old taint.
+ * @throws InputError for a node of OpenShift, MalformedObjectError
+ */
+function readMigratable(object: unknown, path: Path): SchedulingNode {
+  const node = readNode(object, path);
+  const mark = openShiftMark({ labels: node.labels, annotations: asNode(object, path).metadata.annotations ?? {} });
+  if (mark === undefined) return node;
+  throw new InputError([
+    `node ${node.name} belongs to OpenShift (${mark}), so there is no plan. OpenShift selects the nodes of its control plane by the label ${OLD_ROLE}, and sets the taint ${OLD_ROLE} itself: keep both`,
+  ]);
 }
 
 const WORKLOAD_LISTS = [
@@ -98,7 +116,7 @@ const POLICIES = ['TaintPolicy', 'TolerationPolicy', 'TolerationRestriction'] as
  */
 async function readMigration(client: ApiClient): Promise<MigrationFacts> {
   const [nodes, workloads, found] = await Promise.all([
-    listObjects(client, '/api/v1/nodes', (object) => readNode(object, [])),
+    listObjects(client, '/api/v1/nodes', (object) => readMigratable(object, [])),
     Promise.all(
       WORKLOAD_LISTS.map(({ kind, path }) => listObjects(client, path, (object) => viewWorkload(kind, object, [], ''))),
     ),

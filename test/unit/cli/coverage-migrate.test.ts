@@ -201,11 +201,31 @@ describe('of a cluster', () => {
     expect(code).toBe(1);
   });
 
+  it('makes no plan for OpenShift', async () => {
+    const worker = nodeObject([], { name: 'worker-0', labels: { 'node.openshift.io/os_id': 'rhcos' } });
+    const { code, stdout, stderr } = await migrate({ ...LISTS, '/api/v1/nodes': [node('m', [OLD]), worker] });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('node worker-0 belongs to OpenShift (label node.openshift.io/os_id)');
+  });
+
   it('does not plan where a workload may be overlooked', async () => {
     const { code, stdout, stderr } = await migrate(LISTS, ['/apis/apps/v1/statefulsets']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('/apis/apps/v1/statefulsets: 403 Forbidden');
   });
+});
+
+it('makes no plan for OpenShift, which needs the old label and taint', async () => {
+  const master = nodeObject([{ key: OLD, effect: 'NoSchedule' }], {
+    name: 'master-0',
+    labels: { [OLD]: '', [NEW]: '' },
+    annotations: { 'machineconfiguration.openshift.io/currentConfig': 'rendered-master-1' },
+  });
+  const { code, stdout, stderr } = await run('coverage', 'migrate', file(master));
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toBe(
+    `taintkeeper: node master-0 belongs to OpenShift (annotation machineconfiguration.openshift.io/currentConfig), so there is no plan. OpenShift selects the nodes of its control plane by the label ${OLD}, and sets the taint ${OLD} itself: keep both\n`,
+  );
 });
 
 it.each<{ why: string; args: string[]; says: string }>([
