@@ -189,11 +189,13 @@ function operationsFor({ daemonSet, tolerations }: Need): Operation[] {
 /** https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/ */
 const MANAGED_BY = 'app.kubernetes.io/managed-by';
 
-/** The manager of the object's manifest, if it is named: a manual change lasts until the manifest is applied again. */
+/** What reverts a manual change of an object, if the object names it: its controller, or the manager of its manifest. */
 export function managerOf({
   labels,
   annotations,
-}: Pick<InstalledDaemonSet, 'labels' | 'annotations'>): string | undefined {
+  controller,
+}: Pick<InstalledDaemonSet, 'labels' | 'annotations' | 'controller'>): string | undefined {
+  if (controller) return `${controller.kind} ${controller.name}`;
   const release = own(annotations, RELEASE_ANNOTATION);
   return release === undefined ? own(labels, MANAGED_BY) : `Helm, for release ${release}`;
 }

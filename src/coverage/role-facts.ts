@@ -42,7 +42,7 @@ export type WorkloadKind = (typeof WORKLOAD_KINDS)[number];
 /** A kind that creates pods from a template. */
 export interface Workload extends SchedulingView {
   readonly kind: WorkloadKind;
-  /** The manager of its manifest, if it is named: a manual change lasts until the manifest is applied again. */
+  /** What reverts a manual change, if it is named: its controller, or the manager of its manifest. */
   readonly managedBy: string | undefined;
 }
 

@@ -15,7 +15,7 @@ export interface Tolerator {
   readonly owner: { readonly kind: string; readonly name: string } | undefined;
   /** The label `pod-template-hash` for a pod of a Deployment. Empty for others. */
   readonly templateHash: string;
-  /** The manager of its manifest, if it is named. */
+  /** What reverts a manual change, if it is named: its controller, or the manager of its manifest. */
   readonly managedBy: string | undefined;
 }
 

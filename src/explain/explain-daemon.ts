@@ -109,7 +109,7 @@ export function explainDaemonSet(
     kind: 'daemonset',
     ...place,
     ...explained,
-    managedBy: controller ? `${controller.kind} ${controller.name}` : managerOf(daemonSet),
+    managedBy: managerOf({ ...daemonSet, controller }),
     owner: controller,
     writtenBy: lastOtherWriter(managedFieldsOf(object)),
     missingPods: missingPods(runsOn),

@@ -189,20 +189,20 @@ export const WORKLOAD_API_VERSIONS: Readonly<Record<WorkloadKind, string>> = {
   CronJob: 'batch/v1',
 };
 
-/** https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/ */
-const MANAGED_BY = 'app.kubernetes.io/managed-by';
-
 /**
  * Where the pods of a workload, from parsed JSON, run. `path` is its place in its document, and `namespace` is used if it names none.
  * @throws MalformedObjectError
  */
 export function viewWorkload(kind: WorkloadKind, value: unknown, path: Path, namespace = 'default'): Workload {
-  const { labels } = asOwned(value, path).metadata;
-  const owner = controllerOf(value, path);
+  const { labels, annotations } = asOwned(value, path).metadata;
   return {
     ...viewScheduling(kind === 'CronJob' ? withoutJob(value, path) : value, path, namespace),
     kind,
-    managedBy: owner ? `${owner.kind} ${owner.name}` : (labels?.[MANAGED_BY] ?? undefined),
+    managedBy: managerOf({
+      labels: labels ?? {},
+      annotations: annotations ?? {},
+      controller: controllerOf(value, path),
+    }),
   };
 }
 
@@ -223,6 +223,7 @@ export function viewTolerator(kind: ToleratorKind, value: unknown, path: Path, n
   const template = kind === 'CronJob' ? withoutJob(value, path) : value;
   const { serviceAccountName, nodeName, tolerations } =
     kind === 'Pod' ? asPod(value, path).spec : asTemplate(template, path).spec.template.spec;
+  const owner = controllerOf(value, path);
   return {
     kind,
     name: metadata.name || (metadata.generateName ?? ''),
@@ -232,9 +233,13 @@ export function viewTolerator(kind: ToleratorKind, value: unknown, path: Path, n
       nodeName: nodeName ?? '',
       tolerations: tolerations ?? [],
     },
-    owner: controllerOf(value, path),
+    owner,
     templateHash: own(metadata.labels ?? {}, 'pod-template-hash') ?? '',
-    managedBy: managerOf({ labels: metadata.labels ?? {}, annotations: metadata.annotations ?? {} }),
+    managedBy: managerOf({
+      labels: metadata.labels ?? {},
+      annotations: metadata.annotations ?? {},
+      controller: owner,
+    }),
   };
 }
 

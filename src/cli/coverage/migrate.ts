@@ -234,10 +234,6 @@ function checklist(steps: readonly MigrationStep[]): string {
 }
 
 function ownersOf({ changes }: MigrationStep): string[] {
-  const owners = changes.flatMap((change) => (change.kind === 'template' ? managerOf(change.workload) : []));
-  return [...new Set(owners)];
-}
-
-function managerOf({ managedBy }: Workload): string[] {
-  return managedBy === undefined ? [] : [printable(managedBy)];
+  const owners = changes.flatMap((change) => (change.kind === 'template' ? (change.workload.managedBy ?? []) : []));
+  return [...new Set(owners)].map(printable);
 }

@@ -104,6 +104,26 @@ it.each([
   expect(steps[1]?.commands[3]).toContain('"path":"/spec/jobTemplate/spec/template/spec/tolerations/-"');
 });
 
+it('names the manager of a workload as the other commands do', async () => {
+  const labels = { 'app.kubernetes.io/managed-by': 'Helm' };
+  const annotations = { 'meta.helm.sh/release-name': 'net' };
+  const owned = { ownerReferences: [{ kind: 'Installation', name: 'default', controller: true }] };
+  const input = file(
+    node('m', [OLD]),
+    workload('DaemonSet', 'by-label', tolerating(OLD), { labels }),
+    workload('DaemonSet', 'by-release', tolerating(OLD), { labels, annotations }),
+    workload('DaemonSet', 'by-owner', tolerating(OLD), { labels, annotations, ...owned }),
+    workload('DaemonSet', 'by-hand', tolerating(OLD)),
+  );
+  const { stdout } = await run('coverage', 'migrate', '-o', 'json', input);
+  expect((JSON.parse(stdout) as Migration).workloads.map(({ name, managedBy }) => [name, managedBy])).toEqual([
+    ['by-label', 'Helm'],
+    ['by-release', 'Helm, for release net'],
+    ['by-owner', 'Installation default'],
+    ['by-hand', undefined],
+  ]);
+});
+
 const PROTECTION = manifest('TaintPolicy', 'p', {
   mode: 'Deny',
   taints: [
