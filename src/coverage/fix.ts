@@ -65,7 +65,7 @@ export function rolloutCommand({ namespace, name }: Pick<FixableDaemonSet, 'name
 
 /** The limits of the CRD for one policy. */
 const MAX_NAMES = 64;
-export const MAX_TOLERATIONS = 64;
+export const MAX_POLICY_TOLERATIONS = 64;
 
 /**
  * The TolerationPolicies that close gaps. A gap is closed only if all of its taints may be tolerated. A toleration that gains no node is not added.
@@ -139,7 +139,7 @@ function tolerationPolicies(
   tolerations: readonly PolicyToleration[],
 ): TolerationPolicyManifest[] {
   const parts = chunks(names, MAX_NAMES).flatMap((names) =>
-    chunks(tolerations, MAX_TOLERATIONS).map((tolerations) => ({ names, tolerations })),
+    chunks(tolerations, MAX_POLICY_TOLERATIONS).map((tolerations) => ({ names, tolerations })),
   );
   return parts.map(({ names, tolerations }) => ({
     apiVersion: POLICY_API_VERSION,

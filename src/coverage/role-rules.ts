@@ -6,7 +6,7 @@ import type { Policy, TaintPolicy, TolerationPolicy, TolerationRestriction } fro
 import { type CompiledTaintPolicy, compilePolicies, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
 import type { TaintRule } from '../policy/taint-rule.ts';
 import { tolerationsOf } from '../policy/toleration-policy.ts';
-import { MAX_TOLERATIONS } from './fix.ts';
+import { MAX_POLICY_TOLERATIONS } from './fix.ts';
 import { lackingTolerations, taintPairs } from './role-analysis.ts';
 import { type Change, type MigrationFacts, type Operation, selectsByOldRole } from './role-facts.ts';
 
@@ -147,7 +147,7 @@ function rewritingTolerations(policy: TolerationPolicy): RemainingChanges {
   const keys = given.map(({ key }) => key);
   if (!keys.includes(OLD_ROLE) || keys.includes(NEW_ROLE) || keys.includes(undefined)) return NOTHING;
   const added = given.filter(({ key }) => key === OLD_ROLE).map((toleration) => ({ ...toleration, key: NEW_ROLE }));
-  if (given.length + added.length > MAX_TOLERATIONS) {
+  if (given.length + added.length > MAX_POLICY_TOLERATIONS) {
     const why = `asks for a toleration of the old taint, and has no room for one of the new one: add another policy with ${NEW_ROLE}`;
     return { changes: [], byHand: [`TolerationPolicy ${name} ${why}`] };
   }
