@@ -9,6 +9,7 @@ import { policiesInForce, runsInAudit } from '../cluster/policy-object.ts';
 import { listObjects } from '../cluster/watch/list-pages.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
 import { type KnownDaemonSet, startupBlockers } from '../coverage/daemon-readiness.ts';
+import type { Placement } from '../coverage/placement.ts';
 import {
   type DaemonExplanation,
   explainDaemonSet,
@@ -111,10 +112,10 @@ export async function readDaemonSetExplanation(client: ApiClient, place: Namespa
   const [nodes, facts, pods] = await Promise.all([
     listNodes(client),
     readFacts(client, OF_DAEMONS, { kind: 'DaemonSet', ...place }),
-    readMissingPods(client, place, object),
+    readPlacement(client, place, object),
   ]);
   const notes = [...facts.notes, ...pods.notes];
-  return explainDaemonSet(object, place, { ...facts, nodes, notes, missingPods: pods.missing });
+  return explainDaemonSet(object, place, { ...facts, nodes, notes, placement: pods.placement });
 }
 
 /** @throws InputError if there is no such pod, ApiError, MalformedObjectError */
@@ -234,20 +235,18 @@ async function readOwner(client: ApiClient, place: NamespacedName): Promise<Daem
   return object === undefined ? undefined : viewDaemonSet(asDaemonSet(object, []), place.namespace, place.name);
 }
 
-/** Finds missing pods, given the nodes on which it should run. */
-async function readMissingPods(client: ApiClient, { namespace }: NamespacedName, object: unknown) {
+/** Where the pods of a DaemonSet are, or why that could not be read. @throws ApiError */
+async function readPlacement(
+  client: ApiClient,
+  { namespace }: NamespacedName,
+  object: unknown,
+): Promise<{ readonly placement: Placement | undefined; readonly notes: readonly string[] }> {
   const { metadata, spec } = object as { metadata: { uid: string }; spec: { selector: LabelSelector } };
   try {
-    const pods = await listDaemonPods(client, { namespace, uid: metadata.uid, selector: spec.selector });
-    const missing = (runsOn: ReadonlySet<string>) =>
-      [...runsOn].flatMap((node) => {
-        const pod = pods.get(node);
-        if (pod?.state === 'scheduled') return [];
-        return [{ node, why: pod === undefined ? 'it has no pod' : pod.why }];
-      });
-    return { missing, notes: [] };
+    const placement = await listDaemonPods(client, { namespace, uid: metadata.uid, selector: spec.selector });
+    return { placement, notes: [] };
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    return { missing: () => [], notes: [`its pods were not read: ${error.message}`] };
+    return { placement: undefined, notes: [`its pods were not read: ${error.message}`] };
   }
 }

@@ -124,6 +124,21 @@ export type PodState =
 /** Where the pods of a DaemonSet are, by the names of the nodes. */
 export type Placement = ReadonlyMap<string, PodState>;
 
+/** A node without a scheduled pod. */
+export interface MissingPod {
+  readonly node: string;
+  readonly why: string;
+}
+
+/** @param nodes the names of nodes on which the DaemonSet should run */
+export function missingPods(placement: Placement, nodes: Iterable<string>): MissingPod[] {
+  return [...nodes].flatMap((node) => {
+    const pod = placement.get(node);
+    if (pod?.state === 'scheduled') return [];
+    return [{ node, why: pod?.why ?? 'it has no pod' }];
+  });
+}
+
 /** What the DaemonSet controller counts. */
 export interface DaemonSetCounts {
   readonly generation: number;

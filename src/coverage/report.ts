@@ -4,7 +4,7 @@ import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { type Coverage, formatObstacle, type Obstacle, type SchedulingNode, summarizeObstacle } from './coverage.ts';
 import { type FixableDaemonSet, fixGaps, ROLE_TAINT_KEYS } from './fix.ts';
 import { eachNode, findGaps, type Gap, groupNodes, type NodeGroup, traitsOf } from './groups.ts';
-import type { Placement, PodState } from './placement.ts';
+import { type MissingPod, missingPods, type Placement } from './placement.ts';
 
 /** Where DaemonSets run, and why not elsewhere: the output of `taintkeeper coverage -o json`. */
 export interface CoverageReport {
@@ -53,7 +53,7 @@ export interface ReportedCell {
     /** The number of nodes with a scheduled pod. */
     readonly scheduled: number;
     /** The nodes where it should run, without a scheduled pod. */
-    readonly missing: readonly { readonly node: string; readonly why: string }[];
+    readonly missing: readonly MissingPod[];
     /** The nodes where it should not run, with a scheduled pod. */
     readonly staying: readonly string[];
   };
@@ -168,20 +168,14 @@ function reportPods(
   const { runs } = coverage;
   // A pod may run there by a toleration that cannot be evaluated.
   const isUnknown = !coverage.runs && coverage.obstacles.some(({ kind }) => kind === 'unknown');
-  const isThere = ({ name }: SchedulingNode) => placement.get(name)?.state === 'scheduled';
-  const there = group.nodes.filter(isThere);
-  const absent = group.nodes.filter((node) => !isThere(node));
+  const there = group.nodes.filter(({ name }) => placement.get(name)?.state === 'scheduled');
   return {
     pods: {
       scheduled: there.length,
-      missing: runs ? absent.map(({ name }) => ({ node: name, why: whyMissing(placement.get(name)) })) : [],
+      missing: runs ? missingPods(placement, namesOf(group.nodes)) : [],
       staying: runs || isUnknown ? [] : namesOf(there),
     },
   };
-}
-
-function whyMissing(pod: PodState | undefined): string {
-  return pod === undefined || pod.state === 'scheduled' ? 'it has no pod' : pod.why;
 }
 
 function passes(obstacle: Obstacle): boolean {

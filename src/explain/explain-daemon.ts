@@ -3,6 +3,7 @@ import { policiesInForce } from '../cluster/policy-object.ts';
 import { askedKeys, DEFAULT_SERVICE_ACCOUNT, serviceAccountUser, TOLERATE } from '../coverage/authorization.ts';
 import type { SchedulingNode } from '../coverage/coverage.ts';
 import { fixCommand, rolloutCommand } from '../coverage/fix.ts';
+import { type MissingPod, missingPods, type Placement } from '../coverage/placement.ts';
 import { managerOf } from '../coverage/remedies.ts';
 import { type DaemonSetView, IGNORE_ANNOTATION } from '../judge/daemon-set.ts';
 import type { Taint } from '../kubernetes/taint.ts';
@@ -58,7 +59,7 @@ export interface DaemonExplanation extends PoliciesOnDaemon, Omit<Facts, 'polici
   /** The last field manager of a DaemonSet, except of its status and except taintkeeper. */
   readonly writtenBy: ManagedFields | undefined;
   /** The nodes on which pods of a DaemonSet are missing. */
-  readonly missingPods: readonly { readonly node: string; readonly why: string }[];
+  readonly missingPods: readonly MissingPod[];
   readonly problems: readonly PolicyProblem[];
   /** For a pod: the keys that TolerationRestrictions check when it is created. */
   readonly restrictions?: readonly RestrictionOnPod[];
@@ -83,8 +84,8 @@ export interface NamespacedName {
 /** The facts besides the DaemonSet itself. */
 export interface DaemonFacts extends Facts {
   readonly nodes: readonly SchedulingNode[];
-  /** The missing pods on the nodes on which it should run. */
-  readonly missingPods?: (runsOn: ReadonlySet<string>) => DaemonExplanation['missingPods'];
+  /** Where its pods are; undefined if that is not known. */
+  readonly placement?: Placement | undefined;
 }
 
 /**
@@ -95,7 +96,7 @@ export interface DaemonFacts extends Facts {
 export function explainDaemonSet(
   object: unknown,
   place: NamespacedName,
-  { nodes, policies, missingPods = () => [], ...facts }: DaemonFacts,
+  { nodes, policies, placement, ...facts }: DaemonFacts,
 ): DaemonExplanation {
   const { namespace, name } = place;
   const daemonSet = {
@@ -112,7 +113,7 @@ export function explainDaemonSet(
     managedBy: managerOf({ ...daemonSet, controller }),
     owner: controller,
     writtenBy: lastOtherWriter(managedFieldsOf(object)),
-    missingPods: missingPods(runsOn),
+    missingPods: placement ? missingPods(placement, runsOn) : [],
     problems: problemsFor(explained, policies),
     ...facts,
     notes: [...facts.notes, ...unusableFor(policies)],
@@ -131,7 +132,7 @@ export function explainPod(
   place: NamespacedName,
   owner: DaemonSetView | undefined,
   state: PodState,
-  { nodes, policies, ...facts }: Omit<DaemonFacts, 'missingPods'>,
+  { nodes, policies, ...facts }: Omit<DaemonFacts, 'placement'>,
 ): DaemonExplanation {
   const controller = controllerOf(object, []);
   const pod = { ...place, nodeName: '', hostNetwork: false, ...viewPodScheduling(object, []) };
