@@ -2,6 +2,7 @@ import { own } from '../kubernetes/label-selector.ts';
 import { formatTaint, sameTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { Declaration } from './declaration.ts';
+import { mayKubeletSet } from './lint/worker-label.ts';
 import { type LiveNode, OWNED_LABELS, OWNED_TAINTS } from './live-node.ts';
 
 /** How a node differs from what its machine configuration declares. */
@@ -9,16 +10,17 @@ export interface DriftFinding {
   readonly kind: 'taint' | 'label' | 'annotation';
   /**
    * missing: declared, and not on the node. different: on the node with another value or effect. orphaned: Talos has set it, and it is no longer
-   * declared. unreadable: Talos' record of what it has set is invalid, and Talos stops.
+   * declared. claimed: an annotation of a worker says the same of what Talos may not set there. unreadable: Talos' record of what it has set is
+   * invalid, and Talos stops.
    */
-  readonly problem: 'missing' | 'different' | 'orphaned' | 'unreadable';
+  readonly problem: 'missing' | 'different' | 'orphaned' | 'claimed' | 'unreadable';
   /** As kubectl writes it, or the name of the annotation. */
   readonly live?: string;
   readonly declared?: string;
   /** `file:line:column` of the declaration. */
   readonly at?: string;
-  /** The arguments of the kubectl command that repairs the node. */
-  readonly fix: readonly string[];
+  /** The arguments of the kubectl command that repairs the node. Absent for a claim. */
+  readonly fix?: readonly string[];
 }
 
 /** Labels that Talos sets for system extensions. No machine configuration declares them. */
@@ -57,15 +59,26 @@ function taintFindings({ name, taints: live }: LiveNode, { taints }: Declaration
   });
 }
 
-function orphanedTaints({ name, taints: live, ownedTaints }: LiveNode, { taints }: Declaration): DriftFinding[] {
+function orphanedTaints({ name, taints: live, ownedTaints }: LiveNode, declaration: Declaration): DriftFinding[] {
   return live
-    .filter(({ key }) => ownedTaints?.has(key) && !taints.some((taint) => taint.key === key))
-    .map((taint) => ({
-      kind: 'taint',
-      problem: 'orphaned',
-      live: formatTaint(taint),
-      fix: ['taint', 'node', name, removal(taint)],
-    }));
+    .filter(({ key }) => ownedTaints?.has(key) && !declaration.taints.some((taint) => taint.key === key))
+    .map((taint) => {
+      const fix = ['taint', 'node', name, removal(taint)];
+      return orphan('taint', formatTaint(taint), fix, setsAsAdmin(declaration));
+    });
+}
+
+/**
+ * Whether Talos changes the node as an administrator. On workers it has the kubelet's identity: NodeRestriction lets a kubelet write any annotation
+ * of its own node, but change no taint and few labels of Kubernetes.
+ */
+function setsAsAdmin({ configuration: { role } }: Declaration): boolean {
+  return role === 'controlplane';
+}
+
+/** Without a command for what Talos may not set: a kubelet can write the annotation that names it. */
+function orphan(kind: DriftFinding['kind'], live: string, fix: readonly string[], mayTalosSet: boolean): DriftFinding {
+  return mayTalosSet ? { kind, problem: 'orphaned', live, fix } : { kind, problem: 'claimed', live };
 }
 
 function labelFindings({ name, labels: live }: LiveNode, { labels }: Declaration): DriftFinding[] {
@@ -80,15 +93,13 @@ function labelFindings({ name, labels: live }: LiveNode, { labels }: Declaration
   });
 }
 
-function orphanedLabels({ name, labels: live, ownedLabels }: LiveNode, { labels }: Declaration): DriftFinding[] {
+function orphanedLabels({ name, labels: live, ownedLabels }: LiveNode, declaration: Declaration): DriftFinding[] {
   return [...(ownedLabels ?? [])]
-    .filter((key) => own(live, key) !== undefined && !labels.has(key) && !key.startsWith(EXTENSION_LABELS))
-    .map((key) => ({
-      kind: 'label',
-      problem: 'orphaned',
-      live: `${key}=${own(live, key)}`,
-      fix: ['label', 'node', name, `${key}-`],
-    }));
+    .filter((key) => own(live, key) !== undefined && !declaration.labels.has(key) && !key.startsWith(EXTENSION_LABELS))
+    .map((key) => {
+      const fix = ['label', 'node', name, `${key}-`];
+      return orphan('label', `${key}=${own(live, key)}`, fix, setsAsAdmin(declaration) || mayKubeletSet(key));
+    });
 }
 
 function unreadable({ name, ownedTaints, ownedLabels }: LiveNode): DriftFinding[] {

@@ -33,7 +33,7 @@ describeWithControlPlane('taintkeeper talos', {}, (cp) => {
       expect(fromCluster.code, fromCluster.stderr).toBe(1);
       const offline = await talos('drift', ...FILES, '--nodes', NODES);
       expect(lines(fromCluster.stdout)).toEqual(lines(offline.stdout));
-      expect(fromCluster.stdout).toMatch(/missing.*different.*orphaned/s);
+      expect(fromCluster.stdout).toMatch(/orphaned.*missing.*different/s);
 
       for (const [, command = ''] of fromCluster.stdout.matchAll(/^ {2}kubectl (.*)$/gm)) {
         const { code, stderr } = await cp().kubectl(command.split(' '));

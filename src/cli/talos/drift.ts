@@ -163,7 +163,8 @@ function dataOf({ compared, unassigned, unused }: Drift): object {
       matchedBy: by,
       findings: findings.map((finding) => ({
         ...finding,
-        fix: command(finding.fix),
+        ...(finding.fix ? { fix: command(finding.fix) } : {}),
+        ...(finding.problem === 'claimed' ? { note: CLAIMED } : {}),
         ...(evicts(finding) ? { note: EVICTS } : {}),
       })),
     })),
@@ -171,6 +172,9 @@ function dataOf({ compared, unassigned, unused }: Drift): object {
     filesWithoutNode: unused.map(({ configuration }) => configuration.source),
   };
 }
+
+const CLAIMED =
+  'only an annotation of the node says that Talos has set it, and a kubelet can write that annotation; before you remove it, find out who set it';
 
 /** How many are printed. The JSON has all. */
 const NAMES_SHOWN = 6;
@@ -188,11 +192,15 @@ function tableOf(drift: Drift, look: Look): string {
       printable(declaredIn(finding)),
     ]),
   );
-  const commands = drifted.flatMap(({ findings }) => findings.map(({ fix }) => `  ${command(fix)}\n`));
+  const commands = drifted.flatMap(({ findings }) =>
+    findings.flatMap(({ fix }) => (fix ? [`  ${command(fix)}\n`] : [])),
+  );
+  const isClaimed = drifted.some(({ findings }) => findings.some(({ problem }) => problem === 'claimed'));
   const isEvicting = drifted.some(({ findings }) => findings.some(evicts));
   return [
     ...(rows.length > 0 ? [columns([HEADINGS, ...rows], look), '\n'] : []),
     `${compared.length} ${compared.length === 1 ? 'node' : 'nodes'} compared, ${compared.length - drifted.length} as declared\n`,
+    ...(isClaimed ? [`claimed: ${CLAIMED}\n`] : []),
     ...takenByRole(drift, look).map((line) => `${printable(line)}\n`),
     ...[...Map.groupBy(unassigned, ({ why }) => why)].map(([why, found]) => {
       const names = found.map(({ node }) => node);

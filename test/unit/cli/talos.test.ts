@@ -116,13 +116,12 @@ describe('talos drift', () => {
     const { code, stdout } = await run(
       'talos',
       'drift',
-      example('controlplane.yaml'),
       example('worker.yaml'),
       ...nodes,
       '-l',
-      'pool!=gpu',
+      'kubernetes.io/hostname',
     );
-    expect({ code, stdout }).toEqual({ code: 0, stdout: '2 nodes compared, 2 as declared\n' });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '1 node compared, 1 as declared\n' });
   });
 
   it('names workers that have the labels of no file, where some file has labels: theirs may be missing', async () => {
@@ -145,7 +144,7 @@ describe('talos drift', () => {
       ]),
     ).toEqual([
       ['gpu-1', 'missing'],
-      ['gpu-2', 'different', 'different', 'orphaned'],
+      ['gpu-2', 'different', 'different'],
     ]);
     expect(notCompared.map(({ node }: { node: string }) => node)).toEqual(['cp-1', 'worker-1']);
   });
@@ -176,6 +175,31 @@ describe('talos drift', () => {
     }
     const { stdout } = await run('talos', 'drift', example('gpu.yaml'), ...nodes, '-o', 'yaml');
     expect(stdout).not.toContain('note');
+  });
+
+  it('prints no command that removes a taint of a worker on the word of its kubelet', async () => {
+    const worker = write('claimed.yaml', 'machine: { type: worker }');
+    const node = {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: 'w1', annotations: { 'talos.dev/owned-taints': '["quarantine"]' } },
+      spec: { taints: [{ key: 'quarantine', effect: 'NoExecute' }] },
+    };
+    const args = ['talos', 'drift', worker, '--nodes', write('claiming.json', JSON.stringify(node))];
+    const { code, stdout } = await run(...args);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^w1 .* claimed +taint quarantine:NoExecute +-$/m);
+    expect(stdout).toContain('claimed: only an annotation of the node says that Talos has set it, and a kubelet can');
+    expect(stdout).not.toContain('kubectl');
+    const [{ findings }] = JSON.parse((await run(...args, '-o', 'json')).stdout).nodes;
+    expect(findings).toEqual([
+      {
+        kind: 'taint',
+        problem: 'claimed',
+        live: 'quarantine:NoExecute',
+        note: expect.stringMatching(/^only an annotation of the node says/),
+      },
+    ]);
   });
 
   it('takes --node for it, without naming the file twice', async () => {

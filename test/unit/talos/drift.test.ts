@@ -4,6 +4,7 @@ import type { LiveNode } from '../../../src/talos/live-node.ts';
 import { declare, machine } from './declarations.ts';
 import { live } from './live-nodes.ts';
 
+const ROLE = 'node-role.kubernetes.io/control-plane';
 const DEDICATED = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 
 const gpu = declare(
@@ -11,10 +12,15 @@ const gpu = declare(
   machine('worker', { nodeLabels: { pool: 'gpu' }, nodeTaints: { dedicated: 'gpu:NoSchedule' } }),
 );
 
+const controlPlane = declare(
+  'cp.yaml',
+  machine('controlplane', { nodeLabels: { pool: 'gpu' }, nodeTaints: { dedicated: 'gpu:NoSchedule' } }),
+);
+
 /** Each finding on one line. */
 const findings = (node: LiveNode, declaration = gpu) =>
   driftOf(node, declaration).map(({ problem, kind, live, declared, fix }) =>
-    [problem, kind, live ?? '-', declared ?? '-', '| kubectl', ...fix].join(' '),
+    [problem, kind, live ?? '-', declared ?? '-', ...(fix ? ['| kubectl', ...fix] : [])].join(' '),
   );
 
 describe('drift of taints', () => {
@@ -44,12 +50,6 @@ describe('drift of taints', () => {
         found: [
           'different taint dedicated=gpu:NoExecute dedicated=gpu:NoSchedule | kubectl taint node n dedicated=gpu:NoSchedule dedicated:NoExecute-',
         ],
-      },
-      {
-        what: 'orphaned',
-        taints: [DEDICATED, { key: 'old', effect: 'NoSchedule' }],
-        owned: '["dedicated","old"]',
-        found: ['orphaned taint old:NoSchedule - | kubectl taint node n old:NoSchedule-'],
       },
       { what: 'owned, not declared, and gone already', taints: [DEDICATED], owned: '["dedicated","old"]', found: [] },
       {
@@ -92,7 +92,43 @@ describe('drift of taints', () => {
       { taints: [DEDICATED, { key: 'old', effect: 'NoSchedule' }], owned: { taints: '["dedicated","old"]' } },
     );
     expect(findings(node, patch)).toEqual([]);
-    expect(findings(node)).toContain('orphaned taint old:NoSchedule - | kubectl taint node n old:NoSchedule-');
+    expect(findings(node, controlPlane)).toContain(
+      'orphaned taint old:NoSchedule - | kubectl taint node n old:NoSchedule-',
+    );
+  });
+});
+
+describe('what the annotations of a node say that Talos has set, and its file does not declare,', () => {
+  const node = live(
+    'n',
+    { [ROLE]: '', pool: 'gpu', old: '1', 'node-restriction.kubernetes.io/tenant': 'bank' },
+    {
+      taints: [
+        DEDICATED,
+        { key: ROLE, effect: 'NoSchedule' },
+        { key: 'quarantine', value: 'yes', effect: 'NoExecute' },
+      ],
+      owned: {
+        taints: JSON.stringify(['dedicated', 'quarantine']),
+        labels: JSON.stringify(['old', 'node-restriction.kubernetes.io/tenant']),
+      },
+    },
+  );
+
+  it('is removed from a control plane', () => {
+    expect(findings(node, controlPlane)).toEqual([
+      'orphaned taint quarantine=yes:NoExecute - | kubectl taint node n quarantine:NoExecute-',
+      'orphaned label old=1 - | kubectl label node n old-',
+      'orphaned label node-restriction.kubernetes.io/tenant=bank - | kubectl label node n node-restriction.kubernetes.io/tenant-',
+    ]);
+  });
+
+  it('is only a claim on a worker, whose kubelet may write them, unless the kubelet may set it', () => {
+    expect(findings(node)).toEqual([
+      'claimed taint quarantine=yes:NoExecute -',
+      'orphaned label old=1 - | kubectl label node n old-',
+      'claimed label node-restriction.kubernetes.io/tenant=bank -',
+    ]);
   });
 });
 
