@@ -34,6 +34,8 @@ export interface NodePool {
    * `spec.template.spec.startupTaints`: Karpenter expects their removal, and pods need not tolerate them. Undefined without such a list.
    */
   readonly startupTaints: readonly Taint[] | undefined;
+  /** One that EKS Auto Mode keeps as it is. */
+  readonly isBuiltIn?: true;
 }
 
 /** Where a pool declares a taint: `startupTaints` for one that taintkeeper removes. Cluster Autoscaler reads the prefix of the key instead. */
@@ -144,18 +146,25 @@ function labelsLeftOpen(pool: NodePool, { nodeSelector }: CompiledTaintPolicy): 
   return [...new Set(open.map(({ key }) => key))];
 }
 
-/** The labels of the machine by kubelets, cloud providers and Karpenter (WellKnownLabels of Karpenter, and those of its providers). */
+/**
+ * The labels of the machine by kubelets, cloud providers and Karpenter: WellKnownLabels of Karpenter, and those of its providers. AKS
+ * (pkg/apis/v1beta1/labels.go of karpenter-provider-azure) and EKS Auto Mode ("Create a Node Pool for EKS Auto Mode" in its user guide) also have some
+ * in other domains. Other labels in eks.amazonaws.com are those of managed node groups.
+ */
 const MACHINE_LABELS = [
   'kubernetes.io/arch',
   'kubernetes.io/os',
   'kubernetes.io/hostname',
   'node.kubernetes.io/instance-type',
   'node.kubernetes.io/windows-build',
+  'eks.amazonaws.com/compute-type',
 ];
+const MACHINE_PREFIXES =
+  /^(beta\.kubernetes\.io|failure-domain\.|topology\.|karpenter\.|kubernetes\.azure\.com\/|eks\.amazonaws\.com\/(instance|capacity-reservation)-)/;
 
 /** Labels that a node gets by its machine, with any configuration of its pool. */
 function isOfMachine(key: string): boolean {
-  return MACHINE_LABELS.includes(key) || /^(beta\.kubernetes\.io|failure-domain\.|topology\.|karpenter\.)/.test(key);
+  return MACHINE_LABELS.includes(key) || MACHINE_PREFIXES.test(key);
 }
 
 /** The name of the pool: `NodePool gpu`, `MachineDeployment NAMESPACE/NAME`. */
@@ -173,11 +182,14 @@ function consequenceOf({ kind }: NodePool): string {
 type Misplaced = Pick<UndeclaredTaint, 'taint' | 'list'>;
 
 /**
- * The command by which the pool declares the taints, and its effect. Karpenter replaces the nodes of a NodePool whose template has changed. The
+ * The command by which the pool declares the taints, and its effect; advice where a pool cannot be changed. Karpenter replaces the nodes of a NodePool whose template has changed. The
  * annotation of the others changes no machine.
  */
 export function howToDeclare(pool: NodePool, undeclared: readonly Misplaced[]): string {
   const { kind, namespace, name } = pool;
+  if (pool.isBuiltIn) {
+    return `EKS Auto Mode does not let you change its built-in NodePools: create one of your own that declares it, and disable ${name}`;
+  }
   const bare = (list: PoolList) =>
     undeclared
       .filter((one) => one.list === list)
@@ -185,7 +197,7 @@ export function howToDeclare(pool: NodePool, undeclared: readonly Misplaced[]): 
   const [staying, removed] = [bare('taints'), bare('startupTaints')];
   if (kind === 'NodePool') {
     const patch = JSON.stringify(patchOf(pool, staying, removed));
-    return `to declare it, upon which Karpenter replaces the nodes of the pool within its disruption budgets: kubectl patch nodepool ${shellWord(name)} --type=json -p ${shellWord(patch)}`;
+    return `to declare it, upon which Karpenter replaces the nodes of the pool within its disruption budgets: kubectl patch nodepools.karpenter.sh ${shellWord(name)} --type=json -p ${shellWord(patch)}`;
   }
   const renamed = removed.map(
     ({ key }) =>

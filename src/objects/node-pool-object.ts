@@ -44,6 +44,10 @@ interface Requirement {
   readonly values?: readonly string[] | null;
 }
 
+/** The API group of the NodeClasses of EKS Auto Mode, and its NodePools that users can only enable or disable ("Create a Node Pool" in its guide). */
+const EKS_AUTO_MODE = 'eks.amazonaws.com';
+const EKS_BUILT_IN: readonly string[] = ['general-purpose', 'system'];
+
 /**
  * What Karpenter plans with (NewNodeClaimTemplate in pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go).
  * @returns undefined for one that starts no nodes for pods
@@ -68,6 +72,7 @@ export function viewKarpenterPool(object: unknown): NodePool | undefined {
     taints: taints ?? undefined,
     inherited: [],
     startupTaints: startupTaints ?? undefined,
+    ...(group === EKS_AUTO_MODE && EKS_BUILT_IN.includes(metadata.name) ? { isBuiltIn: true } : {}),
   };
 }
 

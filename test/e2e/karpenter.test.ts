@@ -164,14 +164,19 @@ describe('Karpenter', skipFor(obstacleToKarpenter()), () => {
         figures.push(`told ${Math.round(performance.now() - started)} ms after the policy was created`);
         expect(lackOf(status)).toMatchObject({ status: 'True', reason: 'Undeclared' });
         expect(lackOf(status)?.message).toContain('NodePool gpu does not declare taint dedicated=gpu:NoSchedule');
-        expect((await waitForEvent(cp(), 'gpu', 'PoolLacksTaint')).note).toContain('kubectl patch nodepool gpu');
+        expect((await waitForEvent(cp(), 'gpu', 'PoolLacksTaint')).note).toContain(
+          'kubectl patch nodepools.karpenter.sh gpu',
+        );
       });
 
       it('is a problem for doctor, which prints the same command', async () => {
         const { stdout } = await runTaintkeeper(cp(), ['doctor', '--output', 'json']);
         const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string; remedy?: string }[] };
         expect(checks.filter(({ name }) => name === 'node pools')).toMatchObject([
-          { state: 'problem', remedy: expect.stringMatching(/: kubectl patch nodepool gpu --type=json -p '/) },
+          {
+            state: 'problem',
+            remedy: expect.stringMatching(/: kubectl patch nodepools.karpenter.sh gpu --type=json -p '/),
+          },
         ]);
       });
 
@@ -286,7 +291,7 @@ describe('Karpenter', skipFor(obstacleToKarpenter()), () => {
         const { stdout } = await runTaintkeeper(cp(), ['doctor', '--output', 'json']);
         const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string; remedy?: string }[] };
         const [remedy] = checks.flatMap((one) =>
-          one.state === 'problem' && one.remedy?.includes('nodepool csi') ? [one.remedy] : [],
+          one.state === 'problem' && one.remedy?.includes('nodepools.karpenter.sh csi') ? [one.remedy] : [],
         );
         expect(remedy).toBeDefined();
         expect(event.note.endsWith(remedy ?? '?')).toBe(true);

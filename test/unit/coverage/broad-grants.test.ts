@@ -20,6 +20,8 @@ it.each<{ subject: BindingView['subjects'][number]; role?: string; keys?: string
   { subject: group('system:serviceaccounts:kube-system'), reaches: { namespace: 'kube-system' } },
   { subject: account('kube-system', 'replicaset-controller'), reaches: 'a controller' },
   { subject: user('system:serviceaccount:kube-system:job-controller'), reaches: 'a controller' },
+  { subject: account('kube-system', 'generic-garbage-collector'), reaches: 'a controller' },
+  { subject: account('kube-system', 'namespace-controller'), reaches: 'a controller' },
   { subject: user('system:kube-controller-manager'), reaches: 'a controller' },
 ])('$role to $subject.kind $subject.name reaches $reaches', ({ subject, role = 'gpu', keys = ['gpu'], reaches }) => {
   const found = broadGrants(['gpu', 'other'], ROLES, [{ name: 'b', role, subjects: [subject] }]);
@@ -29,6 +31,9 @@ it.each<{ subject: BindingView['subjects'][number]; role?: string; keys?: string
 it.each<{ subject: BindingView['subjects'][number]; role?: string; why?: string }>([
   { subject: account('team', 'training') },
   { subject: account('kube-system', 'node-exporter') },
+  { subject: account('kube-system', 'aws-load-balancer-controller'), why: 'its pods have this service account' },
+  { subject: user('system:serviceaccount:kube-system:ebs-csi-controller'), why: 'its pods have this service account' },
+  { subject: account('team', 'replicaset-controller') },
   { subject: user('dev@example.com') },
   { subject: user('system:admin'), why: 'a person' },
   { subject: group('system:masters'), role: 'everything', why: 'administrators' },

@@ -175,6 +175,22 @@ describe('a NodePool of Karpenter', () => {
       policy: asks('node.kubernetes.io/instance-type', 'In', 'p5.48xlarge'),
       expected: ['dedicated=gpu:NoSchedule (node.kubernetes.io/instance-type)'],
     },
+    ...[
+      'karpenter.k8s.aws/instance-gpu-count',
+      'karpenter.azure.com/sku-gpu-count',
+      'kubernetes.azure.com/scalesetpriority',
+      'eks.amazonaws.com/instance-gpu-count',
+      'eks.amazonaws.com/compute-type',
+    ].map((key) => ({
+      what: `machines by ${key}`,
+      policy: asks(key, 'Exists'),
+      expected: [`dedicated=gpu:NoSchedule (${key})`],
+    })),
+    {
+      what: 'a managed node group of EKS, which has no NodePool',
+      policy: asks('eks.amazonaws.com/nodegroup', 'In', 'gpu'),
+      expected: [],
+    },
   ])('and a policy that selects $what', ({ pool = nodePool(), policy, expected }) => {
     expect(said(viewKarpenterPool(pool), policy)).toEqual(expected);
   });
@@ -207,7 +223,7 @@ describe('a NodePool of Karpenter', () => {
     const pool = viewKarpenterPool(object);
     expect(said(pool)).toEqual(IS_LACKING);
     const [, json = ''] =
-      /: kubectl patch nodepool gpu --type=json -p '([^']*)'$/.exec(
+      /: kubectl patch nodepools.karpenter.sh gpu --type=json -p '([^']*)'$/.exec(
         howToDeclare(pool as NodePool, [{ taint: GPU, list: 'taints' }]),
       ) ?? [];
     // A test for null holds at the API server where there is nothing, and not by RFC 6902.
@@ -232,9 +248,26 @@ describe('a NodePool of Karpenter', () => {
       message:
         'NodePool gpu does not declare taint dedicated=gpu:NoSchedule, required by spec.taints[0]: Karpenter starts nodes for pods that ' +
         'cannot run there, one after the other; to declare it, upon which Karpenter replaces the nodes of the pool within its disruption ' +
-        'budgets: kubectl patch nodepool gpu --type=json ' +
+        'budgets: kubectl patch nodepools.karpenter.sh gpu --type=json ' +
         `-p '[{"op":"test","path":"/spec/template/spec/taints","value":null},{"op":"add","path":"/spec/template/spec/taints","value":[{"key":"dedicated","value":"gpu","effect":"NoSchedule"}]}]'`,
     });
+  });
+
+  it.each<{ name: string; group: string; isBuiltIn: boolean }>([
+    { name: 'general-purpose', group: 'eks.amazonaws.com', isBuiltIn: true },
+    { name: 'system', group: 'eks.amazonaws.com', isBuiltIn: true },
+    { name: 'gpu', group: 'eks.amazonaws.com', isBuiltIn: false },
+    { name: 'system', group: 'karpenter.k8s.aws', isBuiltIn: false },
+  ])('$name with a NodeClass of $group is patched, unless EKS has built it in', ({ name, group, isBuiltIn }) => {
+    const object = nodePool({ nodeClassRef: { group, kind: 'NodeClass', name: 'default' } });
+    const pool = viewKarpenterPool({ ...object, metadata: { name } }) as NodePool;
+    const told = howToDeclare(pool, [{ taint: GPU, list: 'taints' }]);
+    expect(told.includes(`kubectl patch nodepools.karpenter.sh ${name} `)).toBe(!isBuiltIn);
+    if (isBuiltIn) {
+      expect(told).toBe(
+        `EKS Auto Mode does not let you change its built-in NodePools: create one of your own that declares it, and disable ${name}`,
+      );
+    }
   });
 
   it('is said to have the taint in the wrong list', () => {

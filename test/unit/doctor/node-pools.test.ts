@@ -40,7 +40,7 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
       [
         'problem',
         /^NodePool gpu does not declare taint dedicated=gpu:NoSchedule, required by TaintPolicy p \(spec\.taints\[0\]\) and slow:NoSchedule, required by TaintPolicy q/,
-        /^to declare it, upon which Karpenter replaces the nodes of the pool .*: kubectl patch nodepool gpu .*"dedicated".*"slow"/,
+        /^to declare it, upon which Karpenter replaces the nodes of the pool .*: kubectl patch nodepools.karpenter.sh gpu .*"dedicated".*"slow"/,
       ],
     ],
   },
@@ -72,7 +72,7 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
       [
         'problem',
         /^NodePool gpu does not declare in startupTaints taint ebs\.csi\.aws\.com\/agent-not-ready:NoExecute, which node n2 carried/,
-        /: kubectl patch nodepool gpu .*startupTaints/,
+        /: kubectl patch nodepools.karpenter.sh gpu .*startupTaints/,
       ],
     ],
   },

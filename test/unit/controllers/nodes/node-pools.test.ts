@@ -198,7 +198,7 @@ describe('a startup taint that no policy requires', () => {
     const note =
       'NodePool gpu does not declare in startupTaints taint ebs.csi.aws.com/agent-not-ready:NoExecute, which node n2 carried: Karpenter takes ' +
       'it for a taint that stays; to declare it, upon which Karpenter replaces the nodes of the pool within its disruption budgets: kubectl patch ' +
-      `nodepool gpu --type=json -p '[{"op":"add","path":"/spec/template/spec/startupTaints/-","value":{"key":"ebs.csi.aws.com/agent-not-ready",` +
+      `nodepools.karpenter.sh gpu --type=json -p '[{"op":"add","path":"/spec/template/spec/startupTaints/-","value":{"key":"ebs.csi.aws.com/agent-not-ready",` +
       `"effect":"NoExecute"}}]'`;
     expect(events).toEqual([
       {
