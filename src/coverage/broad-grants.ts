@@ -31,8 +31,60 @@ export interface BroadGrant {
 const SERVICE_ACCOUNTS = 'system:serviceaccounts';
 const EVERYONE = [SERVICE_ACCOUNTS, 'system:authenticated'];
 const SERVICE_ACCOUNT_USER = 'system:serviceaccount:';
-/** The service accounts of the controller manager. */
-const CONTROLLER = /^system:serviceaccount:kube-system:.*-controller$/;
+/**
+ * The service accounts of the controller manager in kube-system, of Kubernetes 1.33 to 1.36: those with a role `system:controller:NAME`
+ * (controller_policy.go and namespace_policy.go in plugin/pkg/auth/authorizer/rbac/bootstrappolicy), except cloud-provider, which a pod may have. Other
+ * controllers run in pods with their own service account, for example aws-load-balancer-controller.
+ */
+const CONTROLLERS: readonly string[] = [
+  'attachdetach-controller',
+  'bootstrap-signer',
+  'certificate-controller',
+  'clusterrole-aggregation-controller',
+  'cronjob-controller',
+  'daemon-set-controller',
+  'deployment-controller',
+  'device-taint-eviction-controller',
+  'disruption-controller',
+  'endpoint-controller',
+  'endpointslice-controller',
+  'endpointslicemirroring-controller',
+  'ephemeral-volume-controller',
+  'expand-controller',
+  'generic-garbage-collector',
+  'horizontal-pod-autoscaler',
+  'job-controller',
+  'kube-apiserver-serving-clustertrustbundle-publisher',
+  'legacy-service-account-token-cleaner',
+  'namespace-controller',
+  'node-controller',
+  'persistent-volume-binder',
+  'pod-garbage-collector',
+  'podcertificaterequestcleaner',
+  'podgroup-protection-controller',
+  'pv-protection-controller',
+  'pvc-protection-controller',
+  'replicaset-controller',
+  'replication-controller',
+  'resource-claim-controller',
+  'resourcepoolstatusrequest-controller',
+  'resourcequota-controller',
+  'root-ca-cert-publisher',
+  'route-controller',
+  'selinux-warning-controller',
+  'service-account-controller',
+  'service-cidrs-controller',
+  'service-controller',
+  'statefulset-controller',
+  'storage-version-garbage-collector',
+  'storage-version-migrator-controller',
+  'token-cleaner',
+  'ttl-after-finished-controller',
+  'ttl-controller',
+  'validatingadmissionpolicy-status-controller',
+  'volumeattributesclass-protection-controller',
+];
+const IN_KUBE_SYSTEM = `${SERVICE_ACCOUNT_USER}kube-system:`;
 
 /**
  * The bindings that let whole groups tolerate one of the keys, or a controller, whose own right does not count for the pods that it
@@ -72,7 +124,7 @@ function reachOf({ kind, name, namespace }: BindingView['subjects'][number]): Br
     return name.startsWith(`${SERVICE_ACCOUNTS}:`) ? { namespace: name.slice(SERVICE_ACCOUNTS.length + 1) } : undefined;
   }
   const user = kind === 'ServiceAccount' ? `${SERVICE_ACCOUNT_USER}${namespace}:${name}` : name;
-  const isControllers = CONTROLLER.test(user);
+  const isControllers = user.startsWith(IN_KUBE_SYSTEM) && CONTROLLERS.includes(user.slice(IN_KUBE_SYSTEM.length));
   const isSystems = user.startsWith(SYSTEM_PREFIX) && user !== SYSTEM_ADMIN && !user.startsWith(SERVICE_ACCOUNT_USER);
   return isControllers || isSystems ? 'a controller' : undefined;
 }
