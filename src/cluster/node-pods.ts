@@ -65,6 +65,7 @@ export function viewNodePod(object: unknown): NodePod {
 export function viewDaemonPod(object: unknown): DaemonPodOnNode {
   const pod = object as PodObject;
   return {
+    namespace: pod.metadata.namespace ?? '',
     owner: controllerOf(pod)?.uid,
     createdAt: Date.parse(pod.metadata.creationTimestamp ?? ''),
     isReady: isReady(pod),

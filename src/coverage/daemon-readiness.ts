@@ -3,6 +3,7 @@ import { compileCoverage, formatObstacle, type SchedulingNode, type SchedulingVi
 
 /** The fields of a pod on a node that show whether a DaemonSet is ready there. */
 export interface DaemonPodOnNode {
+  readonly namespace: string;
   /** The uid of the object that controls it; undefined if there is none. */
   readonly owner: string | undefined;
   /** In milliseconds since the epoch: whole seconds. */
@@ -31,7 +32,8 @@ const UNREGISTERED = 'karpenter.sh/unregistered';
 
 /**
  * The reasons for a startup taint on a node, one text for each DaemonSet that is not ready. A DaemonSet is ready if it has a Ready pod there that is
- * not being deleted and was created after the Node, of any revision. Pods of an earlier Node of the same name do not count.
+ * not being deleted and was created after the Node, of any revision. Pods of an earlier Node of the same name do not count, nor do pods in another namespace: the API server
+ * does not check that an owner exists.
  */
 export function startupBlockers(
   awaited: readonly ReadyDaemonSet[],
@@ -41,7 +43,8 @@ export function startupBlockers(
 ): string[] {
   if (node.taints.some(({ key }) => key === UNREGISTERED)) return ['Karpenter: it has not registered the node'];
   return awaited.flatMap((one) => {
-    const problem = problemOf(daemonSetOf(one), node, pods);
+    const inNamespace = pods.filter(({ namespace }) => namespace === one.namespace);
+    const problem = problemOf(daemonSetOf(one), node, inNamespace);
     return problem === undefined ? [] : `DaemonSet ${one.namespace}/${one.name}: ${problem}`;
   });
 }

@@ -189,18 +189,26 @@ it('what the startup taints of a node wait for, by the rules of the leader', asy
   const taint = { key: 'example.com/network', effect: 'NoSchedule' };
   const readyWhen = { daemonSets: [{ namespace: 'ns', name: 'a' }] };
   const startup = policy('network', { mode: 'Restore', taints: [{ ...taint, ensure: 'UntilReady', readyWhen }] });
-  const textOf = async (ageMs: number, policies: readonly object[] = [startup]) => {
+  const textOf = async (ageMs: number, policies: readonly object[] = [startup], pods: readonly object[] = []) => {
     const creationTimestamp = new Date(Date.now() - ageMs).toISOString();
     const { stdout } = await explain(['node', 'n4'], {
       '/api/v1/nodes/n4': { metadata: { name: 'n4', uid: 'u4', creationTimestamp }, spec: { taints: [taint] } },
       '/apis/taintkeeper.dev/v1alpha1/taintpolicies': policies,
-      '/api/v1/pods': [],
+      '/api/v1/pods': pods,
     });
     return /^.*startup taint.*$/m.exec(stdout)?.[0];
   };
   expect(await textOf(1_000)).toBe(
     'startup taint example.com/network:NoSchedule waits for DaemonSet ns/a: it has no pod on the node: taint example.com/network:NoSchedule is not tolerated',
   );
+  const ready = (namespace: string) => ({
+    metadata: { ...owner, name: 'p', namespace, creationTimestamp: new Date(Date.now() + 1_000).toISOString() },
+    spec: { nodeName: 'n4' },
+    status: { conditions: [{ type: 'Ready', status: 'True' }] },
+  });
+  // An owner reference in another namespace is not checked by the API server.
+  expect(await textOf(1_000, [startup], [ready('tenant')])).toContain('it has no pod on the node');
+  expect(await textOf(1_000, [startup], [ready('ns')])).toContain('the leader removes it');
   expect(await textOf(3_600_000)).toBeUndefined();
   const always = policy('always', { mode: 'Restore', taints: [{ ...taint, ensure: 'Always' }] });
   expect(await textOf(1_000, [startup, always])).toBeUndefined();

@@ -6,6 +6,7 @@ const TAINT = { key: 'example.com/network', effect: 'NoSchedule' };
 const CILIUM = { namespace: 'kube-system', name: 'cilium' };
 
 const pod = (more: Partial<DaemonPodOnNode> = {}): DaemonPodOnNode => ({
+  namespace: 'kube-system',
   owner: 'cilium-uid',
   createdAt: CREATED,
   isReady: true,
@@ -42,6 +43,9 @@ describe('a DaemonSet on a node', () => {
     ['it has no pod on the node', []],
     ['it has no pod on the node', [pod({ owner: 'another' }), pod({ owner: undefined })]],
     ['it has no pod on the node', [pod({ owner: 'another', createdAt: CREATED - 1_000 })]],
+    ['it has no pod on the node', [pod({ namespace: 'tenant' })]],
+    ['it has no pod on the node', [pod({ namespace: 'tenant', createdAt: CREATED - 1_000 })]],
+    ['its pod is not Ready', [pod({ namespace: 'tenant' }), pod({ isReady: false })]],
     [
       'its pod is older than the Node: delete the pod, and the DaemonSet creates another one',
       [pod({ createdAt: CREATED - 1_000 })],
@@ -68,15 +72,14 @@ describe('a DaemonSet on a node', () => {
       value: { ...value, tolerations },
     });
     const node = { name: 'n', labels: {}, taints: [TAINT], createdAt: CREATED };
-    const blockers = (...owners: readonly string[]) =>
-      startupBlockers(
-        [CILIUM, other],
-        node,
-        owners.map((owner) => pod({ owner })),
-        daemonSetOf,
-      );
-    expect(blockers('cilium-uid')).toEqual(['DaemonSet gpu/driver: it has no pod on the node']);
-    expect(blockers('cilium-uid', 'driver-uid')).toEqual([]);
+    const blockers = (...pods: readonly DaemonPodOnNode[]) => startupBlockers([CILIUM, other], node, pods, daemonSetOf);
+    const driver = pod({ namespace: 'gpu', owner: 'driver-uid' });
+    expect(blockers(pod())).toEqual(['DaemonSet gpu/driver: it has no pod on the node']);
+    expect(blockers(pod(), driver)).toEqual([]);
+    // The leader watches the pods of both namespaces.
+    expect(blockers(driver, { ...driver, owner: 'cilium-uid' })).toEqual([
+      'DaemonSet kube-system/cilium: it has no pod on the node',
+    ]);
   });
 
   it('does not count before Karpenter has registered the node, because it adds startup taints again until then', () => {

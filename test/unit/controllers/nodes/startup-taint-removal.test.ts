@@ -42,6 +42,7 @@ const registered = (name: string, taints: readonly Taint[] = [TAINT]): Entry<Clu
 const daemonPod = (ready: boolean, node = 'n1') => ({
   metadata: {
     name: `cilium-${node}`,
+    namespace: 'kube-system',
     creationTimestamp: new Date(Date.now() + 1_000).toISOString(),
     ownerReferences: [{ kind: 'DaemonSet', uid: 'cilium-uid', controller: true }],
   },
