@@ -83,6 +83,11 @@ const LARGE_UNHEALTHY_FACTOR = 0.1;
 
 /** The default toleration of a pod ends after five minutes, and its shutdown takes some time: its replacement is created by then. */
 const REPLACED_WITHIN_MS = 600_000;
+/**
+ * A pod holds back evictions for this time. Which pods were evicted is not known, and every user who may create pods can create one that no node can
+ * take.
+ */
+const HOLDS_FOR_MS = 3_600_000;
 /** `timeAdded` counts whole seconds. */
 const SECOND_MS = 1_000;
 /** Clocks that differ by more than that do not count. */
@@ -185,12 +190,14 @@ export interface UnboundPod {
 }
 
 /**
- * The pods that may replace evicted ones, and have no node to run on. They were created within ten minutes after one of the evictions. Pods of
- * DaemonSets do not move to other nodes.
+ * The pods that may replace evicted ones, and have no node to run on. They were created within ten minutes after one of the evictions, and less than
+ * an hour ago. Pods of DaemonSets do not move to other nodes.
+ * @param now by the clock of the API server, as the other times
  */
-export function displacedPods(pods: readonly UnboundPod[], evictions: readonly number[]): string[] {
+export function displacedPods(pods: readonly UnboundPod[], evictions: readonly number[], now: number): string[] {
   const isReplacement = ({ controller, gated }: UnboundPod) => controller && controller !== 'DaemonSet' && !gated;
   const isInTime = ({ createdAt }: UnboundPod) =>
+    now - createdAt < HOLDS_FOR_MS &&
     evictions.some((time) => createdAt >= time && createdAt - time <= REPLACED_WITHIN_MS);
   return pods.filter((pod) => isReplacement(pod) && isInTime(pod)).map(({ name }) => name);
 }

@@ -211,7 +211,7 @@ export function startEvictions(run: Run, options: EvictionsOptions): Evictions {
     try {
       const pods = await listUnboundPods(client, run.signal);
       podsHidden = undefined;
-      const names = pods && displacedPods(pods, times);
+      const names = pods && displacedPods(pods, times, client.now().getTime());
       return names?.length === 0 ? undefined : { reason: 'PodsWithoutNode', names: names ?? [] };
     } catch (error) {
       // Without the right to list pods, the pace is the only limit.

@@ -148,7 +148,7 @@ describe('pods without a node', () => {
     ...more,
   });
 
-  it.each([
+  it.each<{ why: string; more: Partial<UnboundPod>; after?: number; counts: boolean }>([
     { why: 'it was made since', more: {}, counts: true },
     { why: 'in the same second', more: { createdAt: NOW }, counts: true },
     { why: 'the pod before it was tolerated for five minutes', more: { createdAt: NOW + 6 * MINUTE_MS }, counts: true },
@@ -157,7 +157,9 @@ describe('pods without a node', () => {
     { why: 'nothing makes such a pod anew', more: { controller: undefined }, counts: false },
     { why: 'a DaemonSet has its own on each node', more: { controller: 'DaemonSet' }, counts: false },
     { why: 'it asks to wait', more: { gated: true }, counts: false },
-  ])('may stand for evicted ones, or not: $why', ({ more, counts }) => {
-    expect(displacedPods([pod(more)], [NOW - 3_600_000, NOW])).toEqual(counts ? ['default/web-1'] : []);
+    { why: 'it has waited for nearly an hour', more: {}, after: 60 * MINUTE_MS, counts: true },
+    { why: 'it has waited for an hour', more: {}, after: 60 * MINUTE_MS + 1_000, counts: false },
+  ])('may stand for evicted ones, or not: $why', ({ more, after = 11 * MINUTE_MS, counts }) => {
+    expect(displacedPods([pod(more)], [NOW - 3_600_000, NOW], NOW + after)).toEqual(counts ? ['default/web-1'] : []);
   });
 });

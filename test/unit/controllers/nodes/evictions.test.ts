@@ -220,6 +220,16 @@ describe('no node gets it', () => {
     expect(repair.repair.problems()).toEqual([]);
   });
 
+  it('while a pod is unscheduled, for an hour at most: users can create pods that no node can take', async () => {
+    const repair = startRepair(evicting, nodes(5));
+    await pass(PROMPT_MS);
+    repair.setPods([pendingPod('web-1')]);
+    await pass(3_600_000 - INTERVAL_MS);
+    expect(outOf(repair)).toEqual(['a0']);
+    await pass(2 * INTERVAL_MS);
+    expect(outOf(repair).length).toBeGreaterThan(1);
+  });
+
   it('while too many pods have no node to be looked at', async () => {
     const repair = startRepair(evicting, nodes(5));
     await pass(PROMPT_MS);
