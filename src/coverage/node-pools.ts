@@ -182,8 +182,8 @@ function consequenceOf({ kind }: NodePool): string {
 type Misplaced = Pick<UndeclaredTaint, 'taint' | 'list'>;
 
 /**
- * The command by which the pool declares the taints, and its effect; advice where a pool cannot be changed. Karpenter replaces the nodes of a NodePool whose template has changed. The
- * annotation of the others changes no machine.
+ * The command by which the pool declares the taints, and its effect; advice for a pool that cannot be changed. Karpenter replaces the nodes of a
+ * NodePool whose template has changed. The annotation of the others changes no machine.
  */
 export function howToDeclare(pool: NodePool, undeclared: readonly Misplaced[]): string {
   const { kind, namespace, name } = pool;
