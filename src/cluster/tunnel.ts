@@ -8,14 +8,27 @@ const ERROR = 1;
 /** The first message of each channel begins with the port's number. */
 const PORT_BYTES = 2;
 
+/** Limit for the connection of a WebSocket and its handshake. Without one, a handshake that gets no answer keeps the process alive. */
+const OPEN_TIMEOUT_MS = 5_000;
+
 /**
  * What {@link openTunnel} needs for WebSockets to the cluster. It is loaded on demand, because few commands use WebSockets.
  * @throws InputError if the configuration cannot be used
  */
-export async function webSocketHandler(choice: ClusterChoice): Promise<WebSocketHandler> {
+export async function webSocketHandler(
+  choice: ClusterChoice,
+  { openMs = OPEN_TIMEOUT_MS } = {},
+): Promise<WebSocketHandler> {
   const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
   const { WebSocketHandler } = await import('@kubernetes/client-node/dist/web-socket-handler.js');
-  return new WebSocketHandler(loadConfig(findConfig(choice), KubeConfig));
+  const config = loadConfig(findConfig(choice), KubeConfig);
+  const applyCredentials = config.applyToHTTPSOptions.bind(config);
+  // The handler passes these options to the package `ws`.
+  config.applyToHTTPSOptions = async (options) => {
+    await applyCredentials(options);
+    Object.assign(options, { handshakeTimeout: openMs });
+  };
+  return new WebSocketHandler(config);
 }
 
 /**

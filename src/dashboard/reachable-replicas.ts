@@ -9,7 +9,7 @@ import { replicaOf } from '../cluster/lease/leadership.ts';
 import type { Lease } from '../cluster/lease/lease.ts';
 import type { PageState } from '../page/state.ts';
 import type { RepeatedFault } from '../runtime/fault-log.ts';
-import { orAborted } from '../runtime/pause.ts';
+import { openOrAborted } from '../runtime/pause.ts';
 
 /** A running taintkeeper whose admin listener can be reached. */
 export interface Replica {
@@ -43,18 +43,7 @@ export async function get(
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
-  const dialled = replica.dial();
-  let connection: Duplex;
-  try {
-    connection = await orAborted(dialled, signal);
-  } catch (error) {
-    // A connection that opens after the signal is closed.
-    dialled.then(
-      (late) => late.destroy(),
-      () => {},
-    );
-    throw error;
-  }
+  const connection = await openOrAborted(replica.dial(), signal);
   return new Promise((resolve, reject) => {
     const outgoing = request({
       createConnection: () => connection,

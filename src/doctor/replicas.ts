@@ -3,7 +3,7 @@ import { ApiError, isForbidden } from '../cluster/client/api-error.ts';
 import { type EndpointSlice, isReadyEndpoint } from '../cluster/endpoint-slices.ts';
 import { selfCheckReview } from '../cluster/self-check-review.ts';
 import { openTunnel } from '../cluster/tunnel.ts';
-import { TimeoutError } from '../runtime/pause.ts';
+import { openOrAborted } from '../runtime/pause.ts';
 import type { Check } from '../server/admin-server.ts';
 import { type ConnectionFault, connectionFault, type Dialled, dial } from './dial.ts';
 import type { PodView } from './pod-view.ts';
@@ -147,7 +147,8 @@ async function dialReplica(
   const direct = recognise(await dial({ host: address, port }, serverName, LIMITS), `${address}:${port}`);
   if (direct.outcome === 'greeted' || pod === undefined) return { dialled: direct, way: 'direct' };
   try {
-    const socket = await within(TIMEOUT_MS, openTunnel(sockets, { namespace, pod: pod.name, port }));
+    const opening = openTunnel(sockets, { namespace, pod: pod.name, port });
+    const socket = await openOrAborted(opening, AbortSignal.timeout(TIMEOUT_MS));
     // A port-forward leads to the pod itself: its certificate is what the API server gets.
     const forwarded = await dial({ socket }, serverName, LIMITS);
     if (forwarded.outcome === 'greeted') return { dialled: forwarded, way: 'port-forward' };
@@ -155,18 +156,6 @@ async function dialReplica(
     // That the kubelet cannot forward the port says nothing about the webhook.
   }
   return { dialled: direct, way: 'direct' };
-}
-
-async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new TimeoutError(`no answer within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /**

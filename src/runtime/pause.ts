@@ -76,6 +76,22 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Pr
   }
 }
 
+/** {@link orAborted} for a connection. One that opens after the signal is destroyed, because it would keep the process alive. */
+export async function openOrAborted<T extends { destroy(): unknown }>(
+  opening: Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  try {
+    return await orAborted(opening, signal);
+  } catch (error) {
+    opening.then(
+      (late) => late.destroy(),
+      () => {},
+    );
+    throw error;
+  }
+}
+
 /** Waits. Ends early, without an error, if the signal aborts. The timer keeps the process alive. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

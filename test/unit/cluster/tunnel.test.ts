@@ -1,10 +1,13 @@
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import { WebSocketHandler } from '@kubernetes/client-node/dist/web-socket-handler.js';
 import { expect, it, onTestFinished } from 'vitest';
-import { openTunnel } from '../../../src/cluster/tunnel.ts';
+import { openTunnel, webSocketHandler } from '../../../src/cluster/tunnel.ts';
 import { startPortForwardingApi } from '../dashboard/port-forwarding-api.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
 import { kubeconfigText } from './client/fake-api.ts';
 
 /** What listens in the pod: one connection after the other. */
@@ -71,4 +74,16 @@ it('says which rights it takes when it is not allowed', async () => {
   await expect(openTunnel(handler, POD)).rejects.toThrow(
     'cannot forward port 8080 of pod tk-a: Unexpected server response: 403; it needs permission to get and create pods/portforward',
   );
+});
+
+it('gives up a handshake that gets no answer, and closes its connection', async () => {
+  const { promise, resolve } = Promise.withResolvers<Socket>();
+  const port = await startPod((socket) => resolve(socket.resume()));
+  const file = join(temporaryDirectory(), 'kubeconfig');
+  writeFileSync(file, kubeconfigText(`http://127.0.0.1:${port}`));
+  const handler = await webSocketHandler({ kubeconfig: file }, { openMs: 50 });
+  const opening = openTunnel(handler, POD);
+  const closed = once(await promise, 'close');
+  await expect(opening).rejects.toThrow('cannot forward port 8080 of pod tk-a: Opening handshake has timed out');
+  await closed;
 });

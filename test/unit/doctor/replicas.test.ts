@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
 import type { EndpointSlice } from '../../../src/cluster/endpoint-slices.ts';
 import { isAlive, viewPod } from '../../../src/doctor/pod-view.ts';
 import { known } from '../../../src/doctor/reading.ts';
-import { listedReplicas } from '../../../src/doctor/replicas.ts';
+import { listedReplicas, probeReplica } from '../../../src/doctor/replicas.ts';
 import type { ServiceFacts } from '../../../src/doctor/service-facts.ts';
 import type { PodObject } from '../../../src/objects/pod-object.ts';
 
@@ -115,4 +116,21 @@ describe('replicas', () => {
     const service = known({ spec: { type: 'ExternalName', externalName: 'localhost' } });
     expect(listedReplicas(facts({ service }))).toMatchObject([{ name: 'localhost', address: 'localhost', port: 443 }]);
   });
+});
+
+it('a port-forward that opens after its time limit is closed: it would keep the process alive', async () => {
+  const limit = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort());
+  onTestFinished(() => limit.mockRestore());
+  const { promise, resolve } = Promise.withResolvers<object>();
+  const closed = vi.fn();
+  const replica = { name: 'a', address: '127.0.0.1', port: 1, endpoint: undefined, pod: viewPod(podObject('a')) };
+  await probeReplica(replica, {
+    client: { request: () => Promise.reject(new Error('not reached')) } as unknown as ApiClient,
+    sockets: { connect: () => promise } as never,
+    namespace: 'n',
+    serverName: 's',
+    recognise: (dialled) => dialled,
+  });
+  resolve({ close: closed, send() {} });
+  await vi.waitFor(() => expect(closed).toHaveBeenCalledOnce());
 });
