@@ -118,10 +118,11 @@ export function doctorCommand(exit: (code: number) => void): Command {
       `
 Finds the installation in the cluster, and prints each problem with its evidence. The line below a problem says what to do. The
 cause comes first: installation, certificate, network, or configuration. "healthy" means that no check found a problem, "unknown"
-that an essential check could not run. Calls the replicas directly or by a port-forward, and through the API server. A dry run of a
-request shows whether the API server calls the webhook. If talosctl cannot connect, use "taintkeeper talos doctor".
+that something essential could not be read, such as the policies, the nodes or the DaemonSets. Calls the replicas directly or by a
+port-forward, and through the API server. A dry run of a request shows whether the API server calls the webhook. If talosctl cannot
+connect, use "taintkeeper talos doctor".
 
-Exit code: 0 healthy, 1 a problem was found, 2 could not determine the state (connection or permission error).`,
+Exit code: 0 healthy, 1 a problem was found, 2 could not determine the state (connection or permission error, or no answer in time).`,
     )
     .action(async (options: DoctorOptions) => {
       const diagnosis = diagnose(

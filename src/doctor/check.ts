@@ -124,13 +124,16 @@ export function consequence(
 /**
  * Runs a check that needs all of these facts. It is skipped if one of them could not be read.
  * @param check gets the values under the same names
+ * @param options.essential the diagnosis cannot be `healthy` without the facts
  */
 export function needs<T extends object>(
   facts: { readonly [Name in keyof T]: Reading<T[Name]> },
   check: (values: T) => readonly Finding[],
+  { essential = false } = {},
 ): readonly Finding[] {
   const read = all<T>(facts);
-  return read.ok ? check(read.value) : [finding('skipped', read.why)];
+  if (read.ok) return check(read.value);
+  return [{ ...finding('skipped', read.why), ...(essential ? { essential } : {}) }];
 }
 
 /**

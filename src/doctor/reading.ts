@@ -1,7 +1,8 @@
-import type { ApiClient, Query } from '../cluster/client/api-client.ts';
+import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError, isForbidden } from '../cluster/client/api-error.ts';
 import { findObject } from '../cluster/client/find-object.ts';
-import { listObjects } from '../cluster/watch/list-pages.ts';
+import { type ListObjects, listObjects } from '../cluster/watch/list-pages.ts';
+import { TimeoutError } from '../runtime/pause.ts';
 
 /** The result of a read, or why it failed. */
 export type Reading<T> =
@@ -61,10 +62,10 @@ function reasonOf(error: unknown): string {
     const [, what] = /cannot (.*)$/.exec(message) ?? [];
     return what ? `you may not ${what}` : `forbidden: ${message}`;
   }
-  return message;
+  return (error as Error).cause instanceof TimeoutError ? `${message}, the time limit of this command` : message;
 }
 
-/** For one object, or a whole list. By then the API server is known to answer: see gather.ts. */
+/** For one object. By then the API server is known to answer: see gather.ts. */
 export const READ_TIMEOUT_MS = 15_000;
 
 /**
@@ -75,15 +76,5 @@ export function look<T>(client: ApiClient, path: string): Promise<T | undefined>
   return findObject(client, path, { timeoutMs: READ_TIMEOUT_MS });
 }
 
-/**
- * {@link listObjects} in a limited time.
- * @throws ApiError, Error, and what `project` throws
- */
-export function list<T>(
-  client: ApiClient,
-  path: string,
-  project: (object: unknown) => T,
-  query: Query = {},
-): Promise<T[]> {
-  return listObjects(client, path, project, query, AbortSignal.timeout(READ_TIMEOUT_MS));
-}
+/** Each page has a time limit of its own: a list of many large objects takes long, and gets no answer only if a page gets none. */
+export const list: ListObjects = listObjects;

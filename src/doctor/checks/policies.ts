@@ -30,7 +30,7 @@ export function checkPolicies({
   nodePools,
 }: Pick<Facts, 'policies' | 'installation' | 'nodes' | 'nodeRecords' | 'nodePools'>): Finding[] {
   if (!policies.ok) {
-    if (policies.status !== NOT_FOUND) return [finding('skipped', policies.why)];
+    if (policies.status !== NOT_FOUND) return [{ ...finding('skipped', policies.why), essential: true }];
     return [
       finding('problem', 'the CustomResourceDefinitions of the policies are not installed', reinstall(installation)),
     ];

@@ -20,15 +20,20 @@ export function checkSelectors({
   nodes,
   daemonSets,
 }: Pick<Facts, 'policies' | 'builtin' | 'nodes' | 'daemonSets'>): readonly Finding[] {
-  return needs({ policies, nodes, daemonSets }, (known) => {
-    const selecting = policiesInForce(known.policies).filter((policy) => policy.kind !== 'TolerationRestriction');
-    const results = selecting.flatMap((policy) =>
-      policy.kind === 'TaintPolicy'
-        ? checkNodes(policy.name, policy.spec.nodeSelector, known.nodes)
-        : checkDaemonSets(policy, policy.spec.daemonSets, known.daemonSets, builtin),
-    );
-    return results.length > 0 ? results : [finding('ok', `every policy (${selecting.length}) selects something`)];
-  });
+  const facts = { policies, nodes, daemonSets };
+  return needs(
+    facts,
+    (known) => {
+      const selecting = policiesInForce(known.policies).filter((policy) => policy.kind !== 'TolerationRestriction');
+      const results = selecting.flatMap((policy) =>
+        policy.kind === 'TaintPolicy'
+          ? checkNodes(policy.name, policy.spec.nodeSelector, known.nodes)
+          : checkDaemonSets(policy, policy.spec.daemonSets, known.daemonSets, builtin),
+      );
+      return results.length > 0 ? results : [finding('ok', `every policy (${selecting.length}) selects something`)];
+    },
+    { essential: true },
+  );
 }
 
 function checkNodes(name: string, selector: LabelSelector | undefined, nodes: readonly DoctorNode[]): Finding[] {

@@ -12,7 +12,7 @@ import {
   runChecks,
 } from '../../../src/doctor/check.ts';
 import { CHECKS } from '../../../src/doctor/checks.ts';
-import { healthyFacts } from './facts.ts';
+import { healthyFacts, unseen } from './facts.ts';
 
 const check = (area: Area, state: CheckState, evidence = `${area} is ${state}`): CheckResult => ({
   area,
@@ -125,5 +125,13 @@ describe('a diagnosis', () => {
     },
   ])('$why', ({ checks, result, summary }) => {
     expect(diagnose(checks)).toEqual({ result, summary, checks });
+  });
+});
+
+it.each(['policies', 'nodes', 'daemonSets'])('a cluster whose %s could not be read is not called healthy', (unread) => {
+  const facts = healthyFacts({ [unread]: unseen('no answer within 20000 ms') });
+  expect(diagnose(runChecks(CHECKS, facts))).toMatchObject({
+    result: 'unknown',
+    summary: expect.stringMatching(/: no answer within 20000 ms$/),
   });
 });
