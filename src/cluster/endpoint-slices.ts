@@ -11,7 +11,7 @@ export interface EndpointSlice {
 export interface Endpoint {
   readonly addresses: readonly string[];
   readonly conditions?: { readonly ready?: boolean };
-  readonly targetRef?: { readonly kind?: string; readonly name?: string };
+  readonly targetRef?: { readonly kind?: string; readonly name?: string; readonly uid?: string };
 }
 
 /**

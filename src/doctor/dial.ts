@@ -82,6 +82,11 @@ export type Dialled =
 /** An address, or a connection that is open already. */
 export type Line = { readonly host: string; readonly port: number } | { readonly socket: Duplex };
 
+/** The address as in a URL: an IPv6 address in brackets. */
+export function hostPort(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
 export interface DialLimits {
   /** Limit for the TCP connection. It does not apply to an open connection. */
   readonly connectMs: number;

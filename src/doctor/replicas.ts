@@ -1,11 +1,12 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError, isForbidden } from '../cluster/client/api-error.ts';
-import { type EndpointSlice, isReadyEndpoint } from '../cluster/endpoint-slices.ts';
+import { type EndpointSlice, isReadyEndpoint, podOf } from '../cluster/endpoint-slices.ts';
 import { selfCheckReview } from '../cluster/self-check-review.ts';
 import { openTunnel } from '../cluster/tunnel.ts';
+import { isDnsSubdomain } from '../kubernetes/label-selector.ts';
 import { openOrAborted } from '../runtime/pause.ts';
 import type { Check } from '../server/admin-server.ts';
-import { type ConnectionFault, connectionFault, type Dialled, dial } from './dial.ts';
+import { type ConnectionFault, connectionFault, type Dialled, dial, hostPort } from './dial.ts';
 import type { PodView } from './pod-view.ts';
 import { known, type Reading, unknown, unreadable } from './reading.ts';
 import type { Recognise } from './recognition.ts';
@@ -15,7 +16,10 @@ import type { ServiceFacts, ServiceObject } from './service-facts.ts';
 export interface Listed {
   /** The pod's name, or the address if no pod is known. */
   readonly name: string;
-  readonly address: string;
+  /** The pod's name, if the pod is known or an EndpointSlice names it. */
+  readonly podName: string | undefined;
+  /** Several in a dual-stack cluster, the one of the pod's primary address family first. */
+  readonly addresses: readonly string[];
   /** The port that the pod declares, else the port of the EndpointSlice. */
   readonly port: number;
   /** Its entry in an EndpointSlice. Undefined if it is in none. */
@@ -42,16 +46,18 @@ export function listedReplicas(facts: ServiceFacts): Listed[] {
   const port = calledPort(facts);
   if (service?.spec?.type === 'ExternalName') {
     const address = service.spec.externalName ?? '';
-    return [{ name: address, address, port, endpoint: { port, isReady: true }, pod: undefined }];
+    const endpoint = { port, isReady: true };
+    return [{ name: address, podName: undefined, addresses: [address], port, endpoint, pod: undefined }];
   }
   const slices = facts.slices.ok ? facts.slices.value : [];
-  const listed = slices.flatMap((slice) => ofSlice(slice, portName(service, port), pods));
+  const listed = ofSlices(slices, portName(service, port), pods);
   const named = new Set(listed.map(({ name }) => name));
   const others = pods
     .filter((pod) => pod.ip !== undefined && !named.has(pod.name))
     .map((pod) => ({
       name: pod.name,
-      address: pod.ip ?? '',
+      podName: pod.name,
+      addresses: [pod.ip ?? ''],
       port: pod.ports.get(WEBHOOK_PORT) ?? DEFAULT_POD_PORT,
       endpoint: undefined,
       pod,
@@ -64,22 +70,35 @@ function portName(service: ServiceObject | undefined, port: number): string {
   return service?.spec?.ports?.find((one) => one.port === port)?.name ?? '';
 }
 
-function ofSlice({ ports, endpoints }: EndpointSlice, name: string, pods: readonly PodView[]): Listed[] {
-  const port = ports?.find((one) => (one.name ?? '') === name)?.port;
-  if (port === undefined) return [];
-  return (endpoints ?? []).flatMap((endpoint) => {
-    const {
-      addresses: [address],
-      targetRef,
-    } = endpoint;
-    if (address === undefined) return [];
-    const pod = pods.find((one) => (targetRef?.name === undefined ? one.ip === address : one.name === targetRef.name));
+/** One for each pod: of a dual-stack Service, a slice of each address family names it. */
+function ofSlices(slices: readonly EndpointSlice[], name: string, pods: readonly PodView[]): Listed[] {
+  const found = slices.flatMap(({ ports, endpoints }) => {
+    const port = ports?.find((one) => (one.name ?? '') === name)?.port;
+    if (port === undefined) return [];
+    // The meaning of further addresses is not defined (EndpointSlice of discovery.k8s.io/v1).
+    return (endpoints ?? []).flatMap((endpoint) =>
+      endpoint.addresses.slice(0, 1).map((address) => ({ endpoint, address, port })),
+    );
+  });
+  const groups = Map.groupBy(
+    found,
+    ({ endpoint: { targetRef }, address }) => targetRef?.uid ?? targetRef?.name ?? address,
+  );
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const named = podOf(first.endpoint);
+    const pod = pods.find((one) => (named === undefined ? one.ip === first.address : one.name === named));
+    const podName = pod?.name ?? (named !== undefined && isDnsSubdomain(named) ? named : undefined);
+    const addresses = [...new Set(group.map(({ address }) => address))];
+    const isReady = group.some(({ endpoint }) => isReadyEndpoint(endpoint));
     return [
       {
-        name: pod?.name ?? `${address}:${port}`,
-        address,
-        port: pod?.ports.get(WEBHOOK_PORT) ?? port,
-        endpoint: { port, isReady: isReadyEndpoint(endpoint) },
+        name: podName ?? hostPort(first.address, first.port),
+        podName,
+        addresses: addresses.toSorted((a, b) => Number(b === pod?.ip) - Number(a === pod?.ip)),
+        port: pod?.ports.get(WEBHOOK_PORT) ?? first.port,
+        endpoint: { port: first.port, isReady },
         pod,
       },
     ];
@@ -110,7 +129,9 @@ export interface Readiness {
 }
 
 /** A replica, and how it answered. */
-export interface ReplicaFacts extends Listed {
+export interface ReplicaFacts extends Omit<Listed, 'addresses'> {
+  /** The one that answered, or the first. */
+  readonly address: string;
   readonly dialled: Dialled;
   readonly way: Way;
   /** How the pod answers a review that the API server passes on. Unknown without a pod, or without the right to `pods/proxy`. */
@@ -131,31 +152,40 @@ export interface Callers {
 }
 
 export async function probeReplica(replica: Listed, callers: Callers): Promise<ReplicaFacts> {
+  const { addresses: _addresses, ...listed } = replica;
   const [called, reached, readiness] = await Promise.all([
     dialReplica(replica, callers),
     reachFromApiServer(replica, callers),
     readReadiness(replica, callers),
   ]);
-  return { ...replica, ...called, reached, readiness };
+  return { ...listed, ...called, reached, readiness };
 }
 
 /** Connects directly, else by a port-forward. If both fail, the failure of the direct connection is returned. */
 async function dialReplica(
-  { address, port, pod }: Listed,
+  { addresses, port, pod }: Listed,
   { sockets, namespace, serverName, recognise }: Callers,
-): Promise<{ dialled: Dialled; way: Way }> {
-  const direct = recognise(await dial({ host: address, port }, serverName, LIMITS), `${address}:${port}`);
-  if (direct.outcome === 'greeted' || pod === undefined) return { dialled: direct, way: 'direct' };
+): Promise<Pick<ReplicaFacts, 'address' | 'dialled' | 'way'>> {
+  const [first, ...others] = await Promise.all(
+    addresses.map(async (host) => {
+      const dialled = recognise(await dial({ host, port }, serverName, LIMITS), hostPort(host, port));
+      return { address: host, dialled, way: 'direct' as const };
+    }),
+  );
+  if (first === undefined) throw new Error('a replica has an address');
+  // This machine may have no route to one of the address families.
+  const direct = [first, ...others].find(({ dialled }) => dialled.outcome === 'greeted') ?? first;
+  if (direct.dialled.outcome === 'greeted' || pod === undefined) return direct;
   try {
     const opening = openTunnel(sockets, { namespace, pod: pod.name, port });
     const socket = await openOrAborted(opening, AbortSignal.timeout(TIMEOUT_MS));
     // A port-forward leads to the pod itself: its certificate is what the API server gets.
     const forwarded = await dial({ socket }, serverName, LIMITS);
-    if (forwarded.outcome === 'greeted') return { dialled: forwarded, way: 'port-forward' };
+    if (forwarded.outcome === 'greeted') return { ...direct, dialled: forwarded, way: 'port-forward' };
   } catch {
     // That the kubelet cannot forward the port says nothing about the webhook.
   }
-  return { dialled: direct, way: 'direct' };
+  return direct;
 }
 
 /**

@@ -4,6 +4,7 @@ import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import type { MachineConfiguration } from '../../talos/machine-configuration.ts';
+import { hostPort } from '../dial.ts';
 import type { ClientIdentity } from './dial-apid.ts';
 
 /** A node to call, and the address to call. */
@@ -111,7 +112,7 @@ export async function askNodes(nodes: readonly AskedNode[], calling: Calling): P
   const connections = new Map<string, Connection>();
   const connectionTo = (node: AskedNode): Connection => {
     const { host, port } = node.at;
-    const url = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+    const url = `https://${hostPort(host, port)}`;
     const connection = connections.get(url) ?? connect(url, node, calling);
     connections.set(url, connection);
     return connection;

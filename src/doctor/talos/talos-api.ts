@@ -1,7 +1,7 @@
 import { invalidAt, namesOf, signerOf, uncoveredNames } from '../../certs/inspect.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
 import { type CheckResult, problem, result } from '../check.ts';
-import type { FaultKind } from '../dial.ts';
+import { type FaultKind, hostPort } from '../dial.ts';
 import type { NodeAnswer } from './ask-apid.ts';
 import type { ApidAnswer } from './dial-apid.ts';
 import {
@@ -110,20 +110,16 @@ function passedOn({ host, port, answer }: DialledApi, answers: readonly NodeAnsw
   return asked.version.ok
     ? result(
         'network',
-        labelOf(host, port),
+        hostPort(host, port),
         'ok',
         `it answers through ${asked.at.host}, though not to this machine (${message})`,
       )
     : result(
         'network',
-        labelOf(host, port),
+        hostPort(host, port),
         'skipped',
         `this machine does not reach it either (${message}): see ${host}`,
       );
-}
-
-function labelOf(host: string, port: number): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 const NETWORK: Readonly<Record<FaultKind, string>> = {
@@ -147,7 +143,7 @@ interface Circumstances {
 }
 
 function checkApi({ host, port, answer }: DialledApi, context: TalosContext, given: Circumstances): CheckResult {
-  const check = labelOf(host, port);
+  const check = hostPort(host, port);
   if (answer.outcome === 'failed') {
     const { kind, message } = answer.fault;
     if (kind === 'certificate' || kind === 'stranger') return refusedClient(check, message, context, given);

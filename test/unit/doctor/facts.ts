@@ -78,6 +78,7 @@ export function pod(name: string, changes: Partial<PodView> = {}): PodView {
 export function replica(name: string, dialled: Dialled, changes: Partial<ReplicaFacts> = {}): ReplicaFacts {
   return {
     name,
+    podName: 'pod' in changes ? changes.pod?.name : name,
     address: '10.244.0.7',
     port: 8443,
     endpoint: { port: 8443, isReady: true },

@@ -1,11 +1,18 @@
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
-import type { EndpointSlice } from '../../../src/cluster/endpoint-slices.ts';
+import type { Endpoint, EndpointSlice } from '../../../src/cluster/endpoint-slices.ts';
 import { isAlive, viewPod } from '../../../src/doctor/pod-view.ts';
-import { known } from '../../../src/doctor/reading.ts';
-import { listedReplicas, probeReplica } from '../../../src/doctor/replicas.ts';
+import { known, unknown } from '../../../src/doctor/reading.ts';
+import { type Callers, listedReplicas, probeReplica } from '../../../src/doctor/replicas.ts';
 import type { ServiceFacts } from '../../../src/doctor/service-facts.ts';
 import type { PodObject } from '../../../src/objects/pod-object.ts';
+import { certificates } from './facts.ts';
+
+const its = await certificates();
 
 function podObject(name: string, args: string[] = [], status: PodObject['status'] = {}): PodObject {
   return {
@@ -65,6 +72,18 @@ describe('a pod', () => {
   });
 });
 
+const facts = (changes: Partial<ServiceFacts>): ServiceFacts => ({
+  webhooks: known([{ name: 'w', clientConfig: { service: { namespace: 'n', name: 's', port: 443 } } }]),
+  service: known({ spec: { type: 'ClusterIP', ports: [{ name: 'webhook', port: 443 }] } }),
+  slices: known([]),
+  pods: known([]),
+  rejectedPods: new Map(),
+  networkPolicies: known([]),
+  source: { kind: 'secret', secret: 'x' },
+  secret: known(undefined),
+  ...changes,
+});
+
 describe('replicas', () => {
   const slice = (name: string, ready?: boolean): EndpointSlice => ({
     ports: [
@@ -75,18 +94,6 @@ describe('replicas', () => {
       { addresses: ['10.244.0.7'], conditions: ready === undefined ? {} : { ready }, targetRef: { kind: 'Pod', name } },
     ],
   });
-  const facts = (changes: Partial<ServiceFacts>): ServiceFacts => ({
-    webhooks: known([{ name: 'w', clientConfig: { service: { namespace: 'n', name: 's', port: 443 } } }]),
-    service: known({ spec: { type: 'ClusterIP', ports: [{ name: 'webhook', port: 443 }] } }),
-    slices: known([]),
-    pods: known([]),
-    rejectedPods: new Map(),
-    networkPolicies: known([]),
-    source: { kind: 'secret', secret: 'x' },
-    secret: known(undefined),
-    ...changes,
-  });
-
   it('are those behind the port that is called, and pods that nobody leads to', () => {
     const pods = ['a', 'b', 'c'].map((name) => viewPod(podObject(name)));
     const found = listedReplicas(facts({ slices: known([slice('a'), slice('b', false)]), pods: known(pods) }));
@@ -97,14 +104,15 @@ describe('replicas', () => {
     ]);
   });
 
-  it('are addresses, where pods may not be seen', () => {
+  it('are what the slices name, where pods may not be seen', () => {
     const found = listedReplicas(
       facts({ slices: known([slice('a')]), pods: { ok: false, why: 'no right', status: 403 } }),
     );
     expect(found).toEqual([
       {
-        name: '10.244.0.7:8443',
-        address: '10.244.0.7',
+        name: 'a',
+        podName: 'a',
+        addresses: ['10.244.0.7'],
         port: 8443,
         endpoint: { port: 8443, isReady: true },
         pod: undefined,
@@ -114,7 +122,62 @@ describe('replicas', () => {
 
   it('are somewhere else, where the Service is but a name', () => {
     const service = known({ spec: { type: 'ExternalName', externalName: 'localhost' } });
-    expect(listedReplicas(facts({ service }))).toMatchObject([{ name: 'localhost', address: 'localhost', port: 443 }]);
+    expect(listedReplicas(facts({ service }))).toMatchObject([
+      { name: 'localhost', podName: undefined, addresses: ['localhost'], port: 443 },
+    ]);
+  });
+});
+
+const CALLERS: Callers = {
+  client: { request: () => Promise.reject(new Error('not reached')) } as unknown as ApiClient,
+  sockets: { connect: () => Promise.reject(new Error('not reached')) } as never,
+  namespace: 'n',
+  serverName: 's',
+  recognise: (dialled) => dialled,
+};
+
+describe('of a dual-stack Service', () => {
+  const ofFamily = (address: string, ready: boolean, targetRef?: Endpoint['targetRef']): EndpointSlice => ({
+    ports: [{ name: 'webhook', port: 8443 }],
+    endpoints: [{ addresses: [address], conditions: { ready }, ...(targetRef ? { targetRef } : {}) }],
+  });
+  const targetRef = { kind: 'Pod', name: 'a', uid: 'u' };
+
+  it.each([
+    { what: 'a pod is one replica, its primary address first', pods: known([viewPod(podObject('a'))]) },
+    { what: 'a pod that may not be seen is one replica', pods: unknown('no right') },
+  ])('$what', ({ pods }) => {
+    const slices = known([ofFamily('fd00::7', false, targetRef), ofFamily('10.244.0.7', true, targetRef)]);
+    const found = listedReplicas(facts({ slices, pods }));
+    expect(found).toMatchObject([{ name: 'a', podName: 'a', endpoint: { port: 8443, isReady: true } }]);
+    expect(found[0]?.addresses).toEqual(pods.ok ? ['10.244.0.7', 'fd00::7'] : ['fd00::7', '10.244.0.7']);
+  });
+
+  it('an earlier pod of the same name is another replica', () => {
+    const earlier = { ...targetRef, uid: 'earlier' };
+    const slices = known([ofFamily('10.244.0.6', false, earlier), ofFamily('10.244.0.7', true, targetRef)]);
+    expect(listedReplicas(facts({ slices }))).toHaveLength(2);
+  });
+
+  it.each([
+    { what: 'without a pod', target: undefined },
+    { what: 'whose pod has no valid name', target: { kind: 'Pod', name: 'a; reboot' } },
+  ])('an address $what is called by it, and is not the name of a pod', ({ target }) => {
+    const slices = known([ofFamily('fd00::7', true, target)]);
+    expect(listedReplicas(facts({ slices }))).toMatchObject([{ name: '[fd00::7]:8443', podName: undefined }]);
+  });
+
+  it('an address family to which there is no route does not count if the other answers', async () => {
+    const server = createServer(its.serving, async (request, response) => {
+      const { request: review } = (await json(request)) as { request: { uid: string } };
+      response.end(JSON.stringify({ response: { uid: review.uid } }));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const replica = { name: 'a', podName: 'a', port, endpoint: undefined, pod: undefined };
+    const called = await probeReplica({ ...replica, addresses: ['::ffff:127.0.0.2', '127.0.0.1'] }, CALLERS);
+    expect(called).toMatchObject({ address: '127.0.0.1', dialled: { outcome: 'greeted' }, way: 'direct' });
   });
 });
 
@@ -123,14 +186,10 @@ it('a port-forward that opens after its time limit is closed: it would keep the 
   onTestFinished(() => limit.mockRestore());
   const { promise, resolve } = Promise.withResolvers<object>();
   const closed = vi.fn();
-  const replica = { name: 'a', address: '127.0.0.1', port: 1, endpoint: undefined, pod: viewPod(podObject('a')) };
-  await probeReplica(replica, {
-    client: { request: () => Promise.reject(new Error('not reached')) } as unknown as ApiClient,
-    sockets: { connect: () => promise } as never,
-    namespace: 'n',
-    serverName: 's',
-    recognise: (dialled) => dialled,
-  });
+  await probeReplica(
+    { name: 'a', podName: 'a', addresses: ['127.0.0.1'], port: 1, endpoint: undefined, pod: viewPod(podObject('a')) },
+    { ...CALLERS, sockets: { connect: () => promise } as never },
+  );
   resolve({ close: closed, send() {} });
   await vi.waitFor(() => expect(closed).toHaveBeenCalledOnce());
 });

@@ -59,7 +59,8 @@ const sockets = {
 } as never;
 
 async function calledOn(port: number, facts: Pick<Facts, 'secret' | 'webhooks'>): Promise<ReplicaFacts> {
-  const replica = { name: 'a', address: '127.0.0.1', port, endpoint: { port, isReady: true }, pod: pod('a') };
+  const endpoint = { port, isReady: true };
+  const replica = { name: 'a', podName: 'a', addresses: ['127.0.0.1'], port, endpoint, pod: pod('a') };
   const recognise = recogniserFor(facts);
   return probeReplica(replica, { client, sockets, namespace: 'taintkeeper', serverName: SERVER_NAME, recognise });
 }
