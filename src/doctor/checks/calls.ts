@@ -1,6 +1,6 @@
 import { isOurs } from '../../cluster/own-names.ts';
 import { consequence, type Finding, finding } from '../check.ts';
-import { type ConnectionFault, FAULT_MEANINGS, type FaultKind } from '../dial.ts';
+import { type ConnectionFault, FAULT_MEANINGS, type FaultKind, hostPort } from '../dial.ts';
 import type { Facts } from '../facts.ts';
 import { deploymentOf } from '../installation.ts';
 import { ingressTo } from '../network-policy.ts';
@@ -33,7 +33,7 @@ export function checkRoundTrip(facts: Facts): Finding {
     failed,
     ({ who, fault }) => `${who} ${fault.kind}`,
     (group) => {
-      const called = group.map(({ replica: { name, address, port } }) => `${name} (${address}:${port})`).join(', ');
+      const called = group.map(({ replica }) => calledName(replica)).join(', ');
       return `${group[0].who} calls ${called}: ${FAULT_MEANINGS[group[0].fault.kind]} (${group[0].fault.message})`;
     },
   );
@@ -61,24 +61,45 @@ function tripTo({ reached, dialled }: ReplicaFacts): Trip {
     : { outcome: 'failed', who: 'this machine', fault: { kind: 'other', message: refusal } };
 }
 
+/** The address that is called, and its pod, if that is known. */
+function calledName({ podName, address, port }: ReplicaFacts): string {
+  const called = hostPort(address, port);
+  return podName === undefined ? called : `${podName} (${called})`;
+}
+
 const REMEDIES: Readonly<Record<FaultKind, (replica: ReplicaFacts, facts: Facts) => string>> = {
-  refused: processRemedy,
-  closed: processRemedy,
-  other: processRemedy,
-  stranger: processRemedy,
-  certificate: processRemedy,
+  refused: (replica, facts) =>
+    withCommands('the process has ended, or listens elsewhere', ['logs --previous', 'delete pod'], replica, facts),
+  closed: logRemedy,
+  other: logRemedy,
+  stranger: logRemedy,
+  certificate: logRemedy,
   silent: wayRemedy,
   unreachable: wayRemedy,
   foreign: ({ address, port }) =>
-    `find out what answers at ${address}:${port}, such as a transparent proxy, or run doctor where pods are reached directly`,
+    `find out what answers at ${hostPort(address, port)}, such as a transparent proxy, or run doctor where pods are reached directly`,
 };
 
-function processRemedy({ name }: ReplicaFacts, { installation: { namespace } }: Facts): string {
-  return `the process has ended, or listens elsewhere: kubectl logs --namespace ${namespace} ${name} --previous; kubectl delete pod --namespace ${namespace} ${name}`;
+/** For faults that do not tell whether the process still runs. */
+function logRemedy(replica: ReplicaFacts, facts: Facts): string {
+  return withCommands('see what its log says about the call', ['logs'], replica, facts);
+}
+
+/** Adds the commands of kubectl for the pod, if the pod is known. */
+function withCommands(
+  words: string,
+  commands: readonly string[],
+  { podName }: ReplicaFacts,
+  { installation: { namespace } }: Facts,
+): string {
+  if (podName === undefined) return words;
+  return `${words}: ${commands.map((command) => `kubectl ${command} --namespace ${namespace} ${podName}`).join('; ')}`;
 }
 
 /** What may block the API server, by whether the replica answers this machine. */
-function wayRemedy({ name, port, pod, dialled, way }: ReplicaFacts, { networkPolicies, installation }: Facts): string {
+function wayRemedy(replica: ReplicaFacts, facts: Facts): string {
+  const { port, pod, dialled, way } = replica;
+  const { networkPolicies, installation } = facts;
   const policies =
     pod && networkPolicies.ok
       ? ingressTo(pod.labels, { number: port, name: 'webhook' }, networkPolicies.value)
@@ -87,7 +108,8 @@ function wayRemedy({ name, port, pod, dialled, way }: ReplicaFacts, { networkPol
     return `NetworkPolicy ${policies.policies.join(', ')} restricts connections to port ${port}: kubectl describe networkpolicy --namespace ${installation.namespace}`;
   }
   if (dialled.outcome === 'failed') {
-    return `it does not answer this machine either: does the process hang (kubectl logs --namespace ${installation.namespace} ${name}), or does the CNI lose packets to its node?`;
+    const log = withCommands('see its log', ['logs'], replica, facts);
+    return `it does not answer this machine either: does the process hang (${log}), or does the CNI lose packets to its node?`;
   }
   return `it answers this machine (${way}), so the path from the API server is blocked: open port ${port} from the control plane to the nodes (GKE, EKS: a firewall rule or security group), or run the replicas in the nodes' network, with the chart's preset host-network.yaml`;
 }

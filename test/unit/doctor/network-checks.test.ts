@@ -4,6 +4,7 @@ import { connectionFault } from '../../../src/doctor/dial.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
 import type { Workload } from '../../../src/doctor/installation.ts';
 import { known, unknown } from '../../../src/doctor/reading.ts';
+import type { ReplicaFacts } from '../../../src/doctor/replicas.ts';
 import type { Admission } from '../../../src/doctor/trial.ts';
 import { certificates, greeted, INSTALLATION, node, pod, replica, run, webhook, wellFacts } from './facts.ts';
 
@@ -248,7 +249,8 @@ describe('the network', () => {
       }),
       found: { 'round trip': 'problem', admission: 'skipped' },
       says: /^the API server calls b \(10.244.0.7:8443\): connection refused: nothing listens/,
-      remedy: /kubectl logs --namespace taintkeeper b --previous/,
+      remedy:
+        /^the process has ended, .*: kubectl logs --previous --namespace taintkeeper b; kubectl delete pod --namespace taintkeeper b$/,
     },
     {
       why: 'packets that are dropped between the API server and the pods',
@@ -388,6 +390,7 @@ describe('the network', () => {
       service: known({ spec: { type: 'ExternalName', externalName: 'localhost' } }),
       replicas: [
         replica('localhost', failed('connect ECONNREFUSED'), {
+          address: 'localhost',
           pod: undefined,
           reached: unknown('it is not known to be a pod'),
         }),
@@ -398,5 +401,36 @@ describe('the network', () => {
     const problems = run(NETWORK_CHECKS, facts).filter(({ state }) => state === 'problem');
     expect(problems.map(({ name }) => name)).toEqual(['round trip']);
     expect(problems[0]?.evidence).toMatch(/^this machine calls localhost/);
+  });
+
+  describe('is repaired by commands for pods only', () => {
+    const NO_POD = { pod: undefined, reached: unknown('it is not known to be a pod') };
+    const service = known({ spec: { type: 'ExternalName', externalName: 'webhook.example.com' } });
+    const remedyOf = (message: string, changes: Partial<ReplicaFacts>) => {
+      const called = replica('a', failed(message), { ...NO_POD, ...changes });
+      const [found] = run(['round trip'], wellFacts(its, { service, pods: known([]), replicas: [called] }));
+      expect(found?.state).toBe('problem');
+      return found?.remedy;
+    };
+
+    it.each(['connect ECONNREFUSED', 'ECONNRESET', 'it answered 500', 'x509: unknown authority', 'timed out'])(
+      'an address or a host name is no name of a pod: %s',
+      (message) => {
+        expect(remedyOf(message, { name: 'webhook.example.com' })).not.toMatch(/kubectl/);
+      },
+    );
+
+    it('a pod that only an EndpointSlice names has commands', () => {
+      expect(remedyOf('timed out', { podName: 'a' })).toMatch(/kubectl logs --namespace taintkeeper a\)/);
+    });
+
+    it.each(['ECONNRESET', 'it answered 500', 'x509: unknown authority'])(
+      'it is not known that the process has ended: %s',
+      (message) => {
+        expect(remedyOf(message, { podName: 'a' })).toBe(
+          'see what its log says about the call: kubectl logs --namespace taintkeeper a',
+        );
+      },
+    );
   });
 });
