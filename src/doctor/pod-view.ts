@@ -95,16 +95,27 @@ function problemOf(pod: PodObject): string {
     .join(', ');
 }
 
-/** Read from the arguments of `serve`, which the chart writes as `--name=value`. */
+/**
+ * Read from the arguments of `serve`, which the chart writes as `--name=value`. The API server accepts any text as the name of a volume's Secret, and
+ * the name becomes part of paths and of commands.
+ */
 function certificateSource(spec: PodObject['spec']): CertificateSource | undefined {
   for (const { args = [], volumeMounts = [] } of spec?.containers ?? []) {
     const directory = argument(args, 'cert-dir');
     if (directory !== undefined) {
       const volume = volumeMounts.find(({ mountPath }) => mountPath === directory)?.name;
-      return { kind: 'files', secret: spec?.volumes?.find(({ name }) => name === volume)?.secret?.secretName };
+      return {
+        kind: 'files',
+        secret: secretName(spec?.volumes?.find(({ name }) => name === volume)?.secret?.secretName),
+      };
     }
-    const secret = argument(args, 'secret');
-    if (secret !== undefined && isDnsSubdomain(secret)) return { kind: 'secret', secret };
+    const secret = secretName(argument(args, 'secret'));
+    if (secret !== undefined) return { kind: 'secret', secret };
   }
   return undefined;
+}
+
+/** Undefined for a text that cannot be the name of a Secret. */
+function secretName(text: string | undefined): string | undefined {
+  return text !== undefined && isDnsSubdomain(text) ? text : undefined;
 }

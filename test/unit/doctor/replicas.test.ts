@@ -41,6 +41,13 @@ describe('a pod', () => {
     expect(viewPod(podObject('a', args)).certificates).toEqual(is);
   });
 
+  it.each(['../../../../nodes', 'a; reboot', ''])('takes no name of a Secret that is none: %j', (secretName) => {
+    const mounted = podObject('a', ['--cert-dir=/certs']);
+    const volumes = [{ name: 'certs', secret: { secretName } }];
+    expect(viewPod({ ...mounted, spec: { ...mounted.spec, volumes } }).certificates).toEqual({ kind: 'files' });
+    expect(viewPod(podObject('a', [`--secret=${secretName}`])).certificates).toBeUndefined();
+  });
+
   it('says why it does not run', () => {
     const containerStatuses = [{ restartCount: 7, state: { waiting: { reason: 'CrashLoopBackOff' } } }];
     expect(viewPod(podObject('a', [], { containerStatuses })).problem).toBe('CrashLoopBackOff, restarted 7 times');
