@@ -113,21 +113,35 @@ function obstacleText(obstacle: RotationObstacle, namespace: string): string {
     case 'otherIssuer':
       return ' has no ca.key: its certificates were issued by another issuer, and taintkeeper does not renew them';
     case 'ca':
-      return (
-        `: the CA cannot be used: ${obstacle.reason}. The leader, or a replica that starts, issues a new CA and serving certificate: ` +
-        `kubectl rollout restart --namespace ${namespace} deployment --selector app.kubernetes.io/name=taintkeeper`
-      );
+      return `: the CA cannot be used: ${obstacle.reason}. ${newCertificates(namespace)}`;
     case 'names':
       return `: the serving certificate is not for ${obstacle.uncovered.join(', ')}: check --namespace and --service`;
   }
 }
 
-/** Waits until the leader has replaced the serving certificate. */
-async function waitForServing({ client, ref }: Site, seconds: number): Promise<void> {
+function newCertificates(namespace: string): string {
+  return (
+    'The leader, or a replica that starts, issues a new CA and serving certificate: ' +
+    `kubectl rollout restart --namespace ${namespace} deployment --selector app.kubernetes.io/name=taintkeeper`
+  );
+}
+
+/**
+ * Waits until the leader has replaced the serving certificate.
+ * @throws InputError if that takes too long, or another writer deletes the Secret or its CA
+ */
+async function waitForServing({ client, ref, names }: Site, seconds: number): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
   for (;;) {
-    const { files } = await readSecret(client, ref);
-    if (!isRotating(files as CompleteFiles)) break;
+    const state = await readSecret(client, ref);
+    if (state.resourceVersion === undefined) {
+      const secret = `Secret ${ref.namespace}/${ref.name}`;
+      throw new InputError([`${secret} was deleted during the rotation. ${newCertificates(ref.namespace)}`]);
+    }
+    refuseUnlessReplaceable(state, ref, names, client.now());
+    // The leader also replaces a serving certificate that is missing or unusable.
+    const isUsable = servingFault(state.files, names, client.now(), 0) === undefined;
+    if (isUsable && !isRotating(state.files as CompleteFiles)) break;
     if (performance.now() > deadline) {
       throw new InputError([
         `the serving certificate was not replaced within ${seconds} s: check that a replica leads (taintkeeper doctor), and see its log`,

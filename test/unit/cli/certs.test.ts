@@ -10,14 +10,18 @@ type Data = Readonly<Record<string, string>>;
 
 const text = (data: Data, key: string) => Buffer.from(data[key] ?? '', 'base64').toString();
 
-/** A cluster with this Secret, or with none, and without a leader. */
-async function cluster(data: Data | undefined) {
+/**
+ * A cluster with this Secret, or with none, and without a leader.
+ * @param onWrite what another writer leaves of a written Secret
+ */
+async function cluster(data: Data | undefined, onWrite = (written: Data): Data | undefined => written) {
   let stored = data;
   const secret = () => ({ metadata: { resourceVersion: '7' }, data: stored });
   const api = await startFakeApi(({ method, body }, response) => {
     if (stored === undefined) return answer(response, refusal(404, 'NotFound', 'not found'), 404);
     if (method === 'PATCH') stored = { ...stored, ...JSON.parse(body).data };
     answer(response, secret());
+    if (method === 'PATCH') stored = onWrite({ ...stored });
   });
   const { file } = await clientFor(api.url);
   const rotate = (...args: string[]) => run('certs', 'rotate', ...args, '--kubeconfig', file);
@@ -129,5 +133,43 @@ describe('certs rotate writes nothing, and says what to do,', () => {
     const { code, stdout, stderr } = await rotate(...args);
     expect([code, stdout, writes()]).toEqual([2, '', []]);
     expect(stderr).toContain(says);
+  });
+});
+
+describe('certs rotate --ca, while it waits,', () => {
+  const REISSUE =
+    'The leader, or a replica that starts, issues a new CA and serving certificate: kubectl rollout restart';
+
+  it.each<{ what: string; onWrite: (written: Data) => Data | undefined; says: string }>([
+    {
+      what: 'fails if the Secret is deleted',
+      onWrite: () => undefined,
+      says: `Secret taintkeeper/taintkeeper-certs was deleted during the rotation. ${REISSUE}`,
+    },
+    {
+      what: 'fails if the Secret is emptied',
+      onWrite: () => ({}),
+      says: `Secret taintkeeper/taintkeeper-certs: the CA cannot be used: not found. ${REISSUE}`,
+    },
+    {
+      what: 'fails if another issuer replaces it',
+      onWrite: ({ 'ca.key': _key, ...others }) => others,
+      says: 'Secret taintkeeper/taintkeeper-certs has no ca.key',
+    },
+    {
+      what: 'waits for the leader if the serving certificate is missing',
+      onWrite: (written) => ({ ...written, 'tls.crt': '' }),
+      says: 'the serving certificate was not replaced within 0 s',
+    },
+    {
+      what: 'waits for the leader if the serving certificate cannot be read',
+      onWrite: (written) => ({ ...written, 'tls.crt': base64('x') }),
+      says: 'the serving certificate was not replaced within 0 s',
+    },
+  ])('$what', async ({ onWrite, says }) => {
+    const { rotate } = await cluster(await certificateData(), onWrite);
+    const { code, stderr } = await rotate('--ca', '--timeout', '0');
+    expect(stderr).toContain(says);
+    expect(code).toBe(2);
   });
 });
