@@ -144,14 +144,19 @@ function named(natives: readonly NativeObject[]): string {
   return atMost(MAX_NAMED, [...new Set(natives.map(({ metadata }) => metadata.name))]).join(', ');
 }
 
-/** The bindings of native policies with our names. None if the user may not read them. */
+/**
+ * The bindings of native policies with our names.
+ * @throws InputError if the user may not read them
+ */
 async function boundNatives(client: ApiClient): Promise<NativeObject[]> {
   try {
     const found = await listNative(client, await servedVersions(client));
     return found.filter(({ kind }) => kind.endsWith('Binding'));
   } catch (error) {
-    if (isForbidden(error)) return [];
-    throw error;
+    if (!isForbidden(error)) throw error;
+    throw new InputError([
+      `whether native policies of taintkeeper are in force cannot be read: ${error.message}. ${rightsText('cleanup')}`,
+    ]);
   }
 }
 

@@ -32,6 +32,8 @@ async function cluster(
   onPatch: Handler,
   bindings: Readonly<Record<string, readonly object[]>> = {},
   onRead: Handler = ({ path }, response) => answer(response, daemonSet(path.slice(-1))),
+  /** The resource that the user may not list. */
+  forbidden?: string,
 ) {
   const api = await startFakeApi((request, response) => {
     const { method, path } = request;
@@ -43,6 +45,7 @@ async function cluster(
     }
     if (/daemonsets\/.+$/.test(path)) return onRead(request, response);
     const resource = path.split('/').at(-1) ?? '';
+    if (resource === forbidden) return answer(response, refusal(403, 'Forbidden', 'you may not list it'), 403);
     const items = resource === 'daemonsets' ? ['a', 'b'].map(daemonSet) : (bindings[resource] ?? []);
     return answer(response, { metadata: { resourceVersion: '1' }, items });
   });
@@ -180,6 +183,14 @@ describe('native policies', () => {
       ]);
     },
   );
+
+  it('that may not be listed may be in force, and nothing is removed', async () => {
+    const { patched, cleanup } = await cluster(done, {}, undefined, 'validatingadmissionpolicybindings');
+    const { code, stdout, stderr } = await cleanup();
+    expect([code, stdout, patched()]).toEqual([2, '', []]);
+    expect(stderr).toMatch(/^taintkeeper: whether native policies of taintkeeper are in force cannot be read: /);
+    expect(stderr).toMatch(/403 Forbidden: you may not list it\. Permissions: .*validatingadmissionpolicybindings/);
+  });
 
   it('that were exported go on writing, which is said', async () => {
     const { patched, cleanup } = await cluster(done, {
