@@ -30,7 +30,7 @@ const PRODUCTS = { listNodePools: 'Karpenter', listMachineDeployments: 'Cluster 
 export async function servedPoolApis(client: ApiClient): Promise<PoolApi[]> {
   const found = await Promise.all(
     RIGHTS.map(async (right) => {
-      const served = await servedVersions(client, OPTIONAL_RIGHTS[right].group);
+      const served = await groupVersions(client, OPTIONAL_RIGHTS[right].group);
       const version = READ_VERSIONS[right].find((one) => served.includes(one));
       return version === undefined ? [] : [{ right, version }];
     }),
@@ -38,7 +38,7 @@ export async function servedPoolApis(client: ApiClient): Promise<PoolApi[]> {
   return found.flat();
 }
 
-async function servedVersions(client: ApiClient, group: string): Promise<string[]> {
+async function groupVersions(client: ApiClient, group: string): Promise<string[]> {
   const found = await findObject<{ versions?: { version: string }[] }>(client, `/apis/${group}`);
   return found?.versions?.map(({ version }) => version) ?? [];
 }
