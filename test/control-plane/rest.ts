@@ -5,6 +5,8 @@ import { text } from 'node:stream/consumers';
 import type { KeyPair } from './credentials.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
+/** The API server closes a connection that was idle for 90 s: a request that is sent at that moment gets no answer. */
+const IDLE_MS = 60_000;
 
 /** An answer of the API server. */
 export interface Answer<T = unknown> {
@@ -38,7 +40,7 @@ export interface RestClient {
  * @param identity left out, nobody is presented
  */
 export function createRestClient(url: string, ca: string, identity?: KeyPair): RestClient {
-  const agent = new Agent({ keepAlive: true, ca, ...identity });
+  const agent = new Agent({ keepAlive: true, timeout: IDLE_MS, ca, ...identity });
   return {
     request: async (method, path, { body, contentType = 'application/json', headers = {} } = {}) => {
       const sent = typeof body === 'string' || body === undefined ? body : JSON.stringify(body);
@@ -49,7 +51,10 @@ export function createRestClient(url: string, ca: string, identity?: KeyPair): R
         signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
       });
       outgoing.end(sent);
-      const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+      const [response] = (await once(outgoing, 'response').catch((cause: Error) => {
+        const connection = outgoing.reusedSocket ? 'a connection that was used before' : 'a new connection';
+        throw new Error(`${method} ${path}, by ${connection}: ${cause.message}`, { cause });
+      })) as [IncomingMessage];
       const content = await text(response);
       const isJson = response.headers['content-type']?.startsWith('application/json');
       return {

@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { type Cleaned, clean, findLeftovers } from '../../src/cli/cleanup/leftovers.ts';
 import { connect } from '../../src/cluster/client/api-client.ts';
+import { NATIVE_RESOURCES } from '../../src/cluster/native-policies.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { PROGRAM } from '../control-plane/program.ts';
@@ -55,6 +56,7 @@ describeWithControlPlane(
           resources: ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'],
           verbs: ['get'],
         },
+        { apiGroups: ['admissionregistration.k8s.io'], resources: Object.values(NATIVE_RESOURCES), verbs: ['list'] },
       ];
       await cp().request(admin, 'POST', `${rbac}/clusterroles`, { body: { metadata: { name: 'looker' }, rules } });
       await cp().request(admin, 'POST', `${rbac}/clusterrolebindings`, {

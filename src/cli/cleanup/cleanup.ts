@@ -113,8 +113,9 @@ function cleanUp({ timeout, ...options }: CleanupOptions): Promise<Cleaned[]> {
 }
 
 async function refuseWhileInstalled(client: ApiClient, isTrial: boolean): Promise<void> {
+  const registered = await registeredWebhooks(client);
   const bound = await boundNatives(client);
-  const fault = (await registeredWebhooks(client)) ?? nativesAtWork(bound.filter(isWrittenByLeader));
+  const fault = registered ?? nativesAtWork(bound.filter(isWrittenByLeader));
   if (fault !== undefined) {
     if (!isTrial) throw new InputError([`${fault}. Uninstall it first, or pass --dry-run`]);
     tell(`note: ${fault}`);

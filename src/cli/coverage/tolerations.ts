@@ -189,30 +189,35 @@ async function askCluster(
   options: TolerationsOptions,
 ): Promise<Findings> {
   const [policies, tolerators] = await Promise.all([stated ?? listRestrictions(client), listTolerators(client)]);
-  const own = policies.length > 0 ? await ownNamespaces(client) : [];
+  const own = policies.length > 0 ? await ownNamespaces(client) : { namespaces: [], notes: [] };
   const all = chosen(tolerators, options);
-  const others = all.filter(({ pod }) => !own.includes(pod.namespace));
+  const others = all.filter(({ pod }) => !own.namespaces.includes(pod.namespace));
   const { asked, refused, notes } = claims(others, policies, options);
   return {
     asked,
     refused: await unauthorized(client, refused),
     wide: wideTolerations(all),
-    notes: [...notes, ...(asked ? await grantNotes(client, policies) : [])],
+    notes: [...notes, ...own.notes, ...(asked ? await grantNotes(client, policies) : [])],
   };
 }
 
 /** The namespaces of taintkeeper, which native policies exempt, as far as the user may read what says so. */
-async function ownNamespaces(client: ApiClient): Promise<(string | undefined)[]> {
-  const unlessForbidden = <T>(reading: Promise<T>) =>
-    reading.catch((error: unknown) => {
+async function ownNamespaces(
+  client: ApiClient,
+): Promise<{ readonly namespaces: readonly (string | undefined)[]; readonly notes: readonly string[] }> {
+  const notes: string[] = [];
+  const unlessForbidden = async <T>(reading: Promise<T>) => {
+    try {
+      return await reading;
+    } catch (error) {
       if (!isForbidden(error)) throw error;
+      notes.push(`pods of taintkeeper itself may be listed, because its namespace could not be read: ${error.message}`);
       return undefined;
-    });
-  const [called, bound = []] = await Promise.all([
-    unlessForbidden(calledService(client)),
-    unlessForbidden(boundNamespaces(client)),
-  ]);
-  return [called?.namespace, client.namespace, ...bound];
+    }
+  };
+  const called = await unlessForbidden(calledService(client));
+  const bound = await unlessForbidden(boundNamespaces(client));
+  return { namespaces: [called?.namespace, client.namespace, ...(bound ?? [])], notes };
 }
 
 async function grantNotes(client: ApiClient, policies: readonly Policy[]): Promise<string[]> {
