@@ -250,6 +250,13 @@ describe('what is recorded of a node', () => {
     expect(nextRecord(record, undefined, at(left, START, 0))?.taints).toHaveLength(1);
     expect(nextRecord(record, undefined, at(left, START, 9_999))?.taints).toHaveLength(1);
     expect(nextRecord(record, undefined, at(left, START, 10_000))).toBeUndefined();
+    // What no policy protects is kept for an hour.
+    expect(nextRecord(record, undefined, at(policySet({}), START, HOUR - 1))).toEqual(record);
+    // Neither another machine of the name, nor a Node that is deleted just now, has a retention that could be lost.
+    const elsewhere = nodeOf({ uid: 'second', machine: { systemUUID: 'EC2A6B1E-0002', providerID: 'aws:///a/i-2' } });
+    expect(nextRecord(record, elsewhere, at(left, START, 0))).toBeUndefined();
+    const living = nextRecord(undefined, nodeOf({ taints: [DEDICATED] }), at(policies()));
+    expect(nextRecord(living, undefined, at(left, START, 0))).toBeUndefined();
   });
 
   it('counts a deletion in the future from now', () => {
