@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
+  announcementsIn,
+  boundedAllowRemoval,
   isRemovalAllowed,
   isRemovalNoted,
   isRequiredRemovalNamed,
@@ -112,4 +114,32 @@ it('unreadableEntries shows what was meant to be an entry', () => {
     'dedicated=gpu',
     'x:noschedule',
   ]);
+});
+
+describe('an annotation that is too long', () => {
+  const LONGEST = 32_768;
+  const filled = (length: number) => `${'a'.repeat(length - ':NoSchedule'.length)}:NoSchedule`;
+  const text = `more than ${LONGEST} characters`;
+
+  it('has one entry that says so and allows nothing', () => {
+    const tooLong = parseAllowedRemovals(filled(LONGEST + 1));
+    expect(tooLong).toMatchObject({ isTooLong: true, entries: [{ text, taint: undefined, isNotice: false }] });
+    expect(unreadableEntries(tooLong)).toEqual([text]);
+    const longest = parseAllowedRemovals(filled(LONGEST));
+    expect([longest.isTooLong, longest.entries.length, unreadableEntries(longest)]).toEqual([undefined, 1, []]);
+  });
+
+  it('is kept as a text of limited length that means the same', () => {
+    const longest = filled(LONGEST);
+    expect(boundedAllowRemoval(longest)).toBe(longest);
+    const kept = boundedAllowRemoval(filled(10 * LONGEST));
+    expect(kept).toHaveLength(LONGEST + 1);
+    expect(parseAllowedRemovals(kept).isTooLong).toBe(true);
+  });
+});
+
+it('empty entries are none, and notices are no announcements', () => {
+  const allowed = parseAllowedRemovals(' , a:NoSchedule,, b:NoSchedule-');
+  expect(allowed.entries.map(({ text }) => text)).toEqual(['a:NoSchedule', 'b:NoSchedule-']);
+  expect(announcementsIn(allowed).map(({ text }) => text)).toEqual(['a:NoSchedule']);
 });

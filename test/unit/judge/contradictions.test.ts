@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { contradictions, disagreements, isContradiction, whyFirst } from '../../../src/judge/contradictions.ts';
+import {
+  contradictions,
+  contradictionWarnings,
+  disagreements,
+  isContradiction,
+  rivalsOf,
+  whyFirst,
+} from '../../../src/judge/contradictions.ts';
+import type { CompiledTaintPolicy } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
 import { nodeOf } from './node-drifts.ts';
@@ -115,5 +123,59 @@ describe('disagreements that are no contradictions', () => {
   it('with different values, evictions are not compared', () => {
     const { taintPolicies } = policySet({ taint: { a: evicting('gpu', true), b: evicting('ml', false) } });
     expect(disagreements(taintPolicies, nodes)).toMatchObject([{ about: 'value' }]);
+  });
+});
+
+describe('what the author of a policy is told', () => {
+  const policiesOf = (taint: Record<string, TaintPolicySpec>) => policySet({ taint }).taintPolicies;
+  const one = (spec: TaintPolicySpec) => policiesOf({ mine: spec })[0] as CompiledTaintPolicy;
+
+  it.each<{ why: string; mine: TaintPolicySpec; other: TaintPolicySpec; rivals: number }>([
+    { why: 'another value', mine: required('gpu'), other: required('ml'), rivals: 1 },
+    { why: 'the same value', mine: required('gpu'), other: required('gpu'), rivals: 0 },
+    { why: 'any value', mine: required('gpu'), other: required(undefined), rivals: 0 },
+    {
+      why: 'another value, and only reports',
+      mine: required('gpu'),
+      other: required('ml', { mode: 'Audit' }),
+      rivals: 0,
+    },
+    {
+      why: 'another value, where mine only reports',
+      mine: required('gpu', { mode: 'Audit' }),
+      other: required('ml'),
+      rivals: 0,
+    },
+  ])('a policy that requires $why counts $rivals times', ({ mine, other, rivals }) => {
+    expect(rivalsOf(one(mine), policiesOf({ other }))).toHaveLength(rivals);
+  });
+
+  it.each<{ nodes: string[]; mine: TaintPolicySpec; says: string }>([
+    {
+      nodes: [],
+      mine: required('gpu'),
+      says: 'TaintPolicy other requires dedicated=ml:NoSchedule on the same nodes, but this policy wins',
+    },
+    {
+      nodes: ['n1'],
+      mine: required('gpu'),
+      says: 'TaintPolicy other requires dedicated=ml:NoSchedule on node n1, but this policy wins',
+    },
+    {
+      nodes: ['n1', 'n2'],
+      mine: required('gpu', { mode: 'Restore' }),
+      says: 'TaintPolicy other requires dedicated=ml:NoSchedule on 2 nodes, but this policy wins',
+    },
+  ])('names the rival, the nodes and which policy wins: $says', ({ nodes: shared, mine, says }) => {
+    const others = policiesOf({ other: required('ml') });
+    const rivals = new Map(others.map((other) => [other, shared]));
+    expect(contradictionWarnings(one(mine), rivals)).toEqual([says]);
+  });
+
+  it('says where the other policy wins', () => {
+    const others = policiesOf({ other: required('ml', { mode: 'Deny' }) });
+    expect(contradictionWarnings(one(required('gpu')), new Map(others.map((other) => [other, ['n1']])))).toEqual([
+      'TaintPolicy other requires dedicated=ml:NoSchedule on node n1, and wins over this policy',
+    ]);
   });
 });

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type DaemonSetRequest, type DaemonSetView, judgeDaemonSet } from '../../../src/judge/daemon-set.ts';
+import {
+  type DaemonSetRequest,
+  type DaemonSetView,
+  judgeDaemonSet,
+  MAX_TOLERATIONS,
+} from '../../../src/judge/daemon-set.ts';
 import type { Phase } from '../../../src/judge/decision.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
@@ -446,4 +451,27 @@ it('each DaemonSet gets what its own policies ask for, whatever was judged befor
     expect(subjects('every', 'mutate').toSorted()).toEqual(mutated.toSorted());
     expect(subjects('every', 'validate').toSorted()).toEqual(all.toSorted());
   }
+});
+
+describe('a DaemonSet with very many tolerations', () => {
+  const many = (count: number): Toleration[] =>
+    Array.from({ length: count }, (_, index) => ({ key: `example.com/${index}`, operator: 'Exists' }));
+  const warnings = [`more than ${MAX_TOLERATIONS} tolerations: no TolerationPolicy was applied`];
+
+  it.each<{ why: string; now: number; before?: number; policies?: PolicySet; expected: object }>([
+    { why: 'as many as are compared', now: MAX_TOLERATIONS, expected: { action: 'patch' } },
+    { why: 'more', now: MAX_TOLERATIONS + 1, expected: { action: 'allow', warnings } },
+    { why: 'more before the update', now: 0, before: MAX_TOLERATIONS + 1, expected: { action: 'allow', warnings } },
+    {
+      why: 'more, and no policy selects it',
+      now: MAX_TOLERATIONS + 1,
+      policies: policy({ daemonSets: { namespaces: ['elsewhere'] } }),
+      expected: { action: 'allow', warnings: [] },
+    },
+  ])('is left as it is, with a warning, if it has $why', ({ now, before, policies = policy(), expected }) => {
+    const running = before === undefined ? undefined : { tolerations: many(before), annotations: {} };
+    expect(judge(policies, { tolerations: many(now) }, 'mutate', running as DaemonSetRequest['running'])).toMatchObject(
+      expected,
+    );
+  });
 });
