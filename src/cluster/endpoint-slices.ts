@@ -1,6 +1,6 @@
 import type { ApiClient } from './client/api-client.ts';
 import type { ServiceRef } from './service-endpoint.ts';
-import { type ListObjects, listObjects } from './watch/list-pages.ts';
+import { listObjects } from './watch/list-pages.ts';
 
 /** The fields of an EndpointSlice (discovery.k8s.io/v1) that name the endpoints of a Service. */
 export interface EndpointSlice {
@@ -21,11 +21,10 @@ export interface Endpoint {
 export function listEndpointSlices(
   client: ApiClient,
   { namespace, name }: Pick<ServiceRef, 'namespace' | 'name'>,
-  list: ListObjects = listObjects,
 ): Promise<EndpointSlice[]> {
   const path = `/apis/discovery.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/endpointslices`;
   const labelSelector = `kubernetes.io/service-name=${name}`;
-  return list(client, path, (object) => object as EndpointSlice, { labelSelector });
+  return listObjects(client, path, (object) => object as EndpointSlice, { labelSelector });
 }
 
 /** The name of the endpoint's pod. Undefined if it is no pod. */

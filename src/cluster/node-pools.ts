@@ -4,7 +4,7 @@ import type { OptionalRight } from '../policy/asked-rights.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { findObject } from './client/find-object.ts';
 import { howToPermit, OPTIONAL_RIGHTS } from './rights.ts';
-import type { ListObjects } from './watch/list-pages.ts';
+import { listObjects } from './watch/list-pages.ts';
 
 /** An API whose objects are node pools, in the version that is read. */
 export interface PoolApi {
@@ -52,11 +52,10 @@ export async function listPools(
   client: ApiClient,
   { right, version }: PoolApi,
   clusters: ReadonlySet<string>,
-  list: ListObjects,
 ): Promise<NodePool[]> {
   const { group, resources } = OPTIONAL_RIGHTS[right];
   const found = resources.map((resource) =>
-    list(client, `/apis/${group}/${version}/${resource}`, (object): NodePool | undefined => {
+    listObjects(client, `/apis/${group}/${version}/${resource}`, (object): NodePool | undefined => {
       if (right === 'listNodePools') return viewKarpenterPool(object);
       return viewMachinePool(resource === 'machinesets' ? 'MachineSet' : 'MachineDeployment', object, clusters);
     }),

@@ -5,7 +5,7 @@ import { createSubject, type Source } from '../runtime/source.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { type PolicyInForce, type PolicyObject, versionInForce, versionOf, viewPolicy } from './policy-object.ts';
 import type { Change, Entry } from './watch/cached-objects.ts';
-import { type ListObjects, listObjects } from './watch/list-pages.ts';
+import { listObjects } from './watch/list-pages.ts';
 import { watchResource } from './watch/watch-cache.ts';
 
 export const POLICY_RESOURCES = {
@@ -25,10 +25,9 @@ export const POLICY_KINDS = Object.keys(POLICY_RESOURCES) as PolicyKind[];
 export async function listPolicies(
   client: ApiClient,
   kinds: readonly PolicyKind[] = POLICY_KINDS,
-  list: ListObjects = listObjects,
 ): Promise<PolicyObject[]> {
   const lists = kinds.map((kind) =>
-    list(client, `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}`, (object) => viewPolicy(kind, object)),
+    listObjects(client, `${POLICY_GROUP}/${POLICY_RESOURCES[kind]}`, (object) => viewPolicy(kind, object)),
   );
   return (await Promise.all(lists)).flat();
 }

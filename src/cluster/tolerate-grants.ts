@@ -1,6 +1,6 @@
 import type { BindingView, RoleView } from '../coverage/broad-grants.ts';
 import type { ApiClient } from './client/api-client.ts';
-import type { ListObjects } from './watch/list-pages.ts';
+import { listObjects } from './watch/list-pages.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 
@@ -11,10 +11,10 @@ export interface ClusterGrants {
 }
 
 /** @throws ApiError, Error */
-export async function listGrants(client: ApiClient, list: ListObjects): Promise<ClusterGrants> {
+export async function listGrants(client: ApiClient): Promise<ClusterGrants> {
   const [roles, bindings] = await Promise.all([
-    list(client, `${RBAC}/clusterroles`, viewRole),
-    list(client, `${RBAC}/clusterrolebindings`, viewBinding),
+    listObjects(client, `${RBAC}/clusterroles`, viewRole),
+    listObjects(client, `${RBAC}/clusterrolebindings`, viewBinding),
   ]);
   return { roles, bindings };
 }

@@ -112,6 +112,11 @@ export function finding(state: CheckState, evidence: string, remedy?: string): F
   return { state, evidence, ...(remedy === undefined ? {} : { remedy }) };
 }
 
+/** A skipped check without which the diagnosis cannot be `healthy`. */
+export function essentialSkip(why: string): Finding {
+  return { ...finding('skipped', why), essential: true };
+}
+
 /** The finding, unless one of its causes has a problem. */
 export function consequence(
   found: Finding,
@@ -133,7 +138,7 @@ export function needs<T extends object>(
 ): readonly Finding[] {
   const read = all<T>(facts);
   if (read.ok) return check(read.value);
-  return [{ ...finding('skipped', read.why), ...(essential ? { essential } : {}) }];
+  return [essential ? essentialSkip(read.why) : finding('skipped', read.why)];
 }
 
 /**

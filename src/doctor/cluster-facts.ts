@@ -4,9 +4,10 @@ import { type ClusterNode, projectDaemonSet, projectNode } from '../cluster/clus
 import { holderOf, leaseStore } from '../cluster/lease/lease.ts';
 import { concernsUs, listPools, type PoolApi, servedPoolApis } from '../cluster/node-pools.ts';
 import { listRecords, type StoredRecord } from '../cluster/node-records.ts';
-import { listPolicies, POLICY_KINDS } from '../cluster/policies.ts';
+import { listPolicies } from '../cluster/policies.ts';
 import { type PolicyObject, policiesInForce } from '../cluster/policy-object.ts';
 import { type ClusterGrants, listGrants } from '../cluster/tolerate-grants.ts';
+import { listObjects } from '../cluster/watch/list-pages.ts';
 import { ADMISSION_REGISTRATION, CONFIGURATIONS } from '../cluster/webhook-configurations.ts';
 import { allRestrictedKeys } from '../coverage/authorization.ts';
 import type { NodePool } from '../coverage/node-pools.ts';
@@ -19,7 +20,7 @@ import { NOT_OURS, REPORT_API_VERSION } from '../objects/cluster-report.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 import type { Installation } from './installation.ts';
-import { list, look, mapped, type Reading, read } from './reading.ts';
+import { look, mapped, type Reading, read } from './reading.ts';
 import { type RightsReview, reviewRights } from './rights.ts';
 import { type Admission, tryAdmission, withoutStatus } from './trial.ts';
 
@@ -109,7 +110,7 @@ const STATUS_PAUSE_MS = 6_000;
 /** Reads the policies and all that they are about. A failed read is part of the result, and nothing is thrown. */
 export async function gatherCluster(client: ApiClient, installation: Installation): Promise<ClusterFacts> {
   const listed = read(() =>
-    list(client, '/api/v1/nodes', (node) => ({ view: viewDoctorNode(node), spec: withoutStatus(node) })),
+    listObjects(client, '/api/v1/nodes', (node) => ({ view: viewDoctorNode(node), spec: withoutStatus(node) })),
   );
   const nodes = listed.then((known) => mapped(known, ({ view }) => view));
   const policies = read(() => policiesWithStatus(client));
@@ -138,7 +139,7 @@ export async function gatherCluster(client: ApiClient, installation: Installatio
   ] = await Promise.all([
     readBuiltinPolicies(),
     read(() => listRecords(client)),
-    read(() => list(client, '/apis/apps/v1/daemonsets', projectDaemonSet)),
+    read(() => listObjects(client, '/apis/apps/v1/daemonsets', projectDaemonSet)),
     nodes.then((known) => read(() => gatherNodePools(client, known.ok ? known.value : []))),
     policies.then((known) => (known.ok ? read(() => gatherGrants(client, known.value)) : known)),
     read(() => gatherForeignReports(client, installation)),
@@ -171,13 +172,13 @@ export async function gatherCluster(client: ApiClient, installation: Installatio
 async function gatherNodePools(client: ApiClient, nodes: readonly DoctorNode[]): Promise<NodePoolFacts> {
   const clusters = new Set(nodes.flatMap(({ machineCluster }) => machineCluster ?? []));
   const apis = (await servedPoolApis(client)).filter((api) => concernsUs(api, clusters));
-  const pools = await Promise.all(apis.map((api) => listPools(client, api, clusters, list)));
+  const pools = await Promise.all(apis.map((api) => listPools(client, api, clusters)));
   return { apis, pools: pools.flat() };
 }
 
 /** @throws ApiError, Error */
 async function gatherGrants(client: ApiClient, policies: readonly PolicyObject[]): Promise<ClusterGrants | undefined> {
-  return allRestrictedKeys(policiesInForce(policies)).length > 0 ? listGrants(client, list) : undefined;
+  return allRestrictedKeys(policiesInForce(policies)).length > 0 ? listGrants(client) : undefined;
 }
 
 /** @throws ApiError, Error */
@@ -188,15 +189,15 @@ async function gatherForeignReports(
   const api = `/apis/${REPORT_API_VERSION}`;
   if ((await look(client, api)) === undefined) return undefined;
   const nameOf = (object: unknown) => (object as { metadata: { name: string } }).metadata.name;
-  return writesReports ? list(client, `${api}/clusterreports`, nameOf, { labelSelector: NOT_OURS }) : [];
+  return writesReports ? listObjects(client, `${api}/clusterreports`, nameOf, { labelSelector: NOT_OURS }) : [];
 }
 
 /** The policies. If the status of one is older than its spec, they are read once more after a pause. */
 async function policiesWithStatus(client: ApiClient): Promise<PolicyObject[]> {
-  const policies = await listPolicies(client, POLICY_KINDS, list);
+  const policies = await listPolicies(client);
   if (policies.every(isObserved)) return policies;
   await delay(STATUS_PAUSE_MS);
-  return listPolicies(client, POLICY_KINDS, list);
+  return listPolicies(client);
 }
 
 function isObserved({ status, generation }: PolicyObject): boolean {
@@ -205,7 +206,7 @@ function isObserved({ status, generation }: PolicyObject): boolean {
 
 async function listConfigurations(client: ApiClient): Promise<RegisteredConfiguration[]> {
   const lists = Object.values(CONFIGURATIONS).map(({ resource }) =>
-    list(client, `${ADMISSION_REGISTRATION}/${resource}`, (object): RegisteredConfiguration => {
+    listObjects(client, `${ADMISSION_REGISTRATION}/${resource}`, (object): RegisteredConfiguration => {
       const { metadata, webhooks } = object as {
         metadata: { name: string };
         webhooks?: readonly RegisteredWebhook[] | null;

@@ -1,8 +1,9 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { boundNamespaces, calledService } from '../cluster/own-namespaces.ts';
+import { listObjects } from '../cluster/watch/list-pages.ts';
 import { isDnsSubdomain, type StringMap } from '../kubernetes/label-selector.ts';
 import { shellWord } from '../kubernetes/text.ts';
-import { known, list, look, READ_TIMEOUT_MS, type Reading, read } from './reading.ts';
+import { known, look, READ_TIMEOUT_MS, type Reading, read } from './reading.ts';
 import { argument } from './serve-arguments.ts';
 
 /** What the user said about the installation, by options. */
@@ -156,7 +157,7 @@ async function labelled<T>(
   namespaces: readonly string[],
 ): Promise<Reading<readonly T[]>> {
   const query = { labelSelector: LABEL };
-  const listed = (path: string) => read(() => list(client, path, (object) => object as T, query));
+  const listed = (path: string) => read(() => listObjects(client, path, (object) => object as T, query));
   const all = await listed(`${group}/${resource}`);
   if (all.ok) return all;
   const parts = await Promise.all(

@@ -1,7 +1,6 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError, isForbidden } from '../cluster/client/api-error.ts';
 import { findObject } from '../cluster/client/find-object.ts';
-import { type ListObjects, listObjects } from '../cluster/watch/list-pages.ts';
 import { TimeoutError } from '../runtime/pause.ts';
 
 /** The result of a read, or why it failed. */
@@ -65,7 +64,7 @@ function reasonOf(error: unknown): string {
   return (error as Error).cause instanceof TimeoutError ? `${message}, the time limit of this command` : message;
 }
 
-/** For one object. By then the API server is known to answer: see gather.ts. */
+/** For one object: `listObjects` limits each page by itself. By then the API server is known to answer: see gather.ts. */
 export const READ_TIMEOUT_MS = 15_000;
 
 /**
@@ -75,6 +74,3 @@ export const READ_TIMEOUT_MS = 15_000;
 export function look<T>(client: ApiClient, path: string): Promise<T | undefined> {
   return findObject(client, path, { timeoutMs: READ_TIMEOUT_MS });
 }
-
-/** Each page has a time limit of its own: a list of many large objects takes long, and gets no answer only if a page gets none. */
-export const list: ListObjects = listObjects;

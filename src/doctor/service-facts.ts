@@ -2,13 +2,14 @@ import type { StoredFiles } from '../certs/certificate-files.ts';
 import { readSecret } from '../cluster/certificate-secret.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { type EndpointSlice, listEndpointSlices } from '../cluster/endpoint-slices.ts';
+import { listObjects } from '../cluster/watch/list-pages.ts';
 import { readWebhooks, type Webhook } from '../cluster/webhook-configurations.ts';
 import { formatLabels } from '../kubernetes/label-selector.ts';
 import type { PodObject } from '../objects/pod-object.ts';
 import { type Installation, OWN_SECRET } from './installation.ts';
 import type { NetworkPolicyObject } from './network-policy.ts';
 import { type CertificateSource, countRejected, isAlive, type PodView, viewPod } from './pod-view.ts';
-import { known, list, look, READ_TIMEOUT_MS, type Reading, read } from './reading.ts';
+import { known, look, READ_TIMEOUT_MS, type Reading, read } from './reading.ts';
 
 export interface ServiceObject {
   readonly spec?: {
@@ -51,7 +52,7 @@ export async function gatherService(
   const [webhooks, service, slices, networkPolicies] = await Promise.all([
     read(() => readWebhooks(client, { timeoutMs: READ_TIMEOUT_MS })),
     read(() => look<ServiceObject>(client, `${core}/services/${name}`)),
-    read(() => listEndpointSlices(client, { namespace, name }, list)),
+    read(() => listEndpointSlices(client, { namespace, name })),
     listOf<NetworkPolicyObject>(`/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`),
   ]);
   const podObjects = await readPods();
@@ -88,6 +89,6 @@ export async function gatherService(
   }
 
   function listOf<T>(path: string, labelSelector?: string): Promise<Reading<readonly T[]>> {
-    return read(() => list(client, path, (object) => object as T, { labelSelector }));
+    return read(() => listObjects(client, path, (object) => object as T, { labelSelector }));
   }
 }

@@ -308,9 +308,9 @@ function nextOfDaemonSet(explained: DaemonExplanation): Step {
   }
   if (unasked.length > 0) return { command: fixCommand(explained, unasked) };
   if (gaps.length > 0) {
-    const policies = [...new Set(missing.map(({ policy }) => policy))].join(', ');
+    const auditing = [...new Set(missing.map(({ policy }) => policy))].join(', ');
     return {
-      note: `TolerationPolicy ${policies} asks for the toleration, but adds none in mode Audit: set the policy to mode Mutate, then ${rolloutCommand(explained)}`,
+      note: `TolerationPolicy ${auditing} asks for the toleration, but adds none in mode Audit: set the policy to mode Mutate, then ${rolloutCommand(explained)}`,
     };
   }
   if (problems.length > 0) return { command: 'taintkeeper doctor' };

@@ -13,7 +13,7 @@ import { InputError } from '../../files/text-files.ts';
 import { openShiftMark } from '../../kubernetes/openshift.ts';
 import { NEW_ROLE, OLD_ROLE } from '../../kubernetes/roles.ts';
 import { printable } from '../../kubernetes/text.ts';
-import { asNode } from '../../objects/node-object.ts';
+import type { NodeObject } from '../../objects/node-object.ts';
 import { viewWorkload, WORKLOAD_API_VERSIONS } from '../../objects/workload-object.ts';
 import { POLICY_API_VERSION, type Policy, type PolicyKind, parsePolicy } from '../../policy/policy.ts';
 import type { Path } from '../../policy/problem.ts';
@@ -93,7 +93,8 @@ function migrationFrom(documents: readonly SourceDocument[], namespace: string):
  */
 function readMigratable(object: unknown, path: Path): SchedulingNode {
   const node = readNode(object, path);
-  const mark = openShiftMark({ labels: node.labels, annotations: asNode(object, path).metadata.annotations ?? {} });
+  const { metadata } = object as NodeObject;
+  const mark = openShiftMark({ labels: node.labels, annotations: metadata.annotations ?? {} });
   if (mark === undefined) return node;
   throw new InputError([
     `node ${node.name} belongs to OpenShift (${mark}), so there is no plan. OpenShift selects the nodes of its control plane by the label ${OLD_ROLE}, and sets the taint ${OLD_ROLE} itself: keep both`,

@@ -222,7 +222,7 @@ async function ownNamespaces(
 
 async function grantNotes(client: ApiClient, policies: readonly Policy[]): Promise<string[]> {
   try {
-    const { roles, bindings } = await listGrants(client, listObjects);
+    const { roles, bindings } = await listGrants(client);
     return broadGrants(allRestrictedKeys(policies), roles, bindings).map((grant) => {
       const { effect, remedy } = explainGrant(grant);
       return printable(`${effect}; ${remedy}`);

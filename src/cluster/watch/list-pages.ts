@@ -132,14 +132,6 @@ export async function listFew<T>(
   }
 }
 
-/** Lists page by page the results of `project`, as {@link listObjects} does. */
-export type ListObjects = <T>(
-  client: ApiClient,
-  path: string,
-  project: (object: unknown) => T,
-  query?: Query,
-) => Promise<T[]>;
-
 const EXPIRED = 410;
 const MAX_ATTEMPTS = 3;
 

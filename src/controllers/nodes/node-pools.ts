@@ -6,7 +6,6 @@ import type { ClusterNode } from '../../cluster/cluster-objects.ts';
 import { concernsUs, hiddenPools, listPools, type PoolApi, servedPoolApis } from '../../cluster/node-pools.ts';
 import type { ClusterPolicies } from '../../cluster/policies.ts';
 import type { PolicyObject } from '../../cluster/policy-object.ts';
-import { listObjects } from '../../cluster/watch/list-pages.ts';
 import { poolCondition, undeclaredTaints } from '../../coverage/node-pools.ts';
 import {
   howToDeclareSeen,
@@ -113,7 +112,7 @@ export function poolReview(
     const readable = apis.filter(({ right }) => rights.permits(right));
     const hidden = apis.filter(({ right }) => rights.permits(right) === false).map(hiddenPools);
     const seen = unchecked.values();
-    const pools = (await Promise.all(readable.map((api) => listPools(client, api, clusters, listObjects)))).flat();
+    const pools = (await Promise.all(readable.map((api) => listPools(client, api, clusters)))).flat();
     const undeclared = undeclaredTaints(pools, policies);
     if (readable.some(({ right }) => right === 'listNodePools')) {
       for (const one of unknownStartupTaints(pools, seen, undeclared)) reportPool(one);

@@ -10,7 +10,7 @@ import type { Policy, SelectingKind } from '../../policy/policy.ts';
 import { compilePolicies } from '../../policy/policy-set.ts';
 import { AUDIT_NOTE, conditionOf, type PolicyCondition, type PolicyStatus } from '../../policy/policy-status.ts';
 import { type Assessment, assessCondition } from '../../policy/status-conditions.ts';
-import { type CheckName, consequence, type Finding, finding, LEADER_NEEDS, needs } from '../check.ts';
+import { type CheckName, consequence, essentialSkip, type Finding, finding, LEADER_NEEDS, needs } from '../check.ts';
 import type { DoctorNode } from '../cluster-facts.ts';
 import type { Facts } from '../facts.ts';
 import { reinstall } from '../installation.ts';
@@ -30,7 +30,7 @@ export function checkPolicies({
   nodePools,
 }: Pick<Facts, 'policies' | 'installation' | 'nodes' | 'nodeRecords' | 'nodePools'>): Finding[] {
   if (!policies.ok) {
-    if (policies.status !== NOT_FOUND) return [{ ...finding('skipped', policies.why), essential: true }];
+    if (policies.status !== NOT_FOUND) return [essentialSkip(policies.why)];
     return [
       finding('problem', 'the CustomResourceDefinitions of the policies are not installed', reinstall(installation)),
     ];

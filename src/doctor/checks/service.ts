@@ -1,7 +1,7 @@
 import { CONFIGURATION_NAME } from '../../cluster/webhook-configurations.ts';
 import { formatLabels, selects } from '../../kubernetes/label-selector.ts';
 import { shellWord } from '../../kubernetes/text.ts';
-import { consequence, type Finding, finding } from '../check.ts';
+import { consequence, essentialSkip, type Finding, finding } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import { type Installation, reinstall } from '../installation.ts';
 import { all } from '../reading.ts';
@@ -23,7 +23,7 @@ export function checkInstallation({ search }: Pick<Facts, 'search'>): Finding {
         `if that is taintkeeper: taintkeeper doctor --namespace ${labelled.namespace}`,
       );
     }
-    if (blind !== undefined) return { ...finding('skipped', blind), essential: true };
+    if (blind !== undefined) return essentialSkip(blind);
     // The webhooks or the user named a Service: the check of the Service tells whether it exists.
     if (chosen) return finding('skipped', 'neither a Deployment nor a Service of taintkeeper was found: see Service');
     return finding(
@@ -68,7 +68,7 @@ function placeOf({ namespace, service, deployment, helmRelease }: Installation):
 export function checkService(facts: Pick<Facts, 'service' | 'webhooks' | 'installation'>): Finding {
   const { service, webhooks, installation } = facts;
   const where = `Service ${installation.namespace}/${installation.service}`;
-  if (!service.ok) return { ...finding('skipped', `${where}: ${service.why}`), essential: true };
+  if (!service.ok) return essentialSkip(`${where}: ${service.why}`);
   if (service.value === undefined) {
     const left = webhooks.ok && webhooks.value.length > 0;
     return finding(

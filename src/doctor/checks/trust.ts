@@ -2,7 +2,7 @@ import type { X509Certificate } from 'node:crypto';
 import { invalidAt, parseCertificates } from '../../certs/inspect.ts';
 import { BACKDATE_MS } from '../../certs/issue.ts';
 import { CONFIGURATION_NAME, caBundleOf, type Webhook } from '../../cluster/webhook-configurations.ts';
-import { consequence, type Finding, finding } from '../check.ts';
+import { consequence, essentialSkip, type Finding, finding } from '../check.ts';
 import { type Facts, trustedTime } from '../facts.ts';
 import { deploymentOf } from '../installation.ts';
 import { describeGroups, type Served, servedBy, shortFingerprint, unservedReason } from './served.ts';
@@ -10,7 +10,7 @@ import { describeGroups, type Served, servedBy, shortFingerprint, unservedReason
 /** Checks that the `caBundle` of every webhook trusts the certificates that the replicas serve. */
 export function checkTrust(facts: Facts): Finding {
   const { webhooks, source } = facts;
-  if (!webhooks.ok) return { ...finding('skipped', webhooks.why), essential: true };
+  if (!webhooks.ok) return essentialSkip(webhooks.why);
   if (webhooks.value.length === 0) {
     return finding('skipped', 'no webhook is registered: no policy needs one, or no leader has registered it yet');
   }

@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { list, read } from '../../../src/doctor/reading.ts';
+import { listObjects } from '../../../src/cluster/watch/list-pages.ts';
+import { read } from '../../../src/doctor/reading.ts';
 import { answer, clientFor, refusal, startFakeApi } from '../cluster/client/fake-api.ts';
 
 it('a list whose rest is no longer available is read again', async () => {
@@ -11,7 +12,7 @@ it('a list whose rest is no longer available is read again', async () => {
     return query.continue === '1' ? answer(response, refusal(410, 'Expired', 'too old'), 410) : page('b');
   });
   const { client } = await clientFor(api.url);
-  expect(await list(client, '/api/v1/nodes', (object) => (object as { name: string }).name)).toEqual(['a', 'b']);
+  expect(await listObjects(client, '/api/v1/nodes', (object) => (object as { name: string }).name)).toEqual(['a', 'b']);
 });
 
 it('a list has no time limit as a whole: a large cluster takes many pages', async () => {
@@ -21,7 +22,7 @@ it('a list has no time limit as a whole: a large cluster takes many pages', asyn
     answer(response, { metadata: { resourceVersion: '1', continue: query.continue ? undefined : '1' }, items: [{}] }),
   );
   const { client } = await clientFor(api.url);
-  expect(await list(client, '/api/v1/nodes', () => 'n')).toEqual(['n', 'n']);
+  expect(await listObjects(client, '/api/v1/nodes', () => 'n')).toEqual(['n', 'n']);
 });
 
 it('a request without an answer names the time limit as one of this command', async () => {
