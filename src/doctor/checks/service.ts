@@ -2,6 +2,7 @@ import { CONFIGURATION_NAME } from '../../cluster/webhook-configurations.ts';
 import { formatLabels, selects } from '../../kubernetes/label-selector.ts';
 import { shellWord } from '../../kubernetes/text.ts';
 import { consequence, essentialSkip, type Finding, finding } from '../check.ts';
+import { hostPort } from '../dial.ts';
 import type { Facts } from '../facts.ts';
 import { type Installation, reinstall } from '../installation.ts';
 import { all } from '../reading.ts';
@@ -185,6 +186,9 @@ function endpoints(facts: Facts): Finding {
       ]),
     );
   }
-  const addresses = ready.map(({ name: replica, address, endpoint }) => `${replica} (${address}:${endpoint?.port})`);
+  const addresses = ready.map(({ name: replica, address, port, endpoint }) => {
+    const called = hostPort(address, endpoint?.port ?? port);
+    return replica === called ? called : `${replica} (${called})`;
+  });
   return finding('ok', `${ready.length} ready: ${addresses.join(', ')}`);
 }

@@ -54,6 +54,16 @@ describe('the network', () => {
     expect(checks.map(({ state }) => state)).toEqual(Array(6).fill('ok'));
   });
 
+  it('has endpoints at addresses of IPv6, of pods and of none', () => {
+    const [a, b] = both({ address: 'fd00::7' });
+    const replicas = [a, { ...b, name: '[fd00::7]:8443', podName: undefined, pod: undefined }] as ReplicaFacts[];
+    const checks = run(NETWORK_CHECKS, wellFacts(its, { replicas }));
+    expect(checks.find(({ name }) => name === 'endpoints')).toMatchObject({
+      state: 'ok',
+      evidence: '2 ready: a ([fd00::7]:8443), [fd00::7]:8443',
+    });
+  });
+
   it.each<Case>([
     {
       why: 'no Service',
