@@ -1,5 +1,5 @@
 import type { StringMap } from '../kubernetes/label-selector.ts';
-import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import { formatTaint, identity, sameTaint, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { enforcedPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { ReadyDaemonSet } from '../policy/taint-rule.ts';
@@ -80,23 +80,25 @@ function startupRequirements(
   });
 }
 
-/** Required: a policy has it with `ensure: Always`. Restricted: a policy restricts its removal. */
-type ReasonToStay = 'Required' | 'Restricted' | undefined;
+interface ReasonsToStay {
+  /** A policy has the taint with `ensure: Always`. */
+  isRequired(this: void, taint: Taint): boolean;
+  /** A policy restricts the removal of the taint, which the node carries. */
+  isRestricted(this: void, taint: Taint): boolean;
+}
 
-/** By which rule in force a startup taint stays on the node, although no DaemonSet blocks its removal. */
-function reasonToStay(
+/** By which rules in force a startup taint stays on the node, although no DaemonSet blocks its removal. */
+function reasonsToStay(
   { labels, taints, established }: Pick<StartupNode, 'labels' | 'taints'> & Pick<RecordedState, 'established'>,
   policies: readonly CompiledTaintPolicy[],
-): (taint: Pick<Taint, 'key' | 'effect'>) => ReasonToStay {
+): ReasonsToStay {
   const enforced = enforcedPolicies(policies, labels);
   const required = new Set(enforced.flatMap((policy) => policy.required.map(({ value }) => identity(value.taint))));
-  const carried = new Map(taints.map((taint) => [identity(taint), taint]));
-  return (taint) => {
-    if (required.has(identity(taint))) return 'Required';
-    const found = carried.get(identity(taint));
-    const isRestricted =
-      found && enforced.some((policy) => policy.removalRestrictedBy(found, established) !== undefined);
-    return isRestricted ? 'Restricted' : undefined;
+  const isProtected = (taint: Taint) =>
+    enforced.some((policy) => policy.removalRestrictedBy(taint, established) !== undefined);
+  return {
+    isRequired: (taint) => required.has(identity(taint)),
+    isRestricted: (taint) => taints.some((carried) => sameTaint(carried, taint) && isProtected(carried)),
   };
 }
 
@@ -151,7 +153,7 @@ export function startupStep(
 ): StartupStep {
   const progress = startupIn(record, node.uid);
   const requirements = startupRequirements(node, progress, policies);
-  const whyItStays = reasonToStay(withRecord(node, record, node.uid), policies);
+  const { isRequired, isRestricted } = reasonsToStay(withRecord(node, record, node.uid), policies);
   const thisSecond = recordedTime(now);
   const carried = valuesOf(node.taints);
   const required = new Map(requirements.map((one) => [identity(one.taint), one]));
@@ -170,26 +172,25 @@ export function startupStep(
     }
     const blockers = blockersOf(requirement);
     if (blockers?.length === 0) return ready;
-    const forMs = Math.max(0, now - one.since);
-    waiting.push({ requirement, blockers, forMs, isOverdue: forMs > requirement.progressDeadlineMs });
+    waiting.push(waitingTaint(requirement, blockers, Math.max(0, now - one.since)));
     return one;
   };
 
   for (const one of progress) {
     if (isOver(one)) after.push(one);
     // It stays from now on: with `ensure: UntilReady` again, it would be the taint of a node that runs.
-    else if (whyItStays(one) === 'Required') continue;
+    else if (isRequired(one)) continue;
     else if (!carried.has(identity(one))) after.push({ ...one, state: 'Removed', since: thisSecond });
     else after.push(one.state === 'Ready' ? one : wait(one, required.get(identity(one))));
   }
   const known = new Set(progress.map(identity));
   for (const requirement of requirements) {
     const { taint } = requirement;
-    if (known.has(identity(taint)) || whyItStays(taint) === 'Required') continue;
+    if (known.has(identity(taint)) || isRequired(taint)) continue;
     const value = carried.get(identity(taint));
     const ageMs = now - node.createdAt;
     if (after.length >= MAX_STARTUP_TAINTS) {
-      if (isSetBy(requirement, value)) waiting.push(withoutRoom(requirement, ageMs));
+      if (isSetBy(requirement, value)) waiting.push(waitingTaint(requirement, WITHOUT_ROOM, ageMs));
       continue;
     }
     if (ageMs > REGISTRATION_MS) continue;
@@ -210,7 +211,7 @@ export function startupStep(
     }
   }
   const removable = after
-    .filter((one) => one.state === 'Ready' && whyItStays(one) === undefined)
+    .filter((one) => one.state === 'Ready' && !isRestricted(one))
     .map((recorded): RemovableTaint => {
       const requirement = required.get(identity(recorded));
       const { key, effect } = recorded;
@@ -223,8 +224,14 @@ function isSetBy({ values }: StartupRequirement, value: string | undefined): boo
   return value !== undefined && (values === undefined || values.includes(value));
 }
 
-function withoutRoom(requirement: StartupRequirement, forMs: number): WaitingTaint {
-  const blockers = [`the record of the node, which lists ${MAX_STARTUP_TAINTS} startup taints`];
+/** What a taint without room in the record of the node waits for. */
+const WITHOUT_ROOM = [`the record of the node, which lists ${MAX_STARTUP_TAINTS} startup taints`];
+
+function waitingTaint(
+  requirement: StartupRequirement,
+  blockers: WaitingTaint['blockers'],
+  forMs: number,
+): WaitingTaint {
   return { requirement, blockers, forMs, isOverdue: forMs > requirement.progressDeadlineMs };
 }
 
