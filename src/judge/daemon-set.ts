@@ -209,10 +209,10 @@ function uncertainAmong(tolerations: readonly Toleration[]): Toleration[] {
   return tolerations.filter(hasUnknownOperator).slice(0, MAX_WARNINGS);
 }
 
-/** Those that might cover the lacking one. */
+/** Those that might cover the lacking one. The API server accepts an empty key only with `Exists`. */
 function doubts(uncertain: readonly Toleration[], { toleration: missing }: DeclaredToleration): string[] {
   return uncertain
-    .filter((toleration) => !toleration.key || toleration.key === missing.key)
+    .filter(({ key }) => key === missing.key)
     .map(
       (toleration) => `toleration ${formatToleration(toleration)}: operator not supported, treated as not tolerating`,
     );

@@ -30,26 +30,28 @@ export function secondsOf({ tolerationSeconds }: Toleration): number {
  * makes one before it needless, whatever policies are called. Of equals, the order is kept.
  */
 export function inOrder<T extends RequiredToleration>(required: readonly T[]): T[] {
-  const compareSeconds = (a: number, b: number) => (a === b ? 0 : b > a ? 1 : -1);
-  return required
-    .map((one) => ({ one, rank: one.rank, seconds: secondsOf(one.toleration), width: widthOf(one.toleration) }))
-    .sort((a, b) => a.rank - b.rank || compareSeconds(a.seconds, b.seconds) || b.width - a.width)
-    .map(({ one }) => one);
+  return (
+    required
+      .map((one) => ({ one, rank: one.rank, seconds: secondsOf(one.toleration), width: widthOf(one.toleration) }))
+      // The difference of two infinite times is NaN, which is false as 0 is.
+      .sort((a, b) => a.rank - b.rank || b.seconds - a.seconds || b.width - a.width)
+      .map(({ one }) => one)
+  );
 }
 
 /** Greater for a toleration of more taints. Every key counts more than any value, and any value more than every effect. */
 function widthOf(toleration: Toleration): number {
   const { key, operator, effect } = toleration;
-  const anyValue = rangesOf(toleration).some(({ value }) => value === undefined);
-  return (key ? 0 : 8) + (anyValue ? 4 : 0) + (effect ? 0 : 2) + (operator === 'Exists' ? 1 : 0);
+  const [range] = rangesOf(toleration);
+  return (key ? 0 : 8) + (range?.value === undefined ? 4 : 0) + (effect ? 0 : 2) + (operator === 'Exists' ? 1 : 0);
 }
 
-/** True if the first toleration makes the second one needless for this range of the second one. */
+/**
+ * True if the first toleration makes the second one needless for this range of the second one. Only tolerations of NoExecute alone have
+ * `tolerationSeconds`, so that the seconds decide nothing for other effects.
+ */
 function asksFor(one: Toleration, other: Toleration, range: TaintRange): boolean {
-  return (
-    rangesOf(one).some((own) => contains(own, range)) &&
-    (range.effect === 'NoSchedule' || secondsOf(one) >= secondsOf(other))
-  );
+  return rangesOf(one).some((own) => contains(own, range)) && secondsOf(one) >= secondsOf(other);
 }
 
 /** A range of a required toleration, and the tolerations before it in the order that ask for all of its taints. */
@@ -62,12 +64,11 @@ export interface AskedRange<T extends RequiredToleration> {
 export function askedRanges<T extends RequiredToleration>(
   required: readonly T[],
 ): { readonly required: T; readonly ranges: readonly AskedRange<T>[] }[] {
-  const before = new Map<string, T[]>();
+  const before = new Map<string | undefined, T[]>();
   return inOrder(required).map((one) => {
-    const key = one.toleration.key ?? '';
-    const alike = before.get(key) ?? [];
-    const others = key === '' ? alike : [...(before.get('') ?? []), ...alike];
-    before.set(key, [...alike, one]);
+    const key = one.toleration.key || undefined;
+    const others = [...new Set([undefined, key])].flatMap((some) => before.get(some) ?? []);
+    before.set(key, [...(before.get(key) ?? []), one]);
     const ranges = rangesOf(one.toleration).map((range) => ({
       range,
       askedBy: others.filter(({ toleration }) => asksFor(toleration, one.toleration, range)),
@@ -95,10 +96,9 @@ export function lackingAmong<T extends RequiredToleration>(
   needs: readonly Need<T>[],
   tolerations: readonly Toleration[],
 ): Need<T>[] {
-  const byKey = Map.groupBy(tolerations, ({ key }) => key || '');
-  const ofEveryKey = byKey.get('') ?? [];
+  const byKey = Map.groupBy(tolerations, ({ key }) => key || undefined);
   const isCovered = (range: TaintRange) =>
-    [ofEveryKey, byKey.get(range.key ?? '') ?? []].some((some) => some.some((toleration) => covers(toleration, range)));
+    [undefined, range.key].some((key) => byKey.get(key)?.some((toleration) => covers(toleration, range)));
   return needs.filter(({ ranges }) => ranges.some((range) => !isCovered(range)));
 }
 
