@@ -71,17 +71,47 @@ describe('a taint until DaemonSets are ready', () => {
   });
 
   it('waits while a DaemonSet is not ready, and while that is not known', () => {
-    const { states, waiting } = step();
-    expect(states).toEqual(['Waiting']);
-    expect(waiting.map(waitingText)).toEqual([
-      'startup taint example.com/network:NoSchedule waits for DaemonSet kube-system/cilium: its pod is not Ready',
-    ]);
-    expect(step({ blockers: () => undefined }).states).toEqual(['Waiting']);
+    const waits = (blockers: StartupFacts['blockers']) => {
+      const { states, removable, waiting } = step({ blockers });
+      return { states, removable, texts: waiting.map(waitingText) };
+    };
+    const text = (blockers: string) => `startup taint example.com/network:NoSchedule waits for ${blockers}`;
+    const [cilium, gpu] = ['DaemonSet kube-system/cilium: its pod is not Ready', 'DaemonSet gpu/driver: not found'];
+    expect(waits(() => [cilium, gpu])).toEqual({
+      states: ['Waiting'],
+      removable: [],
+      texts: [text(`${cilium}, and ${gpu}`)],
+    });
+    expect(waits(() => undefined)).toEqual({
+      states: ['Waiting'],
+      removable: [],
+      texts: [text('its DaemonSets, which were not checked')],
+    });
   });
 
   it('is to be removed when nothing blocks', () => {
-    expect(step({ blockers: () => [] }).states).toEqual(['Ready']);
-    expect(step({ blockers: () => [], progress: [recorded('Waiting')] }).states).toEqual(['Ready']);
+    for (const progress of [[], [recorded('Waiting')]]) {
+      expect(step({ blockers: () => [], progress })).toMatchObject({
+        states: ['Ready'],
+        waiting: [],
+        removable: [{ taint: TAINT, reason: 'DaemonSet kube-system/cilium is ready' }],
+      });
+    }
+  });
+
+  it('waits for its own DaemonSets, and is removed although another startup taint waits', () => {
+    const other = { ...rule([GPU]), key: 'example.com/gpu' };
+    const by = policies({ network: spec({ taints: [rule(), other] }) });
+    const taints = [TAINT, { ...TAINT, key: other.key }];
+    const { waiting, removable } = step({
+      by,
+      taints,
+      blockers: ({ daemonSets }) => (daemonSets.includes(GPU) ? ['DaemonSet gpu/driver: not found'] : []),
+    });
+    expect(removable.map(({ taint }) => taint)).toEqual([TAINT]);
+    expect(waiting.map(waitingText)).toEqual([
+      'startup taint example.com/gpu:NoSchedule waits for DaemonSet gpu/driver: not found',
+    ]);
   });
 
   it('is not taken over from a node that registered long ago, or with another value', () => {
@@ -91,23 +121,31 @@ describe('a taint until DaemonSets are ready', () => {
     const by = policies({ network: spec({ taints: [{ ...rule(), value: 'ours' }] }) });
     const carrying = (value: string) => step({ ...ready, by, taints: [{ ...TAINT, value }] }).states;
     expect([carrying('ours'), carrying('theirs')]).toEqual([['Ready'], []]);
+    const empty = policies({ network: spec({ taints: [{ ...rule(), value: '' }] }) });
+    expect(step({ ...ready, by: empty }).states).toEqual(['Ready']);
+    expect(step({ ...ready, by: empty, taints: [{ ...TAINT, value: 'theirs' }] }).states).toEqual([]);
     const both = policies({ network: spec({ taints: [{ ...rule(), value: 'ours' }] }), other: spec() });
     expect(step({ ...ready, by: both, taints: [{ ...TAINT, value: 'theirs' }] }).states).toEqual(['Ready']);
   });
 
-  it('that the record has no room for waits for that', () => {
+  it.each([
+    { when: 'until the progress deadline', ageMs: 600_000, isOverdue: false },
+    { when: 'after it', ageMs: 600_001, isOverdue: true },
+    { when: 'long after the registration', ageMs: 2 * REGISTRATION_MS, isOverdue: true },
+  ])('that the record has no room for waits for that: $when, overdue $isOverdue', ({ ageMs, isOverdue }) => {
     const others = Array.from({ length: MAX_STARTUP_TAINTS }, (_, n) => ({
       ...recorded('Removed'),
       key: `other-${n}`,
     }));
-    const { states, waiting } = step({ progress: others, blockers: () => [], ageMs: 2 * REGISTRATION_MS });
+    const { states, waiting } = step({ progress: others, blockers: () => [], ageMs });
     expect(states).toHaveLength(MAX_STARTUP_TAINTS);
     expect(waiting.map((one) => [waitingText(one), one.isOverdue])).toEqual([
       [
         `startup taint example.com/network:NoSchedule waits for the record of the node, which lists ${MAX_STARTUP_TAINTS} startup taints`,
-        true,
+        isOverdue,
       ],
     ]);
+    expect(step({ progress: others, taints: [], ageMs }).waiting).toEqual([]);
   });
 
   describe('that a policy keeps on the node', () => {
@@ -127,12 +165,21 @@ describe('a taint until DaemonSets are ready', () => {
       expect(step({ ...situation, by: audit }).removable).toHaveLength(1);
     });
 
+    it('is not recorded as a startup taint of a new node if another policy requires it', () => {
+      const by = policies({ network: spec(), other: spec({ taints: [always] }) });
+      expect(step({ by })).toMatchObject({ states: [], waiting: [] });
+      expect(step({ by, taints: [] })).toMatchObject({ states: [], missed: [] });
+    });
+
     it('is not removed while a policy restricts that', () => {
-      const ready = { progress: [recorded('Ready')] };
+      const dedicated = { key: 'dedicated', effect: 'NoSchedule' } as const;
+      const ready = { progress: [recorded('Ready')], taints: [dedicated, TAINT] };
       const by = (other: TaintPolicySpec) => policies({ network: spec(), other });
       const { states, removable } = step({ ...ready, by: by(restricted) });
       expect({ states, removable }).toEqual({ states: ['Ready'], removable: [] });
       expect(step({ ...ready, by: by({ ...restricted, mode: 'Audit' }) }).removable).toHaveLength(1);
+      const other = { ...restricted, taints: [{ ...dedicated, restrict: ['Removal'] }] } satisfies TaintPolicySpec;
+      expect(step({ ...ready, by: by(other) }).removable).toHaveLength(1);
       expect(
         step({ ...ready, by: by({ ...restricted, nodeSelector: { matchLabels: { a: 'b' } } }) }).removable,
       ).toHaveLength(1);
@@ -151,7 +198,9 @@ describe('a taint until DaemonSets are ready', () => {
   });
 
   it('stays to be removed although a DaemonSet is not ready any more', () => {
-    expect(step({ progress: [recorded('Ready')] }).states).toEqual(['Ready']);
+    const progress = [recorded('Ready', 60_000)];
+    expect(step({ progress })).toMatchObject({ progress, waiting: [], removable: [{ taint: TAINT }] });
+    expect(step({ progress, blockers: () => [] }).progress).toEqual(progress);
   });
 
   it.each(['Waiting', 'Ready'] as const)('is Removed once the node no longer carries it (%s)', (state) => {
@@ -219,9 +268,9 @@ describe('a taint until DaemonSets are ready', () => {
   });
 
   it('waits for the DaemonSets of all policies that require it, and for the earliest deadline', () => {
-    const by = policies({ network: spec(), gpu: spec({ taints: [rule([GPU, CILIUM], 60)] }) });
+    const by = policies({ network: spec({ mode: 'Deny' }), gpu: spec({ taints: [rule([GPU, CILIUM], 60)] }) });
     expect(step({ by }).waiting.map(({ requirement }) => requirement)).toEqual([
-      { taint: TAINT, policies: ['gpu', 'network'], daemonSets: [GPU, CILIUM], progressDeadlineMs: 60_000 },
+      { taint: TAINT, policies: ['gpu', 'network'], daemonSets: [CILIUM, GPU], progressDeadlineMs: 60_000 },
     ]);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Phase } from '../../../src/judge/decision.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
+import { remainingText, startupTaintsOn } from '../../../src/judge/startup-taints.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet, Requester } from '../../../src/policy/policy-set.ts';
 import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
@@ -11,12 +12,12 @@ import { driftAmong } from './node-drifts.ts';
 
 const KUBELET: Requester = { username: 'system:node:n1', groups: ['system:nodes'] };
 const AGENT: Requester = { username: 'system:serviceaccount:agents:agent', groups: [] };
-const startup: Taint = { key: 'example.com/preparing', value: 'yes', effect: 'NoSchedule' };
+const startup = { key: 'example.com/preparing', value: 'yes', effect: 'NoSchedule' } as const;
 const TEXT = 'example.com/preparing=yes:NoSchedule';
 const RULE = { ...startup, ensure: 'AtRegistration' } as const;
 
 const policies = (mode: TaintMode, others: Record<string, TaintPolicySpec> = {}): PolicySet =>
-  policySet({ taint: { startup: { mode, taints: [RULE] }, ...others } as Record<string, TaintPolicySpec> });
+  policySet({ taint: { startup: { mode, taints: [RULE] }, ...others } });
 
 const nodeWith = (taints: readonly Taint[]): NodeView => ({
   name: 'n1',
@@ -86,5 +87,71 @@ describe('a startup taint', () => {
   it('is protected by an exact key of another policy', () => {
     const set = policies('Restore', { exact: { mode: 'Deny', taints: [{ key: startup.key, restrict: ['Removal'] }] } });
     expect(update(set, nodeWith([startup]), [], 'validate')).toMatchObject({ action: 'deny' });
+  });
+});
+
+describe('a startup taint that remains on a Ready node', () => {
+  const agent: Taint = { key: 'cilium.io/agent-not-ready', effect: 'NoExecute' };
+  const dedicated: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+  const readyWhen = { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] };
+
+  it.each<{ what: string; taint: Taint; spec?: TaintPolicySpec; isStartup: boolean }>([
+    { what: 'a known key', taint: agent, isStartup: true },
+    { what: 'another key', taint: dedicated, isStartup: false },
+    { what: 'ensure: AtRegistration', taint: startup, spec: { mode: 'Deny', taints: [RULE] }, isStartup: true },
+    {
+      what: 'ensure: UntilReady',
+      taint: startup,
+      spec: { mode: 'Restore', taints: [{ ...RULE, ensure: 'UntilReady', readyWhen }] },
+      isStartup: true,
+    },
+    {
+      what: 'another value than that of the policy',
+      taint: { ...startup, value: 'no' },
+      spec: { mode: 'Deny', taints: [RULE] },
+      isStartup: true,
+    },
+    {
+      what: 'another effect than that of the policy',
+      taint: { ...startup, effect: 'NoExecute' },
+      spec: { mode: 'Deny', taints: [RULE] },
+      isStartup: false,
+    },
+    {
+      what: 'ensure: Always',
+      taint: startup,
+      spec: { mode: 'Deny', taints: [{ ...RULE, ensure: 'Always' }] },
+      isStartup: false,
+    },
+    { what: 'a policy in mode Audit', taint: startup, spec: { mode: 'Audit', taints: [RULE] }, isStartup: false },
+    {
+      what: 'a policy for other nodes',
+      taint: startup,
+      spec: { mode: 'Deny', taints: [RULE], nodeSelector: { matchLabels: { pool: 'gpu' } } },
+      isStartup: false,
+    },
+  ])('is one with $what: $isStartup', ({ taint, spec, isStartup }) => {
+    const { taintPolicies } = policySet({ taint: spec ? { startup: spec } : {} });
+    expect(startupTaintsOn(nodeWith([dedicated, taint]), taintPolicies)).toEqual(isStartup ? [taint] : []);
+  });
+
+  it('is reported with its name, for whole minutes', () => {
+    expect(remainingText([agent], 20 * 60_000 + 59_999)).toBe(
+      'startup taint cilium.io/agent-not-ready:NoExecute has been on the Ready node for 20 minutes',
+    );
+    expect(remainingText([agent, startup], 21 * 60_000)).toBe(
+      `startup taints cilium.io/agent-not-ready:NoExecute, ${TEXT} have been on the Ready node for 21 minutes`,
+    );
+  });
+
+  it('is counted after the fourth if there are more than five', () => {
+    const taints = Array.from({ length: 6 }, (_, index) => ({ key: `startup-${index}`, effect: 'NoSchedule' }));
+    const names = 'startup-0:NoSchedule, startup-1:NoSchedule, startup-2:NoSchedule, startup-3:NoSchedule';
+    expect(remainingText(taints, 1_200_000)).toBe(
+      `startup taints ${names}, and 2 more have been on the Ready node for 20 minutes`,
+    );
+    expect(remainingText(taints.slice(0, 5), 1_200_000)).toBe(
+      `startup taints ${names}, startup-4:NoSchedule have been on the Ready node for 20 minutes`,
+    );
   });
 });
