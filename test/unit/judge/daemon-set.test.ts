@@ -74,6 +74,7 @@ describe('Mutate', () => {
       added: [MASTER, CONTROL_PLANE],
     },
     { why: 'every taint', tolerations: [{ operator: 'Exists' }], added: [] },
+    { why: 'every taint, by an empty key', tolerations: [{ key: '', operator: 'Exists' }], added: [] },
     {
       why: 'every NoSchedule taint, as in Flannel',
       tolerations: [{ operator: 'Exists', effect: 'NoSchedule' }],
@@ -149,15 +150,56 @@ describe('Mutate', () => {
 
   const narrow = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' } as const;
   const wide = { key: 'dedicated', operator: 'Exists' } as const;
-  it.each([
-    { why: 'one policy, the narrow one first', toleration: { a: { ...cni, tolerations: [narrow, wide] } } },
-    { why: 'two policies', toleration: { a: { ...cni, tolerations: [narrow] }, b: { ...cni, tolerations: [wide] } } },
+  it.each<{ why: string; narrow: PolicyToleration; wide: PolicyToleration }>([
+    { why: 'every value and effect', narrow, wide },
+    { why: 'every value', narrow, wide: { ...wide, effect: 'NoSchedule' } },
+    { why: 'every effect', narrow, wide: { key: 'dedicated', value: 'gpu' } },
+    { why: 'every effect of any value', narrow: { ...wide, effect: 'NoExecute' }, wide },
+    { why: 'every key', narrow: wide, wide: { operator: 'Exists' } },
+    { why: 'every key with an effect', narrow, wide: { operator: 'Exists', effect: 'NoSchedule' } },
+    { why: 'a longer time', narrow: { ...wide, effect: 'NoExecute', tolerationSeconds: 30 }, wide },
     {
-      why: 'called otherwise',
-      toleration: { b: { ...cni, tolerations: [narrow] }, a: { ...cni, tolerations: [wide] } },
+      why: 'the same role taint, spelled with Exists',
+      narrow: { key: MASTER.key, effect: 'NoSchedule' },
+      wide: MASTER,
     },
-  ])('adds nothing that the widest makes needless: $why', ({ toleration }) => {
-    expect(judge(policySet({ toleration }), {})).toMatchObject({ desired: { tolerations: [wide] } });
+  ])('adds only the widest of two, whatever their order: $why', ({ narrow, wide }) => {
+    for (const toleration of [
+      { a: { ...cni, tolerations: [narrow, wide] } },
+      { a: { ...cni, tolerations: [wide, narrow] } },
+      { a: { ...cni, tolerations: [narrow] }, b: { ...cni, tolerations: [wide] } },
+      { a: { ...cni, tolerations: [wide] }, b: { ...cni, tolerations: [narrow] } },
+    ]) {
+      expect(judge(policySet({ toleration }), {})).toMatchObject({ desired: { tolerations: [wide] } });
+    }
+  });
+
+  it('adds only the toleration of every value if the DaemonSet tolerates the other effect of the one value', () => {
+    const everyValue = { ...wide, effect: 'NoSchedule' } as const;
+    const everyEffect = { key: 'dedicated', value: 'gpu' } as const;
+    const tolerations = [{ ...everyEffect, effect: 'NoExecute' }];
+    for (const required of [
+      [everyValue, everyEffect],
+      [everyEffect, everyValue],
+    ]) {
+      expect(judge(policy({ tolerations: required }), { tolerations })).toMatchObject({
+        desired: { tolerations: [...tolerations, everyValue] },
+      });
+    }
+  });
+
+  it.each<{ why: string; tolerations: PolicyToleration[] }>([
+    { why: 'two values', tolerations: [narrow, { ...narrow, value: 'db' }] },
+    { why: 'two effects', tolerations: [narrow, { ...narrow, effect: 'NoExecute' }] },
+    {
+      why: 'every key for one effect',
+      tolerations: [
+        { operator: 'Exists', effect: 'NoSchedule' },
+        { ...narrow, effect: 'NoExecute' },
+      ],
+    },
+  ])('adds both if none makes the other one needless: $why', ({ tolerations }) => {
+    expect(judge(policy({ tolerations }), {})).toMatchObject({ desired: { tolerations } });
   });
 
   it('adds nothing twice when two policies require the same', () => {
@@ -166,7 +208,13 @@ describe('Mutate', () => {
   });
 
   it('takes an operator that it does not know as not tolerating, and says so', () => {
-    const decision = judge(policy(), { tolerations: [MASTER, { key: CONTROL_PLANE.key, operator: 'Gt', value: '5' }] });
+    const tolerations: Toleration[] = [
+      MASTER,
+      { key: CONTROL_PLANE.key, operator: 'Equal', value: 'true' },
+      { key: CONTROL_PLANE.key, operator: 'Gt', value: '5' },
+      { key: 'example.com/other', operator: 'Gt', value: '5' },
+    ];
+    const decision = judge(policy(), { tolerations });
     expect(decision.warnings).toEqual([
       'TolerationPolicy cni added toleration node-role.kubernetes.io/control-plane:NoSchedule',
       'toleration node-role.kubernetes.io/control-plane=5 (Gt): operator not supported, treated as not tolerating',
@@ -227,6 +275,20 @@ describe('a DaemonSet that runs', () => {
       why: 'gets all when its tolerations change otherwise',
       running: [own, CONTROL_PLANE],
       sent: [own, extra],
+      sameTemplate: true,
+      added: [MASTER, CONTROL_PLANE],
+    },
+    {
+      why: 'gets all when its tolerations become more',
+      running: [own],
+      sent: [own, extra],
+      sameTemplate: true,
+      added: [MASTER, CONTROL_PLANE],
+    },
+    {
+      why: 'gets all when a toleration of its own is taken out as well',
+      running: [own, extra, CONTROL_PLANE],
+      sent: [own],
       sameTemplate: true,
       added: [MASTER, CONTROL_PLANE],
     },
@@ -300,14 +362,46 @@ describe('tolerationSeconds', () => {
     });
   });
 
+  it('reports a policy in mode Audit that requires more seconds than a policy in mode Mutate', () => {
+    const toleration: Record<string, TolerationPolicySpec> = {
+      a: { ...cni, tolerations: [{ ...forever, tolerationSeconds: 300 }] },
+      b: { ...cni, mode: 'Audit', tolerations: [forever] },
+    };
+    const both = policySet({ toleration });
+    const tolerations: Toleration[] = [{ ...forever, tolerationSeconds: 300 }];
+    expect(judge(both, {})).toMatchObject({ desired: { tolerations } });
+    expect(judge(both, { tolerations }, 'validate').violations).toEqual([
+      {
+        policyKind: 'TolerationPolicy',
+        policy: 'b',
+        field: 'spec.tolerations[0]',
+        mode: 'Audit',
+        outcome: 'audited',
+        subject: 'maintenance:NoExecute without tolerationSeconds',
+      },
+    ]);
+  });
+
   it.each<{ why: string; required: PolicyToleration; tolerations: Toleration[]; reported: boolean }>([
     { why: 'the one without seconds comes first', required: forever, tolerations: [forever, briefly], reported: false },
     { why: 'the one without seconds comes last', required: forever, tolerations: [briefly, forever], reported: true },
     {
       why: 'it is for another key',
       required: forever,
-      tolerations: [forever, { ...briefly, key: 'a' }],
+      tolerations: [{ ...briefly, key: 'a' }, forever, { ...briefly, key: 'b' }],
       reported: false,
+    },
+    {
+      why: 'every effect is required, and it is for NoExecute',
+      required: { key: forever.key, operator: 'Exists' },
+      tolerations: [briefly, { key: forever.key, operator: 'Exists' }],
+      reported: true,
+    },
+    {
+      why: 'it comes after the toleration of one value',
+      required: forever,
+      tolerations: [{ key: forever.key, value: 'soon', effect: 'NoExecute' }, briefly],
+      reported: true,
     },
     {
       why: 'it is for every key',
@@ -416,6 +510,18 @@ describe('Audit', () => {
     ]);
   });
 
+  it('reports only the widest of two required tolerations', () => {
+    const narrow = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' } as const;
+    const wide = { key: 'dedicated', operator: 'Exists' } as const;
+    for (const tolerations of [
+      [narrow, wide],
+      [wide, narrow],
+    ]) {
+      const { violations } = judge(policy({ mode: 'Audit', tolerations }), {}, 'validate');
+      expect(violations.map(({ subject }) => subject)).toEqual(['dedicated']);
+    }
+  });
+
   it('has nothing to report of what another policy adds', () => {
     const policies = policySet({ toleration: { a: { ...cni, mode: 'Audit' }, b: cni } });
     const decision = judge(policies, {});
@@ -460,7 +566,13 @@ describe('a DaemonSet with very many tolerations', () => {
 
   it.each<{ why: string; now: number; before?: number; policies?: PolicySet; expected: object }>([
     { why: 'as many as are compared', now: MAX_TOLERATIONS, expected: { action: 'patch' } },
-    { why: 'more', now: MAX_TOLERATIONS + 1, expected: { action: 'allow', warnings } },
+    { why: 'more', now: MAX_TOLERATIONS + 1, expected: { action: 'allow', violations: [], warnings } },
+    {
+      why: 'more, and one of two policies selects it',
+      now: MAX_TOLERATIONS + 1,
+      policies: policySet({ toleration: { cni, other: { ...cni, daemonSets: { namespaces: ['elsewhere'] } } } }),
+      expected: { action: 'allow', violations: [], warnings },
+    },
     { why: 'more before the update', now: 0, before: MAX_TOLERATIONS + 1, expected: { action: 'allow', warnings } },
     {
       why: 'more, and no policy selects it',
