@@ -40,7 +40,7 @@ export function establishment(
     );
     return isMeant ? 1_000 * ESTABLISHED_AFTER_SECONDS - stayed : undefined;
   };
-  const left = node.taints.filter((taint) => !isListed(taint)).flatMap((taint) => leftMs(taint) ?? []);
+  const left = node.taints.filter((taint) => !isListed(taint)).map((taint) => leftMs(taint) ?? 0);
   const times = left.filter((ms) => ms > 0);
   return {
     // Each policy calls it, and each call reads all policies.

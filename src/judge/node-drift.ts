@@ -129,7 +129,7 @@ export function nodeDrift(
   const finished = new Set([...used, ...invalidated]);
   const unspent =
     finished.size === 0 ? node.allowRemoval : rewriteAllowRemoval(allowed, (entry) => finished.has(entry));
-  const isExpired = isAllowRemovalExpired && unspent !== undefined && selecting.some(readsAllowRemoval);
+  const isExpired = isAllowRemovalExpired && selecting.some(readsAllowRemoval);
   const desired: DesiredNode = {
     taints: invalidated.length > 0 ? node.taints : taints,
     allowRemoval: isExpired ? undefined : unspent,
@@ -210,9 +210,9 @@ function lossesOf(group: readonly MissingTaint[], target: Taint, blockedBy: Bloc
     const { policy, field, taint } = one;
     if (stillMissing.includes(one)) return [{ policy, field, taint, blockedBy: left }];
     // A recorded value may have given way to one that its policy does not mean.
-    return isRestored(one) || policy.removalRestrictedBy(target, ONCE_ESTABLISHED)
-      ? [{ policy, field, taint: target, blockedBy }]
-      : [];
+    return policy.removalRestrictedBy(target, ONCE_ESTABLISHED) === undefined
+      ? []
+      : [{ policy, field, taint: target, blockedBy }];
   });
 }
 

@@ -192,7 +192,6 @@ export function allowRemovalAgeMs(
 
 function timesOf({ ready, taints }: WatchedNode, before: TaintTimes, now: number): TaintTimes {
   const timed = ready ? taints.filter(({ key }) => !isTransientTaintKey(key)).slice(0, MAX_TIMED) : [];
-  if (timed.length === 0) return NO_TIMES;
   return timed.map((taint) => ({ taint, at: timeOf(before, taint) ?? now }));
 }
 

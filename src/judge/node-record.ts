@@ -142,7 +142,7 @@ export function recordedTaints(record: NodeRecord | undefined, uid: string): rea
 
 /** The progress of the startup taints of the Node with this uid. */
 export function startupIn(record: NodeRecord | undefined, uid: string | undefined): readonly StartupProgress[] {
-  return record?.uid === uid ? (record?.startup ?? []) : [];
+  return (record?.uid === uid ? record?.startup : undefined) ?? [];
 }
 
 /** Whether nothing more is done about the taint on this node. */

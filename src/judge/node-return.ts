@@ -17,33 +17,26 @@ export function retainedTaints(
   now: number,
 ): RetainedTaint[] {
   const isSame = sameMachine(machine, node.machine);
-  return selectingPolicies(policies, node.labels)
-    .filter(({ deletedNodeRetentionMs }) => deletedNodeRetentionMs !== undefined)
-    .flatMap((policy) =>
-      taints.filter(isKept).flatMap((recorded) => {
-        const { key, value, effect, earlierDeletedAt: since = deletedAt } = recorded;
-        const isReported = since !== undefined || policy.mode !== 'Audit';
-        if (!isReported || !isRetained(recorded, policy, now - (since ?? now), isSame)) return [];
-        return {
-          policy,
-          field: policy.removalRestrictedBy(recorded, ONCE_ESTABLISHED) ?? '',
-          taint: { key, value, effect },
-        };
-      }),
-    );
+  return selectingPolicies(policies, node.labels).flatMap((policy) =>
+    taints.filter(isKept).flatMap((recorded) => {
+      const { key, value, effect, earlierDeletedAt: since = deletedAt } = recorded;
+      const isReported = since !== undefined || policy.mode !== 'Audit';
+      const field = retainedBy(recorded, policy, now - (since ?? now), isSame);
+      return isReported && field !== undefined ? [{ policy, field, taint: { key, value, effect } }] : [];
+    }),
+  );
 }
 
-/** Whether the policy gives the taint back to a Node that registers so long after the deletion of the one before it. */
-export function isRetained(
+/**
+ * The field by which the policy gives the taint back to a Node that registers so long after the deletion of the one before it. Undefined where
+ * the policy does not give it back.
+ */
+export function retainedBy(
   taint: Taint,
   { deletedNodeRetentionMs, removalRestrictedBy }: CompiledTaintPolicy,
   ageMs: number,
   isSame: boolean,
-): boolean {
-  return (
-    deletedNodeRetentionMs !== undefined &&
-    ageMs < deletedNodeRetentionMs &&
-    isSame &&
-    removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined
-  );
+): string | undefined {
+  const isRetained = deletedNodeRetentionMs !== undefined && ageMs < deletedNodeRetentionMs && isSame;
+  return isRetained ? removalRestrictedBy(taint, ONCE_ESTABLISHED) : undefined;
 }

@@ -233,7 +233,7 @@ function markMissing(
   });
   return {
     taints,
-    since: since.length === 0 ? NO_TIMES : since,
+    since,
     nextInMs: waits.length === 0 ? undefined : Math.min(...waits),
   };
 }

@@ -1,6 +1,6 @@
 import { type Machine, sameMachine } from '../kubernetes/machine.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
-import { identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
+import { identity, sameTaint, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
 import { type CompiledTaintPolicy, type EnsuredTaint, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
@@ -14,6 +14,7 @@ import {
 import { type DeclaredTaint, missingRequired, requiredTaints } from './declared-taints.ts';
 import {
   isKept,
+  isOver,
   MAX_KEPT_TAINTS,
   MAX_RECORDED_POLICIES,
   MAX_RECORDED_TAINTS,
@@ -22,7 +23,7 @@ import {
   recordedTime,
   type StartupProgress,
 } from './node-record.ts';
-import { isRetained } from './node-return.ts';
+import { retainedBy } from './node-return.ts';
 import type { NodeView } from './node-view.ts';
 
 /** A Node that exists, as records are made of it. */
@@ -97,7 +98,7 @@ export function nextRecord(
     isReplacing && surviving.every((policy) => policy.removalRestrictedBy(taint, ONCE_ESTABLISHED) === undefined);
   const left = (taints: readonly RecordedTaint[], { since, isSame, wasRetained }: Deleted) =>
     taints.filter(isKept).flatMap((taint) => {
-      const asking = surviving.filter((policy) => isRetained(taint, policy, now - since, isSame));
+      const asking = surviving.filter((policy) => retainedBy(taint, policy, now - since, isSame) !== undefined);
       // Of a deleted node, nothing says which policies select it.
       const recorded = asking.filter(({ name }) => taint.policies.includes(name));
       if (asking.length > 0) return { ...taint, policies: namesOf(recorded.length > 0 ? recorded : asking) };
@@ -126,27 +127,24 @@ export function nextRecord(
     const one = { ...withoutState(taint), earlierDeletedAt };
     return left([one], { since: earlierDeletedAt, isSame, wasRetained: isKnown || wasDeleted });
   });
-  // Without those that are forgotten in this step: the next one does not know them either.
-  const listed = isKnown ? [...before.taints.filter((taint) => taint.earlierDeletedAt === undefined), ...earlier] : [];
+  const own = isKnown ? before.taints.filter((taint) => taint.earlierDeletedAt === undefined) : [];
+  // Without the earlier taints that are forgotten in this step: the next one does not know them either.
+  const listed = isKnown ? [...own, ...earlier] : [];
   const removed = removedFrom(node, listed, policies, { isPermitted, thisSecond, forgetsLost });
   const carried = valuesOf(node.taints);
-  const recordedAsRemoved = valuesOf(removed);
   const isGone = (taint: RecordedTaint) =>
-    carried.get(identity(taint)) !== taint.value &&
-    (recordedAsRemoved.get(identity(taint)) === taint.value || isPermitted({ taint, anyValue: false }));
-  const retained = earlier.filter((taint) => !isGone(taint));
-  const known = (isKnown ? before.taints : retained).filter((taint) => isKept(taint) && !isGone(taint));
+    carried.get(identity(taint)) !== taint.value && isPermitted({ taint, anyValue: false });
   // A node may leave a policy for a moment: a lost taint is not forgotten at once.
   const isSpared = (taint: RecordedTaint) =>
     carried.get(identity(taint)) === taint.value ? isUnprotected(taint) && !forgets : !forgetsLost;
   const taints = keptOn(
     node,
-    selectingPolicies(policies, node.labels).filter(listsTaints),
-    known.filter((taint) => taint.earlierDeletedAt === undefined),
+    selectingPolicies(policies, node.labels),
+    own.filter((taint) => isKept(taint) && !isGone(taint)),
     isSpared,
   ).filter((taint) => !removed.some((one) => identity(one) === identity(taint)));
   const present = valuesOf([...node.taints, ...taints, ...removed]);
-  const missing = retained.filter((taint) => !present.has(identity(taint)));
+  const missing = earlier.filter((taint) => !isGone(taint) && !present.has(identity(taint)));
   const all = [...taints, ...removed, ...missing].slice(0, MAX_RECORDED_TAINTS);
   const startup = isKnown ? startupOf(before, policies, forgets) : [];
   if (all.length + startup.length === 0) return undefined;
@@ -167,9 +165,9 @@ function startupOf(
   policies: readonly CompiledTaintPolicy[],
   forgets: boolean,
 ): readonly StartupProgress[] {
-  if (startup.length === 0 || !forgets) return startup;
-  const required = new Set(policies.flatMap(({ untilReady }) => untilReady.map(({ value }) => identity(value.taint))));
-  return startup.filter((one) => one.state === 'Waiting' || one.state === 'Ready' || required.has(identity(one)));
+  const isRequired = (one: StartupProgress) =>
+    policies.some(({ untilReady }) => untilReady.some(({ value }) => sameTaint(value.taint, one)));
+  return forgets ? startup.filter((one) => !isOver(one) || isRequired(one)) : startup;
 }
 
 /** Whether anything of nodes is recorded for the policy: taints, or that a required one was removed with permission. */
@@ -185,12 +183,19 @@ function listsTaints({ deletedNodeRetentionMs, declared, removalRules }: Compile
   );
 }
 
+/** A taint as records list it, without what they say of it. */
+type ListedTaint = Pick<RecordedTaint, 'key' | 'value' | 'effect'>;
+
 /** The policy itself says with which value it requires the taint: no record is needed. */
-function isDeclared({ ensure, value }: CompiledTaintRule, taint: Taint): boolean {
-  return ensure === 'Always' && (value ?? '') === (taint.value ?? '');
+function isDeclared({ ensure, value }: CompiledTaintRule, taint: ListedTaint): boolean {
+  return ensure === 'Always' && (value ?? '') === taint.value;
 }
 
-function isRecordedBy(taint: Taint, policy: CompiledTaintPolicy, established: (taint: Taint) => boolean): boolean {
+function isRecordedBy(
+  taint: ListedTaint,
+  policy: CompiledTaintPolicy,
+  established: (taint: Taint) => boolean,
+): boolean {
   const field = policy.removalRestrictedBy(taint, ONCE_ESTABLISHED);
   const rule = policy.removalRules.find((one) => one.field === field);
   if (rule === undefined) return false;
@@ -227,7 +232,7 @@ function removedFrom(
     ({ taint }) => identity(taint),
   );
   // Where any value will do, what counts is the one that the node carried.
-  const values = valuesOf(known.filter(isKept));
+  const values = valuesOf(known);
   const asRecorded = (one: DeclaredTaint): DeclaredTaint => {
     const value = one.anyValue ? values.get(identity(one.taint)) : undefined;
     return value === undefined ? one : { ...one, taint: { ...one.taint, value }, anyValue: false };
@@ -295,7 +300,7 @@ function withoutState({ key, value, effect, policies }: RecordedTaint): Recorded
   return { key, value, effect, policies };
 }
 
-function withoutTime({ key, value, effect }: Taint): Pick<RecordedTaint, 'key' | 'value' | 'effect'> {
+function withoutTime({ key, value, effect }: Taint): ListedTaint {
   return { key, value: value ?? '', effect };
 }
 

@@ -64,6 +64,10 @@ export function unseenAdditions(
   const required = requiredTaints(node.labels, policies);
   const isExpected = (taint: Taint) =>
     isTransientTaintKey(taint.key) || required.some((one) => isRequiredTaint(taint, one));
+  const isNew = (policy: CompiledTaintPolicy, taint: Taint) => {
+    const known = accepted.get(restrictionOf(policy));
+    return known !== undefined && now - known.since >= ADDITION_GRACE_MS && !known.taints.has(formatTaint(taint));
+  };
   return node.taints.flatMap((taint): UnseenAddition[] => {
     const by = binding.flatMap((policy) => {
       const field = policy.additionRestrictedBy(taint);
@@ -72,11 +76,6 @@ export function unseenAdditions(
     if (by.every(({ policy }) => policy.exemptsUsers) || isExpected(taint)) return [];
     return by.map((one) => ({ ...one, blockedBy: whatBlocks(taint, by) }));
   });
-
-  function isNew(policy: CompiledTaintPolicy, taint: Taint): boolean {
-    const known = accepted?.get(restrictionOf(policy));
-    return known !== undefined && now - known.since >= ADDITION_GRACE_MS && !known.taints.has(formatTaint(taint));
-  }
 
   function whatBlocks(taint: Taint, by: readonly Protection[]): UnseenAddition['blockedBy'] {
     const restoring = by.filter(({ policy }) => policy.mode === 'Restore');
