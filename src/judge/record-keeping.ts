@@ -11,7 +11,7 @@ import {
   isRequiredRemovalNamed,
   parseAllowedRemovals,
 } from './allow-removal.ts';
-import { type DeclaredTaint, missingRequired, requiredTaints } from './declared-taints.ts';
+import { type DeclaredTaint, missingRequired, requiredTaints, satisfies } from './declared-taints.ts';
 import {
   isKept,
   isOver,
@@ -132,8 +132,15 @@ export function nextRecord(
   const listed = isKnown ? [...own, ...earlier] : [];
   const removed = removedFrom(node, listed, policies, { isPermitted, thisSecond, forgetsLost });
   const carried = valuesOf(node.taints);
+  const required = valuesOf(
+    requiredTaints(node.labels, policies)
+      .filter((one) => one.policy.declared !== 'Audit' && !one.anyValue && satisfies(carried, one))
+      .map(({ taint }) => taint),
+  );
+  // What a policy requires comes before what was recorded, also where the leader restores a taint.
   const isGone = (taint: RecordedTaint) =>
-    carried.get(identity(taint)) !== taint.value && isPermitted({ taint, anyValue: false });
+    carried.get(identity(taint)) !== taint.value &&
+    (required.has(identity(taint)) || isPermitted({ taint, anyValue: false }));
   // A node may leave a policy for a moment: a lost taint is not forgotten at once.
   const isSpared = (taint: RecordedTaint) =>
     carried.get(identity(taint)) === taint.value ? isUnprotected(taint) && !forgets : !forgetsLost;

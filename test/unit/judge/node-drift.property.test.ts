@@ -4,7 +4,7 @@ import { evictingTaints } from '../../../src/evictions/eviction-pace.ts';
 import { isRequiredTaint, requiredTaints, satisfies } from '../../../src/judge/declared-taints.ts';
 import type { Circumstances, Loss, NodeDrift } from '../../../src/judge/node-drift.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
-import { formatTaint, identity, sameTaint, type Taint, valuesOf } from '../../../src/kubernetes/taint.ts';
+import { equalTaints, formatTaint, identity, sameTaint, type Taint, valuesOf } from '../../../src/kubernetes/taint.ts';
 import { isTransientTaintKey } from '../../../src/kubernetes/transient-taints.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import * as generate from '../admission/generators.ts';
@@ -63,12 +63,25 @@ it('a node that was repaired needs no other repair', () => {
 });
 
 it('a loss that is left alone is found again', () => {
+  const left = ({ losses }: NodeDrift) => losses.filter((loss) => !isRepaired(loss));
   always((one) => {
-    const left = ({ losses }: NodeDrift) => losses.filter((loss) => !isRepaired(loss));
-    const again = driftOf({ ...one, node: repaired(one) });
-    expect(left(again)).toEqual(expect.arrayContaining(left(driftOf(one))));
+    const before = withoutReplaced(one);
+    const after = withoutReplaced({ ...before, node: repaired(before) });
+    expect(left(driftOf(after))).toEqual(expect.arrayContaining(left(driftOf(before))));
   });
 });
+
+/** Without the recorded values in whose place the node carries a required one: the leader deletes them from the record. */
+function withoutReplaced(one: Case): Case {
+  const { node, policies } = one;
+  const required = requiredTaints(node.labels, policies.taintPolicies)
+    .filter(({ policy, anyValue }) => policy.declared !== 'Audit' && !anyValue)
+    .map(({ taint }) => taint);
+  const carried = node.taints.filter((taint) => required.some((other) => equalTaints(other, taint)));
+  const isReplaced = (taint: Taint) => carried.some((other) => sameTaint(other, taint) && !equalTaints(other, taint));
+  const recorded = recordedTaints(one.recorded).filter((taint) => !isReplaced(taint));
+  return { ...one, recorded: recorded.map(formatTaint).join() };
+}
 
 it('a repair passes admission as it is, whoever sends it', () => {
   const requester = { username: 'nobody', groups: [] };

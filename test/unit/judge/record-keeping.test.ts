@@ -9,7 +9,7 @@ import {
 import { FORGET_LOST_MS, nextRecord, recordsTaints } from '../../../src/judge/record-keeping.ts';
 import { formatTaint, type Taint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
-import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
 import { policySet } from '../policy/policies.ts';
 import {
@@ -359,6 +359,39 @@ describe('a recorded taint that the node does not carry', () => {
       const set = setOf(PROTECTED, Forbidden);
       expect(listed(recordAfter(set, carrying, { ...inOneStep, inOneStep: [CPU] }))).toEqual([GPU]);
     });
+  });
+});
+
+describe('a recorded value, if the node carries another value that', () => {
+  const protects: TaintPolicySpec = { mode: 'Restore', taints: [PROTECTED] };
+  const requires = (mode: TaintMode, rule: TaintRule = REQUIRED): TaintPolicySpec => ({ mode, taints: [rule] });
+
+  it.each<{ what: string; spec: Record<string, TaintPolicySpec>; left: string[] }>([
+    {
+      what: 'the same policy requires',
+      spec: { p: { mode: 'Restore', taints: [PROTECTED, REQUIRED] } },
+      left: [GPU],
+    },
+    { what: 'another policy requires', spec: { p: protects, q: requires('Deny') }, left: [GPU] },
+    {
+      what: 'a policy in mode Audit requires',
+      spec: { p: protects, q: requires('Audit') },
+      left: ['dedicated=cpu:NoSchedule'],
+    },
+    {
+      what: 'a policy for other nodes requires',
+      spec: { p: protects, q: { ...requires('Deny'), nodeSelector: { matchLabels: { pool: 'gpu' } } } },
+      left: ['dedicated=cpu:NoSchedule'],
+    },
+    {
+      what: 'a policy accepts as any value',
+      spec: { p: protects, q: requires('Deny', { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }) },
+      left: ['dedicated=cpu:NoSchedule'],
+    },
+    { what: 'no policy requires', spec: { p: protects }, left: ['dedicated=cpu:NoSchedule'] },
+  ])('$what: $left is listed', ({ spec, left }) => {
+    const set = policySet({ taint: spec });
+    expect(listed(recordAfter(set, { taints: [CPU] }, { taints: [DEDICATED] }))).toEqual(left);
   });
 });
 
