@@ -14,12 +14,17 @@ export function recordListing(text: string | undefined, uid = 'u1'): NodeRecord 
   return { uid, machine: { systemUUID: '', providerID: '' }, taints: recordedTaints(text) };
 }
 
-/** The node, with a record that lists these taints, and those as removed with permission. */
+/** The node, with a record that lists these taints, those as removed with permission, and those as carried by an earlier Node of that name. */
 export function withRecorded<Node extends object>(
   node: Node,
   text: string | undefined,
   removed?: string,
+  earlier?: string,
 ): Node & RecordedState {
-  const taints = [...recordedTaints(text), ...recordedTaints(removed, { removedAt: 0 })];
+  const taints = [
+    ...recordedTaints(text),
+    ...recordedTaints(removed, { removedAt: 0 }),
+    ...recordedTaints(earlier, { earlierDeletedAt: 0 }),
+  ];
   return withRecord(node, { ...recordListing(undefined), taints }, 'u1');
 }

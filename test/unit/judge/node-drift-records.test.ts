@@ -10,6 +10,8 @@ const OTHER = 'other:NoSchedule';
 const DEDICATED = { key: 'dedicated', restrict: ['Removal'] } as const;
 const PRESENT = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } as const;
 
+const RETAINED = { deletedNodeRetentionSeconds: 86_400 } as const;
+
 const restore: Policies = { p: rule('Restore', DEDICATED) };
 
 describe('a recorded taint that is lost', () => {
@@ -58,6 +60,13 @@ describe('a recorded taint that is lost', () => {
       taints: [gpu],
     },
     {
+      why: 'is put back with its value where the policy takes any, in mode Deny as well',
+      policies: { p: rule('Deny', PRESENT) },
+      node: nodeOf([]),
+      losses: [`p ${GPU}`],
+      taints: [gpu],
+    },
+    {
       why: 'gives way to the value that the policy declares',
       policies: { p: { mode: 'Restore', taints: [DEDICATED, { ...PRESENT, value: 'cpu' }] } },
       node: nodeOf([]),
@@ -72,6 +81,13 @@ describe('a recorded taint that is lost', () => {
       },
       node: nodeOf([]),
       losses: [`a ${CPU}`],
+      taints: [cpu],
+    },
+    {
+      why: 'gives way to the value of an earlier policy, which restores it for each policy that protects any value',
+      policies: { a: rule('Restore', { ...PRESENT, value: 'cpu' }), b: rule('Restore', DEDICATED) },
+      node: nodeOf([]),
+      losses: [`a ${CPU}`, `b ${CPU}`],
       taints: [cpu],
     },
     {
@@ -111,6 +127,20 @@ describe('a recorded taint that is lost', () => {
       taints: undefined,
     },
     {
+      why: 'is not missed in mode Audit beside a policy that protects other taints',
+      policies: { p: rule('Audit', DEDICATED), q: rule('Restore', { key: 'other', restrict: ['Removal'] }) },
+      node: nodeOf([]),
+      losses: [],
+      taints: undefined,
+    },
+    {
+      why: 'is not missed in mode Audit with retention, which protects later Nodes of that name',
+      policies: { p: rule('Audit', DEDICATED, RETAINED) },
+      node: nodeOf([]),
+      losses: [],
+      taints: undefined,
+    },
+    {
       why: 'is not missed when it comes and goes by itself',
       policies: { p: rule('Restore', { key: 'node.cilium.io/agent-not-ready', restrict: ['Removal'] }) },
       node: nodeOf([gpu]),
@@ -122,6 +152,13 @@ describe('a recorded taint that is lost', () => {
     const drift = driftOf(policies, node, recorded);
     expect(lossesOf(drift)).toEqual(losses);
     expect(drift.desired?.taints).toEqual(taints);
+  });
+
+  it.each([
+    { why: 'with retention', policy: rule('Audit', DEDICATED, RETAINED), losses: [`p ${GPU} (ModeDoesNotRestore)`] },
+    { why: 'without retention', policy: rule('Audit', DEDICATED), losses: [] },
+  ])('is missed in mode Audit where an earlier Node of that name carried it: $why', ({ policy, losses }) => {
+    expect(lossesOf(driftOf({ p: policy }, nodeOf([]), undefined, { earlier: GPU }))).toEqual(losses);
   });
 
   it('is not the value that a record lists as removed with permission', () => {
@@ -234,6 +271,14 @@ describe('an entry of the annotation that names a taint which is restored', () =
     expect(driftOf({}, nodeOf([], { allowRemoval: entry })).desired).toBeUndefined();
   });
 
+  it('stays where the required taint is not restored', () => {
+    const policies = { p: rule('Restore', { ...PRESENT, value: 'gpu', effect: 'NoExecute' }) };
+    const node = nodeOf([], { allowRemoval: 'dedicated=cpu:NoExecute' });
+    const drift = driftOf(policies, node, undefined, { isRecordWritten: true });
+    expect(lossesOf(drift)).toEqual(['p dedicated=gpu:NoExecute (WouldEvictPods)']);
+    expect(drift.desired).toBeUndefined();
+  });
+
   it('stays where the taint is not restored', () => {
     const policies = { p: rule('Deny', DEDICATED, { removalByAnnotation: 'Forbidden' }) };
     const drift = driftOf(policies, nodeOf([], { allowRemoval: GPU }), GPU, { isRecordWritten: true });
@@ -293,6 +338,12 @@ describe('an announcement that has stood for too long', () => {
     const { desired, expired } = over(nodeOf([gpu], { allowRemoval: `${GPU}, rubbish` }), GPU);
     expect(expired).toEqual([GPU, 'rubbish']);
     expect(desired).toEqual({ taints: [gpu], allowRemoval: undefined });
+  });
+
+  it('is deleted where one of the policies reads it', () => {
+    const policies = { ...restore, q: rule('Audit', DEDICATED) };
+    const node = nodeOf([gpu], { allowRemoval: GPU });
+    expect(driftOf(policies, node, GPU, { isAllowRemovalExpired: true }).expired).toEqual([GPU]);
   });
 
   it('is not expired where it was used', () => {

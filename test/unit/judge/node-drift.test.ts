@@ -103,6 +103,12 @@ describe('where several policies require one taint', () => {
       taints: [gpu],
     },
     {
+      why: 'the value that comes first is the reason for every other policy, also for one that only watches',
+      policies: { a: rule('Restore', PRESENT_GPU), b: rule('Restore', PRESENT_CPU), c: rule('Audit', PRESENT_CPU) },
+      losses: [`a ${GPU}`, `b ${CPU} (OtherValuePresent)`, `c ${CPU} (OtherValuePresent)`],
+      taints: [gpu],
+    },
+    {
       why: 'the leader restores nothing for policies in mode Audit',
       policies: { a: rule('Audit', PRESENT_GPU), b: rule('Audit', PRESENT_GPU) },
       losses: [`a ${GPU} (ModeDoesNotRestore)`, `b ${GPU} (ModeDoesNotRestore)`],

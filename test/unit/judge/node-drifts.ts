@@ -29,20 +29,21 @@ export const driftOf = (
   policies: Policies,
   node: NodeView,
   recorded?: string,
-  more: Partial<Circumstances> & { readonly removed?: string } = {},
+  more: Partial<Circumstances> & { readonly removed?: string; readonly earlier?: string } = {},
 ): NodeDrift => driftAmong(node, policySet({ taint: policies }).taintPolicies, recorded, more);
 
 /**
  * The drift of a node.
  * @param recorded what its record lists, such as `a=b:NoSchedule, c:NoExecute`
  * @param removed what it lists as removed with permission
+ * @param earlier what it lists as carried by an earlier Node of that name
  */
 export const driftAmong = (
   node: NodeView,
   policies: readonly CompiledTaintPolicy[],
   recorded?: string,
-  { removed, ...more }: Partial<Circumstances> & { readonly removed?: string } = {},
-): NodeDrift => nodeDrift(withRecorded(node, recorded, removed), policies, more);
+  { removed, earlier, ...more }: Partial<Circumstances> & { readonly removed?: string; readonly earlier?: string } = {},
+): NodeDrift => nodeDrift(withRecorded(node, recorded, removed, earlier), policies, more);
 
 /** One line a loss: `POLICY TAINT`, and the blockedBy in brackets. */
 export const lossesOf = ({ losses }: NodeDrift): string[] =>

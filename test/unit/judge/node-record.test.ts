@@ -1,5 +1,11 @@
 import { expect, it } from 'vitest';
-import { isRemoved, recordedTaints, withoutMissing } from '../../../src/judge/node-record.ts';
+import {
+  isRemoved,
+  recordedTaints,
+  type StartupProgress,
+  startupIn,
+  withoutMissing,
+} from '../../../src/judge/node-record.ts';
 import { recordedTaints as recordedOf, recordListing } from './established.ts';
 
 const GPU = 'dedicated=gpu:NoSchedule';
@@ -18,6 +24,16 @@ it('a record says something of its own Node, and of no other one of that name', 
   const record = recordListing(GPU, 'u1');
   expect(recordedTaints(record, 'u1')).toBe(record.taints);
   expect([recordedTaints(record, 'u2'), recordedTaints(undefined, 'u1')]).toEqual([[], []]);
+});
+
+it('a record says of its own Node alone how far it is with startup taints', () => {
+  const startup: StartupProgress[] = [
+    { key: 'boot', effect: 'NoSchedule', state: 'Waiting', policies: ['p'], since: 0 },
+  ];
+  const record = { ...recordListing(GPU, 'u1'), startup };
+  expect(startupIn(record, 'u1')).toEqual(startup);
+  for (const uid of ['u2', undefined]) expect([startupIn(record, uid), startupIn(undefined, uid)]).toEqual([[], []]);
+  expect(startupIn(recordListing(GPU, 'u1'), 'u1')).toEqual([]);
 });
 
 it.each([

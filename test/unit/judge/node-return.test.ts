@@ -6,6 +6,8 @@ import { nextRecord } from '../../../src/judge/record-keeping.ts';
 import { type Machine, UNKNOWN_MACHINE } from '../../../src/kubernetes/machine.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import { policySet } from '../policy/policies.ts';
 import { judgeNode } from './judge-node.ts';
 import {
   at,
@@ -24,6 +26,8 @@ import {
 
 const retainedFor = (record: NodeRecord | undefined, node: Node, set: PolicySet, now = START) =>
   record ? retainedTaints(record, nodeOf(node), set.taintPolicies, now).map(({ taint }) => formatTaint(taint)) : [];
+
+const WITHOUT: TaintPolicySpec = { mode: 'Restore', taints: [{ key: 'dedicated', restrict: ['Removal'] }] };
 
 function registers(set: PolicySet, record: NodeRecord | undefined, node: Node = {}, phase: Phase = 'mutate') {
   const view = nodeOf({ uid: 'second', ...node });
@@ -140,6 +144,14 @@ describe('a node that came back while the webhook was not called', () => {
     expect(nextRecord(record, other, at(policies(), START + HOUR))).toBeUndefined();
   });
 
+  it('gets nothing more once the removal is announced', () => {
+    const again = nodeOf({ uid: 'second', allowRemoval: 'dedicated=gpu:NoSchedule' });
+    const back = nextRecord(deleted(policies()), nodeOf({ uid: 'second' }), at(policies()));
+    expect(texts(back?.taints)).toEqual(['dedicated=gpu:NoSchedule']);
+    expect(nextRecord(back, again, at(policies()))).toBeUndefined();
+    expect(nextRecord(deleted(policies()), again, at(policies()))).toBeUndefined();
+  });
+
   it('that is deleted once more gets both: what was retained and what it carried', () => {
     const set = policies({
       taints: [
@@ -162,6 +174,10 @@ describe('a node that registers again does not get back', () => {
     const removed = { ...record, taints: record.taints.map((taint) => ({ ...taint, removedAt: START })) };
     expect(retainedFor(record, { uid: 'second' }, policies())).toHaveLength(1);
     expect(retainedFor(removed, { uid: 'second' }, policies())).toEqual([]);
+  });
+
+  it('a taint that a policy without retention protects', () => {
+    expect(retainedFor(deleted(policies()), { uid: 'second' }, policySet({ taint: { p: WITHOUT } }))).toEqual([]);
   });
 
   it('a taint that the policy with retention does not protect any more', () => {

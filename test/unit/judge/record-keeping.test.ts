@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   MAX_KEPT_TAINTS,
   MAX_RECORDED_POLICIES,
+  MAX_RECORDED_TAINTS,
   type NodeRecord,
   type RecordedTaint,
   STARTUP_STATES,
@@ -123,6 +124,14 @@ describe('what is recorded of a node', () => {
       }),
       node: { taints: [DEDICATED] },
       taints: ['dedicated=gpu:NoSchedule'],
+    },
+    {
+      why: 'nothing where the node carries a required taint without a value, and the policy takes any',
+      set: policySet({
+        taint: { p: { mode: 'Restore', taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }] } },
+      }),
+      node: { taints: [{ key: 'dedicated', effect: 'NoSchedule' }] },
+      taints: undefined,
     },
     {
       why: 'nothing of nodes that the policy is not for',
@@ -257,6 +266,28 @@ describe('what is recorded of a node', () => {
     expect(nextRecord(record, elsewhere, at(left, START, 0))).toBeUndefined();
     const living = nextRecord(undefined, nodeOf({ taints: [DEDICATED] }), at(policies()));
     expect(nextRecord(living, undefined, at(left, START, 0))).toBeUndefined();
+  });
+
+  it('stays while its policy is replaced, also beside a policy with retention, and not beyond the retention', () => {
+    const other: TaintPolicySpec = { mode: 'Deny', taints: [PROTECTED] };
+    const retaining = (taints: TaintRule[], seconds: number) =>
+      surviving({ taints, deletedNodeRetentionSeconds: seconds });
+    const record = deleted(policySet({ taint: { p: surviving(), q: other } }));
+    const elsewhere = policySet({
+      taint: { q: other, r: retaining([{ key: 'free', restrict: ['Removal'] }], 86_400) },
+    });
+    expect(nextRecord(record, undefined, at(elsewhere, START, 0))?.taints).toHaveLength(1);
+    const over = policySet({ taint: { q: other, r: retaining([PROTECTED], 3_600) } });
+    expect(nextRecord(record, undefined, at(over, START + HOUR, 0))).toBeUndefined();
+  });
+
+  it('of a node that registered again stays while its policy is replaced, if the deletion was recorded', () => {
+    const left = policySet({ taint: { q: { mode: 'Deny', taints: [PROTECTED] } } });
+    const again = nodeOf({ uid: 'second' });
+    const back = nextRecord(deleted(policies()), again, at(policies()));
+    expect(nextRecord(back, again, at(left, START, 0))?.taints).toEqual(back?.taints);
+    const living = nextRecord(undefined, nodeOf({ taints: [DEDICATED] }), at(policies()));
+    expect(nextRecord(living, again, at(left, START, 0))).toBeUndefined();
   });
 
   it('counts a deletion in the future from now', () => {
@@ -484,6 +515,24 @@ describe('a required taint that was removed with permission', () => {
     ).toEqual(cpuRemoved);
   });
 
+  it('is listed with any value once the retention of the value that an earlier Node carried is over', () => {
+    const any = setOf(
+      { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' },
+      { deletedNodeRetentionSeconds: 3_600 },
+    );
+    const back = nextRecord(deleted(any), nodeOf({ uid: 'second' }), at(any));
+    const again = nodeOf({ uid: 'second', allowRemoval: 'dedicated=cpu:NoSchedule' });
+    expect(listed(nextRecord(back, again, at(any, START + HOUR - 1)))).toEqual([GPU]);
+    expect(listed(nextRecord(back, again, at(any, START + HOUR)))).toEqual(['dedicated:NoSchedule removed']);
+  });
+
+  it('is listed alone where the node carries another value that is protected: a record lists key and effect once', () => {
+    const both = policySet({
+      taint: { p: { mode: 'Restore', taints: [REQUIRED] }, q: { mode: 'Deny', taints: [PROTECTED] } },
+    });
+    expect(listed(recordAfter(both, { ...gone, taints: [CPU] }))).toEqual([`${GPU} removed`]);
+  });
+
   it('is no taint that the node is to carry, also where the same policy protects it', () => {
     const any = setOf({ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always', restrict: ['Removal'] });
     const record = recordAfter(any, { taints: [DEDICATED] }, gone);
@@ -497,9 +546,12 @@ describe('a required taint that was removed with permission', () => {
     expect(recordAfter(set, gone, { taints: [DEDICATED] }, {})).toBeUndefined();
   });
 
-  it('ends when no policy requires it, after the time in which policies are replaced', () => {
+  it.each<{ why: string; none: PolicySet }>([
+    { why: 'none is left', none: policySet({}) },
+    { why: 'it is required in mode Audit', none: setOf(REQUIRED, { mode: 'Audit' }) },
+    { why: 'another taint is required', none: setOf({ ...REQUIRED, key: 'another' }) },
+  ])('ends when no policy requires it, after the time in which policies are replaced: $why', ({ none }) => {
     const record = recordAfter(set, gone);
-    const none = policySet({});
     const kept = nextRecord(record, nodeOf({}), at(none, START, 0));
     expect(listed(kept)).toEqual([`${GPU} removed`]);
     expect(nextRecord(record, nodeOf({}), at(none, START, FORGET_LOST_MS))).toBeUndefined();
@@ -555,9 +607,19 @@ describe('taints that no policy records any more', () => {
     expect(listed(nextRecord(record, nodeOf({ taints, labelsUnchangedMs: labelsMs }), keeping))).toEqual(left);
   });
 
-  it('are removed with permission meanwhile as at any time', () => {
+  it('are removed with permission meanwhile as at any time, and stay where they are only announced', () => {
     const keeping = at(none, START, 0);
     expect(nextRecord(record, nodeOf({ allowRemoval: GPU }), keeping)).toBeUndefined();
+    expect(listed(nextRecord(record, nodeOf({ allowRemoval: GPU, taints: [DEDICATED] }), keeping))).toEqual([GPU]);
+  });
+
+  it.each<{ why: string; set: PolicySet }>([
+    { why: 'one that only audits their removal', set: setOf(PROTECTED, { mode: 'Audit' }) },
+    { why: 'one that requires them with that value', set: setOf(REQUIRED) },
+  ])('are forgotten no sooner beside a policy that needs no record: $why', ({ set }) => {
+    const carrying = nodeOf({ taints: [DEDICATED] });
+    expect(listed(nextRecord(record, carrying, at(set, START, HOUR - 1)))).toEqual([GPU]);
+    expect(nextRecord(record, carrying, at(set, START, HOUR))).toBeUndefined();
   });
 });
 
@@ -573,6 +635,27 @@ it('new taints do not take the place of recorded ones', () => {
   expect(record?.taints.every(({ policies }: RecordedTaint) => policies.length === 1)).toBe(true);
 });
 
+it('a record lists no more taints than its definition allows, and those that the node is to carry first', () => {
+  const keys = Array.from({ length: 64 }, (_, index) => `${100 + index}`);
+  const rules = (of: string, rule: Partial<TaintRule>): TaintPolicySpec => ({
+    mode: 'Restore',
+    taints: keys.map((key) => ({ ...rule, key: `${of}-${key}` })),
+  });
+  const required = { effect: 'NoSchedule', ensure: 'Always' } as const;
+  const set = policySet({
+    taint: {
+      p: rules('kept', { restrict: ['Removal'] }),
+      q: rules('one', required),
+      r: rules('two', required),
+    },
+  });
+  const taints = keys.map((key) => ({ key: `kept-${key}`, effect: 'NoSchedule' }));
+  const removed = (of: string) => keys.map((key) => `${of}-${key}:NoSchedule`);
+  const record = recordAfter(set, { taints, allowRemoval: [...removed('one'), ...removed('two')].join() });
+  expect(record?.taints).toHaveLength(MAX_RECORDED_TAINTS);
+  expect(texts(record?.taints).slice(0, MAX_KEPT_TAINTS)).toEqual(texts(taints));
+});
+
 it('a policy that requires a taint twice is named once: the API server refuses equal items', () => {
   const taint = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } as const;
   const set = policySet({ taint: { p: { mode: 'Restore', taints: [taint, { ...taint, value: 'gpu' }] } } });
@@ -583,6 +666,11 @@ it('a policy that requires a taint twice is named once: the API server refuses e
 describe('whether anything is recorded for a policy', () => {
   it.each<{ why: string; spec: TaintPolicySpec; expected: boolean }>([
     { why: 'it restricts a removal', spec: { mode: 'Deny', taints: [PROTECTED] }, expected: true },
+    {
+      why: 'it restricts the removal of one value',
+      spec: { mode: 'Deny', taints: [{ ...PROTECTED, value: 'gpu' }] },
+      expected: true,
+    },
     {
       why: 'it requires a taint with any value',
       spec: { mode: 'Deny', taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }] },
