@@ -1,7 +1,8 @@
 import type { Machine } from '../kubernetes/machine.ts';
+import { isPattern } from '../kubernetes/pattern.ts';
 import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint.ts';
 import { selectingPolicies } from '../policy/policy-index.ts';
-import { type CompiledTaintPolicy, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import { ALLOW_REMOVAL_LIFE_MS } from './allow-removal.ts';
 import { type WriteFacts, whyBlocked } from './blocked.ts';
 import { establishment } from './establishment.ts';
@@ -30,7 +31,7 @@ import {
 } from './node-record.ts';
 import { retainedTaints } from './node-return.ts';
 import type { RetainedTaint } from './node-view.ts';
-import { FORGET_LOST_MS, nextRecord, type RecordedNode, type RecordKeeping } from './record-keeping.ts';
+import { FORGET_LOST_MS, nextRecord, protectingRule, type RecordedNode, type RecordKeeping } from './record-keeping.ts';
 import { NO_TIMES, type TaintTime, type TaintTimes, timeOf } from './taint-times.ts';
 import { acceptedTaints, type UnseenAddition, unseenAdditions, withoutReverted } from './unseen-additions.ts';
 
@@ -163,20 +164,19 @@ function recordingOf(
   };
 }
 
-/** Whether the Node carries an established taint that a pattern protects, and the record does not list. */
+/** Whether the Node carries an established taint that only patterns protect, and the record does not list. */
 function leavesOut(
   record: NodeRecord,
   { taints, labels, established }: RecordedNode,
   policies: readonly CompiledTaintPolicy[],
 ): boolean {
   const isListed = establishedIn(record);
-  const selecting = selectingPolicies(policies, labels);
-  return taints.some(
-    (taint) =>
-      !isListed(taint) &&
-      established(taint) &&
-      selecting.some((policy) => policy.removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined),
-  );
+  const enforcing = selectingPolicies(policies, labels).filter(({ declared }) => declared !== 'Audit');
+  const isOfPatternsOnly = (taint: Taint) => {
+    const rules = enforcing.flatMap((policy) => protectingRule(policy, taint) ?? []);
+    return rules.length > 0 && rules.every(({ key }) => isPattern(key));
+  };
+  return taints.some((taint) => !isListed(taint) && established(taint) && isOfPatternsOnly(taint));
 }
 
 /** What is known of the taints that a record lists. */

@@ -198,13 +198,18 @@ function isDeclared({ ensure, value }: CompiledTaintRule, taint: ListedTaint): b
   return ensure === 'Always' && (value ?? '') === taint.value;
 }
 
+/** The rule by which the policy protects the taint, now or once it is established. */
+export function protectingRule(policy: CompiledTaintPolicy, taint: Taint): CompiledTaintRule | undefined {
+  const field = policy.removalRestrictedBy(taint, ONCE_ESTABLISHED);
+  return policy.removalRules.find((one) => one.field === field);
+}
+
 function isRecordedBy(
   taint: ListedTaint,
   policy: CompiledTaintPolicy,
   established: (taint: Taint) => boolean,
 ): boolean {
-  const field = policy.removalRestrictedBy(taint, ONCE_ESTABLISHED);
-  const rule = policy.removalRules.find((one) => one.field === field);
+  const rule = protectingRule(policy, taint);
   if (rule === undefined) return false;
   // A taint that a pattern names is not protected before it is ten minutes old, with --audit too.
   if (isPattern(rule.key) && policy.establishes && !established(taint)) return false;

@@ -132,6 +132,11 @@ describe('the leader', () => {
     expect(establishedAfter(0, { record, uid: 'u2', machine })).toEqual({ established: false, nextInMs: 600_000 });
   });
 
+  it('takes what the record of this very Node lists, whatever the Node says of its machine', () => {
+    const machine = { ...MACHINE, systemUUID: 'ec2-2' };
+    expect(establishedAfter(0, { record: recordOf(gpu), machine }).established).toBe(true);
+  });
+
   it('waits with --audit as well: what is recorded meanwhile is protected as soon as that ends', () => {
     expect(establishedAfter(0, { audit: true })).toEqual({ established: false, nextInMs: 600_000 });
   });

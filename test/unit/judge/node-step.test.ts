@@ -309,6 +309,30 @@ describe('a taint that a pattern matches', () => {
         expected: false,
       },
       {
+        why: 'as many as it lists, and one that the policy requires with its value: that needs no record',
+        policies: { p: { mode: 'Restore', taints: [...KEYS.taints, ...REQUIRED.taints] } },
+        taints: [...many(MAX_KEPT_TAINTS), gpu],
+        expected: false,
+      },
+      {
+        why: 'one more, which the policy protects by its exact key as well',
+        policies: { p: { mode: 'Restore', taints: [...KEYS.taints, { key: 'k-64', restrict: ['Removal'] }] } },
+        taints: many(MAX_KEPT_TAINTS + 1),
+        expected: false,
+      },
+      {
+        why: 'one more, which another policy protects by its exact key',
+        policies: { p: KEYS, q: rule('Deny', { key: 'k-64', restrict: ['Removal'] }) },
+        taints: many(MAX_KEPT_TAINTS + 1),
+        expected: false,
+      },
+      {
+        why: 'one more, which a policy in mode Audit names by its exact key',
+        policies: { p: KEYS, q: rule('Audit', { key: 'k-64', restrict: ['Removal'] }) },
+        taints: many(MAX_KEPT_TAINTS + 1),
+        expected: true,
+      },
+      {
         why: 'few, of a policy in mode Audit that records nothing',
         policies: { p: rule('Audit', { key: 'k-*', restrict: ['Removal'] }), q: PROTECTED },
         taints: [...many(3), gpu],
@@ -325,6 +349,12 @@ describe('a taint that a pattern matches', () => {
       const taints = [...first, last, gpu];
       expect(isFull({ p: KEYS, q: PROTECTED }, taints, { record: recordOf(...listed, GPU) })).toBe(true);
       expect(isFull({ p: KEYS }, taints, { record: recordOf(...listed, GPU) })).toBe(false);
+    });
+
+    it('is not said of another value of a taint that was removed with permission', () => {
+      const policies = { p: rule('Restore', { key: 'ded*', restrict: ['Removal'] }), q: REQUIRED };
+      const record = recordOf({ ...GPU, removedAt: 0 });
+      expect(isFull(policies, [{ ...gpu, value: 'cpu' }], { record })).toBe(false);
     });
 
     it('is said only of those that are established', () => {
