@@ -24,6 +24,7 @@ const GUARDED: TaintRule = { key: 'dedicated', restrict: ['Removal', 'Addition']
 /** A guard alone: anybody may remove the taint. */
 const ONE_WAY: TaintRule = { key: 'dedicated', restrict: ['Addition'] };
 const PRESENT: TaintRule = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule', ensure: 'Always' };
+const BARE: Taint = { key: 'dedicated', effect: 'NoSchedule' };
 const [GPU, CPU, OTHER] = ['dedicated=gpu:NoSchedule', 'dedicated=cpu:NoSchedule', 'other:NoSchedule'] as const;
 
 describe('a guarded taint that an update adds', () => {
@@ -193,6 +194,12 @@ describe('what is required on the node is not guarded', () => {
       [GPU],
     ],
     [
+      'a required taint that may be removed by annotation, and was not',
+      { a: present, p: { mode: 'Restore', taints: [ONE_WAY] } },
+      required,
+      [GPU],
+    ],
+    [
       'not another value of it',
       { a: present, p: { mode: 'Restore', taints: [ONE_WAY] } },
       { before: [], after: [cpu] },
@@ -208,6 +215,30 @@ describe('what is required on the node is not guarded', () => {
       [GPU],
     ],
     ['what the record lists', { p: { mode: 'Restore', taints: [GUARDED] } }, { ...required, recorded: GPU }, [GPU]],
+    [
+      'what the record lists without a value',
+      { p: { mode: 'Restore', taints: [GUARDED] } },
+      { before: [], after: [BARE], recorded: 'dedicated:NoSchedule' },
+      ['dedicated:NoSchedule'],
+    ],
+    [
+      'not what the record lists where the annotation says that it was removed, beside a policy for other taints',
+      {
+        p: { mode: 'Restore', taints: [GUARDED] },
+        q: { mode: 'Restore', taints: [{ key: 'other', restrict: ['Removal'] }], removalByAnnotation: 'Forbidden' },
+      },
+      { ...required, recorded: GPU, oldAllowRemoval: GPU },
+      [],
+    ],
+    [
+      'what the record lists where only a policy for other taints allows removal by annotation',
+      {
+        p: { mode: 'Restore', taints: [GUARDED], removalByAnnotation: 'Forbidden' },
+        q: { mode: 'Restore', taints: [{ key: 'other', restrict: ['Removal'] }] },
+      },
+      { ...required, recorded: GPU, oldAllowRemoval: GPU },
+      [GPU],
+    ],
     [
       'not another value than the record lists',
       { p: { mode: 'Restore', taints: [GUARDED] } },
