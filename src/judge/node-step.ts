@@ -83,13 +83,14 @@ export function nodeStep(
 ): NodeStep {
   const { policies, monotonicMs } = options;
   const hasConflict = (taint: Taint) => isInConflict(history, taint, monotonicMs);
-  const recording = known && recordingOf(node, history, known.record, options);
-  const recorded = recordedTaints(recording?.record, node.uid);
   // While the records are not known, nothing would restore a value that was replaced.
   const additions = known
     ? unseenAdditions(node, policies, { accepted: history.accepted, now: monotonicMs, isInConflict: hasConflict })
     : [];
+  // The record lists no taint that is to be removed, for however long that fails.
   const target = withoutReverted(node, additions);
+  const recording = known && recordingOf(target, history, known.record, options);
+  const recorded = recordedTaints(recording?.record, node.uid);
   const expiresInMs =
     ALLOW_REMOVAL_LIFE_MS - allowRemovalAgeMs(history, node, { now: monotonicMs, apiTime: options.now });
   const drift = recording

@@ -139,6 +139,23 @@ describe('a taint that was added unseen', () => {
     expect([...(step.accepted?.values() ?? [])]).toEqual([{ since: 0, taints: new Set() }]);
   });
 
+  it('is not recorded as established, and still removed, if that failed for ten minutes', () => {
+    const node = { taints: [gpu] };
+    const any = { p: rule('Restore', { key: '*', restrict: ['Removal', 'Addition'] }) };
+    const empty = newHistory(keptNode(), 0);
+    const first = { ...empty, accepted: stepOf({ policies: any, history: empty, monotonicMs: 0 }).accepted };
+    const seen = historyAfter(
+      first,
+      { node: keptNode(node), previous: keptNode(), isListed: false },
+      policySet({ taint: any }).taintPolicies,
+      ADDITION_GRACE_MS,
+    );
+    const late = ADDITION_GRACE_MS + 1_000 * ESTABLISHED_AFTER_SECONDS;
+    const step = stepOf({ policies: any, node, history: seen, monotonicMs: late });
+    expect([taintsOf(step), step.losses, step.record]).toEqual([['dedicated=gpu:NoSchedule'], [], undefined]);
+    expect(step.desired?.taints).toEqual([]);
+  });
+
   it('is not looked for with --audit, nor while the records have not been read', () => {
     const taints = [other, gpu];
     const beginning = stepOf({ policies, audit: true, node: { taints: [other] }, history: before, monotonicMs: 0 });
