@@ -129,8 +129,7 @@ export function nextRecord(
   });
   const own = isKnown ? before.taints.filter((taint) => taint.earlierDeletedAt === undefined) : [];
   // Without the earlier taints that are forgotten in this step: the next one does not know them either.
-  const listed = isKnown ? [...own, ...earlier] : [];
-  const removed = removedFrom(node, listed, policies, { isPermitted, thisSecond, forgetsLost });
+  const removed = removedFrom(node, [...own, ...earlier], policies, { isPermitted, thisSecond, forgetsLost });
   const carried = valuesOf(node.taints);
   const required = valuesOf(
     requiredTaints(node.labels, policies)
@@ -220,7 +219,7 @@ function isRecordedBy(
  * The required taints that the node does without, because they were removed with permission. One stays listed until the node carries it
  * again, or no policy requires it there any more.
  *
- * @param known what the record of this very Node lists
+ * @param known what the record lists of this very Node, and what an earlier Node of that name carried
  */
 function removedFrom(
   node: RecordedNode,
@@ -243,7 +242,7 @@ function removedFrom(
     missingRequired(node, policies).filter((one) => isEnforceable(one) && !isTransientTaintKey(one.taint.key)),
     ({ taint }) => identity(taint),
   );
-  // Where any value will do, what counts is the one that the node carried.
+  // Where any value will do, what counts is the one that the node carried, or the one before it.
   const values = valuesOf(known);
   const asRecorded = (one: DeclaredTaint): DeclaredTaint => {
     const value = one.anyValue ? values.get(identity(one.taint)) : undefined;
