@@ -12,10 +12,13 @@ export const ALLOW_REMOVAL_ANNOTATION = 'taintkeeper.dev/allow-removal';
 /** How long an unused announcement stays, in milliseconds. The leader then removes the annotation. */
 export const ALLOW_REMOVAL_LIFE_MS = 86_400_000;
 
+type NamedTaint = NonNullable<ReturnType<typeof parseTaint>>;
+type NamedTaints = ReadonlyMap<string, readonly NamedTaint[]>;
+
 export interface AllowedRemoval {
   readonly text: string;
   /** Undefined when the text cannot be read. */
-  readonly taint: ReturnType<typeof parseTaint>;
+  readonly taint: NamedTaint | undefined;
   readonly isNotice: boolean;
 }
 
@@ -24,10 +27,10 @@ const NOTICE = '-';
 /** What an allow-removal annotation says, entry by entry. */
 export interface AllowedRemovals {
   readonly entries: readonly AllowedRemoval[];
-  /** The readable ones that are no notices, by the identity of their taint. */
-  readonly byTaint: ReadonlyMap<string, readonly AllowedRemoval[]>;
-  /** The notices. */
-  readonly notices: ReadonlyMap<string, readonly AllowedRemoval[]>;
+  /** The taints of the readable ones that are no notices, by {@link identity}. */
+  readonly byTaint: NamedTaints;
+  /** Those of the notices. */
+  readonly notices: NamedTaints;
   readonly isTooLong?: true;
 }
 
@@ -57,27 +60,30 @@ export function parseAllowedRemovals(annotation = ''): AllowedRemovals {
       const isNotice = text.endsWith(NOTICE);
       return { text, taint: parseTaint(isNotice ? text.slice(0, -NOTICE.length) : text), isNotice };
     });
-  const { announced = [], noted = [] } = Object.groupBy(entries, ({ isNotice }) => (isNotice ? 'noted' : 'announced'));
-  return { entries, byTaint: byIdentity(announced), notices: byIdentity(noted) };
+  const notices = entries.filter(({ isNotice }) => isNotice);
+  return { entries, byTaint: byIdentity(announcementsIn({ entries })), notices: byIdentity(notices) };
 }
 
-function byIdentity(entries: readonly AllowedRemoval[]): AllowedRemovals['byTaint'] {
-  return Map.groupBy(entries, ({ taint }) => (taint ? identity(taint) : ''));
+function byIdentity(entries: readonly AllowedRemoval[]): NamedTaints {
+  return Map.groupBy(
+    entries.flatMap(({ taint }) => taint ?? []),
+    identity,
+  );
 }
 
 /** The entries without notices, readable or not. */
-export function announcementsIn({ entries }: AllowedRemovals): AllowedRemoval[] {
+export function announcementsIn({ entries }: Pick<AllowedRemovals, 'entries'>): AllowedRemoval[] {
   return entries.filter(({ isNotice }) => !isNotice);
 }
 
 /** Whether the removal of the taint is announced. */
 export function isRemovalAllowed({ byTaint }: AllowedRemovals, taint: Taint): boolean {
-  return (byTaint.get(identity(taint)) ?? []).some((entry) => names(entry, taint));
+  return (byTaint.get(identity(taint)) ?? []).some((named) => includes(named, taint));
 }
 
 /** Whether a notice says that the taint was removed with permission. */
 export function isRemovalNoted({ notices }: AllowedRemovals, taint: Taint): boolean {
-  return (notices.get(identity(taint)) ?? []).some((entry) => names(entry, taint));
+  return (notices.get(identity(taint)) ?? []).some((named) => includes(named, taint));
 }
 
 /** Whether an announcement or a notice names the taint. */
@@ -153,7 +159,7 @@ export function unreadableEntries({ entries }: AllowedRemovals): string[] {
   return entries.filter(({ taint }) => taint === undefined).map(({ text }) => text);
 }
 
-/** Whether the entry means this taint, given that key and effect agree. */
-function names({ taint: allowed }: AllowedRemoval, taint: Taint): boolean {
-  return allowed !== undefined && (allowed.value === undefined || allowed.value === (taint.value ?? ''));
+/** Whether an entry that names the one taint means the other, given that key and effect agree. */
+function includes({ value }: NamedTaint, taint: Taint): boolean {
+  return value === undefined || value === (taint.value ?? '');
 }

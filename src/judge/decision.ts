@@ -110,13 +110,8 @@ const NO_FINDINGS: Findings = { violations: [], warnings: [], auditAnnotations: 
 
 function findings(violations: readonly Violation[], warnings: readonly string[]): Findings {
   if (violations.length === 0 && warnings.length === 0) return NO_FINDINGS;
-  const shown = violations.map(withPrintableSubject);
+  const shown = violations.map((violation) => ({ ...violation, subject: printable(violation.subject) }));
   return { violations: shown, warnings: presentableWarnings(warnings), auditAnnotations: auditAnnotations(shown) };
-}
-
-function withPrintableSubject(violation: Violation): Violation {
-  const subject = printable(violation.subject);
-  return subject === violation.subject ? violation : { ...violation, subject };
 }
 
 /** One annotation for each outcome: `policy: subject` for each violation, joined by `; `, bounded in number. */

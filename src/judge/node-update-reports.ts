@@ -183,12 +183,11 @@ export function reportAllowed(
   );
 }
 
-/** The update ends the selection of the node by the policy. */
-export function reportUnselection({ policy, taint, field, isRefused }: Unselection): ReportedChange {
-  const isAudited = isRefused && policy.mode === 'Audit';
+/** The update ends the selection of the node by the policy, which does not forbid it. */
+export function reportUnselection({ policy, taint, field, isRefused }: Unselection): Required<ReportedChange> {
   return {
-    violation: taintViolation(policy, field, taint, isAudited ? 'unselection-audited' : 'unselected'),
-    warning: isAudited
+    violation: taintViolation(policy, field, taint, isRefused ? 'unselection-audited' : 'unselected'),
+    warning: isRefused
       ? `TaintPolicy ${policy.name}, Audit: the request ended the protection of taint ${formatTaint(taint)}`
       : `TaintPolicy ${policy.name} no longer protects taint ${formatTaint(taint)}: it no longer selects the node`,
   };

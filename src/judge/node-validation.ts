@@ -27,26 +27,25 @@ export function validateNode(
     ]);
   }
   const allowed = removals.filter((ruling) => ruling.allowed.length > 0);
-  const audited = removals.filter(({ mode }) => mode === 'Audit');
-  const added = effective.filter(({ mode }) => mode === 'Audit');
   const reported = unselected.filter(isAuditOnly).map(reportUnselection);
+  // The policies that restrict a change are in mode Audit, because no change is forbidden.
   return allow(
     [
-      ...audited.flatMap((ruling) => violationsOf(ruling, ruling.by, 'audited')),
+      ...removals.flatMap((ruling) => violationsOf(ruling, ruling.by, 'audited')),
       ...allowed.flatMap((ruling) => violationsOf(ruling, ruling.allowed, 'allowed-by-annotation')),
       ...removals.flatMap((ruling) => violationsOf(ruling, ruling.exempt.filter(isAuditOnly), 'exempt')),
-      ...added.flatMap((ruling) => violationsOf(ruling, ruling.by, 'addition-audited')),
+      ...effective.flatMap((ruling) => violationsOf(ruling, ruling.by, 'addition-audited')),
       ...effective.flatMap((ruling) => violationsOf(ruling, ruling.exempt.filter(isAuditOnly), 'addition-exempt')),
-      ...reported.flatMap(({ violation }) => (violation ? [violation] : [])),
+      ...reported.map(({ violation }) => violation),
     ],
     [
-      ...audited.flatMap((ruling) => auditWarnings(ruling, 'removed')),
+      ...removals.flatMap((ruling) => auditWarnings(ruling, 'removed')),
       ...allowed.map(({ taint, allowed: by }) =>
         by.some(isAuditOnly)
           ? `${policyNames(by)} would allow the removal of taint ${formatTaint(taint)} by annotation (--audit)`
           : `${policyNames(by)} allowed the removal of taint ${formatTaint(taint)} by annotation`,
       ),
-      ...added.flatMap((ruling) => auditWarnings(ruling, 'added')),
+      ...effective.flatMap((ruling) => auditWarnings(ruling, 'added')),
       ...reported.map(({ warning }) => warning),
     ],
   );

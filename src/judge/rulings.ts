@@ -37,7 +37,7 @@ export interface Ruling {
 /** What the policies say of an update. */
 export interface Rulings {
   readonly removals: readonly Ruling[];
-  /** Of restricted additions. A changed value is one, also if the removal of the earlier value is forbidden. */
+  /** Of additions. A changed value is one, also if the removal of the earlier value is forbidden. */
   readonly additions: readonly Ruling[];
 }
 
@@ -70,9 +70,9 @@ export function removalRulings(
 }
 
 /**
- * What the policies say of each added taint whose addition is restricted. A taint that the node is to carry may be added: a missing required taint
- * of any policy, or one that the record lists as lost. A taint that was removed with permission does not count, because a writer with an old copy
- * of the node could add it again.
+ * What the policies say of each added taint, if any of them restricts additions. A taint that the node is to carry may be added: a missing required
+ * taint of any policy, or one that the record lists as lost. A taint that was removed with permission does not count, because a writer with an old
+ * copy of the node could add it again.
  */
 export function additionRulings(
   request: NodeUpdate,
@@ -84,8 +84,7 @@ export function additionRulings(
   const exempting = exemptingAmong(policies, request);
   return added
     .filter((taint) => !isExpected(taint))
-    .map((taint) => rulingOf(taint, policies, exempting, (policy) => policy.additionRestrictedBy(taint)))
-    .filter(({ by, exempt }) => by.length + exempt.length > 0);
+    .map((taint) => rulingOf(taint, policies, exempting, (policy) => policy.additionRestrictedBy(taint)));
 }
 
 /** The additions without new values of taints whose removal is forbidden: those keep their value. */
@@ -119,7 +118,7 @@ function rulingOf(
   policies: readonly CompiledTaintPolicy[],
   exempting: ReadonlySet<CompiledTaintPolicy>,
   fieldOf: (policy: CompiledTaintPolicy) => string | undefined,
-  allows: (taint: Taint, by: Protection) => boolean = () => false,
+  allows?: (taint: Taint, by: Protection) => boolean,
 ): Ruling {
   const restricting: Protection[] = [];
   const allowed: Protection[] = [];
@@ -128,7 +127,7 @@ function rulingOf(
     const field = fieldOf(policy);
     if (field === undefined) continue;
     if (exempting.has(policy)) exempt.push({ policy, field });
-    else if (allows(taint, { policy, field })) allowed.push({ policy, field });
+    else if (allows?.(taint, { policy, field })) allowed.push({ policy, field });
     else restricting.push({ policy, field });
   }
   // Policies come with the strongest mode first.
