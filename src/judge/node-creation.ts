@@ -65,7 +65,9 @@ export function judgeNodeCreation(
   if (additions.length + returned.length === 0 && allowRemoval === node.allowRemoval) return allow();
 
   const values = valuesAmong(taints, wanted);
-  const added = missing.filter((one) => isEnforcing(one) && satisfies(values, one));
+  const added = missing
+    .filter((one) => isEnforcing(one) && satisfies(values, one))
+    .map((one) => ({ ...one, taint: { ...one.taint, value: values.get(identity(one.taint)) } }));
   return patch(
     { taints, allowRemoval },
     [

@@ -6,7 +6,7 @@ import { nextRecord } from '../../../src/judge/record-keeping.ts';
 import { type Machine, UNKNOWN_MACHINE } from '../../../src/kubernetes/machine.ts';
 import { formatTaint } from '../../../src/kubernetes/taint.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
-import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import type { TaintMode, TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from '../policy/policies.ts';
 import { judgeNode } from './judge-node.ts';
 import {
@@ -21,6 +21,7 @@ import {
   OTHER,
   policies,
   START,
+  surviving,
   texts,
 } from './recorded-nodes.ts';
 
@@ -104,6 +105,63 @@ describe('a node that registers anew', () => {
     const decision = registers(set, deleted(policies()));
     expect(decision).toMatchObject({ desired: { taints: [{ ...DEDICATED, value: carries }] } });
     expect(decision.violations.map((violation) => violation.outcome)).toEqual([outcome]);
+  });
+
+  it('gets it beside a required taint', () => {
+    const set = policies({
+      taints: [
+        { key: 'dedicated', restrict: ['Removal'] },
+        { key: OTHER.key, effect: 'NoExecute', ensure: 'Always' },
+      ],
+    });
+    const decision = registers(set, deleted(policies()));
+    expect(decision).toMatchObject({ desired: { taints: [OTHER, DEDICATED] } });
+    expect(decision.violations.map(({ outcome }) => outcome)).toEqual(['added', 'returned']);
+  });
+
+  describe('beside another policy that requires the taint, with any value,', () => {
+    const requiring = { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } as const;
+    const both = (retains: TaintMode, requires: TaintMode) =>
+      policySet({
+        taint: { retains: surviving({ mode: retains }), requires: { mode: requires, taints: [requiring] } },
+      });
+    const reported = ({ violations }: ReturnType<typeof registers>) =>
+      violations.map(({ policy, outcome, subject }) => `${policy} ${outcome} ${subject}`);
+
+    it('gets the value that it carried, and it is said once', () => {
+      const set = both('Restore', 'Restore');
+      const decision = registers(set, deleted(set));
+      expect(decision).toMatchObject({ desired: { taints: [DEDICATED] } });
+      expect(reported(decision)).toEqual(['requires added dedicated=gpu:NoSchedule']);
+    });
+
+    it('gets it back where that policy only audits', () => {
+      const set = both('Restore', 'Audit');
+      const decision = registers(set, deleted(set));
+      expect(decision).toMatchObject({ desired: { taints: [DEDICATED] } });
+      expect(reported(decision)).toEqual(['retains returned dedicated=gpu:NoSchedule']);
+    });
+
+    it('gets no value from a policy that only audits', () => {
+      const set = both('Audit', 'Restore');
+      expect(registers(set, deleted(set))).toMatchObject({
+        desired: { taints: [{ key: 'dedicated', effect: 'NoSchedule' }] },
+        warnings: ['TaintPolicy requires added taint dedicated:NoSchedule'],
+      });
+    });
+  });
+
+  it('in mode Audit is reported once where the policy requires the taint as well', () => {
+    const set = policies({
+      mode: 'Audit',
+      taints: [
+        { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' },
+        { key: 'dedicated', restrict: ['Removal'] },
+      ],
+    });
+    expect(registers(set, deleted(set), {}, 'validate').warnings).toEqual([
+      'TaintPolicy p, Audit: the node lacks taint dedicated:NoSchedule',
+    ]);
   });
 
   it('in mode Audit is only reported', () => {
