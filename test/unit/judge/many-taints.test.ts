@@ -36,10 +36,37 @@ it.each(['Deny', 'Restore'] as const)('a protected taint is not lost among many 
 
   expect(decision).toMatchObject({
     action: 'deny',
-    violations: [{ policy: 'p', outcome: 'denied', subject: `${MAX_JUDGED + 1} taints` }],
-    message: expect.stringContaining(`node n: ${MAX_JUDGED + 1} taints are removed and 0 added in one update`),
+    violations: [
+      {
+        ...{ policyKind: 'TaintPolicy', policy: 'p', field: 'spec.taints', mode },
+        ...{ outcome: 'denied', subject: `${MAX_JUDGED + 1} taints` },
+      },
+    ],
+    message:
+      `node n: ${MAX_JUDGED + 1} taints are removed and 0 added in one update, ` +
+      `and at most ${MAX_JUDGED} of each are judged where a TaintPolicy restricts changes of taints: "p". ` +
+      'Change fewer taints in one update, or delete the node and register it again.',
   });
   expect(judged({ mode }, before, [], { phase: 'mutate' })).toMatchObject({ action: 'allow', violations: [] });
+});
+
+it('each policy that may restrict one of many changes is named, and named once', () => {
+  const spec = (restrict: ('Removal' | 'Addition')[]): TaintPolicySpec => ({
+    mode: 'Deny',
+    taints: [{ key: 'dedicated', restrict }],
+  });
+  const policies = policySet({
+    taint: { a: spec(['Removal', 'Addition']), b: spec(['Removal']), c: spec(['Addition']) },
+  });
+  const update = {
+    phase: 'validate',
+    requester: { username: 'dev', groups: [] },
+    node: node([PROTECTED]),
+    oldNode: node(others(MAX_JUDGED + 1)),
+  } as const;
+  expect(judgeNode(update, policies)).toMatchObject({
+    message: expect.stringContaining('restricts changes of taints: "a", "b", "c". '),
+  });
 });
 
 it('a restricted taint is not added among many that are added', () => {
@@ -136,7 +163,11 @@ describe('where more taints than are compared stand between the first difference
 
   it('only a policy that guards taints refuses additions', () => {
     const added = [...many, PROTECTED];
-    expect(judged({}, [], added)).toMatchObject({ action: 'deny', violations: [{ outcome: 'addition-denied' }] });
+    expect(judged({}, [], added)).toMatchObject({
+      action: 'deny',
+      violations: [{ outcome: 'addition-denied', subject: '8193 taints' }],
+      message: expect.stringContaining('0 taints in a row are replaced by 8193 in one update, and at most 8192'),
+    });
     expect(judged({ taints: [{ key: 'dedicated', restrict: ['Removal'] }] }, [], added)).toMatchObject({
       action: 'allow',
       violations: [],
@@ -160,6 +191,8 @@ describe('what ends the protection of a taint is recorded,', () => {
     expect(violations).toContainEqual(expect.objectContaining(unselected));
     // What validation denies, it reports itself.
     expect(judged(POOL, [], [], { ...request, node: node(many) }).violations).toEqual([]);
+    const bothWays = { nodeSelector: POOL.nodeSelector };
+    expect(judged(bothWays, [], [], { ...request, node: node(many) }).violations).toEqual([]);
   });
 
   it('beside more changes than are judged: announcements', () => {
@@ -192,8 +225,21 @@ it('a node with more taints than are judged does not leave a policy that restric
   const taints = [...others(MAX_JUDGED), PROTECTED];
   const request = { oldNode: node(taints, { pool: 'gpu' }), node: node(taints) };
 
-  expect(judged(spec, [], [], request)).toMatchObject({
-    action: 'deny',
-    violations: [{ outcome: 'unselection-denied' }],
-  });
+  const denied = { action: 'deny', violations: [{ outcome: 'unselection-denied' }] };
+  expect(judged(spec, [], [], request)).toMatchObject(denied);
+  // An announcement of one of the taints beyond the limit does not mean the others.
+  const announced = { ...request.oldNode, allowRemoval: formatTaint(PROTECTED) };
+  expect(judged(spec, [], [], { ...request, oldNode: announced })).toMatchObject(denied);
+});
+
+it('a node with more taints than are judged leaves a policy that restricts only additions', () => {
+  const spec = {
+    taints: [{ key: 'dedicated', restrict: ['Addition'] as const }],
+    nodeSelector: { matchLabels: { pool: 'gpu' } },
+  };
+  const taints = [...others(MAX_JUDGED), PROTECTED];
+  for (const phase of ['mutate', 'validate'] as const) {
+    const request = { phase, oldNode: node(taints, { pool: 'gpu' }), node: node(taints) };
+    expect(judged(spec, [], [], request)).toMatchObject({ action: 'allow', violations: [], warnings: [] });
+  }
 });

@@ -99,7 +99,24 @@ describe('a guarded taint that an update adds', () => {
   it('is refused to a node itself, whose updates are never patched', () => {
     const found = admitted(policyOf('Restore', [ONE_WAY]), { ...added, requester: KUBELET });
     expect(found).toMatchObject({ action: 'deny', taints: [GPU, OTHER] });
-    expect(found.message).toContain('An update by the node itself is refused');
+    expect(found.message).toBe(
+      `node n1: adding taint ${GPU} is not allowed (TaintPolicy "p", spec.taints[0], mode Restore). ` +
+        'An update by the node itself is refused: the API server does not let nodes change their taints. ' +
+        'TaintPolicy "p" exempts no user: to add the taint on purpose, change the policy first.',
+    );
+  });
+
+  it('is refused to a node itself in mode Deny as to a user, without advice about the annotation, which allows no additions', () => {
+    const update = { ...added, oldAllowRemoval: 'rubbish', requester: KUBELET };
+    expect(admitted(policyOf('Deny', [ONE_WAY]), update).message).toBe(
+      `node n1: adding taint ${GPU} is not allowed (TaintPolicy "p", spec.taints[0], mode Deny). ` +
+        'TaintPolicy "p" exempts no user: to add the taint on purpose, change the policy first.',
+    );
+  });
+
+  it('is removed where a user in the group of nodes, who is no node, adds it', () => {
+    const requester = { username: 'dev', groups: ['system:nodes'] };
+    expect(admitted(policyOf('Restore', [ONE_WAY]), { ...added, requester })).toMatchObject({ taints: [OTHER] });
   });
 
   it.each<[string, Partial<TaintPolicySpec>, string]>([
@@ -174,6 +191,41 @@ describe('guarded both ways', () => {
     const back = { before: [], after: [gpu], oldAllowRemoval: GPU, newAllowRemoval: GPU };
     expect(admitted(both, back)).toMatchObject({ taints: [], desired: { allowRemoval: GPU } });
   });
+});
+
+describe('an update that removes one taint and adds another', () => {
+  const rules = [GUARDED, { key: 'other', restrict: ['Removal'] as const }];
+  const third: Taint = { key: 'third', effect: 'NoSchedule' };
+  const restore: TaintPolicySpec = { mode: 'Restore', taints: rules };
+  const deny: TaintPolicySpec = { mode: 'Deny', taints: [{ key: 'third', restrict: ['Removal'] }] };
+
+  it('has both changes undone', () => {
+    expect(admitted(policySet({ taint: { restore } }), { before: [other], after: [gpu] })).toMatchObject({
+      ...{ action: 'patch', taints: [OTHER], outcomes: [`restore restored ${OTHER}`, `restore reverted ${GPU}`] },
+      warnings: [
+        `TaintPolicy restore restored taint ${OTHER}`,
+        `TaintPolicy restore removed taint ${GPU}: only exempt users may add it`,
+      ],
+    });
+  });
+
+  it('has both changes undone also where it is refused for a third one', () => {
+    const update = { before: [other, third], after: [gpu] };
+    expect(admitted(policySet({ taint: { restore, deny } }), update)).toMatchObject({
+      action: 'deny',
+      taints: [OTHER],
+      outcomes: ['deny denied third:NoSchedule'],
+    });
+  });
+});
+
+it('an exemption is reported once for each policy: in mutation, or in validation in mode Audit', () => {
+  const spec = (mode: TaintPolicySpec['mode']): TaintPolicySpec => ({ mode, taints: [ONE_WAY], exempt });
+  const policies = policySet({ taint: { a: spec('Audit'), d: spec('Deny') } });
+  expect(admitted(policies, { before: [], after: [gpu], requester: OWNER }).outcomes).toEqual([
+    `d addition-exempt ${GPU}`,
+    `a addition-exempt ${GPU}`,
+  ]);
 });
 
 describe('what is required on the node is not guarded', () => {
@@ -292,6 +344,15 @@ describe('what is required on the node is not guarded', () => {
     ],
   ])('%s', (_, specs, update, taints) => {
     expect(admitted(policySet({ taint: specs }), update).taints).toEqual(taints);
+  });
+
+  it('whatever the annotation says, with --audit: nothing removes a taint with permission then', () => {
+    const specs: Record<string, TaintPolicySpec> = {
+      a: { mode: 'Restore', taints: [PRESENT] },
+      p: { mode: 'Restore', taints: [ONE_WAY] },
+    };
+    const trial = policySet({ taint: specs }, { audit: true });
+    expect(admitted(trial, { ...required, oldAllowRemoval: GPU }).outcomes).toEqual([]);
   });
 });
 

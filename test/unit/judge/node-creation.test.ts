@@ -39,6 +39,7 @@ describe('a node that registers', () => {
     const decision = judgeCreation(present('Restore'), taints);
     expect(decision).toMatchObject({ action: 'patch', desired: { taints: desired } });
     expect(decision.violations).toMatchObject([{ policy: 'p', outcome: 'added', subject: 'dedicated=gpu:NoSchedule' }]);
+    expect(decision.warnings).toEqual([`TaintPolicy p added taint ${GPU}`]);
   });
 
   it.each<{ why: string; policies: PolicySet; taints: Taint[] }>([
@@ -49,6 +50,11 @@ describe('a node that registers', () => {
         taint: { p: { mode: 'Restore', taints: [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }] } },
       }),
       taints: [gpu],
+    },
+    {
+      why: 'has no value where the policy requires the empty one',
+      policies: policySet({ taint: { p: { mode: 'Restore', taints: [{ ...PRESENT_GPU, value: '' }] } } }),
+      taints: [{ key: 'dedicated', effect: 'NoSchedule' }],
     },
     {
       why: 'is not selected',
@@ -72,7 +78,9 @@ describe('a node that registers', () => {
     { why: 'additions are restricted', rule: { key: 'dedicated', restrict: ['Addition'] } },
     { why: 'a taint is required', rule: { key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' } },
   ])('keeps no announcement where $why: nothing was announced of a new node', ({ rule }) => {
-    const policies = policySet({ taint: { p: { mode: 'Deny', taints: [rule] } } });
+    const policies = policySet({
+      taint: { p: { mode: 'Deny', taints: [rule] }, watching: { mode: 'Audit', taints: [PRESENT_GPU] } },
+    });
     expect(judgeCreation(policies, [gpu], 'mutate', `${GPU}, rubbish`)).toMatchObject({
       action: 'patch',
       desired: { taints: [gpu], allowRemoval: undefined },
@@ -80,8 +88,14 @@ describe('a node that registers', () => {
     });
   });
 
-  it('keeps its announcement where no policy reads it', () => {
-    expect(judgeCreation(present('Audit'), [], 'mutate', GPU)).toMatchObject({ action: 'allow' });
+  it.each<{ why: string; policies: PolicySet }>([
+    { why: 'policies only audit', policies: present('Audit') },
+    {
+      why: 'policies only set startup taints',
+      policies: policySet({ taint: { p: { mode: 'Deny', taints: [{ ...PRESENT_GPU, ensure: 'AtRegistration' }] } } }),
+    },
+  ])('keeps its announcement where no policy reads it: $why', ({ policies }) => {
+    expect(judgeCreation(policies, [gpu], 'mutate', GPU)).toMatchObject({ action: 'allow' });
   });
 
   it('gets the taint also where its kubelet may remove it: an exemption is about removing', () => {
@@ -93,6 +107,7 @@ describe('a node that registers', () => {
     expect(judgeCreation(present('Deny'), [], 'validate')).toMatchObject({
       action: 'allow',
       violations: [{ outcome: 'missing' }],
+      warnings: [`TaintPolicy p: the node lacks taint ${GPU}`],
     });
   });
 
@@ -103,6 +118,12 @@ describe('a node that registers', () => {
       violations: [{ outcome: 'audited' }],
       warnings: ['TaintPolicy p, Audit: the node lacks taint dedicated=gpu:NoSchedule'],
     });
+  });
+
+  it('gets a taint from the policy that enforces it, not from one that audits the same', () => {
+    const spec = (mode: TaintMode): TaintPolicySpec => ({ mode, taints: [PRESENT_GPU] });
+    const policies = policySet({ taint: { audits: spec('Audit'), sets: spec('Restore') } });
+    expect(judgeCreation(policies, []).violations).toMatchObject([{ policy: 'sets', outcome: 'added' }]);
   });
 
   it('is told with --audit what a policy would add', () => {
@@ -122,9 +143,13 @@ describe('a node that registers', () => {
     const policies = policySet({
       taint: { a: requiring('Restore', 'a'), b: requiring('Deny', 'b'), c: requiring('Deny', 'c') },
     });
-    const decision = judgeCreation(policies, []);
-    expect(decision).toMatchObject({ action: 'patch', desired: { taints: [{ ...gpu, value: 'b' }] } });
-    expect(judgeCreation(policies, [{ ...gpu, value: 'b' }], 'validate').violations).toMatchObject([
+    const carrying = [{ ...gpu, value: 'b' }];
+    expect(judgeCreation(policies, [])).toMatchObject({
+      ...{ action: 'patch', desired: { taints: carrying }, violations: [{ policy: 'b', outcome: 'added' }] },
+      warnings: ['TaintPolicy b added taint dedicated=b:NoSchedule'],
+    });
+    expect(judgeCreation(policies, carrying)).toMatchObject({ action: 'allow', violations: [] });
+    expect(judgeCreation(policies, carrying, 'validate').violations).toMatchObject([
       { policy: 'c', outcome: 'missing' },
       { policy: 'a', outcome: 'missing' },
     ]);

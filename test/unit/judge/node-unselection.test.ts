@@ -39,13 +39,58 @@ describe('restrict: Unselection', () => {
       'node n1: changing label pool so that the policy no longer selects the node is not allowed while the node carries taint ' +
         `${GPU} (TaintPolicy "p", restrict: Unselection, mode Restore). To change the label on purpose, first: kubectl annotate --overwrite node n1 taintkeeper.dev/allow-removal=${GPU}`,
     );
-    expect(admitted(pool('Deny', { removalByAnnotation: 'Forbidden' }), leaving).message).toContain(
-      `while the node carries taint ${GPU} (TaintPolicy "p", restrict: Unselection, mode Deny). TaintPolicy "p" does not allow removal by annotation: change the policy first.`,
+    expect(admitted(pool('Deny', { removalByAnnotation: 'Forbidden' }), leaving).message).toBe(
+      'node n1: changing label pool so that the policy no longer selects the node is not allowed while the node carries taint ' +
+        `${GPU} (TaintPolicy "p", restrict: Unselection, mode Deny). TaintPolicy "p" does not allow removal by annotation: change the policy first.`,
     );
+  });
+
+  it('names the changed labels of the selector, and all taints that are protected', () => {
+    const policies = policyOf('Deny', [{ key: '*', restrict: ['Unselection'] }], {
+      nodeSelector: { matchLabels: { pool: 'gpu', zone: 'a', tier: 'x' } },
+    });
+    const update = {
+      ...{ before: [gpu, other], after: [gpu, other] },
+      ...{ oldLabels: { pool: 'gpu', zone: 'a', tier: 'x', a: 'b' }, newLabels: { tier: 'x', zone: 'b' } },
+    };
+    expect(admitted(policies, update).message).toBe(
+      'node n1: changing labels pool, zone so that the policy no longer selects the node is not allowed while the node carries ' +
+        `taints ${GPU}, other:NoSchedule (TaintPolicy "p", restrict: Unselection, mode Deny). To change the label on purpose, first: ` +
+        `kubectl annotate --overwrite node n1 taintkeeper.dev/allow-removal=${GPU},other:NoSchedule`,
+    );
+  });
+
+  it('beside a removal that is denied, names both, and the entry of the annotation that cannot be read', () => {
+    const policies = pool('Deny', {}, { key: '*', restrict: ['Removal', 'Unselection'] });
+    const found = admitted(policies, {
+      ...leaving,
+      ...{ before: [gpu, other], recorded: `${GPU}, other:NoSchedule`, oldAllowRemoval: 'true' },
+    });
+    expect(found.message).toBe(
+      'node n1: removing taint other:NoSchedule is not allowed (TaintPolicy "p", spec.taints[0], mode Deny). ' +
+        `node n1: changing label pool so that the policy no longer selects the node is not allowed while the node carries taint ${GPU} ` +
+        '(TaintPolicy "p", restrict: Unselection, mode Deny). ' +
+        'Annotation taintkeeper.dev/allow-removal: cannot read "true", expected key=value:Effect. ' +
+        `To remove it on purpose, first: kubectl annotate --overwrite node n1 taintkeeper.dev/allow-removal=other:NoSchedule,${GPU}`,
+    );
+  });
+
+  it('in mode Audit is a warning', () => {
+    expect(admitted(pool('Audit'), leaving).warnings).toEqual([
+      `TaintPolicy p, Audit: the request ended the protection of taint ${GPU}`,
+    ]);
+  });
+
+  it('is not ended by an announcement where the policy forbids removal by annotation', () => {
+    const announced = { ...leaving, oldAllowRemoval: GPU, newAllowRemoval: GPU };
+    expect(admitted(pool('Deny', { removalByAnnotation: 'Forbidden' }), announced).outcomes).toEqual([
+      `p unselection-denied ${GPU}`,
+    ]);
   });
 
   it.each<[string, Update, boolean]>([
     ['a node that stays', { ...leaving, newLabels: { pool: 'gpu' } }, false],
+    ['a node whose label has another value', { ...leaving, newLabels: { pool: 'cpu', a: 'b' } }, true],
     ['a node that joins', { ...leaving, oldLabels: {}, newLabels: { pool: 'gpu' } }, false],
     ['a node without such a taint', { ...leaving, before: [other], after: [other] }, false],
     ['a taint that was announced to go', { ...leaving, oldAllowRemoval: GPU, newAllowRemoval: GPU }, false],

@@ -45,10 +45,28 @@ describe('Deny', () => {
     });
   });
 
+  it('lists each taint in the audit log', () => {
+    const before = [gpu, { ...gpu, effect: 'NoExecute' }];
+    expect(judgeUpdate(deny, 'validate', { before, after: [] }).auditAnnotations).toEqual({
+      denied: 'p: dedicated=gpu:NoSchedule; p: dedicated=gpu:NoExecute',
+    });
+  });
+
+  it('escapes what is not printable in a taint, also in the audit log', () => {
+    const decision = judgeUpdate(deny, 'validate', { before: [{ ...gpu, value: 'a\u0007' }], after: [] });
+    const subject = 'dedicated=a\\u{7}:NoSchedule';
+    expect(decision).toMatchObject({
+      message: expect.stringContaining(`removing taint ${subject} is not allowed`),
+      violations: [{ policy: 'p', outcome: 'denied', subject }],
+      auditAnnotations: { denied: `p: ${subject}` },
+    });
+  });
+
   it('names the node, the taint, the policy, its field, and the way out', () => {
     const decision = judgeUpdate(deny, 'validate', { before: [gpu], after: [] });
     expect(decision).toMatchObject({
       action: 'deny',
+      warnings: [],
       message:
         'node n1: removing taint dedicated=gpu:NoSchedule is not allowed (TaintPolicy "p", spec.taints[0], mode Deny). ' +
         'To remove it on purpose, first: kubectl annotate --overwrite node n1 taintkeeper.dev/allow-removal=dedicated=gpu:NoSchedule',
@@ -86,6 +104,17 @@ describe('Restore', () => {
   it('never adds a required taint that the node lacked before', () => {
     const present = policyOf('Restore', [{ key: 'dedicated', effect: 'NoSchedule', ensure: 'Always' }]);
     expect(judgeUpdate(present, 'mutate', { before: [], after: [other] }).action).toBe('allow');
+  });
+
+  it('refuses in validation what was not restored, or was removed again after mutation', () => {
+    expect(judgeUpdate(restore, 'validate', { before: [gpu], after: [] })).toMatchObject({
+      action: 'deny',
+      message:
+        'node n1: removing taint dedicated=gpu:NoSchedule is not allowed (TaintPolicy "p", spec.taints[0], mode Restore). ' +
+        "It was not restored: taintkeeper's mutating webhook was not called, or a later webhook removed the taint again. " +
+        'To check: taintkeeper doctor ' +
+        'To remove it on purpose, first: kubectl annotate --overwrite node n1 taintkeeper.dev/allow-removal=dedicated=gpu:NoSchedule',
+    });
   });
 
   it("never patches a node's own update, and refuses it instead", () => {
@@ -190,9 +219,12 @@ describe('Audit', () => {
   it('with --audit does not say what a key with a wildcard would do, which nobody measures then', () => {
     const spec = { mode: 'Deny' as const, taints: [{ key: '*', restrict: ['Removal'] as const }] };
     const policies = policySet({ taint: { p: spec } }, { audit: true });
-    expect(outcomes(judgeUpdate(policies, 'validate', { before: [gpu], after: [] }))).toEqual([
-      'p audited dedicated=gpu:NoSchedule',
-    ]);
+    for (const oldAllowRemoval of [undefined, 'dedicated=gpu:NoSchedule']) {
+      const update = { before: [gpu], after: [], ...(oldAllowRemoval && { oldAllowRemoval }) };
+      const decision = judgeUpdate(policies, 'validate', update);
+      expect(outcomes(decision)).toEqual(['p audited dedicated=gpu:NoSchedule']);
+      expect(decision.warnings).toEqual(['TaintPolicy p, Audit: the request removed taint dedicated=gpu:NoSchedule']);
+    }
   });
 });
 
@@ -305,6 +337,19 @@ describe('whom a policy exempts', () => {
   });
 });
 
+it('an exemption is reported once for each policy: in mutation, or in validation in mode Audit', () => {
+  const spec = (mode: TaintMode): TaintPolicySpec => ({
+    mode,
+    taints: [{ key: 'dedicated', restrict: ['Removal'] }],
+    exempt: { users: ['dev'] },
+  });
+  const policies = policySet({ taint: { a: spec('Audit'), d: spec('Deny') } });
+  expect(admitted(policies, { before: [gpu], after: [] }).outcomes).toEqual([
+    'd exempt dedicated=gpu:NoSchedule',
+    'a exempt dedicated=gpu:NoSchedule',
+  ]);
+});
+
 describe('a node that leaves a policy by its labels', () => {
   const pool = policyOf('Deny', [{ key: 'dedicated', restrict: ['Removal'] }], {
     nodeSelector: { matchLabels: { pool: 'gpu' } },
@@ -362,6 +407,15 @@ describe('several policies on one taint', () => {
       ...(a === stronger ? ['a'] : []),
       ...(b === stronger ? ['b'] : []),
     ]);
+  });
+
+  it('both of the same mode are named as what restored the taint', () => {
+    const spec: TaintPolicySpec = { mode: 'Restore', taints: [{ key: 'dedicated', restrict: ['Removal'] }] };
+    const { warnings } = judgeUpdate(policySet({ taint: { a: spec, b: spec } }), 'mutate', {
+      before: [gpu],
+      after: [],
+    });
+    expect(warnings).toEqual(['TaintPolicy a, b restored taint dedicated=gpu:NoSchedule']);
   });
 
   it('an exemption from one is none from the other', () => {

@@ -79,9 +79,39 @@ describe('a notice that an update removes as it adds taints, like one with an ol
     ['goes once the record says so', REQUIRED, { recorded: '', recordedRemovals: GPU }, undefined],
     ['goes where the update adds no taints', {}, { before: [other] }, undefined],
     ['goes where the policy only watches', { mode: 'Audit' }, {}, undefined],
+    ['is deleted where the update adds its taint', {}, { after: [gpu] }, undefined],
+    [
+      'stays, unlike announcements and notices that cannot be read',
+      {},
+      { oldAllowRemoval: `${GPU}, ${GPU_NOTICE}, dedicated:NoSchedule, rubbish-` },
+      GPU_NOTICE,
+    ],
   ])('%s', (_what, spec, more, annotation) => {
     expect(after(spec, more)).toBe(annotation);
   });
+});
+
+it('a notice that an update removes stays beside the one for a taint that the same update removes', () => {
+  const rules = [REMOVAL, { key: 'other', restrict: ['Removal'] as const }];
+  const root = { username: 'root', groups: [] };
+  const policies = policyOf('Restore', rules, { exempt: { users: [root.username] } });
+  const added = { key: 'added', effect: 'NoSchedule' };
+  const update = { before: [other], after: [added], oldAllowRemoval: GPU_NOTICE, recorded: GPU, requester: root };
+  expect(admitted(policies, update).desired?.allowRemoval).toBe(`${GPU_NOTICE}, other=:NoSchedule-`);
+});
+
+it.each<[what: string, update: Update]>([
+  ['adds a taint', { before: [], after: [other] }],
+  ['changes labels', { before: [], after: [], oldLabels: { a: 'b' }, newLabels: {} }],
+])('an update that %s leaves the annotation as it was written, where it uses up no entry', (_what, update) => {
+  const annotation = `a:NoExecute,,${GPU_NOTICE}`;
+  const found = admitted(policyOf('Restore', [REMOVAL]), {
+    ...update,
+    oldAllowRemoval: annotation,
+    newAllowRemoval: annotation,
+    recorded: GPU,
+  });
+  expect(found).toMatchObject({ action: 'allow', desired: undefined });
 });
 
 it.each<[what: string, spec: Partial<TaintPolicySpec>, taints: string[]]>([
