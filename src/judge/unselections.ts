@@ -28,7 +28,6 @@ export function unselections(
   const unselecting = policies.filter(
     (policy) => policy.selectsNode(oldNode.labels) && !policy.selectsNode(node.labels) && !policy.exempts(requester),
   );
-  if (unselecting.length === 0) return [];
   const allowed = parseAllowedRemovals(oldNode.allowRemoval);
   return unselecting.flatMap((policy) =>
     node.taints.slice(0, MAX_JUDGED + 1).flatMap((taint, index) => {
