@@ -84,7 +84,7 @@ function webhookHints({ deniedRemovals, deniedAdditions }: Refused, byKubelet: b
   }
   return undone.map((what) => {
     const undid = what === 'restored' ? 'removed' : 'added';
-    return `It was not ${what}: taintkeeper's mutating webhook was not called, or a later webhook ${undid} the taint again. To check: taintkeeper doctor`;
+    return `It was not ${what}: taintkeeper's mutating webhook was not called, or a later webhook ${undid} the taint again (to check: taintkeeper doctor).`;
   });
 }
 
@@ -107,10 +107,11 @@ function removalHints(
 ): string[] {
   const allowed = parseAllowedRemovals(annotation);
   const unreadable = unreadableEntries(allowed);
-  const closed = [
+  const policies = [
     ...deniedRemovals.flatMap(({ by }) => by.map(({ policy }) => policy)),
     ...deniedUnselections.map(({ policy }) => policy),
-  ].filter(({ allowsRemovalByAnnotation }) => !allowsRemovalByAnnotation);
+  ];
+  const closed = new Set(policies.filter((policy) => !policy.allowsRemovalByAnnotation).map(({ name }) => name));
   const open = deniedRemovals.filter(({ by }) => by.every(({ policy }) => policy.allowsRemovalByAnnotation));
   const unspent = open.filter(({ taint }) => isRemovalAllowed(allowed, taint));
   const announceable = [
@@ -130,14 +131,14 @@ function removalHints(
     // With others refused, mutation leaves it there on purpose.
     ...(deniedRemovals.length > 0 && unspent.length === deniedRemovals.length
       ? [
-          `Annotation ${ALLOW_REMOVAL_ANNOTATION} is still set: taintkeeper's mutating webhook, which removes it, was not called. To check: taintkeeper doctor`,
+          `Annotation ${ALLOW_REMOVAL_ANNOTATION} is still set: taintkeeper's mutating webhook, which removes it, was not called (to check: taintkeeper doctor).`,
         ]
       : []),
-    ...(closed.length > 0
-      ? [
-          `TaintPolicy "${[...new Set(closed.map(({ name }) => name))].join('", "')}" does not allow removal by annotation: ` +
-            'change the policy first.',
-        ]
+    ...(closed.size === 1
+      ? [`TaintPolicy "${[...closed].join()}" does not allow removal by annotation: change the policy first.`]
+      : []),
+    ...(closed.size > 1
+      ? [`TaintPolicies "${[...closed].join('", "')}" do not allow removal by annotation: change the policies first.`]
       : []),
     ...(announceable.length > 0
       ? [

@@ -142,7 +142,7 @@ describe('a guarded taint that an update adds', () => {
     expect(judgeUpdate(policyOf('Restore', [GUARDED]), 'validate', added)).toMatchObject({
       action: 'deny',
       message: expect.stringContaining(
-        "It was not removed: taintkeeper's mutating webhook was not called, or a later webhook added the taint again.",
+        "It was not removed: taintkeeper's mutating webhook was not called, or a later webhook added the taint again (to check: taintkeeper doctor).",
       ),
     });
   });

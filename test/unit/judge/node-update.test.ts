@@ -111,8 +111,7 @@ describe('Restore', () => {
       action: 'deny',
       message:
         'node n1: removing taint dedicated=gpu:NoSchedule is not allowed (TaintPolicy "p", spec.taints[0], mode Restore). ' +
-        "It was not restored: taintkeeper's mutating webhook was not called, or a later webhook removed the taint again. " +
-        'To check: taintkeeper doctor ' +
+        "It was not restored: taintkeeper's mutating webhook was not called, or a later webhook removed the taint again (to check: taintkeeper doctor). " +
         'To remove it on purpose, first: kubectl annotate --overwrite node n1 taintkeeper.dev/allow-removal=dedicated=gpu:NoSchedule',
     });
   });

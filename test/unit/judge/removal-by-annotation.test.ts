@@ -60,8 +60,7 @@ describe('release by annotation', () => {
     expect(judgeUpdate(deny, 'validate', update)).toMatchObject({
       message:
         `node n1: removing taint ${RELEASE} is not allowed (TaintPolicy "p", spec.taints[0], mode Deny). ` +
-        "Annotation taintkeeper.dev/allow-removal is still set: taintkeeper's mutating webhook, which removes it, was not called. " +
-        'To check: taintkeeper doctor',
+        "Annotation taintkeeper.dev/allow-removal is still set: taintkeeper's mutating webhook, which removes it, was not called (to check: taintkeeper doctor).",
     });
   });
 
@@ -257,7 +256,7 @@ describe('release by annotation', () => {
       message:
         `node n1: removing taint ${RELEASE} is not allowed (TaintPolicy "a", spec.taints[0], mode Deny; TaintPolicy "b", spec.taints[0], mode Deny). ` +
         'node n1: removing taint other:NoSchedule is not allowed (TaintPolicy "c", spec.taints[0], mode Deny). ' +
-        'TaintPolicy "b", "c" does not allow removal by annotation: change the policy first.',
+        'TaintPolicies "b", "c" do not allow removal by annotation: change the policies first.',
     });
   });
 
