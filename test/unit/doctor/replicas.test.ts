@@ -10,6 +10,7 @@ import { known, unknown } from '../../../src/doctor/reading.ts';
 import { type Callers, listedReplicas, probeReplica } from '../../../src/doctor/replicas.ts';
 import type { ServiceFacts } from '../../../src/doctor/service-facts.ts';
 import type { PodObject } from '../../../src/objects/pod-object.ts';
+import { eventually } from '../eventually.ts';
 import { certificates } from './facts.ts';
 
 const its = await certificates();
@@ -198,5 +199,5 @@ it('a port-forward that opens after its time limit is closed: it would keep the 
     { ...CALLERS, sockets: { connect: () => promise } as never },
   );
   resolve({ close: closed, send() {} });
-  await vi.waitFor(() => expect(closed).toHaveBeenCalledOnce());
+  await eventually(() => expect(closed).toHaveBeenCalledOnce());
 });

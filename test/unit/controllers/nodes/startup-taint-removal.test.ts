@@ -6,6 +6,7 @@ import type { ReportedProblem } from '../../../../src/controllers/reports.ts';
 import type { NodeRecord } from '../../../../src/judge/node-record.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
+import { eventually } from '../../eventually.ts';
 import { stopClock } from '../../stopped-clock.ts';
 import { nodeEntry } from './node-entries.ts';
 import { startRepair } from './repaired-nodes.ts';
@@ -334,7 +335,10 @@ it('a node whose record is deleted after its policy is not checked all the time'
   const cluster = lead([registered('n1')]);
   const checks = async () => Number(/controller="startup-progress",result="ok"} (\d+)/.exec(await reconciles())?.[1]);
   const reconciles = () => cluster.metric('taintkeeper_reconciliations_total');
-  await vi.waitUntil(() => vi.advanceTimersByTimeAsync(100).then(() => stateOf(cluster) === 'Waiting'));
+  await eventually(async () => {
+    await vi.advanceTimersByTimeAsync(100);
+    expect(stateOf(cluster)).toBe('Waiting');
+  });
   cluster.setPolicies({});
   await vi.advanceTimersByTimeAsync(1_000);
   cluster.records.remove('n1');
