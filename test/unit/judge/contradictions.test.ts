@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import {
   contradictions,
+  contradictionText,
   contradictionWarnings,
   disagreements,
   isContradiction,
+  type Meeting,
   rivalsOf,
   whyFirst,
 } from '../../../src/judge/contradictions.ts';
@@ -23,6 +25,9 @@ const nodes = [
   { ...nodeOf([]), name: 'n1', labels: { pool: 'gpu' } },
   { ...nodeOf([]), name: 'n2', labels: { pool: 'gpu', zone: 'a' } },
 ];
+
+const placeOf = ({ nodes, within }: Meeting) =>
+  [...nodes, ...(within ? [`each node of ${within.name}`] : [])].join(', ');
 
 describe('contradictions of required values', () => {
   it.each<{ why: string; a: TaintPolicySpec; b: TaintPolicySpec; audit?: boolean; expected: string[] }>([
@@ -55,38 +60,63 @@ describe('contradictions of required values', () => {
       b: required('ml', { mode: 'Audit' }),
       expected: [],
     },
-    { why: 'none where one takes any value', a: required('gpu'), b: required(undefined), expected: [] },
-    { why: 'none where both require the same', a: required('gpu'), b: required('gpu'), expected: [] },
     {
-      why: 'none where no node is selected by both',
-      a: required('gpu', on({ zone: 'a' })),
-      b: required('ml', on({ zone: 'b' })),
-      expected: [],
-    },
-    {
-      why: 'without nodes, where one selector includes the other',
+      why: 'without nodes, where the selector of a includes that of b',
       a: required('gpu', on({ pool: 'new' })),
       b: required('ml', on({ pool: 'new', zone: 'z' })),
       expected: [
-        'a dedicated=gpu:NoSchedule over b dedicated=ml:NoSchedule on : both are in mode Restore, and a comes first by name',
+        'a dedicated=gpu:NoSchedule over b dedicated=ml:NoSchedule on each node of b: both are in mode Restore, and a comes first by name',
+      ],
+    },
+    {
+      why: 'without nodes, where the selector of b includes that of a',
+      a: required('gpu', on({ pool: 'new', zone: 'z' })),
+      b: required('ml', on({ pool: 'new' })),
+      expected: [
+        'a dedicated=gpu:NoSchedule over b dedicated=ml:NoSchedule on each node of a: both are in mode Restore, and a comes first by name',
       ],
     },
   ])('$why', ({ a, b, audit = false, expected }) => {
     const { taintPolicies } = policySet({ taint: { a, b } }, { audit });
     const found = contradictions(taintPolicies, nodes).map(
       ({ first, second, meeting }) =>
-        `${first.policy.name} ${first.text} over ${second.policy.name} ${second.text} on ${meeting.nodes.join(', ')}: ${whyFirst(first.policy, second.policy)}`,
+        `${first.policy.name} ${first.text} over ${second.policy.name} ${second.text} on ${placeOf(meeting)}: ${whyFirst(first.policy, second.policy)}`,
     );
     expect(found).toEqual(expected);
   });
 });
 
-describe('disagreements that are no contradictions', () => {
-  const evicting = (value: string | undefined, mayEvict: boolean): TaintPolicySpec => ({
-    mode: 'Restore',
-    taints: [{ ...TAINT, ...(value === undefined ? {} : { value }), effect: 'NoExecute', mayEvict }],
-  });
+const evicting = (value: string | undefined, mayEvict: boolean): TaintPolicySpec => ({
+  mode: 'Restore',
+  taints: [{ ...TAINT, ...(value === undefined ? {} : { value }), effect: 'NoExecute', mayEvict }],
+});
 
+describe('policies that do not disagree', () => {
+  it.each<{ why: string; a: TaintPolicySpec; b?: TaintPolicySpec }>([
+    { why: 'one accepts any value', a: required('gpu'), b: required(undefined) },
+    { why: 'both require the same value', a: required('gpu'), b: required('gpu') },
+    {
+      why: 'they require different taints',
+      a: required('gpu'),
+      b: { mode: 'Restore', taints: [{ ...TAINT, key: 'pool', value: 'ml' }] },
+    },
+    { why: 'both allow evictions', a: evicting('gpu', true), b: evicting('gpu', true) },
+    {
+      why: 'no node can have the labels of both',
+      a: required('gpu', on({ zone: 'a' })),
+      b: required('ml', on({ zone: 'b' })),
+    },
+    {
+      why: 'two rules of one policy require the taint, and one of them allows evictions',
+      a: { mode: 'Restore', taints: [...evicting('gpu', true).taints, ...evicting('gpu', false).taints] },
+    },
+  ])('$why', ({ a, b }) => {
+    const { taintPolicies } = policySet({ taint: { a, ...(b ? { b } : {}) } });
+    expect(disagreements(taintPolicies, nodes)).toEqual([]);
+  });
+});
+
+describe('disagreements that are no contradictions', () => {
   it.each<{ why: string; a: TaintPolicySpec; b: TaintPolicySpec; expected: object }>([
     {
       why: 'one of the policies only reports',
@@ -126,6 +156,24 @@ describe('disagreements that are no contradictions', () => {
   });
 });
 
+describe('what the status of both policies says', () => {
+  const many = ['n3', 'n4'].map((name) => ({ ...nodeOf([]), name, labels: { pool: 'gpu' } }));
+
+  it.each<{ of: readonly { name: string; labels: Record<string, string> }[]; where: string }>([
+    { of: [], where: 'select the same nodes' },
+    { of: nodes.slice(0, 1), where: 'select node n1' },
+    { of: nodes, where: 'select nodes n1, n2' },
+    { of: [...nodes, ...many], where: 'select nodes n1, n2, and 2 more' },
+  ])('they $where', ({ of, where }) => {
+    const { taintPolicies } = policySet({ taint: { a: required('gpu'), b: required('ml', { mode: 'Deny' }) } });
+    expect(contradictions(taintPolicies, of).map(contradictionText)).toEqual([
+      `TaintPolicies b and a ${where} and require dedicated=ml:NoSchedule and dedicated=gpu:NoSchedule: ` +
+        'a node that carries neither gets dedicated=ml:NoSchedule, because mode Deny wins over mode Restore; ' +
+        'a node that carries one of them keeps it',
+    ]);
+  });
+});
+
 describe('what the author of a policy is told', () => {
   const policiesOf = (taint: Record<string, TaintPolicySpec>) => policySet({ taint }).taintPolicies;
   const one = (spec: TaintPolicySpec) => policiesOf({ mine: spec })[0] as CompiledTaintPolicy;
@@ -145,6 +193,18 @@ describe('what the author of a policy is told', () => {
       mine: required('gpu', { mode: 'Audit' }),
       other: required('ml'),
       rivals: 0,
+    },
+    {
+      why: 'another value, among other taints',
+      mine: required('gpu'),
+      other: { mode: 'Restore', taints: [{ ...TAINT, key: 'pool' }, ...required('ml').taints] },
+      rivals: 1,
+    },
+    {
+      why: 'another value, where one rule of mine accepts any value',
+      mine: { mode: 'Restore', taints: [...required(undefined).taints, ...required('gpu').taints] },
+      other: required('ml'),
+      rivals: 1,
     },
   ])('a policy that requires $why counts $rivals times', ({ mine, other, rivals }) => {
     expect(rivalsOf(one(mine), policiesOf({ other }))).toHaveLength(rivals);
@@ -172,10 +232,23 @@ describe('what the author of a policy is told', () => {
     expect(contradictionWarnings(one(mine), rivals)).toEqual([says]);
   });
 
-  it('says where the other policy wins', () => {
-    const others = policiesOf({ other: required('ml', { mode: 'Deny' }) });
+  it('says nothing about a rival if no node is selected by both, although one could be added', () => {
+    const others = policiesOf({ other: required('ml', on({ zone: 'b' })) });
+    const mine = one(required('gpu', on({ pool: 'cpu' })));
+    expect(contradictionWarnings(mine, new Map(others.map((other) => [other, []])))).toEqual([]);
+  });
+
+  it('says which policies win, by mode and then by name, and nothing about contradictions between the others', () => {
+    const others = policiesOf({
+      z: required('ml', { mode: 'Deny' }),
+      a: required('web'),
+      other: required('cpu'),
+      same: required('gpu'),
+    });
     expect(contradictionWarnings(one(required('gpu')), new Map(others.map((other) => [other, ['n1']])))).toEqual([
-      'TaintPolicy other requires dedicated=ml:NoSchedule on node n1, and wins over this policy',
+      'TaintPolicy z requires dedicated=ml:NoSchedule on node n1, and wins over this policy',
+      'TaintPolicy a requires dedicated=web:NoSchedule on node n1, and wins over this policy',
+      'TaintPolicy other requires dedicated=cpu:NoSchedule on node n1, but this policy wins',
     ]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { idleNotes } from '../../../src/judge/findings.ts';
+import { idleNotes, policyWarnings } from '../../../src/judge/findings.ts';
 import { keysOf, misspelledKeys } from '../../../src/judge/misspelled-keys.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { compileTaintPolicy } from '../../../src/policy/policy-set.ts';
@@ -34,6 +34,7 @@ describe('a key that no node has', () => {
   });
 
   it.each([
+    ['that a node has', CONTROL_PLANE],
     ['of its own', 'dedicated'],
     ['of a neighbour', 'example.com/pool-b'],
     ['with a number more', 'example.com/pool-a1'],
@@ -43,6 +44,17 @@ describe('a key that no node has', () => {
     expect(keys(key)).toEqual([]);
   });
 
+  it('is compared with the first of several, in whatever order the nodes have them', () => {
+    const doubted = (...carried: string[]) =>
+      misspelledKeys(
+        policy({ taints: [{ key: 'gpupool', restrict: ['Removal'] }] }),
+        keysOf([node({}, ...carried)] as never),
+      );
+    const expected = ['spec.taints[0].key: no node carries a taint gpupool; did you mean gpu-pool?'];
+    expect(doubted('gpu_pool', 'gpu-pool')).toEqual(expected);
+    expect(doubted('gpu-pool', 'gpu_pool')).toEqual(expected);
+  });
+
   it('is not doubted where the policy sets it', () => {
     const present = { key: 'node-role.kubernetes.io/controlplane', effect: 'NoSchedule', ensure: 'Always' } as const;
     expect(doubts({ taints: [present] })).toEqual([]);
@@ -50,6 +62,7 @@ describe('a key that no node has', () => {
 
   it('is doubted in a selector, where it has to be there', () => {
     const taints = [{ key: 'a' }];
+    expect(doubts({ taints, nodeSelector: { matchLabels: { pool: 'gpu' } } })).toEqual([]);
     const doubted = ['spec.nodeSelector: no node has label Pool; did you mean pool?'];
     expect(doubts({ taints, nodeSelector: { matchLabels: { Pool: 'gpu' } } })).toEqual(doubted);
     const expression = (operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist') => ({
@@ -84,6 +97,7 @@ describe('a policy that is for nothing now says so', () => {
       },
       [],
     ],
+    ['a taint that only some users may add', { taints: [{ key: 'a', restrict: ['Addition'] }] }, []],
     ['a taint that it sets', { taints: [{ key: 'a', effect: 'NoSchedule', ensure: 'Always' }] }, []],
   ])('%s', (_what, spec, notes) => {
     const found = policy(spec);
@@ -93,5 +107,35 @@ describe('a policy that is for nothing now says so', () => {
 
   it('but not of a cluster without nodes', () => {
     expect(idleNotes(policy({ taints: [{ key: 'a', restrict: ['Removal'] }], nodeSelector: {} }), [], 0)).toEqual([]);
+  });
+});
+
+describe('a policy that is applied gets a warning', () => {
+  const taints: TaintPolicySpec['taints'] = [{ key: CONTROL_PLANE, restrict: ['Removal'] }];
+  const pool = (value: string) => ({ nodeSelector: { matchLabels: { pool: value } } });
+
+  it.each<[string, Omit<TaintPolicySpec, 'mode'>, string[]]>([
+    [
+      'about each key that looks misspelled, and then not that it selects no node',
+      {
+        taints: [...taints, { key: 'node-role.kubernetes.io/controlplane', restrict: ['Removal'] }],
+        nodeSelector: { matchLabels: { Pool: 'gpu' } },
+      },
+      [
+        'no node has label Pool; did you mean pool?',
+        `no node carries node-role.kubernetes.io/controlplane; did you mean ${CONTROL_PLANE}?`,
+      ],
+    ],
+    ['if it selects no node', { taints, ...pool('db') }, ['spec.nodeSelector selects none of 2 nodes']],
+    ['and none if it selects a node', { taints, ...pool('gpu') }, []],
+    ['and none if it selects every node', { taints }, []],
+  ])('%s', (_what, spec, warnings) => {
+    const found = policy(spec);
+    const selected = NODES.filter(({ labels }) => found.selectsNode(labels)).length;
+    expect(policyWarnings(found, keysOf(NODES as never), { selected, all: NODES.length })).toEqual(warnings);
+  });
+
+  it('but not while there are no nodes', () => {
+    expect(policyWarnings(policy({ taints, ...pool('gpu') }), keysOf([]), { selected: 0, all: 0 })).toEqual([]);
   });
 });

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { parsePolicies } from '../../../src/files/policy-files.ts';
-import { daemonSetFindings, isLeft, nodeFindings, podFindings } from '../../../src/judge/findings.ts';
+import {
+  daemonSetFindings,
+  isLeft,
+  nodeFindings,
+  podFindings,
+  selectionWarnings,
+} from '../../../src/judge/findings.ts';
 import { compilePolicies } from '../../../src/policy/policy-set.ts';
 import type { TaintMode } from '../../../src/policy/taint-policy.ts';
 import type { TaintRule } from '../../../src/policy/taint-rule.ts';
@@ -111,6 +117,14 @@ it('of DaemonSets: those that lack a toleration, unless they opted out', () => {
   expect(daemonSetFindings(cni, daemonSets, [])).toEqual({ matched: 3, violators: ['kube-system/half'] });
 });
 
+it('of DaemonSets: with --audit, those that lack a toleration, as without it', () => {
+  const [audited] = compilePolicies(POLICIES, { audit: true }).tolerationPolicies;
+  expect(audited && daemonSetFindings(audited, [daemonSet('kube-system', 'bare')], [])).toEqual({
+    matched: 1,
+    violators: ['kube-system/bare'],
+  });
+});
+
 it('of pods: those that have been Failed for long enough; of DaemonSets, those that the policy selects', () => {
   const [there, elsewhere] = [daemonSet('kube-system', 'cni'), daemonSet('default', 'cni')];
   const pods = [
@@ -158,6 +172,22 @@ describe('a selector that is changed', () => {
     expect(carrying.filter((node) => isLeft(before, node)).map(({ name }) => name)).toEqual(['n1', 'n2']);
     expect(none.filter((node) => isLeft(before, node))).toEqual([]);
     expect(carrying.filter((node) => isLeft(policy({ zone: 'b' }), node))).toEqual([]);
+  });
+
+  it('leaves no node that carries only taints which it did not protect', () => {
+    const other = none.map((one) => ({ ...one, taints: [{ key: 'other', effect: 'NoSchedule' }] }));
+    expect(other.filter((node) => isLeft(policy({ pool: 'gpu' }), node))).toEqual([]);
+  });
+
+  it.each<[readonly string[], string[]]>([
+    [[], []],
+    [['n1'], ['this policy no longer protects taints on 1 node that it selected: n1']],
+    [
+      ['n1', 'n2', 'n3', 'n4'],
+      ['this policy no longer protects taints on 4 nodes that it selected: n1, n2, and 2 more'],
+    ],
+  ])('has a warning that names the nodes it leaves: %j', (left, warnings) => {
+    expect(selectionWarnings(left)).toEqual(warnings);
   });
 
   it('leaves none if the policy only reported', () => {

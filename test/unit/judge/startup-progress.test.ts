@@ -321,14 +321,32 @@ describe('a policy whose startup taint would stay', () => {
     policies({ network: spec({ mode }) }).flatMap((policy) => startupFaults(policy, surroundings(more)));
 
   it.each([
-    ['DaemonSetNotFound', { daemonSetOf: () => undefined }],
-    ['DaemonSetDoesNotTolerate', { daemonSetOf: () => ({ tolerations: [], hostNetwork: true }) }],
-    ['TaintkeeperDoesNotTolerate', { replicas: [{ tolerations: [] }] }],
-  ])('is reported: %s', (reason, more) => {
-    const [fault, ...others] = faultsOf(more);
-    expect(others).toEqual([]);
-    expect(fault).toMatchObject({ reason });
-    expect(fault?.message).toContain(`taint ${formatTaint(TAINT)} (spec.taints[0])`);
+    {
+      reason: 'DaemonSetNotFound',
+      more: { daemonSetOf: () => undefined },
+      message:
+        'DaemonSet kube-system/cilium does not exist: new nodes keep taint example.com/network:NoSchedule (spec.taints[0])',
+      warning: 'DaemonSet kube-system/cilium does not exist: new nodes keep taint example.com/network:NoSchedule',
+    },
+    {
+      reason: 'DaemonSetDoesNotTolerate',
+      more: { daemonSetOf: () => ({ tolerations: [], hostNetwork: true }) },
+      message:
+        'DaemonSet kube-system/cilium does not tolerate taint example.com/network:NoSchedule (spec.taints[0]), which waits for it: ' +
+        'new nodes keep the taint. Add the toleration to the DaemonSet',
+      warning:
+        'DaemonSet kube-system/cilium does not tolerate taint example.com/network:NoSchedule, which waits for it',
+    },
+    {
+      reason: 'TaintkeeperDoesNotTolerate',
+      more: { replicas: [{ tolerations: [] }] },
+      message:
+        'the pods of taintkeeper do not tolerate taint example.com/network:NoSchedule (spec.taints[0]): ' +
+        'in a cluster with only new nodes, taintkeeper could not run to remove it. Add the toleration to its Deployment',
+      warning: 'the pods of taintkeeper do not tolerate taint example.com/network:NoSchedule',
+    },
+  ])('is reported: $reason', ({ reason, more, message, warning }) => {
+    expect(faultsOf(more)).toEqual([{ reason, message, warning }]);
     expect(faultsOf(more, 'Audit')).toEqual([]);
   });
 
@@ -342,9 +360,10 @@ describe('a policy whose startup taint would stay', () => {
   const conflictsIn = (taint: Record<string, TaintPolicySpec>) => {
     const all = policies(taint);
     return all.flatMap((policy) =>
-      startupFaults(policy, surroundings({ others: all.filter((other) => other !== policy) })).map(
-        ({ reason, message }) => ({ policy: policy.name, reason, message }),
-      ),
+      startupFaults(policy, surroundings({ others: all.filter((other) => other !== policy) })).map((fault) => ({
+        policy: policy.name,
+        ...fault,
+      })),
     );
   };
 
@@ -357,9 +376,40 @@ describe('a policy whose startup taint would stay', () => {
       '(spec.taints[0] of TaintPolicy network): remove the key from spec.taints[0]';
     const reason = 'StartupTaintProtected';
     expect(conflictsIn({ network: spec({ taints: [startup] }), other: protecting })).toEqual([
-      { policy: 'other', reason, message },
-      { policy: 'network', reason, message },
+      {
+        policy: 'other',
+        reason,
+        message,
+        warning:
+          'spec.taints[0] restricts the removal of startup taint example.com/network:NoSchedule of TaintPolicy network',
+      },
+      {
+        policy: 'network',
+        reason,
+        message,
+        warning:
+          'TaintPolicy other (spec.taints[0]) restricts the removal of startup taint example.com/network:NoSchedule',
+      },
     ]);
+  });
+
+  it('and the other policy report both conflicts if each restricts the removal of a startup taint of the other', () => {
+    const restricted = (key: string) => ({ ...TAINT, key, restrict: ['Removal'] }) as const;
+    const found = conflictsIn({
+      network: spec({ taints: [rule(), restricted('example.com/storage')] }),
+      storage: spec({ taints: [{ ...rule(), key: 'example.com/storage' }, restricted(TAINT.key)] }),
+    });
+    expect(found.map(({ policy, warning }) => `${policy}: ${warning}`)).toEqual([
+      'network: TaintPolicy storage (spec.taints[1]) restricts the removal of startup taint example.com/network:NoSchedule',
+      'network: spec.taints[1] restricts the removal of startup taint example.com/storage:NoSchedule of TaintPolicy storage',
+      'storage: TaintPolicy network (spec.taints[1]) restricts the removal of startup taint example.com/storage:NoSchedule',
+      'storage: spec.taints[1] restricts the removal of startup taint example.com/network:NoSchedule of TaintPolicy network',
+    ]);
+  });
+
+  it('has no conflict with a pattern before it is applied: then, the pattern will leave its key out', () => {
+    const taints = ['*', 'example.com/other'].map((key) => ({ key, restrict: ['Removal'] }) as const);
+    expect(faultsOf({ others: policies({ other: { mode: 'Deny', taints } }) })).toEqual([]);
   });
 
   it.each<[string, Record<string, TaintPolicySpec>]>([
