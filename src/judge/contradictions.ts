@@ -1,7 +1,7 @@
 import { implies, requirementsOf, satisfiable } from '../kubernetes/selector-overlap.ts';
 import { equalTaints, formatTaint, identity } from '../kubernetes/taint.ts';
 import { atMost, count } from '../kubernetes/text.ts';
-import type { CompiledTaintPolicy, EnsuredTaint } from '../policy/policy-set.ts';
+import { byName, type CompiledTaintPolicy, type EnsuredTaint } from '../policy/policy-set.ts';
 import { TAINT_MODES } from '../policy/taint-policy.ts';
 import { oncePer } from '../runtime/once-per.ts';
 import type { DeclaredTaint } from './declared-taints.ts';
@@ -57,12 +57,7 @@ function sharedAmong(nodes: readonly Named[]): SharedNodes {
   };
 }
 
-/** @param only if given, without those of two other policies */
-function disagreementsAmong(
-  policies: readonly CompiledTaintPolicy[],
-  shared: SharedNodes,
-  only?: CompiledTaintPolicy,
-): Disagreement[] {
+function disagreementsAmong(policies: readonly CompiledTaintPolicy[], shared: SharedNodes): Disagreement[] {
   // Two policies may disagree about many taints, and meet on the same nodes every time.
   const meetings = oncePer((one: CompiledTaintPolicy) =>
     oncePer((other: CompiledTaintPolicy) => ({ meeting: meetingOf(one, other, shared(one, other)) })),
@@ -73,7 +68,7 @@ function disagreementsAmong(
   return [...Map.groupBy(required, ({ taint }) => identity(taint)).values()].flatMap((alike) =>
     alike.flatMap((first, index) =>
       alike.slice(index + 1).flatMap((second): Disagreement[] => {
-        if (first.policy === second.policy || (only && first.policy !== only && second.policy !== only)) return [];
+        if (first.policy === second.policy) return [];
         const about = difference(first, second);
         const meeting = about && meetings(first.policy)(second.policy).meeting;
         if (!meeting) return [];
@@ -86,7 +81,7 @@ function disagreementsAmong(
 
 function difference(a: EnsuredTaint, b: EnsuredTaint): Disagreement['about'] | undefined {
   if (!a.anyValue && !b.anyValue && !equalTaints(a.taint, b.taint)) return 'value';
-  return a.taint.effect === 'NoExecute' && a.mayEvict !== b.mayEvict ? 'mayEvict' : undefined;
+  return a.mayEvict === b.mayEvict ? undefined : 'mayEvict';
 }
 
 function asText({ policy, field, taint }: DeclaredTaint): RequiredByPolicy {
@@ -97,17 +92,7 @@ type Named = Pick<NodeView, 'name' | 'labels'>;
 
 /** All contradictions among the policies. A node that carries neither value gets that of the first policy. */
 export function contradictions(policies: readonly CompiledTaintPolicy[], nodes: readonly Named[]): Disagreement[] {
-  return contradictionsAmong(policies, sharedAmong(nodes));
-}
-
-function contradictionsAmong(
-  policies: readonly CompiledTaintPolicy[],
-  shared: SharedNodes,
-  only?: CompiledTaintPolicy,
-): Disagreement[] {
-  // Those that only report need no comparison.
-  const setting = policies.filter(({ declared }) => declared !== 'Audit');
-  return disagreementsAmong(setting, shared, only).filter(isContradiction);
+  return disagreements(policies, nodes).filter(isContradiction);
 }
 
 /** Those of the other policies that require another value of one of the policy's taints. */
@@ -131,8 +116,8 @@ export function contradictionWarnings(
   policy: CompiledTaintPolicy,
   shared: ReadonlyMap<CompiledTaintPolicy, readonly string[]>,
 ): string[] {
-  const sharedNodes: SharedNodes = (one, other) => shared.get(one === policy ? other : one) ?? [];
-  return contradictionsAmong([...shared.keys(), policy], sharedNodes, policy).map(({ first, second, meeting }) => {
+  const found = [...shared].flatMap(([rival, nodes]) => disagreementsAmong([policy, rival], () => nodes));
+  return found.filter(isContradiction).map(({ first, second, meeting }) => {
     const [other, outcome] =
       first.policy === policy ? [second, 'but this policy wins'] : [first, 'and wins over this policy'];
     return `TaintPolicy ${other.policy.name} requires ${other.text} on ${placeOf(meeting.nodes)}, ${outcome}`;
@@ -165,7 +150,7 @@ export function whyFirst(first: CompiledTaintPolicy, second: CompiledTaintPolicy
 
 /** Without --audit, this is the order of a PolicySet. */
 function byDeclaredStrength(a: CompiledTaintPolicy, b: CompiledTaintPolicy): number {
-  return TAINT_MODES.indexOf(a.declared) - TAINT_MODES.indexOf(b.declared) || (a.name < b.name ? -1 : 1);
+  return TAINT_MODES.indexOf(a.declared) - TAINT_MODES.indexOf(b.declared) || byName(a, b);
 }
 
 /** The nodes that two policies both select. */

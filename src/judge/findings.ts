@@ -25,7 +25,7 @@ export function policyWarnings(
       ({ key, meant, of }) => `no node ${of === 'label' ? 'has label' : 'carries'} ${key}; did you mean ${meant}?`,
     );
   }
-  return nodes.all > 0 && policy.nodeSelector && nodes.selected === 0 ? [selectsNone(nodes.all)] : [];
+  return nodes.selected === 0 ? selectsNone(nodes.all) : [];
 }
 
 /**
@@ -52,20 +52,21 @@ export function isLeft(before: CompiledTaintPolicy, { labels, taints, establishe
  * @param nodes the number of all nodes
  */
 export function idleNotes(
-  { nodeSelector, removalRules, required, removalRestrictedBy }: CompiledTaintPolicy,
+  { removalRules, required, removalRestrictedBy }: CompiledTaintPolicy,
   selected: readonly NodeView[],
   nodes: number,
 ): string[] {
-  if (selected.length === 0) {
-    return nodes > 0 && nodeSelector ? [selectsNone(nodes)] : [];
-  }
+  if (selected.length === 0) return selectsNone(nodes);
   const isForSome = removalRules.length === 0 || required.length > 0;
   const holds = ({ taints }: NodeView) =>
     taints.some((taint) => removalRestrictedBy(taint, ONCE_ESTABLISHED) !== undefined);
   return isForSome || selected.some(holds) ? [] : ['no selected node carries a taint that the policy protects'];
 }
 
-const selectsNone = (nodes: number) => `spec.nodeSelector selects none of ${count(nodes, 'node')}`;
+/** For a policy that selects no node. It has a selector, because a policy without one selects every node. */
+function selectsNone(nodes: number): string[] {
+  return nodes === 0 ? [] : [`spec.nodeSelector selects none of ${count(nodes, 'node')}`];
+}
 
 /**
  * The nodes that lack what the policy declares: see {@link nodeDrift}.

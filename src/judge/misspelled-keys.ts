@@ -1,5 +1,6 @@
 import { lettersIn, looksMisspelled } from '../kubernetes/misspelling.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
+import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { NodeView } from './node-view.ts';
 
@@ -46,19 +47,16 @@ export function misspelledKeys(policy: CompiledTaintPolicy, nodes: NodeKeys): st
   );
 }
 
-export function misspellingsIn(
-  { removalRules, nodeSelector = {} }: CompiledTaintPolicy,
-  nodes: NodeKeys,
-): Misspelling[] {
+export function misspellingsIn({ removalRules, nodeSelector }: CompiledTaintPolicy, nodes: NodeKeys): Misspelling[] {
   const [labelKeys, taintKeys] = [byLetters(nodes.labels), byLetters(nodes.taints)];
-  const { matchLabels = {}, matchExpressions = [] } = nodeSelector;
   // With NotIn or DoesNotExist, it is correct that no node has the label.
-  const required = matchExpressions.filter(({ operator }) => operator === 'In' || operator === 'Exists');
-  const labels = [...Object.keys(matchLabels), ...required.map(({ key }) => key)];
+  const labels = requirementsOf(nodeSelector).filter(({ operator }) => operator === 'In' || operator === 'Exists');
   // A required taint comes from the policy itself.
   const exact = removalRules.filter(({ key, ensure }) => !isPattern(key) && ensure !== 'Always');
   return [
-    ...labels.flatMap((key) => misspelling({ field: 'spec.nodeSelector', key, of: 'label' }, nodes.labels, labelKeys)),
+    ...labels.flatMap(({ key }) =>
+      misspelling({ field: 'spec.nodeSelector', key, of: 'label' }, nodes.labels, labelKeys),
+    ),
     ...exact.flatMap(({ key, field }) =>
       misspelling({ field: `${field}.key`, key, of: 'taint' }, nodes.taints, taintKeys),
     ),

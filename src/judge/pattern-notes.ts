@@ -1,4 +1,3 @@
-import { isPattern } from '../kubernetes/pattern.ts';
 import { formatTaint, removedTaints } from '../kubernetes/taint.ts';
 import type { Policy } from '../policy/policy.ts';
 import { type CompiledTaintPolicy, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
@@ -51,7 +50,7 @@ function notesOf(policy: Policy, note: (rule: TaintRule, spec: TaintPolicySpec) 
   if (policy.kind !== 'TaintPolicy') return [];
   const { spec } = policy;
   return spec.taints.flatMap((rule, index) => {
-    const text = isPattern(rule.key) && restricts(rule, 'Removal') ? note(rule, spec) : undefined;
+    const text = restricts(rule, 'Removal') ? note(rule, spec) : undefined;
     const path: Problem['path'] = ['spec', 'taints', index, 'key'];
     return text === undefined ? [] : [formatProblem({ path, message: `"${rule.key}" ${text}` })];
   });

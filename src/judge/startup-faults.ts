@@ -1,7 +1,6 @@
-import { isPattern } from '../kubernetes/pattern.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { daemonTolerations, type Toleration, tolerates } from '../kubernetes/toleration.ts';
-import { type CompiledTaintPolicy, ONCE_ESTABLISHED } from '../policy/policy-set.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { ReadyDaemonSet } from '../policy/taint-rule.ts';
 import { meetingOf } from './contradictions.ts';
 import { daemonSetName } from './startup-progress.ts';
@@ -86,12 +85,16 @@ interface Protected {
   readonly by: string;
 }
 
+/**
+ * A pattern of an enforced policy protects only established taints. No pattern counts here: a policy that is about to be applied makes the key a
+ * startup key, and patterns leave those out.
+ */
+const NEVER_ESTABLISHED = () => false;
+
 function protectedBy(by: CompiledTaintPolicy, { startup }: CompiledTaintPolicy): Protected[] {
   return startup.flatMap(({ value: { taint }, field }) => {
-    const found = by.removalRestrictedBy(taint, ONCE_ESTABLISHED);
-    // A policy that is about to be applied makes the key a startup key, and patterns leave those out.
-    const isExact = by.removalRules.some((rule) => rule.field === found && !isPattern(rule.key));
-    return found !== undefined && isExact ? [{ taint, field, by: found }] : [];
+    const found = by.removalRestrictedBy(taint, NEVER_ESTABLISHED);
+    return found === undefined ? [] : [{ taint, field, by: found }];
   });
 }
 
