@@ -134,7 +134,10 @@ describe('on real nodes, while nobody answers for the webhook', skipFor(obstacle
     });
     // It puts the network's configuration in its place, as CNIs do.
     const install = `mv /cni/${CNI_ASIDE} /cni/${CNI_FILE}; sleep infinity`;
-    await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(daemonSet('cilium', ['sh', '-c', install])));
+    // Without it, no CNI would come to a node that is not ready. This one does not tolerate the taint of the control plane.
+    const tolerations = [{ key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoSchedule' }];
+    const cilium = daemonSet('cilium', ['sh', '-c', install], tolerations);
+    await kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(cilium));
     await Promise.all(cluster.nodes.map(({ name }) => cluster.nodeReady(name)));
     await productReady(cluster, 2);
     await runsOn('cilium', 2);
@@ -148,8 +151,8 @@ describe('on real nodes, while nobody answers for the webhook', skipFor(obstacle
     });
   }
 
-  /** A CNI that tolerates nothing but what the DaemonSet controller adds. */
-  function daemonSet(name: string, args: readonly string[]): object {
+  /** A CNI that tolerates nothing but these taints and those that the DaemonSet controller adds. */
+  function daemonSet(name: string, args: readonly string[], tolerations?: readonly object[]): object {
     const labels = { app: name };
     const container = {
       name: 'cni',
@@ -166,7 +169,7 @@ describe('on real nodes, while nobody answers for the webhook', skipFor(obstacle
         selector: { matchLabels: labels },
         template: {
           metadata: { labels },
-          spec: { hostNetwork: true, terminationGracePeriodSeconds: 1, containers: [container], volumes },
+          spec: { hostNetwork: true, terminationGracePeriodSeconds: 1, containers: [container], tolerations, volumes },
         },
       },
     };
