@@ -49,6 +49,24 @@ export function satisfies(values: ReadonlyMap<string, string>, { taint, anyValue
   return value !== undefined && (anyValue || value === (taint.value ?? ''));
 }
 
+/**
+ * Whether a node carries another value in place of this taint's, and an enforced policy requires that value.
+ * @param carried the taints of the node, as {@link valuesOf} gives them
+ */
+export function isReplaced(
+  taint: Taint,
+  carried: ReadonlyMap<string, string>,
+  required: readonly DeclaredTaint[],
+): boolean {
+  return (
+    carried.get(identity(taint)) !== (taint.value ?? '') &&
+    required.some(
+      (one) =>
+        one.policy.declared !== 'Audit' && !one.anyValue && sameTaint(one.taint, taint) && satisfies(carried, one),
+    )
+  );
+}
+
 /** Whether the taint is the required one that the policy means. */
 export function isRequiredTaint(taint: Taint, { taint: present, anyValue }: EnsuredTaint): boolean {
   return anyValue ? sameTaint(taint, present) : equalTaints(taint, present);

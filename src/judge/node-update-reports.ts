@@ -112,6 +112,8 @@ function removalHints(
     ...deniedUnselections.map(({ policy }) => policy),
   ];
   const closed = new Set(policies.filter((policy) => !policy.allowsRemovalByAnnotation).map(({ name }) => name));
+  const [noun, verb, object] =
+    closed.size === 1 ? ['TaintPolicy', 'does', 'policy'] : ['TaintPolicies', 'do', 'policies'];
   const open = deniedRemovals.filter(({ by }) => by.every(({ policy }) => policy.allowsRemovalByAnnotation));
   const unspent = open.filter(({ taint }) => isRemovalAllowed(allowed, taint));
   const announceable = [
@@ -134,11 +136,8 @@ function removalHints(
           `Annotation ${ALLOW_REMOVAL_ANNOTATION} is still set: taintkeeper's mutating webhook, which removes it, was not called (to check: taintkeeper doctor).`,
         ]
       : []),
-    ...(closed.size === 1
-      ? [`TaintPolicy "${[...closed].join()}" does not allow removal by annotation: change the policy first.`]
-      : []),
-    ...(closed.size > 1
-      ? [`TaintPolicies "${[...closed].join('", "')}" do not allow removal by annotation: change the policies first.`]
+    ...(closed.size > 0
+      ? [`${noun} "${[...closed].join('", "')}" ${verb} not allow removal by annotation: change the ${object} first.`]
       : []),
     ...(announceable.length > 0
       ? [

@@ -11,7 +11,7 @@ import {
   isRequiredRemovalNamed,
   parseAllowedRemovals,
 } from './allow-removal.ts';
-import { type DeclaredTaint, missingRequired, requiredTaints, satisfies } from './declared-taints.ts';
+import { type DeclaredTaint, isReplaced, missingRequired, requiredTaints } from './declared-taints.ts';
 import {
   isKept,
   isOver,
@@ -131,21 +131,17 @@ export function nextRecord(
   // Without the earlier taints that are forgotten in this step: the next one does not know them either.
   const removed = removedFrom(node, [...own, ...earlier], policies, { isPermitted, thisSecond, forgetsLost });
   const carried = valuesOf(node.taints);
-  const required = valuesOf(
-    requiredTaints(node.labels, policies)
-      .filter((one) => one.policy.declared !== 'Audit' && !one.anyValue && satisfies(carried, one))
-      .map(({ taint }) => taint),
-  );
+  const required = requiredTaints(node.labels, policies);
   // What a policy requires comes before what was recorded, also where the leader restores a taint.
   const isGone = (taint: RecordedTaint) =>
-    carried.get(identity(taint)) !== taint.value &&
-    (required.has(identity(taint)) || isPermitted({ taint, anyValue: false }));
+    isReplaced(taint, carried, required) ||
+    (carried.get(identity(taint)) !== taint.value && isPermitted({ taint, anyValue: false }));
   // A node may leave a policy for a moment: a lost taint is not forgotten at once.
   const isSpared = (taint: RecordedTaint) =>
     carried.get(identity(taint)) === taint.value ? isUnprotected(taint) && !forgets : !forgetsLost;
   const taints = keptOn(
     node,
-    selectingPolicies(policies, node.labels),
+    selectingPolicies(policies, node.labels).filter(listsTaints),
     own.filter((taint) => isKept(taint) && !isGone(taint)),
     isSpared,
   ).filter((taint) => !removed.some((one) => identity(one) === identity(taint)));

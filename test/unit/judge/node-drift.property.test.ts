@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { evictingTaints } from '../../../src/evictions/eviction-pace.ts';
-import { isRequiredTaint, requiredTaints, satisfies } from '../../../src/judge/declared-taints.ts';
+import { isReplaced, isRequiredTaint, requiredTaints, satisfies } from '../../../src/judge/declared-taints.ts';
 import type { Circumstances, Loss, NodeDrift } from '../../../src/judge/node-drift.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
-import { equalTaints, formatTaint, identity, sameTaint, type Taint, valuesOf } from '../../../src/kubernetes/taint.ts';
+import { formatTaint, identity, sameTaint, type Taint, valuesOf } from '../../../src/kubernetes/taint.ts';
 import { isTransientTaintKey } from '../../../src/kubernetes/transient-taints.ts';
 import type { PolicySet } from '../../../src/policy/policy-set.ts';
 import * as generate from '../admission/generators.ts';
@@ -71,15 +71,11 @@ it('a loss that is left alone is found again', () => {
   });
 });
 
-/** Without the recorded values in whose place the node carries a required one: the leader deletes them from the record. */
+/** Without the recorded values that the leader deletes from the record. */
 function withoutReplaced(one: Case): Case {
   const { node, policies } = one;
-  const required = requiredTaints(node.labels, policies.taintPolicies)
-    .filter(({ policy, anyValue }) => policy.declared !== 'Audit' && !anyValue)
-    .map(({ taint }) => taint);
-  const carried = node.taints.filter((taint) => required.some((other) => equalTaints(other, taint)));
-  const isReplaced = (taint: Taint) => carried.some((other) => sameTaint(other, taint) && !equalTaints(other, taint));
-  const recorded = recordedTaints(one.recorded).filter((taint) => !isReplaced(taint));
+  const [carried, required] = [valuesOf(node.taints), requiredTaints(node.labels, policies.taintPolicies)];
+  const recorded = recordedTaints(one.recorded).filter((taint) => !isReplaced(taint, carried, required));
   return { ...one, recorded: recorded.map(formatTaint).join() };
 }
 
