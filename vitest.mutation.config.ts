@@ -9,7 +9,7 @@ export default defineConfig({
   test: {
     ...common,
     include: [
-      'test/unit/{kubernetes,policy,judge,cel,native,webhooks,admission,explain,controllers/status}/**/*.test.ts',
+      'test/unit/{kubernetes,policy,judge,cel,conditions,native,webhooks,admission,explain,controllers/status}/**/*.test.ts',
     ],
     exclude: ['test/unit/**/*.property.test.ts'],
   },

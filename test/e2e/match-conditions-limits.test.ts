@@ -10,9 +10,9 @@ import { webhookEntries } from '../../src/webhooks/entries.ts';
 import type { WebhookEntry } from '../../src/webhooks/entry.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer } from '../control-plane/users.ts';
+import { recordAnnotations } from '../unit/conditions/records-of-generated-nodes.ts';
 import { createEntryRig, type EntryRig } from './match-conditions-rig.ts';
 import type { Node, Taint } from './nodes.ts';
-import { recordAnnotations } from './records-of-generated-nodes.ts';
 
 const NOT_READY: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' };
 const PROTECTED: Taint = { key: 'example.com/dedicated-7', effect: 'NoSchedule' };

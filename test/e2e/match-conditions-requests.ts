@@ -1,8 +1,8 @@
 import type { AdmissionRequest } from '../../src/admission/review.ts';
-import { ALLOW_REMOVAL_ANNOTATION } from '../../src/judge/allow-removal.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { Answer } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';
+import { daemonSetObject, type GeneratedObject, nodeObject, placeOf } from '../unit/conditions/objects.ts';
 import {
   DAEMON_SET_PLACES,
   type DaemonSetState,
@@ -10,13 +10,10 @@ import {
   NEW_NODE,
   type NodeState,
   type Request,
-} from './match-conditions-cases.ts';
+} from '../unit/conditions/scenarios.ts';
 import type { Call, EntryRig } from './match-conditions-rig.ts';
-import { recordAnnotations } from './records-of-generated-nodes.ts';
 
-interface StoredObject {
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly spec: Readonly<Record<string, unknown>>;
+interface StoredObject extends GeneratedObject {
   readonly message?: string;
 }
 
@@ -114,12 +111,6 @@ async function toRequest(cp: ControlPlane, generated: Request, nodes: readonly N
   }
 }
 
-function placeOf(index: number) {
-  const place = DAEMON_SET_PLACES[index];
-  if (!place) throw new Error(`there is no place ${index} for DaemonSets`);
-  return place;
-}
-
 async function store(
   cp: ControlPlane,
   collection: string,
@@ -138,42 +129,4 @@ async function store(
 async function mustPass(answer: Promise<Answer>): Promise<void> {
   const { status, body } = await answer;
   if (status >= 300) throw new Error(`not stored: ${JSON.stringify(body)}`);
-}
-
-function nodeObject(name: string, state: NodeState, live?: StoredObject): StoredObject {
-  const { labels, taints, allowRemoval } = state;
-  return {
-    ...live,
-    metadata: {
-      ...live?.metadata,
-      name,
-      labels,
-      annotations: {
-        ...(allowRemoval === undefined ? {} : { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval }),
-        ...recordAnnotations(state),
-      },
-    },
-    spec: { ...live?.spec, taints },
-  };
-}
-
-function daemonSetObject(name: string, state: DaemonSetState, live?: StoredObject): StoredObject {
-  const { labels, tolerations, ignore, image, hostNetwork } = state;
-  const selector = { app: 'a' };
-  return {
-    ...live,
-    metadata: {
-      ...live?.metadata,
-      name,
-      labels,
-      annotations: ignore === undefined ? {} : { 'taintkeeper.dev/ignore': ignore },
-    },
-    spec: {
-      selector: { matchLabels: selector },
-      template: {
-        metadata: { labels: selector },
-        spec: { containers: [{ name: 'c', image }], hostNetwork, tolerations },
-      },
-    },
-  };
 }

@@ -11,7 +11,7 @@ import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { webhooksAtUrl } from '../control-plane/webhooks-at-url.ts';
-import { recordsAt } from './records-of-generated-nodes.ts';
+import { recordsAt } from '../unit/conditions/records-of-generated-nodes.ts';
 
 /** The API server compiles every expression first, for hundreds of policies in seconds. */
 const EFFECT_TIMEOUT_MS = 45_000;

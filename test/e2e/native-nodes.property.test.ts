@@ -12,8 +12,8 @@ import type { TaintPolicy } from '../../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
 import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { isExploring, seed } from '../seed.ts';
-import { nodeScenario } from './match-conditions-cases.ts';
+import { assertUntilAllOccurred, MAX_ROUNDS } from '../rounds.ts';
+import { nodeScenario } from '../unit/conditions/scenarios.ts';
 import { type Made, make, prepare } from './match-conditions-requests.ts';
 import { createNativeRig, MUTATING_VERSION, type NativeRig, obstacleToMutation } from './native-rig.ts';
 
@@ -21,8 +21,6 @@ import { createNativeRig, MUTATING_VERSION, type NativeRig, obstacleToMutation }
 const MORE_POLICY_SETS = process.env.TAINTKEEPER_POLICY_SETS;
 const POLICY_SETS = Number(MORE_POLICY_SETS ?? 8);
 const SEED = 562;
-/** More sets are tried until every outcome has occurred: some are rare. */
-const MAX_ROUNDS = 6;
 const REQUESTS_PER_SET = 60;
 const SET_TIMEOUT_MS = 20_000;
 
@@ -60,7 +58,7 @@ describeWithControlPlane(
     it(
       'agree: the same decision, the same node, and the same report',
       async (context) => {
-        const tally = new Map<string, number>();
+        const occurred = new Map<string, number>();
         const property = fc.asyncProperty(kind, nodeScenario(REQUESTS_PER_SET), async (options, scenario) => {
           const { policies, nodes, requests } = scenario;
           await prepare(cp(), nodes, []);
@@ -70,19 +68,14 @@ describeWithControlPlane(
           for (const generated of requests) {
             const made = await make(cp(), { takeCalls: () => [] }, generated, nodes);
             const found = made ? check(made, policies, options) : ['not taken by the API server'];
-            for (const what of found) tally.set(what, (tally.get(what) ?? 0) + 1);
+            for (const what of found) occurred.set(what, (occurred.get(what) ?? 0) + 1);
           }
         });
-        // Without an outcome, the generated cases would prove nothing about it.
         const all = obstacleToMutation ? [...WITHOUT_MUTATION] : [...OUTCOMES, 'removal announced', 'entry deleted'];
-        const missing = () => (isExploring() ? [] : all.filter((what) => !tally.has(what)));
-        for (let round = 0; round === 0 || (round < MAX_ROUNDS && missing().length > 0); round++) {
-          await fc.assert(property, { numRuns: POLICY_SETS, endOnFailure: true, seed: seed(SEED) + round });
-        }
-        const counted = [...tally].map(([what, times]) => `${what} ${times}`).join(', ');
+        await assertUntilAllOccurred(property, { numRuns: POLICY_SETS, usualSeed: SEED, all, occurred });
+        const counted = [...occurred].map(([what, times]) => `${what} ${times}`).join(', ');
         await context.annotate(counted);
         if (MORE_POLICY_SETS) process.stderr.write(`${counted}\n`);
-        expect(missing()).toEqual([]);
       },
       MAX_ROUNDS * POLICY_SETS * SET_TIMEOUT_MS,
     );

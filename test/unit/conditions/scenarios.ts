@@ -1,19 +1,19 @@
 import fc from 'fast-check';
-import { formatTaint, type Taint, withTaints } from '../../src/kubernetes/taint.ts';
-import type { Toleration } from '../../src/kubernetes/toleration.ts';
-import type { Policy } from '../../src/policy/policy.ts';
-import { parsePolicy } from '../../src/policy/policy.ts';
-import type { TaintPolicySpec } from '../../src/policy/taint-policy.ts';
-import type { RestrictedChange } from '../../src/policy/taint-rule.ts';
-import type { TolerationPolicySpec } from '../../src/policy/toleration-policy.ts';
-import type { User } from '../control-plane/users.ts';
-import { backstop, guardRule, presentRule, restrict, selective } from '../unit/admission/generators.ts';
-import { recordedTaints } from '../unit/judge/established.ts';
-import { manifest } from '../unit/policy/policies.ts';
-import { daemonSetSelection, labelSelector, labels } from '../unit/policy/selector-cases.ts';
+import { formatTaint, type Taint, withTaints } from '../../../src/kubernetes/taint.ts';
+import type { Toleration } from '../../../src/kubernetes/toleration.ts';
+import type { Policy } from '../../../src/policy/policy.ts';
+import { parsePolicy } from '../../../src/policy/policy.ts';
+import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
+import type { RestrictedChange } from '../../../src/policy/taint-rule.ts';
+import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
+import type { User } from '../../control-plane/users.ts';
+import { backstop, guardRule, presentRule, restrict, selective } from '../admission/generators.ts';
+import { recordedTaints } from '../judge/established.ts';
+import { manifest } from '../policy/policies.ts';
+import { daemonSetSelection, labelSelector, labels } from '../policy/selector-cases.ts';
 import type { RecordState } from './records-of-generated-nodes.ts';
 
-// A small world again (see test/unit/admission/generators.ts), in which every way to write a pattern, a selector, an
+// A small world again (see ../admission/generators.ts), in which every way to write a pattern, a selector, an
 // exemption or a release meets objects that it just fits and just does not.
 
 const LASTING_KEYS = ['dedicated', 'example.com/a', 'example.com/a.b', 'example.org/a'];

@@ -1,7 +1,7 @@
-import type { Records } from '../../src/admission/admit.ts';
-import type { AdmissionRequest } from '../../src/admission/review.ts';
-import type { RecordedTaint } from '../../src/judge/node-record.ts';
-import { recordedTaints, recordListing } from '../unit/judge/established.ts';
+import type { Records } from '../../../src/admission/admit.ts';
+import type { AdmissionRequest } from '../../../src/admission/review.ts';
+import type { RecordedTaint } from '../../../src/judge/node-record.ts';
+import { recordedTaints, recordListing } from '../judge/established.ts';
 
 /**
  * Generated nodes carry in annotations of the tests what their records say: so a request brings along the record of its node. Neither the
