@@ -7,6 +7,7 @@ import { NAMESPACE } from '../control-plane/replicas.ts';
 import { runTool } from '../control-plane/run-tool.ts';
 import { admin, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
+import { MUTATING_VERSION, obstacleToMutation } from './native-rig.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const operator: User = { name: 'operator@example.com', groups: [] };
@@ -71,13 +72,15 @@ kind: TolerationRestriction
 metadata: { name: dedicated }
 spec: { mode: Audit, taints: [{ key: dedicated, effect: NoSchedule }] }
 ---
-apiVersion: admissionregistration.k8s.io/v1
+apiVersion: admissionregistration.k8s.io/${MUTATING_VERSION}
 kind: MutatingAdmissionPolicyBinding
 metadata: { name: exported.restore.taintkeeper.dev }
 spec: { policyName: exported.restore.taintkeeper.dev }
 `;
 
-describeWithControlPlane('the rights that are listed for a command', {}, (cp) => {
+const NATIVE = { mutatingPolicies: true, obstacle: obstacleToMutation };
+
+describeWithControlPlane('the rights that are listed for a command', NATIVE, (cp) => {
   const run = async (user: User, args: readonly string[]) => {
     const KUBECONFIG = await cp().kubeconfigFile(user);
     const { code, stdout, stderr } = await runTool(process.execPath, [PROGRAM, ...args], {

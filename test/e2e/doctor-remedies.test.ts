@@ -353,7 +353,8 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     const file = join(temporaryDirectory(), 'gpu.json');
     writeFileSync(file, JSON.stringify(policyManifest('TaintPolicy', 'gpu', spec)));
     const version = cp().version.gitVersion;
-    const program = [PROGRAM, 'export', '--policies', file, '--kubernetes', version];
+    // API servers before 1.36 have no MutatingAdmissionPolicy by default.
+    const program = [PROGRAM, 'export', '--policies', file, '--kubernetes', version, '--no-mutating'];
     const exported = await runTool(process.execPath, program, { env: process.env });
     expect(exported.code, exported.stderr).toBe(0);
     expect(await cp().kubectl(['apply', '-f', '-'], { input: exported.stdout })).toMatchObject({ code: 0 });
