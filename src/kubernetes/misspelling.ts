@@ -12,16 +12,11 @@ function withoutSeparators(text: string): string {
  * a replaced letter or digit are different names: `pool-a` and `pool-b`.
  */
 export function looksMisspelled(one: string, other: string): boolean {
-  const [a, b] = [one, other].map(withoutSeparators).sort((x, y) => x.length - y.length);
-  if (a === undefined || b === undefined) return false;
-  if (a === b) return true;
+  const [first, second] = [withoutSeparators(one), withoutSeparators(other)];
+  if (first === second) return true;
+  const [a, b] = first.length < second.length ? [first, second] : [second, first];
   const at = [...a].findIndex((letter, index) => letter !== b[index]);
   const from = at === -1 ? a.length : at;
   if (b.length === a.length + 1) return /[a-z]/.test(b[from] ?? '') && a.slice(from) === b.slice(from + 1);
-  return (
-    a.length === b.length &&
-    a[from] === b[from + 1] &&
-    a[from + 1] === b[from] &&
-    a.slice(from + 2) === b.slice(from + 2)
-  );
+  return a[from] === b[from + 1] && a[from + 1] === b[from] && a.slice(from + 2) === b.slice(from + 2);
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  formatLabels,
   isDnsSubdomain,
   isLabelValue,
   isQualifiedName,
@@ -139,4 +140,8 @@ describe('names, as Kubernetes takes them', () => {
   ])('"%s" is no DNS subdomain', (text) => {
     expect(isDnsSubdomain(text)).toBe(false);
   });
+});
+
+it('formatLabels writes labels as kubectl --selector takes them', () => {
+  expect(formatLabels({ app: 'a', role: '', none: null })).toBe('app=a,role=,none=');
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { looksMisspelled } from '../../../src/kubernetes/misspelling.ts';
+import { lettersIn, looksMisspelled } from '../../../src/kubernetes/misspelling.ts';
 
 it.each([
   { one: 'dedicated', other: 'dedicated', expected: true },
@@ -20,4 +20,8 @@ it.each([
   { one: 'ab', other: 'abcde', expected: false },
 ])('$one and $other: $expected', ({ one, other, expected }) => {
   expect([looksMisspelled(one, other), looksMisspelled(other, one)]).toEqual([expected, expected]);
+});
+
+it('lettersIn leaves out what is not compared', () => {
+  expect(lettersIn('dedi-cated_2.x')).toBe(11);
 });

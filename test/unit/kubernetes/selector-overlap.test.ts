@@ -3,6 +3,7 @@ import { describe, expect, it, test } from 'vitest';
 import { type LabelSelector, type LabelSelectorRequirement, selects } from '../../../src/kubernetes/label-selector.ts';
 import {
   formatRequirement,
+  formatSelector,
   implies,
   requirementsOf,
   requirementsOfAny,
@@ -105,6 +106,22 @@ describe('requirementsOfAny', () => {
       [{ key: 'pool', operator: 'Exists' }],
     ],
     [
+      'as many values as it is worth',
+      Array.from({ length: 64 }, (_, index) => pool(`pool-${index + 10}`)),
+      pool(...Array.from({ length: 64 }, (_, index) => `pool-${index + 10}`)).matchExpressions as never,
+    ],
+    [
+      'a value beside an exclusion of the same label, and another value',
+      [
+        selector([
+          { key: 'pool', operator: 'NotIn', values: ['b'] },
+          { key: 'pool', operator: 'In', values: ['a'] },
+        ]),
+        pool('b'),
+      ],
+      pool('a', 'b').matchExpressions as never,
+    ],
+    [
       'more labels than it is worth: the first ones',
       [selector(Array.from({ length: 17 }, (_, index) => ({ key: `label-${index}`, operator: 'Exists' })))],
       Array.from({ length: 16 }, (_, index) => ({ key: `label-${index}`, operator: 'Exists' })),
@@ -148,4 +165,10 @@ describe('formatRequirement', () => {
   ])('%j: %s', (one, text) => {
     expect(formatRequirement(one)).toBe(text);
   });
+});
+
+it('formatSelector: all requirements of a selector, and nothing of an empty one', () => {
+  const matchExpressions: LabelSelectorRequirement[] = [{ key: 'spot', operator: 'DoesNotExist' }];
+  expect(formatSelector({ matchLabels: { pool: 'gpu' }, matchExpressions })).toBe('pool=gpu,!spot');
+  expect(formatSelector({})).toBe('');
 });

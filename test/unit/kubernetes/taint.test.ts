@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { formatTaint, removedTaints, sameTaint, type Taint, withTaints } from '../../../src/kubernetes/taint.ts';
+import {
+  formatTaint,
+  parseTaint,
+  removedTaints,
+  sameTaint,
+  type Taint,
+  valuesAmong,
+  withoutEqualEnds,
+  withTaints,
+} from '../../../src/kubernetes/taint.ts';
 
 const gpu: Taint = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
 const cpu: Taint = { key: 'dedicated', value: 'cpu', effect: 'NoSchedule' };
@@ -56,6 +65,39 @@ describe('removedTaints of lists so long that their equal ends are left out firs
   ])('$why', ({ after, removed }) => {
     expect(removedTaints(long, after)).toEqual(removed.map((index) => long[index]));
   });
+});
+
+it.each<{ why: string; before: Taint[]; after: Taint[]; left: [Taint[], Taint[]] }>([
+  { why: 'nothing of equal lists', before: [gpu, other], after: [{ ...gpu }, { ...other }], left: [[], []] },
+  { why: 'what is gone from the middle', before: [gpu, evicting, other], after: [gpu, other], left: [[evicting], []] },
+  { why: 'what is new in the middle', before: [gpu, other], after: [gpu, evicting, other], left: [[], [evicting]] },
+  { why: 'one of two that are the same', before: [gpu, gpu], after: [gpu], left: [[gpu], []] },
+  { why: 'another value', before: [gpu, other], after: [cpu, other], left: [[gpu], [cpu]] },
+  { why: 'another effect', before: [gpu, other], after: [evicting, other], left: [[gpu], [evicting]] },
+  {
+    why: 'another time',
+    before: [gpu, other],
+    after: [{ ...gpu, timeAdded: '2026-01-01T00:00:00Z' }, other],
+    left: [[gpu], [{ ...gpu, timeAdded: '2026-01-01T00:00:00Z' }]],
+  },
+  { why: 'all of lists that share nothing', before: [gpu, other], after: [], left: [[gpu, other], []] },
+])('withoutEqualEnds leaves $why', ({ before, after, left }) => {
+  expect(withoutEqualEnds(before, after)).toEqual(left);
+});
+
+it('valuesAmong has the values of all taints with the key of a wanted one, and of no other', () => {
+  const values = valuesAmong([gpu, { ...evicting, value: 'cpu' }, other], [cpu]);
+  expect([...values.values()]).toEqual(['gpu', 'cpu']);
+});
+
+it.each([
+  { text: 'dedicated=gpu:NoSchedule', taint: gpu },
+  { text: 'other:NoSchedule', taint: { ...other, value: undefined } },
+  { text: 'other=:NoSchedule', taint: { ...other, value: '' } },
+  { text: 'other:NoSuchEffect', taint: undefined },
+  { text: ':NoSchedule', taint: undefined },
+])('parseTaint reads what formatTaint writes: $text', ({ text, taint }) => {
+  expect(parseTaint(text)).toEqual(taint);
 });
 
 it.each([

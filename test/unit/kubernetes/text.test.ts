@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { count, mark, presentableWarnings, printable, WARNING_MAX_LENGTH } from '../../../src/kubernetes/text.ts';
+import {
+  count,
+  mark,
+  microTime,
+  presentableWarnings,
+  printable,
+  shorten,
+  WARNING_MAX_LENGTH,
+} from '../../../src/kubernetes/text.ts';
 
 describe('presentableWarnings', () => {
   it('leaves short plain text alone', () => {
@@ -67,4 +75,18 @@ it('mark has eight letters and digits for each text but the empty one, and other
   expect(mark('')).toBe('');
   expect(marks.filter((one) => !/^[0-9a-v]{8}$/.test(one))).toEqual([]);
   expect(new Set(marks).size).toBe(texts.length);
+});
+
+it('microTime has six digits of a second, as Kubernetes writes them', () => {
+  expect(microTime(Date.UTC(2026, 0, 2, 3, 4, 5, 67))).toBe('2026-01-02T03:04:05.067000Z');
+});
+
+it.each([
+  { text: 'abcdef', shown: 'abcdef' },
+  { text: 'abcdefg', shown: 'abc...' },
+  // Two UTF-16 units each, and one character.
+  { text: '\u{1f600}'.repeat(6), shown: '\u{1f600}'.repeat(6) },
+  { text: '\u{1f600}'.repeat(7), shown: `${'\u{1f600}'.repeat(3)}...` },
+])('shorten to six characters: $text', ({ text, shown }) => {
+  expect(shorten(text, 6)).toBe(shown);
 });

@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import {
+  alwaysTolerated,
+  daemonTolerations,
   equalToleration,
   formatSeconds,
   formatToleration,
   givenEffects,
   hasUnknownOperator,
+  mayTolerate,
   outlastsItsSeconds,
   type Toleration,
   tolerates,
@@ -133,6 +136,36 @@ it.each([
   [undefined, false],
 ])('hasUnknownOperator(%o) is %o', (operator, unknown) => {
   expect(hasUnknownOperator({ key: 'foo', operator })).toBe(unknown);
+});
+
+it.each<{ toleration: Toleration; yes: boolean }>([
+  { toleration: { key: 'foo', operator: 'Gt', value: '1', effect: 'NoSchedule' }, yes: true },
+  { toleration: { key: 'bar', operator: 'Gt', value: '1', effect: 'NoSchedule' }, yes: false },
+  { toleration: { key: 'foo', operator: 'Gt', value: '1', effect: 'NoExecute' }, yes: false },
+  { toleration: { key: 'foo', operator: 'Equal', value: '1' }, yes: false },
+])('a taint of foo with another value may be tolerated by $toleration: $yes', ({ toleration, yes }) => {
+  expect(mayTolerate(toleration, { key: 'foo', value: '2', effect: 'NoSchedule' })).toBe(yes);
+});
+
+it.each([
+  { key: 'node.kubernetes.io/not-ready', effect: 'NoExecute', where: 'in every pod' },
+  { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule', where: 'nowhere' },
+  { key: 'node.kubernetes.io/network-unavailable', effect: 'NoSchedule', where: 'with the host network' },
+  { key: 'dedicated', effect: 'NoSchedule', where: 'nowhere' },
+] as const)('$key:$effect is tolerated $where, whatever the template says', ({ key, effect, where }) => {
+  expect(alwaysTolerated({ key, value: undefined, effect })).toBe(where);
+});
+
+it.each([
+  { hostNetwork: false, added: 6 },
+  { hostNetwork: true, added: 7 },
+])('the DaemonSet controller adds $added tolerations, host network: $hostNetwork', ({ hostNetwork, added }) => {
+  const own: Toleration = { key: 'dedicated', operator: 'Exists' };
+  const tolerations = daemonTolerations([own], hostNetwork);
+  expect(tolerations[0]).toBe(own);
+  expect(tolerations.slice(1).map(({ key, operator }) => [key?.split('/')[0], operator])).toEqual(
+    Array.from({ length: added }, () => ['node.kubernetes.io', 'Exists']),
+  );
 });
 
 it.each([

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isTransientTaintKey } from '../../../src/kubernetes/transient-taints.ts';
+import { isDeparting, isTransientTaintKey } from '../../../src/kubernetes/transient-taints.ts';
 
 it.each([
   ['node.kubernetes.io/not-ready', true],
@@ -32,4 +32,13 @@ it.each([
   ['dedicated', false],
 ])('%s comes and goes by itself: %o', (key, transient) => {
   expect(isTransientTaintKey(key)).toBe(transient);
+});
+
+it.each([
+  { keys: ['dedicated', 'ToBeDeletedByClusterAutoscaler'], departing: true },
+  { keys: ['aws-node-termination-handler/spot-itn'], departing: true },
+  { keys: ['karpenter.sh/unregistered', 'node.kubernetes.io/unschedulable'], departing: false },
+  { keys: [], departing: false },
+])('a node with the taints $keys is about to go: $departing', ({ keys, departing }) => {
+  expect(isDeparting(keys.map((key) => ({ key, effect: 'NoSchedule' })))).toBe(departing);
 });
