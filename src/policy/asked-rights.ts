@@ -28,11 +28,9 @@ export function askedRights(policy: Policy, audit: boolean): AskedRight[] {
   if (policy.kind === 'TaintPolicy' && !audit && policy.spec.taints.some(({ ensure }) => ensure === 'UntilReady')) {
     asked.push({ right: 'listPods', by: 'ensure: UntilReady' });
   }
-  if (policy.kind === 'TolerationPolicy') {
-    const { mode, existing } = policy.spec;
-    if (!audit && mode === 'Mutate' && existing === 'Patch') {
-      asked.push({ right: 'patchDaemonSets', by: 'existing: Patch' });
-    }
+  // Not in mode Audit: see the constraints of a TolerationPolicy.
+  if (policy.kind === 'TolerationPolicy' && !audit && policy.spec.existing === 'Patch') {
+    asked.push({ right: 'patchDaemonSets', by: 'existing: Patch' });
   }
   if (policy.kind === 'RecoveryPolicy') {
     const by = 'a RecoveryPolicy';

@@ -55,11 +55,11 @@ export interface SelectableDaemonSet {
 export function compileDaemonSetSelection({
   namespaces,
   names = ['*'],
-  selector,
+  selector = {},
 }: DaemonSetSelection): (daemonSet: SelectableDaemonSet) => boolean {
   const namespaceMatchers = namespaces.map(compilePattern);
   const nameMatchers = names.map(compilePattern);
-  const selectsLabels = selector === undefined ? () => true : compileSelector(selector);
+  const selectsLabels = compileSelector(selector);
   return (daemonSet) =>
     namespaceMatchers.some((matches) => matches(daemonSet.namespace)) &&
     nameMatchers.some((matches) => matches(daemonSet.name)) &&

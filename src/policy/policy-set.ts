@@ -229,7 +229,7 @@ export function compileTaintPolicy(
     startup: ensuredTaints(stated.filter(({ ensure }) => isStartup(ensure))),
     untilReady: stated.flatMap((rule) => {
       const { readyWhen, field } = rule;
-      if (rule.ensure !== 'UntilReady' || readyWhen === undefined) return [];
+      if (readyWhen === undefined) return [];
       const { daemonSets } = readyWhen;
       const progressDeadlineMs = progressDeadlineMsOf(readyWhen);
       return ensuredTaints([rule]).map(({ value: { taint, anyValue } }) => ({

@@ -41,6 +41,24 @@ describe('the rights that a policy asks for', () => {
       audited: [],
     },
     {
+      what: 'a taint until DaemonSets are ready, beside others',
+      kind: 'TaintPolicy',
+      spec: {
+        mode: 'Restore',
+        taints: [
+          { key: 'b', restrict: ['Removal'] },
+          {
+            key: 'a',
+            effect: 'NoSchedule',
+            ensure: 'UntilReady',
+            readyWhen: { daemonSets: [{ namespace: 'kube-system', name: 'cilium' }] },
+          },
+        ],
+      },
+      rights: ['listPods by ensure: UntilReady'],
+      audited: [],
+    },
+    {
       what: 'tolerations of what is created',
       kind: 'TolerationPolicy',
       spec: { mode: 'Mutate', daemonSets },

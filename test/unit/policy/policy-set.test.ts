@@ -44,7 +44,7 @@ describe('a set of policies', () => {
     taint: { a: protecting('Audit'), r: protecting('Restore'), z: protecting('Deny'), d: protecting('Deny') },
     toleration: { a: tolerating({ mode: 'Audit' }), z: tolerating(), m: tolerating() },
     restriction: { a: restricting('Audit'), z: restricting('Deny'), d: restricting('Deny') },
-    recovery: { z: recovering, d: recovering },
+    recovery: { a: { ...recovering, mode: 'Audit' as const }, z: recovering, d: recovering },
   };
   const names = (policies: readonly { readonly name: string }[]) => policies.map(({ name }) => name);
 
@@ -53,7 +53,23 @@ describe('a set of policies', () => {
     expect(names(set.taintPolicies)).toEqual(['d', 'z', 'r', 'a']);
     expect(names(set.tolerationPolicies)).toEqual(['m', 'z', 'a']);
     expect(names(set.tolerationRestrictions)).toEqual(['d', 'z', 'a']);
-    expect(names(set.recoveryPolicies)).toEqual(['d', 'z']);
+    expect(names(set.recoveryPolicies)).toEqual(['d', 'z', 'a']);
+  });
+
+  it('says which taints a policy sets, each with its field, and not those that it only restricts', () => {
+    const { ensured, required, startup } = taintPolicy({
+      mode: 'Deny',
+      taints: [
+        { key: 'a', effect: 'NoSchedule', restrict: ['Removal'] },
+        { key: 'b', value: 'x', effect: 'NoSchedule', ensure: 'Always' },
+        { key: 'c', effect: 'NoExecute', ensure: 'AtRegistration' },
+      ],
+    });
+    const b = { taint: { key: 'b', value: 'x', effect: 'NoSchedule' }, anyValue: false, mayEvict: false };
+    const c = { taint: { key: 'c', effect: 'NoExecute' }, anyValue: true, mayEvict: false };
+    expect(required).toEqual([{ value: b, field: 'spec.taints[1]' }]);
+    expect(startup).toEqual([{ value: c, field: 'spec.taints[2]' }]);
+    expect(ensured).toEqual([...required, ...startup]);
   });
 
   it('has every policy in mode Audit where that is asked for', () => {
@@ -61,7 +77,7 @@ describe('a set of policies', () => {
     const modes = [set.taintPolicies, set.tolerationPolicies, set.tolerationRestrictions, set.recoveryPolicies]
       .flat()
       .map(({ mode }) => mode);
-    expect(modes).toEqual(Array(12).fill('Audit'));
+    expect(modes).toEqual(Array(13).fill('Audit'));
     expect(set.tolerationPolicies.map(({ name, declared }) => [name, declared])).toEqual([
       ['a', 'Audit'],
       ['m', 'Mutate'],

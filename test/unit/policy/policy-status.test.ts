@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_PATCHED, MAX_VIOLATORS, nextPolicyStatus, type StatusInput } from '../../../src/policy/policy-status.ts';
+import {
+  conditionOf,
+  MAX_PATCHED,
+  MAX_VIOLATORS,
+  nextPolicyStatus,
+  type StatusInput,
+} from '../../../src/policy/policy-status.ts';
 
 const NOW = new Date('2026-06-01T12:00:00.123Z');
 const LATER = new Date('2026-06-02T12:00:00.456Z');
@@ -38,6 +44,28 @@ it('says what generation it is about, how many objects match, and which of them 
     violating: 2,
     violators: ['n2', 'n1'],
   });
+});
+
+it('conditionOf finds the condition of a type in a status, if there is one', () => {
+  const invalid = status({ inForce: undefined, problems: [{ path: [], message: 'no spec' }] });
+  expect(conditionOf(invalid, 'Ready')).toMatchObject({ type: 'Ready', reason: 'Invalid' });
+  expect(conditionOf(invalid, 'Stalled')).toBeUndefined();
+  expect([conditionOf(undefined, 'Ready'), conditionOf({}, 'Ready')]).toEqual([undefined, undefined]);
+});
+
+it('says in which mode the policy is, if anything of it is in force', () => {
+  expect(status({ mode: 'Restore' })).toMatchObject({ mode: 'Restore' });
+  expect(status()).not.toHaveProperty('mode');
+});
+
+it('counts nothing for a policy that cannot be used, and for a kind that selects no objects', () => {
+  expect(status({ findings: undefined })).toMatchObject({ matched: 0, violating: 0, violators: [] });
+  const restriction = status({ kind: 'TolerationRestriction', findings: undefined });
+  expect(Object.keys(restriction)).toEqual(['observedGeneration', 'conditions']);
+});
+
+it('turns a status without conditions, as a user may have left it, into a whole one', () => {
+  expect(status({ before: {} })).toEqual(status());
 });
 
 it('says what its author should know', () => {
@@ -161,6 +189,20 @@ it('names the fields that are ignored because this version does not know them', 
   ]);
 });
 
+it('names several ignored fields, one after the other', () => {
+  const inForce = {
+    generation: 3,
+    ignored: [
+      ['spec', 'a'],
+      ['spec', 'b'],
+    ],
+  };
+  expect(conditionOf(status({ inForce }), 'FieldsIgnored')?.message).toBe(
+    'spec.a, spec.b: this version of taintkeeper does not know these fields; they are ignored, so the policy may do more or ' +
+      'less than intended',
+  );
+});
+
 describe('Stalled', () => {
   const STALLED = { type: 'Stalled', status: 'True' } as const;
   const conflict = { ...STALLED, reason: 'TaintConflict', message: 'taint a is left alone' } as const;
@@ -228,6 +270,23 @@ describe('the patched DaemonSets', () => {
     { what: 'none that is cut', tolerations: [...texts(1), 'x'.repeat(513)], kept: texts(1) },
   ])('have $what of their tolerations', ({ tolerations, kept }) => {
     expect(status({ patched: [daemonSet(1, tolerations)] }).patched).toEqual([daemonSet(1, kept)]);
+  });
+
+  it.each([
+    { what: 'a namespace', field: 'namespace', limit: 63 },
+    { what: 'a name', field: 'name', limit: 253 },
+    { what: 'a uid', field: 'uid', limit: 128 },
+    { what: 'an installation', field: 'installation', limit: 128 },
+  ])('are left out with $what of more than $limit characters', ({ field, limit }) => {
+    const [longest, longer] = [limit, limit + 1].map((length) => ({ ...daemonSet(1), [field]: 'x'.repeat(length) }));
+    expect(status({ patched: [longest, longer].flatMap((one) => one ?? []) }).patched).toEqual([longest]);
+  });
+
+  it('are left out if no toleration fits, and absent if none is left', () => {
+    const longest = daemonSet(1, ['x'.repeat(512)]);
+    expect(status({ patched: [longest, daemonSet(2, ['x'.repeat(513)])] }).patched).toEqual([longest]);
+    expect(status({ patched: [daemonSet(2, [])] })).not.toHaveProperty('patched');
+    expect(status()).not.toHaveProperty('patched');
   });
 
   it('are the last ones that there is room for, each as a whole', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { isForDaemonSets, parsePolicy } from '../../../src/policy/policy.ts';
 import { problemsOf } from '../../e2e/policy-objects.ts';
 import { manifest } from './policies.ts';
 
@@ -39,6 +40,22 @@ describe('parsePolicy accepts', () => {
           { key: 'node.kubernetes.io/windows', effect: 'NoSchedule', ensure: 'Always' },
         ],
       },
+    ],
+    [
+      'two rules that set one taint, of which one leaves the value open',
+      'TaintPolicy',
+      {
+        mode: 'Deny',
+        taints: [
+          { key: 'a', value: 'x', effect: 'NoSchedule', ensure: 'Always' },
+          { key: 'a', effect: 'NoSchedule', ensure: 'Always' },
+        ],
+      },
+    ],
+    [
+      'a domain of the greatest length',
+      'TolerationRestriction',
+      { mode: 'Audit', taints: [{ key: `${'a'.repeat(253)}/b` }] },
     ],
     ['the smallest TolerationPolicy', 'TolerationPolicy', { mode: 'Audit', daemonSets }],
     [
@@ -149,6 +166,74 @@ describe('parsePolicy says what is wrong, and where', () => {
       'a key whose domain is too long for a node',
       manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: `${'a'.repeat(254)}/b`, restrict: ['Removal'] }] }),
       [expect.stringContaining('spec.taints[0].key: expected a taint key') as unknown as string],
+    ],
+    ...['TolerationRestriction', 'TolerationPolicy', 'TaintPolicy'].map((kind): [string, unknown, string[]] => {
+      const key = `${'a'.repeat(254)}/b`;
+      const [spec, field] = {
+        TolerationRestriction: [{ mode: 'Audit', taints: [{ key: 'a' }, { key }] }, 'taints[1]'],
+        TolerationPolicy: [{ mode: 'Audit', daemonSets, tolerations: [{ key, operator: 'Exists' }] }, 'tolerations[0]'],
+        TaintPolicy: [
+          { mode: 'Deny', taints, nodeSelector: { matchExpressions: [{ key, operator: 'Exists' }] } },
+          'nodeSelector.matchExpressions[0]',
+        ],
+      }[kind] as [object, string];
+      return [
+        `a key of a ${kind} whose domain is too long, of which the beginning is shown`,
+        manifest(kind, 'p', spec),
+        [`spec.${field}.key: expected at most 253 characters before the slash, got "${'a'.repeat(59)}…`],
+      ];
+    }),
+    [
+      'a text that is just short enough to be shown',
+      manifest('TaintPolicy', 'p', { mode: 'x'.repeat(58), taints }),
+      [`spec.mode: expected Deny or Restore or Audit, got "${'x'.repeat(58)}"`],
+    ],
+    [
+      'a number that is none',
+      manifest('RecoveryPolicy', 'p', { daemonSets, stuckSeconds: 'x' }),
+      ['spec.stuckSeconds: expected a whole number, got "x"'],
+    ],
+    [
+      'a startup taint without effect, and without what it waits for',
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'a', ensure: 'UntilReady' }] }),
+      [
+        'spec.taints[0]: ensure needs an effect: add NoSchedule, PreferNoSchedule or NoExecute',
+        'spec.taints[0].readyWhen: ensure: UntilReady needs readyWhen, and no other rule has it',
+      ],
+    ],
+    [
+      'readiness for a taint that is always there',
+      manifest('TaintPolicy', 'p', {
+        mode: 'Deny',
+        taints: [
+          {
+            key: 'a',
+            effect: 'NoSchedule',
+            ensure: 'Always',
+            readyWhen: { daemonSets: [{ namespace: 'kube-system', name: 'cni' }] },
+          },
+        ],
+      }),
+      ['spec.taints[0].readyWhen: ensure: UntilReady needs readyWhen, and no other rule has it'],
+    ],
+    [
+      'an exception that is the key itself',
+      manifest('TaintPolicy', 'p', {
+        mode: 'Deny',
+        taints: [{ key: '*/a', except: ['*/a'], restrict: ['Removal'] }],
+      }),
+      ['spec.taints[0].except: except excludes every key of the rule: narrow except, or delete the rule'],
+    ],
+    [
+      'Unselection without a selector',
+      manifest('TaintPolicy', 'p', {
+        mode: 'Deny',
+        taints: [
+          { key: 'a', restrict: ['Removal'] },
+          { key: 'b', restrict: ['Unselection'] },
+        ],
+      }),
+      ['spec.taints: Unselection needs a nodeSelector: a policy without one selects every node'],
     ],
     [
       'more labels than a CRD may allow',
@@ -287,4 +372,14 @@ describe('parsePolicy says what is wrong, and where', () => {
   ])('%s', (_why, value, problems) => {
     expect(problemsOf(value)).toEqual(problems);
   });
+});
+
+it.each([
+  { kind: 'TaintPolicy', spec: { mode: 'Deny', taints }, selects: false },
+  { kind: 'TolerationRestriction', spec: { mode: 'Audit', taints: [{ key: 'a' }] }, selects: false },
+  { kind: 'TolerationPolicy', spec: { mode: 'Audit', daemonSets }, selects: true },
+  { kind: 'RecoveryPolicy', spec: { daemonSets }, selects: true },
+])('a $kind selects DaemonSets: $selects', ({ kind, spec, selects }) => {
+  const result = parsePolicy(manifest(kind, 'p', spec));
+  expect(result.ok && isForDaemonSets(result.policy)).toBe(selects);
 });

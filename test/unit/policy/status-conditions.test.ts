@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { assessCondition, CONDITIONS } from '../../../src/policy/status-conditions.ts';
+import { assessCondition, CONDITIONS, saysUnusable } from '../../../src/policy/status-conditions.ts';
 
 describe('a condition', () => {
   it.each([
@@ -17,6 +17,21 @@ describe('a condition', () => {
     { type: 'constructor', status: 'False', reason: 'toString', level: 'quiet' },
   ])('$type $status ($reason) has the level $level', ({ level, ...condition }) => {
     expect(assessCondition(condition).level).toBe(level);
+  });
+
+  it.each([
+    { type: 'Ready', status: 'False', reason: 'Invalid', unusable: true },
+    { type: 'Ready', status: 'False', reason: 'EarlierInForce', unusable: true },
+    { type: 'Ready', status: 'False', reason: 'NotRegistered', unusable: false },
+    { type: 'Ready', status: 'True', reason: 'Invalid', unusable: false },
+    { type: 'Stalled', status: 'False', reason: 'Invalid', unusable: false },
+  ])('$type $status ($reason) says that the spec is unusable: $unusable', ({ unusable, ...condition }) => {
+    expect(saysUnusable(condition)).toBe(unusable);
+  });
+
+  it('has a word of its own, or none if this version does not know its type', () => {
+    const word = (type: string) => assessCondition({ type, status: 'True', reason: 'OfAnotherVersion' }).word;
+    expect([word('Stalled'), word('OfAnotherVersion')]).toEqual(['stalled', '']);
   });
 
   it('says what to do, unless nothing is', () => {

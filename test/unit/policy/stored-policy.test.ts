@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parsePolicy, parseStoredPolicy } from '../../../src/policy/policy.ts';
-import { formatPath } from '../../../src/policy/problem.ts';
+import { formatPath, formatProblem } from '../../../src/policy/problem.ts';
 import { manifest } from './policies.ts';
 
 const KEEP = { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] };
@@ -56,6 +56,20 @@ describe('a policy that the API server holds', () => {
     const { result, ignored } = read(value);
     expect(result.ok).toBe(true);
     expect(ignored).toHaveLength(500);
+  });
+
+  it.each([
+    ['null in place of a map', { ...KEEP, nodeSelector: null }, 'spec.nodeSelector: expected a map, got null'],
+    ['null in place of a list', { mode: 'Deny', taints: null }, 'spec.taints: expected a list, got null'],
+  ])('says what is wrong with %s', (_why, spec, problem) => {
+    const { result } = parseStoredPolicy(manifest('TaintPolicy', 'p', spec));
+    expect(result.ok ? [] : result.problems.map(formatProblem)).toEqual([problem]);
+  });
+
+  it('has metadata of which most is not known here, and is not ignored', () => {
+    const metadata = { name: 'p', uid: 'u', managedFields: [{ manager: 'kubectl' }] };
+    const value = { ...manifest('TaintPolicy', 'p', KEEP), metadata };
+    expect(read(value)).toEqual({ result: parsePolicy(value), ignored: [] });
   });
 
   it.each([
