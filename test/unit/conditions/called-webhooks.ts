@@ -1,4 +1,3 @@
-import { Environment } from '@marcbachmann/cel-js';
 import type { AdmissionRequest } from '../../../src/admission/review.ts';
 import type { Phase } from '../../../src/judge/decision.ts';
 import {
@@ -7,13 +6,7 @@ import {
   type StringMap,
 } from '../../../src/kubernetes/label-selector.ts';
 import type { WebhookEntry } from '../../../src/webhooks/entry.ts';
-
-// An evaluator of CEL that is not the API server's. What both make of an expression is compared where an API server answers
-// (test/e2e/match-conditions.test.ts, on the same scenarios).
-const CEL = new Environment({ limits: { maxAstNodes: 1_000_000, maxListElements: 10_000, maxDepth: 1_000 } })
-  .registerVariable('request', 'dyn')
-  .registerVariable('object', 'dyn')
-  .registerVariable('oldObject', 'dyn');
+import { parseCel } from './evaluate.ts';
 
 type Matches = (request: AdmissionRequest) => boolean;
 
@@ -36,7 +29,7 @@ export function calledWebhooks(
 
 function compile({ objectSelector = [], namespaceSelector = [], matchConditions }: WebhookEntry): Matches {
   const [selectsObject, selectsNamespace] = [selector(objectSelector), selector(namespaceSelector)];
-  const conditions = matchConditions.map(({ expression }) => CEL.parse(withFlagsOfJavaScript(expression)));
+  const conditions = matchConditions.map(({ expression }) => parseCel(expression));
   return (request) => {
     const { namespace, object, oldObject } = request;
     return (
@@ -53,9 +46,4 @@ function selector(matchExpressions: readonly LabelSelectorRequirement[]) {
 
 function labelsOf(object: unknown): StringMap {
   return (object as { readonly metadata: { readonly labels?: StringMap } }).metadata.labels ?? {};
-}
-
-/** RE2 has flags before the rest of the pattern, JavaScript has them around it. */
-function withFlagsOfJavaScript(expression: string): string {
-  return expression.replace(/"\(\?s\)((?:[^"\\]|\\.)*)"/g, '"(?s:$1)"');
 }

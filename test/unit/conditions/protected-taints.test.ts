@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { isProtected, isTransientByName, keyCondition } from '../../../src/conditions/protected-taints.ts';
+import { matchesPattern } from '../../../src/kubernetes/pattern.ts';
+import { isTransientTaintKey } from '../../../src/kubernetes/transient-taints.ts';
+import type { TaintRule } from '../../../src/policy/taint-rule.ts';
+import { parseCel } from './evaluate.ts';
+
+const KEYS = [
+  ...['dedicated', 'example.com/a', 'example.com/b', 'team-7.example.com/x', 'team-0.example.com/x', 'other'],
+  ...['node.kubernetes.io/not-ready', 'node.kubernetes.io/unschedulable', 'node.cilium.io/agent-not-ready'],
+  ...['karpenter.sh/disrupted', 'karpenter.sh/unregistered', 'kubevirt.io/drain', 'cni.istio.io/not-ready'],
+];
+
+const rule = (key: string, more: Partial<TaintRule> = {}): TaintRule => ({ key, restrict: ['Removal'], ...more });
+const teams = (count: number) => Array.from({ length: count }, (_, index) => rule(`team-${index}.example.com/x`));
+
+/** The keys for which the condition is true of a taint. */
+function keysOf({ text }: { readonly text: string }): string[] {
+  const condition = parseCel(text);
+  return KEYS.filter((key) => condition({ t: { key, effect: 'NoSchedule' } }));
+}
+
+/** The keys of taints that a rule protects with some value and effect. */
+function protectedBy(rules: readonly TaintRule[]): string[] {
+  return KEYS.filter((key) =>
+    rules.some((one) =>
+      one.key.includes('*')
+        ? matchesPattern(one.key, key) &&
+          !isTransientTaintKey(key) &&
+          !(one.except ?? []).some((except) => matchesPattern(except, key))
+        : one.key === key,
+    ),
+  );
+}
+
+describe('what counts in lists of which only the keys are compared', () => {
+  const few = [
+    rule('dedicated', { value: 'x', effect: 'NoExecute' }),
+    rule('node.kubernetes.io/unschedulable'),
+    rule('example.com/*', { except: ['example.com/b'] }),
+  ];
+
+  it.each<{ what: string; rules: TaintRule[] }>([
+    { what: 'one key', rules: [rule('dedicated')] },
+    { what: 'every key', rules: [rule('*')] },
+    { what: 'keys and patterns', rules: few },
+    { what: 'a pattern twice, once with an exception', rules: [rule('*a', { except: ['*/a'] }), rule('*')] },
+  ])('is exactly what the rules protect, by few rules: $what', ({ rules }) => {
+    expect(keysOf(keyCondition(rules))).toEqual(protectedBy(rules));
+  });
+
+  it('is everything but what comes and goes, by many rules, and what a rule of these names', () => {
+    const rules = [...teams(400), rule('node.kubernetes.io/unschedulable'), rule('karpenter.sh/*')];
+    const named = ['node.kubernetes.io/unschedulable'];
+    expect(keysOf(keyCondition(rules))).toEqual(KEYS.filter((key) => !isTransientTaintKey(key) || named.includes(key)));
+  });
+
+  it('is a whole family of what comes and goes, by many rules of which many name one', () => {
+    const rules = Array.from({ length: 400 }, (_, index) => rule(`karpenter.sh/disruption-${index}`));
+    const family = (key: string) => matchesPattern('karpenter.sh/*', key);
+    expect(keysOf(keyCondition(rules))).toEqual(KEYS.filter((key) => !isTransientTaintKey(key) || family(key)));
+  });
+
+  it('does not depend on the order of the rules, nor on how often one of them is there', () => {
+    for (const rules of [few, [...teams(400), rule('node.kubernetes.io/unschedulable')]]) {
+      expect(keyCondition([...rules, ...rules].reverse()).text).toBe(keyCondition(rules).text);
+    }
+  });
+});
+
+it('isProtected holds for patterns only where nothing says that the taint comes and goes', () => {
+  const rules = [rule('*'), rule('kubevirt.io/drain')].map((one, index) => ({
+    ...one,
+    field: `spec.taints[${index}]`,
+    waits: false,
+  }));
+  expect(keysOf(isProtected(rules))).toEqual(protectedBy(rules));
+});
+
+it('isTransientByName holds for the taints that come and go and that a rule names', () => {
+  const rules = [rule('kubevirt.io/drain'), rule('dedicated'), rule('karpenter.sh/*'), rule('cni.istio.io/not-ready')];
+  expect(keysOf(isTransientByName(rules))).toEqual(['kubevirt.io/drain', 'cni.istio.io/not-ready']);
+});
