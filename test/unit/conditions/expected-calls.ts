@@ -1,7 +1,7 @@
 import { type Admission, admit, judge } from '../../../src/admission/admit.ts';
 import type { AdmissionRequest } from '../../../src/admission/review.ts';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../../src/judge/allow-removal.ts';
-import type { Decision } from '../../../src/judge/decision.ts';
+import type { Decision, Phase } from '../../../src/judge/decision.ts';
 import { type RecordedTaint, withRecord } from '../../../src/judge/node-record.ts';
 import type { NodeView } from '../../../src/judge/node-view.ts';
 import type { Outcome } from '../../../src/judge/outcomes.ts';
@@ -45,17 +45,22 @@ export const CALLS_AND_OUTCOMES: readonly string[] = [
   ...OUTCOMES.map((outcome) => `outcome ${outcome}`),
 ];
 
-/** How often a phase may call a webhook. */
-export interface CallCount {
-  readonly min: 0 | 1;
-  readonly max: 0 | 1;
+/** Whether a phase must call a webhook, and whether it may. The latter takes several answers of the engine, and is seldom asked for. */
+export interface Call {
+  readonly must: boolean;
+  readonly may: () => boolean;
 }
 
-/** The calls that the engine's answers to a request need. A maximum above the minimum: conditions cannot know it exactly. */
+/** Whether a phase called as many webhooks as it must, and no more than it may: never two. */
+export function countFits(called: readonly string[], { must, may }: Call): boolean {
+  return called.length === 1 ? must || may() : called.length === 0 && !must;
+}
+
+/** The calls that the engine's answers to a request need. One that may be, and need not: conditions cannot know it exactly. */
 export interface ExpectedCalls {
   readonly admission: Admission;
-  readonly mutate: CallCount;
-  readonly validate: CallCount;
+  readonly mutate: Call;
+  readonly validate: Call;
   /** Whether it is `protect.taintkeeper.dev` that validates. Undefined where nothing says so: for all but updates of nodes. */
   readonly protects: boolean | undefined;
 }
@@ -73,20 +78,21 @@ export function expectedCalls(
   const validation = judge(validated, 'validate', compiled, records).decision;
   // No condition can read records: whatever they listed, it is true of what the engine would have something to say of.
   const whatever = recordsThatMatter(request);
-  const mutations = whatever.map((some) => judge(request, 'mutate', compiled, some).decision);
-  const otherwise = whatever.map((some) => judge(validated, 'validate', compiled, some).decision);
+  const otherwise = (phase: Phase) =>
+    whatever.some((some) => says(judge(phase === 'mutate' ? request : validated, phase, compiled, some).decision));
   // Nor do the conditions compare the entries of the annotation with added taints.
-  const mayMutate = [mutation, validation, ...mutations, ...otherwise].some(says) || addsToAnnounced(request);
+  const mayMutate = () => says(validation) || otherwise('mutate') || otherwise('validate') || addsToAnnounced(request);
   // The conditions do not look at what was announced either, where a node leaves a policy that restricts Unselection.
-  const unannounced = judge(withoutRelease(validated), 'validate', compiled, records).decision;
-  const mayValidate =
-    [validation, ...otherwise].some(says) ||
-    unannounced.violations.some(({ outcome }) => outcome === 'unselection-denied');
+  const mayValidate = () =>
+    otherwise('validate') ||
+    judge(withoutRelease(validated), 'validate', compiled, records).decision.violations.some(
+      ({ outcome }) => outcome === 'unselection-denied',
+    );
   const isNodeUpdate = request.resource.resource === 'nodes' && request.operation === 'UPDATE';
   return {
     admission,
-    mutate: { min: says(mutation) ? 1 : 0, max: mayMutate ? 1 : 0 },
-    validate: { min: says(validation) ? 1 : 0, max: mayValidate ? 1 : 0 },
+    mutate: { must: says(mutation), may: mayMutate },
+    validate: { must: says(validation), may: mayValidate },
     protects: isNodeUpdate ? isAgainstFail(request, admission, policies, compiled) : undefined,
   };
 }
