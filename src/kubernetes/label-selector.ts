@@ -36,11 +36,13 @@ export function selects(selector: LabelSelector, labels: StringMap): boolean {
   return compileSelector(selector)(labels);
 }
 
-/** {@link selects} for many objects. The time for one does not depend on the number of values that the selector lists. */
+/**
+ * {@link selects} for many objects. The time for one does not depend on the number of values that the selector lists. No selector selects everything.
+ */
 export function compileSelector({
   matchLabels = {},
   matchExpressions = [],
-}: LabelSelector): (labels: StringMap) => boolean {
+}: LabelSelector = {}): (labels: StringMap) => boolean {
   const required = Object.entries(matchLabels);
   const expressions = matchExpressions.map(({ key, operator, values }) => ({ key, operator, values: new Set(values) }));
   return (labels) =>

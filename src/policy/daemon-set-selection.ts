@@ -55,7 +55,7 @@ export interface SelectableDaemonSet {
 export function compileDaemonSetSelection({
   namespaces,
   names = ['*'],
-  selector = {},
+  selector,
 }: DaemonSetSelection): (daemonSet: SelectableDaemonSet) => boolean {
   const namespaceMatchers = namespaces.map(compilePattern);
   const nameMatchers = names.map(compilePattern);

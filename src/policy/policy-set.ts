@@ -238,7 +238,7 @@ export function compileTaintPolicy(
       }));
     }),
     ensured: ensuredTaints(stated.filter(({ ensure }) => ensure !== undefined)),
-    selectsNode: spec.nodeSelector === undefined ? () => true : compileSelector(spec.nodeSelector),
+    selectsNode: compileSelector(spec.nodeSelector),
     exemptsUsers: users.length + groups.length > 0,
     exempts: (requester) => isExemptUser(requester.username) || requester.groups.some(isExemptGroup),
     establishes: removalRules.some((rule) => waitsForEstablishment(rule, spec.mode)),
