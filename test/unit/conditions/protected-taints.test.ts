@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { isProtected, isTransientByName, keyCondition } from '../../../src/conditions/protected-taints.ts';
 import { matchesPattern } from '../../../src/kubernetes/pattern.ts';
 import { isTransientTaintKey } from '../../../src/kubernetes/transient-taints.ts';
-import type { TaintRule } from '../../../src/policy/taint-rule.ts';
+import { compileRules, type TaintRule } from '../../../src/policy/taint-rule.ts';
 import { parseCel } from './evaluate.ts';
 
 const KEYS = [
@@ -20,17 +20,13 @@ function keysOf({ text }: { readonly text: string }): string[] {
   return KEYS.filter((key) => condition({ t: { key, effect: 'NoSchedule' } }));
 }
 
-/** The keys of taints that a rule protects with some value and effect. */
+/** The keys of taints that the engine finds a rule for, with some value and effect. */
 function protectedBy(rules: readonly TaintRule[]): string[] {
-  return KEYS.filter((key) =>
-    rules.some((one) =>
-      one.key.includes('*')
-        ? matchesPattern(one.key, key) &&
-          !isTransientTaintKey(key) &&
-          !(one.except ?? []).some((except) => matchesPattern(except, key))
-        : one.key === key,
-    ),
-  );
+  const { exactly, byPattern } = compileRules(rules.map(({ value: _value, effect: _effect, ...any }) => any));
+  return KEYS.filter((key) => {
+    const taint = { key, effect: 'NoSchedule' };
+    return exactly(taint) ?? byPattern(taint);
+  });
 }
 
 describe('what counts in lists of which only the keys are compared', () => {

@@ -10,6 +10,7 @@ import {
 } from '../../../src/kubernetes/event.ts';
 
 const node = nodeReference({ name: 'n1', uid: 'u1' });
+const { uid: _, ...unborn } = node;
 const daemonSet = daemonSetReference({ namespace: 'kube-system', name: 'cni', uid: 'u2' });
 const event: RecordedEvent = {
   regarding: node,
@@ -35,12 +36,12 @@ describe('boundedEvent', () => {
   it.each<{ why: string; object: ObjectReference; exists: boolean }>([
     { why: 'a node', object: node, exists: true },
     { why: 'a DaemonSet', object: daemonSet, exists: true },
-    { why: 'an object that was being created, without a uid', object: { ...node, uid: undefined }, exists: true },
+    { why: 'an object that was being created, without a uid', object: unborn, exists: true },
     { why: 'the longest uid', object: { ...node, uid: 'u'.repeat(253) }, exists: true },
     { why: 'a longer uid', object: { ...node, uid: 'u'.repeat(254) }, exists: false },
     { why: 'a name that no node can have', object: { ...node, name: 'N 1' }, exists: false },
     { why: 'a namespace that cannot exist', object: { ...daemonSet, namespace: 'kube_system' }, exists: false },
-  ] as { why: string; object: ObjectReference; exists: boolean }[])('of $why: $exists', ({ object, exists }) => {
+  ])('of $why: $exists', ({ object, exists }) => {
     const events = [
       { ...event, regarding: object },
       { ...event, reviewed: object },
