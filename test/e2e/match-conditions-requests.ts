@@ -2,15 +2,9 @@ import type { AdmissionRequest } from '../../src/admission/review.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { Answer } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';
-import { daemonSetObject, type GeneratedObject, nodeObject, placeOf } from '../unit/conditions/objects.ts';
-import {
-  DAEMON_SET_PLACES,
-  type DaemonSetState,
-  edited,
-  NEW_NODE,
-  type NodeState,
-  type Request,
-} from '../unit/conditions/scenarios.ts';
+import { daemonSetObject, type GeneratedObject, nodeObject } from '../unit/conditions/objects.ts';
+import { admissionRequest, sentObject, targetOf } from '../unit/conditions/requests.ts';
+import { DAEMON_SET_PLACES, type DaemonSetState, type NodeState, type Request } from '../unit/conditions/scenarios.ts';
 import type { Call, EntryRig } from './match-conditions-rig.ts';
 
 interface StoredObject extends GeneratedObject {
@@ -56,59 +50,26 @@ export async function make(
   generated: Request,
   nodes: readonly NodeState[],
 ): Promise<Made | undefined> {
-  const { method, collection, name, object, oldObject } = await toRequest(cp, generated, nodes);
-  const path = `${method === 'PUT' ? `${collection}/${name}` : collection}?dryRun=All`;
-  const plain = await cp.request<StoredObject>(admin, method, path, { body: object });
+  const { operation, namespace, name } = targetOf(generated);
+  const collection = namespace === undefined ? NODES : daemonSets(namespace);
+  const path = `${collection}/${name}`;
+  const oldObject = operation === 'UPDATE' ? (await cp.request<StoredObject>(admin, 'GET', path)).body : undefined;
+  const body = sentObject(generated, nodes, oldObject);
+  const send = (headers: Readonly<Record<string, string | readonly string[]>> = {}) =>
+    cp.request<StoredObject>(
+      admin,
+      operation === 'UPDATE' ? 'PUT' : 'POST',
+      `${operation === 'UPDATE' ? path : collection}?dryRun=All`,
+      { body, headers },
+    );
+  const plain = await send();
   if (plain.status >= 400) return undefined;
 
   rig.takeCalls();
   const { user } = generated;
-  const headers = { 'Impersonate-User': user.name, 'Impersonate-Group': user.groups };
-  const answer = await cp.request<StoredObject>(admin, method, path, { body: object, headers });
+  const answer = await send({ 'Impersonate-User': user.name, 'Impersonate-Group': user.groups });
   const calls = rig.takeCalls();
-  const isNode = collection === NODES;
-  return {
-    request: {
-      uid: 'as-good-as-any',
-      resource: { group: isNode ? '' : 'apps', version: 'v1', resource: isNode ? 'nodes' : 'daemonsets' },
-      ...(isNode ? {} : { namespace: String(plain.body.metadata.namespace) }),
-      name,
-      operation: method === 'PUT' ? 'UPDATE' : 'CREATE',
-      userInfo: { username: user.name, groups: [...user.groups, 'system:authenticated'] },
-      object: plain.body,
-      oldObject: oldObject ?? null,
-    },
-    answer,
-    calls,
-  };
-}
-
-async function toRequest(cp: ControlPlane, generated: Request, nodes: readonly NodeState[]) {
-  switch (generated.what) {
-    case 'node update': {
-      const name = `n${generated.node + 1}`;
-      const before = nodes[generated.node];
-      if (!before) throw new Error(`node ${name} does not stand ready`);
-      const oldObject = (await cp.request<StoredObject>(admin, 'GET', `${NODES}/${name}`)).body;
-      const object = nodeObject(name, edited(before, generated.edit), oldObject);
-      return { method: 'PUT', collection: NODES, name, object, oldObject };
-    }
-    case 'node creation': {
-      return { method: 'POST', collection: NODES, name: NEW_NODE, object: nodeObject(NEW_NODE, generated.state) };
-    }
-    case 'DaemonSet update': {
-      const { namespace, name } = placeOf(generated.place);
-      const collection = daemonSets(namespace);
-      const oldObject = (await cp.request<StoredObject>(admin, 'GET', `${collection}/${name}`)).body;
-      return { method: 'PUT', collection, name, object: daemonSetObject(name, generated.state, oldObject), oldObject };
-    }
-    case 'DaemonSet creation': {
-      const place = placeOf(generated.place);
-      const name = `${place.name}-new`;
-      const object = daemonSetObject(name, generated.state);
-      return { method: 'POST', collection: daemonSets(place.namespace), name, object };
-    }
-  }
+  return { request: admissionRequest(generated, { object: plain.body, oldObject }), answer, calls };
 }
 
 async function store(

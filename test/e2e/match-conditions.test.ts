@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ALLOW_REMOVAL_ANNOTATION } from '../../src/judge/allow-removal.ts';
 import type { Policy } from '../../src/policy/policy.ts';
@@ -8,8 +7,9 @@ import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { developer } from '../control-plane/users.ts';
 import { applied } from '../fuzz/patches.ts';
-import { assertUntilAllOccurred, MAX_ROUNDS } from '../rounds.ts';
-import { CALLS_AND_OUTCOMES, countFits, expectedCalls } from '../unit/conditions/expected-calls.ts';
+import { inCase } from '../in-case.ts';
+import { checkUntilAllOccurred, MAX_ROUNDS } from '../rounds.ts';
+import { CALLS_AND_OUTCOMES, countFits, type ExpectedCalls, expectedCalls } from '../unit/conditions/expected-calls.ts';
 import { type NodeEdit, scenario } from '../unit/conditions/scenarios.ts';
 import { type Made, make, prepare } from './match-conditions-requests.ts';
 import { type Call, createEntryRig, type EntryRig } from './match-conditions-rig.ts';
@@ -36,27 +36,21 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
   it(
     'agree: what the engine has to say of reaches it, once in each phase, and nothing else does',
     async () => {
-      const occurred = new Map<string, number>();
-      const count = (what: string) => occurred.set(what, (occurred.get(what) ?? 0) + 1);
-      const property = fc.asyncProperty(
+      const occurred = await checkUntilAllOccurred(
         scenario(REQUESTS_PER_SET),
         async ({ policies, audit, nodes, daemonSets, requests }) => {
           const compiled = compilePolicies(policies, { audit });
           await prepare(cp(), nodes, daemonSets);
           await rig.register(webhookEntries(policies, { audit }), compiled);
+          const found: string[] = [];
           for (const generated of requests) {
             const made = await make(cp(), rig, generated, nodes);
-            if (made === undefined) count('not taken by the API server');
-            else for (const what of check(made, policies, compiled)) count(what);
+            found.push(...(made ? check(made, policies, compiled) : ['not taken by the API server']));
           }
+          return found;
         },
+        { numRuns: POLICY_SETS, usualSeed: SEED, all: CALLS_AND_OUTCOMES },
       );
-      await assertUntilAllOccurred(property, {
-        numRuns: POLICY_SETS,
-        usualSeed: SEED,
-        all: CALLS_AND_OUTCOMES,
-        occurred,
-      });
       if (MORE_POLICY_SETS) {
         process.stderr.write(`${[...occurred].map(([what, times]) => `${what}: ${times}`).join('\n')}\n`);
       }
@@ -163,35 +157,40 @@ describeWithControlPlane('matchConditions and engine, on generated policies and 
 });
 
 /** Compares what the API server did with what the engine says. Gives what kind of request it was, for the tally. */
-function check({ request, answer, calls }: Made, policies: readonly Policy[], compiled: PolicySet): string[] {
-  const { admission, mutate, validate, protects } = expectedCalls(request, policies, compiled);
+function check(made: Made, policies: readonly Policy[], compiled: PolicySet): string[] {
+  const { request, answer, calls } = made;
+  const expected = expectedCalls(request, policies, compiled);
+  const { status, body } = answer;
+  const { admission } = expected;
+  return inCase(
+    () => ({ request, policies, status, message: body.message, calls, admission }),
+    () => compare(made, expected),
+  );
+}
+
+function compare({ request, answer, calls }: Made, expected: ExpectedCalls): string[] {
+  const { admission, mutate, validate, protects } = expected;
   const mutating = entriesOf(calls, 'mutate');
   const validating = entriesOf(calls, 'validate');
-  const context = () =>
-    JSON.stringify(
-      { request, policies, status: answer.status, message: answer.body.message, calls, admission },
-      null,
-      1,
-    );
   const outcomes = admission.violations.map(({ outcome }) => `outcome ${outcome}`);
   const tally = [...new Set([...mutating, ...validating, ...outcomes])];
 
-  expect(mutating.length === 0 || countFits(mutating, mutate), context()).toBe(true);
+  expect(mutating.length === 0 || countFits(mutating, mutate)).toBe(true);
   const denied = /^admission webhook "\S+" denied the request/.test(answer.body.message ?? '');
   if (answer.status >= 400 && !denied) {
     // NodeRestriction stands before the webhooks, and refuses much of what a node tries here.
-    expect(answer.body.message, context()).toContain('is not allowed to modify');
+    expect(answer.body.message).toContain('is not allowed to modify');
     return [...tally, 'refused by NodeRestriction'];
   }
 
-  expect(countFits(mutating, mutate), context()).toBe(true);
-  expect(countFits(validating, validate), context()).toBe(true);
-  if (protects !== undefined) expect(validating.includes('protect.taintkeeper.dev'), context()).toBe(protects);
-  expect(denied ? 'denied' : 'passed', context()).toBe(admission.result === 'denied' ? 'denied' : 'passed');
-  expect(answer.warnings.toSorted(), context()).toEqual(denied ? [] : admission.warnings.toSorted());
+  expect(countFits(mutating, mutate)).toBe(true);
+  expect(countFits(validating, validate)).toBe(true);
+  if (protects !== undefined) expect(validating.includes('protect.taintkeeper.dev')).toBe(protects);
+  expect(denied ? 'denied' : 'passed').toBe(admission.result === 'denied' ? 'denied' : 'passed');
+  expect(answer.warnings.toSorted()).toEqual(denied ? [] : admission.warnings.toSorted());
   // By the API server's own library, by ours and by a third one.
-  if (!denied) expect(looks(answer.body), context()).toEqual(looks(admission.object));
-  expect(applied(request.object, admission.patch), context()).toEqual(admission.object);
+  if (!denied) expect(looks(answer.body)).toEqual(looks(admission.object));
+  expect(applied(request.object, admission.patch)).toEqual(admission.object);
   return tally.length > 0 ? tally : ['no call'];
 }
 

@@ -5,6 +5,7 @@ import { atMost } from '../../src/kubernetes/text.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { Answer } from '../control-plane/rest.ts';
 import { admin, developer } from '../control-plane/users.ts';
+import { inCase } from '../in-case.ts';
 import { type DaemonSetState, PLACES, type Request } from './native-daemon-set-cases.ts';
 
 interface DaemonSet {
@@ -61,12 +62,16 @@ export async function make(cp: ControlPlane, request: Request) {
 
 /** Compares what the API server did with what the engine says. */
 export function check({ request, answer }: { request: object; answer: Answer<DaemonSet> }, admission: Admission): void {
-  const context = () => JSON.stringify({ request, answer, admission }, null, 1);
-  expect(answer.status, context()).toBeLessThan(300);
-  const expectedTolerations = tolerationsOf(admission.object as DaemonSet);
-  const got = tolerationsOf(answer.body);
-  if (!isDeepStrictEqual(got, expectedTolerations)) expect(got, context()).toEqual(expectedTolerations);
-  expect(answer.warnings.toSorted(), context()).toEqual(warningsOf(admission).toSorted());
+  inCase(
+    () => ({ request, answer, admission }),
+    () => {
+      expect(answer.status).toBeLessThan(300);
+      const expectedTolerations = tolerationsOf(admission.object as DaemonSet);
+      const got = tolerationsOf(answer.body);
+      if (!isDeepStrictEqual(got, expectedTolerations)) expect(got).toEqual(expectedTolerations);
+      expect(answer.warnings.toSorted()).toEqual(warningsOf(admission).toSorted());
+    },
+  );
 }
 
 /** What the API server says in place of the webhook: one warning for each policy. */

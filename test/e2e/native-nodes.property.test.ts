@@ -12,7 +12,8 @@ import type { TaintPolicy } from '../../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts';
 import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { assertUntilAllOccurred, MAX_ROUNDS } from '../rounds.ts';
+import { inCase } from '../in-case.ts';
+import { checkUntilAllOccurred, MAX_ROUNDS } from '../rounds.ts';
 import { nodeScenario } from '../unit/conditions/scenarios.ts';
 import { type Made, make, prepare } from './match-conditions-requests.ts';
 import { createNativeRig, MUTATING_VERSION, type NativeRig, obstacleToMutation } from './native-rig.ts';
@@ -58,21 +59,23 @@ describeWithControlPlane(
     it(
       'agree: the same decision, the same node, and the same report',
       async (context) => {
-        const occurred = new Map<string, number>();
-        const property = fc.asyncProperty(kind, nodeScenario(REQUESTS_PER_SET), async (options, scenario) => {
-          const { policies, nodes, requests } = scenario;
-          await prepare(cp(), nodes, []);
-          const translations = policies.map((one) => translate(one, { among: policies, ...options }));
-          expect(translations.flatMap(({ refusal }) => refusal ?? [])).toEqual([]);
-          await native.enforce(translations.flatMap((translation) => translation.policies));
-          for (const generated of requests) {
-            const made = await make(cp(), { takeCalls: () => [] }, generated, nodes);
-            const found = made ? check(made, policies, options) : ['not taken by the API server'];
-            for (const what of found) occurred.set(what, (occurred.get(what) ?? 0) + 1);
-          }
-        });
         const all = obstacleToMutation ? [...WITHOUT_MUTATION] : [...OUTCOMES, 'removal announced', 'entry deleted'];
-        await assertUntilAllOccurred(property, { numRuns: POLICY_SETS, usualSeed: SEED, all, occurred });
+        const occurred = await checkUntilAllOccurred(
+          fc.tuple(kind, nodeScenario(REQUESTS_PER_SET)),
+          async ([options, { policies, nodes, requests }]) => {
+            await prepare(cp(), nodes, []);
+            const translations = policies.map((one) => translate(one, { among: policies, ...options }));
+            expect(translations.flatMap(({ refusal }) => refusal ?? [])).toEqual([]);
+            await native.enforce(translations.flatMap((translation) => translation.policies));
+            const found: string[] = [];
+            for (const generated of requests) {
+              const made = await make(cp(), { takeCalls: () => [] }, generated, nodes);
+              found.push(...(made ? check(made, policies, options) : ['not taken by the API server']));
+            }
+            return found;
+          },
+          { numRuns: POLICY_SETS, usualSeed: SEED, all },
+        );
         const counted = [...occurred].map(([what, times]) => `${what} ${times}`).join(', ');
         await context.annotate(counted);
         if (MORE_POLICY_SETS) process.stderr.write(`${counted}\n`);
@@ -88,9 +91,16 @@ interface NodeObject {
 }
 
 /** Compares what the API server did with what the engine says. Gives what kind of request it was, for the tally. */
-function check({ request, answer }: Made, policies: readonly TaintPolicy[], options: Kind): string[] {
+function check(made: Made, policies: readonly TaintPolicy[], options: Kind): string[] {
+  const { request, answer } = made;
   const admission = expected(request, compilePolicies(policies), options);
-  const context = () => JSON.stringify({ options, request, policies, answer, admission }, null, 1);
+  return inCase(
+    () => ({ options, request, policies, answer, admission }),
+    () => compare(made, admission, options),
+  );
+}
+
+function compare({ request, answer }: Made, admission: Admission, options: Kind): string[] {
   const { message = '' } = answer.body;
   const denied =
     /ValidatingAdmissionPolicy '\S+' with binding '\S+' denied request: node \S+: (removing|adding|changing labels?) /.test(
@@ -98,26 +108,26 @@ function check({ request, answer }: Made, policies: readonly TaintPolicy[], opti
     );
   if (answer.status >= 400 && !denied) {
     // NodeRestriction stands before them, and refuses much of what a node tries here.
-    expect(message, context()).toContain('is not allowed to modify');
+    expect(message).toContain('is not allowed to modify');
     return ['refused by NodeRestriction'];
   }
-  expect(denied ? 'denied' : 'passed', context()).toBe(admission.result === 'denied' ? 'denied' : 'passed');
+  expect(denied ? 'denied' : 'passed').toBe(admission.result === 'denied' ? 'denied' : 'passed');
   const tally = ['cases', ...new Set(admission.violations.map(({ outcome }) => outcome))];
   if (denied) return tally;
 
   const actual = looks(answer.body);
   const judged = looks(admission.object);
-  expect(actual.taints, context()).toEqual(judged.taints);
+  expect(actual.taints).toEqual(judged.taints);
   const sent = entriesOf(request.object);
   const [entries, announced] = [entriesOf(answer.body), entriesAfter(request, admission, options)];
   const inVain = namesOfAddedInVain(request, admission);
   // Of several policies, the one that the API server asks first writes its entries first.
   const certain = (texts: readonly string[]) => texts.filter((entry) => !inVain(entry)).sort();
-  expect(certain(entries), context()).toEqual(certain(announced));
-  if (sent.join() === entries.join()) expect(actual.allowRemoval, context()).toBe(looks(request.object).allowRemoval);
+  expect(certain(entries)).toEqual(certain(announced));
+  if (sent.join() === entries.join()) expect(actual.allowRemoval).toBe(looks(request.object).allowRemoval);
   if (entries.some((entry) => !sent.includes(entry))) tally.push('removal announced');
   if (sent.some((entry) => !entries.includes(entry))) tally.push('entry deleted');
-  expect(warnedBy(answer.warnings), context()).toEqual(options.purpose === 'Alone' ? reportedBy(admission) : []);
+  expect(warnedBy(answer.warnings)).toEqual(options.purpose === 'Alone' ? reportedBy(admission) : []);
   return tally;
 }
 

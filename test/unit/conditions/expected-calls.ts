@@ -12,6 +12,7 @@ import type { Policy } from '../../../src/policy/policy.ts';
 import { type CompiledTaintPolicy, ONCE_ESTABLISHED, type PolicySet } from '../../../src/policy/policy-set.ts';
 import { failurePolicyOf } from '../../../src/policy/taint-policy.ts';
 import { recordListing } from '../judge/established.ts';
+import { taintsOf } from './objects.ts';
 import { recordsAt, recordsOf } from './records-of-generated-nodes.ts';
 
 const OUTCOMES: readonly Outcome[] = [
@@ -46,21 +47,21 @@ export const CALLS_AND_OUTCOMES: readonly string[] = [
 ];
 
 /** Whether a phase must call a webhook, and whether it may. The latter takes several answers of the engine, and is seldom asked for. */
-export interface Call {
+export interface ExpectedCall {
   readonly must: boolean;
   readonly may: () => boolean;
 }
 
 /** Whether a phase called as many webhooks as it must, and no more than it may: never two. */
-export function countFits(called: readonly string[], { must, may }: Call): boolean {
+export function countFits(called: readonly string[], { must, may }: ExpectedCall): boolean {
   return called.length === 1 ? must || may() : called.length === 0 && !must;
 }
 
 /** The calls that the engine's answers to a request need. One that may be, and need not: conditions cannot know it exactly. */
 export interface ExpectedCalls {
   readonly admission: Admission;
-  readonly mutate: Call;
-  readonly validate: Call;
+  readonly mutate: ExpectedCall;
+  readonly validate: ExpectedCall;
   /** Whether it is `protect.taintkeeper.dev` that validates. Undefined where nothing says so: for all but updates of nodes. */
   readonly protects: boolean | undefined;
 }
@@ -131,10 +132,6 @@ function asRemoved(taint: RecordedTaint): RecordedTaint {
   return { ...taint, removedAt: 0 };
 }
 
-function taintsOf(object: unknown): readonly Taint[] {
-  return (object as NodeObject | null | undefined)?.spec.taints ?? [];
-}
-
 /** Whether the update adds taints to a node on which removals are announced. */
 function addsToAnnounced({ resource, object, oldObject }: AdmissionRequest): boolean {
   if (resource.resource !== 'nodes' || !oldObject) return false;
@@ -148,7 +145,6 @@ function says({ action, violations, warnings }: Decision<unknown>): boolean {
 
 interface NodeObject {
   readonly metadata: { readonly labels?: Record<string, string>; readonly annotations?: Record<string, string> };
-  readonly spec: { readonly taints?: readonly Taint[] };
 }
 
 /**

@@ -1,6 +1,8 @@
 import { ALLOW_REMOVAL_ANNOTATION } from '../../../src/judge/allow-removal.ts';
+import { IGNORE_ANNOTATION } from '../../../src/judge/daemon-set.ts';
+import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { recordAnnotations } from './records-of-generated-nodes.ts';
-import { DAEMON_SET_PLACES, type DaemonSetState, type NodeState } from './scenarios.ts';
+import type { DaemonSetState, NodeState } from './scenarios.ts';
 
 /** A Node or a DaemonSet of a scenario. */
 export interface GeneratedObject {
@@ -8,48 +10,34 @@ export interface GeneratedObject {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-export function placeOf(index: number) {
-  const place = DAEMON_SET_PLACES[index];
-  if (!place) throw new Error(`there is no place ${index} for DaemonSets`);
-  return place;
-}
-
 /** The node in that state. What `live` has besides stays. */
 export function nodeObject(name: string, state: NodeState, live?: GeneratedObject): GeneratedObject {
   const { labels, taints, allowRemoval } = state;
-  return {
-    ...live,
-    metadata: {
-      ...live?.metadata,
-      name,
-      labels,
-      annotations: {
-        ...(allowRemoval === undefined ? {} : { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval }),
-        ...recordAnnotations(state),
-      },
-    },
-    spec: { ...live?.spec, taints },
+  const annotations = {
+    ...(allowRemoval === undefined ? {} : { [ALLOW_REMOVAL_ANNOTATION]: allowRemoval }),
+    ...recordAnnotations(state),
   };
+  return replaced(live, { name, labels, annotations }, { ...live?.spec, taints });
 }
 
 /** The DaemonSet in that state. What `live` has besides its spec stays. */
 export function daemonSetObject(name: string, state: DaemonSetState, live?: GeneratedObject): GeneratedObject {
   const { labels, tolerations, ignore, image, hostNetwork } = state;
   const selector = { app: 'a' };
-  return {
-    ...live,
-    metadata: {
-      ...live?.metadata,
-      name,
-      labels,
-      annotations: ignore === undefined ? {} : { 'taintkeeper.dev/ignore': ignore },
-    },
-    spec: {
-      selector: { matchLabels: selector },
-      template: {
-        metadata: { labels: selector },
-        spec: { containers: [{ name: 'c', image }], hostNetwork, tolerations },
-      },
-    },
+  const annotations = ignore === undefined ? {} : { [IGNORE_ANNOTATION]: ignore };
+  const template = {
+    metadata: { labels: selector },
+    spec: { containers: [{ name: 'c', image }], hostNetwork, tolerations },
   };
+  return replaced(live, { name, labels, annotations }, { selector: { matchLabels: selector }, template });
+}
+
+function replaced(live: GeneratedObject | undefined, metadata: object, spec: GeneratedObject['spec']): GeneratedObject {
+  return { ...live, metadata: { ...live?.metadata, ...metadata }, spec };
+}
+
+/** The taints of a node. */
+export function taintsOf(node: unknown): readonly Taint[] {
+  const { spec } = (node ?? {}) as { readonly spec?: { readonly taints?: readonly Taint[] } };
+  return spec?.taints ?? [];
 }

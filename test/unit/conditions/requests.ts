@@ -1,63 +1,86 @@
 import type { AdmissionRequest } from '../../../src/admission/review.ts';
 import { isKubelet } from '../../../src/judge/node-view.ts';
-import { daemonSetObject, type GeneratedObject, nodeObject, placeOf } from './objects.ts';
-import { type DaemonSetState, edited, NEW_NODE, type NodeState, type Request } from './scenarios.ts';
+import type { WebhookOperation } from '../../../src/webhooks/entry.ts';
+import { daemonSetObject, type GeneratedObject, nodeObject, taintsOf } from './objects.ts';
+import { DAEMON_SET_PLACES, type DaemonSetState, edited, NEW_NODE, type NodeState, type Request } from './scenarios.ts';
 
-/** What stands ready when a request is made. */
-interface Ready {
-  readonly nodes: readonly NodeState[];
-  readonly daemonSets: readonly DaemonSetState[];
+/** The object that a request is about. */
+export interface Target {
+  readonly operation: WebhookOperation;
+  /** Absent for a node. */
+  readonly namespace?: string;
+  readonly name: string;
 }
 
-/** What an API server asks webhooks about a request of a scenario, as far as conditions and engine look at it. */
-export function admissionRequest(generated: Request, ready: Ready): AdmissionRequest {
+export function targetOf(generated: Request): Target {
+  switch (generated.what) {
+    case 'node update':
+      return { operation: 'UPDATE', name: `n${generated.node + 1}` };
+    case 'node creation':
+      return { operation: 'CREATE', name: NEW_NODE };
+    case 'DaemonSet update':
+      return { operation: 'UPDATE', ...at(DAEMON_SET_PLACES, generated.place) };
+    case 'DaemonSet creation': {
+      const { namespace, name } = at(DAEMON_SET_PLACES, generated.place);
+      return { operation: 'CREATE', namespace, name: `${name}-new` };
+    }
+  }
+}
+
+/**
+ * The object as it is sent.
+ * @param nodes their states before
+ * @param live the object before an update
+ */
+export function sentObject(generated: Request, nodes: readonly NodeState[], live?: GeneratedObject): GeneratedObject {
+  const { name } = targetOf(generated);
+  switch (generated.what) {
+    case 'node update':
+      return nodeObject(name, edited(at(nodes, generated.node), generated.edit), live);
+    case 'node creation':
+      return nodeObject(name, generated.state);
+    default:
+      return daemonSetObject(name, generated.state, live);
+  }
+}
+
+/** What an API server asks webhooks about the request, as far as conditions and engine look at it. */
+export function admissionRequest(
+  generated: Request,
+  { object, oldObject = null }: { readonly object: unknown; readonly oldObject?: unknown },
+): AdmissionRequest {
   const { user } = generated;
+  const target = targetOf(generated);
+  const isNode = target.namespace === undefined;
   return {
     uid: 'as-good-as-any',
+    resource: { group: isNode ? '' : 'apps', version: 'v1', resource: isNode ? 'nodes' : 'daemonsets' },
+    ...target,
     userInfo: { username: user.name, groups: [...user.groups, 'system:authenticated'] },
-    ...subject(generated, ready),
+    object,
+    oldObject,
   };
 }
 
-const NODES = { group: '', version: 'v1', resource: 'nodes' };
-const DAEMON_SETS = { group: 'apps', version: 'v1', resource: 'daemonsets' };
+/** The same without an API server, which would add defaults. */
+export function unseenRequest(
+  generated: Request,
+  { nodes, daemonSets }: { readonly nodes: readonly NodeState[]; readonly daemonSets: readonly DaemonSetState[] },
+): AdmissionRequest {
+  const live = liveObject(generated, nodes, daemonSets);
+  return admissionRequest(generated, {
+    object: stored(sentObject(generated, nodes, live)),
+    oldObject: live && stored(live),
+  });
+}
 
-function subject(generated: Request, { nodes, daemonSets }: Ready): Omit<AdmissionRequest, 'uid' | 'userInfo'> {
-  switch (generated.what) {
-    case 'node update': {
-      const name = `n${generated.node + 1}`;
-      const before = at(nodes, generated.node);
-      const live = { metadata: { uid: `uid-of-${name}` }, spec: {} };
-      const [object, oldObject] = [edited(before, generated.edit), before].map((state) =>
-        stored(nodeObject(name, state, live)),
-      );
-      return { resource: NODES, name, operation: 'UPDATE', object, oldObject };
-    }
-    case 'node creation': {
-      const object = stored(nodeObject(NEW_NODE, generated.state));
-      return { resource: NODES, name: NEW_NODE, operation: 'CREATE', object, oldObject: null };
-    }
-    case 'DaemonSet update': {
-      const { namespace, name } = placeOf(generated.place);
-      const [object, oldObject] = [generated.state, at(daemonSets, generated.place)].map((state) =>
-        stored(daemonSetObject(name, state)),
-      );
-      return { resource: DAEMON_SETS, namespace, name, operation: 'UPDATE', object, oldObject };
-    }
-    case 'DaemonSet creation': {
-      const place = placeOf(generated.place);
-      const name = `${place.name}-new`;
-      const object = stored(daemonSetObject(name, generated.state));
-      return {
-        resource: DAEMON_SETS,
-        namespace: place.namespace,
-        name,
-        operation: 'CREATE',
-        object,
-        oldObject: null,
-      };
-    }
-  }
+/** The object before an update. */
+function liveObject(generated: Request, nodes: readonly NodeState[], daemonSets: readonly DaemonSetState[]) {
+  const { name } = targetOf(generated);
+  const unnamed = { metadata: { uid: `uid-of-${name}` }, spec: {} };
+  if (generated.what === 'node update') return nodeObject(name, at(nodes, generated.node), unnamed);
+  if (generated.what === 'DaemonSet update') return daemonSetObject(name, at(daemonSets, generated.place), unnamed);
+  return undefined;
 }
 
 function at<T>(items: readonly T[], index: number): T {
@@ -85,8 +108,4 @@ export function isRefusedByNodeRestriction({
   if (!isKubelet({ username, groups: groups ?? [] })) return false;
   if (resource.resource !== 'nodes' || username !== `system:node:${name}`) return true;
   return Boolean(oldObject) && JSON.stringify(taintsOf(object)) !== JSON.stringify(taintsOf(oldObject));
-}
-
-function taintsOf(object: unknown): unknown {
-  return (object as GeneratedObject).spec.taints;
 }
