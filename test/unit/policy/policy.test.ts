@@ -5,6 +5,8 @@ import { manifest } from './policies.ts';
 
 const taints = [{ key: 'dedicated', restrict: ['Removal'] }];
 const daemonSets = { namespaces: ['kube-system'] };
+/** Its domain has one character more than a taint's or a label's may have. */
+const LONG_KEY = `${'a'.repeat(254)}/b`;
 
 describe('parsePolicy accepts', () => {
   it.each<[why: string, kind: string, spec: unknown]>([
@@ -164,25 +166,28 @@ describe('parsePolicy says what is wrong, and where', () => {
     ],
     [
       'a key whose domain is too long for a node',
-      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: `${'a'.repeat(254)}/b`, restrict: ['Removal'] }] }),
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: LONG_KEY, restrict: ['Removal'] }] }),
       [expect.stringContaining('spec.taints[0].key: expected a taint key') as unknown as string],
     ],
-    ...['TolerationRestriction', 'TolerationPolicy', 'TaintPolicy'].map((kind): [string, unknown, string[]] => {
-      const key = `${'a'.repeat(254)}/b`;
-      const [spec, field] = {
-        TolerationRestriction: [{ mode: 'Audit', taints: [{ key: 'a' }, { key }] }, 'taints[1]'],
-        TolerationPolicy: [{ mode: 'Audit', daemonSets, tolerations: [{ key, operator: 'Exists' }] }, 'tolerations[0]'],
-        TaintPolicy: [
-          { mode: 'Deny', taints, nodeSelector: { matchExpressions: [{ key, operator: 'Exists' }] } },
-          'nodeSelector.matchExpressions[0]',
+    ...(
+      [
+        ['TolerationRestriction', { mode: 'Audit', taints: [{ key: 'a' }, { key: LONG_KEY }] }, 'spec.taints[1]'],
+        [
+          'TolerationPolicy',
+          { mode: 'Audit', daemonSets, tolerations: [{ key: LONG_KEY, operator: 'Exists' }] },
+          'spec.tolerations[0]',
         ],
-      }[kind] as [object, string];
-      return [
-        `a key of a ${kind} whose domain is too long, of which the beginning is shown`,
-        manifest(kind, 'p', spec),
-        [`spec.${field}.key: expected at most 253 characters before the slash, got "${'a'.repeat(59)}…`],
-      ];
-    }),
+        [
+          'TaintPolicy',
+          { mode: 'Deny', taints, nodeSelector: { matchExpressions: [{ key: LONG_KEY, operator: 'Exists' }] } },
+          'spec.nodeSelector.matchExpressions[0]',
+        ],
+      ] as const
+    ).map(([kind, spec, at]): [string, unknown, string[]] => [
+      `a key of a ${kind} whose domain is too long, of which the beginning is shown`,
+      manifest(kind, 'p', spec),
+      [`${at}.key: expected at most 253 characters before the slash, got "${'a'.repeat(59)}…`],
+    ]),
     [
       'a text that is just short enough to be shown',
       manifest('TaintPolicy', 'p', { mode: 'x'.repeat(58), taints }),
