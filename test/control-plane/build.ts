@@ -9,7 +9,7 @@ import { whyGoFailed } from './go-failure.ts';
 import { cacheFolder, type GoModule, lockedVersion, oldestGo, programName, unbuilt } from './go-modules.ts';
 import { HELM, helmPath } from './helm.ts';
 import { KARPENTER } from './karpenter.ts';
-import { EVERYDAY_VERSION, KUBERNETES, type Need, OTHER_VERSIONS, otherKubernetes, REQUIRED } from './kubernetes.ts';
+import { KUBERNETES, type Need, OTHER_VERSIONS, otherKubernetes, REQUIRED } from './kubernetes.ts';
 import { noteNotBuilt } from './not-built.ts';
 import { onExit } from './on-exit.ts';
 import { PROMTOOL, promtoolPath, unpackPromtool } from './promtool.ts';
@@ -129,7 +129,7 @@ function only(module: GoModule, programs: readonly string[]): GoModule {
 
 if (import.meta.main) {
   // `npm run control-plane:build 1.35 karpenter`: those, too.
-  const versions = OTHER_VERSIONS.filter((version) => version === EVERYDAY_VERSION || process.argv.includes(version));
+  const versions = OTHER_VERSIONS.filter((version) => process.argv.includes(version));
   const karpenter = process.argv.includes('karpenter');
   const failed = await buildAll((line) => process.stdout.write(`${line}\n`), { components: true, karpenter, versions });
   process.exitCode = failed > 0 ? 1 : 0;

@@ -30,9 +30,6 @@ export const OUR_MINOR = lockedVersion(KUBERNETES, 'kube-apiserver').slice(1).sp
 export const OTHER_VERSIONS = ['1.33', '1.34', '1.35', '1.37'] as const;
 export type OtherVersion = (typeof OTHER_VERSIONS)[number];
 
-/** The one of them that `npm run test:all` has, too. The others are left to the nightly run. */
-export const EVERYDAY_VERSION: OtherVersion = '1.34';
-
 /** What some tests need besides Node.js and a control plane of {@link REQUIRED}. */
 export interface Need {
   /** The controller manager and the scheduler. */

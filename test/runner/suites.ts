@@ -1,12 +1,6 @@
 import { globSync } from 'node:fs';
 import { join, normalize } from 'node:path';
-import {
-  askedVersion,
-  EVERYDAY_VERSION,
-  type Need,
-  OTHER_VERSIONS,
-  type OtherVersion,
-} from '../control-plane/kubernetes.ts';
+import { askedVersion, type Need, OTHER_VERSIONS, type OtherVersion } from '../control-plane/kubernetes.ts';
 
 /**
  * What runs when. `core` is `npm test`: an answer while somebody works. `all` runs before each merge; `rest` is `all` without `core`, which
@@ -35,14 +29,11 @@ const INSTALLED_TOOLS = ['action', 'npm-package'].map((name) => `test/tools/${na
 
 const OTHER_SHELLS = 'test/tools/other-shells.test.ts';
 
-/** What waits for minutes, is about the rig itself, or needs the history or other shells than bash. */
+/** What waits for minutes, is about the rig itself, or needs the history or other shells than bash. Real nodes are a project of their own. */
 export const ONLY_NIGHTLY = [
   ...files('faults', 'cluster-trust', 'drift-leader', 'karpenter*', 'restored-etcd', 'upgrade'),
   ...files('rig-shared'),
   OTHER_SHELLS,
-  ...['demo', 'disk-pressure', 'nftables', 'one-node', 'startup-taints', 'two-nodes', 'outages-*'].map(
-    (name) => `test/real-node/${name}.test.ts`,
-  ),
 ];
 
 /** What draws its cases: every night others, and more of them. */
@@ -71,7 +62,7 @@ export function otherVersionOf(project: string): OtherVersion | undefined {
 }
 
 /** The projects of `all` that need more than Node.js. */
-const ALL_PROJECTS = ['tools', 'browser', 'e2e', projectOf(EVERYDAY_VERSION), 'real-node'];
+const ALL_PROJECTS = ['tools', 'browser', 'e2e'];
 
 /** Some of the tests, as vitest is asked for them. */
 export interface Part {
@@ -94,7 +85,7 @@ export interface Parts {
 export function partsOf(tier: Tier, filter: readonly string[] = [], projects?: string | readonly string[]): Parts {
   if (projects) return { others: [{ projects, files: filter, exclude: filter.length > 0 ? [] : ONLY_NIGHTLY }] };
   const unit: Part = { projects: 'unit', files: filter };
-  if (filter.length > 0) return { alone: unit, others: [{ projects: ALL_PROJECTS, files: filter }] };
+  if (filter.length > 0) return { alone: unit, others: [{ projects: [...ALL_PROJECTS, 'real-node'], files: filter }] };
   switch (tier) {
     case 'core':
       return {
@@ -106,17 +97,13 @@ export function partsOf(tier: Tier, filter: readonly string[] = [], projects?: s
       };
     case 'all':
       return { alone: unit, others: [{ projects: ALL_PROJECTS, exclude: ONLY_NIGHTLY }] };
-    case 'rest': {
-      const projects = ALL_PROJECTS.filter((project) => project !== 'tools' && project !== 'e2e');
-      const exclude = ONLY_NIGHTLY;
+    case 'rest':
       return {
         others: [
           { projects: 'tools', files: INSTALLED_TOOLS },
-          { projects: 'e2e', exclude: [...exclude, ...CORE] },
-          { projects, exclude },
+          { projects: ['browser', 'e2e'], exclude: [...ONLY_NIGHTLY, ...CORE] },
         ],
       };
-    }
     case 'nightly':
       return {
         alone: unit,
@@ -142,22 +129,25 @@ export function needsOf(tier: Tier, filter: readonly string[] = [], projects?: s
     browser: true,
     shells: nightly || filter.some((file) => OTHER_SHELLS.includes(file)),
     karpenter: nightly || filter.some((file) => file.includes('karpenter')),
-    realNodes: nightly || asksForRealNodes(filter, projects),
-    versions: nightly ? OTHER_VERSIONS : [EVERYDAY_VERSION, ...asked.filter((version) => version !== undefined)],
+    realNodes: nightly || (isAsked && asksForRealNodes(filter, projects)),
+    versions: nightly ? OTHER_VERSIONS : asked.filter((version) => version !== undefined),
   };
 }
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
+const REAL_NODES = 'test/real-node/**/*.test.ts';
+
 /** What the other tiers have, for the last line of a run of `core`; nothing after the others. */
 export function contentsOf(tier: Tier): string | undefined {
   if (tier !== 'core') return undefined;
-  const nightly = globSync(ONLY_NIGHTLY, { cwd: ROOT });
-  const others = globSync('test/{e2e,browser,real-node}/**/*.test.ts', { cwd: ROOT }).filter(
-    (file) => !CORE.includes(file) && !nightly.includes(file),
+  const slow = globSync(ONLY_NIGHTLY, { cwd: ROOT });
+  const others = globSync('test/{e2e,browser}/**/*.test.ts', { cwd: ROOT }).filter(
+    (file) => !CORE.includes(file) && !slow.includes(file),
   );
-  const left = [...others, ...INSTALLED_TOOLS];
-  return `npm run test:all has ${left.length} more files, and Kubernetes ${EVERYDAY_VERSION}; npm run test:nightly ${nightly.length}, and ${OTHER_VERSIONS.length} versions`;
+  const left = others.length + INSTALLED_TOOLS.length;
+  const nightly = slow.length + globSync(REAL_NODES, { cwd: ROOT }).length;
+  return `npm run test:all has ${left} more files; npm run test:nightly ${nightly}, and ${OTHER_VERSIONS.length} more versions of Kubernetes`;
 }
 
 /**
@@ -180,7 +170,5 @@ export function asksForRealNodes(
   if (![projects].flat().some((project) => project.includes('real-node') || /[*!]/.test(project))) return false;
   const parts = filter.map((part) => normalize(part.replace(/:\d+$/, '')));
   if (parts.length === 0) return true;
-  return globSync('test/real-node/**/*.test.ts', { cwd: ROOT }).some((file) =>
-    parts.some((part) => join(ROOT, file).includes(part)),
-  );
+  return globSync(REAL_NODES, { cwd: ROOT }).some((file) => parts.some((part) => join(ROOT, file).includes(part)));
 }

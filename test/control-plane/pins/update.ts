@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { CONFORMANCE_FOLDER } from '../conformance.ts';
-import { EVERYDAY_VERSION, OUR_MINOR, otherKubernetes } from '../kubernetes.ts';
+import { OTHER_VERSIONS, OUR_MINOR, otherKubernetes } from '../kubernetes.ts';
 import { createWorkspace, type Workspace } from '../workspace.ts';
 import { createDraft, type Draft } from './draft.ts';
 import { type Go, startGo } from './go.ts';
@@ -49,7 +49,7 @@ async function updateOne(go: Go, workspace: Workspace, folder: string): Promise<
     ? await draftKubernetes(go, workspace, {
         folder,
         minor,
-        template: otherKubernetes(EVERYDAY_VERSION).folder,
+        template: otherKubernetes(OTHER_VERSIONS[0]).folder,
         report: print,
       })
     : await repaired(go, createDraft(workspace, folder), folder);
