@@ -52,7 +52,7 @@ export const IS_NODE: Expression = all([
 ]);
 
 function ofBoundedLength(name: Operand, patterns: readonly string[]): Expression {
-  if (patterns.some((pattern) => /^\*+$/.test(pattern))) return matchesAny(name, ['*']);
+  if (patterns.includes('*')) return matchesAny(name, ['*']);
   return any([
     isOneOf(
       name,

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { AdmissionRequest } from '../../../src/admission/review.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
-import { webhookEntries } from '../../../src/webhooks/entries.ts';
-import { calledWebhooks } from './called-webhooks.ts';
+import { callsAbout, nodeWith } from './calls-about-nodes.ts';
 
 // On a node with very many taints, conditions compare less. What that costs, an API server says (test/e2e/match-conditions-limits.test.ts).
 
@@ -26,25 +24,7 @@ const policy: Policy = {
     ],
   },
 };
-const called = calledWebhooks(webhookEntries([policy]));
-
-function callsFor(request: Pick<AdmissionRequest, 'operation' | 'object' | 'oldObject'>): string[] {
-  const whole = {
-    uid: 'as-good-as-any',
-    resource: { group: '', version: 'v1', resource: 'nodes' },
-    name: 'n1',
-    userInfo: { username: 'dev@example.com', groups: ['system:authenticated'] },
-    ...request,
-  };
-  return (['mutate', 'validate'] as const)
-    .flatMap((phase) => called(whole, phase))
-    .map((name) => name.split('.')[0] ?? '');
-}
-
-const node = (taints: readonly Taint[], labels: Readonly<Record<string, string>> = { pool: 'gpu' }) => ({
-  metadata: { name: 'n1', labels },
-  spec: { taints },
-});
+const callsFor = callsAbout([policy]);
 
 describe.each([
   { count: 100, exact: true, some: true },
@@ -62,7 +42,7 @@ describe.each([
     { what: 'takes off another one', after: before.slice(1), calls: some ? [] : BOTH },
     { what: 'adds one', after: [...before, { key: 'new', effect: 'NoSchedule' }], calls: some ? [] : BOTH },
   ])('that $what', ({ after, calls }) => {
-    expect(callsFor({ operation: 'UPDATE', object: node(after), oldObject: node(before) })).toEqual(calls);
+    expect(callsFor({ operation: 'UPDATE', object: nodeWith(after), oldObject: nodeWith(before) })).toEqual(calls);
   });
 
   it.each<{ what: string; taints: readonly Taint[]; labels: Record<string, string>; calls: string[] }>([
@@ -70,7 +50,9 @@ describe.each([
     { what: 'leaves the policy without it', taints: others(count), labels: { pool: 'cpu' }, calls: exact ? [] : BOTH },
     { what: 'stays in it', taints: before, labels: { pool: 'gpu', zone: 'a' }, calls: exact ? [] : BOTH },
   ])('that $what', ({ taints, labels, calls }) => {
-    expect(callsFor({ operation: 'UPDATE', object: node(taints, labels), oldObject: node(taints) })).toEqual(calls);
+    expect(callsFor({ operation: 'UPDATE', object: nodeWith(taints, labels), oldObject: nodeWith(taints) })).toEqual(
+      calls,
+    );
   });
 });
 
@@ -79,5 +61,5 @@ it.each<{ what: string; taints: readonly Taint[]; calls: string[] }>([
   { what: '512 taints without that one', taints: others(512), calls: ['register', 'report-registration'] },
   { what: 'more than 512 taints', taints: [...others(512), PRESENT], calls: ['register', 'report-registration'] },
 ])('a new node with $what', ({ taints, calls }) => {
-  expect(callsFor({ operation: 'CREATE', object: node(taints), oldObject: null })).toEqual(calls);
+  expect(callsFor({ operation: 'CREATE', object: nodeWith(taints), oldObject: null })).toEqual(calls);
 });

@@ -51,8 +51,14 @@ describe('what counts in lists of which only the keys are compared', () => {
     expect(keysOf(keyCondition(rules))).toEqual(KEYS.filter((key) => !isTransientTaintKey(key) || named.includes(key)));
   });
 
+  it('is the same by fewer rules with long keys', () => {
+    const rules = teams(100).map(({ key, ...others }) => ({ ...others, key: `${'long-'.repeat(20)}${key}` }));
+    expect(keysOf(keyCondition(rules))).toEqual(KEYS.filter((key) => !isTransientTaintKey(key)));
+  });
+
   it('is a whole family of what comes and goes, by many rules of which many name one', () => {
-    const rules = Array.from({ length: 400 }, (_, index) => rule(`karpenter.sh/disruption-${index}`));
+    const disruptions = Array.from({ length: 400 }, (_, index) => rule(`karpenter.sh/disruption-${index}`));
+    const rules = [...disruptions, rule('dedicated')];
     const family = (key: string) => matchesPattern('karpenter.sh/*', key);
     expect(keysOf(keyCondition(rules))).toEqual(KEYS.filter((key) => !isTransientTaintKey(key) || family(key)));
   });
