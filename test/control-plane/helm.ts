@@ -2,13 +2,17 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { cacheFolder, type GoModule, lockedVersion } from './go-modules.ts';
+import { KUBERNETES } from './kubernetes.ts';
 import { whyNotBuilt } from './not-built.ts';
 import { runTool, type ToolResult } from './run-tool.ts';
 import { createWorkspace } from './workspace.ts';
 
-/** Renders the chart. A module of its own: its Kubernetes libraries are not those of the control plane. */
+/**
+ * Renders the chart. In the go.mod of the control plane, whose Kubernetes libraries it shares: they take two minutes to compile a second time. So it
+ * is the Helm that was released with that version of Kubernetes.
+ */
 export const HELM: GoModule = {
-  folder: join(import.meta.dirname, 'helm'),
+  folder: KUBERNETES.folder,
   packages: { helm: 'helm.sh/helm/v4/cmd/helm' },
   linkerVariables: (version) => ({ 'helm.sh/helm/v4/internal/version.version': version }),
 };

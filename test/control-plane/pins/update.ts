@@ -11,11 +11,11 @@ import { draftKubernetes } from './kubernetes-pins.ts';
 import { repair } from './repair.ts';
 
 /**
- * Brings go.mod and go.sum to what is served. Those of Kubernetes get the newest patch of their minor version, and of
- * etcd's; in all of them another version is taken of what is not served any more.
+ * Brings go.mod and go.sum to what is served. Those of Kubernetes get the newest patch of their minor version, of
+ * etcd's and of Helm's; in all of them another version is taken of what is not served any more.
  *
  *     npm run control-plane:update                     all of them
- *     npm run control-plane:update 1.36 helm           these: a minor version of Kubernetes, or a folder's name
+ *     npm run control-plane:update 1.36 promtool       these: a minor version of Kubernetes, or a folder's name
  *     npm run control-plane:update 1.38                a minor version that has no folder yet gets one, with kube-apiserver alone
  */
 const CONTROL_PLANE = join(import.meta.dirname, '..');
