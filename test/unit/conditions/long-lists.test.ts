@@ -24,7 +24,8 @@ const policy: Policy = {
     ],
   },
 };
-const callsFor = callsAbout([policy]);
+// The conditions are written in the test that asks: the mutation check runs a mutant with the tests in which its code ran.
+const callsFor: ReturnType<typeof callsAbout> = (request) => callsAbout([policy])(request);
 
 describe.each([
   { count: 100, exact: true, some: true },
