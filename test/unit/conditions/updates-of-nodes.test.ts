@@ -90,7 +90,7 @@ describe('more policies than one expression holds', () => {
     { labels: 64, isExact: true },
     { labels: 65, isExact: false },
   ])('that select nodes by $labels labels', ({ labels, isExact }) => {
-    const policies = many(600, (index) => ({ nodeSelector: { matchLabels: { [`label-${index % labels}`]: 'x' } } }));
+    const policies = many(200, (index) => ({ nodeSelector: { matchLabels: { [`label-${index % labels}`]: 'x' } } }));
     const changing = (label: string) =>
       callsAbout(policies)({
         operation: 'UPDATE',
@@ -109,7 +109,7 @@ describe('more policies than one expression holds', () => {
 
   it('that select all nodes are not asked about changes of labels', () => {
     const object = nodeWith([THEIRS], POOL);
-    const called = callsAbout(many(600, () => ({ nodeSelector: {} })));
+    const called = callsAbout(many(200, () => ({ nodeSelector: {} })));
     expect(called({ operation: 'UPDATE', object, oldObject: nodeWith([THEIRS], {}) })).toEqual([]);
   });
 
@@ -120,11 +120,11 @@ describe('more policies than one expression holds', () => {
     const oldObject = nodeWith([], POOL);
     const annotations = { 'taintkeeper.dev/allow-removal': 'x' };
     const object = { ...oldObject, metadata: { ...oldObject.metadata, annotations } };
-    expect(callsAbout(many(600, () => ({ mode })))({ operation: 'UPDATE', object, oldObject })).toEqual(calls);
+    expect(callsAbout(many(200, () => ({ mode })))({ operation: 'UPDATE', object, oldObject })).toEqual(calls);
   });
 
   it('are asked about changes of their keys', () => {
-    const update = withTaints(many(600));
+    const update = withTaints(many(200));
     const changes = (one: Taint) => [update([one], [], { labels: POOL }), update([], [one], { labels: POOL })];
     expect(changes(THEIRS)).toEqual([BOTH, BOTH]);
     expect(changes(OTHER)).toEqual([[], []]);
@@ -137,7 +137,7 @@ describe('the texts', () => {
       matchConditions.map(({ expression }) => `${name}: ${expression}`),
     );
 
-  it.each([2, 150])('of %d policies do not depend on the order of what they list', (count) => {
+  it.each([2, 60])('of %d policies do not depend on the order of what they list', (count) => {
     const lists = (index: number, keys: readonly string[]): Pick<TaintPolicySpec, 'taints'> => ({
       taints: [
         ...keys.map((key): TaintRule => ({ key: `${key}-${index}`, restrict: ['Removal', 'Addition', 'Unselection'] })),
@@ -154,7 +154,7 @@ describe('the texts', () => {
     expect(texts(many(count, (index) => lists(index, ['b', 'a'])).reverse())).toEqual(found);
   });
 
-  it.each([2, 150])('of %d policies have no lone surrogate, which no API server stores', (count) => {
+  it.each([2, 60])('of %d policies have no lone surrogate, which no API server stores', (count) => {
     const lone = '\ud800';
     const policies = many(count, (index) => ({
       nodeSelector: {
