@@ -138,7 +138,7 @@ const EXACT: Questions = {
 /** True if a label changes by which one of the policies selects nodes. A hundred policies use only a few labels. */
 function selectingLabelsChange(policies: readonly CompiledTaintPolicy[]): Expression {
   const keys = new Set(policies.flatMap(({ nodeSelector }) => requirementsOf(nodeSelector).map(({ key }) => key)));
-  const possible = [...keys].filter((key) => key.isWellFormed()).sort();
+  const possible = [...keys].filter((key) => key.isWellFormed());
   if (possible.length === 0) return FALSE;
   if (possible.length > MAX_SELECTING_LABELS) return LABELS_CHANGE;
   return cel(possible.length * 40)`${literals(possible)}.exists(k,

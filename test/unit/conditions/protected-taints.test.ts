@@ -64,8 +64,11 @@ describe('what counts in lists of which only the keys are compared', () => {
   });
 
   it('does not depend on the order of the rules, nor on how often one of them is there', () => {
-    for (const rules of [few, [...teams(400), rule('node.kubernetes.io/unschedulable')]]) {
-      expect(keyCondition([...rules, ...rules].reverse()).text).toBe(keyCondition(rules).text);
+    const transient = [rule('node.kubernetes.io/unschedulable'), rule('kubevirt.io/drain')];
+    for (const rules of [few, transient, [...teams(400), ...transient]]) {
+      const otherwise = [...rules, ...rules].reverse();
+      expect(keyCondition(otherwise).text).toBe(keyCondition(rules).text);
+      expect(isTransientByName(otherwise).text).toBe(isTransientByName(rules).text);
     }
   });
 });

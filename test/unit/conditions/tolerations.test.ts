@@ -17,7 +17,7 @@ import { parseCel } from './evaluate.ts';
 const KEYS = [undefined, '', 'dedicated', 'node.kubernetes.io/unreachable'];
 const VALUES = [undefined, '', 'gpu'];
 const EFFECTS = [undefined, '', 'NoSchedule', 'NoExecute'];
-const SECONDS = [undefined, 0, 300];
+const SECONDS = [undefined, -1, 0, 300];
 
 /** All combinations that an API server accepts. */
 const TOLERATIONS_TO_TRY: Toleration[] = KEYS.flatMap((key) =>
@@ -36,8 +36,6 @@ const TOLERATIONS_TO_TRY: Toleration[] = KEYS.flatMap((key) =>
 
 const literal = (text: string) => parseCel(text)({});
 
-const DYNAMIC = parseCel(notTolerated({ dynamic: true }).text);
-
 /** A condition on the item `required`, which it takes from a list, as in a match condition. */
 const withRequired = (item: string, { text }: Expression) => parseCel(`[${item}].exists(required, ${text})`);
 
@@ -46,7 +44,8 @@ describe('notTolerated is true where no toleration covers a range', () => {
     { type: 'text', parse: (item) => withRequired(item, notTolerated({ dynamic: false })) },
     {
       type: 'a dynamic one',
-      parse: (item) => (variables) => DYNAMIC({ ...variables, required: literal(item) }),
+      parse: (item) => (variables) =>
+        parseCel(notTolerated({ dynamic: true }).text)({ ...variables, required: literal(item) }),
     },
   ])('whose fields have the type $type', ({ parse }) => {
     for (const range of TOLERATIONS_TO_TRY.flatMap(rangesOf)) {
