@@ -29,9 +29,13 @@ const INSTALLED_TOOLS = ['action', 'npm-package'].map((name) => `test/tools/${na
 
 const OTHER_SHELLS = 'test/tools/other-shells.test.ts';
 
-/** What waits for minutes, is about the rig itself, or needs the history or other shells than bash. Real nodes are a project of their own. */
+/**
+ * What waits for minutes, keeps a machine busy, is about the rig itself, or needs the history or other shells than bash. Real nodes are a project of
+ * their own.
+ */
 export const ONLY_NIGHTLY = [
   ...files('faults', 'cluster-trust', 'drift-leader', 'karpenter*', 'restored-etcd', 'upgrade'),
+  ...files('eviction-pace', 'guarded-attack', 'killed-leader', 'leader-memory', 'lost-taint'),
   ...files('rig-shared'),
   OTHER_SHELLS,
 ];
@@ -44,7 +48,6 @@ export const DRAWN = files(
   'native-pods.property',
   'policy-validation',
   'crds',
-  'killed-leader',
 );
 
 /** What depends on the API server's version. */
