@@ -5,7 +5,7 @@ import { webhookEntries } from '../../../src/webhooks/entries.ts';
 import { calledWebhooks } from './called-webhooks.ts';
 
 /** A node `n1`. */
-export const nodeWith = (taints: readonly Taint[], labels: Readonly<Record<string, string>> = { pool: 'gpu' }) => ({
+export const nodeWith = (taints: readonly Taint[], labels: Readonly<Record<string, string>> = {}) => ({
   metadata: { name: 'n1', labels },
   spec: { taints },
 });

@@ -24,6 +24,8 @@ const policy: Policy = {
     ],
   },
 };
+const inPool = (taints: readonly Taint[]) => nodeWith(taints, { pool: 'gpu' });
+
 // The conditions are written in the test that asks: the mutation check runs a mutant with the tests in which its code ran.
 const callsFor: ReturnType<typeof callsAbout> = (request) => callsAbout([policy])(request);
 
@@ -43,7 +45,7 @@ describe.each([
     { what: 'takes off another one', after: before.slice(1), calls: some ? [] : BOTH },
     { what: 'adds one', after: [...before, { key: 'new', effect: 'NoSchedule' }], calls: some ? [] : BOTH },
   ])('that $what', ({ after, calls }) => {
-    expect(callsFor({ operation: 'UPDATE', object: nodeWith(after), oldObject: nodeWith(before) })).toEqual(calls);
+    expect(callsFor({ operation: 'UPDATE', object: inPool(after), oldObject: inPool(before) })).toEqual(calls);
   });
 
   it.each<{ what: string; taints: readonly Taint[]; labels: Record<string, string>; calls: string[] }>([
@@ -51,7 +53,7 @@ describe.each([
     { what: 'leaves the policy without it', taints: others(count), labels: { pool: 'cpu' }, calls: exact ? [] : BOTH },
     { what: 'stays in it', taints: before, labels: { pool: 'gpu', zone: 'a' }, calls: exact ? [] : BOTH },
   ])('that $what', ({ taints, labels, calls }) => {
-    expect(callsFor({ operation: 'UPDATE', object: nodeWith(taints, labels), oldObject: nodeWith(taints) })).toEqual(
+    expect(callsFor({ operation: 'UPDATE', object: nodeWith(taints, labels), oldObject: inPool(taints) })).toEqual(
       calls,
     );
   });
@@ -62,5 +64,5 @@ it.each<{ what: string; taints: readonly Taint[]; calls: string[] }>([
   { what: '512 taints without that one', taints: others(512), calls: ['register', 'report-registration'] },
   { what: 'more than 512 taints', taints: [...others(512), PRESENT], calls: ['register', 'report-registration'] },
 ])('a new node with $what', ({ taints, calls }) => {
-  expect(callsFor({ operation: 'CREATE', object: nodeWith(taints), oldObject: null })).toEqual(calls);
+  expect(callsFor({ operation: 'CREATE', object: inPool(taints), oldObject: null })).toEqual(calls);
 });

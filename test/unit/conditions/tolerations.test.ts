@@ -44,8 +44,11 @@ describe('notTolerated is true where no toleration covers a range', () => {
     { type: 'text', parse: (item) => withRequired(item, notTolerated({ dynamic: false })) },
     {
       type: 'a dynamic one',
-      parse: (item) => (variables) =>
-        parseCel(notTolerated({ dynamic: true }).text)({ ...variables, required: literal(item) }),
+      parse: (item) => {
+        const condition = parseCel(notTolerated({ dynamic: true }).text);
+        const required = literal(item);
+        return (variables) => condition({ ...variables, required });
+      },
     },
   ])('whose fields have the type $type', ({ parse }) => {
     for (const range of TOLERATIONS_TO_TRY.flatMap(rangesOf)) {

@@ -88,6 +88,7 @@ describe('more policies than one expression holds', () => {
   const POOL = { pool: 'pool-7' };
   const THEIRS = taint('example.com/dedicated-7');
   const OTHER = taint('node.kubernetes.io/not-ready');
+  /** Enough patterns that their additions alone are too much for the exact conditions. */
   const teams = Array.from({ length: 10 }, (_, index) => `team-${index}`);
 
   describe.each([
@@ -114,7 +115,7 @@ describe('more policies than one expression holds', () => {
   it('that select all nodes are not asked about changes of labels', () => {
     const object = nodeWith([THEIRS], POOL);
     const called = callsAbout(many(200, () => ({ nodeSelector: {} })));
-    expect(called({ operation: 'UPDATE', object, oldObject: nodeWith([THEIRS], {}) })).toEqual([]);
+    expect(called({ operation: 'UPDATE', object, oldObject: nodeWith([THEIRS]) })).toEqual([]);
   });
 
   it.each<{ what: string; spec: Partial<TaintPolicySpec>; calls: string[] }>([
