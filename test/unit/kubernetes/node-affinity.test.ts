@@ -76,6 +76,10 @@ describe('requirements on labels', () => {
     ]);
   });
 
+  it.each(['a5', '5a', '1.5', ''])('takes the label %j for no number', (n) => {
+    expect(compileNodeAffinity([byLabels(requirement('n', 'Gt', '1'))])({ name: '', labels: { n } })).toBeDefined();
+  });
+
   it('compares numbers beyond 2^53 exactly, and none beyond 64 bits', () => {
     const gt = compileNodeAffinity([byLabels(requirement('n', 'Gt', '9007199254740992'))]);
     const among = (n: string) => gt({ name: '', labels: { n } }) === undefined;
@@ -119,6 +123,9 @@ describe('requirements on fields', () => {
     ['metadata.name', 'NotIn', 'w2', true],
     ['metadata.uid', 'In', 'w1', false],
     ['metadata.uid', 'NotIn', 'w1', true],
+    // To Kubernetes, a field that nodes do not have is empty.
+    ['metadata.uid', 'In', '', true],
+    ['metadata.uid', 'NotIn', '', false],
   ])('%s %s %s: %s', (key, operator, value, yes) => {
     expect(matches(byFields(requirement(key, operator, value)))).toBe(yes);
   });

@@ -70,6 +70,12 @@ describe('removedTaints of lists so long that their equal ends are left out firs
 it.each<{ why: string; before: Taint[]; after: Taint[]; left: [Taint[], Taint[]] }>([
   { why: 'nothing of equal lists', before: [gpu, other], after: [{ ...gpu }, { ...other }], left: [[], []] },
   { why: 'what is gone from the middle', before: [gpu, evicting, other], after: [gpu, other], left: [[evicting], []] },
+  {
+    why: 'another value before two that are the same',
+    before: [gpu, evicting, other],
+    after: [cpu, evicting, other],
+    left: [[gpu], [cpu]],
+  },
   { why: 'what is new in the middle', before: [gpu, other], after: [gpu, evicting, other], left: [[], [evicting]] },
   { why: 'one of two that are the same', before: [gpu, gpu], after: [gpu], left: [[gpu], []] },
   { why: 'another value', before: [gpu, other], after: [cpu, other], left: [[gpu], [cpu]] },
