@@ -195,7 +195,7 @@ export function compileTaintPolicy(
   const stated = spec.taints.map(
     (rule, index): CompiledTaintRule => ({
       ...rule,
-      ...(isPattern(rule.key) && startupKeys.length > 0 ? { except: [...(rule.except ?? []), ...startupKeys] } : {}),
+      ...(isPattern(rule.key) ? { except: [...(rule.except ?? []), ...startupKeys] } : {}),
       field: `spec.taints[${index}]`,
       waits: waitsForEstablishment(rule, mode),
     }),

@@ -217,7 +217,7 @@ export function nextPolicyStatus(input: StatusInput): PolicyStatus {
           violating: findings?.violators.length ?? 0,
           violators: findings?.violators.slice(0, MAX_VIOLATORS) ?? [],
         }),
-    ...(patched.length > 0 ? { patched: [...patched] } : {}),
+    patched: [...patched],
   });
 }
 

@@ -11,8 +11,7 @@ export interface Problem {
 export function formatPath(path: Path): string {
   return path
     .map((part, index) => {
-      if (typeof part === 'number') return `[${part}]`;
-      if (/^[A-Za-z_][\w]*$/.test(part)) return index === 0 ? part : `.${part}`;
+      if (typeof part === 'string' && /^[A-Za-z_][\w]*$/.test(part)) return index === 0 ? part : `.${part}`;
       return `[${JSON.stringify(part)}]`;
     })
     .join('');

@@ -79,7 +79,7 @@ export interface CompiledRecoveryPolicy {
 /** @param mode the effective mode */
 export function compileRecoveryPolicy(
   { name, spec }: { readonly name: string; readonly spec: RecoveryPolicySpec },
-  mode: RecoveryMode = spec.mode ?? RECOVERY_DEFAULTS.mode,
+  mode: RecoveryMode,
 ): CompiledRecoveryPolicy {
   const { stuckSeconds, perNode, windowSeconds } = { ...RECOVERY_DEFAULTS, ...spec, ...spec.budget };
   return {

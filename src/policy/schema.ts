@@ -176,13 +176,11 @@ function valueAt(root: unknown, path: Path): unknown {
 }
 
 function child(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? (value as Record<string, unknown>)[name]
-    : undefined;
+  return (value as Record<string, unknown> | undefined)?.[name];
 }
 
 function knownFields(schema: TSchema, schemaPath: string): string[] {
-  const at = valueAt(schema, fromPointer(schemaPath.replace(/^#/, ''), schema));
+  const at = valueAt(schema, fromPointer(schemaPath, schema));
   return Object.keys((child(at, 'properties') as object | undefined) ?? {});
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { policiesFor, selectingPolicies } from '../../../src/policy/policy-index.ts';
+import { policiesFor, selectingPolicies, selectorLabels } from '../../../src/policy/policy-index.ts';
 import { type CompiledTaintPolicy, ONCE_ESTABLISHED } from '../../../src/policy/policy-set.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import { policySet } from './policies.ts';
@@ -57,6 +57,57 @@ it('no policy is left out that means a taint, and those found are in their order
       expect(new Set(found).size).toBe(found.length);
     }),
   );
+});
+
+/** One for each of ten labels, which a node can have in a thousand combinations. */
+const byLabel = () => {
+  const taints: TaintPolicySpec['taints'] = [{ key: 'a', restrict: ['Removal'] }];
+  const specs = Array.from({ length: 10 }, (_, n): [string, TaintPolicySpec] => [
+    `p${n}`,
+    { mode: 'Deny', nodeSelector: { matchLabels: { [`l${n}`]: '' } }, taints },
+  ]);
+  return policySet({ taint: Object.fromEntries(specs) }).taintPolicies;
+};
+const combination = (bits: number) =>
+  Object.fromEntries(Array.from({ length: 10 }, (_, n) => (bits & (1 << n) ? [[`l${n}`, '']] : [])).flat());
+
+it('the list of one kind of node stays the same while there are others, up to a thousand', () => {
+  const all = byLabel();
+  const first = selectingPolicies(all, combination(1));
+  for (let bits = 2; bits <= 1_000; bits++) selectingPolicies(all, combination(bits));
+  expect(selectingPolicies(all, combination(1))).toBe(first);
+  for (let bits = 1_001; bits < 1_023; bits++) selectingPolicies(all, combination(bits));
+  expect(selectingPolicies(all, combination(1))).not.toBe(first);
+  expect(namesOf(selectingPolicies(all, combination(1)))).toEqual(namesOf(first));
+});
+
+it.each(['a', 'other.org/a'])(
+  'policies for %s are in their order, also one of a pattern before one of the key',
+  (key) => {
+    const specs = Array.from({ length: 12 }, (_, n): [string, TaintPolicySpec] => [
+      `p${10 + n}`,
+      { mode: 'Deny', taints: [{ key: n === 1 ? '*' : n === 3 ? key : 'example.com/a', restrict: ['Removal'] }] },
+    ]);
+    const { taintPolicies } = policySet({ taint: Object.fromEntries(specs) });
+    expect(namesOf(policiesFor(taintPolicies, key))).toEqual(['p11', 'p13']);
+  },
+);
+
+it('selectorLabels are the labels of nodes and of DaemonSets that policies select by', () => {
+  const tolerations = [{ key: 'a', operator: 'Exists' as const }];
+  const selector = { matchExpressions: [{ key: 'app', operator: 'Exists' as const }] };
+  const set = policySet({
+    taint: {
+      one: {
+        mode: 'Deny',
+        nodeSelector: { matchLabels: { pool: 'a' } },
+        taints: [{ key: 'a', restrict: ['Removal'] }],
+      },
+      all: { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] },
+    },
+    toleration: { of: { mode: 'Mutate', daemonSets: { namespaces: ['a'], selector }, tolerations } },
+  });
+  expect([...selectorLabels(set)]).toEqual(['pool', 'app']);
 });
 
 it('of many policies, those that are about other keys are not asked', () => {

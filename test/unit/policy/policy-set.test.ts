@@ -164,6 +164,7 @@ describe('a pattern', () => {
       'example.com/a',
       'example.com/b',
     ]);
+    expect(startupKeysOf([read('TaintPolicy', protecting('Deny'))])).toEqual([]);
   });
 });
 

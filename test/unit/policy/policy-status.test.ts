@@ -298,4 +298,14 @@ describe('the patched DaemonSets', () => {
     expect(large.slice(-kept.length)).toEqual(kept);
     expect(JSON.stringify(kept).length).toBeLessThan(140_000);
   });
+
+  it('are those that fill the room to the last character', () => {
+    const ofSize = (size: number, index: number) => {
+      const fixed = JSON.stringify(daemonSet(index, ['x'.repeat(500), ''])).length;
+      return daemonSet(index, ['x'.repeat(500), 'x'.repeat(size - fixed)]);
+    };
+    const last = Array.from({ length: 127 }, (_, index) => ofSize(1_024, index));
+    expect(status({ patched: [ofSize(1_024, 127), ...last] }).patched).toHaveLength(128);
+    expect(status({ patched: [ofSize(1_025, 127), ...last] }).patched).toEqual(last);
+  });
 });

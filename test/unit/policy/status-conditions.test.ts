@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { assessCondition, CONDITIONS, saysUnusable } from '../../../src/policy/status-conditions.ts';
+import { assessCondition, CONDITIONS, reported, saysUnusable } from '../../../src/policy/status-conditions.ts';
 
 describe('a condition', () => {
   it.each([
@@ -54,4 +54,10 @@ describe('a condition', () => {
     );
     expect(without).toEqual([]);
   });
+});
+
+it('reported is a condition of that type, or nothing', () => {
+  const state = { status: 'True', reason: 'InForce', message: 'the policy is in force' } as const;
+  expect(reported('Ready', state)).toEqual([{ type: 'Ready', ...state }]);
+  expect(reported('Ready', undefined)).toEqual([]);
 });

@@ -31,8 +31,8 @@ describe('a policy that the API server holds', () => {
     expect(parsePolicy(value)).toMatchObject({ ok: false });
   });
 
-  it.each(['Nonsense', 'toString', undefined])('is none of kind %s, whatever its fields', (kind) => {
-    const { result, ignored } = read({ ...manifest('TaintPolicy', 'p', KEEP), kind });
+  it.each(['Nonsense', 'toString', undefined, [['TaintPolicy']]])('is none of kind %s, whatever its fields', (kind) => {
+    const { result, ignored } = read({ ...manifest('TaintPolicy', 'p', { ...KEEP, future: 1 }), kind });
     expect({ ok: result.ok, ignored }).toEqual({ ok: false, ignored: [] });
   });
 
@@ -64,6 +64,13 @@ describe('a policy that the API server holds', () => {
   ])('says what is wrong with %s', (_why, spec, problem) => {
     const { result } = parseStoredPolicy(manifest('TaintPolicy', 'p', spec));
     expect(result.ok ? [] : result.problems.map(formatProblem)).toEqual([problem]);
+  });
+
+  it('says what is wrong with a list, of which nothing is at fault in particular', () => {
+    const { result } = parseStoredPolicy([]);
+    expect(result.ok ? [] : result.problems.map(formatProblem)).toEqual([
+      'expected kind TaintPolicy, TolerationPolicy, TolerationRestriction or RecoveryPolicy, got nothing',
+    ]);
   });
 
   it('has metadata of which most is not known here, and is not ignored', () => {

@@ -95,8 +95,8 @@ describe('a rule of a TaintPolicy', () => {
     expect(found.map((text, index) => text.slice(0, problems[index]?.length))).toEqual(problems);
   });
 
-  it('names the exception that is no key', () => {
-    const rule = { key: 'example.com/*', except: ['example.com/a', 'a b'], restrict: ['Removal'] };
+  it.each(['a b', 'a/b/c', `${'x'.repeat(254)}/a`])('names the exception that is no key: %s', (key) => {
+    const rule = { key: 'example.com/*', except: ['example.com/a', key], restrict: ['Removal'] };
     expect(problemsOf(manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [rule] }))).toEqual([
       expect.stringMatching(/^spec\.taints\[0\]\.except\[1\]: /),
     ]);
