@@ -116,14 +116,16 @@ function removalHints(
     closed.size === 1 ? ['TaintPolicy', 'does', 'policy'] : ['TaintPolicies', 'do', 'policies'];
   const open = deniedRemovals.filter(({ by }) => by.every(({ policy }) => policy.allowsRemovalByAnnotation));
   const unspent = open.filter(({ taint }) => isRemovalAllowed(allowed, taint));
-  const announceable = [
-    ...open.filter((ruling) => !unspent.includes(ruling)),
-    ...deniedUnselections.filter(({ policy }) => policy.allowsRemovalByAnnotation),
-  ].map(({ taint }) => formatTaint(taint));
+  const removable = open.filter((ruling) => !unspent.includes(ruling));
+  const unselectable = deniedUnselections.filter(({ policy }) => policy.allowsRemovalByAnnotation);
+  const announceable = [...removable, ...unselectable].map(({ taint }) => formatTaint(taint));
   // What was announced before stays announced: to overwrite it would only move the refusal to another taint.
   const announced = allowed.entries.filter(isHarmless).map(({ text }) => text);
   const taints = [...new Set([...announced, ...announceable.slice(0, MAX_TAINTS)])].join(',');
-  const purpose = deniedRemovals.length > 0 ? 'remove it' : 'change the label';
+  const purpose = [
+    ...(removable.length > 0 ? ['remove it'] : []),
+    ...(unselectable.length > 0 ? ['change the label'] : []),
+  ].join(' and ');
   return [
     ...(unreadable.length > 0 && deniedRemovals.length + deniedUnselections.length > 0
       ? [

@@ -71,7 +71,21 @@ describe('restrict: Unselection', () => {
         `node n1: changing label pool so that the policy no longer selects the node is not allowed while the node carries taint ${GPU} ` +
         '(TaintPolicy "p", restrict: Unselection, mode Deny). ' +
         'Annotation taintkeeper.dev/allow-removal: cannot read "true", expected key=value:Effect. ' +
-        `To remove it on purpose, first: kubectl annotate --overwrite node n1 taintkeeper.dev/allow-removal=other:NoSchedule,${GPU}`,
+        `To remove it and change the label on purpose, first: kubectl annotate --overwrite node n1 taintkeeper.dev/allow-removal=other:NoSchedule,${GPU}`,
+    );
+  });
+
+  it('beside a removal that another policy allows to nobody, says how to change only the label', () => {
+    const policies = policySet({
+      taint: {
+        p: { mode: 'Deny', nodeSelector, taints: [{ key: 'dedicated', restrict: ['Unselection'] }] },
+        q: { mode: 'Deny', removalByAnnotation: 'Forbidden', taints: [{ key: 'other', restrict: ['Removal'] }] },
+      },
+    });
+    const { message } = admitted(policies, { ...leaving, before: [gpu, other] });
+    expect(message).toContain(
+      'TaintPolicy "q" does not allow removal by annotation: change the policy first. ' +
+        `To change the label on purpose, first: kubectl annotate --overwrite node n1 taintkeeper.dev/allow-removal=${GPU}`,
     );
   });
 
