@@ -40,6 +40,8 @@ const SWEEP = /^taintkeeper_sweep_timestamp_seconds\{controller="node-repair"\} 
 const READY_TIMEOUT_MS = 600_000;
 const SWEEP_TIMEOUT_MS = 300_000;
 const REPAIR_TIMEOUT_MS = 1_800_000;
+/** How exactly the durations are measured. */
+const POLL_MS = 50;
 
 /** How long nothing happens before what is in memory counts as that at rest. */
 const REST_MS = 60_000;
@@ -211,6 +213,7 @@ function withdraw({ proxy }: Installation): void {
 async function firstSweep(replica: Replica): Promise<void> {
   await waitUntil(async () => (Number(SWEEP.exec(await replica.metrics())?.[1]) > 0 ? true : undefined), {
     timeoutMs: SWEEP_TIMEOUT_MS,
+    intervalMs: POLL_MS,
     otherwise: () => `no sweep within ${SWEEP_TIMEOUT_MS / 1000} s`,
   });
 }
@@ -219,6 +222,7 @@ async function firstSweep(replica: Replica): Promise<void> {
 async function queueEmpty(replica: Replica): Promise<void> {
   await waitUntil(async () => (Number(QUEUE.exec(await replica.metrics())?.[1]) === 0 ? true : undefined), {
     timeoutMs: REPAIR_TIMEOUT_MS,
+    intervalMs: POLL_MS,
     otherwise: () => `there was work left after ${REPAIR_TIMEOUT_MS / 1000} s`,
   });
 }
@@ -236,6 +240,7 @@ async function allWritten(count: number, requests: () => readonly AuditEvent[]):
     ).size;
   await waitUntil(() => (written() === count ? true : undefined), {
     timeoutMs: REPAIR_TIMEOUT_MS,
+    intervalMs: POLL_MS,
     otherwise: () => `${written()} of ${count} nodes were repaired within ${REPAIR_TIMEOUT_MS / 1000} s`,
   });
 }
@@ -249,6 +254,7 @@ async function allRecorded(count: number, requests: () => readonly AuditEvent[])
     ).length;
   await waitUntil(() => (recorded() === count ? true : undefined), {
     timeoutMs: REPAIR_TIMEOUT_MS,
+    intervalMs: POLL_MS,
     otherwise: () => `${recorded()} of ${count} nodes have a record after ${REPAIR_TIMEOUT_MS / 1000} s`,
   });
 }
