@@ -6,6 +6,7 @@ import type { Machine } from '../../../../src/kubernetes/machine.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import { recordFields } from '../../../../src/objects/node-record.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
+import { runTimeFaster } from '../../fast-time.ts';
 import { stopClock } from '../../stopped-clock.ts';
 import { nodeEntry } from './node-entries.ts';
 import { startRepair } from './repaired-nodes.ts';
@@ -44,6 +45,8 @@ async function expectRecords({ records }: Cluster, expected: Record<string, obje
 }
 
 describe('the records of nodes', () => {
+  runTimeFaster();
+
   it('have what nodes carry, an object for each; where no policy asks for it, a leader lists them once', async () => {
     const cluster = startRepair({ p: spec() }, [onMachine('n1', [GPU]), onMachine('n2', [])]);
     await expectRecords(cluster, { n1: recordOf('n1') });
@@ -268,6 +271,8 @@ describe('the records of nodes', () => {
 });
 
 describe('a node that came back', () => {
+  runTimeFaster();
+
   it('with its taints is told of', async () => {
     const cluster = startRepair({ p: spec() }, [onMachine('n1', [GPU])]);
     await expectRecords(cluster, { n1: {} });

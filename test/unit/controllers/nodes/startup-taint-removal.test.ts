@@ -7,6 +7,7 @@ import type { NodeRecord } from '../../../../src/judge/node-record.ts';
 import type { Taint } from '../../../../src/kubernetes/taint.ts';
 import type { TaintPolicySpec } from '../../../../src/policy/taint-policy.ts';
 import { eventually } from '../../eventually.ts';
+import { runTimeFaster } from '../../fast-time.ts';
 import { stopClock } from '../../stopped-clock.ts';
 import { nodeEntry } from './node-entries.ts';
 import { startRepair } from './repaired-nodes.ts';
@@ -67,6 +68,8 @@ async function finished(cluster: Cluster): Promise<void> {
   cluster.daemonPods.put(daemonPod(true));
   await expect.poll(() => cluster.isKilled() || stateOf(cluster) === 'Removed').toBe(true);
 }
+
+runTimeFaster();
 
 const SITUATIONS = [
   // The record as Waiting, as Ready; the Node; the record as Removed.
@@ -158,12 +161,12 @@ it('a refusal with another request id is no news for the status', async () => {
     throw new ApiError('PATCH', name, 403, 'Forbidden', `request ${++requests}`);
   });
   cluster.daemonPods.put(daemonPod(true));
-  await expect.poll(() => requests).toBe(1);
   const messages = () => cluster.repair.problems().map(({ message }) => message);
   const FIRST = 'the API server refuses the changes of startup taints: on node n1, PATCH n1: 403 Forbidden: request 1';
   await expect.poll(messages).toEqual([FIRST]);
   const told = cluster.onProblems.mock.calls.length;
-  await expect.poll(() => requests).toBeGreaterThan(2);
+  const before = requests;
+  await expect.poll(() => requests).toBeGreaterThan(before + 1);
   expect(messages()).toEqual([FIRST]);
   expect(cluster.onProblems.mock.calls.length).toBe(told);
 });
