@@ -1,34 +1,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { JSON_PATCH } from '../control-plane/content-types.ts';
-import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { NAMESPACE, SERVICE } from '../control-plane/replicas.ts';
-import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { createWebhookService } from '../control-plane/webhook-service.ts';
-import { skipFor } from '../skip-for.ts';
-import { POD_ADDRESS } from './doctor-rig.ts';
-import {
-  configurationPath,
-  type Installation,
-  install,
-  LEASE,
-  leaderOf,
-  registerControlPlaneNode,
-  waitUntilProtected,
-} from './installation.ts';
-import { runTaintkeeper } from './run-taintkeeper.ts';
+import { type Installation, install, leaderOf } from './installation.ts';
 
-const CORE = `/api/v1/namespaces/${NAMESPACE}`;
-const SLICES = `/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices`;
-const POLICIES = '/apis/taintkeeper.dev/v1alpha1/taintpolicies';
-/** Three connections that are not made, of 3 s each, the pauses between them, and the back-off after the tenth. */
-const GIVEN_UP_MS = 60_000;
+const CALLED_MS = 60_000;
 /** One second of it is the shutdown delay. A call over the Service may take 3 s, and is tried ten times. */
 const STOP_MS = 5_000;
-const TEST_TIMEOUT_MS = 150_000;
 
 /** Takes connections, and never says anything. */
 async function startMuteServer() {
@@ -45,27 +24,18 @@ async function startMuteServer() {
   };
 }
 
-// On a machine that has no address but loopback, nothing can be called that is to be a pod.
-describe('on pods', skipFor(POD_ADDRESS ? undefined : 'this machine has no address but loopback'), () => {
-  describeWithControlPlane('the registration', { routesToEndpoints: true }, registrationTests);
-});
-
-function registrationTests(cp: () => ControlPlane): void {
+describeWithControlPlane('the registration', {}, (cp) => {
   let installation: Installation;
   beforeAll(async () => {
     installation = await install(cp());
-    await registerControlPlaneNode(cp(), 'cp-1');
   });
-  afterEach(async () => {
-    await installation.stop();
-    await cp().request(admin, 'DELETE', LEASE);
-  });
+  afterAll(() => installation.stop());
 
   it('that waits for the Service holds up no stop: the Lease is given back', async () => {
     using mute = await startMuteServer();
     const [replica] = await installation.start(['a'], { servicePort: mute.port, shutdownDelaySeconds: 1 });
     await waitUntil(() => (mute.called() > 0 ? true : undefined), {
-      timeoutMs: GIVEN_UP_MS,
+      timeoutMs: CALLED_MS,
       otherwise: () => 'the Service was not called',
     });
     expect(await leaderOf(cp())).toBe('a');
@@ -78,63 +48,4 @@ function registrationTests(cp: () => ControlPlane): void {
     expect(await leaderOf(cp())).toBe('');
     expect(tookMs).toBeLessThan(STOP_MS);
   });
-
-  it(
-    'needs no way from the pod to itself: that the pod is a ready endpoint is enough, and is said',
-    async () => {
-      // Nobody leads this machine to a cluster IP; the API server goes by the endpoints.
-      await createWebhookService(cp(), NAMESPACE, SERVICE);
-      const port = installation.proxy.port;
-      const spec = { type: 'ClusterIP', ports: [{ name: 'webhook', port, targetPort: 'webhook', protocol: 'TCP' }] };
-      const patched = await cp().request(admin, 'PATCH', `${CORE}/services/${SERVICE}`, {
-        body: [
-          { op: 'remove', path: '/spec/externalName' },
-          { op: 'add', path: '/spec/type', value: spec.type },
-          { op: 'add', path: '/spec/ports', value: spec.ports },
-        ],
-        contentType: JSON_PATCH,
-      });
-      expect(patched).toMatchObject({ status: 200 });
-
-      const [replica] = await installation.start(['a'], { servicePort: port });
-      await replica?.waitForLog(({ msg }) => /cannot be reached from here/.test(msg), GIVEN_UP_MS);
-      expect((await cp().request(admin, 'GET', configurationPath('validating'))).status).toBe(404);
-
-      const slice = {
-        metadata: { name: 'of-a', labels: { 'kubernetes.io/service-name': SERVICE } },
-        addressType: 'IPv4',
-        ports: [{ name: 'webhook', protocol: 'TCP', port: replica?.port }],
-        endpoints: [
-          {
-            addresses: [POD_ADDRESS],
-            conditions: { ready: true },
-            targetRef: { kind: 'Pod', namespace: NAMESPACE, name: 'a' },
-          },
-        ],
-      };
-      expect((await cp().request(admin, 'POST', SLICES, { body: slice })).status).toBe(201);
-      await waitUntilProtected(cp(), 'cp-1');
-
-      const said =
-        /without a call over (the|its) Service: Service taintkeeper\/taintkeeper \(.* port \d+\) cannot be reached from here: .*; this pod is a ready endpoint of it/;
-      expect(replica?.logs().filter(({ msg }) => said.test(msg))).not.toEqual([]);
-      await waitUntil(
-        async () => {
-          const { body } = await cp().request<{
-            items: { status?: { conditions: { type: string; message: string }[] } }[];
-          }>(admin, 'GET', POLICIES);
-          return (
-            body.items.every(({ status }) =>
-              status?.conditions.some(({ type, message }) => type === 'Unverified' && said.test(message)),
-            ) || undefined
-          );
-        },
-        { timeoutMs: GIVEN_UP_MS, otherwise: () => 'the status does not say it' },
-      );
-      expect((await runTaintkeeper(cp(), ['doctor'])).stdout).toMatch(
-        /the webhook was registered without a call over its Service: /,
-      );
-    },
-    TEST_TIMEOUT_MS,
-  );
-}
+});
