@@ -30,6 +30,9 @@ export const POD_ADDRESS = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])
   .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
 
+/** Why there are no pods that the API server can call, if so. */
+export const obstacleToPods = POD_ADDRESS ? undefined : 'this machine has no address but loopback';
+
 export interface Pair {
   readonly ca: KeyPair;
   readonly serving: KeyPair;

@@ -2,15 +2,13 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatDiagnosis } from '../../src/cli/doctor.ts';
 import type { CheckResult, Diagnosis } from '../../src/doctor/check.ts';
-import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { NAMESPACE, SERVICE } from '../control-plane/replicas.ts';
 import { admin, developer } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { skipFor } from '../skip-for.ts';
 import { base64 } from './certificate-data.ts';
 import { type DaemonSet, toleratesMaster } from './daemon-sets.ts';
-import { type DoctorRig, issue, type Pair, POD_ADDRESS, REPLICAS, startDoctorRig } from './doctor-rig.ts';
+import { type DoctorRig, issue, obstacleToPods, type Pair, REPLICAS, startDoctorRig } from './doctor-rig.ts';
 import { configurationPath, registerControlPlaneNode, waitUntilProtected } from './installation.ts';
 import { runTaintkeeper } from './run-taintkeeper.ts';
 
@@ -48,12 +46,7 @@ interface Fault {
   fixIt(): Promise<unknown>;
 }
 
-// On a machine that has no address but loopback, nothing can be called that is to be a pod.
-describe('on pods', skipFor(POD_ADDRESS ? undefined : 'this machine has no address but loopback'), () => {
-  describeWithControlPlane('doctor', { routesToEndpoints: true }, doctorTests);
-});
-
-function doctorTests(cp: () => ControlPlane): void {
+describeWithControlPlane('doctor', { routesToEndpoints: true, obstacle: obstacleToPods }, (cp) => {
   let rig: DoctorRig;
   let pair: Pair;
 
@@ -371,4 +364,4 @@ function doctorTests(cp: () => ControlPlane): void {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/^taintkeeper: https:\/\/127.0.0.1:1: GET \/version: connect ECONNREFUSED/);
   });
-}
+});

@@ -1,13 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { JSON_PATCH } from '../control-plane/content-types.ts';
-import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { NAMESPACE, SERVICE } from '../control-plane/replicas.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWebhookService } from '../control-plane/webhook-service.ts';
-import { skipFor } from '../skip-for.ts';
-import { POD_ADDRESS } from './doctor-rig.ts';
+import { obstacleToPods, POD_ADDRESS } from './doctor-rig.ts';
 import {
   configurationPath,
   type Installation,
@@ -24,12 +22,9 @@ const POLICIES = '/apis/taintkeeper.dev/v1alpha1/taintpolicies';
 const GIVEN_UP_MS = 60_000;
 const TEST_TIMEOUT_MS = 150_000;
 
-// On a machine that has no address but loopback, nothing can be called that is to be a pod.
-describe('on pods', skipFor(POD_ADDRESS ? undefined : 'this machine has no address but loopback'), () => {
-  describeWithControlPlane('the registration without a call over the Service', { routesToEndpoints: true }, tests);
-});
+const ON_PODS = { routesToEndpoints: true, obstacle: obstacleToPods };
 
-function tests(cp: () => ControlPlane): void {
+describeWithControlPlane('the registration without a call over the Service', ON_PODS, (cp) => {
   let installation: Installation;
   beforeAll(async () => {
     installation = await install(cp());
@@ -95,4 +90,4 @@ function tests(cp: () => ControlPlane): void {
     },
     TEST_TIMEOUT_MS,
   );
-}
+});
