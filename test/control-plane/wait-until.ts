@@ -5,7 +5,7 @@ const LONGEST_INTERVAL_MS = 500;
 
 /**
  * Asks `probe` again and again until it answers something, and returns that. The longer it takes, the less often, because each question costs an
- * API server time that other tests need: the answer is noticed 5 % later at most.
+ * API server time that other tests need: the answer is noticed up to 50 ms or 5 % later.
  *
  * @param probe `undefined` means not yet; an exception ends the waiting and is passed on
  * @param bound how long to ask, in milliseconds, and what to say when that time passes; `intervalMs` asks at an even pace, for measurements

@@ -30,10 +30,14 @@ const spec: fc.Arbitrary<TaintPolicySpec> = fc.record(
   },
   { requiredKeys: ['mode', 'taints'] },
 );
+
+/** The policies p0, p1 and so on. */
+function compiled(specs: readonly TaintPolicySpec[]): readonly CompiledTaintPolicy[] {
+  return policySet({ taint: Object.fromEntries(specs.map((one, n) => [`p${n}`, one])) }).taintPolicies;
+}
+
 /** Few and many: few are not searched for. */
-const policies = fc
-  .array(spec, { maxLength: 24 })
-  .map((specs) => policySet({ taint: Object.fromEntries(specs.map((one, n) => [`p${n}`, one])) }).taintPolicies);
+const policies = fc.array(spec, { maxLength: 24 }).map(compiled);
 
 const namesOf = (found: readonly CompiledTaintPolicy[]) => found.map(({ name }) => name);
 
@@ -59,20 +63,15 @@ it('no policy is left out that means a taint, and those found are in their order
   );
 });
 
-/** One for each of ten labels, which a node can have in a thousand combinations. */
-const byLabel = () => {
-  const taints: TaintPolicySpec['taints'] = [{ key: 'a', restrict: ['Removal'] }];
-  const specs = Array.from({ length: 10 }, (_, n): [string, TaintPolicySpec] => [
-    `p${n}`,
-    { mode: 'Deny', nodeSelector: { matchLabels: { [`l${n}`]: '' } }, taints },
-  ]);
-  return policySet({ taint: Object.fromEntries(specs) }).taintPolicies;
-};
+/** Of ten labels, those at the places of the bits: a thousand combinations. */
 const combination = (bits: number) =>
   Object.fromEntries(Array.from({ length: 10 }, (_, n) => (bits & (1 << n) ? [[`l${n}`, '']] : [])).flat());
 
 it('the list of one kind of node stays the same while there are others, up to a thousand', () => {
-  const all = byLabel();
+  const taints: TaintPolicySpec['taints'] = [{ key: 'a', restrict: ['Removal'] }];
+  const all = compiled(
+    Array.from({ length: 10 }, (_, n) => ({ mode: 'Deny', nodeSelector: { matchLabels: { [`l${n}`]: '' } }, taints })),
+  );
   const first = selectingPolicies(all, combination(1));
   for (let bits = 2; bits <= 1_000; bits++) selectingPolicies(all, combination(bits));
   expect(selectingPolicies(all, combination(1))).toBe(first);
@@ -84,12 +83,9 @@ it('the list of one kind of node stays the same while there are others, up to a 
 it.each(['a', 'other.org/a'])(
   'policies for %s are in their order, also one of a pattern before one of the key',
   (key) => {
-    const specs = Array.from({ length: 12 }, (_, n): [string, TaintPolicySpec] => [
-      `p${10 + n}`,
-      { mode: 'Deny', taints: [{ key: n === 1 ? '*' : n === 3 ? key : 'example.com/a', restrict: ['Removal'] }] },
-    ]);
-    const { taintPolicies } = policySet({ taint: Object.fromEntries(specs) });
-    expect(namesOf(policiesFor(taintPolicies, key))).toEqual(['p11', 'p13']);
+    const keys = Array.from({ length: 12 }, (_, n) => (n === 1 ? '*' : n === 3 ? key : 'example.com/a'));
+    const all = compiled(keys.map((one) => ({ mode: 'Deny', taints: [{ key: one, restrict: ['Removal'] }] })));
+    expect(namesOf(policiesFor(all, key))).toEqual(['p1', 'p3']);
   },
 );
 
@@ -111,17 +107,15 @@ it('selectorLabels are the labels of nodes and of DaemonSets that policies selec
 });
 
 it('of many policies, those that are about other keys are not asked', () => {
-  const specs = Array.from({ length: 200 }, (_, n): [string, TaintPolicySpec] => [
-    `p${n}`,
-    {
+  const taintPolicies = compiled(
+    Array.from({ length: 200 }, (_, n) => ({
       mode: 'Deny',
       taints: [
         { key: `example.com/team-${n}`, restrict: ['Removal'] },
         { key: `team-${n}.example.com/*`, restrict: ['Removal'] },
       ],
-    },
-  ]);
-  const { taintPolicies } = policySet({ taint: Object.fromEntries(specs) });
+    })),
+  );
   expect(namesOf(policiesFor(taintPolicies, 'example.com/team-7'))).toEqual(['p7']);
   expect(namesOf(policiesFor(taintPolicies, 'team-8.example.com/x'))).toEqual(['p8']);
   expect(policiesFor(taintPolicies, 'dedicated')).toEqual([]);
