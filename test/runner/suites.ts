@@ -9,7 +9,12 @@ import { askedVersion, type Need, OTHER_VERSIONS, type OtherVersion } from '../c
 export const TIERS = ['core', 'all', 'rest', 'nightly'] as const;
 export type Tier = (typeof TIERS)[number];
 
+const ROOT = join(import.meta.dirname, '..', '..');
+
 const files = (...names: readonly string[]) => names.map((name) => `test/e2e/${name}.test.ts`);
+
+/** vitest takes patterns for what is left out, and parts of paths for what is asked for. */
+const filesLike = (patterns: readonly string[]) => globSync(patterns, { cwd: ROOT });
 
 /** The end-to-end tests of `core`: installation, denial, restoration, tolerations, registration, leader loss, certificates, CRDs, doctor. */
 export const CORE = files(
@@ -111,7 +116,7 @@ export function partsOf(tier: Tier, filter: readonly string[] = [], projects?: s
       return {
         alone: unit,
         others: [
-          { projects: 'e2e', files: [...ONLY_NIGHTLY, ...DRAWN] },
+          { projects: 'e2e', files: filesLike([...ONLY_NIGHTLY, ...DRAWN]) },
           { projects: 'tools', files: [OTHER_SHELLS] },
           { projects: 'real-node' },
           ...OTHER_VERSIONS.map((version) => ({ projects: projectOf(version) })),
@@ -137,19 +142,17 @@ export function needsOf(tier: Tier, filter: readonly string[] = [], projects?: s
   };
 }
 
-const ROOT = join(import.meta.dirname, '..', '..');
-
 const REAL_NODES = 'test/real-node/**/*.test.ts';
 
 /** What the other tiers have, for the last line of a run of `core`; nothing after the others. */
 export function contentsOf(tier: Tier): string | undefined {
   if (tier !== 'core') return undefined;
-  const slow = globSync(ONLY_NIGHTLY, { cwd: ROOT });
-  const others = globSync('test/{e2e,browser}/**/*.test.ts', { cwd: ROOT }).filter(
+  const slow = filesLike(ONLY_NIGHTLY);
+  const others = filesLike(['test/{e2e,browser}/**/*.test.ts']).filter(
     (file) => !CORE.includes(file) && !slow.includes(file),
   );
   const left = others.length + INSTALLED_TOOLS.length;
-  const nightly = slow.length + globSync(REAL_NODES, { cwd: ROOT }).length;
+  const nightly = slow.length + filesLike([REAL_NODES]).length;
   return `npm run test:all has ${left} more files; npm run test:nightly ${nightly}, and ${OTHER_VERSIONS.length} more versions of Kubernetes`;
 }
 
@@ -173,5 +176,5 @@ export function asksForRealNodes(
   if (![projects].flat().some((project) => project.includes('real-node') || /[*!]/.test(project))) return false;
   const parts = filter.map((part) => normalize(part.replace(/:\d+$/, '')));
   if (parts.length === 0) return true;
-  return globSync(REAL_NODES, { cwd: ROOT }).some((file) => parts.some((part) => join(ROOT, file).includes(part)));
+  return filesLike([REAL_NODES]).some((file) => parts.some((part) => join(ROOT, file).includes(part)));
 }
