@@ -38,15 +38,18 @@ describeWithControlPlane('replicas that start', {}, (cp) => {
     await installation.start(['first']);
     await registerControlPlaneNode(cp(), 'cp-1');
     await waitUntilProtected(cp(), 'cp-1');
+    await killAll();
   });
-  afterEach(async () => {
+  afterEach(killAll);
+  afterAll(() => installation.stop());
+
+  async function killAll(): Promise<void> {
     await Promise.all([...installation.replicas.values()].map((replica) => replica.kill()));
     for (const name of installation.replicas.keys()) installation.proxy.remove(name);
     installation.replicas.clear();
     // Left behind by those that were killed.
     await cp().request(admin, 'DELETE', LEASE);
-  });
-  afterAll(() => installation.stop());
+  }
 
   it.each([
     { what: 'an expired serving certificate', data: () => certificateData(100, 95), keepsCa: true },
@@ -54,7 +57,6 @@ describeWithControlPlane('replicas that start', {}, (cp) => {
     { what: 'everything expired', data: () => certificateData(3700, 3700), keepsCa: false },
     { what: 'garbage', data: async () => ({ 'tls.crt': base64('x'), 'tls.key': base64('x') }), keepsCa: false },
   ])('with $what in the Secret fail no request once they are ready', async ({ data, keepsCa }) => {
-    for (const replica of installation.replicas.values()) await replica.kill();
     const before = await data();
     await putCertificates(cp(), before);
 
@@ -83,7 +85,6 @@ describeWithControlPlane('replicas that start', {}, (cp) => {
   });
 
   it('serve what `certs rotate` put in place of an expired serving certificate while no replica ran', async () => {
-    for (const replica of installation.replicas.values()) await replica.kill();
     const before = await certificateData(100, 95);
     await putCertificates(cp(), before);
     const { code, stdout, stderr } = await runTaintkeeper(cp(), ['certs', 'rotate']);
@@ -99,7 +100,6 @@ describeWithControlPlane('replicas that start', {}, (cp) => {
   });
 
   it('replace an expired CA, which `certs rotate` leaves to them: its remedy restarts them', async () => {
-    for (const replica of installation.replicas.values()) await replica.kill();
     await putCertificates(cp(), await certificateData(3700, 3700));
     const refused = await runTaintkeeper(cp(), ['certs', 'rotate']);
     expect(refused.code).toBe(2);
