@@ -16,7 +16,15 @@ const files = (...names: readonly string[]) => names.map((name) => `test/e2e/${n
 /** vitest takes patterns for what is left out, and parts of paths for what is asked for. */
 const filesLike = (patterns: readonly string[]) => globSync(patterns, { cwd: ROOT });
 
-/** The end-to-end tests of `core`: installation, denial, restoration, tolerations, registration, leader loss, certificates, CRDs, doctor. */
+/** Unit tests that draw hundreds of cases, or fill memory or the table of connections: a third of the time of all. */
+const SLOW_UNIT = [
+  'test/unit/**/*.property.test.ts',
+  'test/unit/cluster/kept-objects.test.ts',
+  'test/unit/cluster/watch/watch-cache-memory.test.ts',
+  'test/unit/server/many-connections.test.ts',
+];
+
+/** The end-to-end tests of `core`: one for each thing that must never fail. */
 export const CORE = files(
   'cluster-install',
   'node-taints',
@@ -24,7 +32,6 @@ export const CORE = files(
   'registration',
   'leader-election',
   'cluster-certificates',
-  'crds',
   'policy-validation',
   'doctor',
 );
@@ -40,7 +47,7 @@ const OTHER_SHELLS = 'test/tools/other-shells.test.ts';
  */
 export const ONLY_NIGHTLY = [
   ...files('faults', 'cluster-trust', 'drift-leader', 'karpenter*', 'restored-etcd', 'upgrade'),
-  ...files('eviction-pace', 'guarded-attack', 'killed-leader', 'leader-memory', 'lost-taint'),
+  ...files('eviction-pace', 'guarded-attack', 'killed-leader', 'late-certificates', 'leader-memory', 'lost-taint'),
   ...files('rig-shared'),
   OTHER_SHELLS,
 ];
@@ -97,7 +104,7 @@ export function partsOf(tier: Tier, filter: readonly string[] = [], projects?: s
   switch (tier) {
     case 'core':
       return {
-        alone: unit,
+        alone: { ...unit, exclude: SLOW_UNIT },
         others: [
           { projects: 'tools', exclude: [...ONLY_NIGHTLY, ...INSTALLED_TOOLS] },
           { projects: 'e2e', files: CORE },
@@ -107,6 +114,7 @@ export function partsOf(tier: Tier, filter: readonly string[] = [], projects?: s
       return { alone: unit, others: [{ projects: ALL_PROJECTS, exclude: ONLY_NIGHTLY }] };
     case 'rest':
       return {
+        alone: { ...unit, files: filesLike(SLOW_UNIT) },
         others: [
           { projects: 'tools', files: INSTALLED_TOOLS },
           { projects: ['browser', 'e2e'], exclude: [...ONLY_NIGHTLY, ...CORE] },
@@ -151,7 +159,7 @@ export function contentsOf(tier: Tier): string | undefined {
   const others = filesLike(['test/{e2e,browser}/**/*.test.ts']).filter(
     (file) => !CORE.includes(file) && !slow.includes(file),
   );
-  const left = others.length + INSTALLED_TOOLS.length;
+  const left = others.length + INSTALLED_TOOLS.length + filesLike(SLOW_UNIT).length;
   const nightly = slow.length + filesLike([REAL_NODES]).length;
   return `npm run test:all has ${left} more files; npm run test:nightly ${nightly}, and ${OTHER_VERSIONS.length} more versions of Kubernetes`;
 }

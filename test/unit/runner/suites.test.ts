@@ -18,7 +18,7 @@ it.each<{ filter: string[]; project?: string | string[]; asked: boolean }>([
 });
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
-const PROJECTS = ['e2e', 'tools'] as const;
+const PROJECTS = ['unit', 'e2e', 'tools'] as const;
 
 const allOf = (project: (typeof PROJECTS)[number]) => globSync(`test/${project}/**/*.test.ts`, { cwd: ROOT }).sort();
 

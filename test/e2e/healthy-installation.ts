@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'vitest';
+import { formatDiagnosis } from '../../src/cli/doctor.ts';
+import type { CheckResult, Diagnosis } from '../../src/doctor/check.ts';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { admin } from '../control-plane/users.ts';
+import { waitUntil } from '../control-plane/wait-until.ts';
+import { type DaemonSet, toleratesMaster } from './daemon-sets.ts';
+import { type DoctorRig, issue, type Pair, startDoctorRig } from './doctor-rig.ts';
+import { registerControlPlaneNode, waitUntilProtected } from './installation.ts';
+import { runTaintkeeper } from './run-taintkeeper.ts';
+
+const GUIDE = readFileSync(new URL('../../docs/troubleshooting.md', import.meta.url), 'utf8');
+const OUTPUTS = [...GUIDE.matchAll(/^```console\n\$ taintkeeper doctor.*\n([\s\S]*?)^```$/gm)].map(
+  ([, output = '']) => output,
+);
+
+/** The guide's output but for what differs from one run, and one machine, to the next. */
+export function expectInGuide(index: number, diagnosis: Diagnosis, all = false): void {
+  const shape = (text: string) =>
+    text
+      .replaceAll(/\b([0-9A-F]{2}:){7}[0-9A-F]{2}\b/g, 'FINGERPRINT')
+      .replaceAll(/\S+_[0-9a-f-]{36} holds/g, 'LEADER holds')
+      .replaceAll(/\d[\d.:TZ-]*/g, '0')
+      .replaceAll(/ +/g, ' ');
+  expect(shape(formatDiagnosis(diagnosis, 'table', { all }))).toBe(shape(OUTPUTS[index] ?? ''));
+}
+
+export interface Fault {
+  readonly fault: string;
+  readonly result: Diagnosis['result'];
+  /** The one check that has a problem. */
+  readonly check: string;
+  readonly says: RegExp;
+  /** Which output of docs/troubleshooting.md it is. */
+  readonly inGuide?: number;
+  breakIt(): Promise<unknown>;
+  fixIt(): Promise<unknown>;
+}
+
+/** An installation without a fault, and `doctor` that looks at it. */
+export interface HealthyInstallation {
+  readonly rig: DoctorRig;
+  /** What its replicas serve. */
+  readonly pair: Pair;
+  doctor(): Promise<{ code: number; diagnosis: Diagnosis }>;
+  /** Breaks it, sees that `doctor` names this fault and no other, and fixes it. */
+  namesIt(fault: Fault): Promise<void>;
+}
+
+export const problemsOf = ({ checks }: Diagnosis): CheckResult[] => checks.filter(({ state }) => state === 'problem');
+
+export async function startHealthyInstallation(cp: ControlPlane): Promise<HealthyInstallation> {
+  const pair = await issue({ days: 1 });
+  const rig = await startDoctorRig(cp, pair);
+  await registerControlPlaneNode(cp, 'cp-1');
+  await waitUntilProtected(cp, 'cp-1');
+  await makeFlannel(cp);
+  await waitUntilHealthy();
+  return { rig, pair, doctor, namesIt };
+
+  async function doctor(): Promise<{ code: number; diagnosis: Diagnosis }> {
+    const { code, stdout, stderr } = await runTaintkeeper(cp, ['doctor', '-o', 'json']);
+    if (stdout === '') throw new Error(`doctor printed nothing, and ended with ${code}: ${stderr}`);
+    for (const { key } of [pair.serving, pair.ca]) expect(stdout).not.toContain(key.split('\n')[1]);
+    return { code, diagnosis: JSON.parse(stdout) };
+  }
+
+  /** What was broken may take a moment to be whole again: statuses are written, certificates read anew. */
+  async function waitUntilHealthy(): Promise<void> {
+    let last: readonly CheckResult[] = [];
+    await waitUntil(
+      async () => {
+        const { diagnosis } = await doctor();
+        last = problemsOf(diagnosis);
+        return diagnosis.result === 'healthy' ? true : undefined;
+      },
+      { timeoutMs: 40_000, otherwise: () => `still not healthy: ${JSON.stringify(last, null, 2)}` },
+    );
+  }
+
+  async function namesIt({ result, check, says, inGuide, breakIt, fixIt }: Fault): Promise<void> {
+    await breakIt();
+    try {
+      const { code, diagnosis } = await doctor();
+      const problems = problemsOf(diagnosis);
+      const found = { result: diagnosis.result, problems: [...new Set(problems.map(({ name }) => name))] };
+      expect(found, JSON.stringify(diagnosis, null, 2)).toEqual({ result, problems: [check] });
+      expect(diagnosis.summary).toMatch(says);
+      for (const { remedy } of problems) expect(remedy).toBeDefined();
+      expect(code).toBe(1);
+      if (inGuide !== undefined) expectInGuide(inGuide, diagnosis);
+    } finally {
+      await fixIt();
+    }
+  }
+}
+
+async function makeFlannel(cp: ControlPlane): Promise<void> {
+  const labels = { app: 'flannel' };
+  const body = {
+    metadata: { name: 'kube-flannel-ds' },
+    spec: {
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: 'flannel', image: 'example.com/flannel' }] } },
+    },
+  };
+  await cp.request(admin, 'POST', '/api/v1/namespaces', { body: { metadata: { name: 'kube-flannel' } } });
+  const path = '/apis/apps/v1/namespaces/kube-flannel/daemonsets';
+  // A webhook that does not answer within two seconds is ignored: on a busy machine the DaemonSet can pass without its tolerations.
+  await waitUntil(
+    async () => {
+      const created = await cp.request<DaemonSet>(admin, 'POST', path, { body });
+      expect(created.status).toBe(201);
+      if (toleratesMaster(created.body)) return true;
+      await cp.request(admin, 'DELETE', `${path}/kube-flannel-ds`);
+      return undefined;
+    },
+    { timeoutMs: 40_000, otherwise: () => 'the webhook adds no tolerations' },
+  );
+}
