@@ -46,8 +46,10 @@ async function main(args: string[]): Promise<number> {
   Object.assign(process.env, seedEnvironment());
   const { alone, others } = partsOf(tier, filter, options.project);
   let tally = alone ? await run(alone, options) : NOTHING;
-  await provide(say, needsOf(tier, filter, options.project));
-  process.env[PROGRAM_VARIABLE] ??= buildBundle();
+  if (others.length > 0) {
+    await provide(say, needsOf(tier, filter, options.project));
+    process.env[PROGRAM_VARIABLE] ??= buildBundle();
+  }
   for (const part of others) tally = addTallies(tally, await run(part, options));
   return conclude(tally, filter.length > 0 || options.project ? undefined : tier);
 }
@@ -59,7 +61,7 @@ async function run({ projects, files = [], exclude = [] }: Part, options: CliOpt
   const vitest = await startVitest('test', [...files], {
     ...others,
     watch: false,
-    // Files that are asked for by name may all be of the other part.
+    // With --changed, all files may be of the other part.
     passWithNoTests: true,
     project: [projects].flat(),
     // As `--exclude` comes to projects: vitest's `exclude` would be the root's alone.

@@ -100,7 +100,13 @@ export interface Parts {
 export function partsOf(tier: Tier, filter: readonly string[] = [], projects?: string | readonly string[]): Parts {
   if (projects) return { others: [{ projects, files: filter, exclude: filter.length > 0 ? [] : ONLY_NIGHTLY }] };
   const unit: Part = { projects: 'unit', files: filter };
-  if (filter.length > 0) return { alone: unit, others: [{ projects: [...ALL_PROJECTS, 'real-node'], files: filter }] };
+  if (filter.length > 0) {
+    const others = { projects: [...ALL_PROJECTS, 'real-node'], files: filter };
+    return {
+      alone: areAsked(['test/unit/**/*.test.ts'], filter) ? unit : undefined,
+      others: areAsked(['test/{tools,browser,e2e,real-node}/**/*.test.ts'], filter) ? [others] : [],
+    };
+  }
   switch (tier) {
     case 'core':
       return {
@@ -182,7 +188,11 @@ export function asksForRealNodes(
   projects: string | readonly string[] = 'real-node',
 ): boolean {
   if (![projects].flat().some((project) => project.includes('real-node') || /[*!]/.test(project))) return false;
-  const parts = filter.map((part) => normalize(part.replace(/:\d+$/, '')));
-  if (parts.length === 0) return true;
-  return filesLike([REAL_NODES]).some((file) => parts.some((part) => join(ROOT, file).includes(part)));
+  return filter.length === 0 || areAsked([REAL_NODES], filter);
+}
+
+/** Whether one of the files has one of these parts of paths, as vitest looks for them: with or without a line, whatever the case. */
+function areAsked(patterns: readonly string[], filter: readonly string[]): boolean {
+  const parts = filter.map((part) => normalize(part.replace(/:\d+$/, '')).toLowerCase());
+  return filesLike(patterns).some((file) => parts.some((part) => join(ROOT, file).toLowerCase().includes(part)));
 }

@@ -64,8 +64,19 @@ it('the files of core are there', () => {
 });
 
 it('a file that is asked for runs whatever tier it is of', () => {
-  const { alone, others } = partsOf('core', ['karpenter']);
-  expect([alone, ...others].map((part) => part?.files)).toEqual([['karpenter'], ['karpenter']]);
+  const { others } = partsOf('core', ['karpenter']);
+  expect(others.map(({ files }) => files)).toEqual([['karpenter']]);
+});
+
+it.each([
+  { asked: 'test/unit/runner', alone: true, others: 0 },
+  { asked: './test/unit/leader.test.ts:12', alone: true, others: 0 },
+  { asked: 'test/e2e/Karpenter', alone: false, others: 1 },
+  { asked: 'leader', alone: true, others: 1 },
+  { asked: 'no-such-file', alone: false, others: 0 },
+])('of $asked only the part is run that has such files', ({ asked, ...expected }) => {
+  const { alone, others } = partsOf('core', [asked]);
+  expect({ alone: alone !== undefined, others: others.length }).toEqual(expected);
 });
 
 it.each<{ tier: Tier; filter?: string[]; project?: string; components: boolean; versions: number }>([
