@@ -31,7 +31,10 @@ export const POD_ADDRESS = Object.values(networkInterfaces())
   .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
 
 /** Why there are no pods that the API server can call, if so. */
-export const obstacleToPods = POD_ADDRESS ? undefined : 'this machine has no address but loopback';
+const obstacleToPods = POD_ADDRESS ? undefined : 'this machine has no address but loopback';
+
+/** A control plane whose API server calls pods, where this machine can have them. */
+export const ON_PODS = { routesToEndpoints: true, obstacle: obstacleToPods };
 
 export interface Pair {
   readonly ca: KeyPair;

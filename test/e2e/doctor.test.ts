@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { admin, developer } from '../control-plane/users.ts';
-import { obstacleToPods } from './doctor-rig.ts';
+import { ON_PODS } from './doctor-rig.ts';
 import {
   expectInGuide,
   type Fault,
@@ -14,7 +14,7 @@ const OTHER_WEBHOOKS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookc
 const CLUSTER_ROLE = '/apis/rbac.authorization.k8s.io/v1/clusterroles/taintkeeper';
 const TAINT_POLICIES = '/apis/taintkeeper.dev/v1alpha1/taintpolicies';
 
-describeWithControlPlane('doctor', { routesToEndpoints: true, obstacle: obstacleToPods }, (cp) => {
+describeWithControlPlane('doctor', ON_PODS, (cp) => {
   let installation: HealthyInstallation;
 
   beforeAll(async () => {

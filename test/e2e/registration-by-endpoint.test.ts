@@ -5,7 +5,7 @@ import { NAMESPACE, SERVICE } from '../control-plane/replicas.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWebhookService } from '../control-plane/webhook-service.ts';
-import { obstacleToPods, POD_ADDRESS } from './doctor-rig.ts';
+import { ON_PODS, POD_ADDRESS } from './doctor-rig.ts';
 import {
   configurationPath,
   type Installation,
@@ -21,8 +21,6 @@ const POLICIES = '/apis/taintkeeper.dev/v1alpha1/taintpolicies';
 /** Three connections that are not made, of 3 s each, the pauses between them, and the back-off after the tenth. */
 const GIVEN_UP_MS = 60_000;
 const TEST_TIMEOUT_MS = 150_000;
-
-const ON_PODS = { routesToEndpoints: true, obstacle: obstacleToPods };
 
 describeWithControlPlane('the registration without a call over the Service', ON_PODS, (cp) => {
   let installation: Installation;
