@@ -39,7 +39,7 @@ const graph = (title: string, unit: string, about: string, ...queries: readonly 
   queries,
 });
 
-/** What is on the dashboard, from top to bottom. What only the leader knows is taken by `max` from whoever leads. */
+/** What is on the dashboard, from top to bottom. Metrics that only the leader sets are read by `max`. */
 export const ROWS: readonly Row[] = [
   {
     title: 'Health',
@@ -49,19 +49,19 @@ export const ROWS: readonly Row[] = [
         red: { at: 1, alarming: 'below' },
       }),
       stat('Leaders', `sum(taintkeeper_leader{${HERE}})`, {
-        about: 'One in a cluster; none where it runs from files.',
+        about: 'One in a cluster. None with policies from files.',
         red: { at: 2, alarming: 'above' },
       }),
       stat('Policies in force', `max by (kind) (taintkeeper_policies{${HERE}})`, {
         about: 'By kind.',
         queries: [{ expr: `max by (kind) (taintkeeper_policies{${HERE}})`, legend: '{{kind}}' }],
       }),
-      stat('Policies that cannot be used', `sum(max by (kind) (taintkeeper_policies_invalid{${HERE}}))`, {
+      stat('Invalid policies', `sum(max by (kind) (taintkeeper_policies_invalid{${HERE}}))`, {
         about: 'Their condition Ready says why. The others are in force.',
         red: { at: 1, alarming: 'above' },
       }),
-      stat('Serving certificate ends in', '', {
-        about: 'It is renewed 30 days before its end.',
+      stat('Serving certificate expires in', '', {
+        about: 'It is renewed 30 days before it expires.',
         unit: 's',
         queries: [
           {
@@ -71,20 +71,16 @@ export const ROWS: readonly Row[] = [
         ],
         red: { at: 14 * 86_400, alarming: 'below' },
       }),
-      stat(
-        'What is not done as policies say',
-        `count(max by (kind, policy, reason) (taintkeeper_stalled{${HERE}})) or vector(0)`,
-        {
-          about: 'Reasons in the condition Stalled. The table below names them.',
-          red: { at: 1, alarming: 'above' },
-        },
-      ),
+      stat('Stalled policies', `count(max by (kind, policy, reason) (taintkeeper_stalled{${HERE}})) or vector(0)`, {
+        about: 'Number of reasons in conditions Stalled. The table below names them.',
+        red: { at: 1, alarming: 'above' },
+      }),
     ],
   },
   {
     title: 'Admission',
     panels: [
-      graph('Requests', 'reqps', 'What became of admission reviews, dry runs left out.', {
+      graph('Requests', 'reqps', 'Admission reviews by result, without dry runs.', {
         expr: `sum by (path, result) (rate(taintkeeper_admission_requests_total{${HERE}}[$__rate_interval]))`,
         legend: '{{path}} {{result}}',
       }),
@@ -97,14 +93,14 @@ export const ROWS: readonly Row[] = [
           legend: `{{path}} p${100 * quantile}`,
         })),
       ),
-      graph('Violations', 'short', 'Of policies, in requests: how many a minute, by what became of them.', {
+      graph('Violations', 'short', 'Violations of policies in requests, per minute, by outcome.', {
         expr: `60 * sum by (policy, outcome) (rate(taintkeeper_decisions_total{${HERE}}[$__rate_interval]))`,
         legend: '{{policy}} {{outcome}}',
       }),
       graph(
-        'Calls that failed, by the API server',
+        'Failed calls, counted by the API server',
         'short',
-        'How many a minute. Passed: not judged, by failurePolicy Ignore. Refused: by failurePolicy Fail. Needs the API server as a target.',
+        'Per minute. Passed: failurePolicy Ignore allowed the request. Refused: failurePolicy Fail refused it. Needs the API server as a target.',
         {
           expr: `60 * sum by (name) (rate(apiserver_admission_webhook_fail_open_count{${OURS}}[$__rate_interval]))`,
           legend: '{{name}} passed',
@@ -114,28 +110,28 @@ export const ROWS: readonly Row[] = [
           legend: '{{name}} refused',
         },
       ),
-      graph('Time that the API server waits', 's', 'p99, network and TLS included. Needs the API server as a target.', {
-        expr: `histogram_quantile(0.99, sum by (le, name) (rate(apiserver_admission_webhook_admission_duration_seconds_bucket{${OURS}}[$__rate_interval])))`,
-        legend: '{{name}}',
-      }),
       graph(
-        'Connections without a request',
-        'short',
-        'A minute: a client that does not trust the CA, or does not speak TLS.',
+        'Duration of calls, seen by the API server',
+        's',
+        'p99, with network and TLS. Needs the API server as a target.',
         {
-          expr: `60 * sum by (pod) (rate(taintkeeper_tls_handshake_failures_total{${HERE}}[$__rate_interval]))`,
-          legend: '{{pod}}',
+          expr: `histogram_quantile(0.99, sum by (le, name) (rate(apiserver_admission_webhook_admission_duration_seconds_bucket{${OURS}}[$__rate_interval])))`,
+          legend: '{{name}}',
         },
       ),
+      graph('Failed TLS handshakes', 'short', 'Per minute. The client does not trust the CA, or does not use TLS.', {
+        expr: `60 * sum by (pod) (rate(taintkeeper_tls_handshake_failures_total{${HERE}}[$__rate_interval]))`,
+        legend: '{{pod}}',
+      }),
     ],
   },
   {
-    title: 'Repairs (of the leader)',
+    title: 'Repairs by the leader',
     panels: [
       graph(
         'Drift',
         'short',
-        'What differs from the policies now.',
+        'Objects that differ from the policies now.',
         { expr: `max by (policy) (taintkeeper_drift_nodes{${HERE}})`, legend: '{{policy}}: nodes' },
         { expr: `max by (policy) (taintkeeper_drift_daemonsets{${HERE}})`, legend: '{{policy}}: DaemonSets' },
         { expr: `max by (policy) (taintkeeper_stuck_pods{${HERE}})`, legend: '{{policy}}: stuck pods' },
@@ -143,7 +139,7 @@ export const ROWS: readonly Row[] = [
       graph(
         'Repairs',
         'short',
-        'How many in the last hour, outside of any request.',
+        'Repairs by the leader in the last hour. Changes of requests do not count.',
         {
           expr: `sum by (policy, kind) (increase(taintkeeper_repairs_total{${HERE}}[1h]))`,
           legend: '{{policy}}: {{kind}}',
@@ -154,24 +150,29 @@ export const ROWS: readonly Row[] = [
         },
       ),
       {
-        title: 'What is not done as policies say',
-        about: 'What keeps the leader from it. The condition Stalled in the policy has the details.',
+        title: 'Stalled policies',
+        about: 'Why the leader cannot do what a policy declares. The condition Stalled of the policy has the details.',
         type: 'table',
         unit: 'short',
         queries: [{ expr: `max by (kind, policy, reason) (taintkeeper_stalled{${HERE}})`, legend: '' }],
       },
-      graph('Runs that failed', 'short', 'A minute, by controller. Mostly the API server refuses something.', {
-        expr: `60 * sum by (controller) (rate(taintkeeper_reconciliations_total{${HERE}, result="error"}[$__rate_interval]))`,
-        legend: '{{controller}}',
-      }),
-      graph('Queues', 'short', 'What is to be looked at, and has not been yet.', {
+      graph(
+        'Failed runs',
+        'short',
+        'Per minute, by controller. The usual cause is a request that the API server refuses.',
+        {
+          expr: `60 * sum by (controller) (rate(taintkeeper_reconciliations_total{${HERE}, result="error"}[$__rate_interval]))`,
+          legend: '{{controller}}',
+        },
+      ),
+      graph('Queues', 'short', 'Keys that wait in the work queue of each controller.', {
         expr: `max by (controller) (taintkeeper_queue_depth{${HERE}})`,
         legend: '{{controller}}',
       }),
       graph(
-        'Time since the last look at everything',
+        'Time since the last full comparison',
         's',
-        'All nodes are compared with the policies every ten minutes.',
+        'The leader compares all nodes with the policies every ten minutes.',
         {
           expr: `time() - max by (controller) (taintkeeper_sweep_timestamp_seconds{${HERE}})`,
           legend: '{{controller}}',
@@ -182,7 +183,7 @@ export const ROWS: readonly Row[] = [
   {
     title: 'The process',
     panels: [
-      graph('Watches', 'bool_yes_no', 'Whether each replica follows the API server.', {
+      graph('Watches', 'bool_yes_no', 'Whether each replica receives changes from the API server.', {
         expr: `min by (pod, resource) (taintkeeper_watch_connected{${HERE}})`,
         legend: '{{pod}} {{resource}}',
       }),
@@ -194,7 +195,7 @@ export const ROWS: readonly Row[] = [
         expr: `rate(process_cpu_seconds_total{${HERE}}[$__rate_interval]) and on (instance) taintkeeper_build_info`,
         legend: '{{pod}}',
       }),
-      graph('Event loop', 's', 'By how much timers are late, p99: above 0.1 s, requests wait.', {
+      graph('Event loop', 's', 'Delay of timers, p99. Above 0.1 s, requests wait.', {
         expr: `nodejs_eventloop_lag_p99_seconds{${HERE}} and on (instance) taintkeeper_build_info`,
         legend: '{{pod}}',
       }),
