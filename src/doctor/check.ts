@@ -43,7 +43,7 @@ export type CheckName =
   | 'leader'
   | 'failed calls'
   | 'versions'
-  | 'node annotations'
+  | 'node metadata'
   | 'tolerate grants'
   | 'ignored DaemonSets'
   | 'registration';

@@ -3,7 +3,7 @@ import { checkFailedCalls, checkVersions } from './checks/api-server.ts';
 import { checkAdmission, checkNetworkPolicies, checkRoundTrip } from './checks/calls.ts';
 import { checkContradictions } from './checks/contradictions.ts';
 import { checkLeader, checkPermissions, checkRegistration, checkReports, checkRights } from './checks/leader.ts';
-import { checkNodeAnnotations } from './checks/node-annotations.ts';
+import { checkNodeMetadata } from './checks/node-metadata.ts';
 import { checkNodePools } from './checks/node-pools.ts';
 import { checkOtherWebhooks } from './checks/other-webhooks.ts';
 import { checkPatterns, checkPolicies } from './checks/policies.ts';
@@ -70,7 +70,7 @@ export const CHECKS: readonly Check[] = [
   { ...CONFIGURATION, name: 'leader', dependsOn: LEADER_NEEDS, run: checkLeader },
   { ...CONFIGURATION, name: 'failed calls', dependsOn: [], run: checkFailedCalls },
   { ...CONFIGURATION, name: 'versions', dependsOn: [], run: checkVersions },
-  { ...CONFIGURATION, name: 'node annotations', dependsOn: [], run: checkNodeAnnotations },
+  { ...CONFIGURATION, name: 'node metadata', dependsOn: [], run: checkNodeMetadata },
   { ...CONFIGURATION, name: 'tolerate grants', dependsOn: [], run: checkTolerateGrants },
   { ...CONFIGURATION, name: 'ignored DaemonSets', dependsOn: [], run: checkIgnoredDaemonSets },
   {

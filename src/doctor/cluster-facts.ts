@@ -15,7 +15,7 @@ import { isNowhere } from '../coverage/placement.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
 import { parsePolicies } from '../files/policy-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
-import { NODE_ANNOTATIONS_POLICY } from '../native/node-annotations.ts';
+import { NODE_METADATA_POLICY } from '../native/node-metadata.ts';
 import { NOT_OURS, REPORT_API_VERSION } from '../objects/cluster-report.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
@@ -90,7 +90,7 @@ export interface ClusterFacts {
   /** Names of ClusterReports of other tools, if taintkeeper writes reports. Undefined if the API is not served. */
   readonly foreignReports: Reading<readonly string[] | undefined>;
   /** The ValidatingAdmissionPolicy that protects the annotation allow-removal of nodes, and its binding. Undefined for one that is missing. */
-  readonly annotationProtection: Reading<readonly ({ readonly spec?: unknown } | undefined)[]>;
+  readonly metadataProtection: Reading<readonly ({ readonly spec?: unknown } | undefined)[]>;
   /** What RBAC grants in the whole cluster. Undefined if there are no TolerationRestrictions. */
   readonly grants: Reading<ClusterGrants | undefined>;
   /** All webhook configurations of the cluster. */
@@ -117,10 +117,10 @@ export async function gatherCluster(client: ApiClient, installation: Installatio
   const admission = Promise.all([policies, listed]).then(([known, found]) =>
     tryAdmission(client, installation.namespace, { policies: known, nodes: mapped(found, ({ spec }) => spec) }),
   );
-  const annotationProtection = read(() =>
+  const metadataProtection = read(() =>
     Promise.all(
       ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].map((resource) =>
-        look<{ readonly spec?: unknown }>(client, `${ADMISSION_REGISTRATION}/${resource}/${NODE_ANNOTATIONS_POLICY}`),
+        look<{ readonly spec?: unknown }>(client, `${ADMISSION_REGISTRATION}/${resource}/${NODE_METADATA_POLICY}`),
       ),
     ),
   );
@@ -158,7 +158,7 @@ export async function gatherCluster(client: ApiClient, installation: Installatio
     nodePools,
     grants,
     foreignReports,
-    annotationProtection: await annotationProtection,
+    metadataProtection: await metadataProtection,
     configurations,
     rights,
     lease,

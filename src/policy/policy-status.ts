@@ -11,7 +11,7 @@ export const MAX_VIOLATORS = 10;
 /** How many patched DaemonSets a status lists: more than clusters have, and few enough for one object. */
 export const MAX_PATCHED = 256;
 
-/** What --audit means, for `doctor`, `explain` and `export`. The admission policy `taintkeeper-node-annotations` stays in force. */
+/** What --audit means, for `doctor`, `explain` and `export`. The admission policy `taintkeeper-node-metadata` stays in force. */
 export const AUDIT_NOTE = 'taintkeeper runs with --audit: policies only report';
 
 /** In the order in which a status lists them. */

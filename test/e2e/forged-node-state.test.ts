@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { NODE_ANNOTATIONS_POLICY } from '../../src/native/node-annotations.ts';
+import { NODE_METADATA_POLICY } from '../../src/native/node-metadata.ts';
 import { makeClusterAdmin } from '../control-plane/cluster-admin.ts';
 import { APPLY_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
@@ -31,6 +31,11 @@ const TEAM: Taint = { key: 'team.example.com/a', effect: 'NoSchedule' };
 const TEAM_TEXT = 'team.example.com/a:NoSchedule';
 const REQUIRED: Taint = { key: 'example.com/required', effect: 'NoSchedule' };
 const REQUIRED_TEXT = 'example.com/required:NoSchedule';
+
+/** An owner that does not exist: the garbage collector deletes what names only such owners, and the taints of a Node with it. */
+const ORPHANED = {
+  ownerReferences: [{ apiVersion: 'v1', kind: 'Namespace', name: 'none', uid: '00000000-0000-4000-8000-000000000000' }],
+};
 
 describeWithControlPlane('what a user without permission writes on a Node', {}, (cp) => {
   let installation: Installation;
@@ -138,7 +143,7 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
       const denied = {
         passed: false,
         error:
-          `nodes "${own}" is forbidden: ValidatingAdmissionPolicy 'taintkeeper-node-annotations' with binding 'taintkeeper-node-annotations' denied request: ` +
+          `nodes "${own}" is forbidden: ValidatingAdmissionPolicy 'taintkeeper-node-metadata' with binding 'taintkeeper-node-metadata' denied request: ` +
           `node ${own}: changing annotation ${RELEASE} through nodes/status or as a kubelet is not allowed. ` +
           `To announce the removal of a taint: kubectl annotate --overwrite node ${own} ${RELEASE}=KEY:EFFECT`,
       };
@@ -153,6 +158,33 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
       const apply = `${statusOf(own)}?fieldManager=agent&force=true`;
       expect(await attempt(cp(), agent, 'PATCH', apply, applied, APPLY_PATCH)).toMatchObject(denied);
       expect(await annotationsOf(own)).toEqual({});
+    });
+
+    it('names no owner, by any kind of write and any user', async () => {
+      const own = 'o-1';
+      await createNodes(cp(), [own], 'team', [TEAM]);
+      const denied = {
+        passed: false,
+        error:
+          `nodes "${own}" is forbidden: ValidatingAdmissionPolicy 'taintkeeper-node-metadata' with binding 'taintkeeper-node-metadata' denied request: ` +
+          `node ${own}: changing ownerReferences through nodes/status or as a kubelet is not allowed, ` +
+          'because a Node whose owners do not exist is deleted with its taints',
+      };
+      const body = { metadata: ORPHANED };
+      for (const user of [agent, developer, admin]) {
+        expect(await attempt(cp(), user, 'PATCH', statusOf(own), body, MERGE_PATCH), user.name).toMatchObject(denied);
+        expect(await attempt(cp(), user, 'PATCH', statusOf(own), body, STRATEGIC_MERGE_PATCH)).toMatchObject(denied);
+        const copy = await getNode(cp(), own);
+        const forged = { ...copy, metadata: { ...copy.metadata, ...ORPHANED } };
+        expect(await attempt(cp(), user, 'PUT', statusOf(own), forged)).toMatchObject(denied);
+      }
+      const many = Array.from({ length: 8_000 }, (_, index) => ({ ...ORPHANED.ownerReferences[0], uid: `${index}` }));
+      const crowd = { metadata: { ownerReferences: many } };
+      expect(await attempt(cp(), agent, 'PATCH', statusOf(own), crowd, MERGE_PATCH)).toMatchObject(denied);
+      // The API server's own NodeRestriction denies it, too.
+      expect(await attempt(cp(), node(own), 'PATCH', statusOf(own), body, MERGE_PATCH)).toMatchObject({
+        passed: false,
+      });
     });
 
     it('takes the protection of a pattern from no taint', async () => {
@@ -175,6 +207,14 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
         error: expect.stringContaining(
           `changing annotation ${RELEASE} through nodes/status or as a kubelet is not allowed`,
         ),
+      });
+    });
+
+    it('a kubelet names no owner when it registers', async () => {
+      const metadata = { name: 'k-owned', ...ORPHANED };
+      expect(await attempt(cp(), node('k-owned'), 'POST', '/api/v1/nodes', { metadata })).toMatchObject({
+        passed: false,
+        error: expect.stringContaining('changing ownerReferences through nodes/status or as a kubelet is not allowed'),
       });
     });
 
@@ -288,6 +328,17 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
       }
     });
 
+    it('pass on a node with an owner, which a controller may set', async () => {
+      await createNodes(cp(), ['h-owned'], 'team');
+      const [kept] = ORPHANED.ownerReferences;
+      const { uid } = (await getNode(cp(), 'h-owned')).metadata;
+      const metadata = { ownerReferences: [{ ...kept, kind: 'Node', name: 'h-owned', uid }] };
+      await passes(developer, 'PATCH', path('h-owned'), { metadata }, MERGE_PATCH);
+      for (const user of [agent, node('h-owned')]) {
+        await passes(user, 'PATCH', statusOf('h-owned'), HEARTBEAT, STRATEGIC_MERGE_PATCH);
+      }
+    });
+
     it('conflict, and forge nothing, where they bring an old copy; and are refused without its version', async () => {
       await createNodes(cp(), ['h-stale'], 'team', [TEAM]);
       const stale = await getNode(cp(), 'h-stale');
@@ -324,7 +375,7 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
     const { body } = await cp().request<string>(admin, 'GET', '/metrics');
     const linesOf = (metric: string) => body.split('\n').filter((line) => line.startsWith(`${metric}{`));
     const checks = linesOf('apiserver_validating_admission_policy_check_total').filter((line) =>
-      line.includes(`policy="${NODE_ANNOTATIONS_POLICY}"`),
+      line.includes(`policy="${NODE_METADATA_POLICY}"`),
     );
     // What is denied counts as invalid_error.
     const errorTypes = checks.map((line) =>

@@ -142,7 +142,7 @@ it('what may not be read is skipped, and said so; the definitions of policies th
     nodes: no,
     daemonSets: no,
     webhooks: no,
-    annotationProtection: no,
+    metadataProtection: no,
     configurations: no,
     rights: no,
     lease: no,

@@ -13,7 +13,7 @@ import { known, type Reading } from '../../../src/doctor/reading.ts';
 import type { ReplicaFacts } from '../../../src/doctor/replicas.ts';
 import type { DaemonSetView } from '../../../src/judge/daemon-set.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
-import { nodeAnnotationsManifests } from '../../../src/native/node-annotations.ts';
+import { nodeMetadataManifests } from '../../../src/native/node-metadata.ts';
 import { type PolicyKind, parsePolicy } from '../../../src/policy/policy.ts';
 import type { PolicyStatus } from '../../../src/policy/policy-status.ts';
 
@@ -140,7 +140,7 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
     nodePools: known({ apis: [], pools: [] }),
     grants: known(undefined),
     foreignReports: known(undefined),
-    annotationProtection: known(storedProtection()),
+    metadataProtection: known(storedProtection()),
     configurations: known([]),
     rights: known({ user: 'system:serviceaccount:taintkeeper:taintkeeper', asked: 50, lacking: [], notPermitted: [] }),
     lease: known({
@@ -281,7 +281,7 @@ export function parsed(manifest: unknown) {
 
 /** The policy that protects the annotation allow-removal, and its binding, with the defaults of the API server. */
 export function storedProtection(): [policy: { readonly spec: object }, binding: { readonly spec: object }] {
-  const [policy, binding] = nodeAnnotationsManifests();
+  const [policy, binding] = nodeMetadataManifests();
   if (policy === undefined || binding === undefined) throw new Error('there is a policy and a binding');
   const { matchConstraints, ...spec } = policy.spec as { readonly matchConstraints: object };
   const everything = { objectSelector: {}, namespaceSelector: {}, matchPolicy: 'Equivalent' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkNodeAnnotations } from '../../../src/doctor/checks/node-annotations.ts';
+import { checkNodeMetadata } from '../../../src/doctor/checks/node-metadata.ts';
 import { known } from '../../../src/doctor/reading.ts';
 import { healthyFacts, storedProtection } from './facts.ts';
 
@@ -12,7 +12,7 @@ const exempting = {
 
 describe('the protection of the annotation allow-removal', () => {
   it('is well where policy and binding are as they are shipped', () => {
-    expect(checkNodeAnnotations(healthyFacts({ annotationProtection: known([policy, binding]) }))).toMatchObject({
+    expect(checkNodeMetadata(healthyFacts({ metadataProtection: known([policy, binding]) }))).toMatchObject({
       state: 'ok',
     });
   });
@@ -21,30 +21,30 @@ describe('the protection of the annotation allow-removal', () => {
     {
       what: 'the policy is missing',
       found: [undefined, binding],
-      says: 'ValidatingAdmissionPolicy taintkeeper-node-annotations not found',
+      says: 'ValidatingAdmissionPolicy taintkeeper-node-metadata not found',
     },
     {
       what: 'the binding is missing',
       found: [policy, undefined],
-      says: 'ValidatingAdmissionPolicyBinding taintkeeper-node-annotations not found',
+      says: 'ValidatingAdmissionPolicyBinding taintkeeper-node-metadata not found',
     },
     {
       what: 'the policy leaves requests out',
       found: [{ spec: exempting }, binding],
-      says: 'ValidatingAdmissionPolicy taintkeeper-node-annotations was changed',
+      says: 'ValidatingAdmissionPolicy taintkeeper-node-metadata was changed',
     },
     {
       what: 'the binding only warns',
       found: [policy, { spec: { ...binding.spec, validationActions: ['Warn'] } }],
-      says: 'Binding taintkeeper-node-annotations was changed',
+      says: 'Binding taintkeeper-node-metadata was changed',
     },
     {
       what: 'the binding is narrowed',
       found: [policy, { spec: { ...binding.spec, matchResources: { objectSelector: {} } } }],
-      says: 'Binding taintkeeper-node-annotations was changed',
+      says: 'Binding taintkeeper-node-metadata was changed',
     },
   ])('is problem where $what', ({ found, says }) => {
-    expect(checkNodeAnnotations(healthyFacts({ annotationProtection: known(found) }))).toMatchObject({
+    expect(checkNodeMetadata(healthyFacts({ metadataProtection: known(found) }))).toMatchObject({
       state: 'problem',
       evidence: expect.stringContaining(says),
     });

@@ -1,0 +1,34 @@
+import { exactSelector, hasFields } from '../../kubernetes/desired-fields.ts';
+import { NODE_METADATA_POLICY, nodeMetadataManifests } from '../../native/node-metadata.ts';
+import { type Finding, finding } from '../check.ts';
+import type { Facts } from '../facts.ts';
+import { reinstall } from '../installation.ts';
+
+/** Checks that the API server protects the annotation `allow-removal` and the owners of nodes from users who may write `nodes/status`. */
+export function checkNodeMetadata({
+  metadataProtection,
+  installation,
+}: Pick<Facts, 'metadataProtection' | 'installation'>): Finding {
+  if (!metadataProtection.ok) return finding('skipped', metadataProtection.why);
+  const [policy, binding] = nodeMetadataManifests();
+  const whole = exactSelector([]);
+  const constraints = { excludeResourceRules: undefined, objectSelector: whole, namespaceSelector: whole };
+  const spec = policy?.spec as { readonly matchConstraints: object };
+  const desired = [
+    { ...spec, paramKind: undefined, matchConstraints: { ...spec.matchConstraints, ...constraints } },
+    { ...binding?.spec, paramRef: undefined, matchResources: undefined },
+  ];
+  const kinds = ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'];
+  const wrong = kinds.flatMap((kind, place) => {
+    const found = metadataProtection.value[place];
+    if (found === undefined) return [`${kind} ${NODE_METADATA_POLICY} not found`];
+    return hasFields(found.spec, desired[place]) ? [] : [`${kind} ${NODE_METADATA_POLICY} was changed`];
+  });
+  if (wrong.length === 0)
+    return finding(
+      'ok',
+      `${NODE_METADATA_POLICY} protects allow-removal and the owners of nodes from writers of nodes/status`,
+    );
+  const evidence = `${wrong.join('; ')}: users who may write nodes/status can allow themselves the removal of taints, and have nodes deleted`;
+  return finding('problem', evidence, reinstall(installation));
+}

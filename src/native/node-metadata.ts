@@ -1,0 +1,95 @@
+import { all, any, bind, cel, type Expression, not, type Variable } from '../cel/expression.ts';
+import { ALLOW_REMOVAL_AFTER, ALLOW_REMOVAL_BEFORE, ALLOW_REMOVAL_CHANGES } from '../conditions/node-update.ts';
+import { IS_NODE, REQUESTER_VARIABLES } from '../conditions/selection.ts';
+import { ALLOW_REMOVAL_ANNOTATION } from '../judge/allow-removal.ts';
+import type { NativeManifest, ResourceRule } from './native-policy.ts';
+
+/** Name of the ValidatingAdmissionPolicy and of its binding. Not below taintkeeper.dev, like those that the leader writes. */
+export const NODE_METADATA_POLICY = 'taintkeeper-node-metadata';
+
+/** The field is absent if the request is for the Node itself, and reading it then would be an error. */
+const BY_STATUS: Expression = all([cel(2)`has(request.subResource)`, cel(3)`request.subResource == "status"`]);
+
+const RULES: readonly (ResourceRule & { readonly scope: '*' })[] = [
+  { apiGroups: [''], apiVersions: ['v1'], resources: ['nodes', 'nodes/status'], operations: ['UPDATE'], scope: '*' },
+  { apiGroups: [''], apiVersions: ['v1'], resources: ['nodes'], operations: ['CREATE'], scope: '*' },
+];
+
+const IS_CREATION: Expression = cel(3)`request.operation == "CREATE"`;
+
+function ownersOf(object: 'object' | 'oldObject'): Expression {
+  const owners = `${object}.metadata.ownerReferences`;
+  return cel(10)`has(${owners}) ? ${owners} : []`;
+}
+
+/** A new Node has had no owners. There is no old object then, and reading it would be an error. */
+const OWNERS_BEFORE: Variable = {
+  name: 'oldOwners',
+  definition: cel(20)`${IS_CREATION} ? []\n  : ${ownersOf('oldObject')}`,
+};
+const OWNERS_AFTER: Variable = { name: 'owners', definition: ownersOf('object') };
+
+/** The API server stores at most 1.5 MiB, which is some 20,000 owners. */
+const OWNERS_COST = 20_000;
+const SAME_OWNERS: Expression = bind(
+  [OWNERS_BEFORE, OWNERS_AFTER],
+  cel(OWNERS_COST)`${OWNERS_AFTER} == ${OWNERS_BEFORE}`,
+);
+
+/** The webhook removes the annotation from a new Node. */
+const SAME_ANNOTATION: Expression = any([
+  IS_CREATION,
+  bind([ALLOW_REMOVAL_BEFORE, ALLOW_REMOVAL_AFTER], not(ALLOW_REMOVAL_CHANGES)),
+]);
+
+/**
+ * The ValidatingAdmissionPolicy and its binding that deny changes of the annotation `allow-removal` and of the owners of a Node by kubelets and
+ * through `nodes/status`. taintkeeper itself never writes `nodes/status`, and never patches an update by a kubelet, so each such change is the
+ * requester's own. The garbage collector deletes a Node whose owners do not exist (CVE-2025-5187): a right to `nodes/status` would be one to delete
+ * nodes, and their taints with them.
+ *
+ * Its failure policy is Ignore: with Fail, an expression that some API server could not evaluate would stop every heartbeat. The expressions
+ * are total, so a requester cannot make them fail.
+ */
+export function nodeMetadataManifests(): NativeManifest[] {
+  const metadata = { name: NODE_METADATA_POLICY };
+  const spec = {
+    failurePolicy: 'Ignore',
+    // With the API server's defaults written out, because the constraints are one atomic field. A manager that applied less would own another value,
+    // and the next one that applies the same manifest would get a conflict.
+    matchConstraints: { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {}, resourceRules: RULES },
+    matchConditions: [
+      {
+        name: 'by-status-or-kubelet',
+        expression: bind(REQUESTER_VARIABLES, any([BY_STATUS, IS_NODE])).text,
+      },
+    ],
+    validations: [
+      {
+        expression: SAME_ANNOTATION.text,
+        messageExpression:
+          `"node " + object.metadata.name + ": changing annotation ${ALLOW_REMOVAL_ANNOTATION} ` +
+          'through nodes/status or as a kubelet is not allowed. ' +
+          `To announce the removal of a taint: kubectl annotate --overwrite node " + object.metadata.name + " ${ALLOW_REMOVAL_ANNOTATION}=KEY:EFFECT"`,
+        reason: 'Forbidden',
+      },
+      {
+        expression: SAME_OWNERS.text,
+        messageExpression:
+          '"node " + object.metadata.name + ": changing ownerReferences through nodes/status or as a kubelet is not allowed, ' +
+          'because a Node whose owners do not exist is deleted with its taints"',
+        reason: 'Forbidden',
+      },
+    ],
+  };
+  const apiVersion = 'admissionregistration.k8s.io/v1';
+  return [
+    { apiVersion, kind: 'ValidatingAdmissionPolicy', metadata, spec },
+    {
+      apiVersion,
+      kind: 'ValidatingAdmissionPolicyBinding',
+      metadata,
+      spec: { policyName: NODE_METADATA_POLICY, validationActions: ['Deny'] },
+    },
+  ];
+}
