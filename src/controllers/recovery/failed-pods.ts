@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import type { Entry } from '../../cluster/watch/cached-objects.ts';
+import type { Change, Entry } from '../../cluster/watch/cached-objects.ts';
 import { watchResource } from '../../cluster/watch/watch-cache.ts';
 import type { WatchState } from '../../cluster/watch/watch-options.ts';
 import { controllerOf, isTerminating, type PodObject } from '../../objects/pod-object.ts';
@@ -62,19 +62,7 @@ export function watchFailedPods({ client, leftOut, onChange, onState, log }: Fai
     path: '/api/v1/pods',
     fieldSelector: 'status.phase=Failed',
     project: projectFailedPod,
-    onChange({ type, entry }) {
-      if (!isDaemonPod(entry) || entry.namespace === leftOut) return;
-      const key = keyOf(entry);
-      if (type === 'deleted') {
-        remove(byDaemonSet, key, entry.uid);
-        remove(byNode, entry.value.node, entry.uid);
-      } else {
-        const known = byDaemonSet.get(key)?.get(entry.uid);
-        if (known) known.entry = entry;
-        else add(entry, { entry, failedAt: performance.now(), since: undefined, reported: undefined });
-      }
-      onChange(key);
-    },
+    onChange: follow,
     onState,
     log,
   });
@@ -93,9 +81,35 @@ export function watchFailedPods({ client, leftOut, onChange, onState, log }: Fai
     stop: () => watch.stop(),
   };
 
-  function add(entry: Entry<FailedPod>, pod: TrackedPod): void {
+  function follow(change: Change<FailedPod | undefined>): void {
+    const before =
+      change.type === 'added' ? undefined : tracked(change.type === 'modified' ? change.previous : change.entry);
+    const after = change.type === 'deleted' ? undefined : tracked(change.entry);
+    const known = before && byDaemonSet.get(keyOf(before))?.get(before.uid);
+    if (known && after && keyOf(before) === keyOf(after)) {
+      known.entry = after;
+    } else {
+      // A controller can release a pod, and another one adopt it.
+      if (before) forget(before);
+      if (after) add(after);
+    }
+    if (after) onChange(keyOf(after));
+  }
+
+  function add(entry: Entry<FailedPod>): void {
+    const pod = { entry, failedAt: performance.now(), since: undefined, reported: undefined };
     put(byDaemonSet, keyOf(entry), entry.uid, pod);
     put(byNode, entry.value.node, entry.uid, pod);
+  }
+
+  function forget(entry: Entry<FailedPod>): void {
+    remove(byDaemonSet, keyOf(entry), entry.uid);
+    remove(byNode, entry.value.node, entry.uid);
+    onChange(keyOf(entry));
+  }
+
+  function tracked(entry: Entry<FailedPod | undefined>): Entry<FailedPod> | undefined {
+    return isDaemonPod(entry) && entry.namespace !== leftOut ? entry : undefined;
   }
 }
 

@@ -1,5 +1,6 @@
-import { expect, it, onTestFinished, vi } from 'vitest';
-import { watchFailedPods } from '../../../../src/controllers/recovery/failed-pods.ts';
+import type { ServerResponse } from 'node:http';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type FailedPods, watchFailedPods } from '../../../../src/controllers/recovery/failed-pods.ts';
 import { captureLog } from '../../captured-log.ts';
 import { answer, clientFor, startFakeApi } from '../../cluster/client/fake-api.ts';
 import { eventually } from '../../eventually.ts';
@@ -29,4 +30,68 @@ it('of a Failed pod, a reason or an owner of any length is not kept', async () =
     ['ordinary', 'NodeShutdown'],
     ['long-reason', ''],
   ]);
+});
+
+describe('a Failed pod that changes', () => {
+  const OTHER = { ...OWNER, name: 'agent', uid: 'e' };
+
+  /** Sends versions of one pod, and waits until each has an effect. */
+  async function start() {
+    let watching: ServerResponse | undefined;
+    const api = await startFakeApi(({ query }, response) => {
+      if (!query.watch) return answer(response, { metadata: { resourceVersion: '1' }, items: [] });
+      response.flushHeaders();
+      watching = response;
+    });
+    const { client } = await clientFor(api.url);
+    const onChange = vi.fn<(daemonSet: string) => void>();
+    const failed = watchFailedPods({ client, leftOut: '', onChange, onState: () => {}, log: captureLog().log });
+    onTestFinished(() => failed.stop());
+    await eventually(() => expect(watching).toBeDefined());
+    let version = 1;
+    return {
+      failed,
+      async send(type: 'ADDED' | 'MODIFIED' | 'DELETED', owners: object[], changed: readonly string[]) {
+        onChange.mockClear();
+        const pod = failedPod('p', 'NodeShutdown');
+        const metadata = { ...pod.metadata, ownerReferences: owners, resourceVersion: String(++version) };
+        watching?.write(`${JSON.stringify({ type, object: { ...pod, metadata } })}\n`);
+        await eventually(() => expect(onChange.mock.calls.flat()).toEqual(changed));
+      },
+    };
+  }
+
+  const tracked = ({ daemonSets, ofDaemonSet }: FailedPods) => ({
+    all: [...daemonSets()],
+    ofNode: [...daemonSets('n1')],
+    pods: [...daemonSets()].map((key) => ofDaemonSet(key).length),
+  });
+  const NOTHING = { all: [], ofNode: [], pods: [] };
+
+  it('no longer counts once no DaemonSet controls it', async () => {
+    const { failed, send } = await start();
+    await send('ADDED', [OWNER], ['agents/cni']);
+    expect(tracked(failed)).toEqual({ all: ['agents/cni'], ofNode: ['agents/cni'], pods: [1] });
+    await send('MODIFIED', [], ['agents/cni']);
+    expect(tracked(failed)).toEqual(NOTHING);
+  });
+
+  it('counts for the DaemonSet that controls it now, until it is deleted', async () => {
+    const { failed, send } = await start();
+    await send('ADDED', [OWNER], ['agents/cni']);
+    await send('MODIFIED', [OTHER], ['agents/cni', 'agents/agent']);
+    expect(tracked(failed)).toEqual({ all: ['agents/agent'], ofNode: ['agents/agent'], pods: [1] });
+    await send('DELETED', [OTHER], ['agents/agent']);
+    expect(tracked(failed)).toEqual(NOTHING);
+  });
+
+  it('keeps what was observed of it', async () => {
+    const { failed, send } = await start();
+    await send('ADDED', [OWNER], ['agents/cni']);
+    const [before] = failed.all();
+    await send('MODIFIED', [{ ...OWNER, uid: 'd2' }], ['agents/cni']);
+    const [after] = failed.all();
+    expect(after).toBe(before);
+    expect(after?.entry.value.daemonSet.uid).toBe('d2');
+  });
 });
