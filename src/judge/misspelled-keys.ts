@@ -1,13 +1,25 @@
-import { lettersIn, looksMisspelled } from '../kubernetes/misspelling.ts';
+import { lettersOf, looksMisspelled } from '../kubernetes/misspelling.ts';
 import { isPattern } from '../kubernetes/pattern.ts';
 import { requirementsOf } from '../kubernetes/selector-overlap.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { NodeView } from './node-view.ts';
 
+/** Users who may write `nodes/status` can give nodes any number of labels, and every pod can have a policy compared with them. */
+const MAX_KEYS = 2_000;
+/** Keys of a policy. With more than that, most are in a list that a program wrote. */
+const MAX_COMPARED = 32;
+
+/** The labels or the taints that nodes have, by their keys. */
+interface KnownKeys {
+  add(key: string): void;
+  /** The first key that the key is a misspelling of. Undefined if nodes have the key, or too many keys to say. */
+  meantBy(key: string): string | undefined;
+}
+
 /** The keys that nodes have. */
 export interface NodeKeys {
-  readonly labels: ReadonlySet<string>;
-  readonly taints: ReadonlySet<string>;
+  readonly labels: KnownKeys;
+  readonly taints: KnownKeys;
 }
 
 export function keysOf(nodes: Iterable<NodeView>): NodeKeys {
@@ -18,13 +30,42 @@ export function keysOf(nodes: Iterable<NodeView>): NodeKeys {
 
 /** The keys of the nodes that were added. */
 export function collectKeys(): { readonly keys: NodeKeys; add(node: NodeView): void } {
-  const labels = new Set<string>();
-  const taints = new Set<string>();
+  const keys = { labels: knownKeys(), taints: knownKeys() };
   return {
-    keys: { labels, taints },
+    keys,
     add(node) {
-      for (const key of Object.keys(node.labels)) labels.add(key);
-      for (const { key } of node.taints) taints.add(key);
+      for (const key of Object.keys(node.labels)) keys.labels.add(key);
+      for (const { key } of node.taints) keys.taints.add(key);
+    },
+  };
+}
+
+function knownKeys(): KnownKeys {
+  const known = new Set<string>();
+  let isComplete = true;
+  /** By the number of their letters: only keys with about as many are compared. */
+  const byLength = new Map<number, { readonly key: string; readonly letters: string }[]>();
+
+  return {
+    add(key) {
+      if (known.has(key)) return;
+      isComplete &&= known.size < MAX_KEYS;
+      if (!isComplete) return;
+      known.add(key);
+      const letters = lettersOf(key);
+      const alike = byLength.get(letters.length) ?? [];
+      byLength.set(letters.length, alike);
+      alike.push({ key, letters });
+    },
+    meantBy(key) {
+      if (!isComplete || known.has(key)) return undefined;
+      const letters = lettersOf(key);
+      return [letters.length - 1, letters.length, letters.length + 1]
+        .flatMap((length) => byLength.get(length) ?? [])
+        .filter((other) => looksMisspelled(letters, other.letters))
+        .map((other) => other.key)
+        .sort()
+        .at(0);
     },
   };
 }
@@ -48,36 +89,17 @@ export function misspelledKeys(policy: CompiledTaintPolicy, nodes: NodeKeys): st
 }
 
 export function misspellingsIn({ removalRules, nodeSelector }: CompiledTaintPolicy, nodes: NodeKeys): Misspelling[] {
-  const [labelKeys, taintKeys] = [byLetters(nodes.labels), byLetters(nodes.taints)];
   // With NotIn or DoesNotExist, it is correct that no node has the label.
   const labels = requirementsOf(nodeSelector).filter(({ operator }) => operator === 'In' || operator === 'Exists');
   // A required taint comes from the policy itself.
   const exact = removalRules.filter(({ key, ensure }) => !isPattern(key) && ensure !== 'Always');
   return [
-    ...labels.flatMap(({ key }) =>
-      misspelling({ field: 'spec.nodeSelector', key, of: 'label' }, nodes.labels, labelKeys),
-    ),
-    ...exact.flatMap(({ key, field }) =>
-      misspelling({ field: `${field}.key`, key, of: 'taint' }, nodes.taints, taintKeys),
-    ),
-  ];
-}
-
-/** Nodes have thousands of keys: only those with about as many letters are compared. */
-function byLetters(keys: ReadonlySet<string>): ReadonlyMap<number, readonly string[]> {
-  return Map.groupBy(keys, lettersIn);
-}
-
-function misspelling(
-  one: Omit<Misspelling, 'meant'>,
-  known: ReadonlySet<string>,
-  knownByLetters: ReadonlyMap<number, readonly string[]>,
-): Misspelling[] {
-  if (known.has(one.key)) return [];
-  const letters = lettersIn(one.key);
-  const near = [letters - 1, letters, letters + 1]
-    .flatMap((count) => knownByLetters.get(count) ?? [])
-    .filter((other) => looksMisspelled(one.key, other))
-    .sort();
-  return near.slice(0, 1).map((meant) => ({ ...one, meant }));
+    ...labels.map(({ key }) => ({ field: 'spec.nodeSelector', key, of: 'label' as const })),
+    ...exact.map(({ key, field }) => ({ field: `${field}.key`, key, of: 'taint' as const })),
+  ]
+    .slice(0, MAX_COMPARED)
+    .flatMap((one) => {
+      const meant = (one.of === 'label' ? nodes.labels : nodes.taints).meantBy(one.key);
+      return meant === undefined ? [] : [{ ...one, meant }];
+    });
 }

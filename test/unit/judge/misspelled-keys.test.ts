@@ -55,6 +55,25 @@ describe('a key that no node has', () => {
     expect(doubted('gpu-pool', 'gpu_pool')).toEqual(expected);
   });
 
+  it('is not doubted where nodes have more keys than are compared', () => {
+    const among = (others: number) => {
+      const labels = Object.fromEntries(Array.from({ length: others }, (_, index) => [`example.com/l-${index}`, '']));
+      const nodeSelector = { matchLabels: { gpupool: 'x' } };
+      return misspelledKeys(
+        policy({ nodeSelector, taints: [] }),
+        keysOf([node({ 'gpu-pool': '', ...labels })] as never),
+      );
+    };
+    expect(among(1_999)).toEqual(['spec.nodeSelector: no node has label gpupool; did you mean gpu-pool?']);
+    expect(among(2_000)).toEqual([]);
+  });
+
+  it('is not doubted after 32 others', () => {
+    const others = Array.from({ length: 32 }, (_, index) => `example.com/own-${index}`);
+    expect(keys(...others.slice(1), 'node-role.kubernetes.io/controlplane')).toHaveLength(1);
+    expect(keys(...others, 'node-role.kubernetes.io/controlplane')).toEqual([]);
+  });
+
   it('is not doubted where the policy sets it', () => {
     const present = { key: 'node-role.kubernetes.io/controlplane', effect: 'NoSchedule', ensure: 'Always' } as const;
     expect(doubts({ taints: [present] })).toEqual([]);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { lettersIn, looksMisspelled } from '../../../src/kubernetes/misspelling.ts';
+import { lettersOf, looksMisspelled } from '../../../src/kubernetes/misspelling.ts';
 
 it.each([
   { one: 'dedicated', other: 'dedicated', expected: true },
@@ -19,9 +19,10 @@ it.each([
   { one: 'abcd', other: 'acbdef', expected: false },
   { one: 'ab', other: 'abcde', expected: false },
 ])('$one and $other: $expected', ({ one, other, expected }) => {
-  expect([looksMisspelled(one, other), looksMisspelled(other, one)]).toEqual([expected, expected]);
+  const [first, second] = [lettersOf(one), lettersOf(other)];
+  expect([looksMisspelled(first, second), looksMisspelled(second, first)]).toEqual([expected, expected]);
 });
 
-it('lettersIn leaves out what is not compared', () => {
-  expect(lettersIn('dedi-cated_2.x')).toBe(11);
+it('lettersOf leaves out what is not compared', () => {
+  expect(lettersOf('Dedi-cated_2.x')).toBe('dedicated2x');
 });
