@@ -1,3 +1,4 @@
+import { CLOCK_SKEW_MS } from '../kubernetes/time.ts';
 import type { ReadyDaemonSet } from '../policy/taint-rule.ts';
 import { compileCoverage, formatObstacle, type SchedulingNode, type SchedulingView } from './coverage.ts';
 
@@ -61,16 +62,17 @@ function problemOf(
   // An existing pod stays although a taint was added later.
   const unselected = obstacles.filter(({ kind }) => kind !== 'taint' && kind !== 'unknown');
   if (unselected.length > 0) return `it does not select the node: ${unselected.map(formatObstacle).join(', ')}`;
-  const own = pods.filter(({ owner, createdAt }) => owner === daemonSet.uid && createdAt >= node.createdAt);
+  const { own = [], older = [] } = Object.groupBy(
+    pods.filter(({ owner }) => owner === daemonSet.uid),
+    ({ createdAt }) => (createdAt >= node.createdAt - CLOCK_SKEW_MS ? 'own' : 'older'),
+  );
   const current = own.filter(({ isTerminating }) => !isTerminating);
   if (current.some(({ isReady }) => isReady)) return undefined;
   if (current.length > 0) return 'its pod is not Ready';
   if (own.length > 0) return 'its pod is being deleted';
-  const isOlder = pods.some(
-    (pod) => pod.owner === daemonSet.uid && pod.createdAt < node.createdAt && !pod.isTerminating,
-  );
   // It may be Ready from another machine of that name. The DaemonSet creates no second pod while it exists.
-  if (isOlder) return 'its pod is older than the Node: delete the pod, and the DaemonSet creates another one';
+  if (older.some(({ isTerminating }) => !isTerminating))
+    return 'its pod is older than the Node: delete the pod, and the DaemonSet creates another one';
   const why = obstacles.length > 0 ? `: ${obstacles.map(formatObstacle).join(', ')}` : '';
   return `it has no pod on the node${why}`;
 }

@@ -1,6 +1,7 @@
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { removedTaints, type Taint } from '../kubernetes/taint.ts';
-import { atMost, count, rfc3339 } from '../kubernetes/text.ts';
+import { atMost, count } from '../kubernetes/text.ts';
+import { CLOCK_SKEW_MS, rfc3339 } from '../kubernetes/time.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { StateOf } from '../policy/status-conditions.ts';
 
@@ -90,8 +91,8 @@ const REPLACED_WITHIN_MS = 600_000;
 const HOLDS_FOR_MS = 3_600_000;
 /** `timeAdded` counts whole seconds. */
 const SECOND_MS = 1_000;
-/** Clocks that differ by more than that do not count. */
-const CLOCK_SKEW_MS = 60_000;
+/** A time that is later than that, by the clock of this process, does not count. */
+const FUTURE_MS = 60_000;
 
 /** What the nodes of a zone have in common. */
 export interface Zone {
@@ -124,7 +125,7 @@ export function zonesOf(nodes: Iterable<ZonedNode>, now: number): ReadonlyMap<st
   for (const { labels, taints, ready } of nodes) {
     const name = zoneOf(labels);
     const zone = zones.get(name) ?? { nodes: 0, notReady: 0, lastAt: undefined };
-    const times = evictionTimes(taints).filter((time) => time <= now + CLOCK_SKEW_MS);
+    const times = evictionTimes(taints).filter((time) => time <= now + FUTURE_MS);
     zones.set(name, {
       nodes: zone.nodes + 1,
       notReady: zone.notReady + (ready ? 0 : 1),
@@ -198,6 +199,6 @@ export function displacedPods(pods: readonly UnboundPod[], evictions: readonly n
   const isReplacement = ({ controller, gated }: UnboundPod) => controller && controller !== 'DaemonSet' && !gated;
   const isInTime = ({ createdAt }: UnboundPod) =>
     now - createdAt < HOLDS_FOR_MS &&
-    evictions.some((time) => createdAt >= time && createdAt - time <= REPLACED_WITHIN_MS);
+    evictions.some((time) => createdAt >= time - CLOCK_SKEW_MS && createdAt - time <= REPLACED_WITHIN_MS);
   return pods.filter((pod) => isReplacement(pod) && isInTime(pod)).map(({ name }) => name);
 }

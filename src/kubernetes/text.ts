@@ -1,13 +1,3 @@
-/** The time in the form of Kubernetes' MicroTime (meta/v1): always six digits, of which three are used. */
-export function microTime(ms: number): string {
-  return new Date(ms).toISOString().replace('Z', '000Z');
-}
-
-/** The time in the form of Kubernetes' Time (meta/v1): RFC 3339, without fractions of a second. */
-export function rfc3339(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, -5)}Z`;
-}
-
 /** Longest warning, in characters: kubectl and the API server cut off longer ones (admission/v1, `warnings`). */
 export const WARNING_MAX_LENGTH = 120;
 

@@ -11,7 +11,7 @@ import {
 } from '../judge/node-record.ts';
 import { DNS_SUBDOMAIN_LENGTH, LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
 import { MACHINE_ID_LENGTH } from '../kubernetes/machine.ts';
-import { rfc3339 } from '../kubernetes/text.ts';
+import { rfc3339 } from '../kubernetes/time.ts';
 import { reader } from './object-meta.ts';
 
 export const NODE_RECORD_KIND = 'NodeTaintRecord';

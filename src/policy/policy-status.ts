@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
-import { atMost, rfc3339, shorten } from '../kubernetes/text.ts';
+import { atMost, shorten } from '../kubernetes/text.ts';
+import { rfc3339 } from '../kubernetes/time.ts';
 import type { PolicyKind } from './policy.ts';
 import { formatPath, formatProblem, type Path, type Problem } from './problem.ts';
 import { CONDITIONS, type ConditionType, type ReportedCondition, type StateOf } from './status-conditions.ts';

@@ -1,5 +1,5 @@
 import { namespaceOf, printableWithin } from '../../kubernetes/event.ts';
-import { microTime } from '../../kubernetes/text.ts';
+import { microTime } from '../../kubernetes/time.ts';
 import type { ApiClient, RequestOptions } from '../client/api-client.ts';
 import { type ApiError, isConflict, isFinal, isNotFound } from '../client/api-error.ts';
 import { type EventSeries, eventName } from './event-series.ts';

@@ -1,4 +1,4 @@
-import { microTime } from '../../kubernetes/text.ts';
+import { microTime } from '../../kubernetes/time.ts';
 import type { ApiClient, RequestOptions } from '../client/api-client.ts';
 import { findObject } from '../client/find-object.ts';
 

@@ -1,5 +1,5 @@
 import { jittered } from '../../../src/cluster/watch/watch-options.ts';
-import { microTime } from '../../../src/kubernetes/text.ts';
+import { microTime } from '../../../src/kubernetes/time.ts';
 import { messageOf } from '../../../src/runtime/error-message.ts';
 import { followFault } from '../../../src/runtime/fault-log.ts';
 import { startWorkQueue } from '../../../src/runtime/work-queue.ts';

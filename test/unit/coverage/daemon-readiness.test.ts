@@ -37,21 +37,25 @@ describe('a DaemonSet on a node', () => {
     expect(problems([pod({ isReady: false, isTerminating: true }), pod()])).toEqual([]);
   });
 
+  it('is ready by a pod that seems two seconds older than the Node: another API server has stamped it', () => {
+    expect(problems([pod({ createdAt: CREATED - 2_000 })])).toEqual([]);
+  });
+
   it.each([
     ['its pod is not Ready', [pod({ isReady: false })]],
     ['its pod is being deleted', [pod({ isTerminating: true })]],
     ['it has no pod on the node', []],
     ['it has no pod on the node', [pod({ owner: 'another' }), pod({ owner: undefined })]],
-    ['it has no pod on the node', [pod({ owner: 'another', createdAt: CREATED - 1_000 })]],
+    ['it has no pod on the node', [pod({ owner: 'another', createdAt: CREATED - 3_000 })]],
     ['it has no pod on the node', [pod({ namespace: 'tenant' })]],
-    ['it has no pod on the node', [pod({ namespace: 'tenant', createdAt: CREATED - 1_000 })]],
+    ['it has no pod on the node', [pod({ namespace: 'tenant', createdAt: CREATED - 3_000 })]],
     ['its pod is not Ready', [pod({ namespace: 'tenant' }), pod({ isReady: false })]],
     [
       'its pod is older than the Node: delete the pod, and the DaemonSet creates another one',
-      [pod({ createdAt: CREATED - 1_000 })],
+      [pod({ createdAt: CREATED - 3_000 })],
     ],
-    ['it has no pod on the node', [pod({ createdAt: CREATED - 1_000, isTerminating: true })]],
-    ['its pod is not Ready', [pod({ createdAt: CREATED - 1_000 }), pod({ isReady: false })]],
+    ['it has no pod on the node', [pod({ createdAt: CREATED - 3_000, isTerminating: true })]],
+    ['its pod is not Ready', [pod({ createdAt: CREATED - 3_000 }), pod({ isReady: false })]],
   ])('is not ready: %s', (problem, pods) => {
     expect(problems(pods)).toEqual([`${NAME}: ${problem}`]);
   });

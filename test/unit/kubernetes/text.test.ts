@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import {
   count,
   mark,
-  microTime,
   presentableWarnings,
   printable,
   shorten,
@@ -79,10 +78,6 @@ it('mark has eight letters and digits for each text but the empty one, and other
 
 it('mark is the same in every version: the names of reports contain it, and one with another name would be written beside it', () => {
   expect(mark('taintpolicy')).toBe('torgqfgv');
-});
-
-it('microTime has six digits of a second, as Kubernetes writes them', () => {
-  expect(microTime(Date.UTC(2026, 0, 2, 3, 4, 5, 67))).toBe('2026-01-02T03:04:05.067000Z');
 });
 
 it.each([
