@@ -96,7 +96,10 @@ export function backstop(
           return asking.length === 0 ? undefined : CHECK_AGAIN_MS;
         }
         const found = (await listNative(client, versions, MANAGED_LABELS)).filter(isWrittenByLeader);
-        if (asking.length + found.length === 0) return undefined;
+        if (asking.length + found.length === 0) {
+          states = new Map();
+          return undefined;
+        }
         const isPermitted = rights.permits('nativePolicies');
         if (isPermitted === undefined) return undefined;
         if (!isPermitted) {
@@ -114,7 +117,10 @@ export function backstop(
         return asking.length + run.waits.length === 0 ? undefined : nextLookMs(run);
       } catch (error) {
         // A leader that may not list them has not written any.
-        if (isForbidden(error) && asking.length === 0) return undefined;
+        if (isForbidden(error) && asking.length === 0) {
+          states = new Map();
+          return undefined;
+        }
         // Refusals of single objects are known already. While the API server does not answer, what was in force stays in force.
         const isKnown = asking.every((key) => states.has(key));
         if (!isApplied && (isForbidden(error) || !isKnown)) states = every(stateOfFault(error));

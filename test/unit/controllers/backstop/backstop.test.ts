@@ -558,6 +558,16 @@ describe('once native policies may not be written any more', () => {
     expect(conditionOf()).toBeUndefined();
   });
 
+  it('what was deleted by hand with its policy is not told of any more, where the policy asks for it no more', async () => {
+    const { permit, conditionOf, problems, objects, api } = await start();
+    objects[0] = policy('a', { ...SPEC, backstop: 'None' }, 2);
+    await permit(false);
+    expect(conditionOf()).toMatchObject(left);
+    api.stored.clear();
+    await permit(false);
+    expect([conditionOf(), problems()]).toEqual([undefined, []]);
+  });
+
   it('it is followed again, or removed, once they may', async () => {
     const { permit, conditionOf, objects, api } = await start();
     await permit(false);
