@@ -18,7 +18,7 @@ export interface WatchedNodes extends Nodes {
 /** Also says of a node that cannot be read whether it exists. */
 export interface ExistingNodes extends WatchedNodes, Pick<WatchCache<ClusterNode>, 'has'> {}
 
-export interface WatchedDaemonSets extends DaemonSets {
+export interface WatchedDaemonSets extends DaemonSets, Pick<WatchCache<ClusterDaemonSet>, 'isStale'> {
   readonly changes: Source<Change<ClusterDaemonSet>>;
 }
 
@@ -67,6 +67,7 @@ export function watchCluster(
       synced: cache.synced,
       get: cache.get,
       has: cache.has,
+      isStale: cache.isStale,
       entries: cache.entries,
       changes,
       async end() {

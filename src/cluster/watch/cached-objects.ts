@@ -41,6 +41,8 @@ export interface CachedObjects<T> {
   get(name: string, namespace: string): Entry<T> | undefined;
   /** Whether the object exists, also if no version of it was valid. */
   has(name: string, namespace: string): boolean;
+  /** Whether the last version of the object was invalid: {@link get} returns an earlier one, or none. */
+  isStale(name: string, namespace: string): boolean;
   values(): IterableIterator<Entry<T>>;
   readonly size: number;
   /** Adds an object of a list: its current version. Returns its key for {@link retain}, if it has one. */
@@ -121,6 +123,7 @@ export function createCachedObjects<T>(options: CachedObjectsOptions<T>): Cached
       const key = keyOf(name, namespace);
       return entries.has(key) || unreadable.has(key);
     },
+    isStale: (name, namespace) => unreadable.has(keyOf(name, namespace)),
     values: () => entries.values(),
     get size() {
       return entries.size;

@@ -56,6 +56,7 @@ export function watchResource<T>(options: WatchOptions<T>): WatchCache<T> {
     isSynced: () => current !== undefined,
     get: (name, namespace = '') => objects.get(name, namespace),
     has: (name, namespace = '') => objects.has(name, namespace),
+    isStale: (name, namespace = '') => objects.isStale(name, namespace),
     entries: () => objects.values(),
     get size() {
       return objects.size;

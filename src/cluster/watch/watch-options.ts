@@ -43,6 +43,8 @@ export interface WatchCache<T> {
   get(name: string, namespace?: string): Entry<T> | undefined;
   /** Whether the object exists, also if it has never been read: {@link WatchOptions.project} failed for every version. */
   has(name: string, namespace?: string): boolean;
+  /** Whether its last version could not be read: {@link get} returns an earlier one, or none. */
+  isStale(name: string, namespace?: string): boolean;
   entries(): Iterable<Entry<T>>;
   readonly size: number;
   /**

@@ -131,7 +131,9 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
     const { name, namespace, uid } = written.daemonSet.entry;
     const entry = daemonSets.get(name, namespace);
     const awaited =
-      entry?.uid === uid && (compareResourceVersions(entry.resourceVersion, written.resourceVersion) ?? 0) < 0;
+      entry?.uid === uid &&
+      !daemonSets.isStale(name, namespace) &&
+      (compareResourceVersions(entry.resourceVersion, written.resourceVersion) ?? 0) < 0;
     if (!awaited) written = undefined;
     return awaited;
   }

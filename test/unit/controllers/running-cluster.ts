@@ -64,12 +64,15 @@ export function startRunningCluster(compiled: () => PolicySet) {
   let version = 1;
   let fail: ((patch: Patch) => unknown) | undefined;
   let following = true;
+  /** Keys of DaemonSets whose later versions the cache cannot read. */
+  const unreadable = new Set<string>();
   let permitted: boolean | undefined = true;
 
   /** As the watch would bring it. */
   function observe(): void {
     for (const key of cached.keys()) if (!objects.has(key)) cached.delete(key);
     for (const [key, object] of objects) {
+      if (unreadable.has(key)) continue;
       const { name, namespace, uid, resourceVersion } = object.metadata;
       cached.set(key, { name, namespace, uid, resourceVersion, value: projectDaemonSet(structuredClone(object)) });
     }
@@ -140,6 +143,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
       nodes: { get: (name) => nodes.get(name), entries: () => nodes.values(), news: createSubject() },
       daemonSets: {
         get: (name, namespace) => cached.get(`${namespace}/${name}`),
+        isStale: (name, namespace) => unreadable.has(`${namespace}/${name}`),
         entries: () => cached.values(),
         changes,
       },
@@ -197,6 +201,8 @@ export function startRunningCluster(compiled: () => PolicySet) {
       permitted = may;
       changed();
     },
+    /** From now on, the cache keeps the DaemonSet as it is. */
+    makeUnreadable: (key: string) => void unreadable.add(key),
     /** Whether the cache follows. */
     follow(does: boolean) {
       following = does;

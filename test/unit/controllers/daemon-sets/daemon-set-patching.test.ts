@@ -55,6 +55,15 @@ it('patches once, precisely, and tells of it', async () => {
   expect(cluster.problems()).toEqual([]);
 });
 
+it('patches the others where the DaemonSet that it has patched became too large to be read', async () => {
+  const cluster = startPatching();
+  cluster.failWith(() => cluster.makeUnreadable('a/a'));
+  cluster.add('a/a');
+  cluster.add('b/b');
+  await soon();
+  expect(cluster.patched()).toEqual(['a/a', 'b/b']);
+});
+
 it('a heartbeat of a node is no reason to look at all DaemonSets', async () => {
   const cluster = startPatching();
   cluster.setUnreadyNodes(1);

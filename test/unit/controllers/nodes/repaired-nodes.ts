@@ -186,6 +186,7 @@ export function startRepair(
     synced,
     nodes: watched,
     daemonSets: {
+      isStale: () => false,
       get: (name, namespace) => daemonSets.find((one) => one.name === name && one.namespace === namespace),
       entries: () => daemonSets.values(),
       changes: daemonSetChanges,

@@ -175,6 +175,7 @@ export function startInCluster(specs: Readonly<Record<string, Partial<RecoveryPo
       news: createSubject(),
     },
     daemonSets: {
+      isStale: () => false,
       get: (name, namespace) => daemonSets.get(`${namespace}/${name}`),
       entries: () => daemonSets.values(),
       changes: daemonSetChanges,
