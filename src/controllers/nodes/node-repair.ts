@@ -24,8 +24,7 @@ import { identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { enforcedPolicies } from '../../policy/policy-index.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import { anyOf, type Source } from '../../runtime/source.ts';
-import { startReconciler } from '../../runtime/work-queue.ts';
-import { CONFLICT_PAUSE_MS, type Controller, type Run, startControllerQueue } from '../controller.ts';
+import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Reports } from '../reports.ts';
 import type { Rights } from '../rights.ts';
 import { type ExistingNodes, isNews, type WatchedDaemonSets } from '../sources.ts';
@@ -138,7 +137,7 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     reports,
     records,
   });
-  const sweep = startReconciler({ name: 'node-sweep', reconcile: sweepNodes, log, signal });
+  const sweep = startController(run, 'node-sweep', sweepNodes);
   // After the reports of the record store and of startup taints: problems are reported in this order.
   const changes = reports.add({
     problems: () => [...problems.list(), ...evictions.problems()],

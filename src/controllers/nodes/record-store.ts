@@ -321,6 +321,8 @@ export function startRecordStore(run: Run, options: RecordStoreOptions): RecordS
   }
 
   function spread(name: string): void {
+    // A write may end after the end of the run.
+    if (signal.aborted) return;
     clearTimeout(spreading.get(name));
     const timer = setTimeout(() => {
       spreading.delete(name);

@@ -24,6 +24,7 @@ export function followPolicies(latest: () => PolicySnapshot, audit: boolean, log
   let needed = neededBy(latest());
   let notBefore = 0;
   let complaints = '';
+  complain();
 
   return {
     current() {

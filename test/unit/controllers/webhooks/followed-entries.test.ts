@@ -41,6 +41,32 @@ it('takes up a first change at once, and the next one some time later', () => {
   expect(entries.current().from).toBe(both);
 });
 
+it('says from the start which webhooks are called more often than necessary, and only once', () => {
+  const policies = parsePolicies(
+    Array.from({ length: 150 }, (_, index) => ({
+      name: `test-${index}`,
+      text: `apiVersion: taintkeeper.dev/v1alpha1
+kind: TaintPolicy
+metadata: { name: p${index} }
+spec:
+  mode: Restore
+  nodeSelector: { matchLabels: { pool: pool-${index} } }
+  taints: [{ key: example.com/dedicated-${index}, effect: NoSchedule, ensure: Always }]
+  failurePolicy: Fail
+`,
+    })),
+  );
+  const many = { policies, compiled: compilePolicies(policies), versions: new Set<string>() };
+  let latest = many;
+  const { log, lines } = captureLog();
+  const entries = followPolicies(() => latest, false, log);
+  const said = [expect.stringContaining('webhooks that are called more often than necessary: restore.taintkeeper.dev')];
+  expect(lines().map(({ msg }) => msg)).toEqual(said);
+  latest = { ...many };
+  expect(entries.current().from).toBe(latest);
+  expect(lines().map(({ msg }) => msg)).toEqual(said);
+});
+
 it('compiles nothing anew while nothing has changed', () => {
   const entries = followPolicies(() => deny, false, captureLog().log);
   const first = entries.current();
