@@ -17,6 +17,8 @@ export interface DashboardOptions {
   readonly log: FaultLog;
   /** The interval between two searches for replicas and leader, in milliseconds. */
   readonly lookMs?: number;
+  /** The time limit for a whole answer of a replica, in milliseconds. */
+  readonly answerMs?: number;
 }
 
 export interface Dashboard {
@@ -25,7 +27,6 @@ export interface Dashboard {
 }
 
 const LOOK_MS = 2_000;
-/** The time limit for an answer of a replica, in milliseconds. */
 const ANSWER_MS = 10_000;
 
 const LOOPBACK = '127.0.0.1';
@@ -41,7 +42,13 @@ const CONNECTION_HEADERS = ['connection', 'keep-alive', 'transfer-encoding'];
  * leader. The events come from all replicas.
  * @throws InputError if it cannot listen on the port; the first error of `find`
  */
-export async function startDashboard({ port, find, log, lookMs = LOOK_MS }: DashboardOptions): Promise<Dashboard> {
+export async function startDashboard({
+  port,
+  find,
+  log,
+  lookMs = LOOK_MS,
+  answerMs = ANSWER_MS,
+}: DashboardOptions): Promise<Dashboard> {
   const app = Fastify({ forceCloseConnections: true });
   const streams = createEventStreams(PAGE_HEADERS, { ...STREAM_LIMITS, waitingEvents: 2 * MAX_MERGED });
   const events = mergeEvents(streams.send, log);
@@ -57,10 +64,10 @@ export async function startDashboard({ port, find, log, lookMs = LOOK_MS }: Dash
     streams.open(reply.raw, events.latest());
   });
   app.get('/*', { exposeHeadRoute: false }, async (request, reply) => {
-    const deadline = startDeadline(ANSWER_MS, `no answer within ${ANSWER_MS} ms`, stopping.signal);
+    const deadline = startDeadline(answerMs, `no answer within ${answerMs} ms`, stopping.signal);
     try {
       const answer = await get(shown, request.url, pick(request.headers), deadline.signal);
-      deadline.clear();
+      answer.once('close', deadline.clear);
       reply.code(answer.statusCode ?? 502).headers(without(answer.headers, CONNECTION_HEADERS));
       return reply.send(answer);
     } catch (error) {

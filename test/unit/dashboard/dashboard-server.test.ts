@@ -1,4 +1,6 @@
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Registry } from '@prometheus-io/client';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -10,13 +12,13 @@ import { eventually } from '../eventually.ts';
 import { type OpenStream, openStream } from '../page/streams.ts';
 import { startReplica } from './replicas.ts';
 
-async function dashboardOf(find: () => Promise<Replicas>) {
+async function dashboardOf(find: () => Promise<Replicas>, options: { answerMs?: number } = {}) {
   const told: string[] = [];
   const log = {
     warn: (message: string) => void told.push(message),
     info: (message: string) => void told.push(message),
   };
-  const dashboard = await startDashboard({ port: 0, find, log, lookMs: 30 });
+  const dashboard = await startDashboard({ port: 0, find, log, lookMs: 30, ...options });
   onTestFinished(() => dashboard.stop());
   return { ...dashboard, told };
 }
@@ -84,6 +86,18 @@ describe('the page and its state', () => {
     const { url } = await dashboardOf(directory([dead], 'tk-a').find);
     expect(await ask(url)).toMatchObject({ status: 502, body: 'tk-a cannot be reached: no route\n' });
   });
+});
+
+it('an answer that does not end is cut off', async () => {
+  const stalling = createServer((_request, response) => void response.write('half'));
+  onTestFinished(() => void stalling.close());
+  await once(stalling.listen(0, '127.0.0.1'), 'listening');
+  const { port } = stalling.address() as AddressInfo;
+  const replica = replicaAt(new URL(`http://127.0.0.1:${port}`));
+  const { url } = await dashboardOf(directory([replica], undefined).find, { answerMs: 100 });
+  const response = await fetch(url);
+  expect(response.status).toBe(200);
+  await expect(response.text()).rejects.toThrow('terminated');
 });
 
 describe('the events', () => {
