@@ -6,7 +6,7 @@ import type { ApiClient } from '../cluster/client/api-client.ts';
 import { isForbidden, isNotFound } from '../cluster/client/api-error.ts';
 import { isReadyEndpoint, listEndpointSlices, podOf } from '../cluster/endpoint-slices.ts';
 import { replicaOf } from '../cluster/lease/leadership.ts';
-import type { Lease } from '../cluster/lease/lease.ts';
+import { holderOf, type Lease, leasePath } from '../cluster/lease/lease.ts';
 import type { PageState } from '../page/state.ts';
 import type { RepeatedFault } from '../runtime/fault-log.ts';
 import { openOrAborted } from '../runtime/pause.ts';
@@ -144,15 +144,14 @@ export async function clusterReplicas(options: ClusterReplicasOptions): Promise<
 
 /** Undefined if there is no Lease, or the user may not read it: then any replica is shown. */
 async function leaderOf({ client, namespace, lease, leaseFault }: ClusterReplicasOptions): Promise<string | undefined> {
-  const path = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases/${encodeURIComponent(lease)}`;
   try {
-    const { spec } = await client.request<Lease>('GET', path);
+    const holder = holderOf(await client.request<Lease>('GET', leasePath(namespace, lease)));
     leaseFault.isOver();
-    return spec?.holderIdentity ? replicaOf(spec.holderIdentity) : undefined;
+    return holder === undefined ? undefined : replicaOf(holder);
   } catch (error) {
     if (!isNotFound(error) && !isForbidden(error)) throw error;
     const { message } = error;
-    leaseFault.is(message, `who leads is not known, the page is that of any replica: ${message}`);
+    leaseFault.is(message, `the leader is not known, and the page is that of any replica: ${message}`);
     return undefined;
   }
 }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { ServableCertificates } from '../certs/certificate-directory.ts';
 import { type FileKeeper, keepCertificates } from '../certs/certificate-keeper.ts';
 import type { ApiClient } from '../cluster/client/api-client.ts';
-import { isLed } from '../cluster/lease/leader-election.ts';
+import { isLed } from '../cluster/lease/lease.ts';
 import { type CertificateSecret, keepSecret, type SecretKeeper } from '../cluster/secret-keeper.ts';
 import type { RegisteredWebhooks } from '../cluster/webhook-configurations.ts';
 import { retry } from '../runtime/retry.ts';

@@ -4,17 +4,9 @@ import { messageOf } from '../../runtime/error-message.ts';
 import { followFault } from '../../runtime/fault-log.ts';
 import { pause } from '../../runtime/pause.ts';
 import type { ApiClient } from '../client/api-client.ts';
-import { findObject } from '../client/find-object.ts';
 import { beginTerm, type Leadership, LeadershipLostError, type Term } from './leadership.ts';
 import { candidatePause, type LeaderTimings, leaderTimings } from './lease.ts';
 import { type Acquired, leaseContender, leaseFault } from './lease-contender.ts';
-
-/** Whether a process holds the Lease, or held it when it ended without releasing it. */
-export async function isLed(client: ApiClient, namespace: string, lease: string): Promise<boolean> {
-  const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${lease}`;
-  const found = await findObject<{ spec?: { holderIdentity?: string } }>(client, path);
-  return Boolean(found?.spec?.holderIdentity);
-}
 
 export interface LeaderElectionOptions {
   readonly client: ApiClient;
@@ -146,11 +138,11 @@ export function electLeader(options: LeaderElectionOptions): LeaderElection {
     running = true;
     try {
       await lead(own);
-      own.end(new RunEnded('what only the leader does has ended'));
+      own.end(new RunEnded('leader work has ended'));
     } catch (error) {
-      if (own.signal.aborted) log.debug({ err: error }, 'what only the leader does was broken off');
-      else log.error({ err: error }, 'what only the leader does has failed');
-      own.end(new RunEnded('what only the leader does has failed'));
+      if (own.signal.aborted) log.debug({ err: error }, 'leader work was aborted');
+      else log.error({ err: error }, 'leader work has failed');
+      own.end(new RunEnded('leader work has failed'));
     }
     running = false;
   }

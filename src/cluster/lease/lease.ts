@@ -70,13 +70,27 @@ export interface LeaseStore {
   update(lease: Lease, spec: LeaseSpec, bounds: Bounds): Promise<Lease>;
 }
 
+export function leasePath(namespace: string, name: string): string {
+  return `${leasesIn(namespace)}/${encodeURIComponent(name)}`;
+}
+
+function leasesIn(namespace: string): string {
+  return `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
+}
+
+/** Whether a process holds the Lease, or held it when it ended without releasing it. */
+export async function isLed(client: ApiClient, namespace: string, name: string): Promise<boolean> {
+  const lease = await findObject<Lease>(client, leasePath(namespace, name));
+  return lease !== undefined && holderOf(lease) !== undefined;
+}
+
 export function leaseStore(client: ApiClient, namespace: string, name: string): LeaseStore {
-  const collection = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
-  const path = `${collection}/${encodeURIComponent(name)}`;
+  const path = leasePath(namespace, name);
   const head = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace, name } };
   return {
     read: (bounds) => findObject<Lease>(client, path, bounds),
-    create: (spec, bounds) => client.request<Lease>('POST', collection, { ...bounds, body: { ...head, spec } }),
+    create: (spec, bounds) =>
+      client.request<Lease>('POST', leasesIn(namespace), { ...bounds, body: { ...head, spec } }),
     update: (before, spec, bounds) => client.request<Lease>('PUT', path, { ...bounds, body: { ...before, spec } }),
   };
 }

@@ -62,7 +62,7 @@ it("are the pods behind the Service, ready ones first, at the port of its slice;
   ]);
 });
 
-const NOT_KNOWN = expect.stringMatching(/^who leads is not known.*leases\/taintkeeper: 40/);
+const NOT_KNOWN = expect.stringMatching(/^the leader is not known.*leases\/taintkeeper: 40/);
 
 it.each([
   { why: 'nobody holds the Lease', lease: { status: 200, body: { spec: { holderIdentity: '' } } }, warned: [] },
