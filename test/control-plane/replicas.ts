@@ -45,7 +45,7 @@ export interface Replica extends ServeProcess, Backend {
 }
 
 /** Starts `taintkeeper serve --cluster` and waits for nothing, for where it is not expected to come up, or not soon. */
-export async function launchReplica(options: ReplicaOptions): Promise<ServeProcess> {
+async function launchReplica(options: ReplicaOptions): Promise<ServeProcess> {
   const {
     name,
     kubeconfigFile,

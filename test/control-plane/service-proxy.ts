@@ -33,8 +33,6 @@ export interface ServiceProxy {
   ready(): string[];
   /** Waits until exactly these are ready; throws after 30 s. */
   waitForReady(...names: string[]): Promise<void>;
-  /** How many connections each backend has been given, those that are gone and those of removed backends included. */
-  connections(): Record<string, number>;
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -51,7 +49,6 @@ export interface ServiceProxy {
  */
 export async function startServiceProxy(probe: Partial<ProbeOptions> = {}): Promise<ServiceProxy> {
   const backends = new Map<string, Backend & { probe: ReadinessProbe }>();
-  const counts = new Map<string, number>();
   let turn = 0;
 
   const readyBackends = () => [...backends.values()].filter((backend) => backend.probe.ready);
@@ -64,7 +61,6 @@ export async function startServiceProxy(probe: Partial<ProbeOptions> = {}): Prom
       const backend = candidates[(first + i) % candidates.length];
       const socket = backend && (await dialPort(backend.port));
       if (!socket) continue;
-      counts.set(backend.name, (counts.get(backend.name) ?? 0) + 1);
       return socket;
     }
     return undefined;
@@ -99,7 +95,6 @@ export async function startServiceProxy(probe: Partial<ProbeOptions> = {}): Prom
         otherwise: () => `ready are [${ready()}], not [${names}], after ${READY_TIMEOUT_MS / 1000} s`,
       });
     },
-    connections: () => Object.fromEntries(counts),
     stop,
     [Symbol.asyncDispose]: stop,
   };

@@ -21,6 +21,7 @@ import {
   runInstalled,
   waitUntilProtected,
 } from './installation.ts';
+import { MUTATING_VERSION } from './native-rig.ts';
 import { attempt, GPU, getNode, type Node, OTHER, path, RELEASE } from './nodes.ts';
 import { pasteRemedy } from './paste-remedy.ts';
 import { policyObject } from './policy-objects.ts';
@@ -35,8 +36,9 @@ const GONE_TIMEOUT_MS = 60_000;
 const TEST_TIMEOUT_MS = 150_000;
 
 const OWN_LABEL = 'app.kubernetes.io/name=taintkeeper';
-const NATIVE_BINDINGS = 'mutatingadmissionpolicybinding,validatingadmissionpolicybinding';
-const NATIVE_POLICIES = 'mutatingadmissionpolicy,validatingadmissionpolicy';
+const NATIVE_KINDS = MUTATING_VERSION === 'none' ? ['validating'] : ['mutating', 'validating'];
+const NATIVE_BINDINGS = NATIVE_KINDS.map((kind) => `${kind}admissionpolicybinding`).join();
+const NATIVE_POLICIES = NATIVE_KINDS.map((kind) => `${kind}admissionpolicy`).join();
 
 const image = ['--set', `image.repository=${IMAGE}`];
 
@@ -119,7 +121,10 @@ async function leftovers(cp: ControlPlane): Promise<string[]> {
     ['get', 'all,configmap,secret,lease,role,rolebinding,networkpolicy,pdb,sa', '-A', '-l', OWN_LABEL],
   ];
   const found = await Promise.all(cluster.map((args) => cp.kubectl([...args, '--ignore-not-found', '-o', 'name'])));
-  return found.flatMap(({ stdout }) => stdout.trim().split('\n')).filter(Boolean);
+  return found.flatMap(({ code, stdout, stderr }) => {
+    if (code !== 0) throw new Error(stderr);
+    return stdout.trim().split('\n').filter(Boolean);
+  });
 }
 
 const noneLeft = (cp: ControlPlane, expected: readonly string[] = []) =>

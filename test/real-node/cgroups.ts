@@ -7,7 +7,7 @@ const ROOT = '/sys/fs/cgroup';
 const EMPTY_TIMEOUT_MS = 10_000;
 
 /** Whether this machine has the unified hierarchy alone. */
-export function hasUnifiedCgroups(): boolean {
+function hasUnifiedCgroups(): boolean {
   return existsSync(join(ROOT, 'cgroup.controllers'));
 }
 

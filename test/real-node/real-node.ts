@@ -25,8 +25,6 @@ const SHUTDOWN_TIMEOUT_MS = 60_000;
 /** What all nodes would share in one file system: network namespaces of pods, locks, sockets of plugins, links to logs. */
 const OWN_FOLDERS = ['/run', '/var/lib', '/var/log'];
 
-export type NodeProgram = 'containerd' | 'kubelet' | 'kube-proxy';
-
 /** A node with a kernel that it shares with this machine, and all else its own. */
 export interface RealNode {
   readonly name: string;
