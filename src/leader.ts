@@ -33,7 +33,7 @@ import { anyOf, type Source } from './runtime/source.ts';
 import type { ClusterMetrics } from './server/cluster-metrics.ts';
 
 export interface LeaderOptions {
-  /** Aborted when this process no longer leads: nothing waits for anything then. */
+  /** Aborted when this process no longer leads: pending waits end then. */
   readonly signal: AbortSignal;
   /** Writes only while this process leads. */
   readonly client: ApiClient;

@@ -42,7 +42,7 @@ export function blockersText(blockers: readonly EvictionBlocker[]): string {
   return blockers.length === 0 ? '' : `waiting: ${atMost(MAX_NAMED, blockers.map(textOf)).join(', ')}`;
 }
 
-/** `one node in 10 s in each zone at the most` */
+/** `at most one node in 10 s in each zone` */
 export function paceOf(rate: number): string {
   if (rate === 0) return '';
   const pace = rate <= 1 ? `one node in ${rounded(1 / rate)} s` : `${rounded(rate)} nodes in 1 s`;

@@ -218,7 +218,7 @@ function taintText(one: TaintOnNode, node: PoliciesOnNode): string {
     case 'removed':
       return `removed with permission, by a user that ${policiesOf(one)} exempts, or by annotation, as its NodeTaintRecord says`;
     case 'missing':
-      return [`required by ${named(one)}`, blockedText(one, node), ...contradictionText(one)].join('; ');
+      return [`required by ${named(one)}`, whyNotRestored(one, node), ...contradictionText(one)].join('; ');
   }
 }
 
@@ -226,7 +226,7 @@ function contradictionText({ contradiction }: TaintOnNode): string[] {
   return contradiction ? [`a node that carries neither gets ${contradiction.winner}: ${contradiction.why}`] : [];
 }
 
-function blockedText({ blockedBy, recorded, onlyAudit, kept }: TaintOnNode, { fromLeader }: PoliciesOnNode): string {
+function whyNotRestored({ blockedBy, recorded, onlyAudit, kept }: TaintOnNode, { fromLeader }: PoliciesOnNode): string {
   if (kept) return `the node carries ${formatTaint(kept.taint)}, which ${namedBy(kept.by)} protects as well`;
   switch (blockedBy) {
     case undefined:

@@ -6,6 +6,7 @@ import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint
 import { selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
+import { collectDistinct, type Distinct } from './distinct.ts';
 import type { NodeCell, NodeColumn, NodeMap, NodeNote, NodeRow } from './state.ts';
 
 /** Each column has a letter for every node. */
@@ -120,26 +121,5 @@ function noteOn({ taint, blockedBy }: Loss, found: string | undefined): NodeNote
     taint: formatTaint(taint),
     ...(found === undefined ? {} : { carries: formatTaint({ ...taint, value: found }) }),
     ...(blockedBy === undefined ? {} : { blockedBy: blockedBy }),
-  };
-}
-
-/** Distinct items, to which rows refer by index. */
-export interface Distinct<T> {
-  readonly list: readonly T[];
-  /** Equal items have the same index. */
-  indexOf(item: T): number;
-}
-
-export function collectDistinct<T>(): Distinct<T> {
-  const list: T[] = [];
-  const known = new Map<string, number>();
-  return {
-    list,
-    indexOf(item) {
-      const key = JSON.stringify(item);
-      const index = known.get(key) ?? list.push(item) - 1;
-      known.set(key, index);
-      return index;
-    },
   };
 }

@@ -53,7 +53,7 @@ export interface StateText {
 const MAX_AGE_MS = 500;
 
 /** The minimum time between two evaluations of all nodes, in milliseconds: 5,000 nodes take a tenth of a second. */
-const SURVEY_PAUSE_MS = 2_000;
+const SNAPSHOT_PAUSE_MS = 2_000;
 /** Longer evaluations become rarer, so that they take a fifth of the time at most. */
 const USUAL_LOOK_MS = 500;
 
@@ -65,7 +65,7 @@ export interface StateFeed {
 /** The state is computed on request, and requests share it. */
 export function createStateFeed(
   sources: PageSources,
-  { maxAgeMs = MAX_AGE_MS, pauseMs = SURVEY_PAUSE_MS } = {},
+  { maxAgeMs = MAX_AGE_MS, pauseMs = SNAPSHOT_PAUSE_MS } = {},
 ): StateFeed {
   let latest: StateText | undefined;
   let foundAt = Number.NEGATIVE_INFINITY;

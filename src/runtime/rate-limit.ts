@@ -56,9 +56,9 @@ export function tokenBucket(burst: number, refillMs: number): TokenBucket {
  * @param bucketNow gives the bucket, which may be another one after a wait
  * @throws the signal's reason
  */
-export async function takeTurn(bucketNow: () => TokenBucket, signal: AbortSignal): Promise<void> {
+export async function takeTurn(bucketNow: () => TokenBucket, signal?: AbortSignal): Promise<void> {
   while (!bucketNow().take()) {
     await pause(bucketNow().waitMs(), signal);
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
   }
 }

@@ -32,13 +32,13 @@ export interface ClusterMetrics {
 export function clusterMetrics(registers: Registry[]): ClusterMetrics {
   const invalid = new Gauge({
     name: 'taintkeeper_policies_invalid',
-    help: 'In a cluster: policies that cannot be used as they stand; their status says why, and what of them stays in force. The others are in force.',
+    help: 'In a cluster: invalid policies. Their status says why, and which earlier generation stays in force. The others are in force.',
     labelNames: ['kind'],
     registers,
   });
   const leader = new Gauge({
     name: 'taintkeeper_leader',
-    help: 'In a cluster: 1 for the replica that does what must be done once, 0 for the others.',
+    help: 'In a cluster: 1 for the leader, 0 for the other replicas.',
     registers,
   });
   const reconciliations = new Counter({

@@ -82,12 +82,12 @@ function admissionMetrics(registers: Registry[]): AdmissionMetrics {
   });
   const handshakeFailures = new Counter({
     name: 'taintkeeper_tls_handshake_failures_total',
-    help: 'Connections that ended before a request: a client that does not trust the CA, or does not speak TLS.',
+    help: 'Connections that ended before a request: the client does not trust the CA, or does not use TLS.',
     registers,
   });
   const decisions = new Counter({
     name: 'taintkeeper_decisions_total',
-    help: 'Violations of policies in admission requests, by what became of them, dry runs left out.',
+    help: 'Violations of policies in admission requests, by outcome. Dry runs do not count.',
     labelNames: ['kind', 'policy', 'mode', 'outcome'],
     registers,
   });
@@ -99,7 +99,7 @@ function admissionMetrics(registers: Registry[]): AdmissionMetrics {
   });
   const policiesValid = new Gauge({
     name: 'taintkeeper_policy_load_success',
-    help: '1 if the policy files as they stand are in force, 0 if they are broken and the last good ones are.',
+    help: '1 if the policy files are in force as they are now. 0 if they are invalid: the last valid ones are in force.',
     registers,
   });
   const policiesLoadedAt = new Gauge({

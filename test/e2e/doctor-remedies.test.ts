@@ -429,7 +429,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     expect(await createNode('n1')).toBe(201);
     expect((await cp().kubectl(['label', 'node', 'n1', 'a=b'])).code).not.toBe(0);
     const evidence = expect.stringMatching(
-      /since 20.*: 1 passed without an answer \(report 1\); \d+ refused because the webhook could not be asked \(protect \d+\)$/,
+      /since 20.*: 1 passed without an answer \(report 1\); \d+ refused because the webhook could not be called \(protect \d+\)$/,
     );
     const [failed] = checkFailedCalls(await look());
     expect(failed).toMatchObject({ state: 'note', evidence });

@@ -19,7 +19,7 @@ import { jsonPointer } from '../../kubernetes/json-pointer.ts';
 import type { StringMap } from '../../kubernetes/label-selector.ts';
 import { identity, type Taint } from '../../kubernetes/taint.ts';
 import type { Toleration } from '../../kubernetes/toleration.ts';
-import { tokenBucket } from '../../runtime/rate-limit.ts';
+import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
 
 /** A Node or a DaemonSet, and what taintkeeper left on it. */
 export type Leftover = LeftOnNode | LeftOnDaemonSet;
@@ -191,8 +191,7 @@ export async function clean(client: ApiClient, leftovers: Leftovers, options: Cl
       cleaned.push({ leftover, result: 'skipped' });
       continue;
     }
-    if (options.dryRun !== 'client') await delay(writes.waitMs());
-    writes.take();
+    if (options.dryRun !== 'client') await takeTurn(() => writes);
     options.onProgress(titleOf(leftover));
     try {
       await cleanObject(client, leftover, leftovers, options);

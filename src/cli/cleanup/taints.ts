@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import type { Operation } from 'fast-json-patch';
 import type { ApiClient } from '../../cluster/client/api-client.ts';
@@ -15,7 +14,7 @@ import { count, printable } from '../../kubernetes/text.ts';
 import { asNode, viewNode } from '../../objects/node-object.ts';
 import type { TaintPolicy } from '../../policy/policy.ts';
 import { compilePolicies, compileTaintPolicy, ONCE_ESTABLISHED } from '../../policy/policy-set.ts';
-import { tokenBucket } from '../../runtime/rate-limit.ts';
+import { takeTurn, tokenBucket } from '../../runtime/rate-limit.ts';
 import { atCluster, CLUSTER_OPTIONS, installedPolicies } from '../cluster-options.ts';
 import { rightsText } from '../command-rights.ts';
 import { EXIT, type OutputFormat, outputOption, repeatable } from '../options.ts';
@@ -107,8 +106,7 @@ async function cleanTaints(options: CleanupTaintsOptions): Promise<CleanedTaint[
       const plan = planOf(tainted);
       let problem: string | undefined;
       if (yes && plan.some(({ kept }) => kept === undefined)) {
-        await delay(writes.waitMs());
-        writes.take();
+        await takeTurn(() => writes);
         problem = await removeTaints(client, tainted, planOf);
       }
       cleaned.push(...plan.map((taint): CleanedTaint => ({ ...taint, node: tainted.node.name, ...resultOf(taint) })));

@@ -118,7 +118,7 @@ function pathsOf(namespaces: readonly string[]): string[] {
   );
 }
 
-/** @returns the namespaces whose pods the user may not list */
+/** @returns notes on the namespaces whose pods the user may not list */
 async function placePods(
   client: ApiClient,
   daemonSets: readonly LiveDaemonSet[],

@@ -25,7 +25,7 @@ export function checkFailedCalls({ metrics }: Pick<Facts, 'metrics'>): Finding[]
   const said = [
     ...(total(passed) > 0 ? [`${total(passed)} passed without an answer (${byWebhook(passed)})`] : []),
     ...(total(failed) > 0
-      ? [`${total(failed)} refused because the webhook could not be asked (${byWebhook(failed)})`]
+      ? [`${total(failed)} refused because the webhook could not be called (${byWebhook(failed)})`]
       : []),
   ];
   if (said.length === 0) {

@@ -46,7 +46,7 @@ export function checkRoundTrip(facts: Facts): Finding {
     isOurWay && !isOut
       ? finding(
           'skipped',
-          `${told}; that is usual outside the cluster, and the API server could not be asked to call the pods (pods/proxy)`,
+          `${told}; that is usual outside the cluster, and the API server could not call the pods (pods/proxy)`,
         )
       : finding('problem', told, REMEDIES[first.fault.kind](first.replica, facts));
   return consequence(found, (cause) => `see ${cause}`);

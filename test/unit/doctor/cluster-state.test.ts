@@ -65,7 +65,7 @@ describe('failed calls', () => {
         ),
       state: 'note',
       evidence:
-        /5 passed without an answer \(report 3, restore 2\); 1 refused because the webhook could not be asked \(protect 1\)/,
+        /5 passed without an answer \(report 3, restore 2\); 1 refused because the webhook could not be called \(protect 1\)/,
     },
   ])('$what', ({ text, state, evidence }) => {
     const results = checkFailedCalls(healthyFacts({ metrics: known(text) }));
