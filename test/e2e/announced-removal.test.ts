@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { PROGRAM } from '../control-plane/program.ts';
-import { runTool } from '../control-plane/run-tool.ts';
 import { admin, developer } from '../control-plane/users.ts';
 import {
   createNodes,
@@ -14,6 +12,7 @@ import {
 } from './drift.ts';
 import { type Installation, install } from './installation.ts';
 import { GPU, kubectl, path, RELEASE } from './nodes.ts';
+import { runAs } from './run-taintkeeper.ts';
 
 const GPU_TEXT = 'dedicated=gpu:NoSchedule';
 const HOUR_MS = 3_600_000;
@@ -54,11 +53,7 @@ describeWithControlPlane('a removal that is announced and not made', {}, (cp) =>
   }
 
   it('is shown by explain, with its end', async () => {
-    const { stdout } = await runTool(
-      process.execPath,
-      [PROGRAM, 'explain', 'node', 'new', '--kubeconfig', await cp().kubeconfigFile(admin)],
-      { env: process.env },
-    );
+    const { stdout } = await runAs(admin, cp(), ['explain', 'node', 'new']);
     expect(stdout).toMatch(
       /^annotation taintkeeper\.dev\/allow-removal, not used yet: dedicated=gpu:NoSchedule may be removed once; written at \S+Z, the leader removes it at \S+Z$/m,
     );

@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { PROGRAM } from '../control-plane/program.ts';
 import { runTool } from '../control-plane/run-tool.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -11,6 +10,7 @@ import { guideCommands } from './guide-commands.ts';
 import { type Installation, install } from './installation.ts';
 import { policyObject } from './policy-objects.ts';
 import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
+import { runOffline } from './run-taintkeeper.ts';
 
 const DEFAULT = `${POLICIES_PATH.TaintPolicy}/control-plane-taints`;
 const OWN_SPEC = {
@@ -87,9 +87,7 @@ describeWithControlPlane("the install guide's backup", {}, (cp) => {
   it('is read by taintkeeper as it is', async () => {
     const file = join(temporaryDirectory(), 'policies.yaml');
     writeFileSync(file, saved);
-    const { code, stdout, stderr } = await runTool(process.execPath, [PROGRAM, 'export', '--policies', file], {
-      env: process.env,
-    });
+    const { code, stdout, stderr } = await runOffline(['export', '--policies', file]);
     expect(code, stderr).toBe(0);
     expect(stdout).toContain('name: own.protect.taintkeeper.dev');
   });

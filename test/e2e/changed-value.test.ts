@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { PROGRAM } from '../control-plane/program.ts';
-import { runTool } from '../control-plane/run-tool.ts';
 import { admin, developer } from '../control-plane/users.ts';
 import { createNodes, createTaintPolicy, patchNode, waitForEvent, waitForRecord, waitForTaints } from './drift.ts';
 import { type Installation, install } from './installation.ts';
 import { kubectl } from './nodes.ts';
 import { pasteRemedy } from './paste-remedy.ts';
+import { runAs } from './run-taintkeeper.ts';
 
 const KEY = 'example.com/reserved';
 const OLD = `${KEY}=job-1:NoSchedule`;
@@ -20,10 +19,7 @@ const DOCUMENTED = [...SECTION.matchAll(/^\$ kubectl (.*)$/gm)].map(([, args = '
 
 describeWithControlPlane('a guarded value that was changed while taintkeeper was down', {}, (cp) => {
   let installation: Installation;
-  const explain = async (name: string) =>
-    runTool(process.execPath, [PROGRAM, 'explain', 'node', name, '--kubeconfig', await cp().kubeconfigFile(admin)], {
-      env: process.env,
-    });
+  const explain = (name: string) => runAs(admin, cp(), ['explain', 'node', name]);
 
   beforeAll(async () => {
     installation = await install(cp());

@@ -2,8 +2,6 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { PROGRAM } from '../control-plane/program.ts';
-import { runTool } from '../control-plane/run-tool.ts';
 import { admin } from '../control-plane/users.ts';
 import { temporaryDirectory } from '../unit/temporary-directory.ts';
 import { createNodes, createTaintPolicy, waitForStatus, waitForTaints } from './drift.ts';
@@ -12,6 +10,7 @@ import { taintsOf } from './nodes.ts';
 import { pasteRemedy } from './paste-remedy.ts';
 import { policyObject } from './policy-objects.ts';
 import { POLICIES_PATH } from './policy-resources.ts';
+import { runAs } from './run-taintkeeper.ts';
 
 const POOL = 'handover';
 const SPEC = {
@@ -37,14 +36,7 @@ describeWithControlPlane('the taints that a policy required', {}, (cp) => {
   });
   afterAll(() => installation.stop());
 
-  const run = async (...args: string[]) =>
-    runTool(
-      process.execPath,
-      [PROGRAM, 'cleanup', 'taints', '--kubeconfig', await cp().kubeconfigFile(admin), ...args],
-      {
-        env: process.env,
-      },
-    );
+  const run = (...args: string[]) => runAs(admin, cp(), ['cleanup', 'taints', ...args]);
 
   it('are not removed while the policy is enforced', async () => {
     const { code, stdout, stderr } = await run('--policy', POOL, '--yes');

@@ -4,8 +4,6 @@ import { connect } from '../../src/cluster/client/api-client.ts';
 import { NATIVE_RESOURCES } from '../../src/cluster/native-policies.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { PROGRAM } from '../control-plane/program.ts';
-import { runTool } from '../control-plane/run-tool.ts';
 import { admin, type User } from '../control-plane/users.ts';
 import {
   createDaemonSet,
@@ -19,6 +17,7 @@ import {
   waitForDaemonSet,
 } from './daemon-sets.ts';
 import { getNode, path as nodePath } from './nodes.ts';
+import { runAs } from './run-taintkeeper.ts';
 
 const NAMESPACE = 'cleanup';
 const OWN = { key: 'example.com/own', operator: 'Exists' };
@@ -35,10 +34,7 @@ describeWithControlPlane(
   'what an installation leaves behind',
   { components: ['kube-controller-manager', 'kube-scheduler', 'kubelets'], nodeMonitorGraceSeconds: 600 },
   (cp) => {
-    const run = async (user: User, ...args: string[]) =>
-      runTool(process.execPath, [PROGRAM, 'cleanup', '--kubeconfig', await cp().kubeconfigFile(user), ...args], {
-        env: process.env,
-      });
+    const run = (user: User, ...args: string[]) => runAs(user, cp(), ['cleanup', ...args]);
 
     beforeAll(async () => {
       await cp().request(admin, 'POST', '/api/v1/namespaces', { body: { metadata: { name: NAMESPACE } } });

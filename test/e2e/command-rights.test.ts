@@ -2,12 +2,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { INSTALL } from '../../scripts/chart.ts';
 import { COMMAND_RIGHTS, type CommandRights, type RoleRule } from '../../src/cli/command-rights.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { PROGRAM } from '../control-plane/program.ts';
 import { NAMESPACE } from '../control-plane/replicas.ts';
-import { runTool } from '../control-plane/run-tool.ts';
 import { admin, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { MUTATING_VERSION, obstacleToMutation } from './native-rig.ts';
+import { runAs } from './run-taintkeeper.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const operator: User = { name: 'operator@example.com', groups: [] };
@@ -82,10 +81,7 @@ const NATIVE = { mutatingPolicies: true, obstacle: obstacleToMutation };
 
 describeWithControlPlane('the rights that are listed for a command', NATIVE, (cp) => {
   const run = async (user: User, args: readonly string[]) => {
-    const KUBECONFIG = await cp().kubeconfigFile(user);
-    const { code, stdout, stderr } = await runTool(process.execPath, [PROGRAM, ...args], {
-      env: { ...process.env, KUBECONFIG },
-    });
+    const { code, stdout, stderr } = await runAs(user, cp(), args);
     return { code, stdout, stderr };
   };
 

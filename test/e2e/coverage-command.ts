@@ -2,15 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { expect } from 'vitest';
 import type { CoverageReport } from '../../src/coverage/report.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
-import { PROGRAM } from '../control-plane/program.ts';
-import { runTool, type ToolResult } from '../control-plane/run-tool.ts';
+import type { ToolResult } from '../control-plane/run-tool.ts';
 import { admin } from '../control-plane/users.ts';
 import { pair } from './coverage-comparison.ts';
+import { runAs } from './run-taintkeeper.ts';
 
 /** Runs `taintkeeper coverage`, or a command below it, against the cluster, as the admin. */
 export async function runCoverage(cp: ControlPlane, ...args: string[]): Promise<ToolResult> {
-  const kubeconfig = await cp.kubeconfigFile(admin);
-  return runTool(process.execPath, [PROGRAM, 'coverage', ...args, '--kubeconfig', kubeconfig], { env: process.env });
+  return runAs(admin, cp, ['coverage', ...args]);
 }
 
 /** What it prints with `-o json`. */

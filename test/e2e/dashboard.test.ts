@@ -9,7 +9,6 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import { launch } from '../control-plane/process.ts';
 import { PROGRAM } from '../control-plane/program.ts';
 import { NAMESPACE, SERVICE } from '../control-plane/replicas.ts';
-import { runTool } from '../control-plane/run-tool.ts';
 import { admin, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
@@ -17,6 +16,7 @@ import { openStream } from '../unit/page/streams.ts';
 import { type Installation, leaderOf, waitUntilProtected } from './installation.ts';
 import { installWithGpuPool } from './installation-with-gpu-pool.ts';
 import { startForwardingKubelet } from './port-forwarding-kubelet.ts';
+import { runAs } from './run-taintkeeper.ts';
 
 const SEEN_WITHIN_MS = 20_000;
 
@@ -99,14 +99,7 @@ describeWithControlPlane('the dashboard of a real installation', {}, (cp) => {
             row.map((cell) => (typeof cell === 'string' ? cell : 'text' in cell ? cell.text : '')).join(' '),
           ),
     );
-    const kubeconfig = await cp().kubeconfigFile(admin);
-    const { stdout } = await runTool(
-      process.execPath,
-      [PROGRAM, 'explain', 'node', 'cp-1', '--kubeconfig', kubeconfig],
-      {
-        env: process.env,
-      },
-    );
+    const { stdout } = await runAs(admin, cp(), ['explain', 'node', 'cp-1']);
     // All but what each cannot know.
     const shared = texts.filter((text) => !text.startsWith('note: '));
     for (const text of shared) expect(stdout.replace(/ +/g, ' ')).toContain(text);

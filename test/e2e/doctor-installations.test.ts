@@ -2,10 +2,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../src/doctor/check.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { PROGRAM } from '../control-plane/program.ts';
-import { runTool } from '../control-plane/run-tool.ts';
 import { admin } from '../control-plane/users.ts';
 import { pasteRemedy } from './paste-remedy.ts';
+import { runAs } from './run-taintkeeper.ts';
 
 const MANIFEST = new URL('../../manifests/install.yaml', import.meta.url).pathname;
 const POLICIES = new URL('../../manifests/policies', import.meta.url).pathname;
@@ -13,10 +12,7 @@ const LOCKED_OUT = 'clusterrole,mutatingwebhookconfiguration,validatingwebhookco
 
 describeWithControlPlane('doctor looks for taintkeeper:', {}, (cp: () => ControlPlane) => {
   async function doctor(...args: string[]): Promise<{ code: number; stdout: string }> {
-    const KUBECONFIG = await cp().kubeconfigFile(admin);
-    const { code, stdout, stderr } = await runTool(process.execPath, [PROGRAM, 'doctor', ...args], {
-      env: { ...process.env, KUBECONFIG },
-    });
+    const { code, stdout, stderr } = await runAs(admin, cp(), ['doctor', ...args]);
     expect(stderr).toBe('');
     return { code, stdout };
   }

@@ -23,15 +23,14 @@ import { gatherService } from '../../src/doctor/service-facts.ts';
 import type { PolicyKind } from '../../src/policy/policy.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { PROGRAM } from '../control-plane/program.ts';
 import { NAMESPACE, SERVICE, taintkeeperAccount } from '../control-plane/replicas.ts';
-import { runTool } from '../control-plane/run-tool.ts';
 import { admin, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { certificates, greeted, healthyFacts, replica, run, webhook, wellFacts } from '../unit/doctor/facts.ts';
 import { temporaryDirectory } from '../unit/temporary-directory.ts';
 import { LEASE } from './installation.ts';
 import { pasteRemedy } from './paste-remedy.ts';
+import { runOffline } from './run-taintkeeper.ts';
 
 const MANIFEST = new URL('../../manifests/install.yaml', import.meta.url).pathname;
 const SERVICE_PATH = `/api/v1/namespaces/${NAMESPACE}/services/${SERVICE}`;
@@ -354,8 +353,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     writeFileSync(file, JSON.stringify(policyManifest('TaintPolicy', 'gpu', spec)));
     const version = cp().version.gitVersion;
     // API servers before 1.36 have no MutatingAdmissionPolicy by default.
-    const program = [PROGRAM, 'export', '--policies', file, '--kubernetes', version, '--no-mutating'];
-    const exported = await runTool(process.execPath, program, { env: process.env });
+    const exported = await runOffline(['export', '--policies', file, '--kubernetes', version, '--no-mutating']);
     expect(exported.code, exported.stderr).toBe(0);
     expect(await cp().kubectl(['apply', '-f', '-'], { input: exported.stdout })).toMatchObject({ code: 0 });
     let last: unknown;

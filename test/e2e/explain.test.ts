@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { PROGRAM } from '../control-plane/program.ts';
-import { runTool } from '../control-plane/run-tool.ts';
 import { admin } from '../control-plane/users.ts';
+import { runAs } from './run-taintkeeper.ts';
 
 const CRDS = join(import.meta.dirname, '..', '..', 'manifests', 'chart', 'files', 'crds');
 const CRD = join(CRDS, 'taintpolicies.taintkeeper.dev.yaml');
@@ -20,10 +19,7 @@ const POLICY = {
 };
 
 describeWithControlPlane('taintkeeper explain', {}, (cp) => {
-  const explain = async (...args: string[]) =>
-    runTool(process.execPath, [PROGRAM, 'explain', ...args, '--kubeconfig', await cp().kubeconfigFile(admin)], {
-      env: process.env,
-    });
+  const explain = (...args: string[]) => runAs(admin, cp(), ['explain', ...args]);
   const kubectl = async (args: readonly string[], input?: string) => {
     const { code, stderr } = await cp().kubectl(args, input === undefined ? {} : { input });
     expect(code, stderr).toBe(0);

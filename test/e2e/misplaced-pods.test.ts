@@ -3,13 +3,12 @@ import { CERTAIN_MS } from '../../src/evictions/misplaced-pods.ts';
 import type { PolicyStatus } from '../../src/policy/policy-status.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';
-import { PROGRAM } from '../control-plane/program.ts';
-import { runTool } from '../control-plane/run-tool.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { createTaintPolicy, patchNode, waitForEvent, waitForRecord, waitForStatus, waitForTaints } from './drift.ts';
 import { type Installation, install } from './installation.ts';
 import { attempt, GPU } from './nodes.ts';
+import { runAs } from './run-taintkeeper.ts';
 
 const GPU_TEXT = 'dedicated=gpu:NoSchedule';
 const NAMESPACE = '/api/v1/namespaces/default';
@@ -125,9 +124,7 @@ describeWithControlPlane(
       });
       expect(await podsOn('hand', 'lone')).toEqual([pod]);
 
-      const kubeconfig = await cp().kubeconfigFile(admin);
-      const args = [PROGRAM, 'explain', 'node', 'hand', '--kubeconfig', kubeconfig];
-      const { stdout } = await runTool(process.execPath, args, { env: process.env });
+      const { stdout } = await runAs(admin, cp(), ['explain', 'node', 'hand']);
       expect(stdout).toContain('TaintPolicy by-hand, condition MisplacedPods (PodsLanded): 1 pod landed');
       expect(stdout).toContain(text);
     });

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findAssets } from '../control-plane/assets.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { PROGRAM } from '../control-plane/program.ts';
-import { runTool, type ToolResult } from '../control-plane/run-tool.ts';
+import type { ToolResult } from '../control-plane/run-tool.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWorkspace, type Workspace } from '../control-plane/workspace.ts';
 import { skipFor } from '../skip-for.ts';
 import { PROTECTION, seeProtection } from './native-protection.ts';
 import { obstacleToMutation } from './native-rig.ts';
+import { runOffline } from './run-taintkeeper.ts';
 
 const OLDER = findAssets().isOlder;
 const TYPE_CHECK_TIMEOUT_MS = 20_000;
@@ -32,7 +32,7 @@ describe('what taintkeeper export writes', () => {
   afterAll(() => workspace.remove());
 
   function exported(...args: string[]): Promise<ToolResult> {
-    return runTool(process.execPath, [PROGRAM, 'export', '--policies', policies, ...args], { env: process.env });
+    return runOffline(['export', '--policies', policies, ...args]);
   }
 
   describeWithControlPlane(

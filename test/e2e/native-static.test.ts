@@ -2,13 +2,12 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { ControlPlaneOptions } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { testedMinor } from '../control-plane/kubernetes.ts';
-import { PROGRAM } from '../control-plane/program.ts';
-import { runTool } from '../control-plane/run-tool.ts';
 import { admin } from '../control-plane/users.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
 import { skipFor } from '../skip-for.ts';
 import { PROTECTION, seeProtection } from './native-protection.ts';
 import { obstacleToMutation } from './native-rig.ts';
+import { runOffline } from './run-taintkeeper.ts';
 
 const workspace = createWorkspace('static');
 const MUTATING = `
@@ -36,15 +35,10 @@ ${obstacleToMutation ? '' : MUTATING}`,
     )}`,
   ],
 };
-const exported = await runTool(
-  process.execPath,
-  [
-    PROGRAM,
-    ...['export', '--kubernetes', `1.${testedMinor()}`, '--policies', workspace.write('policies.yaml', PROTECTION)],
-    ...['--as', 'static-manifests', '--directory', workspace.path('manifests')],
-  ],
-  { env: process.env },
-);
+const exported = await runOffline([
+  ...['export', '--kubernetes', `1.${testedMinor()}`, '--policies', workspace.write('policies.yaml', PROTECTION)],
+  ...['--as', 'static-manifests', '--directory', workspace.path('manifests')],
+]);
 
 afterAll(() => workspace.remove());
 

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { PROGRAM } from '../control-plane/program.ts';
-import { runTool } from '../control-plane/run-tool.ts';
 import { admin, node } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { waitForStatus } from './drift.ts';
 import { type Installation, install, registerControlPlaneNode, waitUntilProtected } from './installation.ts';
 import { policyObject } from './policy-objects.ts';
+import { runAs } from './run-taintkeeper.ts';
 
 const MISSPELT = { mode: 'Deny', taints: [{ key: 'node-role.kubernetes.io/controlplane', restrict: ['Removal'] }] };
 const WARNING =
@@ -118,12 +117,7 @@ describeWithControlPlane('what kubectl says of a policy when it is applied', {},
           'a node that carries one of them keeps it',
       );
     }
-    const kubeconfig = await cp().kubeconfigFile(admin);
-    const { code, stdout } = await runTool(
-      process.execPath,
-      [PROGRAM, 'explain', 'node', 'gpu-2', '--kubeconfig', kubeconfig],
-      { env: process.env },
-    );
+    const { code, stdout } = await runAs(admin, cp(), ['explain', 'node', 'gpu-2']);
     expect(code).toBe(1);
     expect(stdout).toContain(
       'a node that carries neither gets dedicated=gpu:NoSchedule: both are in mode Restore, and gpu comes first by name',

@@ -6,8 +6,6 @@ import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { obstacleToHelm, runHelm } from '../control-plane/helm.ts';
-import { PROGRAM } from '../control-plane/program.ts';
-import { runTool } from '../control-plane/run-tool.ts';
 import { admin, developer, node, serviceAccount } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { skipFor } from '../skip-for.ts';
@@ -26,6 +24,7 @@ import { attempt, GPU, getNode, type Node, OTHER, path, RELEASE } from './nodes.
 import { pasteRemedy } from './paste-remedy.ts';
 import { policyObject } from './policy-objects.ts';
 import { createPolicy } from './policy-resources.ts';
+import { runAs } from './run-taintkeeper.ts';
 import { permitPods } from './who-may.ts';
 
 const OWNER = '/apis/rbac.authorization.k8s.io/v1/clusterroles/taintkeeper';
@@ -284,8 +283,7 @@ describeWithControlPlane('removing it', { components: ['kube-controller-manager'
       const kubeconfigFile = await cp().kubeconfigFile(admin);
       const helm = async (...args: string[]) =>
         expect(await runHelm(['--namespace', NAMESPACE, ...args], { kubeconfigFile })).toMatchObject({ code: 0 });
-      const cleanup = () =>
-        runTool(process.execPath, [PROGRAM, 'cleanup', '--kubeconfig', kubeconfigFile], { env: process.env });
+      const cleanup = () => runAs(admin, cp(), ['cleanup']);
       const bindings = () => kubectl(`kubectl get ${NATIVE_BINDINGS} -o name`);
       const natives = () => kubectl(`kubectl get ${NATIVE_POLICIES} -o name`);
       const createPod = () =>

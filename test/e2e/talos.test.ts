@@ -2,13 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { PROGRAM } from '../control-plane/program.ts';
-import { runTool, type ToolResult } from '../control-plane/run-tool.ts';
 import { admin, node } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { patchNode, waitForTaints } from './drift.ts';
 import { type Installation, install } from './installation.ts';
 import { attempt, GPU, getNode, type Node, path, type Taint } from './nodes.ts';
+import { runAs } from './run-taintkeeper.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const FILES = ['controlplane.yaml', 'worker.yaml', 'gpu.yaml'].map((name) => join(ROOT, 'examples', 'talos', name));
@@ -17,10 +16,7 @@ const GUIDE = readFileSync(join(ROOT, 'docs', 'talos.md'), 'utf8');
 const REGISTERED_TIMEOUT_MS = 30_000;
 
 describeWithControlPlane('taintkeeper talos', {}, (cp) => {
-  async function talos(...args: string[]): Promise<ToolResult> {
-    const KUBECONFIG = await cp().kubeconfigFile(admin);
-    return runTool(process.execPath, [PROGRAM, 'talos', ...args], { env: { ...process.env, KUBECONFIG } });
-  }
+  const talos = (...args: string[]) => runAs(admin, cp(), ['talos', ...args]);
 
   describe('drift', () => {
     beforeAll(async () => {

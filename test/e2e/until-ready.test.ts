@@ -2,8 +2,6 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { PolicyStatus } from '../../src/policy/policy-status.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { PROGRAM } from '../control-plane/program.ts';
-import { runTool } from '../control-plane/run-tool.ts';
 import { admin, node } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { setReady } from './daemon-sets.ts';
@@ -13,6 +11,7 @@ import { watchNodeVersions } from './node-versions.ts';
 import { type Attempt, allTaintsOf, attempt, path, taintsOf } from './nodes.ts';
 import { policyObject } from './policy-objects.ts';
 import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
+import { runAs } from './run-taintkeeper.ts';
 
 const TAINT = { key: 'example.com/network', effect: 'NoSchedule' };
 const TEXT = 'example.com/network:NoSchedule';
@@ -131,11 +130,7 @@ describeWithControlPlane(
     }
 
     async function taintkeeper(...args: string[]): Promise<string> {
-      const kubeconfig = await cp().kubeconfigFile(admin);
-      const { stdout } = await runTool(process.execPath, [PROGRAM, ...args, '--kubeconfig', kubeconfig], {
-        env: process.env,
-      });
-      return stdout;
+      return (await runAs(admin, cp(), args)).stdout;
     }
 
     async function killAll(): Promise<void> {

@@ -3,8 +3,6 @@ import type { Diagnosis } from '../../src/doctor/check.ts';
 import type { PolicyStatus } from '../../src/policy/policy-status.ts';
 import { MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../control-plane/content-types.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import { PROGRAM } from '../control-plane/program.ts';
-import { runTool } from '../control-plane/run-tool.ts';
 import { admin, developer, node, serviceAccount, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWorkspace, type Workspace } from '../control-plane/workspace.ts';
@@ -12,7 +10,7 @@ import { type Installation, install } from './installation.ts';
 import { type Attempt, attempt } from './nodes.ts';
 import { policyObject } from './policy-objects.ts';
 import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
-import { runTaintkeeper } from './run-taintkeeper.ts';
+import { runOffline, runTaintkeeper } from './run-taintkeeper.ts';
 import { mayTolerate, permitPods, SOMEBODY } from './who-may.ts';
 
 const TIMEOUT_MS = 45_000;
@@ -433,7 +431,7 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
 
       const file = workspace.write('web.json', JSON.stringify(manifests.deployments));
       const args = ['coverage', 'tolerations', '--taint', 'gpu', '-n', 'team', '--fix', file];
-      const { code, stdout, stderr } = await runTool(process.execPath, [PROGRAM, ...args], { env: process.env });
+      const { code, stdout, stderr } = await runOffline(args);
       expect(code, stderr).toBe(0);
       expect(await cp().kubectl(['apply', '-f', '-'], { input: stdout })).toMatchObject({ code: 0 });
       // Neither the message of one policy nor the other: `watched` reports, which controllers do not mind.
