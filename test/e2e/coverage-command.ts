@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { expect } from 'vitest';
 import type { CoverageReport } from '../../src/coverage/report.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
@@ -39,16 +38,4 @@ export function podsIn({ nodeGroups, daemonSets }: CoverageReport): Set<string> 
 export function countPairs({ nodeGroups, daemonSets }: CoverageReport): number {
   const nodesOf = new Map(nodeGroups.map(({ id, nodes }) => [id, nodes.length]));
   return daemonSets.flatMap(({ cells }) => cells).reduce((sum, { group }) => sum + (nodesOf.get(group) ?? 0), 0);
-}
-
-/**
- * Runs a command that begins with `kubectl`, with its words as a shell reads them.
- *
- * @returns what it prints
- */
-export async function follow(cp: ControlPlane, command: string): Promise<string> {
-  const words = execFileSync('sh', ['-c', `kubectl() { printf '%s\\0' "$@"; }; ${command}`], { encoding: 'utf8' });
-  const { code, stdout, stderr } = await cp.kubectl(words.split('\0').slice(0, -1));
-  if (code !== 0) throw new Error(`${command}: ${stderr}`);
-  return stdout;
 }

@@ -6,9 +6,10 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import { admin } from '../control-plane/users.ts';
 import { createWorkspace, type Workspace } from '../control-plane/workspace.ts';
 import { manifest } from '../unit/policy/policies.ts';
-import { follow, readCoverage, runCoverage } from './coverage-command.ts';
+import { readCoverage, runCoverage } from './coverage-command.ts';
 import { createDaemonSet, daemonSetManifest, getDaemonSet } from './daemon-sets.ts';
 import { guideCommands } from './guide-commands.ts';
+import { pasteRemedy } from './paste-remedy.ts';
 
 const NEW = { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' };
 const OLD = { key: 'node-role.kubernetes.io/master', effect: 'NoSchedule' };
@@ -50,7 +51,7 @@ describeWithControlPlane('what coverage tells people to do', {}, (cp) => {
     const { stdout } = await runCoverage(cp(), 'fix', '-n', 'patched', '--as', 'patch');
     const commands = stdout.split('\n').filter((line) => line.startsWith('kubectl '));
     expect(commands).toHaveLength(2);
-    for (const command of commands) await follow(cp(), command);
+    for (const command of commands) await pasteRemedy(cp(), command);
 
     expect((await readCoverage(cp(), '-n', 'patched')).gaps.filter(({ passing }) => !passing)).toEqual([]);
     expect(await tolerationsOf('patched', 'gpu')).toEqual([
@@ -60,7 +61,7 @@ describeWithControlPlane('what coverage tells people to do', {}, (cp) => {
     ]);
     // The list that was to be made is there by now: the same command must not put another one in its place.
     const [making = ''] = commands.filter((command) => command.includes('"test"'));
-    await expect(follow(cp(), making)).rejects.toThrow(/test/i);
+    await expect(pasteRemedy(cp(), making)).rejects.toThrow(/test/i);
   });
 
   it('on call, without the command line: the commands print what the page shows, and add the toleration', async () => {
@@ -79,15 +80,18 @@ describeWithControlPlane('what coverage tells people to do', {}, (cp) => {
 
     const commands = [...guideCommands('on-call.md', heading, 1), ...guideCommands('on-call.md', heading, 2)];
     expect(commands).toHaveLength(3);
-    for (const { command, output } of commands) expect(await follow(cp(), command), command).toBe(output);
+    for (const { command, output } of commands) expect(await pasteRemedy(cp(), command), command).toBe(output);
     expect(await tolerationsOf(namespace, name)).toEqual([
       ...own,
       { key: 'dedicated', operator: 'Equal', value: 'gpu', effect: 'NoSchedule' },
     ]);
 
     const patch = commands[2]?.command.replace(name, 'bare') ?? '';
-    await expect(follow(cp(), patch)).rejects.toThrow(/invalid/);
-    await follow(cp(), patch.replace('tolerations/-"', 'tolerations"').replace(/"value":(\{.*?\})/, '"value":[$1]'));
+    await expect(pasteRemedy(cp(), patch)).rejects.toThrow(/invalid/);
+    await pasteRemedy(
+      cp(),
+      patch.replace('tolerations/-"', 'tolerations"').replace(/"value":(\{.*?\})/, '"value":[$1]'),
+    );
     expect(await tolerationsOf(namespace, 'bare')).toHaveLength(1);
   });
 
@@ -113,8 +117,9 @@ describeWithControlPlane('what coverage tells people to do', {}, (cp) => {
   describe('migrate', () => {
     beforeAll(async () => {
       await apply(MANIFESTS);
-      for (const crd of ['taintpolicies', 'tolerationpolicies', 'tolerationrestrictions'])
-        await follow(cp(), `kubectl wait --for=condition=Established crd/${crd}.taintkeeper.dev`);
+      const crds = ['taintpolicies', 'tolerationpolicies', 'tolerationrestrictions'];
+      const names = crds.map((crd) => `crd/${crd}.taintkeeper.dev`);
+      expect(await cp().kubectl(['wait', '--for=condition=Established', ...names])).toMatchObject({ code: 0 });
     });
 
     it('is done with the policies of coverage fix, and with those that release nothing, by commands alone', async () => {
@@ -131,7 +136,7 @@ describeWithControlPlane('what coverage tells people to do', {}, (cp) => {
       const { steps } = JSON.parse(stdout) as { steps: { commands: string[]; byHand: string[] }[] };
       expect(steps.flatMap(({ byHand }) => byHand)).toEqual([]);
       expect(steps[3]?.commands).toHaveLength(3);
-      for (const command of steps.flatMap(({ commands }) => commands)) await follow(cp(), command);
+      for (const command of steps.flatMap(({ commands }) => commands)) await pasteRemedy(cp(), command);
       expect((await runCoverage(cp(), 'migrate')).stdout).toMatch(/^No step is left\.$/m);
     });
   });

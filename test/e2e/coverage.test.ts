@@ -4,12 +4,13 @@ import { describeWithControlPlane } from '../control-plane/describe-with-control
 import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { countPairs, follow, podsIn, readCoverage, runCoverage } from './coverage-command.ts';
+import { countPairs, podsIn, readCoverage, runCoverage } from './coverage-command.ts';
 import { agreement, pair } from './coverage-comparison.ts';
 import { createDaemonSet, daemonSetManifest, getDaemonSet } from './daemon-sets.ts';
 import { type Installation, install } from './installation.ts';
 import { MIXED_DAEMON_SETS, MIXED_NODES, type MixedNode } from './mixed-cluster.ts';
 import { allTaintsOf, kubectl } from './nodes.ts';
+import { pasteRemedy } from './paste-remedy.ts';
 
 const NAMESPACE = 'coverage';
 const CONTROLLERS_TIMEOUT_MS = 30_000;
@@ -84,14 +85,14 @@ describeWithControlPlane(
 
     it('the steps of a migration, followed one by one, cost no daemon its node', async () => {
       // A pod that stays only because it was there would not survive a new template, whatever the taints are.
-      await follow(cp(), 'kubectl taint node plain example.com/late-');
+      await pasteRemedy(cp(), 'kubectl taint node plain example.com/late-');
       let pods = await agreement(cp(), NAMESPACE, new Set());
       const { stdout } = await runCoverage(cp(), 'migrate', '-o', 'json');
       const { steps } = JSON.parse(stdout) as { steps: { commands: string[]; byHand: string[] }[] };
       expect(steps.flatMap(({ byHand }) => byHand)).toEqual([]);
       expect(steps.map(({ commands }) => commands.length > 0)).toEqual([true, true, true, false, true, true]);
       for (const { commands } of steps.filter(({ commands }) => commands.length > 0)) {
-        for (const command of commands) await follow(cp(), command);
+        for (const command of commands) await pasteRemedy(cp(), command);
         const then = await agreement(cp(), NAMESPACE, pods);
         expect([...pods].filter((each) => !then.has(each))).toEqual([]);
         pods = then;
@@ -109,7 +110,7 @@ describeWithControlPlane(
 
       it('closes the gaps, and no others', async () => {
         await create(cp(), '/api/v1/namespaces', { metadata: { name: 'fixed' } });
-        await follow(cp(), 'kubectl label node control-plane plain gpu selected=yes');
+        await pasteRemedy(cp(), 'kubectl label node control-plane plain gpu selected=yes');
         const lacking = { nodeSelector: { selected: 'yes' } };
         const tolerant = { ...lacking, tolerations: [{ operator: 'Exists' }] };
         for (const [name, podSpec] of Object.entries({ lacking, tolerant }))

@@ -156,7 +156,7 @@ export async function nodesWithPods(cp: ControlPlane, namespace: string, name: s
 }
 
 /** How often taintkeeper has written the DaemonSet. */
-export function writesOf(cp: ControlPlane, namespace: string, name: string): number {
+export function countWrites(cp: ControlPlane, namespace: string, name: string): number {
   return cp.auditLog().filter(({ user, objectRef, responseStatus }) => {
     const it = objectRef?.resource === 'daemonsets' && objectRef.namespace === namespace && objectRef.name === name;
     return it && !objectRef.subresource && user.username === taintkeeperAccount.name && responseStatus?.code === 200;

@@ -6,6 +6,7 @@ import type { Replica } from '../control-plane/replicas.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import {
+  countWrites,
   createFakeNode,
   createSilentNode,
   type DaemonSet,
@@ -20,7 +21,6 @@ import {
   runPodsOf,
   toleratesMaster,
   waitForDaemonSet,
-  writesOf,
 } from './daemon-sets.ts';
 import { type Installation, install, leaderOf } from './installation.ts';
 import { policyObject } from './policy-objects.ts';
@@ -151,7 +151,7 @@ describeWithControlPlane(
         await replica.waitForLog(({ msg }) => msg.includes(`field manager "${manager}" (Update at 20`));
       await waitForLook();
       expect(managers.map((manager) => manager.writes())).toEqual([1, 1]);
-      expect(['merged', 'replaced'].map((name) => writesOf(cp(), 'conflict', name))).toEqual([1, 1]);
+      expect(['merged', 'replaced'].map((name) => countWrites(cp(), 'conflict', name))).toEqual([1, 1]);
 
       for (const manager of managers) await manager.stop();
       // At the source, so to speak.
@@ -182,7 +182,7 @@ describeWithControlPlane(
       ]);
       expect(spec.template.spec.tolerations).toEqual([...FLANNEL_AFTER_PR_1907, MASTER]);
       expect(metadata.annotations?.[ADDED]).toBe('node-role.kubernetes.io/master:NoSchedule');
-      expect(writesOf(cp(), 'kube-flannel', 'kube-flannel-ds')).toBe(1);
+      expect(countWrites(cp(), 'kube-flannel', 'kube-flannel-ds')).toBe(1);
       expect(await metric(/^taintkeeper_repairs_total\{kind="DaemonSet",policy="flannel"\} (.*)$/m)).toBe(1);
       await waitForEvents('TolerationAdded', [
         'DaemonSet kube-flannel/kube-flannel-ds: added toleration node-role.kubernetes.io/master:NoSchedule while it ran',
@@ -238,7 +238,7 @@ describeWithControlPlane(
       await runFlannel(cp(), 'rollout', 'b', MAIN);
       await runFlannel(cp(), 'rollout', 'c', MAIN);
       const names = ['a-opted-out', 'a-stuck', 'b', 'c'];
-      const writes = () => names.map((name) => writesOf(cp(), 'rollout', name));
+      const writes = () => names.map((name) => countWrites(cp(), 'rollout', name));
 
       await patchAll('rollout', 'rollout');
       // Its pod on the silent node never runs.
@@ -290,7 +290,7 @@ describeWithControlPlane(
       await installation.start(['after-the-outage']);
       await waitForLook();
       await waitForStall('replaced', 'PutBack');
-      expect(writesOf(cp(), 'replaced', 'flannel')).toBe(1);
+      expect(countWrites(cp(), 'replaced', 'flannel')).toBe(1);
     }, 120_000);
   },
 );

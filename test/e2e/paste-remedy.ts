@@ -9,8 +9,11 @@ import { temporaryDirectory } from '../unit/temporary-directory.ts';
 /** The user has install.yaml in the current folder. */
 const MANIFESTS = new URL('../../manifests', import.meta.url).pathname;
 
-/** What somebody does who pastes the command at the end of a remedy into a shell. */
-export async function pasteRemedy(cp: ControlPlane, remedy = ''): Promise<void> {
+/**
+ * Runs the command at the end of a remedy in a shell, as a user does who pastes it.
+ * @returns what it prints
+ */
+export async function pasteRemedy(cp: ControlPlane, remedy = ''): Promise<string> {
   const PATH = `${findAssets('newest')?.folder}:${process.env.PATH}`;
   // A home of its own, for kubectl's cache.
   const env = { PATH, HOME: temporaryDirectory(), KUBECONFIG: await cp.kubeconfigFile(admin) };
@@ -18,4 +21,5 @@ export async function pasteRemedy(cp: ControlPlane, remedy = ''): Promise<void> 
   const program = `taintkeeper() { '${process.execPath}' '${PROGRAM}' "$@"; }`;
   const result = await runTool('sh', ['-c', `${program}; cd ${MANIFESTS} && ${command}`], { env });
   expect(result.code, `${command}\n${result.stderr}`).toBe(0);
+  return result.stdout;
 }

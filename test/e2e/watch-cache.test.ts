@@ -7,7 +7,7 @@ import { admin, developer } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import {
   BOUND_MS,
-  createNodes,
+  createPlainNodes,
   deleteNodes,
   labelNode,
   NODES,
@@ -25,7 +25,7 @@ const LONGEST_WATCH_MS = (SHORT.watchMs ?? 0) + (SHORT.graceMs ?? 0);
 async function changeMuch(cp: ControlPlane): Promise<void> {
   await labelNode(cp, 'n0', 'changed');
   await deleteNodes(cp, ['n1', 'n2']);
-  await createNodes(cp, ['n2', 'new'], { v: 'replaced' });
+  await createPlainNodes(cp, ['n2', 'new'], { v: 'replaced' });
 }
 
 const MUCH = ['added n2', 'added new', 'deleted n1', 'deleted n2', 'modified n0'];
@@ -45,7 +45,7 @@ const begunLists = ({ client }: Awaited<ReturnType<typeof watchObjects>>) =>
 describeWithControlPlane('watch cache', {}, (cp) => {
   it('lists hundreds of nodes page by page, and follows their changes in order', async () => {
     onTestFinished(() => removeAllNodes(cp()));
-    await createNodes(cp(), names(300));
+    await createPlainNodes(cp(), names(300));
     const watched = await watchObjects(cp(), { pageSize: 40 });
     await watched.cache.synced;
     expect(watched.cache.size).toBe(300);
@@ -54,7 +54,7 @@ describeWithControlPlane('watch cache', {}, (cp) => {
     watched.changes.length = 0;
 
     await labelNode(cp(), 'n7', 'one');
-    await createNodes(cp(), ['late']);
+    await createPlainNodes(cp(), ['late']);
     await labelNode(cp(), 'n7', 'two');
     await deleteNodes(cp(), ['n8']);
     await untilRight(cp(), watched);
@@ -64,12 +64,12 @@ describeWithControlPlane('watch cache', {}, (cp) => {
 
   it('tells a node that was replaced under its name as deleted and added', async () => {
     onTestFinished(() => removeAllNodes(cp()));
-    await createNodes(cp(), ['n0']);
+    await createPlainNodes(cp(), ['n0']);
     const watched = await watchObjects(cp());
     await watched.cache.synced;
     const before = watched.cache.get('n0')?.uid;
     await deleteNodes(cp(), ['n0']);
-    await createNodes(cp(), ['n0']);
+    await createPlainNodes(cp(), ['n0']);
     await untilRight(cp(), watched);
     expect(watched.changes).toEqual(['added n0', 'deleted n0', 'added n0']);
     expect(watched.cache.get('n0')?.uid).not.toBe(before);
@@ -86,7 +86,7 @@ describeWithControlPlane('watch cache', {}, (cp) => {
     await waitUntil(
       async () => {
         // A bookmark tells of what came after its watch began, and may come before that: every watch gets something to tell of.
-        if (others < watches.length) await createNodes(cp(), [`other-${others++}`]);
+        if (others < watches.length) await createPlainNodes(cp(), [`other-${others++}`]);
         return version(-1) > version(0) || undefined;
       },
       { timeoutMs: BOUND_MS, otherwise: () => `no watch went on from a later version: ${JSON.stringify(watches)}` },
@@ -160,7 +160,7 @@ describeWithControlPlane('watch cache', {}, (cp) => {
 describeWithControlPlane('watch cache: faults', {}, (cp) => {
   const prepare = async () => {
     onTestFinished(() => removeAllNodes(cp()));
-    await createNodes(cp(), names(30));
+    await createPlainNodes(cp(), names(30));
   };
 
   it('starts a list over whose rest was compacted away', async () => {

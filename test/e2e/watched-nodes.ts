@@ -125,7 +125,7 @@ export async function untilRight(cp: ControlPlane, { cache, values }: WatchedObj
   return timeUntil(isRight, () => `the cache is not right: ${JSON.stringify(values())}`);
 }
 
-export async function createNodes(cp: ControlPlane, names: readonly string[], labels = {}): Promise<void> {
+export async function createPlainNodes(cp: ControlPlane, names: readonly string[], labels = {}): Promise<void> {
   await inParallel(names, (name) => cp.request(admin, 'POST', NODES, { body: { metadata: { name, labels } } }));
 }
 
