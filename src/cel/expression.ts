@@ -1,36 +1,35 @@
 import { exceeds, indentation, indented, inParentheses, LINE_LENGTH, onLine, onOneLine } from './layout.ts';
 
 /**
- * An expression in CEL, with what has to be known of it to make it part of a larger one.
+ * An expression in CEL, with the facts that are needed to embed it in a larger one.
  *
- * CEL as the API server evaluates it in `matchConditions` and in its own policies, `object`, `oldObject` and `request` being its
- * variables (k8s.io/apiserver/pkg/admission/plugin/cel). Only what Kubernetes 1.30 knows is used: no optional syntax.
+ * The API server evaluates it in `matchConditions` and in admission policies, with the variables `object`, `oldObject` and `request`
+ * (k8s.io/apiserver/pkg/admission/plugin/cel). It uses only syntax of Kubernetes 1.30: no optional fields.
  */
 export interface Expression {
-  /** As it stands where its variables are bound around it: see {@link bind}. */
+  /** The text inside the definitions of its variables: see {@link bind}. */
   readonly text: string;
-  /** How strongly its outermost operator binds: what decides about parentheses around it. */
+  /** How strongly its outermost operator binds. This decides whether it needs parentheses. */
   readonly operator: 'or' | 'and' | 'stronger';
   readonly cost: Cost;
-  /** The names of the variables that it refers to, and that are not bound in it. */
+  /** The names of the variables that it refers to and does not define itself. */
   readonly uses: ReadonlySet<string>;
-  /** Of a negation: what it negates. */
+  /** For a negation: the negated expression. */
   readonly negates?: Expression;
-  /** The text with each of those names written that way. */
+  /** The text with each of these names replaced by the result of `writeName`. */
   readonly written: (writeName: WriteName) => string;
 }
 
 /**
- * What evaluating an expression costs at most, in the API server's units (cel-go/interpreter/runtimecost.go), if no list in
- * it has more than `size` items.
+ * The maximum cost of an evaluation, in the API server's units (cel-go/interpreter/runtimecost.go), if no list in it has more than `size` items.
  */
 export type Cost = (size: number) => number;
 
 type WriteName = (name: string) => string;
 
-/** Of a comprehension: for each item, for the body's result to be looked at and passed on. */
+/** The cost of a comprehension for each item, besides that of its body. */
 export const ITEM_COST = 6;
-/** Of a list literal. */
+/** The cost of a list literal. */
 export const LIST_COST = 12;
 
 /** Characters of the longest expression that cel-go reads (its default `ExpressionSizeCodePointLimit`). */
@@ -39,8 +38,8 @@ const READABLE_LENGTH = 100_000;
 const NOTHING: ReadonlySet<string> = new Set();
 
 /**
- * Stands for an expression that is longer than anyone reads. It has no text, so that what is made of it costs no time, and
- * more than any budget pays for: so has all that it becomes a part of.
+ * Stands for an expression that is longer than cel-go reads. It has no text, and a cost that exceeds every budget. The same is true of each
+ * expression that contains it.
  */
 export const TOO_LONG: Expression = {
   text: '',
@@ -50,20 +49,20 @@ export const TOO_LONG: Expression = {
   written: () => '',
 };
 
-/** A value under a name, which expressions refer to. */
+/** A named value to which expressions refer. */
 export interface Variable {
   readonly name: string;
   readonly definition: Expression;
 }
 
-/** What may stand in a text of {@link cel}: an expression, a variable, which becomes a reference to it, or text. */
+/** A part of a text of {@link cel}: an expression, a variable (which becomes a reference to it), or text. */
 type Embedded = Expression | Variable | string | number;
 
 /**
- * An expression from its text, in which others may stand: cel(3)`size(${REMOVED}) > ${5}`. It needs no parentheses beside `&&` and
- * `||`, but may need them after `!`. What has several lines is indented as the line that it stands in.
+ * Makes an expression from a text that may contain others: cel(3)`size(${REMOVED}) > ${5}`. The text must bind more strongly than `&&` and `||`. It
+ * may need parentheses after `!`. An embedded text of several lines is indented like the line around it.
  *
- * @param cost what it costs, all that stands in it included
+ * @param cost the cost of the whole, with all embedded expressions
  */
 export function cel(cost: number | Cost) {
   return (strings: TemplateStringsArray, ...embedded: readonly Embedded[]): Expression => {
@@ -84,7 +83,7 @@ export function cel(cost: number | Cost) {
 export const TRUE: Expression = cel(0)`true`;
 export const FALSE: Expression = cel(0)`false`;
 
-/** Refers to the variable of that name. */
+/** A reference to the variable of that name. */
 export function reference(name: string): Expression {
   return {
     text: name,
@@ -95,7 +94,7 @@ export function reference(name: string): Expression {
   };
 }
 
-/** An expression of which the parts' texts are part, as `layout` puts them together. */
+/** An expression whose text `layout` composes of the texts of the parts. */
 export function composed(
   parts: readonly Expression[],
   cost: number | Cost,
@@ -122,12 +121,12 @@ function usedBy(parts: readonly Expression[]): ReadonlySet<string> {
   return uses;
 }
 
-/** True when one of the parts is. Evaluation stops at the first one: put the cheap ones first. */
+/** True if one of the parts is true. Evaluation stops at the first one: put cheap parts first. */
 export function any(parts: readonly Expression[]): Expression {
   return join('or', parts, TRUE, FALSE);
 }
 
-/** True when all parts are. Evaluation stops at the first one that is not: put the cheap ones first. */
+/** True if all parts are true. Evaluation stops at the first one that is false: put cheap parts first. */
 export function all(parts: readonly Expression[]): Expression {
   return join('and', parts, FALSE, TRUE);
 }
@@ -156,9 +155,8 @@ export function choose(condition: Expression, yes: Expression, no: Expression): 
 }
 
 /**
- * The expression with the variables that it uses defined around it, the first one outermost; a variable may use those
- * before it. CEL in matchConditions has no variables: `[value].exists(name, …)` is how it names a value all the same, and
- * evaluates it once.
+ * The expression with definitions of the variables that it uses, the first one outermost. A variable may use those before it. CEL in
+ * matchConditions has no variables. `[value].exists(name, …)` names a value, and evaluates it once.
  */
 export function bind(variables: readonly Variable[], expression: Expression): Expression {
   return variables.reduceRight((inner, { name, definition }) => {
@@ -170,7 +168,7 @@ ${within(name, inner)})`;
   }, expression);
 }
 
-/** The expression where the name is bound around it. */
+/** The expression inside a definition of the name. */
 function within(bound: string, expression: Expression): Expression {
   return {
     ...expression,
@@ -179,10 +177,10 @@ function within(bound: string, expression: Expression): Expression {
   };
 }
 
-/** Nothing to escape, as in nearly every name. */
+/** A text without characters to escape, as nearly every name is. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
-/** A string literal: whatever the text is, it stands for itself and ends where it should. */
+/** A string literal of the text, which may contain any characters. */
 export function literal(text: string): string {
   if (PLAIN.test(text)) return `"${text}"`;
   const escaped = text

@@ -1,11 +1,11 @@
-/** Characters of a line that is divided where it gets longer. */
+/** The length above which a line is divided, in characters. */
 export const LINE_LENGTH = 110;
 
 export function inParentheses(text: string): string {
   return `(${body(text)})`;
 }
 
-/** The text as it stands between parentheses: on the same line, after the separator, or on lines of its own. */
+/** The text for the place between parentheses: after the separator on the same line, or on lines of its own. */
 export function body(text: string, separator = ''): string {
   return text.includes('\n') ? `\n  ${indented(text)}\n` : `${separator}${text}`;
 }
@@ -24,7 +24,7 @@ export function onOneLine(text: string): string {
   return text.replace(/\n\s*/g, ' ');
 }
 
-/** True when the texts have more characters than that together; looks at no more of them than it needs. */
+/** Whether the texts together have more characters. Reads only as many texts as necessary. */
 export function exceeds(texts: readonly string[], limit: number, written = (text: string) => text): boolean {
   let length = 0;
   return texts.some((text) => {
@@ -33,7 +33,7 @@ export function exceeds(texts: readonly string[], limit: number, written = (text
   });
 }
 
-/** The texts on one line, unless that would get too long or one of them has several. */
+/** The texts on one line. Undefined if the line would be too long, or a text has several lines. */
 export function onLine(texts: readonly string[], separator: string, length: number): string | undefined {
   if (exceeds(texts, length)) return undefined;
   const line = texts.join(separator);

@@ -17,7 +17,7 @@ export function literals(texts: readonly string[]): string {
   return listOf(texts.map(literal));
 }
 
-/** A list literal: on one line, or with a line for each item where that is too long. */
+/** A list literal: on one line, or with a line for each item if one line is too long. */
 export function listOf(items: readonly string[]): string {
   const line = onLine(items, ', ', LINE_LENGTH - '[]'.length);
   return line === undefined ? `[\n  ${items.map(indented).join(',\n  ')}\n]` : `[${line}]`;
@@ -26,7 +26,7 @@ export function listOf(items: readonly string[]): string {
 /** A list without items. */
 export const EMPTY: Expression = cel(LIST_COST)`[]`;
 
-/** A macro over the items of a list that goes by its name, with the condition on each `item`. */
+/** A macro over the items of a named list, with a condition on each `item`. */
 export function overItems(
   macro: 'exists' | 'all' | 'filter',
   list: Expression,
@@ -44,11 +44,11 @@ export function overItems(
 /** A list in CEL other than a variable. */
 export interface List {
   readonly items: Expression;
-  /** How many items it has at most. */
+  /** The maximum number of its items. */
   readonly size: number;
 }
 
-/** True when an item of the list, or of the variable of that name, fulfils the condition, in which it goes by the name `item`. */
+/** True if an item of the list, or of the variable of that name, fulfils the condition. In the condition, the item has the name `item`. */
 export function exists(list: string | List, item: string, condition: Expression): Expression {
   if (condition === FALSE) return FALSE;
   const isVariable = typeof list === 'string';
@@ -64,10 +64,10 @@ export function exists(list: string | List, item: string, condition: Expression)
   );
 }
 
-/** Of a comprehension that makes a list: for each item. */
+/** The cost of a comprehension that makes a list, for each item. */
 const KEPT_ITEM_COST = 20;
 
-/** The items of the list, a variable, that fulfil the condition, in which they go by the name `t`. */
+/** The items of the variable, a list, that fulfil the condition. In the condition, an item has the name `t`. */
 export function those(list: string, condition: Expression): Expression {
   if (condition === FALSE) return EMPTY;
   if (condition === TRUE) return reference(list);
@@ -80,7 +80,7 @@ export function those(list: string, condition: Expression): Expression {
   );
 }
 
-/** What becomes of each item `t` of the list, a variable. */
+/** The results for each item `t` of the variable, a list. */
 export function each(list: string, result: Expression): Expression {
   return composed(
     [reference(list), result],
@@ -103,12 +103,12 @@ export function together(lists: readonly Expression[]): Expression {
   );
 }
 
-/** True when the item `t` is in the list, a variable. */
+/** True if the item `t` is in the variable, a list. */
 export function isIn(list: string): Expression {
   return cel((size) => size + 2)`t in ${reference(list)}`;
 }
 
-/** True when the list, a variable, has no items. */
+/** True if the variable, a list, has no items. */
 export function isEmpty(list: string): Expression {
   return cel(3)`size(${reference(list)}) == 0`;
 }

@@ -5,26 +5,26 @@ import { literals } from './lists.ts';
 /** A value of type string, written in CEL. */
 export interface Operand {
   readonly value: Expression;
-  /** Longest value that there can be, in characters: decides about the cost of looking at it. */
+  /** The maximum length of a value, in characters. The cost depends on it. */
   readonly maxLength: number;
 }
 
-/** What it costs to look at a string once, in the API server's units: one for ten characters. */
+/** The cost of reading a string once, in the API server's units: one for ten characters. */
 function traversal(length: number): number {
   return Math.ceil(length / 10) + 1;
 }
 
-/** To read `t.key` and the like. */
+/** The cost of reading a field, such as `t.key`. */
 const READ_COST = 3;
 
-/** True when the operand is this text. */
+/** True if the operand is this text. */
 function equals({ value }: Operand, text: string): Expression {
   return cel(READ_COST + traversal(text.length))`${value} == ${literal(text)}`;
 }
 
-/** True when the operand matches one of the patterns, as {@link matchesPattern} has it. */
+/** True if the operand matches one of the patterns, by the rules of {@link matchesPattern}. */
 export function matchesAny(operand: Operand, patterns: readonly string[]): Expression {
-  // Half a surrogate pair is in no string that the API server ever has, and CEL has no way to write it.
+  // No string of the API server contains half a surrogate pair, and CEL cannot write it.
   const possible = [...new Set(patterns)].filter((pattern) => pattern.isWellFormed());
   return any([
     isOneOf(
@@ -44,7 +44,7 @@ export function matchesAny(operand: Operand, patterns: readonly string[]): Expre
 /** All names of one domain. */
 const DOMAIN = /^[^*/]+\/\*$/;
 
-/** The same as `startsWith` for each domain, at the cost of one: what the text has up to its first slash is looked up. */
+/** The same as `startsWith` for each domain, at the cost of one: the part before the first slash is looked up in a list. */
 function isInOneOf(operand: Operand, patterns: readonly string[]): Expression {
   const { value, maxLength } = operand;
   const [first] = patterns;
@@ -55,7 +55,7 @@ function isInOneOf(operand: Operand, patterns: readonly string[]): Expression {
   return cel(cost)`${value}.substring(0, ${value}.indexOf("/") + 1) in ${literals(domains)}`;
 }
 
-/** True when the operand is one of the texts. */
+/** True if the operand is one of the texts. */
 export function isOneOf(operand: Operand, texts: readonly string[]): Expression {
   const [first] = texts;
   if (first === undefined) return any([]);
@@ -72,7 +72,7 @@ function matches(operand: Operand, pattern: string): Expression {
 
   const [middle] = rest;
   if (middle === undefined) {
-    // Head and tail may not share characters of a text that is shorter than both.
+    // Head and tail must not overlap in a short text.
     const length = [...head, ...tail].length;
     return all([
       head === '' ? TRUE : method('startsWith', head, traversal(maxLength)),
