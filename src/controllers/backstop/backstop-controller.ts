@@ -116,10 +116,9 @@ export function backstop(
         if (run.fault) throw run.fault;
         return asking.length + run.waits.length === 0 ? undefined : nextLookMs(run);
       } catch (error) {
-        // A leader that may not list them has not written any.
+        // A leader that may not list them has not written any. What an earlier one left stays reported.
         if (isForbidden(error) && asking.length === 0) {
-          states = new Map();
-          return undefined;
+          return [...states.values()].some(({ what }) => what === 'LeftInForce') ? CHECK_AGAIN_MS : undefined;
         }
         // Refusals of single objects are known already. While the API server does not answer, what was in force stays in force.
         const isKnown = asking.every((key) => states.has(key));
