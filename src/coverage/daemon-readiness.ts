@@ -33,7 +33,7 @@ const UNREGISTERED = 'karpenter.sh/unregistered';
 
 /**
  * The reasons for a startup taint on a node, one text for each DaemonSet that is not ready. A DaemonSet is ready if it has a Ready pod there that is
- * not being deleted and was created after the Node, of any revision. Pods of an earlier Node of the same name do not count. Nor do pods in
+ * not being deleted and was created after the Node, within the tolerance of clocks, of any revision. Pods of an earlier Node of the same name do not count. Nor do pods in
  * another namespace: the API server does not check that an owner exists.
  */
 export function startupBlockers(

@@ -77,7 +77,7 @@ export function nodeMetadataManifests(): NativeManifest[] {
         expression: SAME_OWNERS.text,
         messageExpression:
           '"node " + object.metadata.name + ": changing ownerReferences through nodes/status or as a kubelet is not allowed, ' +
-          'because a Node whose owners do not exist is deleted with its taints"',
+          'because a Node whose owners do not exist is deleted with its taints. To change them: kubectl edit node " + object.metadata.name',
         reason: 'Forbidden',
       },
     ],

@@ -37,7 +37,7 @@ const TaintSchema = Type.Object({
   state: Type.Optional(
     Type.Enum(['Missing', 'Removed'], {
       description:
-        'Missing: the Node is to carry the taint, and has not got it back within five seconds. Removed: a required taint was ' +
+        'Missing: the Node should carry the taint and does not, since it registered again or for five seconds. Removed: a required taint was ' +
         'removed by an exempt user, or as the annotation allow-removal said, and is not set again. Without a state, the ' +
         'Node carries the taint, carried it when it was deleted, or is about to get it back.',
     }),

@@ -167,7 +167,7 @@ const ReadyWhenSchema = Type.Object(
     daemonSets: Type.Array(ReadyDaemonSetSchema, {
       description:
         'The DaemonSets that must be ready on the node. One is ready if it has a Ready pod on the node that is not being deleted and was ' +
-        'created after the Node, of any revision. A DaemonSet that does not exist, or does not select the node, keeps the taint. Each ' +
+        'created after the Node (two seconds of tolerance), of any revision. A DaemonSet that does not exist, or does not select the node, keeps the taint. Each ' +
         'must tolerate the taint.',
       minItems: 1,
       maxItems: MAX_READY_DAEMON_SETS,

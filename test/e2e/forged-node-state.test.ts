@@ -168,7 +168,7 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
         error:
           `nodes "${own}" is forbidden: ValidatingAdmissionPolicy 'taintkeeper-node-metadata' with binding 'taintkeeper-node-metadata' denied request: ` +
           `node ${own}: changing ownerReferences through nodes/status or as a kubelet is not allowed, ` +
-          'because a Node whose owners do not exist is deleted with its taints',
+          `because a Node whose owners do not exist is deleted with its taints. To change them: kubectl edit node ${own}`,
       };
       const body = { metadata: ORPHANED };
       for (const user of [agent, developer, admin]) {

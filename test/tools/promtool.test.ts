@@ -65,7 +65,7 @@ describe('the alerts, by promtool', needed, () => {
     const selector = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
     const expected = {
       exp_labels: { ...labels, ...rule?.labels },
-      exp_annotations: { ...rule?.annotations, summary: 'TaintPolicy gpu is not done as it says: RepairRefused' },
+      exp_annotations: { ...rule?.annotations, summary: 'TaintPolicy gpu is stalled: RepairRefused' },
     };
     const test = {
       interval: '1m',

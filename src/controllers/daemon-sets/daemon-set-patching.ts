@@ -97,8 +97,8 @@ export function startDaemonSetPatching(run: Run, options: DaemonSetPatchingOptio
   async function reconcile(): Promise<number | undefined> {
     await synced;
     if (uncertain) conclude(uncertain, await writer.outcome(uncertain));
-    // The cache is older than the last patch.
-    if (isAwaited()) return undefined;
+    // The cache is older than the last patch. It emits nothing if it cannot read the new version.
+    if (isAwaited()) return PAUSE_MS;
 
     installation ??= { uid: await ownUid(client) };
     const now = performance.now();

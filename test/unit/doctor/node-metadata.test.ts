@@ -10,7 +10,7 @@ const exempting = {
   matchConstraints: { ...matchConstraints, excludeResourceRules: [{ resources: ['nodes/status'] }] },
 };
 
-describe('the protection of the annotation allow-removal', () => {
+describe('the protection of nodes from writers of nodes/status', () => {
   it('is well where policy and binding are as they are shipped', () => {
     expect(checkNodeMetadata(healthyFacts({ metadataProtection: known([policy, binding]) }))).toMatchObject({
       state: 'ok',
