@@ -143,7 +143,7 @@ describe('Karpenter', skipFor(obstacleToKarpenter()), () => {
       /** Removes all pods and machines. A pod of the DaemonSet that came to a machine as it went has no kubelet that would end it. */
       async function clear(): Promise<void> {
         for (const args of [['pods', '--grace-period=0', '--force'], ['nodeclaims']]) {
-          const { code, stdout, stderr } = await cp().kubectl(['delete', ...args, '--all', '--timeout=60s']);
+          const { code, stdout, stderr } = await cp().kubectl(['delete', ...args, '--all', '--timeout=25s']);
           expect(code, stdout + stderr).toBe(0);
         }
         await waitFor('empty', async () => (await nodeClaims()) === 0);
