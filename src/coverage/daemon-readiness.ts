@@ -33,8 +33,8 @@ const UNREGISTERED = 'karpenter.sh/unregistered';
 
 /**
  * The reasons for a startup taint on a node, one text for each DaemonSet that is not ready. A DaemonSet is ready if it has a Ready pod there that is
- * not being deleted and was created after the Node, within the tolerance of clocks, of any revision. Pods of an earlier Node of the same name do not count. Nor do pods in
- * another namespace: the API server does not check that an owner exists.
+ * not being deleted and was created after the Node (within {@link CLOCK_SKEW_MS}), of any revision. Pods of an earlier Node of the same name do not
+ * count. Nor do pods in another namespace: the API server does not check that an owner exists.
  */
 export function startupBlockers(
   awaited: readonly ReadyDaemonSet[],

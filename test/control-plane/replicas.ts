@@ -44,7 +44,7 @@ export interface Replica extends ServeProcess, Backend {
   readyz(): Promise<{ status: number; text: string }>;
 }
 
-/** Starts `taintkeeper serve --cluster` and waits for nothing, for where it is not expected to come up, or not soon. */
+/** Starts `taintkeeper serve --cluster`, and does not wait until it listens. */
 async function launchReplica(options: ReplicaOptions): Promise<ServeProcess> {
   const {
     name,

@@ -10,7 +10,7 @@ import type { PatchedDaemonSet, PolicyStatus } from '../../policy/policy-status.
 import type { StalledReason } from '../../policy/status-conditions.ts';
 import { oncePer } from '../../runtime/once-per.ts';
 import type { StalledProblem } from '../reports.ts';
-import type { DaemonSets, Nodes, WatchedDaemonSets } from '../sources.ts';
+import type { Nodes, WatchedDaemonSets } from '../sources.ts';
 import { listLacks, policiesOf, type RunningDaemonSet, titleOf } from './daemon-set-writer.ts';
 import { watchRollouts } from './rollout-watch.ts';
 
@@ -90,7 +90,7 @@ export interface DaemonSetDriftOptions {
   /** The namespace of taintkeeper, whose DaemonSets are ignored. */
   readonly namespace: string;
   readonly nodes: Nodes;
-  readonly daemonSets: DaemonSets & Pick<WatchedDaemonSets, 'isStale'>;
+  readonly daemonSets: WatchedDaemonSets;
   readonly compiled: () => PolicySet;
   /** The policies at the start of the leader. Their status lists what earlier leaders have patched. */
   readonly policies: () => readonly PolicyObject[];

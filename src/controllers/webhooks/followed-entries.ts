@@ -21,17 +21,15 @@ export interface FollowedEntries {
 
 /** @param audit takes every policy to be in mode Audit */
 export function followPolicies(latest: () => PolicySnapshot, audit: boolean, log: Logger): FollowedEntries {
+  let complaints = '';
   let needed = neededBy(latest());
   let notBefore = 0;
-  let complaints = '';
-  complain();
 
   return {
     current() {
       if (needed.from !== latest() && performance.now() >= notBefore) {
         needed = neededBy(latest());
         notBefore = performance.now() + MIN_INTERVAL_MS;
-        complain();
       }
       return needed;
     },
@@ -39,11 +37,13 @@ export function followPolicies(latest: () => PolicySnapshot, audit: boolean, log
   };
 
   function neededBy(from: PolicySnapshot): NeededEntries {
-    return { entries: webhookEntries(from.policies, { audit }), from };
+    const entries = webhookEntries(from.policies, { audit });
+    complain(entries);
+    return { entries, from };
   }
 
-  function complain(): void {
-    const widened = needed.entries.flatMap(({ name, widened }) => (widened ? [`${name} (${widened})`] : []));
+  function complain(entries: readonly WebhookEntry[]): void {
+    const widened = entries.flatMap(({ name, widened }) => (widened ? [`${name} (${widened})`] : []));
     const now = widened.join(', ');
     if (now !== complaints && now !== '') log.warn(`webhooks that are called more often than necessary: ${now}`);
     complaints = now;

@@ -1,8 +1,8 @@
-import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type FailedPods, watchFailedPods } from '../../../../src/controllers/recovery/failed-pods.ts';
 import { captureLog } from '../../captured-log.ts';
 import { answer, clientFor, startFakeApi } from '../../cluster/client/fake-api.ts';
+import { startFakeThings } from '../../cluster/watch/watched-things.ts';
 import { eventually } from '../../eventually.ts';
 
 const OWNER = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'cni', uid: 'd', controller: true };
@@ -37,25 +37,19 @@ describe('a Failed pod that changes', () => {
 
   /** Sends versions of one pod, and waits until each has an effect. */
   async function start() {
-    let watching: ServerResponse | undefined;
-    const api = await startFakeApi(({ query }, response) => {
-      if (!query.watch) return answer(response, { metadata: { resourceVersion: '1' }, items: [] });
-      response.flushHeaders();
-      watching = response;
-    });
-    const { client } = await clientFor(api.url);
+    const things = await startFakeThings();
+    const { client } = await clientFor(things.url);
     const onChange = vi.fn<(daemonSet: string) => void>();
     const failed = watchFailedPods({ client, leftOut: '', onChange, onState: () => {}, log: captureLog().log });
     onTestFinished(() => failed.stop());
-    await eventually(() => expect(watching).toBeDefined());
-    let version = 1;
+    await eventually(() => expect(things.watches).toHaveLength(1));
     return {
       failed,
       async send(type: 'ADDED' | 'MODIFIED' | 'DELETED', owners: object[], changed: readonly string[]) {
         onChange.mockClear();
         const pod = failedPod('p', 'NodeShutdown');
-        const metadata = { ...pod.metadata, ownerReferences: owners, resourceVersion: String(++version) };
-        watching?.write(`${JSON.stringify({ type, object: { ...pod, metadata } })}\n`);
+        const metadata = { ...pod.metadata, ownerReferences: owners, resourceVersion: String(++things.version) };
+        things.watches[0]?.send(type, { ...pod, metadata });
         await eventually(() => expect(onChange.mock.calls.flat()).toEqual(changed));
       },
     };
