@@ -271,7 +271,8 @@ function statesOf(input: StatusInput): ReadonlyMap<string, ConditionState> {
   const states = new Map<string, ConditionState>();
   for (const [type, [first, ...others]] of Map.groupBy(input.reported, ({ type }) => type)) {
     if (!first) continue;
-    const messages = [first, ...others].map(({ message }) => message);
+    // Two rules of a policy may report the same.
+    const messages = [...new Set([first, ...others].map(({ message }) => message))];
     states.set(type, {
       status: first.status,
       reason: first.reason,

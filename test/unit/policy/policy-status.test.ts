@@ -225,6 +225,12 @@ describe('Stalled', () => {
     expect(stalled({ before, now: LATER })).toBeUndefined();
   });
 
+  it('says once what two rules of the policy report', () => {
+    expect(stalled({ reported: [conflict, paused, { ...conflict }] })?.message).toBe(
+      'taint a is left alone; DaemonSet b waits for its rollout',
+    );
+  });
+
   it('tells of everything in one message, with the reason of the first', () => {
     expect(stalled({ reported: [paused, conflict] })).toMatchObject({
       reason: 'RolloutStalled',
@@ -243,7 +249,7 @@ describe('Stalled', () => {
   });
 
   it('has a message that fits, however much is not done', () => {
-    const many = Array.from({ length: 1_000 }, () => ({ ...conflict, message: 'x'.repeat(1_000) }));
+    const many = Array.from({ length: 1_000 }, (_, index) => ({ ...conflict, message: `${index}`.padEnd(1_000, 'x') }));
     const { message = '' } = stalled({ reported: many }) ?? {};
     expect(message).toMatch(/; and 985 more$/);
     expect(message.length).toBeLessThan(32_768);
