@@ -21,7 +21,7 @@ export const common = {
   expect: { poll: { timeout: LONGEST_WAIT_MS, interval: 10 } },
 };
 
-/** Each file starts a control plane of its own, and most of its time waits for clocks and Leases: four at a time leave no core idle. */
+/** A file waits most of its time for clocks and Leases: four at a time leave no core idle. */
 const endToEnd = {
   ...common,
   maxWorkers: 4,

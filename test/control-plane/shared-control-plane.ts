@@ -19,9 +19,16 @@ const CHANGES_BY_ITSELF = new Set([
   'servicecidrs',
 ]);
 
-/** First what stands before requests. Policies are compiled up to a second after a change: see {@link restore}. */
-const FIRST = ['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'];
-const COMPILED_LATER = ['validatingadmissionpolicies', 'mutatingadmissionpolicies'];
+const POLICIES = 'validatingadmissionpolicies';
+/** First what stands before requests. */
+const FIRST = [
+  'validatingwebhookconfigurations',
+  'mutatingwebhookconfigurations',
+  POLICIES,
+  'validatingadmissionpolicybindings',
+];
+/** How long the API server enforces one after its deletion is not known here. */
+const NOT_REMOVED = 'mutatingadmissionpolicies';
 
 /** A control plane, and what it had when it was new. */
 interface Shared {
@@ -88,15 +95,17 @@ async function restore({ cp, baseline }: Shared): Promise<boolean> {
     !CHANGES_BY_ITSELF.has(resource) && baseline.get(path) !== version;
   if (objects.some((object) => baseline.has(object.path) && isChanged(object))) return false;
   const added = objects.filter(({ resource, path }) => !baseline.has(path) && resource !== 'apiservices');
-  if (added.some(({ resource }) => COMPILED_LATER.includes(resource))) return false;
+  if (added.some(({ resource }) => resource === NOT_REMOVED)) return false;
 
-  const [first, others] = [true, false].map((isFirst) =>
+  const [first = [], others = []] = [true, false].map((isFirst) =>
     added.filter(({ resource }) => FIRST.includes(resource) === isFirst),
   );
-  for (const some of [first, others]) await Promise.all((some ?? []).map(({ path }) => remove(cp, path)));
-  for (const { resource, path } of added) if (resource === 'namespaces') await finalizeNamespace(cp, path);
   const definitions = added.filter(({ resource }) => resource === 'customresourcedefinitions');
   try {
+    await Promise.all(first.map(({ path }) => remove(cp, path)));
+    if (first.some(({ resource }) => resource === POLICIES)) await areNotEnforced(cp);
+    await Promise.all(others.map(({ path }) => remove(cp, path)));
+    for (const { resource, path } of added) if (resource === 'namespaces') await finalizeNamespace(cp, path);
     await waitUntil(
       async () => {
         const left = (await listObjects(cp)).filter(
@@ -110,6 +119,37 @@ async function restore({ cp, baseline }: Shared): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/**
+ * Waits until deleted ValidatingAdmissionPolicies are no longer enforced. The API server compiles all of them at once, up to a second after a
+ * change: when it enforces one that was created later, it has forgotten those that were deleted.
+ */
+async function areNotEnforced(cp: ControlPlane): Promise<void> {
+  const name = 'shared-control-plane';
+  const group = '/apis/admissionregistration.k8s.io/v1';
+  const configMaps = '/api/v1/namespaces/default/configmaps';
+  const resourceRules = [{ apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'], operations: ['CREATE'] }];
+  const policy = {
+    metadata: { name },
+    spec: {
+      matchConstraints: { resourceRules },
+      matchConditions: [{ name: 'name', expression: `object.metadata.name == '${name}'` }],
+      validations: [{ expression: 'false' }],
+    },
+  };
+  const binding = { metadata: { name }, spec: { policyName: name, validationActions: ['Deny'] } };
+  const paths = [`${group}/${POLICIES}`, `${group}/validatingadmissionpolicybindings`];
+  for (const [index, body] of [policy, binding].entries()) await cp.request(admin, 'POST', `${paths[index]}`, { body });
+  await waitUntil(
+    async () => {
+      const path = `${configMaps}?dryRun=All`;
+      const { body } = await cp.request<{ message?: string }>(admin, 'POST', path, { body: { metadata: { name } } });
+      return body.message?.includes(`ValidatingAdmissionPolicy '${name}'`) || undefined;
+    },
+    { timeoutMs: EMPTY_TIMEOUT_MS, otherwise: () => 'the API server enforces no new ValidatingAdmissionPolicy' },
+  );
+  await Promise.all(paths.map((path) => remove(cp, `${path}/${name}`)));
 }
 
 async function remove(cp: ControlPlane, path: string): Promise<void> {
