@@ -79,13 +79,24 @@ export async function startHealthyInstallation(cp: ControlPlane): Promise<Health
     );
   }
 
+  /** On a busy machine a replica may not answer for three seconds, which is one more problem: then `doctor` looks again. */
+  async function doctorWith(result: Diagnosis['result'], check: string): ReturnType<typeof doctor> {
+    let last: Diagnosis | undefined;
+    return waitUntil(
+      async () => {
+        const found = await doctor();
+        last = found.diagnosis;
+        return last.result === result && problemsOf(last).every(({ name }) => name === check) ? found : undefined;
+      },
+      { timeoutMs: 40_000, otherwise: () => `not only ${check}: ${JSON.stringify(last, null, 2)}` },
+    );
+  }
+
   async function namesIt({ result, check, says, inGuide, breakIt, fixIt }: Fault): Promise<void> {
     await breakIt();
     try {
-      const { code, diagnosis } = await doctor();
+      const { code, diagnosis } = await doctorWith(result, check);
       const problems = problemsOf(diagnosis);
-      const found = { result: diagnosis.result, problems: [...new Set(problems.map(({ name }) => name))] };
-      expect(found, JSON.stringify(diagnosis, null, 2)).toEqual({ result, problems: [check] });
       expect(diagnosis.summary).toMatch(says);
       for (const { remedy } of problems) expect(remedy).toBeDefined();
       expect(code).toBe(1);

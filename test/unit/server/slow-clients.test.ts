@@ -7,8 +7,16 @@ import { harmlessReview } from '../reviews.ts';
 import { openRaw, openTls, readToEnd } from './raw-connections.ts';
 import { ALIVE, startServer } from './running-server.ts';
 
-/** Limits that a slow client meets soon. */
-const SHORT: ClientTimeouts = { ...CLIENT_TIMEOUTS, headers: 200, body: 200, handshake: 200, checkInterval: 20 };
+/** A limit that a slow client meets soon. On a busy machine, one that is not slow may meet it as well, so the others stay as they are. */
+const short = (limit: 'handshake' | 'headers' | 'body'): ClientTimeouts => ({
+  ...CLIENT_TIMEOUTS,
+  [limit]: 200,
+  checkInterval: 20,
+});
+
+/** A busy machine may take longer than {@link short} for a request of this one, too. */
+const servesOthers = ({ aliveAnswer }: Awaited<ReturnType<typeof startServer>>) =>
+  eventually(async () => expect(await aliveAnswer()).toEqual(ALIVE));
 
 const BODY = JSON.stringify(harmlessReview());
 const HEAD = [
@@ -21,7 +29,7 @@ const HEAD = [
 ].join('\r\n');
 
 it('a client that dribbles its body is told 408 when the request takes too long, and others are served meanwhile', async () => {
-  const server = await startServer({ timeouts: SHORT });
+  const server = await startServer({ timeouts: short('body') });
   let dribbled = await dribble(server.port);
   // A byte that arrives after the end of the connection makes TCP discard an answer that the client has not read yet.
   for (let tries = 1; dribbled.answer === '' && tries < 5; tries++) dribbled = await dribble(server.port);
@@ -29,7 +37,7 @@ it('a client that dribbles its body is told 408 when the request takes too long,
   expect(dribbled.answer).toMatch(/^HTTP\/1\.1 408 /);
   expect(dribbled.sent).toBeGreaterThan(1);
   expect(dribbled.sent).toBeLessThan(BODY.length);
-  expect(await server.aliveAnswer()).toEqual(ALIVE);
+  await servesOthers(server);
 
   async function dribble(port: number) {
     const slow = await openTls(port);
@@ -38,7 +46,7 @@ it('a client that dribbles its body is told 408 when the request takes too long,
     const timer = setInterval(() => slow.write(BODY[sent++] ?? ''), 10);
     slow.once('close', () => clearInterval(timer));
     const answer = readToEnd(slow);
-    expect(await server.aliveAnswer()).toEqual(ALIVE);
+    await servesOthers(server);
     return { answer: await answer, sent };
   }
 });
@@ -47,19 +55,19 @@ it.each([
   { why: 'stops in the middle of its headers', text: HEAD.slice(0, 40) },
   { why: 'never sends a byte after the handshake', text: '' },
 ])('a client that $why is told 408', async ({ text }) => {
-  const server = await startServer({ timeouts: SHORT });
+  const server = await startServer({ timeouts: short('headers') });
   const slow = await openTls(server.port);
   slow.write(text);
 
   expect(await readToEnd(slow)).toMatch(/^HTTP\/1\.1 408 /);
-  expect(await server.aliveAnswer()).toEqual(ALIVE);
+  await servesOthers(server);
 });
 
 it('a client that never begins the handshake is cut off', async () => {
-  const server = await startServer({ timeouts: SHORT });
+  const server = await startServer({ timeouts: short('handshake') });
 
   expect(await readToEnd(await openRaw(server.port))).toBe('');
-  expect(await server.aliveAnswer()).toEqual(ALIVE);
+  await servesOthers(server);
 });
 
 it('a client that goes away in the middle of its body leaves nothing behind', async () => {
@@ -116,7 +124,7 @@ it('two requests sent at once on one connection are both answered', async () => 
 });
 
 it('a connection that was opened in reserve is there when it is needed', async () => {
-  const server = await startServer({ timeouts: { ...SHORT, headers: 60_000 } });
+  const server = await startServer({ timeouts: short('body') });
   const reserve = await openTls(server.port);
   const slow = await openTls(server.port);
   slow.write(HEAD);
