@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { INSTALL } from '../../scripts/chart.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { NAMESPACE, type Replica, SERVICE } from '../control-plane/replicas.ts';
 import { admin } from '../control-plane/users.ts';
@@ -88,7 +89,8 @@ describeWithControlPlane('an installation, from nothing', {}, (cp) => {
 
   it('is not changed by a second kubectl apply, nor by another leader', async () => {
     const before = await readConfigurations(cp());
-    await cp().kubectl(['apply', '-f', new URL('../../manifests/install.yaml', import.meta.url).pathname]);
+    const { code, stderr } = await cp().kubectl(['apply', '-f', INSTALL]);
+    expect(code, stderr).toBe(0);
     const leader = await leaderOf(cp());
     // It gives its Lease up, so that nobody waits for the end of it.
     await installation.replica(leader).stop(20_000);
@@ -113,7 +115,7 @@ describeWithControlPlane('an installation, from nothing', {}, (cp) => {
 
   it('creates a default policy once: one that was deleted stays away', async () => {
     const policy = '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies/cni-tolerations';
-    await cp().request(admin, 'DELETE', policy);
+    expect((await cp().request(admin, 'DELETE', policy)).status).toBe(200);
     const before = await leaderOf(cp());
     await installation.replica(before).stop(20_000);
     installation.replicas.delete(before);

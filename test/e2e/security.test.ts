@@ -118,17 +118,6 @@ describeWithControlPlane('what the security model says of those who write nodes'
     expect(await getNode(cp(), name)).toEqual(before);
   });
 
-  it('who may write nodes may write neither policies nor webhook configurations', async () => {
-    const own = await createNode();
-    const policies = '/apis/taintkeeper.dev/v1alpha1/taintpolicies';
-    const configurations = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
-    for (const user of [developer, node(own)]) {
-      expect((await cp().request(user, 'POST', policies, { body: { metadata: { name: 'mine' } } })).status).toBe(403);
-      expect((await cp().request(user, 'DELETE', `${policies}/strict`)).status).toBe(403);
-      expect((await cp().request(user, 'DELETE', `${configurations}/taintkeeper`)).status).toBe(403);
-    }
-  });
-
   it('a node removes none of its taints, and labels that kubelets may not set stay as they are', async () => {
     const name = await createNode();
     const removed = await patch(node(name), path(name), { spec: { taints: null } });

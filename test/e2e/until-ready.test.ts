@@ -10,7 +10,7 @@ import { type Installation, install, leaderOf } from './installation.ts';
 import { watchNodeVersions } from './node-versions.ts';
 import { type Attempt, allTaintsOf, attempt, path, taintsOf } from './nodes.ts';
 import { policyObject } from './policy-objects.ts';
-import { createPolicy, POLICIES_PATH } from './policy-resources.ts';
+import { POLICIES_PATH } from './policy-resources.ts';
 import { runAs } from './run-taintkeeper.ts';
 
 const TAINT = { key: 'example.com/network', effect: 'NoSchedule' };
@@ -353,22 +353,6 @@ describeWithControlPlane(
       const { code, stdout } = await cp().kubectl(['apply', '--dry-run=server', '-f', examples]);
       expect(code).toBe(0);
       expect(stdout.trim().split('\n')).toHaveLength(4);
-    });
-
-    it.each([
-      ['effect', { effect: 'NoExecute' }, 'ensure: UntilReady is only for effect NoSchedule'],
-      ['readyWhen', { readyWhen: undefined }, 'ensure: UntilReady needs readyWhen'],
-      ['ensure', { ensure: 'AtRegistration' }, 'ensure: UntilReady needs readyWhen, and no other rule has it'],
-      ['restrict', { restrict: ['Removal'] }, 'a startup taint must be free to be removed'],
-      ['Addition', { restrict: ['Addition'] }, 'leave Addition out'],
-      ['key', { key: 'example.com/*' }, 'ensure needs a key without "*"'],
-    ])('is refused by the API server with another %s', async (_, more, message) => {
-      const spec = { mode: 'Restore', taints: [{ ...rule('network'), ...more }] };
-      const { status, body } = await createPolicy(cp(), policyObject('TaintPolicy', 'refused', spec));
-      expect({ status, message: body.message }).toMatchObject({
-        status: 422,
-        message: expect.stringContaining(message),
-      });
     });
   },
 );

@@ -12,7 +12,6 @@ import { openStream } from '../page/streams.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { PROGRAM, run } from './run-command.ts';
 
-/** Starting Node.js takes a second on a busy machine. */
 /** `taintkeeper dashboard` as a process that goes with the running test. */
 async function dashboard(...args: string[]) {
   const child = spawn(process.execPath, [PROGRAM, 'dashboard', '--no-open', ...args], {

@@ -8,6 +8,7 @@ import { lockedNode, TARGETS } from '../../../scripts/release/executable.ts';
 import { VERSION } from '../../../src/version.ts';
 import { deploymentOf, objectsOf } from '../../e2e/kubernetes-objects.ts';
 import { baseImagesOf } from '../../image/product-image.ts';
+import { run } from '../cli/run-command.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const objects = objectsOf(readFileSync(INSTALL, 'utf8'));
@@ -81,11 +82,9 @@ it('the Node.js of executables is locked with the sums of its packages', () => {
   for (const [, { integrity }] of packages) expect(integrity).toMatch(/^sha512-/);
 });
 
-it("the Deployment's arguments are ones that the program knows", () => {
-  const help = execFileSync(process.execPath, [join(ROOT, 'bin', 'taintkeeper.js'), 'serve', '--help'], {
-    encoding: 'utf8',
-  });
-  const known = new Set([...help.matchAll(/^ +(?:-\w, )?(--[a-z-]+)/gm)].map(([, name]) => name));
+it("the Deployment's arguments are ones that the program knows", async () => {
+  const { stdout } = await run('serve', '--help');
+  const known = new Set([...stdout.matchAll(/^ +(?:-\w, )?(--[a-z-]+)/gm)].map(([, name]) => name));
   const given = container.args.slice(1).map((arg) => arg.split('=')[0]);
   expect(given.filter((name) => !known.has(name))).toEqual([]);
 });

@@ -142,12 +142,12 @@ describe('a watch that ends', () => {
   });
 
   it('as soon as it began is not begun again and again without a pause', async () => {
-    const { things } = await watched({ timings: { backOffMinMs: 50, backOffMaxMs: 200 } });
+    const { things } = await watched({ timings: { backOffMinMs: 20, backOffMaxMs: 80 } });
     things.watches[0]?.end();
     const began = performance.now();
     for (let count = 2; count <= 5; count++) (await watchNumber(things, count)).end();
-    // Four pauses of at least half of 50, 100, 200 and 200 ms.
-    expect(performance.now() - began).toBeGreaterThan(275);
+    // Four pauses of at least half of 20, 40, 80 and 80 ms.
+    expect(performance.now() - began).toBeGreaterThan(110);
   });
 
   it('after it brought something is soon followed by the next, however often', async () => {
@@ -334,8 +334,8 @@ describe('once in a while', () => {
   });
 
   it('a list that fails does not keep the events away', async () => {
-    const { things, watch } = await watched({ timings: { relistMs: 200 } });
-    const due = performance.now() + 200;
+    const { things, watch } = await watched({ timings: { relistMs: 100 } });
+    const due = performance.now() + 100;
     await eventually(() => expect(performance.now()).toBeGreaterThan(due));
     const failed = { count: 0, beforeWatch: -1 };
     things.instead = ({ query }, response) => {
