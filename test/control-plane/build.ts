@@ -105,7 +105,7 @@ function buildFlags(module: GoModule, program: string): string[] {
 }
 
 /**
- * Builds what some tests need from Go modules. With KUBEBUILDER_ASSETS, or the binaries on the PATH, nothing of the control plane.
+ * Builds what some tests need from Go modules. With KUBEBUILDER_ASSETS, or the binaries on the PATH, no control plane of the newest version.
  *
  * @returns how many programs could not be built
  * @throws Error when KUBEBUILDER_ASSETS names a folder without etcd, kube-apiserver or kubectl
@@ -122,11 +122,11 @@ export async function buildAll(
   }
   const tools = [...(helmPath() ? [] : [HELM]), ACTIONLINT, ...(promtoolPath() ? [] : [PROMTOOL])];
   const controlPlanes = [
-    components ? KUBERNETES : only(KUBERNETES, REQUIRED),
+    ...(given ? [] : [components ? KUBERNETES : only(KUBERNETES, REQUIRED)]),
     ...[...new Set(versions)].map(otherKubernetes),
     ...(karpenter ? [KARPENTER] : []),
   ];
-  return buildModules([...(given ? [] : controlPlanes), ...tools], report);
+  return buildModules([...controlPlanes, ...tools], report);
 }
 
 function only(module: GoModule, programs: readonly string[]): GoModule {
