@@ -52,8 +52,7 @@ describeWithControlPlane('a taint with ensure: AtRegistration', {}, (cp) => {
 
   /** The leader has compared all nodes once it has restored a required taint that was removed while no replica ran. */
   async function restartAll(): Promise<void> {
-    for (const replica of installation.replicas.values()) await replica.kill();
-    installation.replicas.clear();
+    await installation.kill();
     await cp().request(
       admin,
       'DELETE',

@@ -14,7 +14,6 @@ import {
   configurationPath,
   type Installation,
   install,
-  LEASE,
   readCertificates,
   readConfigurations,
   registerControlPlaneNode,
@@ -38,18 +37,10 @@ describeWithControlPlane('replicas that start', {}, (cp) => {
     await installation.start(['first']);
     await registerControlPlaneNode(cp(), 'cp-1');
     await waitUntilProtected(cp(), 'cp-1');
-    await killAll();
+    await installation.kill();
   });
-  afterEach(killAll);
+  afterEach(() => installation.kill());
   afterAll(() => installation.stop());
-
-  async function killAll(): Promise<void> {
-    await Promise.all([...installation.replicas.values()].map((replica) => replica.kill()));
-    for (const name of installation.replicas.keys()) installation.proxy.remove(name);
-    installation.replicas.clear();
-    // Left behind by those that were killed.
-    await cp().request(admin, 'DELETE', LEASE);
-  }
 
   it.each([
     { what: 'an expired serving certificate', data: () => certificateData(100, 95), keepsCa: true },

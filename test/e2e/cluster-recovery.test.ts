@@ -9,7 +9,6 @@ import {
   configurationPath,
   type Installation,
   install,
-  LEASE,
   readCertificates,
   readConfigurations,
   registerControlPlaneNode,
@@ -33,17 +32,10 @@ describeWithControlPlane('an installation that was harmed', {}, (cp) => {
   });
   afterAll(() => installation.stop());
 
-  async function endAll(): Promise<void> {
-    await Promise.all([...installation.replicas.values()].map((replica) => replica.kill()));
-    for (const name of installation.replicas.keys()) installation.proxy.remove(name);
-    installation.replicas.clear();
-    await cp().request(admin, 'DELETE', LEASE);
-  }
-
   it.each(['mutating', 'validating'] as const)(
     'comes back when its Secret and the %s configuration are gone, and the other one trusts a CA that nobody has',
     async (kind) => {
-      await endAll();
+      await installation.kill();
       await cp().request(admin, 'DELETE', CERTIFICATES);
       await cp().request(admin, 'DELETE', configurationPath(kind));
       await installation.start([`${kind}-1`, `${kind}-2`]);

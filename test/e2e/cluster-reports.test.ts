@@ -108,7 +108,9 @@ describeWithControlPlane('reports for auditors', { components: ['kube-controller
   });
 
   it('have nothing in them that the definition does not know', async () => {
-    for (const { metadata, ...report } of (await reports()).values()) {
+    const written = await reports();
+    expect(written.size).toBe(2);
+    for (const { metadata, ...report } of written.values()) {
       const body = { ...report, metadata: { name: `again-${metadata.name}` } };
       const query = '?fieldValidation=Strict&dryRun=All';
       expect(await cp().request(admin, 'POST', REPORTS + query, { body })).toMatchObject({ status: 201 });

@@ -103,8 +103,7 @@ describeWithControlPlane('a required taint that the exempt autoscaler removes', 
   });
 
   it('comes back when nobody was asked: it cannot be known who removed it', async () => {
-    await installation.replica('b').kill();
-    installation.replicas.delete('b');
+    await installation.kill('b');
     await write(autoscaler, 'n2', { spec: { taints: [OTHER] } });
     await installation.start(['c']);
     await waitForTaints(cp(), 'n2', OTHER_TEXT, GPU_TEXT);

@@ -248,10 +248,7 @@ describeWithControlPlane(
       await waitForLook();
       expect(writes()).toEqual([0, 1, 0, 0]);
 
-      const first = await leader();
-      await first.kill();
-      installation.proxy.remove(first.name);
-      installation.replicas.delete(first.name);
+      await installation.kill((await leader()).name);
       await leader();
       await waitForLook();
       expect(writes()).toEqual([0, 1, 0, 0]);
@@ -277,11 +274,7 @@ describeWithControlPlane(
         otherwise: () => 'the status of the policy does not name it',
       });
 
-      for (const { name } of [...installation.replicas.values()]) {
-        installation.proxy.remove(name);
-        await installation.replica(name).kill();
-        installation.replicas.delete(name);
-      }
+      await installation.kill();
       // As kubectl replace: what is not in the file goes, our annotation among it.
       const body = { metadata: { name: metadata.name, namespace: metadata.namespace }, spec };
       expect((await cp().request(admin, 'PUT', daemonSetPath('replaced', 'flannel'), { body })).status).toBe(200);

@@ -29,6 +29,11 @@ export interface Installation {
   /** Starts replicas, all at the same instant, and puts them behind the Service. They need not be ready. */
   start(names: readonly string[], options?: Partial<ReplicaOptions>): Promise<Replica[]>;
   replica(name: string): Replica;
+  /**
+   * Ends replicas as a loss of power does; without names, all of them. The Lease that they leave behind is deleted, so that the next leader need not
+   * wait for its end.
+   */
+  kill(...names: string[]): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -49,10 +54,16 @@ export async function runInstalled(cp: ControlPlane): Promise<Installation> {
   const proxy = await startServiceProxy();
   const kubeconfigFile = await cp.kubeconfigFile(taintkeeperAccount);
   const replicas = new Map<string, Replica>();
+  const replicaOf = (name: string): Replica => {
+    const found = replicas.get(name);
+    if (!found) throw new Error(`no replica ${name}`);
+    return found;
+  };
 
   return {
     proxy,
     replicas,
+    replica: replicaOf,
     async start(names, options = {}) {
       const started = await startReplicas(names, {
         kubeconfigFile,
@@ -67,10 +78,19 @@ export async function runInstalled(cp: ControlPlane): Promise<Installation> {
       }
       return started;
     },
-    replica(name) {
-      const found = replicas.get(name);
-      if (!found) throw new Error(`no replica ${name}`);
-      return found;
+    async kill(...names) {
+      const ended = names.length > 0 ? names : [...replicas.keys()];
+      for (const name of ended) {
+        proxy.remove(name);
+        await replicaOf(name).kill();
+        replicas.delete(name);
+      }
+      const { body } = await cp.request<StoredLease>(admin, 'GET', LEASE);
+      if (ended.includes(holderOf(body)))
+        await cp.request(admin, 'DELETE', LEASE, {
+          // Not one that another replica has taken meanwhile.
+          body: { preconditions: { resourceVersion: body.metadata.resourceVersion } },
+        });
     },
     async stop() {
       for (const replica of replicas.values()) replica.resume();
@@ -148,8 +168,15 @@ export async function caBundles(cp: ControlPlane): Promise<(string | undefined)[
   return configurations.flatMap(({ webhooks }) => (webhooks ?? []).map(({ clientConfig }) => clientConfig.caBundle));
 }
 
+interface StoredLease {
+  readonly metadata: { readonly resourceVersion: string };
+  /** Not there in the answer that there is no Lease. */
+  readonly spec?: { readonly holderIdentity?: string };
+}
+
+const holderOf = ({ spec }: StoredLease) => spec?.holderIdentity?.split('_')[0] ?? '';
+
 /** Who holds the Lease: the name of a replica. */
 export async function leaderOf(cp: ControlPlane): Promise<string> {
-  const { body } = await cp.request<{ spec: { holderIdentity: string } }>(admin, 'GET', LEASE);
-  return body.spec?.holderIdentity?.split('_')[0] ?? '';
+  return holderOf((await cp.request<StoredLease>(admin, 'GET', LEASE)).body);
 }

@@ -133,19 +133,12 @@ describeWithControlPlane(
       return (await runAs(admin, cp(), args)).stdout;
     }
 
-    async function killAll(): Promise<void> {
-      for (const replica of installation.replicas.values()) await replica.kill();
-      installation.replicas.clear();
-    }
-
     let restarts = 0;
     const statesOf = async (name: string) => (await recordedOn(name)).map(({ state }) => state);
 
     /** And starts another replica in its place. */
     async function killLeader(): Promise<void> {
-      const name = await leaderOf(cp());
-      await installation.replica(name).kill();
-      installation.replicas.delete(name);
+      await installation.kill(await leaderOf(cp()));
       await installation.start([`k${++restarts}`]);
     }
 
@@ -182,7 +175,7 @@ describeWithControlPlane(
       await cp().request(admin, 'DELETE', `${PODS}/${daemon.metadata.name}`);
       await waitForPod('network', 'n1', daemon.metadata.uid);
       await setReady(cp(), 'n1', 'False');
-      await killAll();
+      await installation.kill();
       await installation.start(['c', 'd']);
       // The new leader has come to n1 once it has come to a node that registered after it.
       await register('n2', 'ready', `TaintPolicy ready added taint ${TEXT}`);
@@ -198,7 +191,7 @@ describeWithControlPlane(
     });
 
     it('is set late while a node is not ready, and otherwise reported as missed', async () => {
-      await killAll();
+      await installation.kill();
       await register('late', 'ready');
       // As kubelets report it: the node lifecycle controller removes not-ready from a node without the condition Ready.
       await setReady(cp(), 'late', 'False');
@@ -329,7 +322,7 @@ describeWithControlPlane(
       expect(await taintsOf(cp(), 'n3')).toEqual([text]);
 
       // Also where no replica sees the deletion.
-      await killAll();
+      await installation.kill();
       await cp().request(admin, 'DELETE', `${POLICIES_PATH.TaintPolicy}/nowhere`);
       const deletedAt = performance.now();
       await installation.start(['g']);
@@ -340,7 +333,7 @@ describeWithControlPlane(
     it('goes with the command cleanup after taintkeeper', async () => {
       await register('n4', 'ready', `TaintPolicy ready added taint ${TEXT}`);
       await waitForState('n4', 'Waiting');
-      await killAll();
+      await installation.kill();
       for (const kind of ['validating', 'mutating']) {
         await cp().request(admin, 'DELETE', `${CONFIGURATIONS}/${kind}webhookconfigurations/taintkeeper`);
       }
