@@ -140,7 +140,7 @@ describeWithControlPlane('under a steady stream of admissions that only the webh
     expect(await allTrust(after)).toBe(true);
   });
 
-  it('a kubectl apply that blanks the caBundles is put right at once', async () => {
+  it('a kubectl apply that blanks the caBundles is put right within seconds', async () => {
     const began = performance.now();
     const { handshakes } = await during('caBundles blanked', async () => {
       for (const kind of ['mutating', 'validating'] as const) {
@@ -155,8 +155,7 @@ describeWithControlPlane('under a steady stream of admissions that only the webh
       await waitForBundles();
       figures.push(`caBundles right again after ${Math.round(performance.now() - began)} ms`);
     });
-    // By itself, the leader looks once a minute.
-    expect(performance.now() - began).toBeLessThan(60_000);
+    expect(performance.now() - began).toBeLessThan(10_000);
     // Handshakes with a blank bundle fail, whatever is served; nothing else does.
     expect(handshakes).toMatchObject({ now: { unanswered: [] }, momentAgo: { unanswered: [] } });
     await waitUntilProtected(cp(), 'cp-1');

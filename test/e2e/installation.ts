@@ -1,4 +1,6 @@
 import { type GrantingValue, INSTALL, RIGHTS } from '../../scripts/chart.ts';
+import { replicaOf } from '../../src/cluster/lease/leadership.ts';
+import { holderOf, type Lease } from '../../src/cluster/lease/lease.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import {
@@ -54,7 +56,7 @@ export async function runInstalled(cp: ControlPlane): Promise<Installation> {
   const proxy = await startServiceProxy();
   const kubeconfigFile = await cp.kubeconfigFile(taintkeeperAccount);
   const replicas = new Map<string, Replica>();
-  const replicaOf = (name: string): Replica => {
+  const replica = (name: string): Replica => {
     const found = replicas.get(name);
     if (!found) throw new Error(`no replica ${name}`);
     return found;
@@ -63,7 +65,7 @@ export async function runInstalled(cp: ControlPlane): Promise<Installation> {
   return {
     proxy,
     replicas,
-    replica: replicaOf,
+    replica,
     async start(names, options = {}) {
       const started = await startReplicas(names, {
         kubeconfigFile,
@@ -72,9 +74,9 @@ export async function runInstalled(cp: ControlPlane): Promise<Installation> {
         ...options,
         args: ['--default-policies', 'taintkeeper-default-policies', ...(options.args ?? [])],
       });
-      for (const replica of started) {
-        replicas.set(replica.name, replica);
-        proxy.add(replica);
+      for (const one of started) {
+        replicas.set(one.name, one);
+        proxy.add(one);
       }
       return started;
     },
@@ -82,11 +84,11 @@ export async function runInstalled(cp: ControlPlane): Promise<Installation> {
       const ended = names.length > 0 ? names : [...replicas.keys()];
       for (const name of ended) {
         proxy.remove(name);
-        await replicaOf(name).kill();
+        await replica(name).kill();
         replicas.delete(name);
       }
-      const { body } = await cp.request<StoredLease>(admin, 'GET', LEASE);
-      if (ended.includes(holderOf(body)))
+      const { body } = await cp.request<Lease>(admin, 'GET', LEASE);
+      if (ended.includes(leaderIn(body)))
         await cp.request(admin, 'DELETE', LEASE, {
           // Not one that another replica has taken meanwhile.
           body: { preconditions: { resourceVersion: body.metadata.resourceVersion } },
@@ -168,15 +170,9 @@ export async function caBundles(cp: ControlPlane): Promise<(string | undefined)[
   return configurations.flatMap(({ webhooks }) => (webhooks ?? []).map(({ clientConfig }) => clientConfig.caBundle));
 }
 
-interface StoredLease {
-  readonly metadata: { readonly resourceVersion: string };
-  /** Not there in the answer that there is no Lease. */
-  readonly spec?: { readonly holderIdentity?: string };
-}
-
-const holderOf = ({ spec }: StoredLease) => spec?.holderIdentity?.split('_')[0] ?? '';
+const leaderIn = (lease: Lease) => replicaOf(holderOf(lease) ?? '');
 
 /** Who holds the Lease: the name of a replica. */
 export async function leaderOf(cp: ControlPlane): Promise<string> {
-  return holderOf((await cp.request<StoredLease>(admin, 'GET', LEASE)).body);
+  return leaderIn((await cp.request<Lease>(admin, 'GET', LEASE)).body);
 }

@@ -311,11 +311,10 @@ describe('a wildcard that waits until taints are established', () => {
         ...spec,
       }),
     ]);
+  const textOf = (entries: readonly WebhookEntry[]) =>
+    entries.flatMap(({ matchConditions }) => matchConditions.map(({ expression }) => expression)).join();
   const text = (entries: readonly WebhookEntry[], name: string) =>
-    entries
-      .filter((entry) => entry.name === `${name}.taintkeeper.dev`)
-      .flatMap(({ matchConditions }) => matchConditions.map(({ expression }) => expression))
-      .join();
+    textOf(entries.filter((entry) => entry.name === `${name}.taintkeeper.dev`));
 
   it('has the webhook called for each taint that it matches: only records say what is established', () => {
     for (const name of ['protect', 'restore']) expect(text(entriesOf({}), name)).toContain('example.com/');
@@ -324,11 +323,9 @@ describe('a wildcard that waits until taints are established', () => {
   it.each<Partial<TaintPolicySpec>>([{}, { mode: 'Audit' }])(
     'does not go by an annotation, which users who may patch nodes can write: %j',
     (spec) => {
-      const expressions = entriesOf(spec).flatMap(({ matchConditions }) =>
-        matchConditions.map(({ expression }) => expression),
-      );
-      expect(expressions.join()).toContain('example.com/');
-      expect(expressions.join()).not.toContain('.split(');
+      const expressions = textOf(entriesOf(spec));
+      expect(expressions).toContain('example.com/');
+      expect(expressions).not.toContain('.split(');
     },
   );
 
