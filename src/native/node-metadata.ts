@@ -42,11 +42,24 @@ const SAME_ANNOTATION: Expression = any([
   bind([ALLOW_REMOVAL_BEFORE, ALLOW_REMOVAL_AFTER], not(ALLOW_REMOVAL_CHANGES)),
 ]);
 
+function generateNameOf(object: 'object' | 'oldObject'): Expression {
+  const name = `${object}.metadata.generateName`;
+  return cel(5)`has(${name}) ? ${name} : ""`;
+}
+
+/** The API server stores at most 1.5 MiB, and compares texts of equal length. */
+const TEXT_COST = 160_000;
+const SAME_GENERATE_NAME: Expression = any([
+  IS_CREATION,
+  cel(TEXT_COST)`(${generateNameOf('object')}) == (${generateNameOf('oldObject')})`,
+]);
+
 /**
- * The ValidatingAdmissionPolicy and its binding that deny changes of the annotation `allow-removal` and of the owners of a Node by kubelets and
- * through `nodes/status`. taintkeeper itself never writes `nodes/status`, and never patches an update by a kubelet, so each such change is the
+ * The ValidatingAdmissionPolicy and its binding that deny changes of the annotation `allow-removal`, of the owners and of the `generateName` of a Node
+ * by kubelets and through `nodes/status`. taintkeeper itself never writes `nodes/status`, and never patches an update by a kubelet, so each such change is the
  * requester's own. The garbage collector deletes a Node whose owners do not exist (CVE-2025-5187): a right to `nodes/status` would be one to delete
- * nodes, and their taints with them.
+ * nodes, and their taints with them. A write of `nodes/status` may leave a `generateName` that is no valid one; the API server then refuses each
+ * update of the Node itself, also those that add a taint.
  *
  * Its failure policy is Ignore: with Fail, an expression that some API server could not evaluate would stop every heartbeat. The expressions
  * are total, so a requester cannot make them fail.
@@ -78,6 +91,13 @@ export function nodeMetadataManifests(): NativeManifest[] {
         messageExpression:
           '"node " + object.metadata.name + ": changing ownerReferences through nodes/status or as a kubelet is not allowed, ' +
           'because a Node whose owners do not exist is deleted with its taints. To change them: kubectl edit node " + object.metadata.name',
+        reason: 'Forbidden',
+      },
+      {
+        expression: SAME_GENERATE_NAME.text,
+        messageExpression:
+          '"node " + object.metadata.name + ": changing generateName through nodes/status or as a kubelet is not allowed, ' +
+          'because with an invalid one the API server refuses every update of the Node. To change it: kubectl edit node " + object.metadata.name',
         reason: 'Forbidden',
       },
     ],

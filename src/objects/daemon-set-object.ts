@@ -3,7 +3,7 @@ import type { Operation } from 'fast-json-patch';
 import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import type { DaemonSetView, DesiredDaemonSet } from '../judge/daemon-set.ts';
-import { LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
+import { DNS_SUBDOMAIN_LENGTH, LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
 import { Bounded, listPatch, Nullish, ObjectMeta, reader } from './object-meta.ts';
 
 /** The tolerations of a pod template; null counts as none. */
@@ -38,8 +38,8 @@ export const asDaemonSet = reader(DaemonSetSchema);
 export function viewDaemonSet({ metadata, spec }: DaemonSetObject, namespace: string, name: string): DaemonSetView {
   return {
     namespace,
-    // A name that the API server still has to generate is matched by its prefix.
-    name: metadata.name || name || (metadata.generateName ?? ''),
+    // A name that the API server still has to generate is matched by its prefix, which may have a dash after 253 characters.
+    name: metadata.name || name || (metadata.generateName ?? '').slice(0, DNS_SUBDOMAIN_LENGTH + 1),
     labels: metadata.labels ?? {},
     annotations: metadata.annotations ?? {},
     tolerations: spec.template.spec.tolerations ?? [],

@@ -96,7 +96,8 @@ function isStringMap(value: unknown): boolean {
 /** The part of ObjectMeta (meta/v1) that is read here. */
 export const ObjectMeta = Type.Object({
   name: Nullish(Bounded(DNS_SUBDOMAIN_LENGTH)),
-  generateName: Nullish(Bounded(DNS_SUBDOMAIN_LENGTH)),
+  // The API server limits it when an object is created, and not afterwards: anybody who writes the status can make it as long as an object.
+  generateName: Nullish(Type.String()),
   uid: Nullish(Type.String()),
   labels: Nullish(StringMap),
   annotations: Nullish(StringMap),

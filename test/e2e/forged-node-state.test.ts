@@ -303,6 +303,46 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
     });
   });
 
+  describe('a generateName that is longer than a name, and of which a Node makes no use,', () => {
+    const generateName = `${'a'.repeat(253)}-`;
+
+    it('takes the protection from no taint', async () => {
+      await createNodes(cp(), ['g-1'], 'strict', [TEAM]);
+      for (const metadata of [{ generateName }, { generateName: null }]) {
+        expect(await patchNode(cp(), developer, 'g-1', { metadata, spec: { taints: null } })).toMatchObject({
+          passed: true,
+        });
+        expect(await taintsOf(cp(), 'g-1')).toEqual([TEAM_TEXT]);
+      }
+    });
+
+    it('hides no node from the leader', async () => {
+      await createNodes(cp(), ['g-2'], 'none');
+      const metadata = { generateName, labels: { pool: 'required' } };
+      expect(await patchNode(cp(), developer, 'g-2', { metadata })).toMatchObject({ passed: true });
+      await waitForTaints(cp(), 'g-2', REQUIRED_TEXT);
+    });
+
+    it('lets no kubelet register without a required taint', async () => {
+      const metadata = { name: 'g-3', generateName, labels: { pool: 'required' } };
+      expect((await cp().request(node('g-3'), 'POST', '/api/v1/nodes', { body: { metadata } })).status).toBe(201);
+      expect(await taintsOf(cp(), 'g-3')).toEqual([REQUIRED_TEXT]);
+    });
+
+    it('is not written through nodes/status, where its length has no limit: the API server refuses each update afterwards', async () => {
+      await createNodes(cp(), ['g-4'], 'team');
+      for (const user of [agent, developer, admin, node('g-4')]) {
+        for (const text of [generateName, 'a'.repeat(1_000_000)]) {
+          const body = { metadata: { generateName: text } };
+          expect(await attempt(cp(), user, 'PATCH', statusOf('g-4'), body, MERGE_PATCH), user.name).toMatchObject({
+            passed: false,
+            error: expect.stringContaining('changing generateName through nodes/status or as a kubelet is not allowed'),
+          });
+        }
+      }
+    });
+  });
+
   describe('writes that forge nothing', () => {
     const HEARTBEAT = { status: { conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }] } };
     const passes = async (user: User, method: string, url: string, body: unknown, contentType?: string) =>

@@ -36,6 +36,14 @@ describe('a review is judged in spite of', () => {
         object: nodeObject([], { labels: { pool: null }, annotations: { note: null }, generateName: null }),
       }),
     },
+    {
+      // The API server checks its length only where a Node is created, and then without the dash at the end.
+      why: 'a generateName that is longer than a name',
+      body: taintRemovalReview({
+        object: nodeObject([], { generateName: 'a'.repeat(100_000) }),
+        oldObject: nodeObject([CONTROL_PLANE_TAINT], { generateName: `${'a'.repeat(253)}-` }),
+      }),
+    },
     { why: 'a name null', body: taintRemovalReview({ object: nodeObject([], { name: null }) }) },
     { why: 'taints missing', body: nodeUpdateReview([CONTROL_PLANE_TAINT], undefined) },
     {
