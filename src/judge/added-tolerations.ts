@@ -1,6 +1,6 @@
 import { own, type StringMap } from '../kubernetes/label-selector.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
-import { type DaemonSetView, IGNORE_ANNOTATION } from './daemon-set.ts';
+import { type DaemonSetView, IGNORE_ANNOTATION, MAX_TOLERATIONS } from './daemon-set.ts';
 import type { Violation } from './decision.ts';
 
 /** On a DaemonSet: the tolerations that were appended to it while it ran, `key=value:Effect, …`. */
@@ -14,9 +14,12 @@ export const WRITTEN_ANNOTATIONS = [ADDED_ANNOTATION, ADDED_BY_ANNOTATION] as co
 /** What taintkeeper reads on DaemonSets. */
 export const READ_ANNOTATIONS = [IGNORE_ANNOTATION, ...WRITTEN_ANNOTATIONS] as const;
 
-/** What {@link ADDED_ANNOTATION} lists, as violations name it; nothing where it is absent. */
+/** Those that a DaemonSet can have, and as many again for each of three installations. Its author can write tens of thousands. */
+const MAX_LISTED = 4 * MAX_TOLERATIONS;
+
+/** What {@link ADDED_ANNOTATION} lists, as violations name it; nothing where it is absent. Only its beginning counts. */
 export function addedTolerations(annotations: StringMap): string[] {
-  const texts = (own(annotations, ADDED_ANNOTATION) ?? '').split(',').map((text) => text.trim());
+  const texts = (own(annotations, ADDED_ANNOTATION) ?? '').split(',', MAX_LISTED).map((text) => text.trim());
   return texts.filter((text) => text !== '');
 }
 
@@ -36,9 +39,8 @@ export function recordOfAdded(
   added: readonly Violation[],
   installation: string | undefined,
 ): Record<string, string> {
-  const here = addedHere(annotations, installation);
-  const there = new Set(tolerations.map(formatToleration));
-  const before = addedTolerations(annotations).filter((text) => here.includes(text) || there.has(text));
+  const counting = new Set([...addedHere(annotations, installation), ...tolerations.map(formatToleration)]);
+  const before = addedTolerations(annotations).filter((text) => counting.has(text));
   return {
     [ADDED_ANNOTATION]: [...new Set([...before, ...added.map(({ subject }) => subject)])].join(', '),
     ...(installation === undefined ? {} : { [ADDED_BY_ANNOTATION]: installation }),

@@ -93,6 +93,13 @@ const MIN_SIZE = 'cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size';
 const MAX_SIZE = 'cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size';
 const CAPACITY_LABELS = 'capacity.cluster-autoscaler.kubernetes.io/labels';
 
+/** Labels or taints of a pool of machines. The API server accepts 200,000 in one object, and the leader compares each with the policies. */
+const MAX_LISTED = 256;
+
+function textsOf(annotation: string | null | undefined): string[] {
+  return (annotation ?? '').split(',', MAX_LISTED);
+}
+
 /** The fields of a MachineDeployment or MachineSet of cluster.x-k8s.io that are read here. */
 interface MachinesObject {
   readonly metadata: Metadata;
@@ -130,18 +137,18 @@ export function viewMachinePool(
     name,
     labels: [
       ...labelRequirements(spec?.template?.metadata?.labels).filter(({ key }) => isSynced(key)),
-      ...(own(annotations, CAPACITY_LABELS) ?? '').split(',').flatMap((text) => {
+      ...textsOf(own(annotations, CAPACITY_LABELS)).flatMap((text) => {
         const [key = '', value] = text.split('=', 2);
         return value === undefined ? [] : [labelRequirement(key.trim(), value.trim())];
       }),
-    ],
+    ].slice(0, MAX_LISTED),
     // The bootstrap configuration may contain more.
     isComplete: false,
-    taints: (own(annotations, CAPACITY_TAINTS_ANNOTATION) ?? '').split(',').flatMap((text) => {
+    taints: textsOf(own(annotations, CAPACITY_TAINTS_ANNOTATION)).flatMap((text) => {
       const taint = parseTaint(text.trim());
       return taint && isValid(taint) ? [taint] : [];
     }),
-    inherited: spec?.template?.spec?.taints ?? [],
+    inherited: (spec?.template?.spec?.taints ?? []).slice(0, MAX_LISTED),
     startupTaints: undefined,
   };
 }

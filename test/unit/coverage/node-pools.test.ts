@@ -495,3 +495,12 @@ describe('machines that Cluster Autoscaler starts where there are none', () => {
     );
   });
 });
+
+it('of a pool of machines, only a limited number of labels and taints is read', () => {
+  const many = (suffix: string) => Array.from({ length: 20_000 }, (_, index) => `n${index}${suffix}`).join();
+  const annotations = { [LABELS]: many('='), [TAINTS]: many('=:NoSchedule') };
+  const taints = Array.from({ length: 20_000 }, (_, index) => ({ key: `n${index}`, effect: 'NoSchedule' }));
+  const labels = Object.fromEntries(taints.map(({ key }) => [`node-role.kubernetes.io/${key}`, '']));
+  const pool = viewMachines(machines(annotations, { taints }, labels));
+  expect([pool?.labels.length, pool?.taints?.length, pool?.inherited.length]).toEqual([256, 256, 256]);
+});
