@@ -21,6 +21,8 @@ export interface CertificateReport {
     readonly expires: string;
   }[];
   readonly webhooks: readonly { readonly webhook: string; readonly trusts: Trust }[];
+  /** taintkeeper renews with the key of the CA, which certificates of another issuer come without. */
+  readonly renewedBy: 'taintkeeper' | 'another issuer';
   /** The problem as text. */
   readonly problems: readonly string[];
   /** What a rotation in progress waits for, as text. Undefined if none is in progress. */
@@ -38,15 +40,17 @@ export function reportCertificates(
   const [serving] = parseCertificates(files.cert ?? '');
   const signer = serving && cas.find((ca) => serving.verify(ca.publicKey));
   const webhooks = bundles.map(({ webhook, bundle }) => ({ webhook, trusts: trust(bundle, cas, signer) }));
-  const foreign = files.cert !== undefined && files.caKey === undefined;
-  const fault = foreign ? 'there is no ca.key, so taintkeeper does not renew them' : unusable(files, names, now);
-  const due = fault ?? servingFault(files, names, now, SERVING_LOOKAHEAD_MS);
+  const isForeign = files.cert !== undefined && files.caKey === undefined;
+  const fault = isForeign ? servingFault(files, names, now, 0) : unusable(files, names, now);
+  // When another issuer renews is not known here.
+  const due = fault ?? (isForeign ? undefined : servingFault(files, names, now, SERVING_LOOKAHEAD_MS));
   return {
     certificates: [
       ...cas.map((ca, index) => describe(index === 0 ? 'CA' : 'earlier CA', ca)),
       ...(serving ? [describe('serving', serving)] : []),
     ],
     webhooks,
+    renewedBy: isForeign ? 'another issuer' : 'taintkeeper',
     problems: [
       ...(fault === undefined ? [] : [`the certificates are not usable: ${fault}`]),
       ...(fault === undefined && due !== undefined ? [`the serving certificate should have been renewed: ${due}`] : []),

@@ -174,7 +174,7 @@ async function registeredBundles(client: ApiClient): Promise<RegisteredBundle[]>
   return webhooks.map((webhook) => ({ webhook: webhook.name, bundle: caBundleOf(webhook) }));
 }
 
-function table({ certificates, webhooks, rotating, problems }: CertificateReport, look: Look): string {
+function table({ certificates, webhooks, renewedBy, rotating, problems }: CertificateReport, look: Look): string {
   return [
     columns(
       [
@@ -184,6 +184,7 @@ function table({ certificates, webhooks, rotating, problems }: CertificateReport
       look,
     ),
     columns([['WEBHOOK', 'TRUSTS'], ...webhooks.map(({ webhook, trusts }) => [webhook, trusts])], look),
+    ...(renewedBy === 'taintkeeper' ? [] : [`renewed by ${renewedBy}: the Secret has no ca.key\n`]),
     ...(rotating ? [`rotation in progress: ${rotating}\n`] : []),
     ...(problems.length > 0 ? problems.map((problem) => `problem: ${problem}\n`) : ['no problem found\n']),
   ].join('\n');

@@ -9,6 +9,7 @@ const STATE = { now: NOW, names: NAMES, trusted: true, overlapMs: 1000 };
 const NOTHING = { cert: undefined, key: undefined, caCert: undefined, caKey: undefined };
 
 const good = (await nextStep(NOTHING, STATE))?.files as CompleteFiles;
+const foreign = { ...good, caKey: undefined };
 const introduced = (await introduceCa(good, NOW, 'asked for')).files;
 const used = (await nextStep(introduced, STATE))?.files as CompleteFiles;
 
@@ -22,6 +23,12 @@ it('of certificates that are well names them, and has no problem', () => {
     { role: 'serving', subject: 'taintkeeper', names: NAMES, expires: '2026-08-30T12:00:00.000Z' },
   ]);
   expect(found).toMatchObject({ problems: [], rotating: undefined, webhooks: [{ webhook: 'w', trusts: 'all' }] });
+});
+
+it('takes a pair of another issuer for well until it ends: when that renews is not known', () => {
+  const late = new Date(NOW.getTime() + 70 * DAY_MS);
+  expect(report(foreign, foreign.caCert, late)).toMatchObject({ problems: [], renewedBy: 'another issuer' });
+  expect(report(good)).toMatchObject({ renewedBy: 'taintkeeper' });
 });
 
 it.each([
@@ -53,9 +60,14 @@ it.each([
   },
   { why: 'nothing stored', found: report(NOTHING), problem: 'the certificates are not usable: not found' },
   {
-    why: 'a pair of somebody else',
-    found: report({ ...good, caKey: undefined }),
-    problem: 'the certificates are not usable: there is no ca.key, so taintkeeper does not renew them',
+    why: 'a pair of somebody else that has ended',
+    found: report(foreign, foreign.caCert, new Date(NOW.getTime() + 91 * DAY_MS)),
+    problem: 'the certificates are not usable: not valid after 2026-08-30T12:00:00.000Z',
+  },
+  {
+    why: 'a pair of somebody else that no webhook trusts',
+    found: report(foreign, ''),
+    problem: 'the caBundle of w does not trust the serving certificate',
   },
   {
     why: 'a renewal that is overdue',
