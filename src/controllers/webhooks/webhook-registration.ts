@@ -89,6 +89,9 @@ export function startWebhookRegistration(run: Run, options: WebhookRegistrationO
     try {
       const againInMs = await writer.reconcile({ entries, isComplete });
       registered = from.versions;
+      // Not only after the call, which may take seconds.
+      changes.next();
+      await writer.verify();
       const dueInMs = Math.min(againInMs, carried.dueInMs());
       return from === policies.snapshot() ? dueInMs : Math.min(dueInMs, followed.dueInMs());
     } catch (error) {

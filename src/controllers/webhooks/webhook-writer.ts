@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { deleteObject } from '../../cluster/client/delete-object.ts';
+import { callOverService } from '../../cluster/service-endpoint.ts';
 import {
   ADMISSION_REGISTRATION,
   CONFIGURATION_NAME,
@@ -52,8 +53,10 @@ export interface WebhookWriter {
   reconcile(needed: Needed): Promise<number>;
   /** Why the last run failed, or undefined if it did not. */
   complaint(): string | undefined;
-  /** Why the webhooks were registered without having been called over the Service, or undefined if they were called. */
+  /** Why the webhook was registered without a call over its Service, or undefined once such a call was answered. */
   unverified(): string | undefined;
+  /** Calls the webhook over its Service, if it was registered without such a call. Throws nothing. */
+  verify(): Promise<void>;
 }
 
 export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
@@ -98,6 +101,17 @@ export function webhookWriter(options: WebhookWriterOptions): WebhookWriter {
     },
     complaint: () => complaint,
     unverified: () => unverified,
+    async verify() {
+      if (unverified === undefined) return;
+      try {
+        await callOverService(client, service, bundle(), options.signal);
+      } catch {
+        // What it was registered with still holds.
+        return;
+      }
+      unverified = undefined;
+      log.info('the webhook answers over its Service');
+    },
   };
 
   function webhooksOf(phase: ConfigurationPhase, { entries, isComplete }: Needed) {
