@@ -1,4 +1,5 @@
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
+import { refuseConfigMap } from './refuse-config-map.ts';
 import { admin } from './users.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -126,30 +127,8 @@ async function restore({ cp, baseline }: Shared): Promise<boolean> {
  * change: when it enforces one that was created later, it has forgotten those that were deleted.
  */
 async function areNotEnforced(cp: ControlPlane): Promise<void> {
-  const name = 'shared-control-plane';
-  const group = '/apis/admissionregistration.k8s.io/v1';
-  const configMaps = '/api/v1/namespaces/default/configmaps';
-  const resourceRules = [{ apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'], operations: ['CREATE'] }];
-  const policy = {
-    metadata: { name },
-    spec: {
-      matchConstraints: { resourceRules },
-      matchConditions: [{ name: 'name', expression: `object.metadata.name == '${name}'` }],
-      validations: [{ expression: 'false' }],
-    },
-  };
-  const binding = { metadata: { name }, spec: { policyName: name, validationActions: ['Deny'] } };
-  const paths = [`${group}/${POLICIES}`, `${group}/validatingadmissionpolicybindings`];
-  for (const [index, body] of [policy, binding].entries()) await cp.request(admin, 'POST', `${paths[index]}`, { body });
-  await waitUntil(
-    async () => {
-      const path = `${configMaps}?dryRun=All`;
-      const { body } = await cp.request<{ message?: string }>(admin, 'POST', path, { body: { metadata: { name } } });
-      return body.message?.includes(`ValidatingAdmissionPolicy '${name}'`) || undefined;
-    },
-    { timeoutMs: EMPTY_TIMEOUT_MS, otherwise: () => 'the API server enforces no new ValidatingAdmissionPolicy' },
-  );
-  await Promise.all(paths.map((path) => remove(cp, `${path}/${name}`)));
+  const paths = await refuseConfigMap(cp, 'shared-control-plane');
+  await Promise.all(paths.map((path) => remove(cp, path)));
 }
 
 async function remove(cp: ControlPlane, path: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { findAssets, obstacleTo } from '../control-plane/assets.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { refuseConfigMap } from '../control-plane/refuse-config-map.ts';
 import { borrowControlPlane } from '../control-plane/shared-control-plane.ts';
 import { admin } from '../control-plane/users.ts';
 import { skipFor } from '../skip-for.ts';
@@ -9,29 +10,11 @@ import { createPolicy, installCrds, POLICIES_PATH } from './policy-resources.ts'
 
 const NAMESPACES = '/api/v1/namespaces';
 const NODES = '/api/v1/nodes';
-const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
-const WEBHOOKS = `${ADMISSION}/validatingwebhookconfigurations`;
+const WEBHOOKS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
 
 async function create(cp: ControlPlane, path: string, body: object): Promise<void> {
   const { status } = await cp.request(admin, 'POST', path, { body });
   expect(status).toBe(201);
-}
-
-/** By a ValidatingAdmissionPolicy that is enforced when this ends. */
-async function denyConfigMaps(cp: ControlPlane): Promise<void> {
-  const metadata = { name: 'left' };
-  const resourceRules = [{ apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'], operations: ['CREATE'] }];
-  const validations = [{ expression: 'false' }];
-  await create(cp, `${ADMISSION}/validatingadmissionpolicies`, {
-    metadata,
-    spec: { matchConstraints: { resourceRules }, validations },
-  });
-  await create(cp, `${ADMISSION}/validatingadmissionpolicybindings`, {
-    metadata,
-    spec: { policyName: 'left', validationActions: ['Deny'] },
-  });
-  const path = `${NAMESPACES}/default/configmaps?dryRun=All`;
-  await expect.poll(async () => (await cp.request(admin, 'POST', path, { body: { metadata } })).status).toBe(422);
 }
 
 const statusOf = async (cp: ControlPlane, path: string) => (await cp.request(admin, 'GET', path)).status;
@@ -51,7 +34,7 @@ it(
     await create(cp, `${NAMESPACES}/left/configmaps`, { metadata: { name: 'left' } });
     await create(cp, NODES, { metadata: { name: 'left' } });
     await create(cp, WEBHOOKS, { metadata: { name: 'left' }, webhooks: [] });
-    await denyConfigMaps(cp);
+    await refuseConfigMap(cp, 'left');
     expect(cp.auditLog()).not.toEqual([]);
     await first.giveBack(false);
 
@@ -61,7 +44,7 @@ it(
     for (const path of [`${NAMESPACES}/left`, `${NODES}/left`, `${WEBHOOKS}/left`, POLICIES_PATH.TaintPolicy]) {
       expect(await statusOf(second.cp, path), path).toBe(404);
     }
-    await create(second.cp, `${NAMESPACES}/default/configmaps`, { metadata: { name: 'new' } });
+    await create(second.cp, `${NAMESPACES}/default/configmaps`, { metadata: { name: 'left' } });
     await second.giveBack(true);
   },
 );
