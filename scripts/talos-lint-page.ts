@@ -5,9 +5,8 @@ export function talosLintPage(): string {
   return [
     '# What `taintkeeper talos lint` finds',
     '',
-    'Each finding names its rule. What a configuration is for, it says itself (`machine.type`), or `--role` does for patches; which',
-    'Talos reads it, `--talos-version` or the tag of `machine.install.image`. Without a version, only what all versions agree on is',
-    'reported.',
+    'Each finding names its rule. The role of the machine comes from `machine.type`, and for patches from `--role`. The version of Talos comes from',
+    '`--talos-version`, or else from the tag of `machine.install.image`. Without a version, only what all versions agree on is reported.',
     '',
     'The severity is that of most of its findings: `refused` by Talos or a program that it starts, of `no-effect`, or `deprecated`.',
     "A flag or field that is refused is `refused` whatever the rule's own severity.",
