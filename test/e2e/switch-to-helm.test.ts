@@ -37,9 +37,17 @@ const upgrade = (cp: ControlPlane, change: string, ...more: readonly string[]) =
     ...['--set', change, ...more],
   ]);
 
-async function managers(cp: ControlPlane): Promise<string[]> {
+async function deployment(cp: ControlPlane): Promise<Deployment> {
   const path = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/taintkeeper`;
-  const { metadata } = (await cp.request<Deployment>(admin, 'GET', path)).body;
+  return (await cp.request<Deployment>(admin, 'GET', path)).body;
+}
+
+async function args(cp: ControlPlane): Promise<readonly string[] | undefined> {
+  return (await deployment(cp)).spec.template.spec.containers[0]?.args;
+}
+
+async function managers(cp: ControlPlane): Promise<string[]> {
+  const { metadata } = await deployment(cp);
   const { managedFields } = metadata as { managedFields?: readonly { manager: string }[] };
   return (managedFields ?? []).map(({ manager }) => manager).sort();
 }
@@ -54,6 +62,19 @@ describeWithControlPlane('from install.yaml to Helm, as the guide says', { helm:
     for (const change of [IMAGE_TAG, REPLICAS, AUDIT]) {
       expect(await upgrade(cp(), change)).toMatchObject({ code: 0 });
     }
+  });
+
+  it('an argument that kubectl has added is removed with --force-conflicts', async () => {
+    expect(await upgrade(cp(), 'audit=false')).toMatchObject({ code: 0 });
+    const patch = JSON.stringify([{ op: 'add', path: '/spec/template/spec/containers/0/args/-', value: '--audit' }]);
+    await cp().kubectl(['-n', NAMESPACE, 'patch', 'deployment', 'taintkeeper', '--type=json', '-p', patch]);
+    expect(await args(cp())).toContain('--audit');
+    expect(await upgrade(cp(), 'audit=false')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('conflict with "kubectl-patch"'),
+    });
+    expect(await upgrade(cp(), 'audit=false', '--force-conflicts')).toMatchObject({ code: 0 });
+    expect(await args(cp())).not.toContain('--audit');
   });
 });
 
