@@ -114,8 +114,9 @@ export interface DaemonSetDrift {
 
 /** The tolerations that were added to a DaemonSet for one policy. */
 interface Given {
-  readonly policy: string;
   readonly to: PatchedDaemonSet;
+  /** Its place in the order in which they were added. */
+  readonly place: number;
   /** Only the annotation says so, which the author of the DaemonSet can write. */
   readonly isClaim?: true;
 }
@@ -129,12 +130,12 @@ interface Given {
 export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
   const { namespace, nodes, daemonSets, compiled, stableMs, stalledMs } = options;
   const rollouts = watchRollouts({ stableMs, stalledMs });
-  /** By the uid of the DaemonSet and the policy. */
-  const given = new Map<string, Given>();
+  /** By the uid of the DaemonSet, and then by the policy. */
+  const given = new Map<string, Map<string, Given>>();
+  let places = 0;
   for (const { kind, name, status } of options.policies()) {
     if (kind !== 'TolerationPolicy') continue;
-    for (const to of (status as PolicyStatus | undefined)?.patched ?? [])
-      given.set(keyOf(to.uid, name), { policy: name, to });
+    for (const to of (status as PolicyStatus | undefined)?.patched ?? []) record(name, { to });
   }
 
   return {
@@ -143,10 +144,10 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
       const unready = unreadyNodes(nodes);
       const entries = [...daemonSets.entries()].filter((entry) => entry.namespace !== namespace);
       const there = new Map(entries.map((entry) => [entry.uid, entry]));
-      for (const [key, { to }] of given) {
-        const entry = there.get(to.uid);
+      for (const uid of given.keys()) {
+        const entry = there.get(uid);
         // When the owner opts in again, the tolerations are added again.
-        if (!entry || optsOut(entry.value)) given.delete(key);
+        if (!entry || optsOut(entry.value)) given.delete(uid);
       }
       const found = entries.flatMap((entry): RunningDaemonSet[] => {
         const { value } = entry;
@@ -195,9 +196,9 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
       }
     },
     patchedBy(policy) {
-      const own = [...given.values()].filter((one) => one.policy === policy);
-      const claims = own.filter(({ isClaim }) => isClaim);
-      return [...claims, ...own.filter(({ isClaim }) => !isClaim)].map(({ to }) => to);
+      const own = [...given.values()].flatMap((byPolicy) => byPolicy.get(policy) ?? []);
+      const isLate = ({ isClaim }: Given) => Number(isClaim === undefined);
+      return own.sort((a, b) => isLate(a) - isLate(b) || a.place - b.place).map(({ to }) => to);
     },
   };
 
@@ -210,23 +211,26 @@ export function daemonSetDrift(options: DaemonSetDriftOptions): DaemonSetDrift {
   ) {
     if (texts.length === 0) return;
     const { namespace, name, uid } = entry;
-    const key = keyOf(uid, policy);
-    const known = given.get(key);
+    const known = given.get(uid)?.get(policy);
     const before = known?.to;
     const isOther = before !== undefined && !isOf(before, installation);
     const tolerations = [...new Set([...(isOther ? [] : (before?.tolerations ?? [])), ...texts])];
-    // The latest is the last one in the status.
-    given.delete(key);
-    given.set(key, {
-      policy,
+    record(policy, {
       to: { namespace, name, uid, tolerations, ...(installation === undefined ? {} : { installation }) },
       ...(known && !known.isClaim ? {} : how),
     });
   }
 
+  /** The latest is the last one in the status. */
+  function record(policy: string, one: Omit<Given, 'place'>) {
+    const byPolicy = given.get(one.to.uid) ?? new Map<string, Given>();
+    given.set(one.to.uid, byPolicy.set(policy, { ...one, place: places++ }));
+  }
+
   /** For any policy. */
   function givenTo(uid: string, installation: string | undefined): string[] {
-    return [...given.values()].flatMap(({ to }) => (to.uid === uid && isOf(to, installation) ? to.tolerations : []));
+    const found = [...(given.get(uid)?.values() ?? [])];
+    return found.flatMap(({ to }) => (isOf(to, installation) ? to.tolerations : []));
   }
 }
 
@@ -254,10 +258,6 @@ const askedBy = oncePer(
 /** Whether this installation added the tolerations, as in {@link addedHere}. */
 function isOf(to: PatchedDaemonSet, installation: string | undefined): boolean {
   return to.installation === undefined || installation === undefined || to.installation === installation;
-}
-
-function keyOf(uid: string, policy: string): string {
-  return `${uid}/${policy}`;
 }
 
 /** The nodes that are not Ready, by name. Their pods may never become ready. */
