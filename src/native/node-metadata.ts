@@ -54,12 +54,28 @@ const SAME_GENERATE_NAME: Expression = any([
   cel(TEXT_COST)`(${generateNameOf('object')}) == (${generateNameOf('oldObject')})`,
 ]);
 
+function swapCapacityOf(object: 'object' | 'oldObject'): Expression {
+  const swap = `${object}.?status.?nodeInfo.?swap.?capacity`;
+  return cel(10)`${swap}.orValue(1)`;
+}
+
+/** One that was there before does not keep a kubelet from its heartbeats. */
+const SAME_OR_VALID_SWAP: Expression = any([
+  IS_CREATION,
+  cel(20)`(${swapCapacityOf('object')}) > 0`,
+  cel(30)`(${swapCapacityOf('object')}) == (${swapCapacityOf('oldObject')})`,
+]);
+
 /**
- * The ValidatingAdmissionPolicy and its binding that deny changes of the annotation `allow-removal`, of the owners and of the `generateName` of a Node
- * by kubelets and through `nodes/status`. taintkeeper itself never writes `nodes/status`, and never patches an update by a kubelet, so each such change is the
- * requester's own. The garbage collector deletes a Node whose owners do not exist (CVE-2025-5187): a right to `nodes/status` would be one to delete
- * nodes, and their taints with them. A write of `nodes/status` may leave a `generateName` that is no valid one; the API server then refuses each
- * update of the Node itself, also those that add a taint.
+ * The ValidatingAdmissionPolicy and its binding that deny, by kubelets and through `nodes/status`:
+ * - changes of the annotation `allow-removal`;
+ * - changes of the owners of a Node. The garbage collector deletes a Node whose owners do not exist (CVE-2025-5187): a right to `nodes/status` would
+ *   be one to delete nodes, and their taints with them;
+ * - changes of `generateName`, and a swap capacity that is not positive. The API server checks both in each update of the Node itself (`ValidateNode` in
+ *   k8s.io/kubernetes/pkg/apis/core/validation), and neither in a write of `nodes/status` (`ValidateNodeUpdate` alone). With an invalid one, no taint
+ *   could be added or restored.
+ *
+ * taintkeeper itself never writes `nodes/status`, and never patches an update by a kubelet, so each such change is the requester's own.
  *
  * Its failure policy is Ignore: with Fail, an expression that some API server could not evaluate would stop every heartbeat. The expressions
  * are total, so a requester cannot make them fail.
@@ -98,6 +114,13 @@ export function nodeMetadataManifests(): NativeManifest[] {
         messageExpression:
           '"node " + object.metadata.name + ": changing generateName through nodes/status or as a kubelet is not allowed, ' +
           'because with an invalid one the API server refuses every update of the Node. To change it: kubectl edit node " + object.metadata.name',
+        reason: 'Forbidden',
+      },
+      {
+        expression: SAME_OR_VALID_SWAP.text,
+        messageExpression:
+          '"node " + object.metadata.name + ": a swap capacity in status.nodeInfo must be positive, ' +
+          'because with any other the API server refuses every update of the Node"',
         reason: 'Forbidden',
       },
     ],

@@ -329,7 +329,7 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
       expect(await taintsOf(cp(), 'g-3')).toEqual([REQUIRED_TEXT]);
     });
 
-    it('is not written through nodes/status, where its length has no limit: the API server refuses each update afterwards', async () => {
+    it('is not written through nodes/status, where nothing limits it', async () => {
       await createNodes(cp(), ['g-4'], 'team');
       for (const user of [agent, developer, admin, node('g-4')]) {
         for (const text of [generateName, 'a'.repeat(1_000_000)]) {
@@ -340,6 +340,28 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
           });
         }
       }
+    });
+  });
+
+  it('through nodes/status, no swap capacity is written with which the API server refuses every update of the Node', async () => {
+    await createNodes(cp(), ['s-1'], 'team');
+    const swapOf = (capacity: number) => ({ status: { nodeInfo: { swap: { capacity } } } });
+    for (const user of [agent, admin, node('s-1')]) {
+      for (const capacity of [-1, 0]) {
+        expect(
+          await attempt(cp(), user, 'PATCH', statusOf('s-1'), swapOf(capacity), MERGE_PATCH),
+          user.name,
+        ).toMatchObject({
+          passed: false,
+          error: expect.stringContaining('a swap capacity in status.nodeInfo must be positive'),
+        });
+      }
+      expect(await attempt(cp(), user, 'PATCH', statusOf('s-1'), swapOf(1), MERGE_PATCH)).toMatchObject({
+        passed: true,
+      });
+    }
+    expect(await patchNode(cp(), developer, 's-1', { metadata: { labels: { a: 'b' } } })).toMatchObject({
+      passed: true,
     });
   });
 
