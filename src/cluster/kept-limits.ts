@@ -1,5 +1,5 @@
 import { READ_ANNOTATIONS } from '../judge/added-tolerations.ts';
-import { boundedAllowRemoval } from '../judge/allow-removal.ts';
+import { boundedAllowRemoval, MAX_ALLOW_REMOVAL_LENGTH } from '../judge/allow-removal.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import type { NodeView } from '../judge/node-view.ts';
 import { own, type StringMap } from '../kubernetes/label-selector.ts';
@@ -9,8 +9,8 @@ import { MalformedObjectError } from '../objects/object-meta.ts';
 
 /** What is kept of one object. A Node with 350 labels of Node Feature Discovery, or a DaemonSet with 256 tolerations of usual length, needs less. */
 const MAX_BYTES = 65_536;
-/** Of the labels of a Node. A kubelet can write that many: the rest is for the taints, which it cannot write. */
-const MAX_LABEL_BYTES = 49_152;
+/** Of the labels of a Node and its annotation allow-removal. A kubelet can write that many labels: the rest is for the taints, which it cannot write. */
+const MAX_METADATA_BYTES = 49_152;
 
 /**
  * A Node with a limited number of labels. The labels that a kubelet may not change come first, so it cannot push them out by others. A user who may
@@ -20,23 +20,19 @@ const MAX_LABEL_BYTES = 49_152;
  * @throws MalformedObjectError for a Node that needs too much memory
  */
 export function limitNode<Node extends NodeView>(node: Node): Node {
-  const { allowRemoval } = node;
-  const kept = {
-    ...node,
-    labels: limitLabels(node.labels),
-    allowRemoval: allowRemoval === undefined ? undefined : boundedAllowRemoval(allowRemoval),
-  };
+  const allowRemoval = node.allowRemoval === undefined ? undefined : boundedAllowRemoval(node.allowRemoval);
   // The text of one that is too long is shared.
-  const isShared = kept.allowRemoval !== allowRemoval;
-  checkMemory(isShared ? { ...kept, allowRemoval: undefined } : kept, 'taints, labels and annotation allow-removal');
+  const ownText = (allowRemoval?.length ?? 0) > MAX_ALLOW_REMOVAL_LENGTH ? undefined : allowRemoval;
+  const kept = { ...node, labels: limitLabels(node.labels, MAX_METADATA_BYTES - heapBytes(ownText)), allowRemoval };
+  checkMemory({ ...kept, allowRemoval: ownText }, 'taints, labels and annotation allow-removal');
   return kept;
 }
 
-function limitLabels(labels: StringMap): StringMap {
+function limitLabels(labels: StringMap, maxBytes: number): StringMap {
   const all = Object.entries(labels);
-  if (labelBytes(all) <= MAX_LABEL_BYTES) return labels;
+  if (labelBytes(all) <= maxBytes) return labels;
   const { first = [], later = [] } = Object.groupBy(all, ([key]) => (isSetByAdministrators(key) ? 'first' : 'later'));
-  let left = MAX_LABEL_BYTES;
+  let left = maxBytes;
   const kept = [...first, ...later].filter((entry) => {
     left -= labelBytes([entry]);
     return left >= 0;

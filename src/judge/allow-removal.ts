@@ -35,7 +35,7 @@ export interface AllowedRemovals {
 }
 
 /** A longer annotation allows no removal: 64 of the longest taints are shorter. In characters. */
-const MAX_ALLOW_REMOVAL_LENGTH = 32_768;
+export const MAX_ALLOW_REMOVAL_LENGTH = 32_768;
 
 const TOO_LONG = ','.repeat(MAX_ALLOW_REMOVAL_LENGTH + 1);
 

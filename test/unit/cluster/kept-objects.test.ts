@@ -74,6 +74,16 @@ describe('of a Node', () => {
     }
   });
 
+  it.each([
+    { what: 'that counts', text: 'k:NoSchedule,'.repeat(2_500) },
+    { what: 'that is too long', text: ','.repeat(32_769) },
+  ])('with usual taints, no label keeps it from being read, with an annotation allow-removal $what', ({ text }) => {
+    const taints = taintsWith('team.example.com/dedicated-', 64);
+    const { metadata, spec } = announcing(text, taints);
+    const labels = labelsOf(keysWith('a', 100_000), 'y'.repeat(63));
+    expect(keepNode({ metadata: { ...metadata, labels }, spec })).toMatchObject({ taints, allowRemoval: text });
+  });
+
   it('an annotation allow-removal that is too long to count is kept as one that is too long', () => {
     const taints = taintsWith('team.example.com/dedicated-', 64);
     const { allowRemoval, taints: kept } = keepNode(announcing('k:NoSchedule,'.repeat(20_000), taints));
