@@ -179,11 +179,12 @@ interface Regarding extends NamespacedName {
 
 const MAX_EVENTS = 10;
 
+/** Every user who may create Events can name taintkeeper as their controller. By core/v1, they need no time and no reason. */
 interface EventObject {
-  readonly reason: string;
-  readonly note?: string;
-  readonly eventTime?: string;
-  readonly series?: { readonly lastObservedTime: string };
+  readonly reason?: string | null;
+  readonly note?: string | null;
+  readonly eventTime?: string | null;
+  readonly series?: { readonly lastObservedTime?: string | null } | null;
 }
 
 /** The Events of taintkeeper on an object, the latest last. @param regarding a node's Events are in `default` */
@@ -199,10 +200,10 @@ async function readEvents(
       { query: { fieldSelector } },
     );
     const events = items.map(
-      ({ reason, note = '', eventTime = '', series }): ToldEvent => ({
-        time: series?.lastObservedTime ?? eventTime,
-        reason,
-        note,
+      ({ reason, note, eventTime, series }): ToldEvent => ({
+        time: series?.lastObservedTime ?? eventTime ?? '',
+        reason: reason ?? '',
+        note: note ?? '',
       }),
     );
     return { events: events.toSorted((a, b) => a.time.localeCompare(b.time)).slice(-MAX_EVENTS), notes: [] };

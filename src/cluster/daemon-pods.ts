@@ -13,6 +13,9 @@ export interface DaemonPodOwner {
   readonly selector: LabelSelector;
 }
 
+/** A request with a URL of a megabyte is refused. The selector only spares the pods of others, which count for nothing. In characters. */
+const MAX_SELECTOR_LENGTH = 16_384;
+
 /**
  * Where the pods of a DaemonSet are.
  * @throws ApiError, with status 403 where pods may not be listed
@@ -20,7 +23,8 @@ export interface DaemonPodOwner {
 export async function listDaemonPods(client: ApiClient, owner: DaemonPodOwner): Promise<Placement> {
   const path = `/api/v1/namespaces/${owner.namespace}/pods`;
   const labelSelector = formatSelector(owner.selector);
-  const pods = await listObjects(client, path, (pod) => projectDaemonPod(pod, owner.uid), { labelSelector });
+  const query = labelSelector.length > MAX_SELECTOR_LENGTH ? {} : { labelSelector };
+  const pods = await listObjects(client, path, (pod) => projectDaemonPod(pod, owner.uid), query);
   return placementOf(pods.filter((pod) => pod !== undefined));
 }
 

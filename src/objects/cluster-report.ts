@@ -203,6 +203,7 @@ export function reportedPolicy({ metadata }: Pick<ClusterReport, 'metadata'>): s
 
 /** The report with the time of each result: when it was found. A result that has not changed keeps its time. */
 export function timed(report: ClusterReport, before: ClusterReport<TimedResult> | undefined, now: Date) {
+  // Another writer may have left results without resources.
   const known = new Map(before?.results?.map((result) => [identityOf(result), result.timestamp]));
   const found = { seconds: Math.floor(now.getTime() / 1_000), nanos: 0 };
   return {
@@ -213,6 +214,9 @@ export function timed(report: ClusterReport, before: ClusterReport<TimedResult> 
 
 export type TimedReport = ReturnType<typeof timed>;
 
-function identityOf({ result, resources }: Result): string {
-  return [result, ...resources.map(({ kind, namespace, name, uid }) => [kind, namespace, name, uid].join('/'))].join();
+function identityOf({ result, resources }: Pick<Result, 'result'> & Partial<Pick<Result, 'resources'>>): string {
+  return [
+    result,
+    ...(resources ?? []).map(({ kind, namespace, name, uid }) => [kind, namespace, name, uid].join('/')),
+  ].join();
 }

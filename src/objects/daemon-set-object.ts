@@ -6,25 +6,26 @@ import type { DaemonSetView, DesiredDaemonSet } from '../judge/daemon-set.ts';
 import { DNS_SUBDOMAIN_LENGTH, LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
 import { Bounded, listPatch, Nullish, ObjectMeta, reader } from './object-meta.ts';
 
-/** The tolerations of a pod template; null counts as none. */
-export const Tolerations = Nullish(
-  Type.Array(
-    Type.Object({
-      key: Nullish(Bounded(QUALIFIED_NAME_LENGTH)),
-      operator: Nullish(Bounded(LABEL_VALUE_LENGTH)),
-      value: Nullish(Bounded(LABEL_VALUE_LENGTH)),
-      effect: Nullish(Bounded(LABEL_VALUE_LENGTH)),
-      tolerationSeconds: Nullish(Type.Number()),
-    }),
-  ),
-);
+/** The tolerations of a pod template; null counts as none. @param text the schema of a text of at most that many characters */
+export const tolerationList = (text: (maxLength: number) => Type.TString) =>
+  Nullish(
+    Type.Array(
+      Type.Object({
+        key: Nullish(text(QUALIFIED_NAME_LENGTH)),
+        operator: Nullish(text(LABEL_VALUE_LENGTH)),
+        value: Nullish(text(LABEL_VALUE_LENGTH)),
+        effect: Nullish(text(LABEL_VALUE_LENGTH)),
+        tolerationSeconds: Nullish(Type.Number()),
+      }),
+    ),
+  );
 
 /** The part of a DaemonSet that is read here; a null list or map counts as an empty one, as in Go. */
 const DaemonSetSchema = Type.Object({
   metadata: ObjectMeta,
   spec: Type.Object({
     template: Type.Object({
-      spec: Type.Object({ tolerations: Tolerations, hostNetwork: Nullish(Type.Boolean()) }),
+      spec: Type.Object({ tolerations: tolerationList(Bounded), hostNetwork: Nullish(Type.Boolean()) }),
     }),
   }),
 });

@@ -7,7 +7,7 @@ import type { Tolerator, ToleratorKind } from '../coverage/tolerating.ts';
 import { own } from '../kubernetes/label-selector.ts';
 import type { NodeSelectorRequirement } from '../kubernetes/node-affinity.ts';
 import type { Path } from '../policy/problem.ts';
-import { Tolerations } from './daemon-set-object.ts';
+import { tolerationList } from './daemon-set-object.ts';
 import { Nullish, reader, StringMap } from './object-meta.ts';
 
 const Requirements = Type.Array(
@@ -40,7 +40,8 @@ const PodSpecSchema = Type.Object({
       ),
     }),
   ),
-  tolerations: Tolerations,
+  // Up to Kubernetes 1.33, the API server does not check the template of a StatefulSet.
+  tolerations: tolerationList(() => Type.String()),
   hostNetwork: Nullish(Type.Boolean()),
 });
 

@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../cluster/client/api-client.ts';
-import { ApiError, isForbidden } from '../../cluster/client/api-error.ts';
+import { ApiError } from '../../cluster/client/api-error.ts';
 import { type DaemonPodOwner, listDaemonPods } from '../../cluster/daemon-pods.ts';
 import { policiesInForce, runsInAudit } from '../../cluster/policy-object.ts';
 import { listObjects } from '../../cluster/watch/list-pages.ts';
@@ -118,26 +118,26 @@ function pathsOf(namespaces: readonly string[]): string[] {
   );
 }
 
-/** @returns notes on the namespaces whose pods the user may not list */
+/** @returns notes on the namespaces in which the API server did not list pods */
 async function placePods(
   client: ApiClient,
   daemonSets: readonly LiveDaemonSet[],
   placements: Map<InstalledDaemonSet, Placement>,
 ): Promise<string[]> {
   const waiting = daemonSets.values();
-  const forbidden = new Map<string, string>();
+  const refused = new Map<string, string>();
   const work = async () => {
     for (const { daemonSet, owner } of waiting) {
       try {
         placements.set(daemonSet, await listDaemonPods(client, owner));
       } catch (error) {
-        if (!isForbidden(error)) throw error;
-        forbidden.set(owner.namespace, error.message);
+        if (!(error instanceof ApiError)) throw error;
+        refused.set(owner.namespace, error.message);
       }
     }
   };
   await Promise.all(Array.from({ length: MAX_AT_ONCE }, work));
-  return [...forbidden].map(([namespace, message]) => `the pods in ${namespace} were not read: ${message}`);
+  return [...refused].map(([namespace, message]) => `the pods in ${namespace} were not read: ${message}`);
 }
 
 function readLiveDaemonSet(object: unknown): LiveDaemonSet {

@@ -229,6 +229,33 @@ it('goes on where pods may not be looked at, and says so', async () => {
   expect(found.code).toBe(0);
 });
 
+it('finds pods without a selector that is too long for a request: they name their owner', async () => {
+  const large = daemonSet('a', 1, UNAVAILABLE);
+  const values = Array.from({ length: 10_000 }, (_, index) => `value-${index}`);
+  Object.assign(large.spec.selector, { matchExpressions: [{ key: 'tier', operator: 'In', values }] });
+  const pods = [pod('a', { nodeName: 'n1' }), pod('b', { nodeName: 'n1' })];
+  const api = await start({ nodes: [node('n1')], daemonSets: [large], pods });
+  expect(cells(await coverage(api))).toEqual([
+    { group: 'A', runs: true, pods: { scheduled: 1, missing: [], staying: [] } },
+  ]);
+  expect(api.received.find(({ path }) => path.endsWith('/pods'))?.query).not.toHaveProperty('labelSelector');
+});
+
+it('goes on where the API server does not list the pods of one DaemonSet', async () => {
+  const api = await start({
+    nodes: [node('n1')],
+    daemonSets: [daemonSet('a', 1, UNAVAILABLE)],
+    instead(request, response) {
+      if (!request.path.endsWith('/pods')) return false;
+      answer(response, refusal(500, 'InternalError', 'not now'), 500);
+      return true;
+    },
+  });
+  const found = await coverage(api);
+  expect(cells(found)).toEqual([{ group: 'A', runs: true }]);
+  expect(found.report.notes).toEqual([expect.stringMatching(/^the pods in agents were not read: .*500/)]);
+});
+
 it('reads lists page by page, and from the beginning where they have changed too much', async () => {
   let expired = false;
   const api = await start({

@@ -75,6 +75,13 @@ describe('of files', () => {
     expect(code).toBe(1);
   });
 
+  it('reads a template that the API server does not check, as that of a StatefulSet on Kubernetes 1.33', async () => {
+    const tolerations = [{ key: 'k'.repeat(400), operator: 'Exists', value: 'v'.repeat(64) }];
+    const objects = [workload('StatefulSet', 'odd', { tolerations }), workload('Deployment', 'web')];
+    const { code, stdout } = await run('coverage', 'tolerations', '--policies', file(policy()), file(...objects));
+    expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringMatching(/Deployment\/web/) });
+  });
+
   it('with -o wide leaves no workload out', async () => {
     const input = file(...Array.from({ length: 8 }, (_, index) => workload('Deployment', `web-${index}`)));
     const shown = async (format: string) =>

@@ -93,6 +93,18 @@ it('a node: taints, who wrote them, policies, what could not be read, and what t
   expect(stdout).toMatch(/\n\nnext: kubectl taint node n1 gpu:NoSchedule\n$/);
 });
 
+it('a node with Events of other writers, which lack what those of taintkeeper have', async () => {
+  const events = [
+    { reason: 'A', note: 'earlier', eventTime: '2026-01-02T03:04:05.000000Z' },
+    { reason: 'B', note: null, eventTime: null, series: null },
+    { eventTime: null },
+  ];
+  const more = { '/apis/events.k8s.io/v1/namespaces/default/events': events };
+  const { code, stdout } = await explain(['node', 'n1'], more);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/A +earlier$/m);
+});
+
 it('a DaemonSet: tolerations, where it runs, and where a pod is missing', async () => {
   const { code, stdout } = await explain(['daemonset', 'ns/a']);
   expect(code).toBe(1);

@@ -127,6 +127,14 @@ it('puts right what somebody else has changed, and keeps the times', async () =>
   expect(reports.get(name)?.summary).toEqual(written?.summary);
 });
 
+it('puts right one whose results name no object, of somebody else, which keeps back none of the others', async () => {
+  const { run, reports } = rig(['a', 'b']);
+  await run();
+  Object.assign(reports.get('taintkeeper-taintpolicy-a') ?? {}, { results: [{ policy: 'x' }] });
+  reports.delete('taintkeeper-taintpolicy-b');
+  expect(await run()).toEqual(['PUT a', 'POST b']);
+});
+
 it('says once that the API server has no such API, or does not permit it, and goes on when it does', async () => {
   const { run, state, messages } = rig(['a']);
   state.permitted = undefined;
