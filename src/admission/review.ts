@@ -91,6 +91,8 @@ function isDeeperThan(value: unknown, depth: number): boolean {
 /** Names and groups of identity providers are shorter, and a token has room for some hundreds of groups. */
 const MAX_USER_LENGTH = 1_024;
 export const MAX_GROUPS = 1_024;
+/** Of all groups, in characters: each is compared with the patterns of each policy. */
+const MAX_GROUPS_LENGTH = 65_536;
 
 /** The user's name as it is shown. The name itself may have any length. */
 export function shownUser({ userInfo: { username = '' } }: AdmissionRequest): string {
@@ -98,14 +100,16 @@ export function shownUser({ userInfo: { username = '' } }: AdmissionRequest): st
 }
 
 /**
- * The requester, for the patterns of exempt users and groups. A name that is too long counts as empty, and groups beyond the first ones, or with a
- * name that is too long, do not count.
+ * The requester, for the patterns of exempt users and groups. A name that is too long counts as empty. Groups beyond the first ones, by number or by
+ * their length together, or with a name that is too long, do not count.
  */
 export function requesterOf({ userInfo }: AdmissionRequest): Requester {
   const { username = '' } = userInfo;
-  const groups = (userInfo.groups ?? []).slice(0, MAX_GROUPS);
-  return {
-    username: username.length <= MAX_USER_LENGTH ? username : '',
-    groups: groups.filter(({ length }) => length <= MAX_USER_LENGTH),
-  };
+  let left = MAX_GROUPS_LENGTH;
+  const groups = (userInfo.groups ?? []).slice(0, MAX_GROUPS).filter(({ length }) => {
+    if (length > MAX_USER_LENGTH) return false;
+    left -= length;
+    return left >= 0;
+  });
+  return { username: username.length <= MAX_USER_LENGTH ? username : '', groups };
 }

@@ -14,16 +14,18 @@ import { MIRROR_ANNOTATION } from '../objects/workload-object.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { listObjects, listPages } from './watch/list-pages.ts';
 
-/** The pods of a node are kept until all have been listed, and etcd accepts a pod with 100,000 tolerations. */
+/** The pods of a node are kept until all have been listed, and etcd accepts a pod with 100,000 tolerations. One with more may tolerate any taint. */
 const MAX_TOLERATIONS = 256;
 
 /**
- * The pods that are bound to a node.
+ * The pods that are bound to a node and could be misplaced there: not those that have ended or are about to end, of which a node may have thousands, and
+ * not the mirrors of static pods, which its kubelet runs whatever happens to these objects.
  * @throws ApiError, with status 403 if pods may not be listed; Error for an invalid name of a node, because a comma or an equals sign would change
  * the field selector
  */
-export function listNodePods(client: ApiClient, node: string, signal: AbortSignal): Promise<NodePod[]> {
-  return listPodsOn(client, node, viewNodePod, signal);
+export async function listNodePods(client: ApiClient, node: string, signal: AbortSignal): Promise<NodePod[]> {
+  const pods = await listPodsOn(client, node, viewNodePod, signal);
+  return pods.filter((pod) => pod !== undefined);
 }
 
 /**
@@ -44,19 +46,19 @@ async function listPodsOn<T>(
   return listObjects(client, '/api/v1/pods', view, { fieldSelector: `spec.nodeName=${node}` }, signal);
 }
 
-export function viewNodePod(object: unknown): NodePod {
+/** Undefined for a pod that cannot be misplaced: see {@link listNodePods}. */
+export function viewNodePod(object: unknown): NodePod | undefined {
   const pod = object as PodObject;
   const { namespace = '', name, uid = '', creationTimestamp = '', annotations, managedFields } = pod.metadata;
-  const bound = conditionOf(pod, 'PodScheduled', 'True');
+  const isMirror = annotations?.[MIRROR_ANNOTATION] !== undefined;
   const tolerations = pod.spec?.tolerations ?? [];
+  if (isMirror || isFinished(pod) || isTerminating(pod) || tolerations.length > MAX_TOLERATIONS) return undefined;
+  const bound = conditionOf(pod, 'PodScheduled', 'True');
   return {
     namespace,
     name,
     uid,
-    isMirror: annotations?.[MIRROR_ANNOTATION] !== undefined,
-    isFinished: isFinished(pod),
-    isTerminating: isTerminating(pod),
-    tolerations: tolerations.length <= MAX_TOLERATIONS ? tolerations : undefined,
+    tolerations,
     landedAt: Date.parse(bound?.lastTransitionTime ?? pod.status?.startTime ?? creationTimestamp),
     isScheduled: isScheduled(pod.spec?.schedulerName, managedFields),
   };

@@ -20,6 +20,7 @@ import {
 } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
+import { oncePer } from '../runtime/once-per.ts';
 
 /** The fields that decide where a DaemonSet's pods run. All except the names are those of the pod template's spec. */
 export interface SchedulingView {
@@ -227,9 +228,12 @@ function formatFound(found: string | undefined): string {
   return found === undefined ? 'the node has none' : `the node has ${found === '' ? 'an empty one' : found}`;
 }
 
+/** The leader asks each second about DaemonSets that have not changed. */
+const compiledCoverage = oncePer(compileCoverage);
+
 /** How many of the nodes the DaemonSet runs on. */
 export function countCovered(daemonSet: SchedulingView, nodes: Iterable<SchedulingNode>): number {
-  const coverageOn = compileCoverage(daemonSet);
+  const coverageOn = compiledCoverage(daemonSet);
   let count = 0;
   for (const node of nodes) if (coverageOn(node).runs) count++;
   return count;

@@ -85,15 +85,22 @@ export function undeclaredTaints(
   pools: readonly NodePool[],
   policies: readonly CompiledTaintPolicy[],
 ): UndeclaredTaint[] {
-  return pools.flatMap((pool) =>
-    policies.flatMap((policy) => {
-      const openLabels = labelsLeftOpen(pool, policy);
+  const compared = policies.flatMap((policy) => {
+    const coming = comingTaints(policy);
+    return coming.length === 0 ? [] : [{ policy, coming, required: requirementsOf(policy.nodeSelector) }];
+  });
+  return pools.flatMap((pool) => {
+    // No node has labels that exclude each other.
+    if (!satisfiable(pool.labels)) return [];
+    const labels = Map.groupBy(pool.labels, ({ key }) => key);
+    return compared.flatMap(({ policy, coming, required }) => {
+      const openLabels = labelsLeftOpen(labels, pool.isComplete, required);
       if (openLabels === undefined) return [];
-      return comingTaints(policy)
-        .filter((coming) => !isDeclared(pool, coming))
+      return coming
+        .filter((one) => !isDeclared(pool, one))
         .map(({ value, field, list }) => ({ pool, policy, field, taint: value.taint, list, openLabels }));
-    }),
-  );
+    });
+  });
 }
 
 /** Whether every node of the pool has the taint from the beginning. */
@@ -134,14 +141,20 @@ function isDeclared(
   return isStarting && !taints.some((taint) => sameTaint(taint, value.taint));
 }
 
-/** See {@link UndeclaredTaint.openLabels}. Undefined if the policy selects no node of the pool. */
-function labelsLeftOpen(pool: NodePool, { nodeSelector }: CompiledTaintPolicy): string[] | undefined {
-  const required = requirementsOf(nodeSelector);
-  const named = new Set(pool.labels.map(({ key }) => key));
-  const unnamed = required.filter(({ key }) => !named.has(key) && !isOfMachine(key));
-  const absent = unnamed.map(({ key }): LabelSelectorRequirement => ({ key, operator: 'DoesNotExist' }));
-  if (!satisfiable([...pool.labels, ...absent, ...required])) return undefined;
-  const known = pool.isComplete ? [...pool.labels, ...absent] : pool.labels;
+/** See {@link UndeclaredTaint.openLabels}. Undefined if the selector matches no node of the pool. @param labels of the pool, by their keys */
+function labelsLeftOpen(
+  labels: ReadonlyMap<string, readonly LabelSelectorRequirement[]>,
+  isComplete: boolean,
+  required: readonly LabelSelectorRequirement[],
+): string[] | undefined {
+  const keys = [...new Set(required.map(({ key }) => key))];
+  // The other labels of the pool, which may be hundreds, exclude nothing that is required.
+  const named = keys.flatMap((key) => labels.get(key) ?? []);
+  const absent = keys
+    .filter((key) => !labels.has(key) && !isOfMachine(key))
+    .map((key): LabelSelectorRequirement => ({ key, operator: 'DoesNotExist' }));
+  if (!satisfiable([...named, ...absent, ...required])) return undefined;
+  const known = isComplete ? [...named, ...absent] : named;
   const open = required.filter((requirement) => !implies(known, [requirement]));
   return [...new Set(open.map(({ key }) => key))];
 }

@@ -95,8 +95,7 @@ export function isMisplaced(
   disagreementMs = 0,
 ): boolean {
   const certainMs = CERTAIN_MS + disagreementMs;
-  if (pod.isMirror || pod.isFinished || pod.isTerminating) return false;
-  if (!pod.tolerations || pod.tolerations.some((toleration) => mayTolerate(toleration, taint))) return false;
+  if (pod.tolerations.some((toleration) => mayTolerate(toleration, taint))) return false;
   if (pod.isScheduled) return pod.landedAt >= since + certainMs;
   return pod.landedAt >= missingAt + certainMs && pod.landedAt + certainMs <= backAt;
 }

@@ -1,17 +1,11 @@
 import type { Toleration } from '../kubernetes/toleration.ts';
 
-/** The fields of a pod that is bound to a node, for the rules of this folder. */
+/** The fields of a pod that a missing taint would have kept from its node, for the rules of this folder. */
 export interface NodePod {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** The mirror of a static pod, which its kubelet runs whatever happens to this object. */
-  readonly isMirror: boolean;
-  /** Succeeded or Failed. */
-  readonly isFinished: boolean;
-  readonly isTerminating: boolean;
-  /** Undefined for more tolerations than are kept: the pod may tolerate any taint. */
-  readonly tolerations: readonly Toleration[] | undefined;
+  readonly tolerations: readonly Toleration[];
   /** When it was bound, in milliseconds since the epoch, rounded down to a second. */
   readonly landedAt: number;
   /** Whether the default scheduler certainly chose the node. Otherwise the pod may have named it, and no taint kept it off. */

@@ -72,7 +72,7 @@ function disagreementsAmong(policies: readonly CompiledTaintPolicy[], shared: Sh
         const about = difference(first, second);
         const meeting = about && meetings(first.policy)(second.policy).meeting;
         if (!meeting) return [];
-        const isAudited = [first, second].some(({ policy }) => policy.declared === 'Audit');
+        const isAudited = !isEnforced(first.policy) || !isEnforced(second.policy);
         return [{ about, first: asText(first), second: asText(second), meeting, isAudited }];
       }),
     ),
@@ -92,17 +92,20 @@ type Named = Pick<NodeView, 'name' | 'labels'>;
 
 /** All contradictions among the policies. A node that carries neither value gets that of the first policy. */
 export function contradictions(policies: readonly CompiledTaintPolicy[], nodes: readonly Named[]): Disagreement[] {
-  return disagreements(policies, nodes).filter(isContradiction);
+  // Not those that only report, and are compared with all others for nothing.
+  return disagreements(policies.filter(isEnforced), nodes).filter(isContradiction);
 }
+
+const isEnforced = ({ declared }: CompiledTaintPolicy) => declared !== 'Audit';
 
 /** Those of the other policies that require another value of one of the policy's taints. */
 export function rivalsOf(policy: CompiledTaintPolicy, others: readonly CompiledTaintPolicy[]): CompiledTaintPolicy[] {
-  if (policy.declared === 'Audit') return [];
+  if (!isEnforced(policy)) return [];
   const own = Map.groupBy(policy.required, ({ value }) => identity(value.taint));
   return others.filter(
-    ({ declared, required }) =>
-      declared !== 'Audit' &&
-      required.some(({ value }) =>
+    (other) =>
+      isEnforced(other) &&
+      other.required.some(({ value }) =>
         own.get(identity(value.taint))?.some((mine) => difference(mine.value, value) === 'value'),
       ),
   );

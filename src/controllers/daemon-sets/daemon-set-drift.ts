@@ -40,7 +40,8 @@ type Report = (policies: readonly string[], reason: Reason, note: (policy: strin
 /** The problems that prevent tolerations from being added, for each policy that requires them. */
 export function daemonSetProblems(obstacles: Obstacles): DaemonSetProblem[] {
   const { daemonSets, stalledMs } = obstacles;
-  const waiting = daemonSets.filter(({ lacks, isUndone }) => lacks.length > 0 && !isUndone);
+  const waiting = new Set(daemonSets.filter(({ lacks, isUndone }) => lacks.length > 0 && !isUndone));
+  const awaited = [...new Set([...waiting].flatMap(policiesOf))];
   const lasting = `for ${Math.round(stalledMs / 60_000)} minutes`;
   return daemonSets.flatMap((daemonSet) => {
     const found: DaemonSetProblem[] = [];
@@ -64,9 +65,9 @@ export function daemonSetProblems(obstacles: Obstacles): DaemonSetProblem[] {
       // After the rollout, failing pods are a problem only if another DaemonSet waits.
       const own = rollout.rolledOut ? [] : obstacles.patchedBy(daemonSet);
       const note = () => `got tolerations, and its pods have not all been replaced and available ${lasting}`;
-      report([...own, ...waiting.flatMap(policiesOf)], 'RolloutStalled', note, `. ${STALLED_ADVICE}`);
+      report([...own, ...awaited], 'RolloutStalled', note, `. ${STALLED_ADVICE}`);
     }
-    if (!waiting.includes(daemonSet)) return;
+    if (!waiting.has(daemonSet)) return;
     const refusal = obstacles.refusal(daemonSet);
     if (refusal !== undefined) {
       const note = (policy: string) =>

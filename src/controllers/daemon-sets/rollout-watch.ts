@@ -74,7 +74,7 @@ function continued(before: History | undefined, daemonSet: Rolling, unready: Unr
   // excused.
   const excused = unproven ? new Map([...unready].filter(([name]) => before.excused.has(name))) : unready;
   const isMissing = desired > updated || unavailable > 0;
-  const mayMiss = isMissing ? countCovered(daemonSet, excused.values()) : 0;
+  const mayMiss = isMissing && excused.size > 0 ? countCovered(daemonSet, excused.values()) : 0;
   const stage = [generation, observedGeneration, updated].join('/');
   const same = before?.stage === stage ? before : undefined;
   return {

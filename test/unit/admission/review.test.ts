@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodeReview } from '../../../src/admission/review.ts';
+import { type AdmissionRequest, decodeReview, requesterOf } from '../../../src/admission/review.ts';
 import { nodeRequest } from './requests.ts';
 
 const request = nodeRequest({ object: { metadata: {} } });
@@ -75,4 +75,14 @@ describe('decodeReview', () => {
   ])('refuses %s', (_why, value, uid, message) => {
     expect(decodeReview(value)).toEqual({ ok: false, uid, message });
   });
+});
+
+it('of the groups of a requester, those count that are neither too many nor too long, alone or together', () => {
+  const requester = (groups: string[]) =>
+    requesterOf({ userInfo: { username: 'u', groups } } as AdmissionRequest).groups;
+  const usual = Array.from({ length: 1_000 }, (_, index) => `oidc:team-${index}`);
+  expect(requester(usual)).toEqual(usual);
+  expect(requester([...usual, 'x'.repeat(1_025), 'last'])).toEqual([...usual, 'last']);
+  expect(requester(Array(1_025).fill('g'))).toHaveLength(1_024);
+  expect(requester(Array(1_000).fill('x'.repeat(1_000)))).toHaveLength(65);
 });

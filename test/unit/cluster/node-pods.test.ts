@@ -19,7 +19,7 @@ it.each<{ what: string; object: object; view: object }>([
   {
     what: 'bound by the scheduler',
     object: { ...POD, status: { phase: 'Running', startTime: '2026-01-01T00:00:06Z', conditions: [bound] } },
-    view: { landedAt: Date.parse('2026-01-01T00:00:05Z'), isScheduled: true, isFinished: false, isMirror: false },
+    view: { landedAt: Date.parse('2026-01-01T00:00:05Z'), isScheduled: true },
   },
   {
     what: 'that names its node itself',
@@ -47,28 +47,26 @@ it.each<{ what: string; object: object; view: object }>([
     view: { landedAt: Date.parse('2026-01-01T00:00:00Z') },
   },
   {
-    what: 'that stands for a static one',
-    object: withMetadata({ annotations: { 'kubernetes.io/config.mirror': 'hash' } }),
-    view: { isMirror: true },
-  },
-  { what: 'that has failed', object: { ...POD, status: { phase: 'Failed' } }, view: { isFinished: true } },
-  { what: 'that has succeeded', object: { ...POD, status: { phase: 'Succeeded' } }, view: { isFinished: true } },
-  {
-    what: 'that is about to end',
-    object: withMetadata({ deletionTimestamp: '2026-01-01T00:00:09Z' }),
-    view: { isTerminating: true },
-  },
-  {
     what: 'with tolerations',
     object: { ...POD, spec: { tolerations: [{ operator: 'Exists' }] } },
     view: { tolerations: [{ operator: 'Exists' }] },
   },
-  {
-    what: 'with more tolerations than are kept',
-    object: { ...POD, spec: { tolerations: Array(257).fill({ key: 'a', operator: 'Exists' }) } },
-    view: { tolerations: undefined },
-  },
 ])('a pod $what', ({ object, view }) => expect(viewNodePod(object)).toMatchObject(view));
+
+it.each<{ what: string; object: object }>([
+  { what: 'stands for a static one', object: withMetadata({ annotations: { 'kubernetes.io/config.mirror': 'hash' } }) },
+  { what: 'has failed', object: { ...POD, status: { phase: 'Failed' } } },
+  { what: 'has succeeded', object: { ...POD, status: { phase: 'Succeeded' } } },
+  { what: 'is about to end', object: withMetadata({ deletionTimestamp: '2026-01-01T00:00:09Z' }) },
+  {
+    what: 'has too many tolerations to compare',
+    object: { ...POD, spec: { tolerations: Array(257).fill({ key: 'a', operator: 'Exists' }) } },
+  },
+])('a pod that $what is misplaced on no node, and is not kept', async ({ object }) => {
+  const request = vi.fn(async () => ({ metadata: { resourceVersion: '1' }, items: [object, POD] }));
+  const found = await listNodePods({ request } as unknown as ApiClient, 'n1', new AbortController().signal);
+  expect(found).toEqual([viewNodePod(POD)]);
+});
 
 it.each([{ name: 'n1' }, { name: 'ip-10-0-0-1.eu-west-1.compute.internal' }])(
   'the pods of node $name are listed by their node',

@@ -166,15 +166,6 @@ describe('a misplaced pod', () => {
       misplaced: true,
     },
     {
-      what: 'and not one with too many tolerations to compare',
-      at: 70_000,
-      part: { tolerations: undefined },
-      misplaced: false,
-    },
-    { what: 'and not a static pod', at: 70_000, part: { isMirror: true }, misplaced: false },
-    { what: 'nor one that has ended', at: 70_000, part: { isFinished: true }, misplaced: false },
-    { what: 'nor one that is about to', at: 70_000, part: { isTerminating: true }, misplaced: false },
-    {
       what: 'that names its node came while the taint was seen missing',
       at: 70_000,
       part: { isScheduled: false },
