@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { ClusterDaemonSet, ClusterNode } from '../cluster/cluster-objects.ts';
 import { type Coverage, summarizeObstacle } from '../coverage/coverage.ts';
 import { type NodeGroup as Alike, startGrouping, traitsOf } from '../coverage/groups.ts';
@@ -7,15 +6,13 @@ import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import { takeTurns } from '../runtime/turns.ts';
 import { collectDistinct } from './distinct.ts';
 import type { CoverageAnswer, CoverageMatrix, CoverageRow, NodeGroup } from './state.ts';
 
 /** A wider matrix is not readable. */
 const MAX_GROUPS = 200;
 const MAX_EXAMPLES = 5;
-
-/** How many nodes are compared with every DaemonSet before other work gets a turn. */
-const SLICE = 20;
 
 /** DaemonSets × groups of equal nodes. */
 export async function coverageMatrix(
@@ -24,9 +21,9 @@ export async function coverageMatrix(
 ): Promise<CoverageMatrix> {
   const sorted = daemonSets.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
   const grouping = startGrouping<ClusterNode>(sorted);
-  let count = 0;
+  const turn = takeTurns();
   for (const node of nodes.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-    if (++count % SLICE === 0) await setImmediate();
+    await turn();
     grouping.add(node);
   }
   const all = grouping.groups();
@@ -34,13 +31,13 @@ export async function coverageMatrix(
   const answers = collectDistinct<CoverageAnswer>();
   const groups: NodeGroup[] = [];
   for (const group of shown) {
-    await setImmediate();
+    await turn();
     groups.push(describe(group, sorted));
   }
   const rows: CoverageRow[] = [];
   for (const [index, daemonSet] of sorted.entries()) {
     // If no two nodes are equal, one row has thousands of groups.
-    await setImmediate();
+    await turn();
     rows.push(rowOf(daemonSet, index, all, shown.length, answers.indexOf));
   }
   return { groups, groupsLeftOut: all.length - shown.length, daemonSets: rows, answers: answers.list };

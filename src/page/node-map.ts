@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { ClusterNode } from '../cluster/cluster-objects.ts';
 import { type Loss, nodeDrift } from '../judge/node-drift.ts';
 import { type NodeRecord, withRecord } from '../judge/node-record.ts';
@@ -6,14 +5,12 @@ import { formatTaint, identity, type Taint, valuesOf } from '../kubernetes/taint
 import { selectingPolicies } from '../policy/policy-index.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
 import type { CompiledTaintRule } from '../policy/taint-rule.ts';
+import { takeTurns } from '../runtime/turns.ts';
 import { collectDistinct, type Distinct } from './distinct.ts';
 import type { NodeCell, NodeColumn, NodeMap, NodeNote, NodeRow } from './state.ts';
 
 /** Each column has a letter for every node. */
 const MAX_COLUMNS = 200;
-
-/** How many nodes are processed before other work gets a turn. */
-const SLICE = 20;
 
 export interface NodeMapInput {
   readonly nodes: Iterable<ClusterNode>;
@@ -37,9 +34,9 @@ export async function nodeMap({ nodes, compiled, ...known }: NodeMapInput): Prom
   // Thousands of nodes that lack the same taint share one note.
   const notes = collectDistinct<NodeNote>();
   let unselected = 0;
-  let count = 0;
+  const turn = takeTurns();
   for (const node of [...nodes].sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    if (++count % SLICE === 0) await setImmediate();
+    await turn();
     const selecting = selectingPolicies(compiled, node.labels);
     if (selecting.length > 0) rows.push(rowOf(node, columns, selecting, known, notes));
     else unselected++;

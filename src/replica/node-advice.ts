@@ -1,12 +1,9 @@
-import { setImmediate } from 'node:timers/promises';
 import { contradictionWarnings, rivalsOf } from '../judge/contradictions.ts';
 import { isLeft, policyWarnings, selectionWarnings } from '../judge/findings.ts';
 import { collectKeys } from '../judge/misspelled-keys.ts';
 import type { NodeView, NodeWithRecord } from '../judge/node-view.ts';
 import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
-
-/** How long nodes are compared without a break, in milliseconds. Other reviews wait meanwhile, and ten policies may be compared at once. */
-const SLICE_MS = 2;
+import { takeTurns } from '../runtime/turns.ts';
 
 export interface NodeAdviceOptions<Node extends NodeView> {
   readonly nodes: readonly Node[];
@@ -29,12 +26,9 @@ export async function nodeAdvice<Node extends NodeView>(
   const shared = new Map(rivalsOf(policy, others).map((rival): [CompiledTaintPolicy, string[]] => [rival, []]));
   const left: string[] = [];
   let selected = 0;
-  let startedAt = performance.now();
+  const turn = takeTurns();
   for (const node of nodes) {
-    if (performance.now() - startedAt >= SLICE_MS) {
-      await setImmediate();
-      startedAt = performance.now();
-    }
+    await turn();
     add(node);
     if (policy.selectsNode(node.labels)) {
       selected++;

@@ -24,6 +24,7 @@ import { identity, type Taint, valuesOf } from '../../kubernetes/taint.ts';
 import { enforcedPolicies } from '../../policy/policy-index.ts';
 import { reported } from '../../policy/status-conditions.ts';
 import { anyOf, type Source } from '../../runtime/source.ts';
+import { takeTurns } from '../../runtime/turns.ts';
 import { CONFLICT_PAUSE_MS, type Controller, type Run, startController, startControllerQueue } from '../controller.ts';
 import type { Reports } from '../reports.ts';
 import type { Rights } from '../rights.ts';
@@ -37,8 +38,6 @@ import { startStartupTaintRemoval } from './startup-taint-removal.ts';
 
 /** All nodes are checked again at this interval: a time that ends causes no event. */
 const SWEEP_MS = 600_000;
-/** Nodes that are checked before other work gets a turn. */
-const SWEEP_SLICE = 200;
 const CONCURRENCY = 8;
 type NodeEntry = Entry<ClusterNode>;
 
@@ -250,10 +249,10 @@ export function startNodeRepair(run: Run, options: NodeRepairOptions): NodeRepai
     // Nodes that failed with the earlier policies do not wait for the end of their back-off.
     const add = sweptSince === policiesSince ? queue.add : queue.restart;
     sweptSince = policiesSince;
-    let count = 0;
+    const turn = takeTurns();
     for (const entry of nodes.entries()) {
       check(entry, add);
-      if (++count % SWEEP_SLICE === 0) await new Promise(setImmediate);
+      await turn();
       if (signal.aborted) return undefined;
     }
     for (const name of records.names()) if (!nodes.has(name)) keepDeleted(name);

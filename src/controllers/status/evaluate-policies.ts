@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { PolicyObject } from '../../cluster/policy-object.ts';
 import { contradictions, contradictionText, type Disagreement, VALUES_DIFFER } from '../../judge/contradictions.ts';
 import type { DaemonSetView } from '../../judge/daemon-set.ts';
@@ -15,10 +14,8 @@ import {
   type PolicyFindings,
   type PolicyStatus,
 } from '../../policy/policy-status.ts';
+import { takeTurns } from '../../runtime/turns.ts';
 import { type ReportedProblem, type Reports, stalledCondition } from '../reports.ts';
-
-/** Nodes that are checked before other work gets a turn. */
-const SLICE = 1_000;
 
 export interface EvaluationInput {
   readonly objects: readonly PolicyObject[];
@@ -77,9 +74,9 @@ export async function evaluatePolicies(input: EvaluationInput): Promise<Evaluati
     ...contradictions(taintPolicies, nodes).flatMap(contradicting),
   ];
   const policies: EvaluatedPolicy[] = [];
+  const turn = takeTurns();
   for (const policy of objects) {
-    // Many policies and many nodes take time, and admissions must not wait.
-    await setImmediate();
+    await turn();
     const conditions = reports.conditions(policy);
     if (conditions === 'pending') continue;
     const before = policy.status as PolicyStatus | undefined;
@@ -132,8 +129,9 @@ async function nodesByPolicy(
   nodes: readonly NodeWithRecord[],
 ): Promise<ReadonlyMap<CompiledTaintPolicy, readonly NodeWithRecord[]>> {
   const selected = new Map(policies.map((policy): [CompiledTaintPolicy, NodeWithRecord[]] => [policy, []]));
-  for (const [index, node] of nodes.entries()) {
-    if (index % SLICE === 0) await setImmediate();
+  const turn = takeTurns();
+  for (const node of nodes) {
+    await turn();
     for (const policy of selectingPolicies(policies, node.labels)) selected.get(policy)?.push(node);
   }
   return selected;
