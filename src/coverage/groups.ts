@@ -11,11 +11,11 @@ import {
 } from './coverage.ts';
 
 /** Nodes with the same results for each DaemonSet, for the same reasons. */
-export interface NodeGroup<Node extends SchedulingNode> {
+export interface NodeGroup<Node extends SchedulingNode, Kept = Coverage> {
   /** At least one, in the given order. */
   readonly nodes: readonly Node[];
   /** One for each DaemonSet, in order. The node's values in an obstacle are those of the first node. */
-  readonly coverages: readonly Coverage[];
+  readonly coverages: readonly Kept[];
 }
 
 /** What the nodes of a group have in common. */
@@ -38,23 +38,30 @@ export function groupNodes<Node extends SchedulingNode>(
   daemonSets: readonly SchedulingView[],
   nodes: readonly Node[],
 ): NodeGroup<Node>[] {
-  const grouping = startGrouping<Node>(daemonSets);
+  const grouping = startGrouping<Node, Coverage>(daemonSets, (coverage) => coverage);
   for (const node of nodes) grouping.add(node);
   return grouping.groups();
 }
 
-/** The same, one node after the other, for callers with other work in between. */
-export function startGrouping<Node extends SchedulingNode>(daemonSets: readonly SchedulingView[]) {
+/**
+ * The same, one node after the other, for callers with other work in between.
+ * @param keep what is kept of a coverage: if no two nodes are equal, there is one for each DaemonSet on each node
+ */
+export function startGrouping<Node extends SchedulingNode, Kept>(
+  daemonSets: readonly SchedulingView[],
+  keep: (coverage: Coverage) => Kept,
+) {
   const coveragesOn = daemonSets.map(compileCoverage);
   const inputsOf = decidingInputs(daemonSets);
-  const groups = new Map<string, { nodes: Node[]; coverages: Coverage[] }>();
+  const numberOf = numbering();
+  const groups = new Map<string, { nodes: Node[]; coverages: Kept[] }>();
   // Large clusters have few different nodes: each kind of node is compared with the DaemonSets once.
   const byInputs = new Map<string, { nodes: Node[] }>();
   const groupOf = (node: Node) => {
     const coverages = coveragesOn.map((coverageOn) => coverageOn(node));
     // A virtual node is in no group with others, also if nothing keeps the pods off.
-    const likeness = JSON.stringify([virtualNodeLabel(node), ...coverages.map(reasons)]);
-    const group = groups.get(likeness) ?? { nodes: [], coverages };
+    const likeness = [[virtualNodeLabel(node)], ...coverages.map(reasons)].map(numberOf).join();
+    const group = groups.get(likeness) ?? { nodes: [], coverages: coverages.map(keep) };
     groups.set(likeness, group);
     return group;
   };
@@ -65,7 +72,18 @@ export function startGrouping<Node extends SchedulingNode>(daemonSets: readonly 
       byInputs.set(inputs, group);
       group.nodes.push(node);
     },
-    groups: (): NodeGroup<Node>[] => [...groups.values()].sort((a, b) => b.nodes.length - a.nodes.length),
+    groups: (): NodeGroup<Node, Kept>[] => [...groups.values()].sort((a, b) => b.nodes.length - a.nodes.length),
+  };
+}
+
+/** Numbers values: equal ones have the same number. Nodes have a list of them for all DaemonSets, and the texts would fill memory. */
+function numbering(): (value: unknown) => number {
+  const numbers = new Map<string, number>();
+  return (value) => {
+    const text = JSON.stringify(value);
+    const number = numbers.get(text) ?? numbers.size;
+    numbers.set(text, number);
+    return number;
   };
 }
 

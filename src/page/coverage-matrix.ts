@@ -1,5 +1,5 @@
 import type { ClusterDaemonSet, ClusterNode } from '../cluster/cluster-objects.ts';
-import { type Coverage, summarizeObstacle } from '../coverage/coverage.ts';
+import { type Coverage, compileCoverage, summarizeObstacle } from '../coverage/coverage.ts';
 import { type NodeGroup as Alike, startGrouping, traitsOf } from '../coverage/groups.ts';
 import { optsOut } from '../judge/daemon-set.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
@@ -20,7 +20,7 @@ export async function coverageMatrix(
   nodes: readonly ClusterNode[],
 ): Promise<CoverageMatrix> {
   const sorted = daemonSets.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
-  const grouping = startGrouping<ClusterNode>(sorted);
+  const grouping = startGrouping<ClusterNode, Answer>(sorted, answerOf);
   const turn = takeTurns();
   for (const node of nodes.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     await turn();
@@ -46,17 +46,18 @@ export async function coverageMatrix(
 function rowOf(
   daemonSet: ClusterDaemonSet,
   index: number,
-  groups: readonly Alike<ClusterNode>[],
+  groups: readonly Group[],
   shown: number,
   indexOf: (answer: CoverageAnswer) => number,
 ): CoverageRow {
   const { namespace, name, status } = daemonSet;
-  const answers = groups.map(({ coverages, nodes }) => ({ ...answerOf(coverages[index]), count: nodes.length }));
   const countOf = (counts: (answer: Answer) => boolean) =>
-    answers.filter(counts).reduce((sum, { count }) => sum + count, 0);
-  const cells = groups.slice(0, shown).map(({ coverages }) => {
-    const coverage = coverages[index];
-    return indexOf({ ...answerOf(coverage), reasons: reasonsOf(coverage), ...keysOf(coverage) });
+    groups.reduce((sum, { coverages, nodes }) => sum + (counts(coverages[index] ?? RUNS) ? nodes.length : 0), 0);
+  const coverageOn = compileCoverage(daemonSet);
+  const cells = groups.slice(0, shown).flatMap(({ nodes: [node] }) => {
+    if (!node) return [];
+    const coverage = coverageOn(node);
+    return [indexOf({ ...answerOf(coverage), reasons: reasonsOf(coverage), ...keysOf(coverage) })];
   });
   return {
     namespace,
@@ -80,32 +81,39 @@ function isHalfTolerant({ tolerations }: ClusterDaemonSet): boolean {
 
 /** Reasons are computed only for the groups that are shown, because they take longer than the rest. */
 type Answer = Omit<CoverageAnswer, 'reasons' | 'keys'>;
+type Group = Alike<ClusterNode, Answer>;
 
-function answerOf(coverage: Coverage | undefined): Answer {
-  if (!coverage || coverage.runs) return { kind: 'runs' };
+// One of each, because there may be millions of answers.
+const RUNS: Answer = { kind: 'runs' };
+const ELSEWHERE: Answer = { kind: 'elsewhere' };
+const LASTING = { stays: { kind: 'stays' }, tainted: { kind: 'tainted' } } as const satisfies Record<string, Answer>;
+const PASSING = {
+  stays: { kind: 'stays', passing: true },
+  tainted: { kind: 'tainted', passing: true },
+} as const satisfies Record<string, Answer>;
+
+function answerOf(coverage: Coverage): Answer {
+  if (coverage.runs) return RUNS;
   const { obstacles, staysIfThere } = coverage;
-  if (!obstacles.every(({ kind }) => kind === 'taint')) return { kind: 'elsewhere' };
-  const kind = staysIfThere ? 'stays' : 'tainted';
+  if (!obstacles.every(({ kind }) => kind === 'taint')) return ELSEWHERE;
   const passes = obstacles.every((obstacle) => obstacle.kind === 'taint' && isTransientTaintKey(obstacle.taint.key));
-  return { kind, ...(passes ? { passing: true } : {}) };
+  return (passes ? PASSING : LASTING)[staysIfThere ? 'stays' : 'tainted'];
 }
 
-function reasonsOf(coverage: Coverage | undefined): readonly string[] {
-  return !coverage || coverage.runs ? [] : coverage.obstacles.map(summarizeObstacle);
+function reasonsOf(coverage: Coverage): readonly string[] {
+  return coverage.runs ? [] : coverage.obstacles.map(summarizeObstacle);
 }
 
 /** The keys that a toleration would need. */
-function keysOf(coverage: Coverage | undefined): Pick<CoverageAnswer, 'keys'> {
-  if (!coverage || coverage.runs) return {};
-  const { kind } = answerOf(coverage);
-  if (kind === 'elsewhere') return {};
+function keysOf(coverage: Coverage): Pick<CoverageAnswer, 'keys'> {
+  if (coverage.runs || answerOf(coverage) === ELSEWHERE) return {};
   const keys = coverage.obstacles.flatMap((obstacle) =>
     obstacle.kind === 'taint' && !isTransientTaintKey(obstacle.taint.key) ? [obstacle.taint.key] : [],
   );
   return keys.length > 0 ? { keys: [...new Set(keys)] } : {};
 }
 
-function describe({ nodes }: Alike<ClusterNode>, daemonSets: readonly ClusterDaemonSet[]): NodeGroup {
+function describe({ nodes }: Group, daemonSets: readonly ClusterDaemonSet[]): NodeGroup {
   const { roles, taints, labels } = traitsOf(nodes, daemonSets);
   const words = [...roles, ...Object.entries(labels).map(([key, value]) => `${key}=${value}`)];
   return {
