@@ -196,9 +196,11 @@ export interface UnboundPod {
  * @param now by the clock of the API server, as the other times
  */
 export function displacedPods(pods: readonly UnboundPod[], evictions: readonly number[], now: number): string[] {
+  // Of a taint on thousands of nodes, most were added long ago.
+  const recent = evictions.filter((time) => now - time < HOLDS_FOR_MS + REPLACED_WITHIN_MS);
   const isReplacement = ({ controller, gated }: UnboundPod) => controller && controller !== 'DaemonSet' && !gated;
   const isInTime = ({ createdAt }: UnboundPod) =>
     now - createdAt < HOLDS_FOR_MS &&
-    evictions.some((time) => createdAt >= time - CLOCK_SKEW_MS && createdAt - time <= REPLACED_WITHIN_MS);
+    recent.some((time) => createdAt >= time - CLOCK_SKEW_MS && createdAt - time <= REPLACED_WITHIN_MS);
   return pods.filter((pod) => isReplacement(pod) && isInTime(pod)).map(({ name }) => name);
 }
