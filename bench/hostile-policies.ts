@@ -23,7 +23,10 @@ export function hostilePolicies(count: number): Policy[] {
           },
           { key: '*', except: ['spare.example.com/*', '*.local/*'], restrict: ['Removal', 'Addition'] },
         ],
-        exempt: { users: ['system:serviceaccount:*:autoscaler'], groups: [`*:admins-${n}`, 'operators'] },
+        exempt: {
+          users: ['system:serviceaccount:*:autoscaler'],
+          groups: [`*:admins-${n}`, `*admin-${n}*`, 'operators'],
+        },
       },
     },
     {

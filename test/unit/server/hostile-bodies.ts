@@ -111,6 +111,9 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
     const tolerations = times(100_000, () => ({ key: 'a' }));
     return update(one, { ...node(taints(2)), spec: { taints: taints(2), template: { spec: { tolerations } } } });
   }),
+  ...both('1,024 groups of 1,000 characters', () =>
+    update(node(taints(1)), node([]), { userInfo: { username: 'u', groups: times(1_024, () => 'a'.repeat(1_000)) } }),
+  ),
   ...both('400,000 groups', () =>
     update(node(taints(1)), node([]), { userInfo: { username: 'u', groups: times(400_000, (n) => `g${n}`) } }),
   ),
