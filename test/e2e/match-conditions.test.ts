@@ -202,11 +202,13 @@ function entriesOf(calls: readonly Call[], phase: Call['phase']): string[] {
 /** The parts that webhooks may change. The API server leaves out what is empty. */
 function looks(object: unknown): object {
   const { metadata, spec } = object as {
-    metadata: { annotations?: object };
+    metadata: { annotations?: Readonly<Record<string, string>> };
     spec: { taints?: object[]; template?: { spec: { tolerations?: object[] } } };
   };
+  // The API server counts templates of DaemonSets there, once more after mutation: one that is as it was again counts as none.
+  const { 'deprecated.daemonset.template.generation': _, ...annotations } = metadata.annotations ?? {};
   return {
-    annotations: metadata.annotations ?? {},
+    annotations,
     taints: (spec.taints ?? []).map(withoutEmpty),
     tolerations: (spec.template?.spec.tolerations ?? []).map(withoutEmpty),
   };
