@@ -11,13 +11,16 @@ const PORT_BYTES = 2;
 /** Limit for the connection of a WebSocket and its handshake. Without one, a handshake that gets no answer keeps the process alive. */
 const OPEN_TIMEOUT_MS = 5_000;
 
+/** Limit for the answer to the close of a WebSocket, of which nothing is read. The default of `ws` is 30 s, which the process would wait. */
+const CLOSE_TIMEOUT_MS = 1_000;
+
 /**
  * What {@link openTunnel} needs for WebSockets to the cluster. It is loaded on demand, because few commands use WebSockets.
  * @throws InputError if the configuration cannot be used
  */
 export async function webSocketHandler(
   choice: ClusterChoice,
-  { openMs = OPEN_TIMEOUT_MS } = {},
+  { openMs = OPEN_TIMEOUT_MS, closeMs = CLOSE_TIMEOUT_MS } = {},
 ): Promise<WebSocketHandler> {
   const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
   const { WebSocketHandler } = await import('@kubernetes/client-node/dist/web-socket-handler.js');
@@ -26,7 +29,7 @@ export async function webSocketHandler(
   // The handler passes these options to the package `ws`.
   config.applyToHTTPSOptions = async (options) => {
     await applyCredentials(options);
-    Object.assign(options, { handshakeTimeout: openMs });
+    Object.assign(options, { handshakeTimeout: openMs, closeTimeout: closeMs });
   };
   return new WebSocketHandler(config);
 }

@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
@@ -86,4 +88,27 @@ it('gives up a handshake that gets no answer, and closes its connection', async 
   const closed = once(await promise, 'close');
   await expect(opening).rejects.toThrow('cannot forward port 8080 of pod tk-a: Opening handshake has timed out');
   await closed;
+});
+
+it('closes its connection to one that does not answer the close', async () => {
+  const connected = Promise.withResolvers<Socket>();
+  const api = createHttpServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void api.close());
+  api.on('upgrade', ({ headers }, socket: Socket) => {
+    // RFC 6455, section 4.2.2.
+    const key = `${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`;
+    const accept = createHash('sha1').update(key).digest('base64');
+    const lines = ['HTTP/1.1 101 Switching Protocols', 'Upgrade: websocket', 'Connection: Upgrade'];
+    socket.write(
+      [...lines, 'Sec-WebSocket-Protocol: v4.channel.k8s.io', `Sec-WebSocket-Accept: ${accept}`, '', ''].join('\r\n'),
+    );
+    connected.resolve(socket.resume());
+  });
+  await once(api, 'listening');
+  const file = join(temporaryDirectory(), 'kubeconfig');
+  writeFileSync(file, kubeconfigText(`http://127.0.0.1:${(api.address() as AddressInfo).port}`));
+  const tunnel = await openTunnel(await webSocketHandler({ kubeconfig: file }, { closeMs: 50 }), POD);
+  const ended = once(await connected.promise, 'end');
+  tunnel.destroy();
+  await ended;
 });
