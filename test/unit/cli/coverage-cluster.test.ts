@@ -213,19 +213,23 @@ it('shows what should be there and is not', async () => {
   expect(code).toBe(0);
 });
 
-it('goes on where pods may not be looked at, and says so', async () => {
+it.each([
+  { why: 'may not be looked at', status: 403, refused: refusal(403, 'Forbidden', 'dev cannot list pods') },
+  { why: 'of one DaemonSet are not listed', status: 500, refused: refusal(500, 'InternalError', 'not now') },
+])('goes on where pods $why, and says so', async ({ status, refused }) => {
   const api = await start({
     nodes: [node('n1')],
     daemonSets: [daemonSet('a', 1, UNAVAILABLE)],
     instead(request, response) {
       if (!request.path.endsWith('/pods')) return false;
-      answer(response, refusal(403, 'Forbidden', 'dev cannot list pods'), 403);
+      answer(response, refused, status);
       return true;
     },
   });
   const found = await coverage(api);
   expect(cells(found)).toEqual([{ group: 'A', runs: true }]);
-  expect(found.report.notes).toEqual([expect.stringMatching(/^the pods in agents were not read: .*cannot list pods/)]);
+  expect(found.report.notes).toEqual([expect.stringMatching(/^the pods in agents were not read: /)]);
+  expect(found.report.notes[0]).toContain(`${status} ${refused.reason}: ${refused.message}`);
   expect(found.code).toBe(0);
 });
 
@@ -239,21 +243,6 @@ it('finds pods without a selector that is too long for a request: they name thei
     { group: 'A', runs: true, pods: { scheduled: 1, missing: [], staying: [] } },
   ]);
   expect(api.received.find(({ path }) => path.endsWith('/pods'))?.query).not.toHaveProperty('labelSelector');
-});
-
-it('goes on where the API server does not list the pods of one DaemonSet', async () => {
-  const api = await start({
-    nodes: [node('n1')],
-    daemonSets: [daemonSet('a', 1, UNAVAILABLE)],
-    instead(request, response) {
-      if (!request.path.endsWith('/pods')) return false;
-      answer(response, refusal(500, 'InternalError', 'not now'), 500);
-      return true;
-    },
-  });
-  const found = await coverage(api);
-  expect(cells(found)).toEqual([{ group: 'A', runs: true }]);
-  expect(found.report.notes).toEqual([expect.stringMatching(/^the pods in agents were not read: .*500/)]);
 });
 
 it('reads lists page by page, and from the beginning where they have changed too much', async () => {

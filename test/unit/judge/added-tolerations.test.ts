@@ -44,7 +44,7 @@ it('what an earlier installation added stays listed as long as it is there', () 
   });
 });
 
-it('of a list that somebody has made too long, only the beginning counts', () => {
+it('of a list that is too long, only the beginning counts', () => {
   const texts = Array.from({ length: 15_000 }, (_, index) => `${index}`);
   const annotations = { [ADDED_ANNOTATION]: texts.join() };
   expect(addedTolerations(annotations)).toEqual(texts.slice(0, 1_024));
