@@ -21,7 +21,7 @@ export function checkLeader({ lease, installation }: Pick<Facts, 'lease' | 'inst
     : holder === undefined
       ? `${name} not found: no replica has ever led`
       : `${name} was released, and no replica has taken it in ${watchedSeconds} s`;
-  const remedy = `after a crash, a new leader takes up to 20 s; its log: kubectl logs --namespace ${installation.namespace} ${deploymentOf(installation)} --tail=200 | grep -i lead`;
+  const remedy = `after a crash, a new leader takes up to 17 s; its log: kubectl logs --namespace ${installation.namespace} ${deploymentOf(installation)} --tail=200 | grep -i lead`;
   return consequence(
     finding('problem', `${evidence}: nothing is repaired, and webhooks are not kept up to date`, remedy),
     (cause) => `${evidence}; that may be because of the problem with ${cause}`,
