@@ -8,6 +8,7 @@ import { common } from './vitest.config.ts';
 export default defineConfig({
   test: {
     ...common,
+    setupFiles: [...common.setupFiles, 'test/mutation/coverage-of-file.ts'],
     include: [
       'test/unit/{kubernetes,policy,judge,cel,conditions,native,webhooks,admission,explain,controllers/status}/**/*.test.ts',
     ],
