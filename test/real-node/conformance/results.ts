@@ -71,6 +71,11 @@ export function differs({ states }: ComparedSpec): boolean {
   return new Set(states).size > 1;
 }
 
+/** Whether the spec neither passed with any setting nor skipped itself. */
+export function failsEverywhere({ states }: ComparedSpec): boolean {
+  return states.every((state) => state !== 'passed' && state !== 'skipped');
+}
+
 /** For each group how many specs it has, and how many of them passed with each setting. */
 export function summarizeGroups(specs: readonly ComparedSpec[]): { group: string; specs: number; passed: number[] }[] {
   const groups = Map.groupBy(specs, ({ group }) => group);

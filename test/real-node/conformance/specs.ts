@@ -42,3 +42,19 @@ export const SKIP: readonly { readonly pattern: string; readonly why: string }[]
     why: 'their images cannot be built from Go modules',
   })),
 ];
+
+/** Specs that run, and fail on these nodes with and without taintkeeper. */
+export const FAIL_ON_THESE_NODES: readonly { readonly pattern: RegExp; readonly why: string }[] = [
+  {
+    pattern: /session affinity .*service with type clusterIP|should serve (a basic|multiport) endpoints? from pods/,
+    why: 'they call Services by name, and the nodes have no cluster DNS',
+  },
+  {
+    pattern: /no conflict between pods with same hostPort but .* \[Conformance\]|node-pod communication: udp/,
+    why: 'they need another netcat than that of BusyBox',
+  },
+  {
+    pattern: /should not write to root filesystem/,
+    why: "they expect a message that BusyBox's shell words differently",
+  },
+];

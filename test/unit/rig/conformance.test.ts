@@ -3,7 +3,13 @@ import { CONFORMANCE } from '../../control-plane/conformance.ts';
 import { lockedVersion } from '../../control-plane/go-modules.ts';
 import { KUBERNETES } from '../../control-plane/kubernetes.ts';
 import { conformancePage } from '../../real-node/conformance/page.ts';
-import { compareRuns, differs, parseReport, summarizeGroups } from '../../real-node/conformance/results.ts';
+import {
+  compareRuns,
+  differs,
+  failsEverywhere,
+  parseReport,
+  summarizeGroups,
+} from '../../real-node/conformance/results.ts';
 
 const report = (...specs: object[]) => JSON.stringify([{ SpecReports: specs }]);
 
@@ -50,6 +56,7 @@ it('specs are compared by name, and one that ran only once differs', () => {
     ['when updated d', 'not run', 'passed'],
   ]);
   expect(compared.filter(differs)).toHaveLength(3);
+  expect(compared.filter(failsEverywhere).map(({ name }) => name)).toEqual(['when updated c']);
   expect(summarizeGroups(compared)).toEqual([{ group: '[sig-apps] Daemon set', specs: 4, passed: [2, 1] }]);
 });
 
