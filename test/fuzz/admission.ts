@@ -14,6 +14,7 @@ import { createMetrics } from '../../src/server/metrics.ts';
 import { hostileValue } from './hostile.ts';
 import { mutatedJson } from './mutated.ts';
 import { applied } from './patches.ts';
+import { printable } from './printable.ts';
 import { type FuzzTarget, target } from './target.ts';
 
 const POLICIES = `
@@ -188,14 +189,6 @@ function withoutOurs(object: unknown): unknown {
   delete copy.spec?.template?.spec?.tolerations;
   if (Object.keys(copy.spec ?? {}).length === 0) delete copy.spec;
   return copy;
-}
-
-/** What no terminal and no log reader takes for anything but text. */
-function printable(text: string, what: string): void {
-  ok(
-    !/[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/u.test(text),
-    `${what} holds control characters: ${JSON.stringify(text)}`,
-  );
 }
 
 /** A log as production has it, and what it wrote since it was last looked at, write by write. */

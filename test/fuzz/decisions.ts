@@ -1,5 +1,6 @@
 import { judge } from '../../src/admission/admit.ts';
 import { decodeReview } from '../../src/admission/review.ts';
+import { MalformedObjectError } from '../../src/objects/object-meta.ts';
 import type { PolicySet } from '../../src/policy/policy-set.ts';
 
 /**
@@ -16,6 +17,7 @@ export function decisionsOn(review: unknown, policies: PolicySet): unknown {
       return { action, violations, warnings, places: patch.map(({ op, path }) => `${op} ${path}`) };
     });
   } catch (error) {
-    return (error as Error).name;
+    if (!(error instanceof MalformedObjectError)) throw error;
+    return error.name;
   }
 }

@@ -1,4 +1,4 @@
-import { equal, match, ok } from 'node:assert/strict';
+import { match, ok } from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -70,7 +70,7 @@ function usable(policies: readonly Policy[]): void {
     if (policy.kind !== 'RecoveryPolicy') translate(policy, { among: policies, mutates: true, purpose: 'Backstop' });
   }
   for (const request of REQUESTS) {
-    for (const phase of ['mutate', 'validate'] as const) equal(typeof judge(request, phase, compiled), 'object');
+    for (const phase of ['mutate', 'validate'] as const) judge(request, phase, compiled);
   }
 }
 

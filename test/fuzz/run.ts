@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
+import { exitFor, numberOf } from '../control-plane/provide-or-exit.ts';
 import { TARGETS } from './targets.ts';
 
 /**
@@ -14,9 +15,10 @@ const { values } = parseArgs({
     path: { type: 'string' },
   },
 });
-const cases = Number(values.cases);
-const seed = values.seed === undefined ? Date.now() % 2 ** 31 : Number(values.seed);
+const cases = numberOf('cases', values.cases);
+const seed = values.seed === undefined ? Date.now() % 2 ** 31 : numberOf('seed', values.seed);
 const targets = TARGETS.filter(({ name }) => values.only === undefined || name === values.only);
+if (targets.length === 0) exitFor(`there are ${TARGETS.map(({ name }) => `'${name}'`).join(', ')}`);
 const shares = targets.reduce((sum, { share }) => sum + share, 0);
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
