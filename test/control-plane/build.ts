@@ -136,8 +136,15 @@ function only(module: GoModule, programs: readonly string[]): GoModule {
 
 if (import.meta.main) {
   // `npm run control-plane:build 1.35 karpenter`: those, too.
-  const versions = OTHER_VERSIONS.filter((version) => process.argv.includes(version));
-  const karpenter = process.argv.includes('karpenter');
+  const asked = process.argv.slice(2);
+  const known: readonly string[] = [...OTHER_VERSIONS, 'karpenter'];
+  const unknown = asked.filter((name) => !known.includes(name));
+  if (unknown.length > 0) {
+    process.stderr.write(`error: no ${unknown.join(', ')}: there are ${known.join(', ')}\n`);
+    process.exit(1);
+  }
+  const versions = OTHER_VERSIONS.filter((version) => asked.includes(version));
+  const karpenter = asked.includes('karpenter');
   const failed = await buildAll((line) => process.stdout.write(`${line}\n`), { components: true, karpenter, versions });
   process.exitCode = failed > 0 ? 1 : 0;
 }

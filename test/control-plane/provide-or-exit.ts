@@ -18,3 +18,9 @@ export function exitFor(obstacle: string): never {
   process.stderr.write(`error: cannot run: ${obstacle}\n`);
   process.exit(1);
 }
+
+/** The number that a flag has. Ends this process for anything else. */
+export function numberOf(flag: string, text: string): number {
+  const number = text.trim() === '' ? Number.NaN : Number(text);
+  return Number.isFinite(number) ? number : exitFor(`--${flag} takes a number, not '${text}'`);
+}

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { provideOrExit } from '../control-plane/provide-or-exit.ts';
+import { exitFor, numberOf, provideOrExit } from '../control-plane/provide-or-exit.ts';
 import { type Measured, measure } from './measure.ts';
 import { runMonkey } from './monkey.ts';
 import { networkOf, OWN_NETWORK } from './scenarios/packets.ts';
@@ -27,6 +27,15 @@ const { values: flags, positionals } = parseArgs({
   options: { seed: { type: 'string' }, steps: { type: 'string', default: '1000' }, minutes: { type: 'string' } },
 });
 
+const isMonkey = positionals[0] === 'monkey';
+const chosen = SCENARIOS.filter(
+  ({ name }) => positionals.length === 0 || positionals.some((start) => name.startsWith(start)),
+);
+if (!isMonkey && chosen.length === 0) exitFor(`there are monkey, ${SCENARIOS.map(({ name }) => name).join(', ')}`);
+const seed = flags.seed === undefined ? Date.now() % 1_000_000 : numberOf('seed', flags.seed);
+const steps = numberOf('steps', flags.steps);
+const minutes = flags.minutes === undefined ? Number.POSITIVE_INFINITY : numberOf('minutes', flags.minutes);
+
 // What has to be fetched for it comes from outside of that network.
 if (!process.env[OWN_NETWORK]) await provideOrExit();
 if (!process.env[OWN_NETWORK] && hasOwnNetwork()) {
@@ -38,21 +47,16 @@ execFileSync('npm', ['run', 'build', '--silent'], { cwd: ROOT, stdio: 'inherit' 
 const program = join(ROOT, 'dist', 'taintkeeper.cjs');
 
 let failed = false;
-if (positionals[0] === 'monkey') {
-  const seed = Number(flags.seed ?? Date.now() % 1_000_000);
+if (isMonkey) {
   const site = await startSite({ program });
   try {
-    const until = flags.minutes ? performance.now() + Number(flags.minutes) * 60_000 : Number.POSITIVE_INFINITY;
-    const report = await runMonkey(site, { seed, steps: Number(flags.steps), until, say: print });
+    const report = await runMonkey(site, { seed, steps, until: performance.now() + minutes * 60_000, say: print });
     failed = report.wrong > 0 || report.unrecorded.length > 0;
     print(report.summary);
   } finally {
     await site.stop();
   }
 } else {
-  const chosen = SCENARIOS.filter(
-    ({ name }) => positionals.length === 0 || positionals.some((start) => name.startsWith(start)),
-  );
   const site = await startSite({ program });
   const traffic = startTraffic(site);
   try {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { provideOrExit } from '../control-plane/provide-or-exit.ts';
+import { numberOf, provideOrExit } from '../control-plane/provide-or-exit.ts';
 import { settleLosses } from './losses.ts';
 import { startSite } from './site.ts';
 import { countReasons, countResults } from './tally.ts';
@@ -26,17 +26,17 @@ const { values: flags } = parseArgs({
     'warm-up': { type: 'string', default: '5' },
   },
 });
-const seconds = Number(flags.minutes) * 60;
-const warmUpSeconds = Number(flags['warm-up']) * 60;
+const seconds = numberOf('minutes', flags.minutes) * 60;
+const rate = numberOf('rate', flags.rate);
+const warmUpSeconds = numberOf('warm-up', flags['warm-up']) * 60;
 
 await provideOrExit();
 execFileSync('npm', ['run', 'build', '--silent'], { cwd: ROOT, stdio: 'inherit' });
 const site = await startSite({ program: join(ROOT, 'dist', 'taintkeeper.cjs') });
-const traffic = startTraffic(site, Number(flags.rate));
+const traffic = startTraffic(site, rate);
 const replicas = [...site.installation.replicas.values()];
 const signs = new Map<string, VitalSigns[]>(replicas.map(({ name }) => [name, []]));
 const watches: { atSeconds: number; value: number }[] = [];
-const totals = { admitted: 0, refused: 0, missed: 0, failed: 0, wrong: 0 };
 let unrecorded: readonly string[] = [];
 const began = performance.now();
 try {
@@ -51,9 +51,8 @@ try {
   await traffic.stop();
   await site.stop();
 }
-for (const [result, count] of Object.entries(countResults(traffic.samples())))
-  totals[result as keyof typeof totals] += count;
-print(`${flags.minutes} minutes at ${flags.rate} requests a second: ${JSON.stringify(totals)}`);
+const totals = countResults(traffic.samples());
+print(`${flags.minutes} minutes at ${rate} requests a second: ${JSON.stringify(totals)}`);
 print(`not sent: ${traffic.unsent()}; lost and not told of: ${unrecorded.length}`);
 for (const [reason, count] of countReasons(traffic.samples())) print(`${count} × ${reason}`);
 const minutes = traffic

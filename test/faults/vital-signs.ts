@@ -30,7 +30,7 @@ export async function vitalSignsOf(replica: Replica, atSeconds: number): Promise
   return {
     atSeconds,
     rssMib: memoryOf(replica.pid).now,
-    heapMib: (sumOf(metrics, /^nodejs_heap_size_used_bytes (\S+)$/gm) ?? 0) / 1024 ** 2,
+    heapMib: sumOf(metrics, /^nodejs_heap_size_used_bytes (\S+)$/gm) / 1024 ** 2,
     sockets: sockets.length,
     files: files.length,
     timers: sumOf(metrics, /^nodejs_active_resources\{type="Timeout"\} (\S+)$/gm),

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { buildModules } from '../../control-plane/build.ts';
 import { HELM, obstacleToHelm } from '../../control-plane/helm.ts';
-import { exitFor, provideOrExit } from '../../control-plane/provide-or-exit.ts';
+import { exitFor, numberOf, provideOrExit } from '../../control-plane/provide-or-exit.ts';
 import { obstacleToRealNode } from '../obstacle.ts';
 import { provideRealNode } from '../provide.ts';
 import { type Measured, measure } from './measure.ts';
@@ -23,6 +23,7 @@ const COLUMNS = ['what happens', 'requests', 'failed', 'missed', 'wrong', 'slow'
 const chosen = OUTAGES.filter(
   ({ name }) => positionals.length === 0 || positionals.some((start) => name.startsWith(start)),
 );
+const perSecond = numberOf('per-second', flags['per-second']);
 if (chosen.length === 0) exitFor(`there are ${OUTAGES.map(({ name }) => name).join(', ')}`);
 await provideOrExit();
 const report = (line: string) => process.stderr.write(`${line}\n`);
@@ -36,7 +37,7 @@ print(['outage', ...COLUMNS].map(() => '---'));
 let failed = false;
 for (const outage of chosen) {
   try {
-    const measured = await measure(outage, Number(flags['per-second']));
+    const measured = await measure(outage, perSecond);
     print([`\`${outage.name}\``, outage.what, ...figures(measured)]);
     explain(outage.name, measured);
   } catch (error) {
