@@ -70,13 +70,21 @@ export function startRunningCluster(compiled: () => PolicySet) {
 
   /** As the watch would bring it. */
   function observe(): void {
-    for (const key of cached.keys()) if (!objects.has(key)) cached.delete(key);
+    for (const [key, entry] of cached) {
+      if (objects.has(key)) continue;
+      cached.delete(key);
+      changes.next({ type: 'deleted', entry });
+    }
     for (const [key, object] of objects) {
       if (unreadable.has(key)) continue;
       const { name, namespace, uid, resourceVersion } = object.metadata;
-      cached.set(key, { name, namespace, uid, resourceVersion, value: projectDaemonSet(structuredClone(object)) });
+      const value = projectDaemonSet(structuredClone(object));
+      const entry = { name, namespace, uid, resourceVersion, value };
+      const previous = cached.get(key);
+      cached.set(key, entry);
+      if (!previous) changes.next({ type: 'added', entry });
+      else if (previous.resourceVersion !== resourceVersion) changes.next({ type: 'modified', entry, previous });
     }
-    changed();
   }
 
   /** Changes a DaemonSet as somebody else would. */
@@ -119,11 +127,10 @@ export function startRunningCluster(compiled: () => PolicySet) {
     },
   };
 
-  const changes = createSubject<Change<never>>();
-  const nodeChanges = createSubject<Change<ClusterNode>>();
-  let looks = 0;
+  const changes = createSubject<Change<ClusterDaemonSet>>();
+  const news = createSubject();
+  const policyChanges = createSubject();
   const rightChanges = createSubject();
-  const changed = () => rightChanges.next();
   let leader = startLeader(statusOf([], []));
   onTestFinished(() => leader.stop());
 
@@ -135,12 +142,11 @@ export function startRunningCluster(compiled: () => PolicySet) {
     const policy = { kind: 'TolerationPolicy', name: 'cni', status } as unknown as PolicyObject;
     const run = runOf(stopping, log, {
       repaired: (kind, policy) => void repairs.push(`${kind} ${policy}`),
-      swept: () => void looks++,
     });
     const patching = startDaemonSetPatching(run, {
       client: client as unknown as ApiClient,
       namespace: 'taintkeeper',
-      nodes: { get: (name) => nodes.get(name), entries: () => nodes.values(), news: createSubject() },
+      nodes: { get: (name) => nodes.get(name), entries: () => nodes.values(), news },
       daemonSets: {
         get: (name, namespace) => cached.get(`${namespace}/${name}`),
         isStale: (name, namespace) => unreadable.has(`${namespace}/${name}`),
@@ -151,7 +157,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
       policies: {
         objects: () => [policy],
         snapshot: () => ({ policies: [], compiled: compiled(), versions: new Set() }),
-        changes: createSubject(),
+        changes: policyChanges,
       },
       rights: { permits: (right) => (right === 'patchDaemonSets' ? permitted : false), changes: rightChanges },
       recordEvent: (event) => events.push(event),
@@ -182,16 +188,10 @@ export function startRunningCluster(compiled: () => PolicySet) {
         const value = { name, labels: {}, taints: [], allowRemoval: undefined, ready: false };
         nodes.set(name, { name, namespace: '', uid: name, resourceVersion: '1', value });
       }
-      changed();
+      news.next();
     },
-    /** The kubelet of a node writes it: of what is kept, nothing changes. */
-    beat() {
-      const [entry] = nodes.values();
-      if (!entry) throw new Error('no node');
-      nodeChanges.next({ type: 'modified', entry, previous: entry });
-    },
-    /** How often all DaemonSets were looked at. */
-    looks: () => looks,
+    /** `compiled` returns other policies from now on. */
+    policiesChanged: () => policyChanges.next(),
     /** What a PATCH fails with from now on. */
     failWith(failure: typeof fail) {
       fail = failure;
@@ -199,7 +199,7 @@ export function startRunningCluster(compiled: () => PolicySet) {
     /** Whether DaemonSets may be patched, from now on. */
     permit(may: boolean | undefined) {
       permitted = may;
-      changed();
+      rightChanges.next();
     },
     /** From now on, the cache keeps the DaemonSet as it is. */
     makeUnreadable: (key: string) => void unreadable.add(key),

@@ -64,16 +64,6 @@ it('patches the others where the DaemonSet that it has patched became too large 
   expect(cluster.patched()).toEqual(['a/a', 'b/b']);
 });
 
-it('a heartbeat of a node is no reason to look at all DaemonSets', async () => {
-  const cluster = startPatching();
-  cluster.setUnreadyNodes(1);
-  await soon();
-  const before = cluster.looks();
-  cluster.beat();
-  await soon();
-  expect(cluster.looks()).toBe(before);
-});
-
 describe('leaves alone', () => {
   it.each<{ why: string; key?: string; edit?: (object: Writable) => void; audit?: boolean }>([
     { why: 'all, under --audit', audit: true },

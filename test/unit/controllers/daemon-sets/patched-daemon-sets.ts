@@ -30,7 +30,7 @@ export function startPatching({ audit = false, namespaces = ['*'] } = {}) {
     ...cluster,
     require(...tolerations: TolerationPolicySpec['tolerations'] & object) {
       policies = policySet({ toleration: { cni: { ...cni, tolerations } } });
-      cluster.follow(true);
+      cluster.policiesChanged();
     },
   };
 }
