@@ -31,7 +31,7 @@ export interface Assets {
  * The binaries at hand: those of {@link givenFolder}, or else what build.ts has built. An API server of another version always is a
  * built one.
  *
- * @throws Error when KUBEBUILDER_ASSETS names a folder without etcd, kube-apiserver or kubectl
+ * @throws Error when KUBEBUILDER_ASSETS names a folder without etcd, kube-apiserver or kubectl, or with an API server of another version
  */
 export function findAssets(version: OtherVersion | 'newest' = askedVersion() ?? 'newest'): Assets {
   const given = givenFolder();
@@ -52,10 +52,21 @@ export function findAssets(version: OtherVersion | 'newest' = askedVersion() ?? 
 export function givenFolder(): string | undefined {
   if (process.env.KUBEBUILDER_ASSETS) return process.env.KUBEBUILDER_ASSETS;
   return (process.env.PATH ?? '').split(delimiter).find((folder) => {
-    if (folder === '' || !REQUIRED.every((binary) => existsSync(join(folder, binary)))) return false;
-    const { stdout } = spawnSync(join(folder, 'kube-apiserver'), ['--version'], { encoding: 'utf8' });
-    return /^Kubernetes v(\d+\.\d+)\./.exec(stdout ?? '')?.[1] === OUR_MINOR;
+    return (
+      folder !== '' && REQUIRED.every((binary) => existsSync(join(folder, binary))) && minorIn(folder) === OUR_MINOR
+    );
   });
+}
+
+const minors = new Map<string, string | undefined>();
+
+/** The minor version of the API server in a folder, such as `1.36`; undefined where it does not say one. */
+function minorIn(folder: string): string | undefined {
+  if (!minors.has(folder)) {
+    const { stdout } = spawnSync(join(folder, 'kube-apiserver'), ['--version'], { encoding: 'utf8' });
+    minors.set(folder, /^Kubernetes v(\d+\.\d+)\./.exec(stdout ?? '')?.[1]);
+  }
+  return minors.get(folder);
 }
 
 /** The path of one binary. */
@@ -84,6 +95,13 @@ function inspectGiven(folder: string): Assets {
   const absent = BINARIES.filter((binary) => !existsSync(join(folder, binary)));
   const lacking = REQUIRED.filter((binary) => absent.includes(binary));
   if (lacking.length > 0) throw new Error(`KUBEBUILDER_ASSETS=${folder} has no ${lacking.join(', no ')}`);
+  const minor = minorIn(folder);
+  if (minor !== OUR_MINOR) {
+    const found = minor ? `of ${minor}` : 'that does not say its version';
+    throw new Error(
+      `KUBEBUILDER_ASSETS=${folder} has a kube-apiserver ${found}: unset it, or name a folder with ${OUR_MINOR} (see CONTRIBUTING.md)`,
+    );
+  }
   return inFolder(folder, new Map(absent.map((binary) => [binary, `${whereGiven()} has no ${binary}`])));
 }
 

@@ -108,7 +108,7 @@ function buildFlags(module: GoModule, program: string): string[] {
  * Builds what some tests need from Go modules. With KUBEBUILDER_ASSETS, or the binaries on the PATH, no control plane of the newest version.
  *
  * @returns how many programs could not be built
- * @throws Error when KUBEBUILDER_ASSETS names a folder without etcd, kube-apiserver or kubectl
+ * @throws Error when KUBEBUILDER_ASSETS names a folder without etcd, kube-apiserver or kubectl, or with another version
  */
 export async function buildAll(
   report: (line: string) => void,

@@ -67,7 +67,7 @@ export function askedVersion(): OtherVersion | undefined {
   );
 }
 
-/** `36` of the version asked for, or of {@link KUBERNETES}. Binaries of KUBEBUILDER_ASSETS are taken for as new. */
+/** `36` of the version asked for, or of {@link KUBERNETES}. */
 export function testedMinor(): number {
   return minorOf(askedVersion() ?? OUR_MINOR);
 }

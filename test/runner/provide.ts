@@ -10,7 +10,7 @@ import { installPackages } from './debian-packages.ts';
  * had is no error here: the tests that need it say so.
  *
  * @param report gets one line for each thing that is built or installed
- * @throws Error when KUBEBUILDER_ASSETS names a folder without etcd, kube-apiserver or kubectl
+ * @throws Error when KUBEBUILDER_ASSETS names a folder without etcd, kube-apiserver or kubectl, or with another version
  */
 export async function provide(
   report: (line: string) => void,

@@ -5,7 +5,14 @@ import { binaryPath, findAssets, obstacleTo } from '../../control-plane/assets.t
 import { cacheFolder, type GoModule, programName, unbuilt } from '../../control-plane/go-modules.ts';
 import { HELM } from '../../control-plane/helm.ts';
 import { KARPENTER } from '../../control-plane/karpenter.ts';
-import { BINARIES, KUBERNETES, OTHER_VERSIONS, OUR_MINOR, otherKubernetes } from '../../control-plane/kubernetes.ts';
+import {
+  BINARIES,
+  KUBERNETES,
+  OTHER_VERSIONS,
+  OUR_MINOR,
+  otherKubernetes,
+  REQUIRED,
+} from '../../control-plane/kubernetes.ts';
 import { PROMTOOL } from '../../control-plane/promtool.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 
@@ -26,6 +33,13 @@ function pretendToBuild(module: GoModule, programs = Object.keys(module.packages
   if (dirname(folder) !== cache) throw new Error(`${folder} is not in this test's cache`);
   mkdirSync(folder, { recursive: true });
   for (const program of programs) writeFileSync(join(folder, program), '', { flag: 'wx' });
+}
+
+/** Writes what no control plane can do without, of that version. */
+function pretendToHave(folder: string, version: string): void {
+  for (const binary of REQUIRED) {
+    writeFileSync(join(folder, binary), `#!/bin/sh\necho Kubernetes v${version}\n`, { mode: 0o755, flag: 'wx' });
+  }
 }
 
 it('each module has a cache folder and a locked version of its own', () => {
@@ -100,9 +114,17 @@ it('a folder given by KUBEBUILDER_ASSETS must have what no control plane can do 
 
 it('what a given folder lacks besides is an obstacle to those that need it', () => {
   vi.stubEnv('KUBEBUILDER_ASSETS', cache);
-  for (const binary of ['etcd', 'kubectl', 'kube-apiserver']) writeFileSync(join(cache, binary), '', { flag: 'wx' });
+  pretendToHave(cache, `${OUR_MINOR}.1`);
   expect(obstacleTo([], findAssets())).toBeUndefined();
   expect(obstacleTo(['kube-scheduler'], findAssets())).toBe('KUBEBUILDER_ASSETS has no kube-scheduler');
+});
+
+it('a folder given by KUBEBUILDER_ASSETS must have our version', () => {
+  vi.stubEnv('KUBEBUILDER_ASSETS', cache);
+  pretendToHave(cache, '1.20.1');
+  expect(() => findAssets()).toThrow(
+    `KUBEBUILDER_ASSETS=${cache} has a kube-apiserver of 1.20: unset it, or name a folder with ${OUR_MINOR} (see CONTRIBUTING.md)`,
+  );
 });
 
 it.each([
@@ -110,9 +132,7 @@ it.each([
   { version: '1.20.1', isUsed: false },
 ])('binaries on the PATH of version $version are used: $isUsed', ({ version, isUsed }) => {
   const bin = temporaryDirectory();
-  for (const binary of BINARIES.slice(0, 3)) {
-    writeFileSync(join(bin, binary), `#!/bin/sh\necho Kubernetes v${version}\n`, { mode: 0o755 });
-  }
+  pretendToHave(bin, version);
   vi.stubEnv('PATH', `${temporaryDirectory()}${delimiter}${bin}${delimiter}${process.env.PATH}`);
   const assets = findAssets();
   expect(assets.folder === bin).toBe(isUsed);
