@@ -45,15 +45,15 @@ const OTHER_SHELLS = 'test/tools/other-shells.test.ts';
  * What waits for minutes, keeps a machine busy, is about the rig itself, or needs the history or other shells than bash. Real nodes are a project of
  * their own.
  */
-export const ONLY_NIGHTLY = [
+const ONLY_NIGHTLY = [
   ...files('faults', 'cluster-trust', 'drift-leader', 'karpenter*', 'restored-etcd', 'upgrade'),
   ...files('eviction-pace', 'guarded-attack', 'killed-leader', 'late-certificates', 'leader-memory', 'lost-taint'),
-  ...files('rig-shared'),
+  ...files('rig-shared', 'trust-prober'),
   OTHER_SHELLS,
 ];
 
 /** What draws its cases: every night others, and more of them. */
-export const DRAWN = files(
+const DRAWN = files(
   'match-conditions',
   'native-nodes.property',
   'native-daemon-sets.property',
@@ -66,7 +66,7 @@ export const DRAWN = files(
 const VERSION_MATTERS = files('crds', 'policy-validation', 'match-conditions*', 'native-*');
 
 /** What has nothing to do with it: the rig itself, and the demo. */
-const VERSION_IS_NOTHING = files('rig-shared', 'demo');
+const VERSION_IS_NOTHING = files('rig-shared', 'trust-prober', 'demo');
 
 /** The vitest project of the tests on another version of Kubernetes. */
 export const projectOf = (version: OtherVersion) => `e2e-${version}`;
@@ -167,7 +167,10 @@ export function contentsOf(tier: Tier): string | undefined {
   );
   const left = others.length + INSTALLED_TOOLS.length + filesLike(SLOW_UNIT).length;
   const nightly = slow.length + filesLike([REAL_NODES]).length;
-  return `npm run test:all has ${left} more files; npm run test:nightly ${nightly}, and ${OTHER_VERSIONS.length} more versions of Kubernetes`;
+  return [
+    `npm run test:all: ${left} more files (the other end-to-end tests, the page in a browser, many random cases)`,
+    `npm run test:nightly: ${nightly} more (faults, upgrades, real nodes), and Kubernetes ${OTHER_VERSIONS.join(', ')}`,
+  ].join('; ');
 }
 
 /**
