@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { createServer as createHttps } from 'node:https';
-import { type AddressInfo, connect, createServer, type Server } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { json } from 'node:stream/consumers';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import { openTunnel } from '../../../src/cluster/tunnel.ts';
 import { dial } from '../../../src/doctor/dial.ts';
+import { stopClock, whenTrue } from '../stopped-clock.ts';
 
 const SERVER_NAME = 'taintkeeper.taintkeeper.svc';
 const ca = await issueCa(new Date());
@@ -51,16 +52,22 @@ describe('somebody who dials', () => {
   it('gives a busy replica more time for its answer than the network for the connection', async () => {
     const port = await webhook();
     const connectMs = 500;
+    let asking: Socket | undefined;
     const slow = await listen(
       createServer((socket) => {
-        setTimeout(() => {
-          const upstream = connect(port, '127.0.0.1', () => socket.pipe(upstream).pipe(socket));
-          upstream.on('error', () => socket.destroy());
-        }, 2 * connectMs);
-        socket.on('error', () => {});
+        socket
+          .on('error', () => {})
+          .once('readable', () => {
+            asking = socket;
+          });
       }),
     );
-    expect(await at(slow, { connectMs })).toMatchObject({ outcome: 'greeted', greeting: { refusal: undefined } });
+    stopClock();
+    const dialled = at(slow, { connectMs });
+    await whenTrue(() => asking !== undefined);
+    vi.advanceTimersByTime(2 * connectMs);
+    const upstream = connect(port, '127.0.0.1', () => asking?.pipe(upstream).pipe(asking));
+    expect(await dialled).toMatchObject({ outcome: 'greeted', greeting: { refusal: undefined } });
   });
 
   it('tells a port on which nobody listens from one that is silent, and from one that speaks something else', async () => {
