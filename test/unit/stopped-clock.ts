@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { onTestFinished, vi } from 'vitest';
+import { LONGEST_WAIT_MS } from '../longest-wait.ts';
 
 /** Stops `setTimeout` and `performance` for the running test; `vi.advanceTimersByTime` moves them. Sockets and `Date` go on. */
 export function stopClock(): void {
@@ -9,9 +10,10 @@ export function stopClock(): void {
 
 /** Waits for what sockets bring, while the clock stands still. `vi.waitFor` and `expect.poll` would move it. */
 export async function whenTrue(condition: () => boolean): Promise<void> {
-  let isOver = false;
-  onTestFinished(() => {
-    isOver = true;
-  });
-  while (!condition() && !isOver) await setImmediate();
+  // `hrtime` goes on.
+  const until = process.hrtime.bigint() + BigInt(LONGEST_WAIT_MS) * 1_000_000n;
+  while (!condition()) {
+    if (process.hrtime.bigint() > until) throw new Error(`not true within ${LONGEST_WAIT_MS / 1000} s: ${condition}`);
+    await setImmediate();
+  }
 }

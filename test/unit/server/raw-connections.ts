@@ -41,17 +41,13 @@ export async function closed(socket: Socket): Promise<void> {
 /** The first answer on a connection that stays open: its head, and as much of its body as came with it. */
 export async function readAnswer(socket: Socket): Promise<string> {
   let text = '';
-  for await (const [chunk] of on(socket)) {
+  for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
     text += String(chunk);
     const [head = '', body] = text.split('\r\n\r\n');
     const length = Number(/content-length: (\d+)/i.exec(head)?.[1]);
     if (body !== undefined && body.length >= length) return text;
   }
-  return text;
-}
-
-async function* on(socket: Socket): AsyncGenerator<[Buffer]> {
-  while (!socket.destroyed) yield (await once(socket, 'data')) as [Buffer];
+  throw new Error(`the connection ended before an answer with a Content-Length was complete: ${text}`);
 }
 
 function destroyAfterTest(socket: Socket): void {
