@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { IGNORE_ANNOTATION } from '../../src/judge/daemon-set.ts';
 import type { Toleration } from '../../src/kubernetes/toleration.ts';
-import { type Policy, parsePolicy } from '../../src/policy/policy.ts';
+import type { Policy } from '../../src/policy/policy.ts';
 import type { TolerationPolicySpec } from '../../src/policy/toleration-policy.ts';
 import { manifest } from '../unit/policy/policies.ts';
 import { daemonSetSelection, labels } from '../unit/policy/selector-cases.ts';
+import { readPolicy } from './policy-objects.ts';
 
 // A world so small that policies meet, that what one adds another one needs not, and that DaemonSets have what policies ask
 // for in all the ways in which it can be written.
@@ -53,13 +54,9 @@ const policy = fc
 /** Names of which one is the beginning of another, and sorts differently once something is appended. */
 const NAMES = ['a', 'a-b', 'b'];
 
-const policies: fc.Arbitrary<Policy[]> = fc.array(policy, { minLength: 1, maxLength: NAMES.length }).map((specs) =>
-  specs.map((spec, index) => {
-    const parsed = parsePolicy(manifest('TolerationPolicy', NAMES[index] ?? '', spec));
-    if (!parsed.ok) throw new Error(JSON.stringify({ spec, problems: parsed.problems }));
-    return parsed.policy;
-  }),
-);
+const policies: fc.Arbitrary<Policy[]> = fc
+  .array(policy, { minLength: 1, maxLength: NAMES.length })
+  .map((specs) => specs.map((spec, index) => readPolicy(manifest('TolerationPolicy', NAMES[index] ?? '', spec))));
 
 export interface DaemonSetState {
   readonly labels: Readonly<Record<string, string>>;

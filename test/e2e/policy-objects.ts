@@ -23,6 +23,6 @@ export function problemsOf(object: unknown): string[] {
 /** @throws Error for an object that is no valid policy */
 export function readPolicy(object: unknown): Policy {
   const result = parsePolicy(object);
-  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  if (!result.ok) throw new Error(JSON.stringify({ object, problems: result.problems }));
   return result.policy;
 }

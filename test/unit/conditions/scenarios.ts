@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { formatTaint, type Taint, withTaints } from '../../../src/kubernetes/taint.ts';
 import type { Toleration } from '../../../src/kubernetes/toleration.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
-import { parsePolicy } from '../../../src/policy/policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { RestrictedChange } from '../../../src/policy/taint-rule.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
 import type { User } from '../../control-plane/users.ts';
+import { readPolicy } from '../../e2e/policy-objects.ts';
 import { backstop, guardRule, presentRule, restrict, selective } from '../admission/generators.ts';
 import { recordedTaints } from '../judge/established.ts';
 import { manifest } from '../policy/policies.ts';
@@ -323,13 +323,7 @@ export const policies: fc.Arbitrary<Policy[]> = fc
     ...taintSpecs.map((spec, index) => manifest('TaintPolicy', TAINT_POLICIES[index] ?? '', spec)),
     ...toleration.map((spec, index) => manifest('TolerationPolicy', `toleration-${index}`, spec)),
   ])
-  .map((manifests) =>
-    manifests.map((one) => {
-      const parsed = parsePolicy(one);
-      if (!parsed.ok) throw new Error(JSON.stringify({ one, problems: parsed.problems }));
-      return parsed.policy;
-    }),
-  );
+  .map((manifests) => manifests.map(readPolicy));
 
 export interface DaemonSetState {
   readonly labels: Readonly<Record<string, string>>;

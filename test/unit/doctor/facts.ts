@@ -14,10 +14,10 @@ import type { ReplicaFacts } from '../../../src/doctor/replicas.ts';
 import type { DaemonSetView } from '../../../src/judge/daemon-set.ts';
 import type { Taint } from '../../../src/kubernetes/taint.ts';
 import { nodeMetadataManifests } from '../../../src/native/node-metadata.ts';
-import { type PolicyKind, parsePolicy } from '../../../src/policy/policy.ts';
+import type { PolicyKind } from '../../../src/policy/policy.ts';
 import type { PolicyStatus } from '../../../src/policy/policy-status.ts';
 
-/** What these checks come to. */
+/** The results of these checks. */
 export function run(names: readonly CheckName[], facts: Facts): CheckResult[] {
   return runChecks(
     CHECKS,
@@ -227,11 +227,6 @@ export function tolerationPolicy(name: string, daemonSets: object): PolicyObject
   return policyObject('TolerationPolicy', name, { mode: 'Mutate', daemonSets });
 }
 
-export function valid(object: PolicyObject) {
-  if (!object.result.ok) throw new Error(JSON.stringify(object.result.problems));
-  return object.result.policy;
-}
-
 export function node(name: string, labels: Record<string, string> = {}, taints: readonly Taint[] = []): DoctorNode {
   return {
     name,
@@ -270,13 +265,6 @@ export function othersWebhook(more: Partial<RegisteredWebhook> = {}): Registered
     objectSelector: {},
     ...more,
   };
-}
-
-/** Reads a manifest's policy. */
-export function parsed(manifest: unknown) {
-  const result = parsePolicy(manifest);
-  if (!result.ok) throw new Error(JSON.stringify(result.problems));
-  return result.policy;
 }
 
 /** The policy that protects the annotation allow-removal, and its binding, with the defaults of the API server. */

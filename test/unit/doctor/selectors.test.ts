@@ -3,7 +3,8 @@ import { parse } from 'yaml';
 import { checkSelectors } from '../../../src/doctor/checks/selectors.ts';
 import { known } from '../../../src/doctor/reading.ts';
 import { readBuiltinPolicies } from '../../../src/files/builtin-policies.ts';
-import { daemonSet, healthyFacts, node, parsed, policyObject, taintPolicy, tolerationPolicy } from './facts.ts';
+import { readPolicy } from '../../e2e/policy-objects.ts';
+import { daemonSet, healthyFacts, node, policyObject, taintPolicy, tolerationPolicy } from './facts.ts';
 
 const POOL = { nodeSelector: { matchLabels: { pool: 'gpu' } } };
 const NODES = [node('n1', { pool: 'cpu', zone: 'a' }), node('n2', { pool: 'cpu' })];
@@ -88,7 +89,7 @@ it.each([
 
 it('a built-in policy may match nothing, unless somebody has changed for whom it is', async () => {
   const texts = await readBuiltinPolicies();
-  const builtin = texts.map(({ text }) => parsed(parse(text)));
+  const builtin = texts.map(({ text }) => readPolicy(parse(text)));
   const cni = builtin.find(({ name }) => name === 'cni-tolerations');
   if (cni?.kind !== 'TolerationPolicy') throw new Error('there is no such policy');
   const look = (daemonSets: object) =>

@@ -1,9 +1,9 @@
-import { parsePolicy } from '../../../src/policy/policy.ts';
 import { compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts';
 import type { RecoveryPolicySpec } from '../../../src/policy/recovery-policy.ts';
 import type { TaintPolicySpec } from '../../../src/policy/taint-policy.ts';
 import type { TolerationPolicySpec } from '../../../src/policy/toleration-policy.ts';
 import type { TolerationRestrictionSpec } from '../../../src/policy/toleration-restriction.ts';
+import { readPolicy } from '../../e2e/policy-objects.ts';
 
 type Specs<Spec> = Readonly<Record<string, Spec>>;
 
@@ -23,14 +23,7 @@ export function policySet(
     ...Object.entries(specs.restriction ?? {}).map(([name, spec]) => manifest('TolerationRestriction', name, spec)),
     ...Object.entries(specs.recovery ?? {}).map(([name, spec]) => manifest('RecoveryPolicy', name, spec)),
   ];
-  return compilePolicies(
-    manifests.map((value) => {
-      const result = parsePolicy(value);
-      if (!result.ok) throw new Error(JSON.stringify(result.problems));
-      return result.policy;
-    }),
-    options,
-  );
+  return compilePolicies(manifests.map(readPolicy), options);
 }
 
 export function manifest(kind: string, name: string, spec: unknown): object {
