@@ -1,4 +1,4 @@
-import type { RestClient } from './rest.ts';
+import { type RestClient, succeeded } from './rest.ts';
 import { developer } from './users.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -42,11 +42,10 @@ export async function createRoles(rest: RestClient): Promise<void> {
 async function waitForObject(rest: RestClient, path: string): Promise<void> {
   await waitUntil(async () => ((await rest.request('GET', path)).status === 200 ? true : undefined), {
     timeoutMs: BOOTSTRAP_TIMEOUT_MS,
-    otherwise: () => `nobody made ${path} within ${BOOTSTRAP_TIMEOUT_MS / 1000} s`,
+    otherwise: () => `the API server has not created ${path} within ${BOOTSTRAP_TIMEOUT_MS / 1000} s`,
   });
 }
 
 async function create(rest: RestClient, resource: string, body: object): Promise<void> {
-  const answer = await rest.request('POST', `/apis/rbac.authorization.k8s.io/v1/${resource}`, { body });
-  if (answer.status !== 201) throw new Error(`cannot create ${resource}: ${JSON.stringify(answer.body)}`);
+  await succeeded(rest.request('POST', `/apis/rbac.authorization.k8s.io/v1/${resource}`, { body }));
 }

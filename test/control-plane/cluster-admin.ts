@@ -1,4 +1,5 @@
 import type { ControlPlane } from './control-plane.ts';
+import { succeeded } from './rest.ts';
 import { admin } from './users.ts';
 
 /** Lets a user, or a group, do everything: then only admission stands in the way. */
@@ -7,6 +8,5 @@ export async function makeClusterAdmin(cp: ControlPlane, kind: 'User' | 'Group',
   const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind, name }];
   const body = { metadata: { name: 'everything' }, roleRef, subjects };
   const url = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
-  const answer = await cp.request(admin, 'POST', url, { body });
-  if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+  await succeeded(cp.request(admin, 'POST', url, { body }));
 }

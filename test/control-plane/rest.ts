@@ -19,6 +19,13 @@ export interface Answer<T = unknown> {
   auditId: string | undefined;
 }
 
+/** The body of an answer that has to be a success. @throws Error with the status and the body for another one */
+export async function succeeded<T>(answer: Promise<Answer<T>>): Promise<T> {
+  const { status, body } = await answer;
+  if (status >= 300) throw new Error(`HTTP ${status}: ${JSON.stringify(body)}`);
+  return body;
+}
+
 /** What a request carries; a string is sent as it is, anything else as JSON. */
 export interface Payload {
   body?: unknown;

@@ -1,5 +1,6 @@
 import { MERGE_PATCH } from './content-types.ts';
 import type { ControlPlane } from './control-plane.ts';
+import { succeeded } from './rest.ts';
 import { admin } from './users.ts';
 
 /**
@@ -16,8 +17,7 @@ export async function createWebhookService(cp: ControlPlane, namespace: string, 
   await make(cp, '/api/v1/namespaces', { metadata: { name: namespace } });
   const made = await make(cp, path, { metadata: { name }, spec });
   if (made === 'created') return;
-  const changed = await cp.request(admin, 'PATCH', `${path}/${name}`, { body: { spec }, contentType: MERGE_PATCH });
-  if (changed.status !== 200) throw new Error(`cannot change Service ${name}: ${JSON.stringify(changed.body)}`);
+  await succeeded(cp.request(admin, 'PATCH', `${path}/${name}`, { body: { spec }, contentType: MERGE_PATCH }));
 }
 
 async function make(cp: ControlPlane, path: string, body: object): Promise<'created' | 'there'> {

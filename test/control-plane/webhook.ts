@@ -1,4 +1,5 @@
 import type { ControlPlane } from './control-plane.ts';
+import { succeeded } from './rest.ts';
 import { admin } from './users.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -18,8 +19,6 @@ export interface WebhookOptions {
   url: string;
   /** PEM in base64. */
   caBundle: string;
-  /** `Fail` by default, so that a webhook that does not answer is noticed. */
-  failurePolicy?: 'Fail' | 'Ignore';
 }
 
 /**
@@ -28,8 +27,7 @@ export interface WebhookOptions {
  * @returns once the API server calls both of them
  * @throws Error when it does not within 10 s
  */
-export async function registerWebhook(cp: ControlPlane, options: WebhookOptions): Promise<void> {
-  const { url, caBundle, failurePolicy = 'Fail' } = options;
+export async function registerWebhook(cp: ControlPlane, { url, caBundle }: WebhookOptions): Promise<void> {
   for (const { kind, webhook, path } of CONFIGURATIONS) {
     const body = {
       apiVersion: 'admissionregistration.k8s.io/v1',
@@ -40,15 +38,15 @@ export async function registerWebhook(cp: ControlPlane, options: WebhookOptions)
           name: webhook,
           clientConfig: { url: url + path, caBundle },
           rules: [rule('', 'nodes'), rule('apps', 'daemonsets')],
-          failurePolicy,
+          // A webhook that does not answer is noticed.
+          failurePolicy: 'Fail',
           sideEffects: 'None',
           admissionReviewVersions: ['v1'],
           timeoutSeconds: 5,
         },
       ],
     };
-    const answer = await cp.request(admin, 'POST', collection(kind), { body });
-    if (answer.status !== 201) throw new Error(`cannot register ${webhook}: ${JSON.stringify(answer.body)}`);
+    await succeeded(cp.request(admin, 'POST', collection(kind), { body }));
   }
   await waitUntilCalled(cp, [MUTATING_WEBHOOK, VALIDATING_WEBHOOK]);
 }
@@ -56,7 +54,7 @@ export async function registerWebhook(cp: ControlPlane, options: WebhookOptions)
 /** Takes away what registerWebhook registered, and returns once the API server calls neither any more. */
 export async function unregisterWebhook(cp: ControlPlane): Promise<void> {
   for (const { kind } of CONFIGURATIONS) {
-    await cp.request(admin, 'DELETE', `${collection(kind)}/${CONFIGURATION_NAME}`);
+    await succeeded(cp.request(admin, 'DELETE', `${collection(kind)}/${CONFIGURATION_NAME}`));
   }
   await waitForProbe(cp, 'still calls', (calls) =>
     [MUTATING_WEBHOOK, VALIDATING_WEBHOOK].every((name) => !calls(name)),

@@ -3,6 +3,7 @@ import { INSTALL } from '../../scripts/chart.ts';
 import { COMMAND_RIGHTS, type CommandRights, type RoleRule } from '../../src/cli/command-rights.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
 import { NAMESPACE } from '../control-plane/replicas.ts';
+import { succeeded } from '../control-plane/rest.ts';
 import { admin, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { MUTATING_VERSION, obstacleToMutation } from './native-rig.ts';
@@ -87,9 +88,8 @@ describeWithControlPlane('the rights that are listed for a command', NATIVE, (cp
 
   /** @returns the uid */
   async function create(path: string, body: object): Promise<string> {
-    const answer = await cp().request(admin, 'POST', path, { body });
-    if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
-    return (answer.body as { metadata: { uid: string } }).metadata.uid;
+    const { metadata } = await succeeded(cp().request<{ metadata: { uid: string } }>(admin, 'POST', path, { body }));
+    return metadata.uid;
   }
 
   async function createPod(namespace: string, name: string, ownerReferences: object[]): Promise<void> {

@@ -3,6 +3,7 @@ import { watchResource } from '../../src/cluster/watch/watch-cache.ts';
 import type { WatchCache } from '../../src/cluster/watch/watch-options.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { succeeded } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { captureLog } from '../unit/captured-log.ts';
@@ -65,11 +66,8 @@ export async function followDaemonPods(cp: ControlPlane): Promise<DaemonPods> {
     async fail(daemonSet, node) {
       const pod = find(daemonSet, node, (phase) => phase !== 'Failed');
       if (!pod) throw new Error(`there is no pod of ${daemonSet} on ${node} that could fail`);
-      const { status } = await cp.request(admin, 'PATCH', `${PODS}/${pod.name}/status`, {
-        body: { metadata: { uid: pod.uid }, status: { phase: 'Failed', reason: 'NodeShutdown' } },
-        contentType: MERGE_PATCH,
-      });
-      if (status !== 200) throw new Error(`failing pod ${pod.name}: ${status}`);
+      const body = { metadata: { uid: pod.uid }, status: { phase: 'Failed', reason: 'NodeShutdown' } };
+      await succeeded(cp.request(admin, 'PATCH', `${PODS}/${pod.name}/status`, { body, contentType: MERGE_PATCH }));
       return pod.uid;
     },
     async failAndWait(daemonSet, node, phase = 'Running') {

@@ -2,6 +2,7 @@ import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { WITH_KUBELET } from '../control-plane/kubelets/with-kubelet.ts';
 import { taintkeeperAccount } from '../control-plane/replicas.ts';
+import { succeeded } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { path as nodePath, type Taint } from './nodes.ts';
@@ -82,9 +83,7 @@ export function daemonSetManifest(
 
 /** Creates it, and waits for nothing. */
 export async function createDaemonSet(cp: ControlPlane, manifest: Manifest): Promise<void> {
-  const { namespace, name } = manifest.metadata;
-  const { status, body } = await cp.request(admin, 'POST', daemonSetPath(namespace), { body: manifest });
-  if (status !== 201) throw new Error(`DaemonSet ${namespace}/${name}: ${status} ${JSON.stringify(body)}`);
+  await succeeded(cp.request(admin, 'POST', daemonSetPath(manifest.metadata.namespace), { body: manifest }));
 }
 
 export interface Placing {
@@ -166,12 +165,12 @@ export function countWrites(cp: ControlPlane, namespace: string, name: string): 
 /** A node with a kubelet: it is ready, and what is scheduled to it runs. */
 export async function createFakeNode(cp: ControlPlane, name: string, taints: Taint[]): Promise<void> {
   const metadata = { name, labels: { pool: 'main' }, annotations: WITH_KUBELET };
-  await cp.request(admin, 'POST', '/api/v1/nodes', { body: { metadata, spec: { taints } } });
+  await succeeded(cp.request(admin, 'POST', '/api/v1/nodes', { body: { metadata, spec: { taints } } }));
 }
 
 /** A node that is ready, on which nothing ever runs by itself. */
 export async function createSilentNode(cp: ControlPlane, name: string, taints: Taint[]): Promise<void> {
-  await cp.request(admin, 'POST', '/api/v1/nodes', { body: { metadata: { name }, spec: { taints } } });
+  await succeeded(cp.request(admin, 'POST', '/api/v1/nodes', { body: { metadata: { name }, spec: { taints } } }));
   await setReady(cp, name);
 }
 
@@ -181,7 +180,7 @@ export async function setReady(cp: ControlPlane, name: string, status: 'True' | 
   const conditions = [{ type: 'Ready', status, reason: 'Test', lastHeartbeatTime: now, lastTransitionTime: now }];
   const room = { cpu: '32', memory: '256Gi', pods: '110' };
   const body = { status: { conditions, allocatable: room, capacity: room } };
-  await cp.request(admin, 'PATCH', `${nodePath(name)}/status`, { body, contentType: MERGE_PATCH });
+  await succeeded(cp.request(admin, 'PATCH', `${nodePath(name)}/status`, { body, contentType: MERGE_PATCH }));
 }
 
 /** What its kubelet would say once the pods of a node run. */
@@ -194,6 +193,6 @@ export async function runPodsOf(cp: ControlPlane, node: string): Promise<void> {
   const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
   for (const { metadata } of body.items) {
     const url = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}/status`;
-    await cp.request(admin, 'PATCH', url, { body: { status }, contentType: MERGE_PATCH });
+    await succeeded(cp.request(admin, 'PATCH', url, { body: { status }, contentType: MERGE_PATCH }));
   }
 }

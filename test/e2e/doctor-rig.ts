@@ -5,6 +5,7 @@ import { issueCa, issueServing, type KeyPair } from '../../src/certs/issue.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { NAMESPACE, type Replica, SERVICE } from '../control-plane/replicas.ts';
+import { succeeded } from '../control-plane/rest.ts';
 import { startTcpProxy, type TcpProxy } from '../control-plane/tcp-proxy.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -86,6 +87,8 @@ export async function startDoctorRig(cp: ControlPlane, pair: Pair): Promise<Doct
   const workspace = createWorkspace('doctor');
   const members = new Map<string, Member>();
   let renewing: NodeJS.Timeout | undefined;
+  /** Of a renewal of the Lease: from then on, a replica could lead. */
+  let renewalError: unknown;
   await request('POST', `${CORE}/secrets`, {
     metadata: { name: 'taintkeeper-certs' },
     type: 'kubernetes.io/tls',
@@ -152,7 +155,7 @@ export async function startDoctorRig(cp: ControlPlane, pair: Pair): Promise<Doct
           },
         });
       await renew();
-      renewing = setInterval(() => void renew().catch(() => {}), RENEW_MS);
+      renewing = setInterval(() => void renew().catch((error) => (renewalError ??= error)), RENEW_MS);
     },
     async patch(path, body) {
       await request('PATCH', path, body, MERGE_PATCH);
@@ -162,6 +165,7 @@ export async function startDoctorRig(cp: ControlPlane, pair: Pair): Promise<Doct
       await installation.stop();
       await Promise.all([...members.values()].map(({ proxy }) => proxy.stop()));
       workspace.remove();
+      if (renewalError) throw renewalError;
     },
   };
 
@@ -184,11 +188,7 @@ export async function startDoctorRig(cp: ControlPlane, pair: Pair): Promise<Doct
   }
 
   async function request(method: string, path: string, body?: object, contentType?: string): Promise<void> {
-    const answer = await cp.request<{ message?: string }>(admin, method, path, {
-      body,
-      ...(contentType ? { contentType } : {}),
-    });
-    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.body.message}`);
+    await succeeded(cp.request(admin, method, path, { body, ...(contentType ? { contentType } : {}) }));
   }
 
   /** What the Deployment would make, with the ports of the process, and the certificates from a Secret that is mounted. */
@@ -263,9 +263,7 @@ async function leadToEndpoints(cp: ControlPlane, { proxy }: Installation): Promi
     externalName: null,
     ports: [{ name: 'webhook', port: proxy.port, targetPort: 'webhook', protocol: 'TCP' }],
   };
-  const { status, body } = await cp.request(admin, 'PATCH', `${CORE}/services/${SERVICE}`, {
-    body: { spec },
-    contentType: MERGE_PATCH,
-  });
-  if (status !== 200) throw new Error(JSON.stringify(body));
+  await succeeded(
+    cp.request(admin, 'PATCH', `${CORE}/services/${SERVICE}`, { body: { spec }, contentType: MERGE_PATCH }),
+  );
 }

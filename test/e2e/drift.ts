@@ -132,7 +132,8 @@ export async function waitForRecord(cp: ControlPlane, name: string, ...expected:
   await waitUntil(
     async () => {
       const url = `/apis/taintkeeper.dev/v1alpha1/nodetaintrecords/${name}`;
-      const { body } = await cp.request<StoredRecord>(admin, 'GET', url);
+      const { status, body } = await cp.request<StoredRecord>(admin, 'GET', url);
+      if (status !== 200 && status !== 404) return undefined;
       // The leader writes the policies: without them, the record is what somebody else has written.
       const taints = (body.taints ?? []).map((taint) =>
         [formatTaint(taint), taint.state, taint.policies ? undefined : 'without policies'].filter(Boolean).join(' '),
@@ -153,11 +154,12 @@ export async function waitForAnnotation(
   let last: string | undefined;
   await waitUntil(
     async () => {
-      const { body } = await cp.request<{ metadata: { annotations?: Record<string, string> } }>(
+      const { status, body } = await cp.request<{ metadata: { annotations?: Record<string, string> } }>(
         admin,
         'GET',
         path(name),
       );
+      if (status !== 200) return undefined;
       last = body.metadata.annotations?.[annotation];
       return last === expected ? true : undefined;
     },

@@ -1,4 +1,5 @@
 import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { succeeded } from '../control-plane/rest.ts';
 import { admin, node } from '../control-plane/users.ts';
 import { type Installation, install, registerControlPlaneNode } from './installation.ts';
 
@@ -18,8 +19,8 @@ export async function installWithGpuPool(cp: ControlPlane): Promise<Installation
   const installation = await install(cp);
   await installation.start(['a', 'b']);
   await registerControlPlaneNode(cp, 'cp-1');
-  await cp.request(admin, 'POST', '/apis/taintkeeper.dev/v1alpha1/taintpolicies', { body: GPU_POOL });
+  await succeeded(cp.request(admin, 'POST', '/apis/taintkeeper.dev/v1alpha1/taintpolicies', { body: GPU_POOL }));
   const body = { metadata: { name: 'gpu-1', labels: { pool: 'gpu' } } };
-  await cp.request(node('gpu-1'), 'POST', '/api/v1/nodes', { body });
+  await succeeded(cp.request(node('gpu-1'), 'POST', '/api/v1/nodes', { body }));
   return installation;
 }

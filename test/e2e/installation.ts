@@ -11,6 +11,7 @@ import {
   startReplicas,
   taintkeeperAccount,
 } from '../control-plane/replicas.ts';
+import { succeeded } from '../control-plane/rest.ts';
 import { type ServiceProxy, startServiceProxy } from '../control-plane/service-proxy.ts';
 import { admin, node } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
@@ -105,8 +106,7 @@ export async function runInstalled(cp: ControlPlane): Promise<Installation> {
 /** Registers a node of the control plane, as its kubelet does. */
 export async function registerControlPlaneNode(cp: ControlPlane, name: string): Promise<void> {
   const body = { metadata: { name }, spec: { taints: [CONTROL_PLANE_TAINT] } };
-  const answer = await cp.request(node(name), 'POST', '/api/v1/nodes', { body });
-  if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+  await succeeded(cp.request(node(name), 'POST', '/api/v1/nodes', { body }));
 }
 
 /** One dry run of an update that removes the node's taints, as an admin. */

@@ -95,7 +95,7 @@ interface ProbeAnswer {
 }
 
 /** Writes the object, whether it is there or not. */
-export async function apply(cp: ControlPlane, manifest: NativeManifest): Promise<void> {
+async function apply(cp: ControlPlane, manifest: NativeManifest): Promise<void> {
   const { status, body } = await cp.request(admin, 'PATCH', `${pathOf(manifest)}?fieldManager=test&force=true`, {
     body: manifest,
     contentType: APPLY_PATCH,

@@ -2,7 +2,7 @@ import { issueCa, issueServing } from '../../src/certs/issue.ts';
 import { findAssets } from '../control-plane/assets.ts';
 import { kubelets } from '../control-plane/components.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
-import { createRestClient } from '../control-plane/rest.ts';
+import { createRestClient, succeeded } from '../control-plane/rest.ts';
 import { startComponent } from '../control-plane/start-component.ts';
 import { admin } from '../control-plane/users.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
@@ -48,29 +48,26 @@ async function registerNode(cp: ControlPlane, port: number): Promise<void> {
     addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
     daemonEndpoints: { kubeletEndpoint: { Port: port } },
   };
-  const made = await cp.request(admin, 'POST', '/api/v1/nodes', { body: { metadata: { name: NODE }, status } });
-  if (made.status !== 201) throw new Error(JSON.stringify(made.body));
+  await succeeded(cp.request(admin, 'POST', '/api/v1/nodes', { body: { metadata: { name: NODE }, status } }));
 }
 
 /** Fit for a namespace that enforces the restricted Pod Security Standard, and bound already. */
 async function createPod(cp: ControlPlane, namespace: string, name: string): Promise<void> {
-  const made = await cp.request(admin, 'POST', `/api/v1/namespaces/${namespace}/pods`, {
-    body: {
-      metadata: { name },
-      spec: {
-        nodeName: NODE,
-        serviceAccountName: 'taintkeeper',
-        automountServiceAccountToken: false,
-        securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
-        containers: [
-          {
-            name: 'taintkeeper',
-            image: 'taintkeeper',
-            securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
-          },
-        ],
-      },
+  const body = {
+    metadata: { name },
+    spec: {
+      nodeName: NODE,
+      serviceAccountName: 'taintkeeper',
+      automountServiceAccountToken: false,
+      securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [
+        {
+          name: 'taintkeeper',
+          image: 'taintkeeper',
+          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+        },
+      ],
     },
-  });
-  if (made.status !== 201) throw new Error(JSON.stringify(made.body));
+  };
+  await succeeded(cp.request(admin, 'POST', `/api/v1/namespaces/${namespace}/pods`, { body }));
 }

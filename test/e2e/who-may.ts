@@ -1,4 +1,5 @@
 import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { succeeded } from '../control-plane/rest.ts';
 import { admin, type User } from '../control-plane/users.ts';
 
 /** An ordinary user besides the developer. */
@@ -38,7 +39,6 @@ async function bind(cp: ControlPlane, name: string, subjects: readonly Subject[]
     },
   };
   for (const [resource, body] of Object.entries(objects)) {
-    const answer = await cp.request(admin, 'POST', `/apis/${apiGroup}/v1/${resource}`, { body });
-    if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+    await succeeded(cp.request(admin, 'POST', `/apis/${apiGroup}/v1/${resource}`, { body }));
   }
 }
