@@ -26,7 +26,7 @@ const INGREDIENTS = [
 ];
 
 /** The name by which manifests/install.yaml asks for this project's image. */
-export const PRODUCT_IMAGE = `${IMAGE}:${VERSION}`;
+const PRODUCT_IMAGE = `${IMAGE}:${VERSION}`;
 
 const MAX_KEPT = 4;
 const FAILURE_VARIABLE = 'TAINTKEEPER_IMAGE_FAILURE';

@@ -44,13 +44,10 @@ const DAEMON_SET = {
 };
 
 /**
- * Dry runs at a steady rate, whether or not earlier ones were answered: by turns one that removes all taints of `node`, which a Deny
+ * Dry runs at a steady rate, whether or not earlier ones were answered: by turns one that removes all taints of node n1, which a Deny
  * policy has to protect, one that creates a DaemonSet, and one that labels the node.
  */
-export function startLoad(
-  cluster: RealCluster,
-  { node = 'n1', perSecond = 15 }: { node?: string; perSecond?: number } = {},
-): Load {
+export function startLoad(cluster: RealCluster, { perSecond = 15 }: { perSecond?: number } = {}): Load {
   const started = performance.now();
   const pending: Promise<Sent>[] = [];
   const turns = [removal, create, label];
@@ -86,7 +83,7 @@ export function startLoad(
   }
 
   function patchNode(body: object): Promise<Answer> {
-    return cluster.request(admin, 'PATCH', `/api/v1/nodes/${node}?dryRun=All`, { body, contentType: MERGE_PATCH });
+    return cluster.request(admin, 'PATCH', '/api/v1/nodes/n1?dryRun=All', { body, contentType: MERGE_PATCH });
   }
 
   async function judged(
@@ -126,9 +123,14 @@ export interface LoadSummary {
   readonly max: number;
 }
 
+/** Whether a request had another outcome than it should, or took more than a second. */
+export function isDisturbed({ outcome, seconds }: Sent): boolean {
+  return outcome !== 'right' || seconds > 1;
+}
+
 export function summarize(sent: readonly Sent[]): LoadSummary {
   const count = (outcome: Outcome) => sent.filter((one) => one.outcome === outcome).length;
-  const troubled = sent.filter(({ outcome, seconds }) => outcome !== 'right' || seconds > 1);
+  const troubled = sent.filter(isDisturbed);
   const times = sent.map(({ seconds }) => seconds).sort((a, b) => a - b);
   const percentile = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
   const [first] = troubled;

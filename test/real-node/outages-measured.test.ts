@@ -28,6 +28,7 @@ describe('requests on real nodes', skipFor(obstacleToRealNode() ?? obstacleToHel
     async (name) => {
       const { summary, reasons } = await measure(outage(name), PER_SECOND);
       const { failed, missed, wrong } = summary;
+      expect(summary.sent).toBeGreaterThan(0);
       expect({ failed, missed, wrong, reasons }).toEqual({ failed: 0, missed: 0, wrong: 0, reasons: [] });
     },
     TIMEOUT_MS,

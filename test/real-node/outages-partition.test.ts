@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { NAMESPACE } from '../../scripts/chart.ts';
 import { readAuditLog } from '../control-plane/audit-log.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
+import { succeeded } from '../control-plane/rest.ts';
 import { admin, serviceAccount } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWorkspace, type Workspace } from '../control-plane/workspace.ts';
@@ -67,12 +68,10 @@ describe('a leader that the API server is cut off from', skipFor(obstacleToRealN
     await health.rightFor(2_000);
     await leadFrom(cluster, 'n2');
     // A Node without a machine.
-    await cluster.request(admin, 'POST', '/api/v1/nodes', { body: { metadata: { name } } });
+    await succeeded(cluster.request(admin, 'POST', '/api/v1/nodes', { body: { metadata: { name } } }));
     const end = await cut(cluster.nodes[1] as RealNode);
-    await cluster.request(admin, 'PATCH', `/api/v1/nodes/${name}`, {
-      body: { metadata: { labels: { pool: 'fenced' } } },
-      contentType: MERGE_PATCH,
-    });
+    const body = { metadata: { labels: { pool: 'fenced' } } };
+    await succeeded(cluster.request(admin, 'PATCH', `/api/v1/nodes/${name}`, { body, contentType: MERGE_PATCH }));
     await waitUntil(async () => (repairs(name).length > 0 ? true : undefined), {
       timeoutMs: REPAIRED_TIMEOUT_MS,
       otherwise: () => 'nobody gave the node its taint',
@@ -82,7 +81,7 @@ describe('a leader that the API server is cut off from', skipFor(obstacleToRealN
     await health.rightFor(LATE_MS);
     const answers = repairs(name);
     expect(answers.filter((status) => status === 200)).toHaveLength(1);
-    // What the old leader had sent in vain comes late, from what it knew then.
+    // The old leader's requests were delayed, and have an old resourceVersion: they get a conflict.
     expect(answers.filter((status) => status !== 200 && status !== 409)).toEqual([]);
     await kubectl(cluster, ['delete', 'node', name]);
   });

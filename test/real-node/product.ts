@@ -1,9 +1,9 @@
 import { INSTALL, NAMESPACE } from '../../scripts/chart.ts';
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
-import type { Answer } from '../control-plane/rest.ts';
+import { type Answer, succeeded } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
-import { isReady } from './conditions.ts';
+import { type Conditioned, isReady } from './conditions.ts';
 import type { RealCluster } from './real-cluster.ts';
 
 const TIMEOUT_MS = 120_000;
@@ -25,6 +25,13 @@ export async function installProduct(cluster: RealCluster): Promise<void> {
   await kubectl(cluster, ['apply', '-f', INSTALL]);
   await productReady(cluster, 2);
   await policiesReady(cluster);
+}
+
+/** Makes a node a control plane, as kubeadm marks it. */
+export async function markControlPlane(cluster: RealCluster, name: string): Promise<void> {
+  const role = 'node-role.kubernetes.io/control-plane';
+  const body = { metadata: { labels: { [role]: '' } }, spec: { taints: [{ key: role, effect: 'NoSchedule' }] } };
+  await succeeded(cluster.request(admin, 'PATCH', `/api/v1/nodes/${name}`, { body, contentType: MERGE_PATCH }));
 }
 
 /** Runs kubectl. @throws Error with what it printed on stderr when it fails */
@@ -58,12 +65,12 @@ export async function productReady(cluster: RealCluster, replicas: number): Prom
 
 interface PolicyList {
   readonly items: readonly {
-    readonly metadata: { readonly name: string };
-    readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+    readonly metadata: { readonly name: string; readonly generation: number };
+    readonly status?: Conditioned;
   }[];
 }
 
-/** Waits until there are policies, and all of them are Ready. */
+/** Waits until there are policies, and all of them are Ready as they are now. */
 export async function policiesReady(cluster: RealCluster): Promise<void> {
   let last = '';
   await waitUntil(
@@ -75,7 +82,9 @@ export async function policiesReady(cluster: RealCluster): Promise<void> {
       );
       const policies = answers.flatMap(({ body }) => body.items ?? []);
       last = JSON.stringify(policies.map(({ metadata, status }) => [metadata.name, status?.conditions]));
-      return policies.length >= 2 && policies.every(({ status }) => isReady(status)) ? true : undefined;
+      return policies.length >= 2 && policies.every(({ metadata, status }) => isReady(status, metadata.generation))
+        ? true
+        : undefined;
     },
     { timeoutMs: TIMEOUT_MS, otherwise: () => `policies are not Ready: ${last}` },
   );

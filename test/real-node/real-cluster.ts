@@ -7,7 +7,7 @@ import { cacheFolder } from '../control-plane/go-modules.ts';
 import { type KubectlResult, runKubectl } from '../control-plane/kubectl.ts';
 import { KUBERNETES } from '../control-plane/kubernetes.ts';
 import { nodeProgramFolders } from '../control-plane/node-programs.ts';
-import type { Answer, Payload } from '../control-plane/rest.ts';
+import { type Answer, type Payload, succeeded } from '../control-plane/rest.ts';
 import { admin, node as nodeUser, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWorkspace, type Workspace } from '../control-plane/workspace.ts';
@@ -45,8 +45,6 @@ export interface RealClusterOptions {
 
 /** Nodes with kubelet, containerd and kube-proxy, the first with a control plane; in namespaces that end with this process. */
 export interface RealCluster {
-  /** The API server, from this machine. */
-  readonly url: string;
   readonly nodes: readonly RealNode[];
   kubectl(args: readonly string[], options?: { user?: User; input?: string }): Promise<KubectlResult>;
   kubeconfigFile(user: User): Promise<string>;
@@ -68,12 +66,20 @@ export async function startRealCluster(options: RealClusterOptions = {}): Promis
   const lab = await makeNamespaces('lab', workspace.logFile('lab'));
   const cleanUp: (() => Promise<void> | void)[] = [() => workspace.remove(), () => lab.end()];
   const stop = async () => {
-    for (const step of cleanUp.splice(0).reverse()) await step();
+    const errors: unknown[] = [];
+    for (const step of cleanUp.splice(0).reverse()) {
+      try {
+        await step();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw new AggregateError(errors, `the cluster did not end in good order: ${errors}`);
   };
   try {
     return await start({ options, images, workspace, lab, cleanUp, stop });
   } catch (error) {
-    await stop();
+    await stop().catch((again) => report(`${again}`));
     throw error;
   }
 }
@@ -153,13 +159,14 @@ async function start({ options, images, workspace, lab, cleanUp, stop }: Site): 
     { timeoutMs: READY_TIMEOUT_MS, otherwise: () => `the API server is not ready:\n${logOf(nodes, 'kube-apiserver')}` },
   );
   await waitForNamespaces(rest);
-  await rest.request('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', { body: PROXY_RIGHTS });
+  await succeeded(
+    rest.request('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', { body: PROXY_RIGHTS }),
+  );
   await waitForControllers(rest);
 
   const nodeReady = (name: string) => waitForNode(name, (path) => rest.request<NodeObject>('GET', path));
   await Promise.all(nodes.map(({ name }) => nodeReady(name)));
   return {
-    url: `https://127.0.0.1:${relay.port}`,
     nodes,
     kubectl: async (args, { user = admin, input } = {}) => {
       const { kubeconfigFile } = await desk.of(user);

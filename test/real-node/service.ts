@@ -9,8 +9,6 @@ const STOP_TIMEOUT_MS = 10_000;
 
 /** A process on a node that is started again whenever it ends. */
 export interface Service {
-  /** How often it was started. */
-  readonly starts: number;
   log(): string;
   /** Sends a signal to the process. When it ends by that, it is started again. */
   signal(name: NodeJS.Signals): void;
@@ -30,7 +28,6 @@ export interface ServiceOptions {
 }
 
 export function startService(namespaces: Namespaces, { name, command, logFile, env }: ServiceOptions): Service {
-  let starts = 0;
   let process: Supervised | undefined;
   let supervision: { readonly stopping: AbortController; readonly ended: Promise<void> } | undefined;
   const start = () => {
@@ -40,9 +37,6 @@ export function startService(namespaces: Namespaces, { name, command, logFile, e
   };
   start();
   return {
-    get starts() {
-      return starts;
-    },
     log: () => process?.log() ?? '',
     signal,
     stop: async () => {
@@ -50,7 +44,7 @@ export function startService(namespaces: Namespaces, { name, command, logFile, e
       // A moment after its start, there may be nobody yet to take the signal.
       await waitUntil(() => (!process || process.exit || childrenOf(process.pid).length > 0 ? true : undefined), {
         timeoutMs: STOP_TIMEOUT_MS,
-        otherwise: () => `${name} is neither there nor gone`,
+        otherwise: () => `${name} was started, but its process neither runs nor has ended`,
       });
       signal('SIGTERM');
       const impatience = setTimeout(() => signal('SIGKILL'), STOP_TIMEOUT_MS);
@@ -64,7 +58,6 @@ export function startService(namespaces: Namespaces, { name, command, logFile, e
 
   async function keepRunning(stopping: AbortSignal): Promise<void> {
     while (!stopping.aborted) {
-      starts++;
       const [program, ...args] = namespaces.entering(command);
       process = await launch(name, program, args, { logFile, env: { ...globalThis.process.env, ...env } });
       await process.ended;

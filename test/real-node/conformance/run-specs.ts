@@ -47,8 +47,8 @@ export async function runSpecs(cluster: RealCluster, focus: readonly string[]): 
     await ginkgo.ended;
     try {
       return parseReport(readFileSync(workspace.path('report.json'), 'utf8'));
-    } catch {
-      throw ginkgo.failure('left no report');
+    } catch (cause) {
+      throw new Error(ginkgo.failure('left no report that can be read').message, { cause });
     }
   } finally {
     workspace.remove();

@@ -2,14 +2,12 @@ import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { buildModules } from '../../control-plane/build.ts';
 import { CONFORMANCE, obstacleToConformance } from '../../control-plane/conformance.ts';
-import { MERGE_PATCH } from '../../control-plane/content-types.ts';
 import { lockedVersion } from '../../control-plane/go-modules.ts';
 import { exitFor, provideOrExit } from '../../control-plane/provide-or-exit.ts';
-import { admin } from '../../control-plane/users.ts';
 import { provideImages } from '../images.ts';
 import { SANDBOX_IMAGE } from '../node-files.ts';
 import { obstacleToRealNode } from '../obstacle.ts';
-import { productPods } from '../product.ts';
+import { markControlPlane, productPods } from '../product.ts';
 import { provideRealNode } from '../provide.ts';
 import { type RealCluster, startRealCluster } from '../real-cluster.ts';
 import { provideTestImages, type TestImages } from './images.ts';
@@ -114,16 +112,11 @@ async function runWith(setting: Setting, { archives, aliases }: TestImages): Pro
 }
 
 /**
- * The first node becomes a control plane, as kubeadm marks it. The other nodes get a static pod by whose name Kubernetes' tests recognize
+ * The first node becomes a control plane. The other nodes get a static pod by whose name Kubernetes' tests recognize
  * system daemons: without it, they wait for a minute before each test of taints.
  */
 async function prepareNodes(cluster: RealCluster): Promise<void> {
-  const role = 'node-role.kubernetes.io/control-plane';
-  const { status } = await cluster.request(admin, 'PATCH', '/api/v1/nodes/n1', {
-    body: { metadata: { labels: { [role]: '' } }, spec: { taints: [{ key: role, effect: 'NoSchedule' }] } },
-    contentType: MERGE_PATCH,
-  });
-  if (status !== 200) throw new Error(`node n1 could not be made a control plane: ${status}`);
+  await markControlPlane(cluster, 'n1');
   for (const node of cluster.nodes.slice(1)) {
     node.addStaticPod({
       apiVersion: 'v1',

@@ -23,13 +23,19 @@ export interface HealthWatch {
 export function watchHealth(cluster: RealCluster): HealthWatch {
   let lastWrongAt: number | undefined;
   let last: string | undefined;
+  /** When the first and the last of the latest checks began that found nothing. */
+  let right: { readonly since: number; readonly until: number } | undefined;
   let isStopped = false;
   const watching = (async () => {
     while (!isStopped) {
+      const startedAt = performance.now();
       const trouble = await troubleOf(cluster).catch((error: unknown) => `${error}`);
       if (trouble !== undefined) {
         lastWrongAt = performance.now();
         last = trouble;
+        right = undefined;
+      } else {
+        right = { since: right?.since ?? startedAt, until: startedAt };
       }
       await delay(INTERVAL_MS);
     }
@@ -40,9 +46,9 @@ export function watchHealth(cluster: RealCluster): HealthWatch {
     },
     async rightFor(ms) {
       const began = performance.now();
-      await waitUntil(() => (performance.now() - Math.max(began, lastWrongAt ?? 0) > ms ? true : undefined), {
+      await waitUntil(() => (right && right.until - Math.max(began, right.since) > ms ? true : undefined), {
         timeoutMs: TIMEOUT_MS,
-        otherwise: () => `it does not get right again: ${last}`,
+        otherwise: () => `the cluster is not healthy for ${ms} ms: ${last}`,
       });
     },
     stop: async () => {

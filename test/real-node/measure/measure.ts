@@ -1,16 +1,13 @@
 import { loadavg } from 'node:os';
-import { MERGE_PATCH } from '../../control-plane/content-types.ts';
-import { admin } from '../../control-plane/users.ts';
 import { waitUntil } from '../../control-plane/wait-until.ts';
 import { webhookConnections } from '../backends.ts';
-import { type LoadSummary, startLoad, summarize } from '../load.ts';
-import { installProduct } from '../product.ts';
+import { isDisturbed, type LoadSummary, startLoad, summarize } from '../load.ts';
+import { installProduct, markControlPlane } from '../product.ts';
 import { startRealCluster } from '../real-cluster.ts';
 import { callOnly } from './called.ts';
 import { leaderNode, leadFrom, watchHealth } from './health.ts';
 import type { Outage } from './outage.ts';
 
-const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
 /** So long all has to be right before it counts as over: what comes late must be seen. Longer than a Lease lasts after its leader. */
 const RIGHT_FOR_MS = 16_000;
 const CALLED_TIMEOUT_MS = 60_000;
@@ -31,13 +28,7 @@ export interface Measured {
 /** Plays one outage on two nodes of its own. */
 export async function measure(outage: Outage, perSecond: number): Promise<Measured> {
   await using cluster = await startRealCluster({ nodes: 2, kubeletConfig: outage.kubeletConfig ?? {} });
-  await cluster.request(admin, 'PATCH', '/api/v1/nodes/n1', {
-    body: {
-      metadata: { labels: { [CONTROL_PLANE]: '' } },
-      spec: { taints: [{ key: CONTROL_PLANE, effect: 'NoSchedule' }] },
-    },
-    contentType: MERGE_PATCH,
-  });
+  await markControlPlane(cluster, 'n1');
   await (outage.install ?? installProduct)(cluster);
   const health = watchHealth(cluster);
   try {
@@ -63,9 +54,7 @@ export async function measure(outage: Outage, perSecond: number): Promise<Measur
     const endedAt = performance.now();
     await health.rightFor(RIGHT_FOR_MS);
     const sent = (await load.stop()).filter(({ at, seconds }) => startedAt + (at + seconds) * 1000 >= beganAt);
-    const lastTrouble = sent
-      .filter(({ outcome, seconds }) => outcome !== 'right' || seconds > 1)
-      .map(({ at, seconds }) => startedAt + (at + seconds) * 1000);
+    const lastTrouble = sent.filter(isDisturbed).map(({ at, seconds }) => startedAt + (at + seconds) * 1000);
     const reasons = new Map<string, number>();
     for (const { outcome, message } of sent.filter((one) => one.outcome !== 'right')) {
       const reason = message || `${outcome}, without a word`;

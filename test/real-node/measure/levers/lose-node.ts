@@ -1,18 +1,16 @@
 import { loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { NAMESPACE } from '../../../../scripts/chart.ts';
-import { MERGE_PATCH } from '../../../control-plane/content-types.ts';
 import { admin } from '../../../control-plane/users.ts';
 import { waitUntil } from '../../../control-plane/wait-until.ts';
 import { webhookConnections } from '../../backends.ts';
-import { type LoadSummary, type Sent, startLoad, summarize } from '../../load.ts';
-import { installProduct, productPods, readyPods } from '../../product.ts';
+import { isDisturbed, type LoadSummary, type Sent, startLoad, summarize } from '../../load.ts';
+import { installProduct, markControlPlane, productPods, readyPods } from '../../product.ts';
 import { type RealCluster, startRealCluster } from '../../real-cluster.ts';
 import { callOnly } from '../called.ts';
 import { watchHealth } from '../health.ts';
 import type { Lever } from './lever.ts';
 
-const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
 const LOST = 'n2';
 const TIMEOUT_MS = 240_000;
 /** After nobody is led to the lost replica any more: what was on its way by then. */
@@ -40,13 +38,7 @@ export interface Lost {
 /** Takes the second of two nodes off the wire, while the replica on one of them is called, and no other. */
 export async function loseNode(lever: Lever): Promise<Lost> {
   await using cluster = await startRealCluster({ nodes: 2 });
-  await cluster.request(admin, 'PATCH', '/api/v1/nodes/n1', {
-    body: {
-      metadata: { labels: { [CONTROL_PLANE]: '' } },
-      spec: { taints: [{ key: CONTROL_PLANE, effect: 'NoSchedule' }] },
-    },
-    contentType: MERGE_PATCH,
-  });
+  await markControlPlane(cluster, 'n1');
   await installProduct(cluster);
   await lever.set(cluster);
   const health = watchHealth(cluster);
@@ -80,7 +72,7 @@ export async function loseNode(lever: Lever): Promise<Lost> {
     .map((one) => ({ ...one, at: one.at - since }))
     .filter(({ at, seconds }) => at + seconds >= 0)
     .toSorted((one, other) => one.at - other.at);
-  const troubled = sent.filter(({ outcome, seconds }) => outcome !== 'right' || seconds > 1);
+  const troubled = sent.filter(isDisturbed);
   return {
     summary: summarize(sent),
     removals: failures(sent.filter(({ what }) => what === 'removal')),

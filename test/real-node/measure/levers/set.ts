@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { NAMESPACE } from '../../../../scripts/chart.ts';
 import { MERGE_PATCH } from '../../../control-plane/content-types.ts';
+import { succeeded } from '../../../control-plane/rest.ts';
 import { admin } from '../../../control-plane/users.ts';
 import { waitUntil } from '../../../control-plane/wait-until.ts';
 import { kubectl, policiesReady, productReady } from '../../product.ts';
@@ -56,8 +56,6 @@ export async function changeWebhooks(
 /** Sets fields of the default TaintPolicy. */
 export async function changePolicy(cluster: RealCluster, spec: object): Promise<void> {
   await patch(cluster, '/apis/taintkeeper.dev/v1alpha1/taintpolicies/control-plane-taints', { spec });
-  // The leader's watch first, then its registration.
-  await delay(STAYS_MS);
   await policiesReady(cluster);
 }
 
@@ -95,6 +93,5 @@ export async function setTrafficDistribution(cluster: RealCluster, trafficDistri
 }
 
 async function patch(cluster: RealCluster, path: string, body: object): Promise<void> {
-  const { status, body: answer } = await cluster.request(admin, 'PATCH', path, { body, contentType: MERGE_PATCH });
-  if (status !== 200) throw new Error(`PATCH ${path}: ${JSON.stringify(answer)}`);
+  await succeeded(cluster.request(admin, 'PATCH', path, { body, contentType: MERGE_PATCH }));
 }

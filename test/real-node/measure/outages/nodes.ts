@@ -80,7 +80,7 @@ export const nodeOutages: readonly Outage[] = [
   },
   {
     name: 'shutdown',
-    what: 'that node shuts down in good order, and starts again',
+    what: 'that node shuts down gracefully, and starts again',
     called: 'n2',
     async run(site) {
       await second(site).announceShutdown();
