@@ -1,5 +1,6 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Replica } from '../../control-plane/replicas.ts';
 import { waitUntil } from '../../control-plane/wait-until.ts';
@@ -51,12 +52,12 @@ async function busyNeighbours(site: Site): Promise<void> {
     await delay(HELD_MS);
   } finally {
     for (const burner of burners) burner.kill('SIGKILL');
-    for (const { pid } of replicas(site)) pin(pid, '0-1');
+    for (const { pid } of replicas(site)) pin(pid, `0-${cpus().length - 1}`);
   }
 }
 
 function pin(pid: number, cores: string): void {
-  spawn('taskset', ['-a', '-c', '-p', cores, String(pid)], { stdio: 'ignore' });
+  execFileSync('taskset', ['-a', '-c', '-p', cores, String(pid)], { stdio: 'ignore' });
 }
 
 /** Lets clocks jump, for longer than it takes until somebody looks at the certificates' time again. */
@@ -107,6 +108,7 @@ export const processFaults: readonly Scenario[] = [
   {
     name: 'busy-cpu',
     what: `both replicas share one core with ${BURNERS} loops that never rest, for 10 s`,
+    obstacle: () => (spawnSync('taskset', ['--version']).status === 0 ? undefined : 'it takes taskset'),
     run: busyNeighbours,
   },
   ...([1, 91] as const).flatMap((days) => [
