@@ -12,7 +12,7 @@ import { createWorkspace } from './workspace.ts';
 const READY_TIMEOUT_MS = 60_000;
 const STOP_GRACE_MS = 5_000;
 
-/** Karpenter with its KWOK provider: its machines are Node objects that register, and whoever likes may be their kubelet. */
+/** Karpenter with its KWOK provider: its machines are Node objects that register. A test can act as their kubelet. */
 export const KARPENTER: GoModule = {
   folder: join(import.meta.dirname, 'karpenter'),
   packages: { karpenter: 'sigs.k8s.io/karpenter/kwok' },

@@ -31,7 +31,7 @@ export interface Supervised {
 /**
  * Starts a process whose output goes to `logFile`.
  *
- * @throws Error when the command cannot be started (ENOENT, EACCES)
+ * @throws Error when the command cannot be started (ENOENT, EACCES). On Linux, setpriv starts the command: then the log has the reason.
  */
 export async function launch(
   name: string,

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 const TOOL_TIMEOUT_MS = 30_000;
 
 export interface ToolResult {
-  /** The exit code; -1 when the tool was ended after 30 s. */
+  /** The exit code; -1 when a signal ended the tool, as SIGTERM does after 30 s. */
   code: number;
   stdout: string;
   stderr: string;

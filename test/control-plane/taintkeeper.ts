@@ -10,12 +10,6 @@ const START_TIMEOUT_MS = 15_000;
 export interface TaintkeeperOptions {
   /** The policies, as YAML; absent means that none are given on the command line. */
   policies?: string;
-  /** More arguments of `serve`; a repeated option wins over ours. */
-  args?: readonly string[];
-  /** Added to the environment, such as KUBECONFIG. */
-  env?: Record<string, string>;
-  /** A folder for the certificates, to keep them over a restart; by default a temporary one. */
-  certDir?: string;
 }
 
 /** A running `taintkeeper serve` that stands alone: policies and certificates are files. See replicas.ts for a cluster's. */
@@ -45,11 +39,11 @@ export interface Taintkeeper {
  */
 export async function startTaintkeeper(options: TaintkeeperOptions = {}): Promise<Taintkeeper> {
   const workspace = createWorkspace('serve');
-  const certDir = options.certDir ?? workspace.path('certs');
+  const certDir = workspace.path('certs');
   const policies =
     options.policies === undefined ? [] : ['--policies', workspace.write('policies.yaml', options.policies)];
-  const args = ['--port', '0', '--admin-port', '0', '--cert-dir', certDir, ...policies, ...(options.args ?? [])];
-  const child = await launchServe('taintkeeper', args, { workspace, env: options.env });
+  const args = ['--port', '0', '--admin-port', '0', '--cert-dir', certDir, ...policies];
+  const child = await launchServe('taintkeeper', args, { workspace });
   try {
     const { port, adminUrl } = await child.listening(START_TIMEOUT_MS);
     return {

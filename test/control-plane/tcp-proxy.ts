@@ -5,8 +5,6 @@ export interface TcpProxy {
   readonly port: number;
   /** Where clients connect instead, such as `https://127.0.0.1:port`; certificates are the server's own. */
   readonly url: string;
-  /** How many connections are open now. */
-  readonly connections: number;
   /**
    * Forwards nothing any more, in either direction, and closes nothing: connections are half open, as behind a
    * firewall that has forgotten them. New connections are accepted, and stay as silent.
@@ -16,8 +14,8 @@ export interface TcpProxy {
   resume(): void;
   /** Makes either direction so many milliseconds longer, for the connections that are open now and for new ones; 0 ends that. */
   delay(ms: number): void;
-  /** Resets all connections that are open now, and says how many. New ones are served. */
-  dropConnections(): number;
+  /** Resets all connections that are open now. New ones are served. */
+  dropConnections(): void;
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -43,9 +41,6 @@ export async function startTcpProxy(url: string, host?: string): Promise<TcpProx
   return {
     port: listener.port,
     url: `${protocol}//127.0.0.1:${listener.port}`,
-    get connections() {
-      return listener.relays().length;
-    },
     pause: () => {
       paused = true;
       for (const made of listener.relays()) made.freeze();
@@ -59,9 +54,7 @@ export async function startTcpProxy(url: string, host?: string): Promise<TcpProx
       for (const made of listener.relays()) made.delay(ms);
     },
     dropConnections: () => {
-      const dropped = listener.relays();
-      for (const made of dropped) made.reset();
-      return dropped.length;
+      for (const made of listener.relays()) made.reset();
     },
     stop: listener.close,
     [Symbol.asyncDispose]: listener.close,

@@ -91,7 +91,7 @@ export const HARMS: readonly Harm[] = [
   },
 ];
 
-/** What is not there any more was done away with already. */
+/** An object that is already missing is no error. */
 async function remove({ cp }: Site, path: string): Promise<void> {
   expectDone(await cp.request(admin, 'DELETE', path), path);
 }

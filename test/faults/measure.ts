@@ -18,8 +18,6 @@ export interface Scenario {
   readonly obstacle?: () => string | undefined;
   /** Does the harm, waits for as long as it lasts, and ends it. What never ends (a crash) is over at once. */
   run(site: Site): Promise<void>;
-  /** What remains to be done when all has been counted. */
-  cleanUp?(site: Site): Promise<void>;
 }
 
 export interface Measured {
@@ -51,7 +49,7 @@ export async function measure(scenario: Scenario, site: Site, traffic: Traffic):
   const [recoveredMs, settledMs] = await Promise.all([recovered, settled, delay(OBSERVED_MS)]);
   const samples = traffic.samples().filter(({ endedAt }) => endedAt >= began);
   const losses = await settleLosses(site, traffic);
-  const measured = {
+  return {
     scenario,
     faultMs: ended - began,
     counts: countResults(samples),
@@ -62,6 +60,4 @@ export async function measure(scenario: Scenario, site: Site, traffic: Traffic):
     settledMs,
     wrong: samples.filter(({ result }) => result === 'wrong'),
   };
-  await scenario.cleanUp?.(site);
-  return measured;
 }

@@ -59,8 +59,8 @@ export async function unrecorded(cp: ControlPlane, { deny, restore, own }: Pools
   return [deny, restore, own].flatMap(({ nodes }) => nodes).filter((name) => !recorded.has(name));
 }
 
-/** Creates the policies of the pools, for the first time or again. */
-export async function createPolicies(cp: ControlPlane): Promise<void> {
+/** Creates the policies of the pools. */
+async function createPolicies(cp: ControlPlane): Promise<void> {
   for (const [name, spec] of Object.entries(POLICIES)) await createTaintPolicy(cp, name, spec);
 }
 

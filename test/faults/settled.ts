@@ -140,10 +140,7 @@ async function unprotected({ cp, pools }: Site): Promise<string | undefined> {
   return undefined;
 }
 
-/**
- * Nodes whose taints are to be put back, and that nobody stops putting back for a good reason that was told; and nodes of which
- * nothing is recorded.
- */
+/** Nodes that miss a required taint and have no TaintConflict Event, and nodes without a record. */
 async function unrepaired({ cp, pools }: Site): Promise<string | undefined> {
   const pool = pools.restore;
   const [forgotten] = await unrecorded(cp, pools);

@@ -4,7 +4,7 @@ import type { Phase } from '../../../src/judge/decision.ts';
 import type { JudgedRequest } from '../../../src/server/admission-server.ts';
 import { policySet } from '../policy/policies.ts';
 
-export const POLICIES = policySet({
+const POLICIES = policySet({
   taint: {
     deny: { mode: 'Deny', taints: [{ key: 'keep', restrict: ['Removal'] }] },
     restore: { mode: 'Restore', taints: [{ key: 'dedicated', restrict: ['Removal'] }] },

@@ -85,7 +85,7 @@ async function listen(server: Server): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** What a call of a method comes to. */
+/** The answer to the call of a method. */
 export type Reply =
   | { readonly message: Buffer }
   /** The number of gRPC's status, and what it says. */
