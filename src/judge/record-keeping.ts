@@ -199,6 +199,7 @@ export function protectingRule(policy: CompiledTaintPolicy, taint: Taint): Compi
   return policy.removalRules.find((one) => one.field === field);
 }
 
+/** @param policy one of those that {@link listsTaints} */
 function isRecordedBy(
   taint: ListedTaint,
   policy: CompiledTaintPolicy,
@@ -208,7 +209,7 @@ function isRecordedBy(
   if (rule === undefined) return false;
   // A taint that a pattern names is not protected before it is ten minutes old, with --audit too.
   if (isPattern(rule.key) && policy.establishes && !established(taint)) return false;
-  return policy.deletedNodeRetentionMs !== undefined || (policy.declared !== 'Audit' && !isDeclared(rule, taint));
+  return policy.deletedNodeRetentionMs !== undefined || !isDeclared(rule, taint);
 }
 
 /**

@@ -91,6 +91,16 @@ describe('a recorded taint that is lost', () => {
       taints: [cpu],
     },
     {
+      why: 'goes before the value of a later policy, which then misses its own',
+      policies: {
+        a: rule('Restore', { ...DEDICATED, value: 'gpu' }),
+        b: rule('Restore', { ...PRESENT, value: 'cpu' }),
+      },
+      node: nodeOf([]),
+      losses: [`a ${GPU}`, `b ${CPU} (OtherValuePresent)`],
+      taints: [gpu],
+    },
+    {
       why: 'is missed by each policy that protects it, and put back when one of them repairs',
       policies: { a: rule('Audit', DEDICATED), d: rule('Deny', DEDICATED), r: rule('Restore', DEDICATED) },
       node: nodeOf([]),

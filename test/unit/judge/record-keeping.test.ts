@@ -164,6 +164,17 @@ describe('what is recorded of a node', () => {
       taints: ['free:NoSchedule'],
     },
     {
+      why: 'by its key at once, beside a pattern that does not match it',
+      set: policies({
+        taints: [
+          { key: 'example.com/*', restrict: ['Removal'] },
+          { key: 'free', restrict: ['Removal'] },
+        ],
+      }),
+      node: { taints: [FREE] },
+      taints: ['free:NoSchedule'],
+    },
+    {
       why: 'also in mode Audit',
       set: policies({ mode: 'Audit' }),
       node: { taints: [DEDICATED] },
