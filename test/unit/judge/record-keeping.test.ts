@@ -175,6 +175,12 @@ describe('what is recorded of a node', () => {
       taints: ['free:NoSchedule'],
     },
     {
+      why: 'with retention also what the policy declares',
+      set: policies({ taints: [REQUIRED] }),
+      node: { taints: [DEDICATED] },
+      taints: ['dedicated=gpu:NoSchedule'],
+    },
+    {
       why: 'also in mode Audit',
       set: policies({ mode: 'Audit' }),
       node: { taints: [DEDICATED] },
