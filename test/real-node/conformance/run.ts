@@ -108,7 +108,7 @@ async function runWith(setting: Setting, { archives, aliases }: TestImages): Pro
   for (const { group, name, state, message } of results) {
     if (state !== 'passed') report(`  ${state}: ${group} ${name}: ${message.split('\n').slice(0, 4).join(' ')}`);
   }
-  return { results, requests: setting.installs ? await checkReplicas(cluster, replicas) : '' };
+  return { results, requests: setting.installs ? await checkReplicas(cluster, replicas, setting.isCalled) : '' };
 }
 
 /**
