@@ -97,7 +97,7 @@ const CASES: readonly { readonly what: string; readonly policies: readonly Polic
   { what: '100 ordinary', policies: times(100, ordinary) },
   { what: '1,000 ordinary', policies: times(1_000, ordinary) },
   { what: '20 at all maxima', policies: times(20, atMaxima(false)) },
-  { what: '20 at all maxima, with wildcards', policies: times(20, atMaxima(true)) },
+  { what: '20 at all maxima, with patterns', policies: times(20, atMaxima(true)) },
   { what: '20 TolerationPolicies at all maxima', policies: times(20, tolerationsAtMaxima) },
   { what: '20 with as many keys as can be', policies: times(20, keysAtMaxima) },
 ];

@@ -153,7 +153,7 @@ describeWithControlPlane('native policies under the webhook', { components: ['ku
     });
 
     it(
-      'what somebody changes is put right',
+      'the leader restores a binding that a user changed',
       async () => {
         const binding = 'validatingadmissionpolicybinding/storage.protect.taintkeeper.dev';
         const patch = JSON.stringify({ spec: { validationActions: ['Audit'] } });

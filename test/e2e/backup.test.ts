@@ -99,7 +99,7 @@ describeWithControlPlane("the install guide's backup", {}, (cp) => {
     await expectRestored();
   });
 
-  it('comes back after the definitions are gone and the defaults are there again, as the leader makes them', async () => {
+  it('is restored after the CRDs were deleted and the leader created the default policies again', async () => {
     await installation.replica('a').stop();
     await installation.stop();
     const before = await read(DEFAULT);

@@ -66,7 +66,7 @@ function withoutTimeouts({ admissions, handshakes: { now, momentAgo } }: Seen): 
 
 const text = (base64: string | undefined) => Buffer.from(base64 ?? '', 'base64').toString();
 
-describeWithControlPlane('while nobody leads, other certificates in the Secret', {}, (cp) => {
+describeWithControlPlane('while no replica leads, other certificates in the Secret', {}, (cp) => {
   let installation: Installation;
   let stream: AdmissionStream;
   let prober: TrustProber;
@@ -104,7 +104,7 @@ describeWithControlPlane('while nobody leads, other certificates in the Secret',
   async function waitForAnotherLeader(previous: string): Promise<void> {
     await waitUntil(async () => (![previous, ''].includes(await leaderOf(cp())) ? true : undefined), {
       timeoutMs: TAKEOVER_TIMEOUT_MS,
-      otherwise: () => `nobody leads after ${previous}`,
+      otherwise: () => `no replica leads after ${previous}`,
     });
   }
 

@@ -74,7 +74,7 @@ describeWithControlPlane('the dashboard of a real installation', {}, (cp) => {
     expect(state.certificate).toMatchObject({ names: [`${SERVICE}.${NAMESPACE}.svc`], renews: 'all' });
   });
 
-  it('tells of a refusal, whichever replica it came from, and of a node that is put right', async () => {
+  it('shows a denial, whichever replica it came from, and a node whose missing taint a user added', async () => {
     const stream = await openStream(`${dashboard.url}api/events`);
     const body = { spec: { taints: null } };
     await cp().request(admin, 'PATCH', '/api/v1/nodes/cp-1', { body, contentType: MERGE_PATCH });

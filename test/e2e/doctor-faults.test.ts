@@ -106,7 +106,7 @@ describeWithControlPlane('doctor, while no leader repairs anything, names certif
       fixIt: () => installation.rig.reflect(),
     },
     {
-      fault: 'a port of the Service that nobody calls',
+      fault: 'a Service without the port that the webhooks call',
       result: 'network',
       check: 'Service',
       says: /the webhooks call port \d+ of Service taintkeeper\/taintkeeper, which has 8443/,
@@ -120,7 +120,7 @@ describeWithControlPlane('doctor, while no leader repairs anything, names certif
       fixIt: () => installation.rig.patch(SERVICE_PATH, { spec: { ports } }),
     },
     {
-      fault: 'a port of the pods on which nobody listens',
+      fault: 'endpoints with a port on which no replica listens',
       result: 'network',
       check: 'endpoints',
       says: /leads to port 1 of taintkeeper-a, which listens on \d+ \(webhook\)/,
@@ -128,7 +128,7 @@ describeWithControlPlane('doctor, while no leader repairs anything, names certif
       fixIt: () => installation.rig.reflect(),
     },
     {
-      fault: 'packets that are dropped',
+      fault: 'packets that are lost',
       result: 'network',
       check: 'round trip',
       says: /the API server calls taintkeeper-a .*no answer: packets are lost/,
@@ -143,7 +143,7 @@ describeWithControlPlane('doctor, while no leader repairs anything, names certif
       },
     },
     {
-      fault: 'a process that is gone',
+      fault: 'a process that has ended',
       result: 'network',
       check: 'round trip',
       says: /the API server calls taintkeeper-b .*connection refused/,

@@ -142,7 +142,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     expect(checkVersions(await look())).toEqual([expect.objectContaining({ state: 'ok' })]);
   });
 
-  it('a binding that is gone is named by all that is missing with it, and the remedy fixes it', async () => {
+  it('doctor names the rights of a deleted binding and a deleted rule, and the remedy restores them', async () => {
     await cp().kubectl(['delete', 'clusterrolebinding', 'taintkeeper']);
     await cp().kubectl([
       'patch',
@@ -172,7 +172,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
       says: /the webhooks call port 443 of Service taintkeeper\/taintkeeper, which has 8443, 8080$/,
     },
     {
-      fault: 'a port that is gone',
+      fault: 'lost the port that the webhooks call',
       patch: [{ op: 'remove', path: '/spec/ports/0' }],
       says: /the webhooks call port 443 of .*, which has 8080$/,
     },
@@ -209,7 +209,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     expect(checkService(await lookAtService())).toMatchObject({ state: 'ok' });
   });
 
-  it('a targetPort on which nobody listens is set right by the remedy, whichever of the ports it is', async () => {
+  it('the remedy replaces a targetPort on which no replica listens, whichever port has it', async () => {
     const { body } = await cp().request<{ spec: { ports: object[] } }>(admin, 'GET', SERVICE_PATH);
     const [webhook, metrics] = body.spec.ports;
     const ports = [metrics, { ...webhook, targetPort: 1 }];
@@ -256,7 +256,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     await cp().request(admin, 'DELETE', `${pods}/well?gracePeriodSeconds=0`);
   });
 
-  it('a DaemonSet that opts out, and a right that nobody has given, are fixed by the remedies', async () => {
+  it('the remedies fix a DaemonSet that opts out, and grant the missing rights', async () => {
     const labels = { app: 'flannel' };
     const daemonSet = {
       metadata: { name: 'flannel', annotations: { 'taintkeeper.dev/ignore': 'true' } },
@@ -363,7 +363,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
         last = tried;
         return tried.ok && tried.value.outcome === 'refused natively' ? tried : undefined;
       },
-      { timeoutMs: 20_000, otherwise: () => `the trial came to ${JSON.stringify(last)}` },
+      { timeoutMs: 20_000, otherwise: () => `the trial resulted in ${JSON.stringify(last)}` },
     );
     expect(checkAdmission({ ...healthyFacts(), webhooks: known([]), admission })).toMatchObject({
       state: 'ok',
@@ -372,7 +372,7 @@ describeWithControlPlane("what doctor says of a cluster's configuration", {}, (c
     await cp().kubectl(['delete', '-f', '-'], { input: exported.stdout });
   });
 
-  it('definitions of policies that are gone are put back by the remedy', async () => {
+  it('the remedy creates the missing CustomResourceDefinitions of policies', async () => {
     const names = ['taintpolicies', 'tolerationpolicies', 'recoverypolicies'].map((name) => `${name}.taintkeeper.dev`);
     expect(await cp().kubectl(['delete', 'customresourcedefinition', ...names])).toMatchObject({ code: 0 });
     const policies = async () => checkPolicies(await look());

@@ -96,7 +96,7 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
       async () => ((await addReserved(`${pool}-probe`, true)).includes(RESERVED_TEXT) ? undefined : true),
       {
         timeoutMs: 60_000,
-        otherwise: () => `${pool} does not guard its taint`,
+        otherwise: () => `${pool} does not restrict additions of its taint`,
       },
     );
   }
@@ -287,7 +287,7 @@ describeWithControlPlane('what a user without permission writes on a Node', {}, 
         await waitForRecord(cp(), 'p-both', TEAM_TEXT);
       });
 
-      it('the owner can remove what nobody else can, and the leader leaves it so', async () => {
+      it('an exempt user can remove a taint that others cannot, and the leader does not restore it', async () => {
         await createNodes(cp(), ['p-owner'], 'strict', [TEAM]);
         await waitForRecord(cp(), 'p-owner', TEAM_TEXT);
         const taken = await cp().request<Node>(owner, 'PATCH', path('p-owner'), {

@@ -110,7 +110,7 @@ describeWithControlPlane('a leader that is killed at a random moment', {}, (cp) 
     await cp().request(admin, 'DELETE', LEASE);
     await waitUntil(async () => (![leader, ''].includes(await leaderOf(cp())) ? true : undefined), {
       timeoutMs: ROUND_TIMEOUT_MS,
-      otherwise: () => `nobody leads after ${leader}`,
+      otherwise: () => `no replica leads after ${leader}`,
     });
     return leader;
   }

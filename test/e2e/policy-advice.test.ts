@@ -92,7 +92,7 @@ describeWithControlPlane('what kubectl says of a policy when it is applied', {},
     expect((await cp().kubectl(['delete', 'taintpolicy', 'leaving'])).code).toBe(0);
   });
 
-  it('that another policy requires another value, which both have as a condition and explain settles', async () => {
+  it('that another policy requires another value, which the conditions of both and explain report, too', async () => {
     const requiring = (value: string) => ({
       mode: 'Restore',
       nodeSelector: { matchLabels: { zone: 'a' } },

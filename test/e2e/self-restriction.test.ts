@@ -187,9 +187,9 @@ const ATTACKS: readonly Request[] = [
     POLICIES_PATH.TaintPolicy,
     policyObject('TaintPolicy', 'evil', { mode: 'Audit', taints: [{ key: 'a', restrict: ['Removal'] }] }),
   ),
-  post('an Event of somebody else', EVENTS, event('kubelet')),
-  post('a report of somebody else', REPORTS, report('evil', 'kyverno')),
-  remove('to delete a report of somebody else', `${REPORTS}/foreign`),
+  post('an Event of another controller', EVENTS, event('kubelet')),
+  post('a report of another source', REPORTS, report('evil', 'kyverno')),
+  remove('to delete a report of another source', `${REPORTS}/foreign`),
 ];
 
 /** A change of the one webhook of its own configuration. */

@@ -393,7 +393,7 @@ describeWithControlPlane("the service account's rights", {}, (cp) => {
     const { client } = await clientFor(cp().url, { user: { token: issued.body.status.token } });
     expect(await ownUid(client)).toBe(body.metadata.uid);
 
-    const { client: nobody } = await clientFor(cp().url, { user: { token: 'of nobody' } });
+    const { client: nobody } = await clientFor(cp().url, { user: { token: 'not a token' } });
     await expect(ownUid(nobody)).rejects.toThrow('401 Unauthorized');
   });
 

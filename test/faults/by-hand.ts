@@ -43,7 +43,7 @@ export const HARMS: readonly Harm[] = [
   { name: 'lease-deleted', what: 'the Lease is deleted', harm: (site) => remove(site, LEASE) },
   {
     name: 'lease-stolen',
-    what: 'the Lease is given to somebody who is not there, for 15 s',
+    what: 'the Lease names a holder that does not exist, for 15 s',
     rare: true,
     harm: (site) => {
       const renewTime = new Date().toISOString().replace('Z', '000Z');
@@ -81,7 +81,7 @@ export const HARMS: readonly Harm[] = [
   },
   {
     name: 'policy-spoiled',
-    what: 'a policy is edited into something that cannot be used, which an older definition admits, and put right after 3 s',
+    what: 'a user edits a policy so that it is invalid, which an older definition admits, and repairs it after 3 s',
     harm: spoilPolicy,
   },
   {

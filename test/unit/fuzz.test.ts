@@ -8,6 +8,6 @@ const RUNS = { numRuns: isExploring() ? 300 : 100 };
 /** On a busy machine. */
 const TIMEOUT_MS = 30_000;
 
-describe('whatever comes in is answered, and harms nobody:', () => {
+describe('every input gets an answer, and does no harm:', () => {
   it.each(TARGETS)('$name', ({ property }) => fc.assert(property, RUNS), TIMEOUT_MS);
 });

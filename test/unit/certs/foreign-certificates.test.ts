@@ -9,7 +9,7 @@ import { issueCa, issueServing } from '../../../src/certs/issue.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import { daysLater, type Files, filesOf, NAMES, NOW, write } from './directories.ts';
 
-describe("somebody else's pair", () => {
+describe('a pair from another issuer', () => {
   async function foreign(files: Files = {}) {
     const directory = temporaryDirectory();
     const ca = await issueCa(NOW);

@@ -111,7 +111,7 @@ describe('the table', () => {
   });
 });
 
-it('a taint that comes and goes is no gap', async () => {
+it('a taint that Kubernetes sets and removes is no gap', async () => {
   const { code, stdout } = await run('coverage', file(node('n', [NOT_READY]), daemonSet('agent')));
   expect(stdout).toMatch(/^agents\/agent {2}waits$/m);
   expect(stdout).toContain('Kept off for a while');
@@ -299,7 +299,7 @@ it('reads standard input, and takes DaemonSets without a namespace to be in the 
   expect(code).toBe(0);
 });
 
-describe('what cannot be looked at ends in 2, and says why', () => {
+describe('coverage ends with exit code 2 and a message for input that it cannot compare', () => {
   it.each<{ why: string; args?: string[]; objects: (object | string)[]; says: RegExp }>([
     {
       why: 'no node',

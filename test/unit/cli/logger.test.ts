@@ -109,7 +109,7 @@ describe('lines that wait for others are written', () => {
     expect(String(written)).toContain('"msg":"the last line"');
   });
 
-  it('or are lost with nobody to read them, and nothing else', async () => {
+  it('or are lost if no process reads them, without an error', async () => {
     const child = spawn(process.execPath, [
       '--input-type=module',
       '--eval',

@@ -41,7 +41,7 @@ describe.each([
     { what: 'changes none', after: before, calls: [] },
     { what: 'takes off a protected one', after: before.filter((taint) => taint !== PROTECTED), calls: BOTH },
     { what: 'changes its value', after: before.with(count, { ...PROTECTED, value: 'cpu' }), calls: BOTH },
-    { what: 'takes off one that comes and goes', after: before.slice(0, -1), calls: some ? [] : BOTH },
+    { what: 'takes off one that Kubernetes sets and removes', after: before.slice(0, -1), calls: some ? [] : BOTH },
     { what: 'takes off another one', after: before.slice(1), calls: some ? [] : BOTH },
     { what: 'adds one', after: [...before, { key: 'new', effect: 'NoSchedule' }], calls: some ? [] : BOTH },
   ])('that $what', ({ after, calls }) => {

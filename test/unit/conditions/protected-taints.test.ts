@@ -45,7 +45,7 @@ describe('what counts in lists of which only the keys are compared', () => {
     expect(keysOf(keyCondition(rules))).toEqual(protectedBy(rules));
   });
 
-  it('is everything but what comes and goes, by many rules, and what a rule of these names', () => {
+  it('by many rules, is every key that a rule names, or that Kubernetes and operators do not set and remove', () => {
     const rules = [...teams(400), rule('node.kubernetes.io/unschedulable'), rule('karpenter.sh/*')];
     const named = ['node.kubernetes.io/unschedulable'];
     expect(keysOf(keyCondition(rules))).toEqual(KEYS.filter((key) => !isTransientTaintKey(key) || named.includes(key)));
@@ -56,7 +56,7 @@ describe('what counts in lists of which only the keys are compared', () => {
     expect(keysOf(keyCondition(rules))).toEqual(KEYS.filter((key) => !isTransientTaintKey(key)));
   });
 
-  it('is a whole family of what comes and goes, by many rules of which many name one', () => {
+  it('by many rules that name keys of one family, such as karpenter.sh/*, includes the whole family', () => {
     const disruptions = Array.from({ length: 400 }, (_, index) => rule(`karpenter.sh/disruption-${index}`));
     const rules = [...disruptions, rule('dedicated')];
     const family = (key: string) => matchesPattern('karpenter.sh/*', key);
@@ -73,7 +73,7 @@ describe('what counts in lists of which only the keys are compared', () => {
   });
 });
 
-it('isProtected holds for patterns only where nothing says that the taint comes and goes', () => {
+it('isProtected is true for a pattern, except for taints that Kubernetes and operators set and remove', () => {
   const rules = [rule('*'), rule('kubevirt.io/drain')].map((one, index) => ({
     ...one,
     field: `spec.taints[${index}]`,
@@ -82,7 +82,7 @@ it('isProtected holds for patterns only where nothing says that the taint comes 
   expect(keysOf(isProtected(rules))).toEqual(protectedBy(rules));
 });
 
-it('isTransientByName holds for the taints that come and go and that a rule names', () => {
+it('isTransientByName is true for taints that operators set and remove, if a rule names their exact key', () => {
   const rules = [rule('kubevirt.io/drain'), rule('dedicated'), rule('karpenter.sh/*'), rule('cni.istio.io/not-ready')];
   expect(keysOf(isTransientByName(rules))).toEqual(['kubevirt.io/drain', 'cni.istio.io/not-ready']);
 });

@@ -38,7 +38,7 @@ it.each<{ why: string; given?: Partial<SchedulingView>; taints: Taint[][]; gaps:
     gaps: [],
   },
   {
-    why: 'a taint that comes and goes passes',
+    why: 'the gap of a taint that Kubernetes sets and removes is passing',
     taints: [[NOT_READY]],
     gaps: ['a: node.kubernetes.io/not-ready:NoSchedule pass: n0'],
   },

@@ -23,7 +23,7 @@ describe('two policies', () => {
       evidence: /none/,
     },
     {
-      what: 'modes differ: a rule settles that',
+      what: 'the modes differ: the stronger one applies',
       a: { ...present('a'), mode: 'Deny' },
       b: present('a'),
       expected: 'ok',

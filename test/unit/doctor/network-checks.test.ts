@@ -97,7 +97,7 @@ describe('the network', () => {
       remedy: /^look there: taintkeeper doctor --namespace taintkeeper --service taintkeeper$/,
     },
     {
-      why: 'a targetPort on which nobody listens',
+      why: 'a targetPort on which no replica listens',
       facts: wellFacts(its, { replicas: both({ endpoint: { port: 9999, isReady: true } }), admission: tried(REFUSED) }),
       found: { endpoints: 'problem', admission: 'skipped' },
       says: /leads to port 9999 of a, which listens on 8443 \(webhook\) and 8080 \(admin\)$/,
@@ -249,7 +249,7 @@ describe('the network', () => {
       says: /has no ready endpoint; 2 of its pods are ready$/,
     },
     {
-      why: 'a process that is gone',
+      why: 'a process that has ended',
       facts: wellFacts(its, {
         replicas: [
           replica('a', greeted(its)),
@@ -263,7 +263,7 @@ describe('the network', () => {
         /^the process has ended, .*: kubectl logs --previous --namespace taintkeeper b; kubectl delete pod --namespace taintkeeper b$/,
     },
     {
-      why: 'packets that are dropped between the API server and the pods',
+      why: 'packets that are lost between the API server and the pods',
       facts: wellFacts(its, {
         replicas: both({ reached: unreached('no answer within 3000 ms') }),
         admission: tried('context deadline exceeded'),
@@ -282,7 +282,7 @@ describe('the network', () => {
       remedy: /^NetworkPolicy default-deny restricts connections to port 8443/,
     },
     {
-      why: 'nobody answers anybody',
+      why: 'the replicas answer neither the API server nor this machine',
       facts: wellFacts(its, {
         replicas: ['a', 'b'].map((name) =>
           replica(name, failed('timed out'), { reached: unreached('no answer within 3000 ms') }),
@@ -316,7 +316,7 @@ describe('the network', () => {
       remedy: /kube-proxy/,
     },
     {
-      why: 'a trial that passed as if nobody had been asked',
+      why: 'a trial that passed as if the API server had called no webhook',
       facts: wellFacts(its, { admission: known({ outcome: 'passed', what: 'removing the taints of node cp-1' }) }),
       found: { admission: 'note' },
     },

@@ -8,7 +8,7 @@ const installation = { ...INSTALLATION, writesReports: true };
 const NOT_PERMITTED = known({ user: 'u', asked: 1, lacking: [], notPermitted: ['writeReports'] as const });
 
 it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegExp, RegExp?][] }>([
-  { what: 'nobody asks for them', facts: { rights: NOT_PERMITTED }, expected: [] },
+  { what: 'the installation writes no reports', facts: { rights: NOT_PERMITTED }, expected: [] },
   {
     what: 'all is there',
     facts: { installation, foreignReports: known(['somebody-elses']) },
@@ -47,7 +47,7 @@ it.each<{ what: string; facts: Partial<Facts>; expected: readonly [string, RegEx
     ],
   },
   {
-    what: 'nobody can say',
+    what: 'doctor cannot read the reports',
     facts: { installation, foreignReports: unseen('no answer') },
     expected: [['skipped', /no answer/]],
   },

@@ -81,7 +81,7 @@ describe('a refusal', () => {
       is: { ok: true, value: { outcome: 'answered' } },
     },
     {
-      why: 'somebody else says no',
+      why: 'another webhook denies the request',
       found: refusal(403, 'admission webhook "validate.kyverno.svc-fail" denied the request: no'),
       is: { ok: false, why: expect.stringContaining('validate.kyverno.svc-fail, which is not') },
     },
@@ -94,12 +94,12 @@ describe('a refusal', () => {
       is: { ok: true, value: { outcome: 'refused natively', policy: 'gpu.protect.taintkeeper.dev' } },
     },
     {
-      why: "a native policy of somebody else's says no",
+      why: 'a ValidatingAdmissionPolicy that is not ours denies the request',
       found: refusal(422, "ValidatingAdmissionPolicy 'others' with binding 'others' denied request: no"),
       is: { ok: false, why: expect.stringContaining('ValidatingAdmissionPolicy others, which is not') },
     },
     {
-      why: 'ours cannot be asked',
+      why: 'the API server cannot call our webhook',
       found: refusal(
         500,
         'Internal error occurred: failed calling webhook "protect.taintkeeper.dev": failed to call webhook: Post "https://taintkeeper.taintkeeper.svc:443/validate?timeout=2s": dial tcp 10.0.0.9:443: connect: connection refused',

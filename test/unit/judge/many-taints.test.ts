@@ -124,7 +124,7 @@ it('as many as are judged are judged one by one', () => {
 
 it.each([
   { who: 'in mode Audit', spec: { mode: 'Audit' as const } },
-  { who: 'for somebody exempt', spec: { exempt: { users: ['dev'] } } },
+  { who: 'that exempts the user', spec: { exempt: { users: ['dev'] } } },
   { who: 'that selects other nodes', spec: { nodeSelector: { matchLabels: { pool: 'other' } } } },
 ])('more of them pass a policy $who, and a warning says that they were not judged', ({ spec }) => {
   const decision = judged(spec, others(MAX_JUDGED + 1), []);
@@ -154,14 +154,14 @@ describe('where more taints than are compared stand between the first difference
     });
   });
 
-  it.each(['Deny', 'Restore'] as const)('another order is refused, because nobody compares them: %s', (mode) => {
+  it.each(['Deny', 'Restore'] as const)('another order is denied, as the taints are not compared: %s', (mode) => {
     const before = [...many, PROTECTED];
     expect(judged({ mode }, before, before.toReversed())).toMatchObject({ action: 'deny' });
     expect(judged({ mode }, before, before.toReversed(), { phase: 'mutate' })).toMatchObject({ action: 'allow' });
     expect(judged({ mode }, before.slice(1), before.slice(1).toReversed())).toMatchObject({ action: 'allow' });
   });
 
-  it('only a policy that guards taints refuses additions', () => {
+  it('only a policy that restricts additions denies additions', () => {
     const added = [...many, PROTECTED];
     expect(judged({}, [], added)).toMatchObject({
       action: 'deny',

@@ -27,7 +27,7 @@ const PRESENT: TaintRule = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule
 const BARE: Taint = { key: 'dedicated', effect: 'NoSchedule' };
 const [GPU, CPU, OTHER] = ['dedicated=gpu:NoSchedule', 'dedicated=cpu:NoSchedule', 'other:NoSchedule'] as const;
 
-describe('a guarded taint that an update adds', () => {
+describe('a restricted taint that an update adds', () => {
   const added: Update = { before: [other], after: [gpu, other] };
 
   it.each<[string, PolicySet, Update, string, string[], string[]]>([
@@ -61,13 +61,13 @@ describe('a guarded taint that an update adds', () => {
     ['another effect', ONE_WAY, { before: [gpu], after: [gpu, { ...gpu, effect: 'NoExecute' }] }, [GPU]],
     ['a key by pattern, at once', { key: 'ded*', restrict: ['Removal', 'Addition'] }, { before: [], after: [gpu] }, []],
     [
-      'not what comes and goes, by pattern',
+      'not a taint that Kubernetes sets and removes, by pattern',
       { key: '*', restrict: ['Removal', 'Addition'] },
       { before: [], after: [notReady] },
       ['node.kubernetes.io/not-ready:NoExecute'],
     ],
     [
-      'what comes and goes, by its key',
+      'a taint that Kubernetes sets and removes, by its exact key',
       { key: notReady.key, restrict: ['Removal', 'Addition'] },
       { before: [], after: [notReady] },
       [],
@@ -132,7 +132,7 @@ describe('a guarded taint that an update adds', () => {
     );
   });
 
-  it('is told to whoever added it', () => {
+  it('is reported in a warning to the user who added it', () => {
     const told = (mode: 'Restore' | 'Audit') => admitted(policyOf(mode, [GUARDED]), added).warnings;
     expect(told('Restore')).toEqual([`TaintPolicy p removed taint ${GPU}: only exempt users may add it`]);
     expect(told('Audit')).toEqual([`TaintPolicy p, Audit: the request added restricted taint ${GPU}`]);
@@ -167,14 +167,14 @@ it.each([
   });
 });
 
-describe('guarded both ways', () => {
+describe('a policy that restricts removals and additions', () => {
   const both = policyOf('Restore', [GUARDED], { exempt });
 
   it.each<[string, readonly Taint[], readonly Taint[], string[]]>([
     ['a removed key comes back', [gpu, other], [other], [OTHER, GPU]],
     ['an added key goes', [other], [other, gpu], [OTHER]],
     ['a changed value comes back', [gpu, other], [cpu], [GPU]],
-  ])('a write of somebody else: %s', (_, before, after, taints) => {
+  ])('a write of a user who is not exempt: %s', (_, before, after, taints) => {
     expect(admitted(both, { before, after }).taints).toEqual(taints);
   });
 
@@ -228,7 +228,7 @@ it('an exemption is reported once for each policy: in mutation, or in validation
   ]);
 });
 
-describe('what is required on the node is not guarded', () => {
+describe('a user who is not exempt may add what the node should carry', () => {
   const present: TaintPolicySpec = { mode: 'Restore', taints: [PRESENT], exempt };
   const required = { before: [], after: [gpu] };
 
@@ -304,7 +304,7 @@ describe('what is required on the node is not guarded', () => {
       [],
     ],
     [
-      'what the record lists where an entry of the annotation gives no permission to anybody',
+      'what the record lists where the annotation has an entry, and the policy forbids removal by annotation',
       { p: { mode: 'Restore', taints: [GUARDED], removalByAnnotation: 'Forbidden' } },
       { ...required, recorded: GPU, oldAllowRemoval: GPU },
       [GPU],
@@ -328,7 +328,7 @@ describe('what is required on the node is not guarded', () => {
       [],
     ],
     [
-      'a required taint where an entry of the annotation gives no permission to anybody',
+      'a required taint where the annotation has an entry, and its policy forbids removal by annotation',
       {
         a: { mode: 'Restore', taints: [PRESENT], removalByAnnotation: 'Forbidden' },
         p: { mode: 'Restore', taints: [ONE_WAY] },
@@ -337,7 +337,7 @@ describe('what is required on the node is not guarded', () => {
       [GPU],
     ],
     [
-      'not on a node that the update takes out of the policy',
+      'not on a node that its policy no longer selects after the update',
       { a: { ...present, nodeSelector: { matchLabels: { pool: 'gpu' } } }, p: { mode: 'Restore', taints: [ONE_WAY] } },
       { ...required, oldLabels: { pool: 'gpu' }, newLabels: {} },
       [],
@@ -356,7 +356,7 @@ describe('what is required on the node is not guarded', () => {
   });
 });
 
-describe('several policies that guard one taint', () => {
+describe('several policies that restrict changes of one taint', () => {
   const spec = (mode: TaintPolicySpec['mode'], more: Partial<TaintPolicySpec> = {}) => ({
     mode,
     taints: [ONE_WAY],

@@ -38,7 +38,7 @@ function without(policies: PolicySet, taints: readonly Taint[] = [gpu, other]): 
 
 describe('a required taint that an exempt user removes', () => {
   it.each(['Restore', 'Deny'] as const)(
-    'stays off, and the annotation is gone once that is recorded: mode %s',
+    'stays off, and the leader deletes the notice once the removal is recorded: mode %s',
     (mode) => {
       const life = without(policySet({ taint: { p: exempting(mode) } }));
       expect(life.node.allowRemoval).toBe(`${GPU}-`);

@@ -75,7 +75,7 @@ describe('restrict: Unselection', () => {
     );
   });
 
-  it('beside a removal that another policy allows to nobody, says how to change only the label', () => {
+  it('beside a removal that the annotation cannot allow, says how to change only the label', () => {
     const policies = policySet({
       taint: {
         p: { mode: 'Deny', nodeSelector, taints: [{ key: 'dedicated', restrict: ['Unselection'] }] },
@@ -112,7 +112,7 @@ describe('restrict: Unselection', () => {
     ['a taint that goes at the same time, and is put back', { ...leaving, after: [] }, true],
     ['one that goes as announced', { ...leaving, after: [], oldAllowRemoval: GPU, newAllowRemoval: GPU }, false],
     ['another value of it', { ...leaving, after: [cpu], oldAllowRemoval: GPU, newAllowRemoval: GPU }, true],
-    ['somebody exempt', { ...leaving, requester: { username: 'owner', groups: [] } }, false],
+    ['an exempt user', { ...leaving, requester: { username: 'owner', groups: [] } }, false],
   ])('refuses %s: %#', (_, update, refused) => {
     const found = admitted(pool('Restore', { exempt: { users: ['owner'] } }), update);
     expect(found.action === 'deny').toBe(refused);

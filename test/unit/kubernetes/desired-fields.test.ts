@@ -27,7 +27,7 @@ describe('hasFields', () => {
 describe('exactSelector', () => {
   const zone = { key: 'zone', operator: 'Exists' } as const;
 
-  it('is not that of an object to whose labels or requirements somebody added one', () => {
+  it('does not match a selector to which another writer added a label or a requirement', () => {
     const stored = { matchExpressions: [zone] };
     expect(hasFields(stored, exactSelector([zone]))).toBe(true);
     expect(hasFields({ ...stored, matchLabels: { pool: 'gpu' } }, exactSelector([zone]))).toBe(false);

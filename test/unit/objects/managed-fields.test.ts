@@ -20,13 +20,13 @@ it.each<{ why: string; entries: ManagedFields[]; owner: string | undefined }>([
     owner: 'a',
   },
   { why: 'not taintkeeper', entries: [entry('taintkeeper', owning), entry('a', beside)], owner: undefined },
-  { why: 'nobody who writes something near', entries: [entry('a', beside)], owner: undefined },
+  { why: 'not a manager that owns a field beside it', entries: [entry('a', beside)], owner: undefined },
   {
-    why: 'nobody who writes another part or the status',
+    why: 'not a manager that owns another part, or writes the status',
     entries: [entry('a', { 'f:metadata': {} }), entry('b', owning, { subresource: 'status' })],
     owner: undefined,
   },
-  { why: 'nobody where nothing is known', entries: [entry('a', {}, { fieldsV1: undefined })], owner: undefined },
+  { why: 'no manager if no fields are known', entries: [entry('a', {}, { fieldsV1: undefined })], owner: undefined },
 ])('$why', ({ entries, owner }) => {
   expect(fieldOwner(entries, PATH)?.manager).toBe(owner);
 });

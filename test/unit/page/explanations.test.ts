@@ -98,7 +98,7 @@ describe('a node', () => {
     expect(Date.now() - Date.parse(explained.at)).toBeLessThan(5_000);
   });
 
-  it('is left to whoever takes the taint away, and the next step says who that is', async () => {
+  it('says that another writer removes the taint repeatedly, and the next step shows the Events', async () => {
     const explained = await explaining({ objects, policies: [RESTORE], nodes: [], inConflict: true })('node/n1');
     expect(textOf(explained)[0]).toContain('another writer removes it repeatedly, so it is not restored for now');
     expect(explained.next.command).toContain('reason=TaintConflict');

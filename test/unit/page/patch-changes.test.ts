@@ -23,7 +23,7 @@ it.each<{ why: string; object: unknown; patched: unknown; changes: object[] }>([
     changes: [{ path: '/metadata/annotations/taintkeeper.dev~1x', after: 'y' }],
   },
   {
-    why: 'a value that is gone',
+    why: 'a value that is removed',
     object: { metadata: { annotations: { 'a~b/c': '1' } } },
     patched: { metadata: { annotations: {} } },
     changes: [{ path: '/metadata/annotations/a~0b~1c', before: '1' }],
@@ -46,7 +46,7 @@ it('says what was there when the patch was made, also when asked twice', () => {
   expect([kept?.(), kept?.()]).toEqual([said, said]);
 });
 
-it('remembers nothing of what is deeper than anybody can look', () => {
+it('keeps nothing of a value that is nested too deeply to be written as JSON', () => {
   const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
   const patch = [{ op: 'add' as const, path: '/spec/taints/0', value: {} }];
   expect(keepPatch({ spec: { taints: [{ key: 'a', deep }] } }, patch)).toBeUndefined();
@@ -55,7 +55,7 @@ it('remembers nothing of what is deeper than anybody can look', () => {
 it.each([
   { why: 'the list that it changes is long', length: 3_000, text: 'x' },
   { why: 'a text in that list is long', length: 1, text: 'x'.repeat(10_000) },
-])('remembers nothing where $why', ({ length, text }) => {
+])('keeps nothing where $why', ({ length, text }) => {
   const taints = Array.from({ length }, () => ({ key: text }));
   expect(keepPatch({ spec: { taints } }, [{ op: 'add', path: '/spec/taints/0', value: {} }])).toBeUndefined();
 });

@@ -13,7 +13,7 @@ import {
 } from '../reviews.ts';
 import { SERVING_PAIR, startServer } from './running-server.ts';
 
-it('what a policy came to is one line that says who did what to which object, and which policy minds', async () => {
+it('a violation is one log line that names the user, the operation, the object and the policy', async () => {
   const { review, log } = await startServer();
   await review(taintRemovalReview());
 

@@ -61,7 +61,7 @@ export async function loseNode(lever: Lever): Promise<Lost> {
   if (lever.untilReplaced) {
     await waitUntil(async () => (readyPods(await productPods(cluster)).length === 2 ? true : undefined), {
       timeoutMs: TIMEOUT_MS,
-      otherwise: () => 'nobody replaced the lost replica',
+      otherwise: () => 'no Ready pod replaced the lost replica',
     });
     replacedAfter = passed();
   }

@@ -48,7 +48,7 @@ export async function changeWebhooks(
         }
         return performance.now() - since > STAYS_MS ? true : undefined;
       },
-      { timeoutMs: TIMEOUT_MS, otherwise: () => `${path} is put right again and again` },
+      { timeoutMs: TIMEOUT_MS, otherwise: () => `the leader still restores ${path}` },
     );
   }
 }

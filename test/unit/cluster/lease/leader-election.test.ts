@@ -63,7 +63,7 @@ describe('taking the lease', () => {
     }
   });
 
-  it('a leader knows when somebody led for the last time before it', async () => {
+  it('a leader knows when its predecessor last held the lease', async () => {
     const server = leaseServer();
     const first = candidate(server, 'a');
     await pass(1_000);
@@ -168,7 +168,7 @@ describe('taking the lease', () => {
     expect(election.isLeader()).toBe(true);
   });
 
-  it('an empty Lease, as somebody may have applied it, is taken', async () => {
+  it('a candidate takes an empty Lease, such as a user may apply', async () => {
     const server = leaseServer();
     server.put({});
     const { election } = candidate(server, 'a');
@@ -195,7 +195,7 @@ describe('keeping the lease', () => {
     { why: 'connections are refused', weather: 'away' },
     { why: 'nothing is answered', weather: 'silent' },
     { why: 'rights were taken away', weather: 'forbidden' },
-  ])('without a renewal the term ends after 10 s, well before anybody else may lead: $why', async ({ weather }) => {
+  ])('without a renewal the term ends after 10 s, before another candidate leads: $why', async ({ weather }) => {
     const server = leaseServer();
     const leader = candidate(server, 'a');
     await pass(100);
@@ -244,7 +244,7 @@ describe('keeping the lease', () => {
     { why: 'the lease was given up', spec: { holderIdentity: '' }, recoversWithinMs: 4_000 },
     { why: 'the lease is held by somebody', spec: SOMEBODY, recoversWithinMs: 19_000 },
   ])(
-    'what somebody does to the Lease by hand ends the term, and another one begins: $why',
+    'a user who changes or deletes the Lease ends the term, and another term begins: $why',
     async ({ why, spec, recoversWithinMs }) => {
       const server = leaseServer();
       const { terms, messages, held } = candidate(server, 'a');

@@ -123,7 +123,7 @@ it('what is put back is not tried again because the annotation is removed afterw
 
 describe('the next leader', () => {
   it.each([
-    { why: 'while nobody leads', early: false },
+    { why: 'while no replica leads', early: false },
     { why: 'before', early: true },
   ])('does not patch again what its owner has replaced, the annotation with it, $why', async ({ early }) => {
     const cluster = early ? await undone(unmarked) : startPatching();
@@ -204,7 +204,7 @@ describe('the next leader', () => {
     );
   });
 
-  it('forgets a DaemonSet that is gone, or opts out', async () => {
+  it('no longer records a DaemonSet that was deleted, or that opts out', async () => {
     const cluster = startPatching();
     cluster.add('a/a');
     cluster.add('b/b');
@@ -242,7 +242,7 @@ it('what is put back is tried again after it has opted out and in, where there i
   expect(cluster.patched()).toEqual(['a/a', 'a/a']);
 });
 
-it('what an earlier installation added, and is gone since, is added once more, and by this one only once', async () => {
+it('a toleration of an earlier installation that another writer removed is added again, but only once', async () => {
   const cluster = startPatching();
   cluster.add('a/a', fromEarlierInstallation);
   await soon();

@@ -132,7 +132,7 @@ describe('a pod that stays Failed', () => {
   });
 });
 
-it('where thousands fail together, they are looked at together, and not all nodes for each of them', async () => {
+it('if thousands of pods fail together, the leader checks them together, not all nodes for each pod', async () => {
   const cluster = await start({ daemons: { mode: 'Audit', stuckSeconds: 30 } });
   const { findings, sweeps } = cluster.calls;
   for (let index = 0; index < 2_000; index++) {
@@ -195,7 +195,7 @@ it('where pods may not be watched, the policies are in problem', async () => {
 });
 
 describe('when the API server', () => {
-  it.each([404, 409])('answers %i, somebody else was faster: that is no fault, and does not count', async (status) => {
+  it.each([404, 409])('answers %i, another writer was faster: that is no error and does not count', async (status) => {
     const cluster = await start({ daemons: { budget: { perNode: 1 } } });
     cluster.answers(() => status);
     cluster.addPod('cni-1');

@@ -53,7 +53,7 @@ it('every webhook has a condition: the API server never asks about all nodes or 
   expect(ALL.filter(({ matchConditions = [] }) => matchConditions.length === 0)).toEqual([]);
 });
 
-it('every mutating webhook fails open, and so does every one that a node or a DaemonSet has to pass to come to be', () => {
+it('every mutating webhook fails open, and so does every webhook for the creation of nodes or DaemonSets', () => {
   const creating = ALL.filter(({ rules }) => rules.some(({ operations }) => operations.includes('CREATE')));
   expect(creating).toHaveLength(4);
   expect([...MUTATING, ...creating].filter(({ failurePolicy }) => failurePolicy !== 'Ignore')).toEqual([]);

@@ -5,7 +5,7 @@ const TAINT = 'dedicated=gpu:NoSchedule';
 
 it.each<{ why: string; nodes?: string[]; note: Parameters<typeof taintFix>[1]; command?: string; says?: string }>([
   {
-    why: 'nobody else does it',
+    why: 'the mode of its policy does not restore it',
     nodes: ['n1', 'n2'],
     note: { taint: TAINT, blockedBy: 'ModeDoesNotRestore' },
     command: `kubectl taint node n1 n2 ${TAINT}`,
@@ -28,7 +28,7 @@ it.each<{ why: string; nodes?: string[]; note: Parameters<typeof taintFix>[1]; c
     command: 'taintkeeper explain node n1',
   },
   {
-    why: 'somebody else takes it away',
+    why: 'another writer removes it repeatedly',
     note: { taint: TAINT, blockedBy: 'Conflict' },
     command: 'kubectl get events --all-namespaces --field-selector reason=TaintConflict',
   },
