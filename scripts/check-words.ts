@@ -99,7 +99,7 @@ function proseOf(markdown: string): string {
 
 /** The texts of a source: its string literals of more than one word. Lines keep their numbers. */
 function textsOf(source: string): string {
-  const code = source.replaceAll(/\/\*[\s\S]*?\*\//g, blank).replaceAll(/(^|\s)\/\/.*$/gm, '');
+  const code = source.replaceAll(/\/\*[\s\S]*?\*\//g, blank).replaceAll(/(^|[^\S\n])\/\/.*$/gm, '');
   return code.split('\n').map(textsOfLine).join('\n');
 }
 
