@@ -13,8 +13,7 @@ export function looksMisspelled(first: string, second: string): boolean {
   if (first === second) return true;
   const [a, b] = first.length < second.length ? [first, second] : [second, first];
   let from = 0;
-  // Ends with the shorter text: there `charCodeAt` is NaN, which equals nothing.
-  while (a.charCodeAt(from) === b.charCodeAt(from)) from++;
+  while (from < a.length && a.charCodeAt(from) === b.charCodeAt(from)) from++;
   if (b.length === a.length + 1) return /[a-z]/.test(b[from] ?? '') && a.slice(from) === b.slice(from + 1);
   return a[from] === b[from + 1] && a[from + 1] === b[from] && a.slice(from + 2) === b.slice(from + 2);
 }
