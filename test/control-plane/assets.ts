@@ -51,11 +51,10 @@ export function findAssets(version: OtherVersion | 'newest' = askedVersion() ?? 
  */
 export function givenFolder(): string | undefined {
   if (process.env.KUBEBUILDER_ASSETS) return process.env.KUBEBUILDER_ASSETS;
-  return (process.env.PATH ?? '').split(delimiter).find((folder) => {
-    return (
-      folder !== '' && REQUIRED.every((binary) => existsSync(join(folder, binary))) && minorIn(folder) === OUR_MINOR
-    );
-  });
+  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
+  return folders.find(
+    (folder) => REQUIRED.every((binary) => existsSync(join(folder, binary))) && minorIn(folder) === OUR_MINOR,
+  );
 }
 
 const minors = new Map<string, string | undefined>();

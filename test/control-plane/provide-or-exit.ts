@@ -19,6 +19,12 @@ export function exitFor(obstacle: string): never {
   process.exit(1);
 }
 
+/** Those whose names begin with one of these texts; all without any. Ends this process if there is none. */
+export function chosenBy<T extends { readonly name: string }>(starts: readonly string[], all: readonly T[]): T[] {
+  const chosen = all.filter(({ name }) => starts.length === 0 || starts.some((start) => name.startsWith(start)));
+  return chosen.length > 0 ? chosen : exitFor(`there are ${all.map(({ name }) => name).join(', ')}`);
+}
+
 /** The number that a flag has. Ends this process for anything else. */
 export function numberOf(flag: string, text: string): number {
   const number = text.trim() === '' ? Number.NaN : Number(text);

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { exitFor, numberOf, provideOrExit } from '../control-plane/provide-or-exit.ts';
+import { chosenBy, numberOf, provideOrExit } from '../control-plane/provide-or-exit.ts';
 import { type Measured, measure } from './measure.ts';
 import { runMonkey } from './monkey.ts';
 import { networkOf, OWN_NETWORK } from './scenarios/packets.ts';
@@ -28,10 +28,7 @@ const { values: flags, positionals } = parseArgs({
 });
 
 const isMonkey = positionals[0] === 'monkey';
-const chosen = SCENARIOS.filter(
-  ({ name }) => positionals.length === 0 || positionals.some((start) => name.startsWith(start)),
-);
-if (!isMonkey && chosen.length === 0) exitFor(`there are monkey, ${SCENARIOS.map(({ name }) => name).join(', ')}`);
+const chosen = isMonkey ? [] : chosenBy(positionals, SCENARIOS);
 const seed = flags.seed === undefined ? Date.now() % 1_000_000 : numberOf('seed', flags.seed);
 const steps = numberOf('steps', flags.steps);
 const minutes = flags.minutes === undefined ? Number.POSITIVE_INFINITY : numberOf('minutes', flags.minutes);

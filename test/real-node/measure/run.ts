@@ -1,11 +1,12 @@
 import { parseArgs } from 'node:util';
 import { buildModules } from '../../control-plane/build.ts';
 import { HELM, obstacleToHelm } from '../../control-plane/helm.ts';
-import { exitFor, numberOf, provideOrExit } from '../../control-plane/provide-or-exit.ts';
+import { chosenBy, exitFor, numberOf, provideOrExit } from '../../control-plane/provide-or-exit.ts';
 import { obstacleToRealNode } from '../obstacle.ts';
 import { provideRealNode } from '../provide.ts';
 import { type Measured, measure } from './measure.ts';
 import { OUTAGES } from './outages.ts';
+import { printRow, seconds } from './table.ts';
 
 /**
  * Lets one thing after the other go wrong on two real nodes, each on new ones, under a steady load, and prints the table of
@@ -20,11 +21,8 @@ const { values: flags, positionals } = parseArgs({
 });
 const COLUMNS = ['what happens', 'requests', 'failed', 'missed', 'wrong', 'slow', 'lasted', 'recovered after'];
 
-const chosen = OUTAGES.filter(
-  ({ name }) => positionals.length === 0 || positionals.some((start) => name.startsWith(start)),
-);
+const chosen = chosenBy(positionals, OUTAGES);
 const perSecond = numberOf('per-second', flags['per-second']);
-if (chosen.length === 0) exitFor(`there are ${OUTAGES.map(({ name }) => name).join(', ')}`);
 await provideOrExit();
 const report = (line: string) => process.stderr.write(`${line}\n`);
 await buildModules([HELM], report);
@@ -32,13 +30,13 @@ await provideRealNode(report);
 const obstacle = obstacleToRealNode() ?? obstacleToHelm();
 if (obstacle) exitFor(obstacle);
 
-print(['outage', ...COLUMNS]);
-print(['outage', ...COLUMNS].map(() => '---'));
+printRow(['outage', ...COLUMNS]);
+printRow(['outage', ...COLUMNS].map(() => '---'));
 let failed = false;
 for (const outage of chosen) {
   try {
     const measured = await measure(outage, perSecond);
-    print([`\`${outage.name}\``, outage.what, ...figures(measured)]);
+    printRow([`\`${outage.name}\``, outage.what, ...figures(measured)]);
     explain(outage.name, measured);
   } catch (error) {
     failed = true;
@@ -57,12 +55,4 @@ function explain(name: string, { called, leader, reasons, summary, machineLoad }
   const times = `p50 ${seconds(summary.p50)}, p99 ${seconds(summary.p99)}, longest ${seconds(summary.max)}`;
   process.stderr.write(`  ${name}: called ${called}, leader ${leader}; ${times}; load ${machineLoad.toFixed(1)}\n`);
   for (const [reason, count] of reasons) process.stderr.write(`  ${name}: ${count} × ${reason}\n`);
-}
-
-function seconds(value: number): string {
-  return `${value.toFixed(1)} s`;
-}
-
-function print(cells: readonly string[]): void {
-  process.stdout.write(`| ${cells.join(' | ')} |\n`);
 }

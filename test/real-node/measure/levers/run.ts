@@ -1,6 +1,7 @@
-import { exitFor, provideOrExit } from '../../../control-plane/provide-or-exit.ts';
+import { chosenBy, exitFor, provideOrExit } from '../../../control-plane/provide-or-exit.ts';
 import { obstacleToRealNode } from '../../obstacle.ts';
 import { provideRealNode } from '../../provide.ts';
+import { printRow, seconds } from '../table.ts';
 import { LEVERS } from './levers.ts';
 import { type Lost, loseNode } from './lose-node.ts';
 
@@ -26,20 +27,19 @@ const COLUMNS = [
   'two again after',
 ];
 
-const chosen = LEVERS.filter(({ name }) => starts.length === 0 || starts.some((start) => name.startsWith(start)));
-if (chosen.length === 0) exitFor(`there are ${LEVERS.map(({ name }) => name).join(', ')}`);
+const chosen = chosenBy(starts, LEVERS);
 await provideOrExit();
 await provideRealNode((line) => process.stderr.write(`${line}\n`));
 const obstacle = obstacleToRealNode();
 if (obstacle) exitFor(obstacle);
 
-print(['lever', ...COLUMNS]);
-print(['lever', ...COLUMNS].map(() => '---'));
+printRow(['lever', ...COLUMNS]);
+printRow(['lever', ...COLUMNS].map(() => '---'));
 let failed = false;
 for (const lever of chosen) {
   try {
     const lost = await loseNode(lever);
-    print([`\`${lever.name}\``, lever.what, ...figures(lost)]);
+    printRow([`\`${lever.name}\``, lever.what, ...figures(lost)]);
     explain(lever.name, lost);
   } catch (error) {
     failed = true;
@@ -65,12 +65,4 @@ function explain(name: string, { summary, daemonSets, troubledAt, machineLoad }:
   const times = `p50 ${seconds(summary.p50)}, p99 ${seconds(summary.p99)}`;
   process.stderr.write(`  ${name}: ${times}; DaemonSets failed ${daemonSets.failed}; load ${machineLoad.toFixed(1)}\n`);
   process.stderr.write(`  ${name}: trouble by the second of sending: ${bySecond || 'none'}\n`);
-}
-
-function seconds(value: number): string {
-  return `${value.toFixed(1)} s`;
-}
-
-function print(cells: readonly string[]): void {
-  process.stdout.write(`| ${cells.join(' | ')} |\n`);
 }
