@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { MERGE_PATCH } from '../test/control-plane/content-types.ts';
 import { startControlPlane } from '../test/control-plane/control-plane.ts';
 import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';
+import { succeeded } from '../test/control-plane/rest.ts';
 import { admin } from '../test/control-plane/users.ts';
 import { waitUntil } from '../test/control-plane/wait-until.ts';
 import { path } from '../test/e2e/nodes.ts';
@@ -148,11 +149,7 @@ for (const [key, { sum = 0, count = 0 }] of conditions) {
 
 async function mark(node: string, labels: Readonly<Record<string, string>>): Promise<void> {
   const body = { metadata: { labels } };
-  const { status } = await cp.request(admin, 'PATCH', path(node), {
-    body,
-    contentType: MERGE_PATCH,
-  });
-  if (status !== 200) throw new Error(`cannot label ${node}: ${status}`);
+  await succeeded(cp.request(admin, 'PATCH', path(node), { body, contentType: MERGE_PATCH }));
 }
 
 /** Applies the manifests, and returns once the API server goes by them. */

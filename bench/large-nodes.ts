@@ -1,6 +1,7 @@
 import { MERGE_PATCH, STRATEGIC_MERGE_PATCH } from '../test/control-plane/content-types.ts';
 import type { ControlPlane } from '../test/control-plane/control-plane.ts';
 import { WITH_KUBELET } from '../test/control-plane/kubelets/with-kubelet.ts';
+import { succeeded } from '../test/control-plane/rest.ts';
 import { admin, type User } from '../test/control-plane/users.ts';
 import { type Node, path, type Taint } from '../test/e2e/nodes.ts';
 import { annotations, features, POOL, status, TAINT } from './large-node.ts';
@@ -96,7 +97,5 @@ export async function survey(cp: ControlPlane): Promise<Survey> {
 }
 
 async function ask<T>(cp: ControlPlane, user: User, method: string, url: string, body?: unknown, contentType?: string) {
-  const answer = await cp.request<T>(user, method, url, { body, ...(contentType ? { contentType } : {}) });
-  if (answer.status >= 300) throw new Error(`${method} ${url}: ${JSON.stringify(answer.body)}`);
-  return answer.body;
+  return succeeded(cp.request<T>(user, method, url, { body, ...(contentType ? { contentType } : {}) }));
 }

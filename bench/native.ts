@@ -4,6 +4,7 @@ import { webhookEntries } from '../src/webhooks/entries.ts';
 import { MERGE_PATCH } from '../test/control-plane/content-types.ts';
 import { type ControlPlane, startControlPlane } from '../test/control-plane/control-plane.ts';
 import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';
+import { succeeded } from '../test/control-plane/rest.ts';
 import { startTaintkeeper, type Taintkeeper } from '../test/control-plane/taintkeeper.ts';
 import { admin, developer } from '../test/control-plane/users.ts';
 import { waitUntil } from '../test/control-plane/wait-until.ts';
@@ -76,8 +77,7 @@ async function registerWebhooks(cp: ControlPlane, { url, caBundle }: Taintkeeper
     const kind = KINDS[phase];
     const webhooks = webhooksAtUrl(webhookEntries(policies), phase, url, caBundle);
     const body = { apiVersion: 'admissionregistration.k8s.io/v1', kind, metadata: { name: 'bench' }, webhooks };
-    const answer = await cp.request(admin, 'POST', configurations(kind), { body });
-    if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+    await succeeded(cp.request(admin, 'POST', configurations(kind), { body }));
   }
 }
 

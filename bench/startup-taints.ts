@@ -5,6 +5,7 @@ import { MERGE_PATCH } from '../test/control-plane/content-types.ts';
 import { type ControlPlane, startControlPlane } from '../test/control-plane/control-plane.ts';
 import { follow } from '../test/control-plane/follow.ts';
 import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';
+import { succeeded } from '../test/control-plane/rest.ts';
 import { admin, node as nodeUser } from '../test/control-plane/users.ts';
 import { waitUntil } from '../test/control-plane/wait-until.ts';
 import { createTaintPolicy } from '../test/e2e/drift.ts';
@@ -158,8 +159,7 @@ async function measure(
   const reports = names.map(async (node, index) => {
     await delay(index * everyMs);
     const body = { metadata: { name: node, labels: { pool } } };
-    const { status } = await cp.request(nodeUser(node), 'POST', '/api/v1/nodes', { body });
-    if (status !== 201) throw new Error(`${node} was not registered: ${status}`);
+    await succeeded(cp.request(nodeUser(node), 'POST', '/api/v1/nodes', { body }));
     await delay(Number(flags['ready-ms']));
     await setReady(node);
   });
@@ -298,6 +298,5 @@ async function setPodReady(name: string): Promise<void> {
 }
 
 async function create(url: string, body: object): Promise<void> {
-  const answer = await cp.request(admin, 'POST', url, { body });
-  if (answer.status !== 201) throw new Error(`${url}: ${answer.status} ${JSON.stringify(answer.body)}`);
+  await succeeded(cp.request(admin, 'POST', url, { body }));
 }

@@ -5,6 +5,7 @@ import { webhookEntries } from '../src/webhooks/entries.ts';
 import { MERGE_PATCH } from '../test/control-plane/content-types.ts';
 import { type ControlPlane, startControlPlane } from '../test/control-plane/control-plane.ts';
 import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';
+import { succeeded } from '../test/control-plane/rest.ts';
 import { startTaintkeeper, type Taintkeeper } from '../test/control-plane/taintkeeper.ts';
 import { admin, developer, node, type User } from '../test/control-plane/users.ts';
 import { CONFIGURATION_NAME, waitUntilCalled } from '../test/control-plane/webhook.ts';
@@ -101,8 +102,7 @@ async function registerWebhooks(cp: ControlPlane, { url, caBundle }: Taintkeeper
       metadata: { name: CONFIGURATION_NAME },
       webhooks: webhooksAtUrl(entries, phase, url, caBundle),
     };
-    const answer = await cp.request(admin, 'POST', `${CONFIGURATIONS}/${kind.toLowerCase()}s`, { body });
-    if (answer.status !== 201) throw new Error(`cannot register the webhooks: ${JSON.stringify(answer.body)}`);
+    await succeeded(cp.request(admin, 'POST', `${CONFIGURATIONS}/${kind.toLowerCase()}s`, { body }));
   }
   await waitUntilCalled(cp, ['register.taintkeeper.dev', 'protect.taintkeeper.dev'], async () => {
     const dryRun = { ...probe, metadata: { ...probe.metadata, name: 'dry-run' } };

@@ -1,6 +1,6 @@
 import { MERGE_PATCH } from '../../test/control-plane/content-types.ts';
 import type { ControlPlane } from '../../test/control-plane/control-plane.ts';
-import type { Answer } from '../../test/control-plane/rest.ts';
+import { type Answer, succeeded } from '../../test/control-plane/rest.ts';
 import { developer } from '../../test/control-plane/users.ts';
 import { path } from '../../test/e2e/nodes.ts';
 import { TAINT } from '../large-node.ts';
@@ -31,15 +31,14 @@ export const WRITES: readonly Write[] = [
   {
     what: 'taint patch of a node',
     async send({ cp, node }, serial) {
-      succeed(await patch(cp, node, { spec: { taints: serial % 2 ? [TAINT, START_UP] : [TAINT] } }));
+      await succeeded(patch(cp, node, { spec: { taints: serial % 2 ? [TAINT, START_UP] : [TAINT] } }));
     },
   },
   {
     what: 'create of a DaemonSet',
     async send({ cp, node, label }, serial) {
-      const answer = await create(cp, label, `agent-${serial}.${node}`);
-      succeed(answer);
-      if (label !== 'none' && !tolerates(answer)) throw new Error(`${label} added no toleration`);
+      const daemonSet = await succeeded(create(cp, label, `agent-${serial}.${node}`));
+      if (label !== 'none' && !tolerates(daemonSet)) throw new Error(`${label} added no toleration`);
     },
   },
 ];
@@ -47,20 +46,19 @@ export const WRITES: readonly Write[] = [
 /** Takes away what the last of the writes has made. */
 export async function removeDaemonSets(cp: ControlPlane): Promise<void> {
   const query = `labelSelector=${encodeURIComponent(LABEL)}&propagationPolicy=Background`;
-  succeed(await cp.request(developer, 'DELETE', `${DAEMON_SETS}?${query}`));
+  await succeeded(cp.request(developer, 'DELETE', `${DAEMON_SETS}?${query}`));
 }
 
 /** Whether the API server keeps the protected taint and adds the tolerations, for the objects with the label. Changes nothing. */
 export async function isInForce({ cp, node, label }: Target): Promise<boolean> {
   const removal = await patch(cp, node, { spec: { taints: [] } }, '?dryRun=All');
-  return (
-    removal.status >= 400 && removal.status < 500 && tolerates(await create(cp, label, `probe-${label}`, '?dryRun=All'))
-  );
+  if (removal.status < 400 || removal.status >= 500) return false;
+  return tolerates((await create(cp, label, `probe-${label}`, '?dryRun=All')).body);
 }
 
 async function patchLabel(cp: ControlPlane, node: string, serial: number): Promise<void> {
   const labels = { 'bench.example.com/serial': String(serial) };
-  succeed(await patch(cp, node, { metadata: { labels } }));
+  await succeeded(patch(cp, node, { metadata: { labels } }));
 }
 
 function patch(cp: ControlPlane, node: string, body: object, query = ''): Promise<Answer> {
@@ -76,11 +74,7 @@ function create(cp: ControlPlane, label: string, name: string, query = ''): Prom
   });
 }
 
-function tolerates({ body }: Answer): boolean {
-  const { spec } = body as { spec?: { template: { spec: { tolerations?: unknown[] } } } };
+function tolerates(daemonSet: unknown): boolean {
+  const { spec } = daemonSet as { spec?: { template: { spec: { tolerations?: unknown[] } } } };
   return spec?.template.spec.tolerations?.length === 2;
-}
-
-function succeed({ status, body }: Answer): void {
-  if (status >= 300) throw new Error(JSON.stringify(body));
 }

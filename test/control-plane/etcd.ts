@@ -1,4 +1,4 @@
-import type { RestClient } from './rest.ts';
+import { type RestClient, succeeded } from './rest.ts';
 
 /** etcd's JSON gateway gives 64-bit numbers as strings. */
 interface Revisions {
@@ -22,7 +22,5 @@ export async function compact(etcd: RestClient): Promise<number> {
 }
 
 async function call<T>(etcd: RestClient, path: string, body: object): Promise<T> {
-  const answer = await etcd.request<T>('POST', path, { body });
-  if (answer.status !== 200) throw new Error(`etcd: ${path}: ${JSON.stringify(answer.body)}`);
-  return answer.body;
+  return succeeded(etcd.request<T>('POST', path, { body }));
 }

@@ -1,4 +1,5 @@
 import type { ControlPlane } from './control-plane.ts';
+import { succeeded } from './rest.ts';
 import { admin } from './users.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -23,8 +24,7 @@ export async function refuseConfigMap(cp: ControlPlane, name: string): Promise<s
     validatingadmissionpolicybindings: { policyName: name, validationActions: ['Deny'] },
   };
   for (const [resource, spec] of Object.entries(objects)) {
-    const { status } = await cp.request(admin, 'POST', `${GROUP}/${resource}`, { body: { metadata, spec } });
-    if (status !== 201) throw new Error(`${resource} ${name} is not created: HTTP ${status}`);
+    await succeeded(cp.request(admin, 'POST', `${GROUP}/${resource}`, { body: { metadata, spec } }));
   }
   await waitUntil(
     async () => {

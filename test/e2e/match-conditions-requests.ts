@@ -1,6 +1,6 @@
 import type { AdmissionRequest } from '../../src/admission/review.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
-import type { Answer } from '../control-plane/rest.ts';
+import { type Answer, succeeded } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';
 import { daemonSetObject, type GeneratedObject, nodeObject } from '../unit/conditions/objects.ts';
 import { admissionRequest, sentObject, targetOf } from '../unit/conditions/requests.ts';
@@ -80,14 +80,9 @@ async function store(
 ): Promise<void> {
   const live = await cp.request<StoredObject>(admin, 'GET', `${collection}/${name}`);
   if (live.status === 404) {
-    await mustPass(cp.request(admin, 'POST', collection, { body: build(undefined) }));
+    await succeeded(cp.request(admin, 'POST', collection, { body: build(undefined) }));
     // A node is given its not-ready taint when it is made.
     return store(cp, collection, name, build);
   }
-  await mustPass(cp.request(admin, 'PUT', `${collection}/${name}`, { body: build(live.body) }));
-}
-
-async function mustPass(answer: Promise<Answer>): Promise<void> {
-  const { status, body } = await answer;
-  if (status >= 300) throw new Error(`not stored: ${JSON.stringify(body)}`);
+  await succeeded(cp.request(admin, 'PUT', `${collection}/${name}`, { body: build(live.body) }));
 }

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { Admission } from '../../src/admission/admit.ts';
 import { atMost } from '../../src/kubernetes/text.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
-import type { Answer } from '../control-plane/rest.ts';
+import { type Answer, succeeded } from '../control-plane/rest.ts';
 import { admin, developer } from '../control-plane/users.ts';
 import { inCase } from '../in-case.ts';
 import { type DaemonSetState, PLACES, type Request } from './native-daemon-set-cases.ts';
@@ -22,11 +22,11 @@ export async function store(cp: ControlPlane, states: readonly DaemonSetState[])
     if (!state) continue;
     const path = `${pathOf(namespace)}/${name}`;
     const live = await cp.request<DaemonSet>(admin, 'GET', path);
-    const { status, body } =
+    await succeeded(
       live.status === 404
-        ? await cp.request(admin, 'POST', pathOf(namespace), { body: daemonSet({ name }, state) })
-        : await cp.request(admin, 'PUT', path, { body: daemonSet(live.body.metadata, state) });
-    if (status >= 300) throw new Error(`not stored: ${JSON.stringify(body)}`);
+        ? cp.request(admin, 'POST', pathOf(namespace), { body: daemonSet({ name }, state) })
+        : cp.request(admin, 'PUT', path, { body: daemonSet(live.body.metadata, state) }),
+    );
   }
 }
 

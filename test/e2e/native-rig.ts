@@ -4,6 +4,7 @@ import { capabilitiesOf } from '../../src/native/translate.ts';
 import { APPLY_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import { testedMinor } from '../control-plane/kubernetes.ts';
+import { succeeded } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 
@@ -96,11 +97,8 @@ interface ProbeAnswer {
 
 /** Writes the object, whether it is there or not. */
 async function apply(cp: ControlPlane, manifest: NativeManifest): Promise<void> {
-  const { status, body } = await cp.request(admin, 'PATCH', `${pathOf(manifest)}?fieldManager=test&force=true`, {
-    body: manifest,
-    contentType: APPLY_PATCH,
-  });
-  if (status >= 300) throw new Error(`not taken: ${JSON.stringify(body)}`);
+  const path = `${pathOf(manifest)}?fieldManager=test&force=true`;
+  await succeeded(cp.request(admin, 'PATCH', path, { body: manifest, contentType: APPLY_PATCH }));
 }
 
 function pathOf({ apiVersion, kind, metadata }: NativeManifest): string {

@@ -1,5 +1,6 @@
 import { JSON_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { succeeded } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { POLICIES_PATH } from './policy-resources.ts';
@@ -43,8 +44,7 @@ async function changeDefinition(cp: ControlPlane, change: (schema: SpecSchema) =
 
   async function replace(value: object): Promise<void> {
     const patch = [{ op: 'replace', path: SCHEMA, value }];
-    const { status, body: said } = await cp.request(admin, 'PATCH', CRD, { body: patch, contentType: JSON_PATCH });
-    if (status !== 200) throw new Error(`${CRD}: ${status} ${JSON.stringify(said)}`);
+    await succeeded(cp.request(admin, 'PATCH', CRD, { body: patch, contentType: JSON_PATCH }));
   }
 
   /** A field `future` is in both of what this file makes of a definition, and in none that is right. */

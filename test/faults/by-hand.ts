@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PolicyKind } from '../../src/policy/policy.ts';
 import { JSON_PATCH, MERGE_PATCH } from '../control-plane/content-types.ts';
+import { succeeded } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { CERTIFICATES, configurationPath, LEASE } from '../e2e/installation.ts';
-import type { PolicyObject } from '../e2e/policy-objects.ts';
+import { type PolicyObject, policyObject } from '../e2e/policy-objects.ts';
 import { createPolicy, installCrds, POLICIES_PATH } from '../e2e/policy-resources.ts';
 import { addFuture, admitAnySpec } from '../e2e/spoiled-definitions.ts';
 import { unrecorded } from './pools.ts';
@@ -133,13 +134,7 @@ async function replaceCrd(site: Site, kind: PolicyKind): Promise<void> {
   });
   await installCrds(cp);
   for (const { metadata, spec } of body.items) {
-    const { status, body: said } = await createPolicy(cp, {
-      apiVersion: 'taintkeeper.dev/v1alpha1',
-      kind,
-      metadata: { name: metadata.name },
-      spec,
-    } as PolicyObject);
-    if (status !== 201) throw new Error(`${kind} ${metadata.name}: ${said.message}`);
+    await succeeded(createPolicy(cp, policyObject(kind, metadata.name, spec)));
   }
 }
 
@@ -163,9 +158,10 @@ async function useFuture(site: Site): Promise<void> {
 /** Changes a TaintPolicy, and waits until the leader has said whether it is as it stands in force, and a while longer. */
 async function edit({ cp }: Site, name: string, body: object[], ready: 'True' | 'False'): Promise<void> {
   const url = `${POLICIES_PATH.TaintPolicy}/${name}`;
-  const answer = await cp.request<ReportedPolicy>(admin, 'PATCH', url, { body, contentType: JSON_PATCH });
-  if (answer.status !== 200) throw new Error(`${url}: ${answer.status} ${JSON.stringify(answer.body)}`);
-  const { generation } = answer.body.metadata;
+  const { metadata } = await succeeded(
+    cp.request<ReportedPolicy>(admin, 'PATCH', url, { body, contentType: JSON_PATCH }),
+  );
+  const { generation } = metadata;
   await waitUntil(
     async () => {
       const { conditions = [] } = (await cp.request<ReportedPolicy>(admin, 'GET', url)).body.status ?? {};

@@ -1,5 +1,6 @@
 import { MERGE_PATCH } from '../control-plane/content-types.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
+import { succeeded } from '../control-plane/rest.ts';
 import { admin } from '../control-plane/users.ts';
 import { createNodes, createTaintPolicy, waitForRecords } from '../e2e/drift.ts';
 import { GPU, type Node, path, type Taint } from '../e2e/nodes.ts';
@@ -70,9 +71,7 @@ export function lacking({ taints }: Pool, node: Node): string[] {
 }
 
 export async function listNodes(cp: ControlPlane): Promise<Node[]> {
-  const { status, body } = await cp.request<{ items: Node[] }>(admin, 'GET', '/api/v1/nodes');
-  if (status !== 200) throw new Error(`cannot list nodes: ${status}`);
-  return body.items;
+  return (await succeeded(cp.request<{ items: Node[] }>(admin, 'GET', '/api/v1/nodes'))).items;
 }
 
 /** Gives a node the taints of its pool again, as an admin who puts right what was reported. */

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { NAMESPACE } from '../../../../scripts/chart.ts';
+import { succeeded } from '../../../control-plane/rest.ts';
 import { admin } from '../../../control-plane/users.ts';
 import { kubectl, productPods } from '../../product.ts';
 import type { Outage, Site } from '../outage.ts';
@@ -61,11 +62,7 @@ async function kill({ cluster, called }: Site): Promise<void> {
 
 async function evict({ cluster, called }: Site): Promise<void> {
   const pod = (await productPods(cluster)).find(({ spec }) => spec.nodeName === called);
-  const { status, body } = await cluster.request(
-    admin,
-    'POST',
-    `/api/v1/namespaces/${NAMESPACE}/pods/${pod?.metadata.name}/eviction`,
-    { body: { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: pod?.metadata.name } } },
-  );
-  if (status !== 201) throw new Error(`the eviction was answered ${status}: ${JSON.stringify(body)}`);
+  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${pod?.metadata.name}/eviction`;
+  const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: pod?.metadata.name } };
+  await succeeded(cluster.request(admin, 'POST', path, { body }));
 }
