@@ -73,7 +73,7 @@ async function measure(count: number, program: string): Promise<void> {
   const start = stopwatch();
   const leader = await simulated.start('a', program, memoryLimitMiB);
   await firstSweep(leader);
-  report('start to the first look at all nodes', start.seconds(), {
+  report('start to the first check of all nodes', start.seconds(), {
     cpu: cpuSecondsOf(leader.pid),
     bareCpu: bare.list,
     ...(await simulated.state()),

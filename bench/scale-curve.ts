@@ -40,7 +40,7 @@ interface Point {
 buildBundle();
 printHead(
   ...Object.values(NAMES),
-  'first look at all nodes',
+  'first check of all nodes',
   'CPU for that',
   'start to the last status',
   'writes until then',

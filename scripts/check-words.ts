@@ -2,8 +2,8 @@
  * Checks the words of the pages and of the messages: some are never right, because they name no actor or because the glossary in
  * docs/concepts.md has another term. `npm run lint` runs it.
  *
- * It reads Markdown except code, the alerts, and the string literals of the sources, those of the page and of the dashboard included. It does not
- * read comments of sources, nor the changelog, which names what was removed. Some words have another sense in messages: only pages are checked for those.
+ * It reads Markdown except code, the alerts, and the string literals of the sources, of the tests and of the benchmarks, those of the page and of
+ * the dashboard included. It does not read comments of sources, nor the changelog, which names what was removed. Some words have another sense in messages: only pages are checked for those.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -65,11 +65,12 @@ const faults = [
   ...globSync(['*.md', 'docs/{,decisions/,reference/,runbooks/}*.md'], { cwd: ROOT })
     .filter((path) => path !== 'CHANGELOG.md')
     .flatMap((path) => faultsIn(path, proseOf(read(path)), [...INSTEAD, ...INSTEAD_ON_PAGES])),
-  ...globSync(['src/**/*.{ts,js}', 'demo/*.ts', 'scripts/dashboard-panels.ts', ...READ_WHOLE], { cwd: ROOT }).flatMap(
-    (path) =>
-      /\.[tj]s$/.test(path)
-        ? faultsIn(path, textsOf(read(path)), [...INSTEAD, ...(path.startsWith('src/') ? INSTEAD_IN_MESSAGES : [])])
-        : faultsIn(path, read(path)),
+  ...globSync(['{src,test,bench,demo}/**/*.{ts,js}', 'scripts/dashboard-panels.ts', ...READ_WHOLE], {
+    cwd: ROOT,
+  }).flatMap((path) =>
+    /\.[tj]s$/.test(path)
+      ? faultsIn(path, textsOf(read(path)), [...INSTEAD, ...(path.startsWith('src/') ? INSTEAD_IN_MESSAGES : [])])
+      : faultsIn(path, read(path)),
   ),
 ];
 for (const fault of faults.sort()) process.stderr.write(`${fault}\n`);

@@ -16,7 +16,7 @@ describeWithControlPlane('the page of a real installation', {}, (cp) => {
       installation = await installWithGpuPool(cp());
       leader = await waitUntil(async () => (await leaderOf(cp())) || undefined, {
         timeoutMs: SEEN_WITHIN_MS,
-        otherwise: () => 'nobody leads',
+        otherwise: () => 'no replica leads',
       });
     });
     afterAll(() => installation.stop());

@@ -95,7 +95,7 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
     expect(faults).toEqual([]);
   });
 
-  it('filters decisions by what somebody types, after a slash', async () => {
+  it('filters decisions by what the user types after a slash', async () => {
     await deny('cp-1');
     await deny('cp-2');
     const { page } = await open();
@@ -159,7 +159,7 @@ describeWithChromium('the page of a taintkeeper without a cluster', (browser) =>
     expect(faults).toEqual([]);
   });
 
-  it('remembers the theme that was chosen over that of the system', async () => {
+  it('keeps the theme that the user chose after a reload, instead of the theme of the system', async () => {
     const { page } = await open({ colorScheme: 'light' });
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const light = await ground();

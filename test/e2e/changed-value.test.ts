@@ -17,7 +17,7 @@ const GUIDE = readFileSync(new URL('../../docs/who-may.md', import.meta.url), 'u
 const [, SECTION = ''] = GUIDE.split('### A value that was changed while taintkeeper was down');
 const DOCUMENTED = [...SECTION.matchAll(/^\$ kubectl (.*)$/gm)].map(([, args = '']) => args.split(' '));
 
-describeWithControlPlane('a guarded value that was changed while taintkeeper was down', {}, (cp) => {
+describeWithControlPlane('a restricted taint whose value was changed while taintkeeper was down', {}, (cp) => {
   let installation: Installation;
   const explain = (name: string) => runAs(admin, cp(), ['explain', 'node', name]);
 

@@ -186,7 +186,7 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     );
   });
 
-  it('admits to the metrics whom networkPolicy.adminFrom names, and nobody by default', async () => {
+  it('the NetworkPolicy admits only the peers in networkPolicy.adminFrom to the metrics, by default none', async () => {
     const ingress = async (...values: string[]) => {
       const objects = await render(values.flatMap((value) => ['--set', value]));
       const policies = objects.filter(({ kind }) => kind === 'NetworkPolicy');
@@ -278,7 +278,7 @@ describe('the chart', skipFor(obstacleToHelm()), () => {
     });
   });
 
-  it('helm test asks with the same image, as nobody: no token, and not behind the Service itself', async () => {
+  it('helm test runs a pod of the same image without a token, and the Service does not select it', async () => {
     const objects = await render();
     const pod = objects.find(({ kind }) => kind === 'Pod') as KubernetesObject & { spec: PodSpec };
     const { deployment, container } = deploymentOf(objects);

@@ -152,7 +152,7 @@ describeWithControlPlane(
       expect((await run(admin)).stdout).toBe('nothing of taintkeeper is left on nodes and DaemonSets\n');
     });
 
-    it('goes although somebody writes the same object meanwhile', async () => {
+    it('is removed although another writer changes the same objects meanwhile', async () => {
       const client = await connect({ kubeconfig: await cp().kubeconfigFile(admin), userAgent: 'cleanup.test' });
       const found = await findLeftovers(client);
       await annotate(nodePath('worker'), { 'taintkeeper.dev/allow-removal': 'other:NoSchedule' });

@@ -109,7 +109,7 @@ describeWithControlPlane('with taintkeeper down and a Deny policy that fails clo
           ),
       },
       {
-        what: 'somebody adds a taint of their own',
+        what: 'a user adds a taint of their own',
         attempt: () => kubectl(cp(), developer, ['taint', 'node', 'cp-1', `${prefix}=x:NoSchedule`]),
       },
       {

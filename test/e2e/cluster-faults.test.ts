@@ -140,7 +140,7 @@ describeWithControlPlane('under a steady stream of admissions that only the webh
     expect(await allTrust(after)).toBe(true);
   });
 
-  it('a kubectl apply that blanks the caBundles is put right within seconds', async () => {
+  it('the leader restores the caBundles within seconds after a kubectl apply blanks them', async () => {
     const began = performance.now();
     const { handshakes } = await during('caBundles blanked', async () => {
       for (const kind of ['mutating', 'validating'] as const) {
@@ -153,7 +153,7 @@ describeWithControlPlane('under a steady stream of admissions that only the webh
         expect((await cp().request(admin, 'PUT', configurationPath(kind), { body })).status).toBe(200);
       }
       await waitForBundles();
-      figures.push(`caBundles right again after ${Math.round(performance.now() - began)} ms`);
+      figures.push(`caBundles restored after ${Math.round(performance.now() - began)} ms`);
     });
     expect(performance.now() - began).toBeLessThan(10_000);
     // Handshakes with a blank bundle fail, whatever is served; nothing else does.
@@ -173,10 +173,10 @@ describeWithControlPlane('under a steady stream of admissions that only the webh
   };
   it.each([
     { what: 'deletes', harm: () => cp().request(admin, 'DELETE', configurationPath('validating')) },
-    { what: 'takes out of their configuration', harm: () => change('mutating', []) },
+    { what: 'removes from their configuration', harm: () => change('mutating', []) },
     { what: 'narrows to some objects', harm: () => narrow('objectSelector') },
     { what: 'narrows to some namespaces', harm: () => narrow('namespaceSelector') },
-  ])('webhooks that somebody $what come back as they were', async ({ harm }) => {
+  ])('the leader restores the webhooks that a user $what', async ({ harm }) => {
     const before = (await readConfigurations(cp())).map(({ webhooks }) => webhooks);
     expect((await harm()).status).toBe(200);
     await waitUntil(

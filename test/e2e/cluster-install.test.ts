@@ -97,7 +97,7 @@ describeWithControlPlane('an installation, from nothing', {}, (cp) => {
     installation.replicas.delete(leader);
     await waitUntil(async () => (![leader, ''].includes(await leaderOf(cp())) ? true : undefined), {
       timeoutMs: 30_000,
-      otherwise: () => 'nobody took over',
+      otherwise: () => 'no other replica took over',
     });
     const next = await leaderOf(cp());
     await waitUntil(
@@ -127,7 +127,7 @@ describeWithControlPlane('an installation, from nothing', {}, (cp) => {
         const metrics = leader && leader !== before ? await installation.replica(leader).metrics() : '';
         return /controller="default-policies",result="ok"\} [1-9]/.test(metrics) ? true : undefined;
       },
-      { timeoutMs: 30_000, otherwise: () => 'no leader has looked at the default policies' },
+      { timeoutMs: 30_000, otherwise: () => 'no new leader has reconciled the default policies' },
     );
     expect((await cp().request(admin, 'GET', policy)).status).toBe(404);
   });

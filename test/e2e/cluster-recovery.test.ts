@@ -33,7 +33,7 @@ describeWithControlPlane('an installation that was harmed', {}, (cp) => {
   afterAll(() => installation.stop());
 
   it.each(['mutating', 'validating'] as const)(
-    'comes back when its Secret and the %s configuration are gone, and the other one trusts a CA that nobody has',
+    'recovers if its Secret and the %s configuration were deleted, and the other one trusts the old CA',
     async (kind) => {
       await installation.kill();
       await cp().request(admin, 'DELETE', CERTIFICATES);
@@ -49,7 +49,7 @@ describeWithControlPlane('an installation that was harmed', {}, (cp) => {
           const complete = found.every(({ webhooks }) => webhooks?.length > 0);
           return complete && bundles.every((bundle) => bundle === data['ca.crt']) ? true : undefined;
         },
-        { timeoutMs: 15_000, otherwise: () => 'the configurations are not right again' },
+        { timeoutMs: 15_000, otherwise: () => 'the webhook configurations are not restored' },
       );
     },
   );
@@ -78,7 +78,7 @@ describeWithControlPlane('an installation that was harmed', {}, (cp) => {
         if ((await cp().request(admin, 'PATCH', path, { body, contentType: MERGE_PATCH })).status === 200) changes++;
         return undefined;
       },
-      { timeoutMs: TIMEOUT_MS, otherwise: () => `it was put right only at ${repairedAt()}` },
+      { timeoutMs: TIMEOUT_MS, otherwise: () => `the leader restored it only at ${repairedAt()}` },
     );
     const repairs = (await generation()) - before - changes;
     const times = repairedAt();

@@ -117,7 +117,7 @@ describeWithControlPlane('reports for auditors', { components: ['kube-controller
     }
   });
 
-  it('are not written over those of somebody else, which is said', { timeout: TEST_TIMEOUT_MS }, async () => {
+  it('do not overwrite a report of another writer, and doctor says so', { timeout: TEST_TIMEOUT_MS }, async () => {
     const name = 'taintkeeper-taintpolicy-gpu-pool';
     const { code } = await cp().kubectl(['label', 'clusterreport', name, 'app.kubernetes.io/managed-by-']);
     expect(code).toBe(0);

@@ -92,7 +92,7 @@ describeWithControlPlane('the status of policies', {}, (cp) => {
     await waitForStatus('gpu-pool', ({ violating, violators }) => violating === 1 && violators.join() === 'gpu-2');
   });
 
-  it('of other policies does not change when policies come and go, also many of them', async () => {
+  it('of other policies does not change when a user creates many policies, and the leader stays', async () => {
     const version = async () =>
       (await cp().request<{ metadata: { resourceVersion: string } }>(admin, 'GET', `${POLICIES}/control-plane-taints`))
         .body.metadata.resourceVersion;
@@ -108,7 +108,7 @@ describeWithControlPlane('the status of policies', {}, (cp) => {
     await cp().request(admin, 'DELETE', POLICIES.concat('/many-0'));
   });
 
-  it('that somebody overwrites is put right, also while the policy keeps changing', async () => {
+  it('that another writer overwrites is restored, also while the policy keeps changing', async () => {
     const bogus = { status: { matched: 99, violating: 0, violators: [], conditions: [] } };
     await cp().request(admin, 'PATCH', `${POLICIES}/gpu-pool/status`, { body: bogus, contentType: MERGE_PATCH });
     for (let index = 0; index < 20; index++) {

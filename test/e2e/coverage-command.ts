@@ -24,7 +24,7 @@ export function podsIn({ nodeGroups, daemonSets }: CoverageReport): Set<string> 
   return new Set(
     daemonSets.flatMap(({ name, cells }) =>
       cells.flatMap(({ group, runs, pods }) => {
-        if (!pods) throw new Error(`nobody has looked at the pods of ${name}`);
+        if (!pods) throw new Error(`coverage did not read the pods of ${name}`);
         const missing = new Set(pods.missing.map(({ node }) => node));
         const there = runs ? (nodesOf.get(group) ?? []).filter((node) => !missing.has(node)) : pods.staying;
         expect(there).toHaveLength(pods.scheduled);

@@ -111,20 +111,20 @@ describeWithControlPlane(
       it('closes the gaps, and no others', async () => {
         await create(cp(), '/api/v1/namespaces', { metadata: { name: 'fixed' } });
         await pasteRemedy(cp(), 'kubectl label node control-plane plain gpu selected=yes');
-        const lacking = { nodeSelector: { selected: 'yes' } };
-        const tolerant = { ...lacking, tolerations: [{ operator: 'Exists' }] };
-        for (const [name, podSpec] of Object.entries({ lacking, tolerant }))
+        const incomplete = { nodeSelector: { selected: 'yes' } };
+        const tolerant = { ...incomplete, tolerations: [{ operator: 'Exists' }] };
+        for (const [name, podSpec] of Object.entries({ incomplete, tolerant }))
           await createDaemonSet(cp(), daemonSetManifest('fixed', name, podSpec));
         const gaps = async () => {
           const { gaps } = await readCoverage(cp(), '-n', 'fixed');
           return gaps.map(({ name, nodes }) => `${name}: ${nodes}`);
         };
-        expect(await gaps()).toEqual(['lacking: control-plane', 'lacking: gpu']);
+        expect(await gaps()).toEqual(['incomplete: control-plane', 'incomplete: gpu']);
 
         const { stdout } = await runCoverage(cp(), 'fix', '-n', 'fixed');
         expect(await kubectl(cp(), admin, ['apply', '-f', '-'], stdout)).toMatchObject({ passed: true });
 
-        await expect.poll(gaps, { timeout: FIX_TIMEOUT_MS, interval: 500 }).toEqual(['lacking: gpu']);
+        await expect.poll(gaps, { timeout: FIX_TIMEOUT_MS, interval: 500 }).toEqual(['incomplete: gpu']);
         const missing = async () => {
           const { daemonSets } = await readCoverage(cp(), '-n', 'fixed', '--pods', 'all');
           return daemonSets.flatMap(({ cells }) => cells.flatMap(({ pods }) => pods?.missing ?? []));

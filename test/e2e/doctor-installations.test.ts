@@ -61,7 +61,7 @@ describeWithControlPlane('doctor looks for taintkeeper:', {}, (cp: () => Control
       expect(installation(await diagnosis('--namespace', 'taintkeeper'))).toMatchObject({ state: 'ok' });
     });
 
-    it('webhooks that policies need are missed after somebody was locked out', async () => {
+    it('doctor reports that webhooks are missing after a locked-out user has deleted them', async () => {
       await cp().kubectl(['delete', '--ignore-not-found', LOCKED_OUT, 'taintkeeper']);
       const { checks } = await diagnosis();
       expect(checks.find(({ name }) => name === 'registration')).toMatchObject({
@@ -72,7 +72,7 @@ describeWithControlPlane('doctor looks for taintkeeper:', {}, (cp: () => Control
     });
 
     it('a Deployment with the label is no installation until the ClusterRoleBinding names its namespace', async () => {
-      await cp().kubectl(['create', 'namespace', 'guards']);
+      await cp().kubectl(['create', 'namespace', 'second']);
       const path = (namespace: string) => `/apis/apps/v1/namespaces/${namespace}/deployments`;
       const { metadata, spec } = (
         await cp().request<{ metadata: { labels: object }; spec: object }>(
@@ -82,24 +82,24 @@ describeWithControlPlane('doctor looks for taintkeeper:', {}, (cp: () => Control
         )
       ).body;
       const body = { metadata: { name: 'taintkeeper', labels: metadata.labels }, spec };
-      expect((await cp().request(admin, 'POST', path('guards'), { body })).status).toBe(201);
+      expect((await cp().request(admin, 'POST', path('second'), { body })).status).toBe(201);
       expect(installation(await diagnosis())).toMatchObject({
         state: 'note',
         evidence: expect.stringMatching(
-          /^Deployment taintkeeper\/taintkeeper\. Deployment guards\/taintkeeper has the label /,
+          /^Deployment taintkeeper\/taintkeeper\. Deployment second\/taintkeeper has the label /,
         ),
       });
-      const subject = { kind: 'ServiceAccount', namespace: 'guards', name: 'taintkeeper' };
+      const subject = { kind: 'ServiceAccount', namespace: 'second', name: 'taintkeeper' };
       const patch = JSON.stringify([{ op: 'add', path: '/subjects/-', value: subject }]);
       const bind = ['patch', 'clusterrolebinding', 'taintkeeper', '--type=json', '-p', patch];
       expect(await cp().kubectl(bind)).toMatchObject({ code: 0 });
       const found = await diagnosis('--namespace', 'taintkeeper');
       expect(found.result).toBe('installation');
       expect(installation(found)?.evidence).toContain(
-        '2 times: Deployment taintkeeper/taintkeeper and Deployment guards/taintkeeper.',
+        '2 times: Deployment taintkeeper/taintkeeper and Deployment second/taintkeeper.',
       );
-      await cp().kubectl(['delete', 'namespace', 'guards', '--wait=false']);
-      await cp().kubectl(['delete', 'deployment', '-n', 'guards', 'taintkeeper']);
+      await cp().kubectl(['delete', 'namespace', 'second', '--wait=false']);
+      await cp().kubectl(['delete', 'deployment', '-n', 'second', 'taintkeeper']);
       expect(installation(await diagnosis())).toMatchObject({
         state: 'ok',
         evidence: 'Deployment taintkeeper/taintkeeper',

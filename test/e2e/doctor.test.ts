@@ -75,7 +75,7 @@ describeWithControlPlane('doctor', ON_PODS, (cp) => {
       fixIt: () => cp().request(admin, 'DELETE', `${TAINT_POLICIES}/gpu-pool`),
     },
     {
-      fault: "somebody else's webhook, with Fail on nodes",
+      fault: "another program's webhook for nodes, with failure policy Fail",
       result: 'configuration',
       check: 'other webhooks',
       says: /no node registers/,
@@ -103,14 +103,14 @@ describeWithControlPlane('doctor', ON_PODS, (cp) => {
 
   it.each(faults)('names the configuration for $fault', (fault) => installation.namesIt(fault));
 
-  it('does not call well what somebody may not see', async () => {
+  it('reports unknown, not healthy, for a user who may not read the installation', async () => {
     const kubeconfig = await cp().kubeconfigFile(developer);
     const { code, stdout } = await runTaintkeeper(cp(), ['doctor', '--kubeconfig', kubeconfig]);
     expect(stdout).toMatch(/^unknown: .*: you may not /);
     expect(code).toBe(2);
   });
 
-  it('says so when there is no cluster to look at', async () => {
+  it('ends with code 2 and the error when it cannot reach the API server', async () => {
     const nowhere = await cp().kubeconfigFile(admin, 'https://127.0.0.1:1');
     const { code, stdout, stderr } = await runTaintkeeper(cp(), ['doctor', '--kubeconfig', nowhere]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -17,7 +17,7 @@ const NAMES = Array.from({ length: 500 }, (_, index) => `n${index}`);
 const MIDDLE = 20;
 const DONE_TIMEOUT_MS = 50_000;
 
-describeWithControlPlane('a change of the leader while 500 nodes are put right', {}, (cp) => {
+describeWithControlPlane('a change of the leader while 500 nodes are repaired', {}, (cp) => {
   let installation: Installation;
   let nodes: NodeVersions;
   const figures: string[] = [];

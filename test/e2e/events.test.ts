@@ -192,7 +192,7 @@ describeWithControlPlane('Events', {}, (cp) => {
 
   it.each([
     { what: 'by its uid', uid: uidOf },
-    { what: 'by its name, when nobody said the uid', uid: async () => undefined },
+    { what: 'by its name, if the caller gives no uid', uid: async () => undefined },
   ])('kubectl describe finds the Events of a node: $what', async ({ uid }) => {
     const name = await createNode();
     newRecorder().record(onNode(name, await uid(name)));
@@ -260,7 +260,7 @@ describeWithControlPlane('Events', {}, (cp) => {
     return [...lines].reduce((sum, [, value]) => sum + Number(value), 0);
   }
 
-  it('a namespace that is being deleted is not asked twice, and nobody is alarmed', async () => {
+  it('the recorder does not retry in a namespace that is being deleted, and logs no warning', async () => {
     const body = { metadata: { name: 'going', finalizers: [] }, spec: { finalizers: ['kubernetes'] } };
     await cp().request(admin, 'POST', '/api/v1/namespaces', { body });
     await cp().request(admin, 'DELETE', '/api/v1/namespaces/going');
@@ -270,7 +270,7 @@ describeWithControlPlane('Events', {}, (cp) => {
       ...onNode('x'),
       regarding: { apiVersion: 'apps/v1', kind: 'DaemonSet', namespace: 'going', name: 'x', uid: 'y' },
     });
-    await waitUntil(() => recorder.dropped() || undefined, { timeoutMs: 5_000, otherwise: () => 'not dropped' });
+    await waitUntil(() => recorder.dropped() || undefined, { timeoutMs: 5_000, otherwise: () => 'the Event was kept' });
     expect(log.lines().slice(lines)).toMatchObject([{ level: 20 }]);
   });
 

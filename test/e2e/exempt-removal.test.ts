@@ -73,7 +73,7 @@ describeWithControlPlane('a required taint that the exempt autoscaler removes', 
     expect(await taintsOf(cp(), 'n1')).toEqual([OTHER_TEXT]);
   });
 
-  it('is protected as before once somebody sets it again', async () => {
+  it('is protected as before once another user adds it again', async () => {
     await installation.proxy.waitForReady('b');
     await write(developer, 'n1', { spec: { taints: [OTHER, GPU] } });
     await waitForRecord(cp(), 'n1');
@@ -102,7 +102,7 @@ describeWithControlPlane('a required taint that the exempt autoscaler removes', 
     expect(await taintsOf(cp(), 'n2')).toEqual([OTHER_TEXT, GPU_TEXT]);
   });
 
-  it('comes back when nobody was asked: it cannot be known who removed it', async () => {
+  it('is restored if it was removed while taintkeeper was down, as nothing shows who removed it', async () => {
     await installation.kill('b');
     await write(autoscaler, 'n2', { spec: { taints: [OTHER] } });
     await installation.start(['c']);

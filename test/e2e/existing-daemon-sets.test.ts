@@ -62,7 +62,7 @@ describeWithControlPlane(
     const leader = () =>
       waitUntil(async () => installation.replicas.get(await leaderOf(cp())), {
         timeoutMs: TIMEOUT_MS,
-        otherwise: () => 'nobody leads',
+        otherwise: () => 'no replica leads',
       });
 
     async function metric(pattern: RegExp): Promise<number> {
@@ -162,7 +162,7 @@ describeWithControlPlane(
       await waitForStall('conflict', 'PutBack', 0);
     });
 
-    it('Flannel in a mixed cluster comes to every node', async () => {
+    it('Flannel in a mixed cluster gets a pod on every node', async () => {
       for (const replica of replicas) installation.proxy.add(replica);
       await installation.proxy.waitForReady('a', 'b');
       expect(await nodesWithPods(cp(), 'kube-flannel', 'kube-flannel-ds')).toEqual(['control-plane', 'worker']);
@@ -228,7 +228,7 @@ describeWithControlPlane(
       );
     }
 
-    it('one after the other, each once, while leaders come and go; never one that opts out', async () => {
+    it('are patched one at a time, each once, across a change of leader, and never one that opts out', async () => {
       await createSilentNode(cp(), 'silent', [MASTER_TAINT]);
       await runFlannel(cp(), 'rollout', 'a-stuck');
       await runFlannel(cp(), 'rollout', 'a-opted-out', {

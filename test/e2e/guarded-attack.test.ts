@@ -115,7 +115,7 @@ async function startWriter(cp: ControlPlane, writer: number, tally: Tally): Prom
   }
 }
 
-describeWithControlPlane('taints that are guarded both ways', {}, (cp) => {
+describeWithControlPlane('taints whose removal and addition are restricted', {}, (cp) => {
   let installation: Installation;
   let nodes: NodeVersions;
 
@@ -198,7 +198,7 @@ describeWithControlPlane('taints that are guarded both ways', {}, (cp) => {
         const answer = await attempt(cp(), developer, 'PATCH', url, { spec: { taints } }, MERGE_PATCH);
         return !answer.passed || answer.warnings.length > 0 || undefined;
       },
-      { timeoutMs: 30_000, otherwise: () => `additions to ${name} are not guarded` },
+      { timeoutMs: 30_000, otherwise: () => `additions to ${name} are not restricted` },
     );
   }
 

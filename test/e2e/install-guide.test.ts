@@ -8,7 +8,7 @@ const STATUS_TIMEOUT_MS = 20_000;
 /** Ages differ, and with them the widths of nothing else: AGE is the last column. */
 const withoutAges = (text: string) => text.replaceAll(/ \S+s$/gm, ' AGE').trim();
 
-describeWithControlPlane("the install guide's look at a fresh installation", {}, (cp) => {
+describeWithControlPlane("the install guide's verification of a fresh installation", {}, (cp) => {
   let installation: Installation;
 
   beforeAll(async () => {

@@ -154,7 +154,7 @@ describe('the warning of a TaintPolicy', skipFor(obstacleToKarpenter()), () => {
       },
       { what: 'no required taint', policy: spec(undefined, { taints: [{ key: 'dedicated', restrict: ['Removal'] }] }) },
       {
-        what: 'a taint that keeps nobody away',
+        what: 'a taint with effect PreferNoSchedule',
         policy: spec(undefined, { taints: [{ ...PRESENT, effect: 'PreferNoSchedule' }] }),
       },
     ])('says what the status of the policy says, or less: $what', async ({ policy, fewer }) => {

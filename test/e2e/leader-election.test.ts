@@ -25,8 +25,8 @@ const OFTEN: LeaderTimings = { ...LEADER_TIMINGS, retryPeriodMs: 300 };
 const SHORT: LeaderTimings = { leaseDurationMs: 6_000, renewDeadlineMs: 2_000, retryPeriodMs: 300 };
 /** How long to wait for what comes much sooner. */
 const TIMEOUT_MS = 30_000;
-/** Of the Lease that is given to nobody. */
-const NOBODYS_LEASE_SECONDS = 2;
+/** The duration of the Lease that is given to a holder that does not exist. */
+const SHORT_LEASE_SECONDS = 2;
 /** Of leader-process.ts, in seconds. */
 const PROCESS_LEASE_SECONDS = 2;
 
@@ -85,7 +85,7 @@ describeWithControlPlane('leader election', {}, (cp) => {
     const candidates = await Promise.all(['a', 'b', 'c'].map((identity) => candidate(name, identity, {})));
     const leading = () => candidates.filter(({ election }) => election.isLeader());
     const start = performance.now();
-    await waitUntil(() => leading()[0], { timeoutMs: TIMEOUT_MS, otherwise: () => 'nobody leads' });
+    await waitUntil(() => leading()[0], { timeoutMs: TIMEOUT_MS, otherwise: () => 'no candidate leads' });
     const tookMs = performance.now() - start;
     expect(leading()).toHaveLength(1);
     const [first] = leading();
@@ -94,7 +94,7 @@ describeWithControlPlane('leader election', {}, (cp) => {
     const stopping = performance.now();
     await first?.election.stop();
     const releasedMs = performance.now() - stopping;
-    await waitUntil(() => leading()[0], { timeoutMs: TIMEOUT_MS, otherwise: () => 'nobody took over' });
+    await waitUntil(() => leading()[0], { timeoutMs: TIMEOUT_MS, otherwise: () => 'no candidate took over' });
     const handedOverMs = performance.now() - stopping;
     expect(leading()).toHaveLength(1);
     const [second] = leading();
@@ -122,7 +122,7 @@ describeWithControlPlane('leader election', {}, (cp) => {
     expect(stdout).toMatch(new RegExp(`^${name}\\s+host_1234\\s`));
   });
 
-  describe('what somebody does to the Lease by hand', () => {
+  describe('a change that a user makes to the Lease', () => {
     it.each<{
       what: string;
       change: (cp: ControlPlane, path: string) => Promise<unknown>;
@@ -139,12 +139,12 @@ describeWithControlPlane('leader election', {}, (cp) => {
         freeAfterMs: 0,
       },
       {
-        what: 'given to somebody who is not there',
+        what: 'given to a holder that does not exist',
         change: (cp, path) =>
-          merge(cp, path, { spec: { holderIdentity: 'nobody', leaseDurationSeconds: NOBODYS_LEASE_SECONDS } }),
-        noticed: 'the lease is held by nobody',
-        found: 'nobody',
-        freeAfterMs: NOBODYS_LEASE_SECONDS * 1_000,
+          merge(cp, path, { spec: { holderIdentity: 'unknown', leaseDurationSeconds: SHORT_LEASE_SECONDS } }),
+        noticed: 'the lease is held by unknown',
+        found: 'unknown',
+        freeAfterMs: SHORT_LEASE_SECONDS * 1_000,
       },
       {
         what: 'emptied',
@@ -263,7 +263,7 @@ describeWithControlPlane('leader election', {}, (cp) => {
           const [last] = entries.at(-1)?.split('.') ?? [];
           return entries.length >= count && last !== undefined && last !== not ? last : undefined;
         },
-        { timeoutMs: TIMEOUT_MS, otherwise: () => `nobody ${not ? `but ${not} ` : ''}writes` },
+        { timeoutMs: TIMEOUT_MS, otherwise: () => `no process ${not ? `except ${not} ` : ''}writes` },
       );
     /** The one that leads, stopped in the middle of its term. */
     const stopLeader = () =>
@@ -280,7 +280,7 @@ describeWithControlPlane('leader election', {}, (cp) => {
           stopped.signal('SIGCONT');
           return undefined;
         },
-        { timeoutMs: TIMEOUT_MS, otherwise: () => 'nobody leads for long enough to be stopped' },
+        { timeoutMs: TIMEOUT_MS, otherwise: () => 'no process leads for long enough to be stopped' },
       );
 
     const processes = await Promise.all(['a', 'b'].map(start));

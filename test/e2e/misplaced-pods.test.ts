@@ -103,7 +103,7 @@ describeWithControlPlane(
 
     const conditionOf = ({ conditions = [] }: PolicyStatus) => conditions.find(({ type }) => type === 'MisplacedPods');
 
-    it('are named once somebody has put it back by hand', async () => {
+    it('are named once a user has restored the taint by hand', async () => {
       const replica = installation.replica('a');
       installation.proxy.remove('a');
       await loseTaint('hand');

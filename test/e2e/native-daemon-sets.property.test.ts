@@ -82,7 +82,7 @@ describeWithControlPlane(
           ),
         ],
       },
-    ])('agree on as many tolerations as the API server can look at: $why', async ({ policies }) => {
+    ])('agree on as many tolerations as the API server can evaluate: $why', async ({ policies }) => {
       const size = await enforce(rig, policies);
       const compiled = compilePolicies(policies);
       const required = compiled.tolerationPolicies.flatMap(({ tolerations }) => tolerations.map(({ value }) => value));

@@ -114,7 +114,7 @@ describeWithControlPlane(
       });
     });
 
-    describe('of a Restore policy that guards its taints, and its nodes', () => {
+    describe('of a Restore policy that restricts removal, addition and unselection', () => {
       const spec: TaintPolicySpec = {
         mode: 'Restore',
         nodeSelector: { matchLabels: { pool: 'gpu' } },
@@ -167,7 +167,7 @@ describeWithControlPlane(
       });
     });
 
-    describe('of a policy that exempts somebody', () => {
+    describe('of a policy that exempts a user', () => {
       const spec: TaintPolicySpec = { ...GPU_SPEC, exempt: { users: [developer.name] } };
       const GPU_TEXT = 'dedicated=gpu:NoSchedule';
 

@@ -146,7 +146,7 @@ describeWithControlPlane('a node that is deleted and registers anew', {}, (cp) =
   });
 
   it(
-    'while nobody leads has it from a replica that serves, and after the leader has changed',
+    'gets its taint back while no replica leads, and again after another replica leads',
     async () => {
       await taintedNode('led', 'restoring');
       const leader = await leaderOf(cp());
@@ -160,7 +160,7 @@ describeWithControlPlane('a node that is deleted and registers anew', {}, (cp) =
 
       await waitUntil(async () => (await leaderOf(cp())) === other || undefined, {
         timeoutMs: LEADER_TIMEOUT_MS,
-        otherwise: () => 'nobody has taken the Lease',
+        otherwise: () => 'no replica has taken the Lease',
       });
       await waitForRecord('led', (record) => record !== undefined && record.uid !== uid);
       await remove('led');
@@ -170,7 +170,7 @@ describeWithControlPlane('a node that is deleted and registers anew', {}, (cp) =
   );
 
   it(
-    'while nobody is there has it once somebody leads: in mode Restore; in Deny it is reported, and in the memory',
+    'while no replica runs gets its taint from the next leader in mode Restore; Deny only reports it',
     async () => {
       await taintedNode('away-restoring', 'restoring');
       await taintedNode('away-denying', 'denying');

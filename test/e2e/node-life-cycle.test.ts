@@ -66,7 +66,7 @@ describeWithControlPlane(
       );
 
     it.each(['Deny', 'Restore'])(
-      'their not-ready taint comes and goes freely next to a protected one: %s',
+      'the node controllers set and remove the not-ready taint next to a protected one: %s',
       async (mode) => {
         const name = `ready-${mode.toLowerCase()}`;
         await createNode(name, mode);

@@ -249,7 +249,7 @@ describeWithControlPlane(
       const uids = await Promise.all(HANDED_OVER.map((name) => pods.fail(name, FAILING)));
       await waitUntil(async () => (await looks()) >= before + HANDED_OVER.length || undefined, {
         timeoutMs: TIMEOUT_MS,
-        otherwise: () => 'the leader has not looked at the pods',
+        otherwise: () => 'the leader has not checked the pods',
       });
       await leader.kill();
       expect(deletions('handed-deleted')).toBe(0);

@@ -496,14 +496,14 @@ export const POLICY_CASES: readonly PolicyCase[] = [
   recovery('a window of nothing', { budget: { windowSeconds: 59 } }, 'spec.budget.windowSeconds'),
   ...['node.kubernetes.io/*', 'karpenter.sh/a*b', '*/agent-not-ready', 'a*/agent-not-ready'].map((key) =>
     taint(
-      `a pattern for taints that come and go: ${key}`,
+      `a pattern for taints that Kubernetes or an agent sets and removes: ${key}`,
       { taints: [{ key, restrict: ['Removal'] }] },
       'spec.taints[0].key',
       'protects nothing: a pattern never covers taints that Kubernetes or an agent sets and removes, so name an exact key',
     ),
   ),
   ...['*', 'karpenter.sh*', '*/agent-not-read*', 'node.kubernetes.io/not-ready'].map((key) =>
-    taint(`a key that is more than taints that come and go, or exact: ${key}`, {
+    taint(`a pattern for more than taints that Kubernetes or an agent sets and removes, or an exact key: ${key}`, {
       taints: [{ key, restrict: ['Removal'] }],
     }),
   ),

@@ -131,7 +131,7 @@ describeWithControlPlane('validation of policies', {}, (cp) => {
   });
 
   describe('the API server admits', () => {
-    it.each(CLEARED_BY_THE_API_SERVER)('$why, by dropping it', async ({ kind, spec, field }) => {
+    it.each(CLEARED_BY_THE_API_SERVER)('$why, and removes it', async ({ kind, spec, field }) => {
       const object = policyObject(kind, 'cleared', spec);
       expect(problemsOf(object).map((problem) => problem.split(': ')[0])).toEqual([field]);
       const { status, body } = await createPolicy(cp(), object, { dryRun: true });

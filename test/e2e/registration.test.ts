@@ -31,7 +31,7 @@ describeWithControlPlane('the registration', {}, (cp) => {
   });
   afterAll(() => installation.stop());
 
-  it('that waits for the Service holds up no stop: the Lease is given back', async () => {
+  it('that waits for the Service does not delay the stop: the replica releases the Lease', async () => {
     using mute = await startMuteServer();
     const [replica] = await installation.start(['a'], { servicePort: mute.port, shutdownDelaySeconds: 1 });
     await waitUntil(() => (mute.called() > 0 ? true : undefined), {

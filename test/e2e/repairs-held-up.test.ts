@@ -12,7 +12,7 @@ const CLUSTER_ROLE = '/apis/rbac.authorization.k8s.io/v1/clusterroles/taintkeepe
 /** TotalAnnotationSizeLimitB of k8s.io/apimachinery/pkg/api/validation. */
 const ANNOTATIONS_MAX_BYTES = 256 * 1024;
 
-describeWithControlPlane('nodes that cannot simply be put right', {}, (cp) => {
+describeWithControlPlane('nodes that the leader cannot simply repair', {}, (cp) => {
   let installation: Installation;
 
   beforeAll(async () => {

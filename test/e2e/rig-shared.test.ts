@@ -20,7 +20,7 @@ async function create(cp: ControlPlane, path: string, body: object): Promise<voi
 const statusOf = async (cp: ControlPlane, path: string) => (await cp.request(admin, 'GET', path)).status;
 
 it(
-  'a control plane that is given back has nothing left of what a file made',
+  'a control plane that a test file returns keeps nothing that the file created',
   skipFor(obstacleTo([], findAssets())),
   async () => {
     const first = await borrowControlPlane();

@@ -10,7 +10,7 @@ const GPU_TEXT = 'dedicated=gpu:NoSchedule';
 /** No list has it. */
 const STARTING: Taint = { key: 'boot.example.com/preparing', value: 'yes', effect: 'NoExecute' };
 
-describeWithControlPlane('a taint that an operator sets while a node starts, under a wildcard', {}, (cp) => {
+describeWithControlPlane('a taint that an operator sets while a node starts, under a pattern', {}, (cp) => {
   let installation: Installation;
 
   beforeAll(async () => {

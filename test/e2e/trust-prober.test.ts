@@ -108,7 +108,7 @@ describeWithControlPlane('the prober of trust', {}, (cp) => {
     );
   });
 
-  it('tells a certificate that is not trusted from nobody there', async () => {
+  it('counts a refused connection as unanswered, not as an untrusted certificate', async () => {
     server.close();
     await register(cp(), { 'one.example.com': data['ca.crt'] });
     const { now } = await see((seen) => seen.now.unanswered.length > 0);

@@ -139,7 +139,7 @@ export function startTrustProber(cp: ControlPlane, port: number): TrustProber {
       const since = performance.now();
       await waitUntil(() => dialledMomentAgo >= since || undefined, {
         timeoutMs: CATCH_UP_TIMEOUT_MS,
-        otherwise: () => 'nobody dialled with the bundles of a moment ago',
+        otherwise: () => 'the prober did not dial with the bundles of a moment ago',
       });
     },
     async stop() {

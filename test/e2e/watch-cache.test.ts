@@ -186,7 +186,7 @@ describeWithControlPlane('watch cache: faults', {}, (cp) => {
     expect(watched.changes.sort()).toEqual([...added, 'deleted n1', 'modified n0'].sort());
   });
 
-  it.each(['SIGTERM', 'SIGKILL'] as const)('is right again after a restart of the API server (%s)', async (ending) => {
+  it.each(['SIGTERM', 'SIGKILL'] as const)('recovers after a restart of the API server (%s)', async (ending) => {
     await prepare();
     const watched = await watchObjects(cp());
     await watched.cache.synced;
@@ -198,7 +198,7 @@ describeWithControlPlane('watch cache: faults', {}, (cp) => {
     expect(watched.changes.sort()).toEqual(MUCH);
   });
 
-  it('is right again in time when its connections are dead and nobody says so', async () => {
+  it('recovers within the time of one watch from connections that are dead but not closed', async () => {
     await prepare();
     const listener = await listenTcp(() => dialPort(Number(new URL(cp().url).port)));
     onTestFinished(() => listener.close());

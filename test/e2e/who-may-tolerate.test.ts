@@ -215,7 +215,7 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
       });
     });
 
-    it('whoever is authorized creates such pods for others', async () => {
+    it('an authorized user creates such a pod for a service account that is not authorized', async () => {
       expect((await create(SOMEBODY, 'somebodys', spec(GPU))).passed).toBe(true);
     });
 
@@ -392,7 +392,7 @@ describeWithControlPlane('who may tolerate', { components: ['kube-controller-man
           },
         },
       },
-    ])('$what passes, and its author is warned, whoever it is', async ({ path, body }) => {
+    ])('$what passes with a warning, for an authorized user as well', async ({ path, body }) => {
       for (const user of [developer, SOMEBODY, admin]) {
         const { passed, warnings } = await attempt(cp(), user, 'POST', `${path}?dryRun=All`, body);
         expect(passed).toBe(true);

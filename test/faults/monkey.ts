@@ -73,7 +73,7 @@ export async function runMonkey(site: Site, options: MonkeyOptions): Promise<Mon
   const summary = [
     `seed ${seed}, ${step} steps: ${JSON.stringify(totals)}`,
     `lost: ${fates.restored} put back, ${fates.recorded} told of, ${unrecorded.length} neither`,
-    `all right again after ${at(0.5)} (median), ${at(0.95)} (95 %), ${at(1)} (longest)`,
+    `everything restored after ${at(0.5)} (median), ${at(0.95)} (95 %), ${at(1)} (longest)`,
     ...[...reasons].map(([reason, count]) => `${count} × ${reason}`),
   ].join('\n');
   return { steps: step, wrong: totals.wrong, unrecorded, summary };

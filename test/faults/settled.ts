@@ -40,7 +40,7 @@ export async function waitUntilSettled(site: Site): Promise<void> {
       complaint = await unsettled(site).catch((error: Error) => error.message);
       return complaint === undefined ? true : undefined;
     },
-    { timeoutMs: SETTLED_TIMEOUT_MS, otherwise: () => `not settled: ${complaint}` },
+    { timeoutMs: SETTLED_TIMEOUT_MS, otherwise: () => `the cluster does not recover: ${complaint}` },
   );
 }
 
@@ -87,7 +87,7 @@ async function notInForce({ cp }: Site): Promise<string | undefined> {
 
 async function unledReplicas({ cp, installation }: Site): Promise<string | undefined> {
   const leader = installation.replicas.get(await leaderOf(cp));
-  if (!leader) return 'nobody leads';
+  if (!leader) return 'no replica leads';
   return (await metricOf(leader, 'taintkeeper_leader')) === 1
     ? undefined
     : `${leader.name} does not know that it leads`;

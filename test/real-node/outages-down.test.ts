@@ -41,7 +41,7 @@ interface DaemonSet {
 
 vi.setConfig({ testTimeout: 2 * TIMEOUT_MS });
 
-describe('on real nodes, while nobody answers for the webhook', skipFor(obstacleToRealNode()), () => {
+describe('on real nodes, while no replica answers for the webhook', skipFor(obstacleToRealNode()), () => {
   let cluster: RealCluster;
   let duringInstallation: readonly Sent[];
   beforeAll(async () => {
@@ -108,7 +108,7 @@ describe('on real nodes, while nobody answers for the webhook', skipFor(obstacle
         const { body } = await cluster.request<{ status?: { violating?: number } }>(admin, 'GET', path);
         return body.status?.violating === 1 ? true : undefined;
       },
-      { timeoutMs: TIMEOUT_MS, otherwise: () => 'nobody says that the CNI lacks tolerations' },
+      { timeoutMs: TIMEOUT_MS, otherwise: () => 'the status of the policy does not count the CNI as violating' },
     );
     await kubectl(cluster, ['set', 'env', 'daemonset/kube-flannel', '-n', 'kube-system', 'CHANGED=2']);
     await runsOn('kube-flannel', 2);

@@ -74,7 +74,7 @@ describe('a leader that the API server is cut off from', skipFor(obstacleToRealN
     await succeeded(cluster.request(admin, 'PATCH', `/api/v1/nodes/${name}`, { body, contentType: MERGE_PATCH }));
     await waitUntil(async () => (repairs(name).length > 0 ? true : undefined), {
       timeoutMs: REPAIRED_TIMEOUT_MS,
-      otherwise: () => 'nobody gave the node its taint',
+      otherwise: () => 'no replica gave the node its taint',
     });
     await end();
     await cluster.nodeReady('n2');

@@ -50,7 +50,7 @@ describe('two replicas and two nodes', skipFor(obstacleToRealNode()), () => {
         const ready = readyPods(await productPods(cluster)).filter(({ spec }) => spec.nodeName === 'n1');
         return ready.length === 2 ? true : undefined;
       },
-      { timeoutMs: TIMEOUT_MS, otherwise: () => 'nobody replaced the replica on the node that shuts down' },
+      { timeoutMs: TIMEOUT_MS, otherwise: () => 'n1 does not have two ready replicas while n2 shuts down' },
     );
     const rejected = (await productPods(cluster)).filter(({ status }) => status.reason === 'NodeShutdown');
     expect(rejected).toEqual([]);
@@ -72,7 +72,7 @@ describe('two replicas and two nodes', skipFor(obstacleToRealNode()), () => {
           const left = readyPods(await productPods(cluster)).filter(({ spec }) => spec.nodeName === 'n1');
           return left.length === 2 ? true : undefined;
         },
-        { timeoutMs: TIMEOUT_MS, otherwise: () => 'nobody replaced the replica without power' },
+        { timeoutMs: TIMEOUT_MS, otherwise: () => 'n1 does not have two ready replicas while n2 has no power' },
       );
       await second?.powerOn();
       await oneOnEach();

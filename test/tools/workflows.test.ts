@@ -143,7 +143,7 @@ const FAULTS: readonly Fault[] = [
     problem: 'job build: run is not a script of a release: npm ci',
   },
   {
-    fault: '5: a helper brings an image that nobody has pinned',
+    fault: '5: a helper uses an image that is not pinned',
     in: RELEASE,
     at: BUILD_STEP,
     becomes: `      - uses: docker/setup-qemu-action@29109295f81e9208d7d86ff1c6c12d2833863392 # v3.6.0\n${BUILD_STEP}`,
@@ -171,14 +171,14 @@ const FAULTS: readonly Fault[] = [
     problem: 'permissions: the workflow must have contents: read and nothing else',
   },
   {
-    fault: '5: nobody is asked before it publishes',
+    fault: '5: it publishes without the approval that an environment requires',
     in: RELEASE,
     at: '    environment: release\n',
     becomes: '',
     problem: 'job publish: it has no environment',
   },
   {
-    fault: '5: a job runs in an image that nobody has pinned',
+    fault: '5: a job runs in an image that is not pinned',
     in: RELEASE,
     at: '    environment: release\n',
     becomes: '    environment: release\n    container: node:24\n',

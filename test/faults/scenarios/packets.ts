@@ -20,13 +20,13 @@ const WAYS: readonly { way: keyof Site['ways']; between: string }[] = [
 /** The kernel drops packets to or from a proxy's port, by chance. Only in a network namespace of our own: there is one loopback. */
 export const packetFaults: readonly Scenario[] = WAYS.map(({ way, between }) => ({
   name: `lossy-${way.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
-  what: `the kernel drops ${DROPPED_PERCENT} % of the packets ${between}, for 15 s`,
+  what: `the kernel loses ${DROPPED_PERCENT} % of the packets ${between}, for 15 s`,
   obstacle: () => (isOwnNetwork() ? undefined : 'it takes root, unshare and iptables'),
   async run({ ways }: Site) {
     const { port } = ways[way];
     drop('-A', port);
     await delay(HELD_MS);
-    process.stderr.write(`  packets dropped at port ${port}: ${dropped(port)}\n`);
+    process.stderr.write(`  packets lost at port ${port}: ${dropped(port)}\n`);
     drop('-D', port);
   },
 }));

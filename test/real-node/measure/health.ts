@@ -68,7 +68,7 @@ export async function leaderNode(cluster: RealCluster): Promise<string | undefin
 export async function leadFrom(cluster: RealCluster, node: string): Promise<void> {
   const first = await waitUntil(() => leaderNode(cluster), {
     timeoutMs: TIMEOUT_MS,
-    otherwise: () => 'nobody leads',
+    otherwise: () => 'no replica leads',
   });
   if (first === node) return;
   await cluster.nodes.find(({ name }) => name === first)?.run(['pkill', '-TERM', '-f', 'taintkeeper.cjs serve']);
@@ -85,7 +85,7 @@ async function troubleOf(cluster: RealCluster): Promise<string | undefined> {
   if (pods.length !== 2 || ready.length !== 2) return `${ready.length} of ${pods.length} pods are ready`;
   if (!(await isRolledOut(cluster))) return 'the rollout is under way';
   const holder = await leaseHolder(cluster);
-  if (!pods.some(({ metadata }) => holder?.startsWith(metadata.name))) return `nobody leads: ${holder}`;
+  if (!pods.some(({ metadata }) => holder?.startsWith(metadata.name))) return `no replica leads: ${holder}`;
   const nodes = await Promise.all(
     cluster.nodes.map(({ name }) => cluster.request<NodeObject>(admin, 'GET', `/api/v1/nodes/${name}`)),
   );

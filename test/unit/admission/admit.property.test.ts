@@ -123,7 +123,7 @@ describe('a Node request, whatever the policies', () => {
     expect(without).toBeGreaterThan(MORE_RUNS.numRuns / 200);
   });
 
-  it('that is let through adds a guarded taint only if it is required, or by an exemption or an Audit policy', () => {
+  it('that is allowed adds a restricted taint only if required or recorded, by exemption, or in mode Audit', () => {
     const seen = { taken: 0, required: 0 };
     fc.assert(
       fc.property(nodeUpdate, (generated) => {

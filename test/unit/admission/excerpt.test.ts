@@ -132,7 +132,7 @@ describe('an excerpt', () => {
     expect(() => excerpt(nodeUpdateReview([], [], { object: unknown }))).toThrow(ExcerptTooLargeError);
   });
 
-  it('is not made where a pod template has hundreds of fields that nobody knows', () => {
+  it('is not made where a pod template has hundreds of unknown fields', () => {
     const spec = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`field-${n}`, 'x'.repeat(60)]));
     const review = daemonSetCreationReview([], { object: { metadata: {}, spec: { template: { spec } } } });
     expect(() => excerpt(review)).toThrow(ExcerptTooLargeError);

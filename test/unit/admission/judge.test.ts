@@ -36,7 +36,7 @@ const GPU = 'dedicated=gpu:NoSchedule';
 describe('the patch has the fewest operations', () => {
   it.each<{ why: string; request: AdmissionRequest; patch: object[] }>([
     {
-      why: 'a list that is gone is added whole',
+      why: 'a removed list is added whole',
       request: nodeRequest({ object: node({ podCIDR: 'x' }), oldObject: node({ taints: [gpu] }) }),
       patch: [{ op: 'add', path: '/spec/taints', value: [gpu] }],
     },
@@ -46,7 +46,7 @@ describe('the patch has the fewest operations', () => {
       patch: [{ op: 'replace', path: '/spec/taints', value: [gpu] }],
     },
     {
-      why: 'a spec that is gone is added',
+      why: 'a removed spec is added',
       request: nodeRequest({ object: { metadata: { name: 'n1' } }, oldObject: node({ taints: [gpu] }) }),
       patch: [{ op: 'add', path: '/spec', value: { taints: [gpu] } }],
     },
@@ -159,7 +159,7 @@ describe('a DaemonSet that runs', () => {
       patched: false,
     },
     {
-      why: 'a toleration taken out',
+      why: 'a removed toleration',
       object: daemonSet({ containers: [{ image: 'a:1' }] }),
       oldObject: daemonSet({ containers: [{ image: 'a:1' }], tolerations: [MASTER] }),
       patched: true,

@@ -206,7 +206,7 @@ describe('a DaemonSet', () => {
   });
 
   it.each(['Mutate', 'Audit'] as const)(
-    'that lacks tolerations leads to the same Events whoever writes it: %s',
+    'that lacks tolerations leads to the same Events for every user who writes it: %s',
     (mode) => {
       const request = daemonSetRequest({ object: daemonSet(), oldObject: daemonSet() });
       const byAnother = { ...request, uid: 'another', userInfo: { username: 'argocd' } };

@@ -149,7 +149,7 @@ describe('of its own certificates, it issues anew at the start', () => {
       issued: { 'serving certificate': UNUSABLE },
     },
     {
-      why: 'the serving one when its certificate is gone',
+      why: 'the serving one when its certificate is missing',
       spoil: (directory) => rmSync(join(directory, 'tls.crt')),
       issued: { 'serving certificate': 'not found' },
     },
@@ -167,7 +167,7 @@ describe('of its own certificates, it issues anew at the start', () => {
       },
     },
     {
-      why: "both when the CA's certificate is gone",
+      why: "both when the CA's certificate is missing",
       spoil: (directory) => rmSync(join(directory, 'ca.crt')),
       issued: { CA: 'not found', 'serving certificate': 'not signed by the CA' },
     },
@@ -201,7 +201,7 @@ describe('of its own certificates, it issues anew at the start', () => {
     expect((await openCertificates(directory, NAMES, daysLater(3650 - 0.001))).issued).toEqual([]);
   });
 
-  it('for further names the ones it had stay, so that two who ask for different ones come to rest', async () => {
+  it('for more names, one that keeps the earlier ones: two processes with different names stop reissuing', async () => {
     const directory = temporaryDirectory();
     await openCertificates(directory, ['a.test', 'fd00::1'], NOW);
     const { certificate, issued } = await openCertificates(directory, ['b.test'], NOW);
@@ -214,7 +214,7 @@ describe('of its own certificates, it issues anew at the start', () => {
     expect((await openCertificates(directory, ['b.test'], NOW)).issued).toEqual([]);
   });
 
-  it('nothing while somebody else does: it waits, and takes what was issued', async () => {
+  it('nothing while another process does: it waits, and uses the pair that was issued', async () => {
     const directory = temporaryDirectory();
     mkdirSync(join(directory, '.lock', 'another'), { recursive: true });
     const opening = openCertificates(directory, NAMES, NOW);

@@ -106,7 +106,7 @@ it('passes the error on when the directory cannot be opened the first time', asy
 });
 
 describe('while it runs,', () => {
-  it('takes over a pair that somebody else puts in place', async () => {
+  it('serves a new pair that another issuer writes', async () => {
     const directory = temporaryDirectory();
     const first = await putForeignPair(directory);
     const { keeper, onServe } = await keep(directory);
@@ -117,7 +117,7 @@ describe('while it runs,', () => {
     expect(keeper.current().serving).toEqual(second);
   });
 
-  it("keeps the last good pair while somebody else's files are broken or gone, and says so", async () => {
+  it("keeps the last good pair while another issuer's files are missing, and reports it", async () => {
     const directory = temporaryDirectory();
     const first = await putForeignPair(directory);
     const { keeper, onServe, onFault } = await keep(directory);
@@ -148,8 +148,8 @@ describe('while it runs,', () => {
   });
 
   it.each([
-    { what: 'CA is gone', files: ['ca.crt', 'ca.key'] },
-    { what: "CA's key is gone", files: ['ca.key'] },
+    { what: 'CA is missing', files: ['ca.crt', 'ca.key'] },
+    { what: "CA's key is missing", files: ['ca.key'] },
     { what: 'files are all gone', files: ['ca.crt', 'ca.key', 'tls.crt', 'tls.key'] },
   ])('keeps the last good pair while its own $what, says so, and takes them when they are back', async ({ files }) => {
     const directory = temporaryDirectory();
@@ -186,7 +186,7 @@ describe('while it runs,', () => {
     expect(one.keeper.current().serving).toEqual(two.keeper.current().serving);
   });
 
-  it('of two that share a directory and ask for different names, both come to serve one pair that is for all', async () => {
+  it('of two that share a directory and ask for different names, both finally serve a pair for all names', async () => {
     const directory = temporaryDirectory();
     const asked = [['a.test', 'fd00::1'], ['b.test']];
     const keepers = await Promise.all(asked.map((names) => keep(directory, { names })));
@@ -207,7 +207,7 @@ describe('while it runs,', () => {
 });
 
 it.each([
-  { what: "somebody else's", prepare: async (directory: string) => void (await putForeignPair(directory)) },
+  { what: "another issuer's", prepare: async (directory: string) => void (await putForeignPair(directory)) },
   {
     what: 'its own',
     prepare: async (directory: string) => void (await openCertificates(directory, NAMES, new Date())),
@@ -287,7 +287,7 @@ describe('a pair of another CA, where it is known who calls', () => {
     expect(onWait).toHaveBeenCalledTimes(1);
   });
 
-  it('is served at once where the one before is no longer valid: that nobody trusts either', async () => {
+  it('is served at once if the one before is no longer valid, as no API server trusts that one either', async () => {
     const { directory, keeper, onWait } = await start(91);
     const next = await put(directory);
     await expect.poll(() => keeper.current().serving).toEqual(next.serving);

@@ -60,12 +60,12 @@ it.each([
   },
   { why: 'nothing stored', found: report(NOTHING), problem: 'the certificates are not usable: not found' },
   {
-    why: 'a pair of somebody else that has ended',
+    why: 'an expired pair of another issuer',
     found: report(foreign, foreign.caCert, new Date(NOW.getTime() + 91 * DAY_MS)),
     problem: 'the certificates are not usable: not valid after 2026-08-30T12:00:00.000Z',
   },
   {
-    why: 'a pair of somebody else that no webhook trusts',
+    why: 'a pair of another issuer that no caBundle trusts',
     found: report(foreign, ''),
     problem: 'the caBundle of w does not trust the serving certificate',
   },

@@ -148,7 +148,7 @@ describe('of a CA', () => {
     expect(await next(ahead, later(3_600_000))).toBeDefined();
   });
 
-  it('from the future is left alone: the clock is wrong, and will be right again', async () => {
+  it('that is not valid yet is not replaced: the clock is wrong, and may be corrected', async () => {
     expect(await next({ ...first }, later(-DAY_MS), { trusted: true })).toMatchObject({
       files: { caCert: first.caCert },
     });

@@ -124,7 +124,7 @@ describe('an API server that is unavailable', () => {
     expect(stdout).toMatch(/^daemonsets\/net\/a: .+: 503 ServiceUnavailable: etcd has no leader/m);
   });
 
-  it('for a write ends it: nobody knows whether the pods are replaced', async () => {
+  it('for a write, ends it: cleanup cannot know whether the pods are replaced', async () => {
     const { patched, cleanup } = await cluster((_request, response) => answer(response, unavailable, 503));
     const { code, stdout } = await cleanup('--tolerations');
     expect([code, patched()]).toEqual([1, ['/apis/apps/v1/namespaces/net/daemonsets/a']]);
@@ -140,7 +140,7 @@ it('a DaemonSet that may not be changed is no obstacle for the next one', async 
   expect(patched()).toHaveLength(2);
 });
 
-it('what somebody else writes each time is given up in the end', async () => {
+it('cleanup gives up an object that another writer changes before each of its writes', async () => {
   const { patched, cleanup } = await cluster((_request, response) =>
     answer(response, refusal(422, 'Invalid', 'the server rejected our request due to an error in our request'), 422),
   );

@@ -99,7 +99,7 @@ function choicesOf(path: string): string[] {
   return ['table', 'wide', 'json', 'yaml', ...(path.endsWith(' review') ? PIPELINES : [])];
 }
 
-it('whoever has an output format has JSON and YAML, and a table where nothing is meant for kubectl', () => {
+it('each command with --output offers the formats that it has, with -o and --output', () => {
   const outputs = syntaxes.flatMap(({ path, options }) =>
     options.filter(({ flags }) => flags.includes('--output')).map((option) => ({ path, ...option })),
   );

@@ -65,7 +65,7 @@ async function coverage(api: FakeApi, ...args: string[]) {
 const cells = ({ report }: { report: CoverageReport }) => report.daemonSets.flatMap(({ cells }) => cells);
 const pathsOf = ({ received }: FakeApi) => received.map(({ path }) => path).sort();
 
-it('does not look at pods where the status adds up', async () => {
+it('does not read the pods of a DaemonSet whose status has all expected pods', async () => {
   const api = await start({ nodes: [node('n1'), node('n2'), node('g', [GPU])], daemonSets: [daemonSet('a', 2)] });
   const found = await coverage(api);
   expect(cells(found)).toMatchObject([
@@ -100,7 +100,7 @@ describe('a cluster without DaemonSets', () => {
   });
 });
 
-describe('looks at the pods of a DaemonSet', () => {
+describe('reads the pods of a DaemonSet', () => {
   it.each<{ why: string; status?: object; desired?: number; args?: string[] }>([
     { why: 'whose status is of an earlier generation', status: { observedGeneration: 1 } },
     { why: 'that lacks pods', status: { currentNumberScheduled: 0 } },
@@ -167,7 +167,7 @@ describe('a pod', () => {
       missing: [],
     },
     {
-      why: 'of somebody else does not count',
+      why: 'of another owner, or without an owner, does not count',
       pods: [pod('b', { nodeName: 'n1' }), { metadata: {}, spec: { nodeName: 'n1' } }],
       scheduled: 0,
       missing: ['it has no pod'],
@@ -214,7 +214,7 @@ it('shows what should be there and is not', async () => {
 });
 
 it.each([
-  { why: 'may not be looked at', status: 403, refused: refusal(403, 'Forbidden', 'dev cannot list pods') },
+  { why: 'may not be read', status: 403, refused: refusal(403, 'Forbidden', 'dev cannot list pods') },
   { why: 'of one DaemonSet are not listed', status: 500, refused: refusal(500, 'InternalError', 'not now') },
 ])('goes on where pods $why, and says so', async ({ status, refused }) => {
   const api = await start({
@@ -340,7 +340,7 @@ describe('fix, where a TolerationPolicy asks for the toleration already', () => 
   });
 });
 
-it('ends in 2 where nodes may not be looked at', async () => {
+it('ends with code 2 if the user may not list nodes', async () => {
   const api = await start({
     nodes: [],
     daemonSets: [],

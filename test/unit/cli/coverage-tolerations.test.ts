@@ -160,7 +160,7 @@ describe('of files', () => {
     expect((await run('coverage', 'tolerations', '-n', 'other', all)).stdout).toMatch(/^no workload tolerates/m);
   });
 
-  it('says so where there is nobody', async () => {
+  it('says so where no pod would be refused and no workload tolerates drained or dead nodes', async () => {
     const { code, stdout } = await run('coverage', 'tolerations', '--taint', 'gpu', file(pod('harmless', {})));
     expect({ code, stdout }).toEqual({
       code: 0,

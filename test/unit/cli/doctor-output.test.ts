@@ -10,7 +10,7 @@ const DIAGNOSIS = diagnose([
     area: 'network',
     name: 'round trip',
     state: 'problem',
-    evidence: 'nobody\u001b[2J listens',
+    evidence: 'no replica\u001b[2J listens',
     remedy: 'kubectl logs',
   },
 ]);
@@ -18,7 +18,7 @@ const DIAGNOSIS = diagnose([
 it('has what is not right first, and what to do, harmless to a terminal', () => {
   expect(formatDiagnosis(DIAGNOSIS, 'table')).toBe(
     [
-      'network: round trip: nobody\\u{1b}[2J listens',
+      'network: round trip: no replica\\u{1b}[2J listens',
       '  -> kubectl logs',
       '1 check ok; --all shows every check',
       '',
@@ -64,11 +64,11 @@ it.each([
 it('with --all has the result first, then what was seen and what to do, harmless to a terminal', () => {
   expect(formatDiagnosis(DIAGNOSIS, 'table', { all: true })).toBe(
     [
-      'network: nobody\\u{1b}[2J listens',
+      'network: no replica\\u{1b}[2J listens',
       '',
       'AREA         CHECK       STATE    EVIDENCE',
       'certificate  Secret      ok       is complete',
-      'network      round trip  problem  nobody\\u{1b}[2J listens',
+      'network      round trip  problem  no replica\\u{1b}[2J listens',
       '                                  -> kubectl logs',
       '',
     ].join('\n'),

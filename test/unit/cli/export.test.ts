@@ -107,7 +107,7 @@ describe('export', () => {
     });
   });
 
-  it('writes static manifests, each kind into a folder of its own; what is gone leaves an empty file', async () => {
+  it('writes static manifests, one folder per kind, and empties the file of a kind without manifests', async () => {
     const target = join(directory, 'static');
     const written = async (mode: string) => {
       const policies = file('static.yaml', taintPolicy('a', mode));

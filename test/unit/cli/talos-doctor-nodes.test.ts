@@ -55,7 +55,7 @@ const endpoint = (api?: Api) => startApid(serving, ca, api);
 const context = (endpoints: readonly string[], rest: object = {}) => talosconfig(endpoints, ca, client, rest);
 
 describe('the version', () => {
-  it('of each endpoint, where nobody names a node', async () => {
+  it('of each endpoint, where neither the context nor the user names a node', async () => {
     const { code, said } = await asked(context([await endpoint()]));
     expect({ code, said }).toEqual({ code: 0, said: ['ok version: 127.0.0.1 runs Talos v1.13.2'] });
   });
@@ -89,7 +89,7 @@ describe('the version', () => {
     });
   });
 
-  it('of a node that nobody reaches: that is said once', async () => {
+  it('of a node that no endpoint reaches: the problem is reported once', async () => {
     const api: Api = (method, node) => (node ? { status: 14, says: 'i/o timeout' } : versionOnly()(method, node));
     const { result, checks } = await asked(context([await endpoint(api)]), '--nodes', '127.9.9.9');
     expect(result).toBe('network');
@@ -167,7 +167,7 @@ describe('the version', () => {
     expect(said).toEqual(['skipped version: 127.0.0.1: this role may not ask for the version (not authorized)']);
   });
 
-  it('is not asked for where nobody answers, nor where the certificate is wrong', async () => {
+  it('is not asked for where no server answers, nor where the certificate is wrong', async () => {
     const calls: string[] = [];
     const api: Api = (method) => {
       calls.push(method);
@@ -302,7 +302,7 @@ describe('a configuration', () => {
     ]);
   });
 
-  it('is read from nobody unless a file is given', async () => {
+  it('is read from no node unless a file is given', async () => {
     const calls: string[] = [];
     const api: Api = (method, node) => {
       calls.push(method);
@@ -312,7 +312,7 @@ describe('a configuration', () => {
     expect(calls).toEqual(['Version']);
   });
 
-  it('that is a patch, for a node that nobody reaches, or for a Talos that is not known', async () => {
+  it('that is a patch, without a reachable node, or for a version of Talos that is not known', async () => {
     const patch = temporaryFile('patch.yaml', 'machine: { nodeLabels: { a: b } }');
     const at = await endpoint(configured(LIVE));
     expect((await asked(context([at]), '-f', patch)).said.at(-1)).toMatch(/^skipped .*it is a patch/);

@@ -21,7 +21,7 @@ describe('of a Node', () => {
     ],
   });
 
-  it('only what policies and controllers look at is kept', () => {
+  it('only the fields that policies and controllers read are kept', () => {
     expect(
       projectNode({ metadata, spec, status: { ...status('True'), images: [], nodeInfo: { systemUUID: 'U' } } }),
     ).toEqual({
@@ -95,7 +95,7 @@ describe('of a Node', () => {
 describe('of a DaemonSet', () => {
   const template = { spec: { containers: [], nodeSelector: { pool: 'main' }, tolerations: [{ operator: 'Exists' }] } };
 
-  it('only what policies and controllers look at is kept', () => {
+  it('only the fields that policies and controllers read are kept', () => {
     const daemonSet = {
       metadata: { name: 'cni', namespace: 'kube-system', generation: 3, labels: { app: 'cni' } },
       spec: { template, updateStrategy: { type: 'OnDelete' } },

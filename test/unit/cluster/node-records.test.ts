@@ -12,7 +12,7 @@ const object = (name: string, resourceVersion: string, fields: object = recordFi
   metadata: { name, uid: `uid-${name}`, resourceVersion },
 });
 
-it('are watched once someone asks for it; an object that cannot be read is no record', async () => {
+it('are watched once a caller follows them; an object that cannot be read is no record', async () => {
   const opened = Promise.withResolvers<(type: string, object: object) => void>();
   const api = await startFakeApi(({ query }, response) => {
     if (query.watch) {

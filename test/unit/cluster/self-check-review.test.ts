@@ -9,7 +9,7 @@ it.each([
     own: false,
     refusal: undefined,
   },
-  { why: "somebody else's answer", status: 200, own: false, refusal: 'it answered 200' },
+  { why: "another server's answer", status: 200, own: false, refusal: 'it answered 200' },
   { why: 'not found', status: 404, own: false, refusal: 'it answered 404' },
 ])('$why: $refusal', ({ status, own, refusal }) => {
   const review = selfCheckReview();

@@ -63,7 +63,7 @@ it("ends the pod's connection when it is destroyed", async () => {
   await ended;
 });
 
-it('says what the kubelet says of a port where nobody listens', async () => {
+it('reports what the kubelet says of a port on which no process listens', async () => {
   const { handler } = await handlerFor({ 'tk-a': 1 });
   const tunnel = await openTunnel(handler, POD);
   tunnel.resume();

@@ -157,7 +157,7 @@ describe('the own right of the requester counts', () => {
     { user: 'system:kube-controller-manager', is: false, why: 'it runs without a service account for each controller' },
     { user: 'system:administrator', is: false },
     { user: 'system:node:n1', is: false },
-    { user: '', is: true, why: 'the API server knows nobody by that name, and it has no rights' },
+    { user: '', is: true, why: 'the API server knows no user by that name, and it has no rights' },
     { user: 'kubernetes-admin', hasController: true, is: false, why: 'a controller manager with that file' },
     { user: 'system:admin', hasController: true, is: false },
   ])('of $user, controller $hasController: $is', ({ user, hasController = false, is }) => {

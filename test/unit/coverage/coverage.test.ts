@@ -173,7 +173,7 @@ it('names everything that is in the way', () => {
 
 describe('a pod that is already there', () => {
   it.each<{ why: string; daemonSet?: Partial<SchedulingView>; taints?: Taint[]; stays: boolean }>([
-    { why: 'NoSchedule taints evict nobody', taints: [MASTER, CONTROL_PLANE], stays: true },
+    { why: 'NoSchedule taints evict no pod', taints: [MASTER, CONTROL_PLANE], stays: true },
     { why: 'a NoExecute taint does', taints: [MASTER, EVICTING], stays: false },
     { why: 'labels that changed do', daemonSet: { nodeSelector: { pool: 'cpu' } }, taints: [MASTER], stays: false },
     { why: 'an affinity that no longer matches does', daemonSet: { nodeAffinity: [] }, stays: false },

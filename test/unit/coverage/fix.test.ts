@@ -183,7 +183,7 @@ describe('where policies in force ask for tolerations', () => {
       because: [{ kind: 'asked', by: ['b', 'a'] }],
     },
     {
-      why: 'for a taint that --taint does not name, nobody has to name it',
+      why: 'for all of them, even one that --taint does not name, the gap is left to them',
       inForce: [policy('a', [GPU.key, MASTER.key])],
       because: [{ kind: 'asked', by: ['a'] }],
     },

@@ -100,13 +100,13 @@ describe('a NodePool of Karpenter', () => {
       expected: [],
     },
     {
-      what: 'lacks a taint that keeps nobody away',
+      what: 'lacks a taint that keeps no pods away',
       pool: nodePool(),
       policy: spec(undefined, [{ ...PRESENT, effect: 'PreferNoSchedule' }]),
       expected: [],
     },
     {
-      what: 'lacks a taint that comes and goes by itself',
+      what: 'lacks a taint that an agent sets and removes',
       pool: nodePool(),
       policy: spec(undefined, [{ key: 'node.cilium.io/agent-not-ready', effect: 'NoExecute', ensure: 'Always' }]),
       expected: [],

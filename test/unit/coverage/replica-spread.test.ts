@@ -159,7 +159,7 @@ describe('a drain that the last replica holds up', () => {
       isHeldUp: false,
     },
     {
-      what: 'nobody was evicted yet',
+      what: 'no replica was evicted yet',
       nodes: [node('n1', cordoned)],
       replicas: [replica('last', 'n1'), replica('other', 'n1')],
       isHeldUp: false,

@@ -65,7 +65,7 @@ it("are the pods behind the Service, ready ones first, at the port of its slice;
 const NOT_KNOWN = expect.stringMatching(/^the leader is not known.*leases\/taintkeeper: 40/);
 
 it.each([
-  { why: 'nobody holds the Lease', lease: { status: 200, body: { spec: { holderIdentity: '' } } }, warned: [] },
+  { why: 'no replica holds the Lease', lease: { status: 200, body: { spec: { holderIdentity: '' } } }, warned: [] },
   { why: 'there is no Lease', lease: { status: 404, body: refusal(404, 'NotFound', 'no') }, warned: [NOT_KNOWN] },
   {
     why: 'the Lease may not be read',

@@ -61,7 +61,7 @@ describe('the page and its state', () => {
     expect(await ask(`${url}api/state`, { 'if-none-match': state.etag })).toMatchObject({ status: 304, body: '' });
   });
 
-  it("are any replica's while nobody leads", async () => {
+  it("are any replica's while no replica leads", async () => {
     const a = await startReplica('tk-a', 'nobody');
     const { url } = await dashboardOf(directory([a], undefined).find);
     expect(JSON.parse((await ask(`${url}api/state`)).body)).toMatchObject({ replica: 'tk-a' });
@@ -114,7 +114,7 @@ describe('the events', () => {
     expect(await uidsOf(await openStream(`${url}api/events`), 3)).toEqual(['a1', 'b1', 'b2']);
   });
 
-  it('of many replicas are the latest, whoever tells first', async () => {
+  it('of many replicas are the latest, whichever replica sends its events first', async () => {
     const replicas = await Promise.all(['tk-a', 'tk-b', 'tk-c'].map((name) => startReplica(name, 'tk-a')));
     const minutes = { 'tk-b': 1, 'tk-c': 2, 'tk-a': 3 } as Record<string, number>;
     for (const { name, decide } of replicas) {
@@ -194,7 +194,7 @@ it('says what is wrong with its port', async () => {
   await expect(failing).rejects.toThrow(/^cannot listen on 127.0.0.1 port \d+ \(see --port\)/);
 });
 
-it('keeps the replicas it knows while nobody can say who is there', async () => {
+it('keeps the replicas that it knows while it cannot find replicas through the API server', async () => {
   const a = await startReplica('tk-a');
   let broken = false;
   const { url, told } = await dashboardOf(async () => {
@@ -208,7 +208,7 @@ it('keeps the replicas it knows while nobody can say who is there', async () => 
   await eventually(() => expect(told[1]).toBe('the replicas were found again'));
 });
 
-it('stops while somebody who is asked who is there does not answer', async () => {
+it('stops while its request for the replicas is unanswered', async () => {
   const a = await startReplica('tk-a');
   const asked = vi.fn(async (): Promise<Replicas> => ({ replicas: [a], leader: 'tk-a' }));
   const { stop, told } = await dashboardOf(asked);

@@ -36,7 +36,7 @@ it.each(['talos-workers', 'spot'])('%s: nodes that run get the taint from the le
   expect(driftAmong(node, [policy]).desired?.taints).toHaveLength(1);
 });
 
-it('storage: while taintkeeper cannot be asked, the update passes', async () => {
+it('storage: while taintkeeper is unavailable, the update passes', async () => {
   const [policy] = await policiesOf('storage');
   expect(policy?.kind === 'TaintPolicy' && failurePolicyOf(policy.spec, 'Deny')).toBe('Ignore');
 });

@@ -89,7 +89,7 @@ it('no role of the manifests gives another user the right to write policies', ()
   expect(rights.flatMap(({ verbs }) => verbs)).toEqual(['get', 'list', 'watch', 'create']);
 });
 
-it('the webhooks that the page lists are those that there can be, each with what it does when nobody answers', async () => {
+it('the page lists exactly the possible webhooks, each with its requests and its failure policy', async () => {
   const examples = await readPolicyFiles(
     ['examples/policies', 'examples/audit/policy.yaml'].map((file) => join(ROOT, file)),
   );

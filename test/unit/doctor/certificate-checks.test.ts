@@ -46,13 +46,13 @@ describe('certificates', () => {
 
   it.each<Case>([
     {
-      why: 'a leaf that has expired is one problem, whoever else might complain',
+      why: 'an expired leaf is one problem: the check of agreement is skipped',
       facts: wellFacts(its, { replicas: served(greeted(expired), greeted(expired)), secret: filesOf(expired) }),
       found: { 'serving certificate': 'problem', 'agreement of replicas': 'skipped' },
       says: /^the certificate of a, b is not valid after 2026-05-31T.*; it is 2026-06-01T12:00:00.000Z now$/,
     },
     {
-      why: 'a leaf that somebody should have renewed by now',
+      why: 'a leaf that expires soon, although its issuer should have renewed it',
       facts: wellFacts(its, { replicas: served(greeted(old), greeted(old)), secret: filesOf(old) }),
       found: { 'serving certificate': 'note' },
       says: /which is soon/,
@@ -102,23 +102,23 @@ describe('certificates', () => {
       says: /does not trust a$/,
     },
     {
-      why: 'replicas that differ, and both are trusted: nobody minds',
+      why: 'replicas with different certificates that the API server trusts: only a note',
       facts: wellFacts(its, { replicas: served(greeted(its), greeted(second)) }),
       found: { 'agreement of replicas': 'note' },
     },
     {
-      why: "the Service's address leads to somebody else",
+      why: "the Service's address leads to a server whose certificate the API server does not trust",
       facts: wellFacts(its, { overService: [greeted(others), greeted(its), greeted(others)] }),
       found: { 'agreement of replicas': 'problem', caBundle: 'skipped' },
       says: /does not trust Service taintkeeper$/,
     },
     {
-      why: "the Service's address leads to what is no webhook, on another network: that is nobody's certificate here",
+      why: "the Service's address leads to a server that is no webhook: its certificate is ignored",
       facts: wellFacts(its, { overService: [noWebhook(others)] }),
       found: {},
     },
     {
-      why: 'no Secret, though all goes well: whoever starts next has none',
+      why: 'no Secret is a problem, even while the replicas serve a trusted certificate',
       facts: wellFacts(its, { secret: known(undefined) }),
       found: { Secret: 'problem' },
       says: /Secret taintkeeper\/taintkeeper-certs not found/,
@@ -176,7 +176,7 @@ describe('certificates', () => {
       says: /cannot be served: a part of it is missing/,
     },
     {
-      why: "a Secret of somebody else's, without a CA key",
+      why: 'a Secret from another issuer, without a CA key',
       facts: wellFacts(its, {
         secret: known({ cert: its.serving.cert, key: its.serving.key, caCert: undefined, caKey: undefined }),
       }),
@@ -194,7 +194,7 @@ describe('certificates', () => {
       found: {},
     },
     {
-      why: 'no webhook: nobody has to trust',
+      why: 'no webhook: there is no caBundle to check',
       facts: wellFacts(its, { webhooks: known([]) }),
       found: { caBundle: 'skipped' },
     },

@@ -33,13 +33,13 @@ describe('the list of checks', () => {
     runChecks(checks, healthyFacts()).map(({ name, state, evidence }) => `${name} ${state}: ${evidence}`);
 
   it('skips what follows from the problem of another check, wherever that stands', () => {
-    const follows = consequence(finding('problem', 'nobody listens'));
+    const follows = consequence(finding('problem', 'no replica listens'));
     expect(results([one('endpoints', 'problem', ['Service'], follows), one('Service', 'problem')])).toEqual([
-      'endpoints skipped: nobody listens: see Service',
+      'endpoints skipped: no replica listens: see Service',
       'Service problem: Service is problem',
     ]);
     expect(results([one('endpoints', 'problem', ['Service'], follows), one('Service', 'note')])).toEqual([
-      'endpoints problem: nobody listens',
+      'endpoints problem: no replica listens',
       'Service note: Service is note',
     ]);
   });
@@ -49,12 +49,12 @@ describe('the list of checks', () => {
     expect(
       results([
         one('admission', 'problem', ['round trip'], follows('no call ends')),
-        one('round trip', 'problem', ['endpoints'], follows('nobody answers')),
+        one('round trip', 'problem', ['endpoints'], follows('no replica answers')),
         one('endpoints', 'problem'),
       ]),
     ).toEqual([
       'admission skipped: no call ends: see endpoints',
-      'round trip skipped: nobody answers: see endpoints',
+      'round trip skipped: no replica answers: see endpoints',
       'endpoints problem: endpoints is problem',
     ]);
   });
@@ -91,9 +91,9 @@ describe('a diagnosis', () => {
     },
     {
       why: 'one problem',
-      checks: [check('certificate', 'ok'), check('network', 'problem', 'nobody listens')],
+      checks: [check('certificate', 'ok'), check('network', 'problem', 'no replica listens')],
       result: 'network',
-      summary: 'nobody listens',
+      summary: 'no replica listens',
     },
     {
       why: 'trust comes first, whatever the order of the checks',
@@ -119,9 +119,9 @@ describe('a diagnosis', () => {
     },
     {
       why: 'a problem that was seen is not called unknown',
-      checks: [check('certificate', 'skipped'), check('network', 'problem', 'nobody listens')],
+      checks: [check('certificate', 'skipped'), check('network', 'problem', 'no replica listens')],
       result: 'network',
-      summary: 'nobody listens',
+      summary: 'no replica listens',
     },
   ])('$why', ({ checks, result, summary }) => {
     expect(diagnose(checks)).toEqual({ result, summary, checks });

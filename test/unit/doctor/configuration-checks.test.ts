@@ -78,7 +78,7 @@ it('finds nothing where all is well', () => {
 describe('only causes are problems', () => {
   it.each<{ what: string; facts: Partial<Facts>; elsewhere?: Partial<Facts>; expected: Record<string, string> }>([
     {
-      what: 'no leader, as the pods are gone',
+      what: 'no leader, because no replica answers',
       facts: { lease: DEAD_LEASE, policies: STALE },
       elsewhere: ELSEWHERE,
       expected: { policies: 'skipped', leader: 'skipped' },
@@ -104,12 +104,12 @@ describe('only causes are problems', () => {
       expected: { policies: 'skipped', rights: 'problem', leader: 'problem' },
     },
     {
-      what: 'a status that is behind, as nobody leads',
+      what: 'a status that is behind, because no replica leads',
       facts: { lease: DEAD_LEASE, policies: STALE },
       expected: { policies: 'skipped', leader: 'problem' },
     },
     {
-      what: 'a status that is behind, though somebody leads',
+      what: 'a status that is behind, although a replica leads',
       facts: { policies: STALE },
       expected: { policies: 'problem' },
     },

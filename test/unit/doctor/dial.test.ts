@@ -34,8 +34,8 @@ function webhook({ status = 200, date = new Date() } = {}): Promise<number> {
 const LIMITS = { connectMs: 2_000, answerMs: 8_000 };
 const at = (port: number, limits = {}) => dial({ host: '127.0.0.1', port }, SERVER_NAME, { ...LIMITS, ...limits });
 
-describe('somebody who dials', () => {
-  it('sees the certificate, whoever signed it, the answer, and the clock', async () => {
+describe('a client that dials a replica', () => {
+  it('sees the certificate of any issuer, the answer, and the clock', async () => {
     const hourAhead = new Date(Date.now() + 3_600_000);
     const dialled = await at(await webhook({ date: hourAhead }));
     if (dialled.outcome !== 'greeted') throw new Error(dialled.fault.message);
@@ -70,7 +70,7 @@ describe('somebody who dials', () => {
     expect(await dialled).toMatchObject({ outcome: 'greeted', greeting: { refusal: undefined } });
   });
 
-  it('tells a port on which nobody listens from one that is silent, and from one that speaks something else', async () => {
+  it('tells apart a port without a listener, a silent one, and one that closes the connection', async () => {
     const port = await listen(createServer());
     const closed = createServer();
     const free = await listen(closed);

@@ -71,7 +71,7 @@ it("reads how it is installed from the manifests' Deployment", async () => {
   expect(search).toEqual({ asked: {}, found: [INSTALLATION], unconfirmed: [], chosen: INSTALLATION, blind: undefined });
 });
 
-it('sees that it came by Helm, with certificates of somebody else', async () => {
+it('detects an installation by Helm, with certificates of another issuer', async () => {
   const byHelm = deployment(({ metadata, spec }) => {
     metadata.annotations = { 'meta.helm.sh/release-name': 'keeper' };
     spec.template.spec.containers[0]?.args.push('--cert-dir=/certs');
@@ -257,7 +257,7 @@ describe('the installation', () => {
       says: /^Service taintkeeper\/taintkeeper$/,
     },
     {
-      what: 'is looked for in vain by who may see nothing',
+      what: 'is not found by a user who may see nothing: namespace taintkeeper is assumed',
       cluster: { mayList: [], mayGet: false },
       chosen: 'taintkeeper',
       state: 'skipped',

@@ -62,12 +62,12 @@ it.each([
     expected: ['problem', /TaintPolicy gpu is in force, in part \(UnknownFields\): spec\.future: this version/],
   },
   {
-    what: 'never looked at',
+    what: 'without a status',
     policies: [taintPolicy('gpu', {}, { status: {} })],
     expected: ['problem', /TaintPolicy gpu has no status/],
   },
   {
-    what: 'not looked at since it changed',
+    what: 'with a status for an earlier generation',
     policies: [taintPolicy('gpu', {}, { generation: 3 })],
     expected: ['problem', /a status for generation 1, and is at generation 3/],
   },

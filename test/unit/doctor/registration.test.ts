@@ -21,7 +21,7 @@ it.each([
     says: /though policies need one$/,
   },
   {
-    why: 'nobody knows whether they are needed',
+    why: 'doctor cannot list the policies that would need them',
     facts: { webhooks: known([]), policies: unseen('you may not list them') },
     state: 'skipped',
     says: /whether policies need one: you may not list them$/,

@@ -102,7 +102,7 @@ describe('replicas', () => {
       { addresses: ['10.244.0.7'], conditions: ready === undefined ? {} : { ready }, targetRef: { kind: 'Pod', name } },
     ],
   });
-  it('are those behind the port that is called, and pods that nobody leads to', () => {
+  it('are the endpoints of the port that the API server calls, and pods that no EndpointSlice lists', () => {
     const pods = ['a', 'b', 'c'].map((name) => viewPod(podObject(name)));
     const found = listedReplicas(facts({ slices: known([slice('a'), slice('b', false)]), pods: known(pods) }));
     expect(found.map(({ name, port, endpoint }) => ({ name, port, endpoint }))).toEqual([

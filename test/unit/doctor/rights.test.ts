@@ -112,7 +112,7 @@ describe('the review', () => {
     expect(result.lacking.map(({ resource }) => resource)).toEqual(['nodes']);
   });
 
-  it('is refused to somebody else', async () => {
+  it('fails for another user who may not ask about the service account', async () => {
     await expect(review([], ['selfsubjectaccessreviews'], 'dev@example.com')).rejects.toThrow('403 Forbidden');
   });
 });
@@ -155,7 +155,7 @@ describe('the check', () => {
       differs: { helmRelease: 'keeper' },
       remedy: 'helm upgrade keeper CHART --namespace taintkeeper --reset-then-reuse-values --set recoverPods=true',
     },
-  ])('says which policy asks for what nobody has permitted: $remedy', ({ differs, remedy }) => {
+  ])('names the policy that needs a permission that was not granted: $remedy', ({ differs, remedy }) => {
     const daemonSets = { namespaces: ['*'] };
     const facts = healthyFacts({
       rights: known({ user: 'u', asked: 50, lacking: [], notPermitted: ['deletePods', 'nativePolicies'] }),

@@ -26,7 +26,7 @@ it.each([
     expected: ['note', /TaintPolicy p selects none of 2 nodes by pool=gpu \(here, pool is cpu\)/],
   },
   {
-    what: 'no node, as nobody has the label',
+    what: 'no node, as no node has the label',
     policy: taintPolicy('p', { nodeSelector: { matchLabels: { team: 'x' } } }),
     expected: ['note', /by team=x \(nothing has team\)/],
   },
@@ -87,7 +87,7 @@ it.each([
   expect(results[0]?.remedy).toEqual(isAdvised ? expect.stringContaining('kubectl edit') : undefined);
 });
 
-it('a built-in policy may match nothing, unless somebody has changed for whom it is', async () => {
+it('a built-in policy may match nothing, unless a user has changed which DaemonSets it selects', async () => {
   const texts = await readBuiltinPolicies();
   const builtin = texts.map(({ text }) => readPolicy(parse(text)));
   const cni = builtin.find(({ name }) => name === 'cni-tolerations');

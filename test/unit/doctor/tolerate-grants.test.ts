@@ -66,7 +66,7 @@ describe('bindings of the verb tolerate', () => {
     });
   });
 
-  it('are not judged by whoever may not list them', () => {
+  it('are not judged if the user may not list them', () => {
     const facts = healthyFacts({ policies: known(POLICIES), grants: unseen('you may not list clusterroles') });
     expect(checkTolerateGrants(facts)).toEqual([{ state: 'skipped', evidence: 'you may not list clusterroles' }]);
   });

@@ -20,13 +20,13 @@ async function watch(answers: readonly (object | undefined)[], watchMs = LONGEST
   return { seen: await watchLease(client, PLACE, { watchMs }), asked: () => api.received.length };
 }
 
-it('one that changes is renewed, whatever its times say, and nobody waits any longer', async () => {
+it('one that changes is renewed, whatever its times say, and doctor stops waiting', async () => {
   const { seen, asked } = await watch([lease(1, 'tk-0'), lease(1, 'tk-0'), lease(2, 'tk-0'), undefined]);
   expect(seen).toMatchObject({ holder: 'tk-0', renewed: true });
   expect(asked()).toBe(3);
 });
 
-it('one that is taken by somebody else is renewed', async () => {
+it('one that another replica takes is renewed', async () => {
   expect((await watch([lease(1, ''), lease(2, 'tk-1')])).seen).toMatchObject({ holder: 'tk-1', renewed: true });
   expect((await watch([undefined, lease(2, 'tk-1')])).seen).toMatchObject({ holder: 'tk-1', renewed: true });
 });

@@ -44,7 +44,7 @@ describe('a zone', () => {
     });
   });
 
-  it('takes a time that is yet to come for none, so that nobody can stop it for a year', () => {
+  it('ignores a timeAdded far in the future, so that no user can stop the evictions for a year', () => {
     const zone = (taint: Taint) => zonesOf([{ labels: {}, taints: [taint], ready: true }], NOW).get('');
     expect(zone(at(NOW + 365 * 86_400_000))?.lastAt).toBeUndefined();
     expect(zone(at(NOW + 2_000))?.lastAt).toBe(NOW + 3_000);
@@ -115,7 +115,7 @@ describe('what evicts', () => {
       evicting: [out],
     },
     { why: 'it is there', before: [at(NOW)], after: [out], evicting: [] },
-    { why: 'NoSchedule evicts nobody', before: [], after: [{ ...out, effect: 'NoSchedule' }], evicting: [] },
+    { why: 'NoSchedule evicts no pod', before: [], after: [{ ...out, effect: 'NoSchedule' }], evicting: [] },
     { why: 'nor does what goes', before: [out], after: [], evicting: [] },
   ])('is known by the taints before and after: $why', ({ before, after, evicting }) => {
     expect(evictingTaints(before, after)).toEqual(evicting);
@@ -131,7 +131,7 @@ describe('what evicts', () => {
     expect(withTimeAdded([there], unchanged, new Date(NOW))).toBe(unchanged);
   });
 
-  it("counts neither Kubernetes' own taints, nor times that nobody can read", () => {
+  it("counts neither Kubernetes' own taints, nor times that cannot be parsed", () => {
     const notReady = { ...at(NOW), key: 'node.kubernetes.io/not-ready' };
     expect(evictionTimes([notReady, out, { ...out, timeAdded: 'soon' }, { ...at(NOW), effect: 'NoSchedule' }])).toEqual(
       [],

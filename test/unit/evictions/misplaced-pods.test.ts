@@ -71,12 +71,12 @@ describe('a recorded taint has returned', () => {
       returned: [[], [], [], [], [[3_000, 4_000, 5_000]]],
     },
     {
-      what: 'when its value is right again',
+      what: 'when it has its recorded value again',
       sights: [has(gpu), has({ ...gpu, value: 'cpu' }), has(gpu)],
       returned: [[], [], [[1_000, 2_000, 3_000]]],
     },
     {
-      what: 'and none that evicts by itself, keeps no pod away, or comes and goes by itself',
+      what: 'but not if it evicts pods, keeps no pods away, or is one that Kubernetes sets and removes',
       sights: ['a:NoExecute, b:PreferNoSchedule, node.kubernetes.io/not-ready:NoSchedule'].flatMap((recorded) => [
         { recorded, taints: [] },
         {
@@ -148,7 +148,7 @@ const RETURNED: ReturnedTaint = { taint: gpu, since: SINCE, missingAt: MISSING, 
 describe('a misplaced pod', () => {
   it.each<{ what: string; at: number; part?: Partial<NodePod>; misplaced: boolean }>([
     { what: 'landed while the taint was missing', at: 70_000, misplaced: true },
-    { what: 'or in an earlier gap that nobody saw', at: 30_000, misplaced: true },
+    { what: 'or in an earlier gap that the leader did not see', at: 30_000, misplaced: true },
     { what: 'or in the second of the loss', at: 60_000, misplaced: true },
     { what: 'or just as the taint came back', at: 90_000, misplaced: true },
     { what: 'but not before the node had to carry the taint', at: 9_000, misplaced: false },

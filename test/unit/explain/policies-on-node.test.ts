@@ -83,7 +83,7 @@ describe('each taint of a node', () => {
     ]);
   });
 
-  it('whose addition is restricted is said to be, whether anybody may remove it or not', () => {
+  it('whose addition is restricted is shown as such, whether its removal is restricted or not', () => {
     const guard = { key: 'gpu', restrict: ['Removal', 'Addition'] } as const;
     const text = (spec: TaintPolicySpec) => {
       const explained = { ...explain(nodeOf([GPU]), { a: spec }), name: 'n1', problems: [], events: [] };
@@ -109,7 +109,7 @@ describe('each taint of a node', () => {
     ]);
   });
 
-  it('that one policy restores is put back, whoever else requires it', () => {
+  it('that one policy restores is restored, even if another policy requires it in mode Deny', () => {
     expect(lines(nodeOf([]), { a: rule('Restore', PRESENT), b: rule('Deny', PRESENT) })).toEqual([
       'gpu=true:NoSchedule missing b a',
     ]);
@@ -234,7 +234,7 @@ describe('a taint that the node carries with another value', () => {
     });
   });
 
-  it('can simply be overwritten where nobody protects the other value', () => {
+  it('can simply be overwritten where no policy protects the other value', () => {
     expect(nextFor(changed, { a: rule('Deny', { ...RESTRICTED, value: 'true' }) }, { recorded: OLD })).toEqual({
       command: 'kubectl taint --overwrite node n1 gpu=true:NoSchedule',
     });

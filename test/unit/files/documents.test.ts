@@ -121,7 +121,7 @@ describe('says where and why for', () => {
       text: 'a:\n  - key: *\n',
       expected: ['f.yaml:2:10: a text that begins with "*" needs quotes'],
     },
-    { why: 'a tag that nobody knows', text: 'a: !foo 1', expected: ['f.yaml:1:4: Unresolved tag: !foo'] },
+    { why: 'an unknown tag', text: 'a: !foo 1', expected: ['f.yaml:1:4: Unresolved tag: !foo'] },
     {
       why: 'an alias that leads into itself',
       text: 'a: &x\n  b: [*x]',

@@ -244,7 +244,7 @@ describe('a DaemonSet that runs', () => {
     added: Toleration[];
   }>([
     {
-      why: 'gets back what a manifest applied again takes out',
+      why: 'gets back what a reapplied manifest removes',
       running: [own, MASTER, CONTROL_PLANE],
       sent: [own],
       sameTemplate: true,
@@ -286,14 +286,14 @@ describe('a DaemonSet that runs', () => {
       added: [MASTER, CONTROL_PLANE],
     },
     {
-      why: 'gets all when a toleration of its own is taken out as well',
+      why: 'gets all when the request also removes a toleration of its own',
       running: [own, extra, CONTROL_PLANE],
       sent: [own],
       sameTemplate: true,
       added: [MASTER, CONTROL_PLANE],
     },
     {
-      why: 'gets back what it takes out as it was spelled: else its pods would start anew',
+      why: 'gets back a removed toleration as it was spelled: otherwise its pods would restart',
       running: [own, { key: 'dedicated', operator: 'Equal', effect: 'NoSchedule' }],
       sent: [own],
       sameTemplate: true,
@@ -309,7 +309,7 @@ describe('a DaemonSet that runs', () => {
       added: [{ ...MASTER, effect: '' }, MASTER, CONTROL_PLANE],
     },
     {
-      why: 'gets nothing back that is needless: whoever takes it out may',
+      why: 'does not get back a needless toleration: every user may remove it',
       running: [{ operator: 'Exists' }, MASTER],
       sent: [{ operator: 'Exists' }],
       sameTemplate: true,

@@ -16,7 +16,7 @@ const STARTING: readonly Taint[] = [
   { key: 'boot.example.com/preparing', value: 'yes', effect: 'NoExecute' },
 ];
 
-describe.each(['Deny', 'Restore'] as const)('a node that starts under a wildcard in mode %s', (mode) => {
+describe.each(['Deny', 'Restore'] as const)('a node that starts under a pattern in mode %s', (mode) => {
   const policies = policyOf(mode, [{ key: '*', restrict: ['Removal'] }]);
 
   it.each(STARTING)('becomes usable: its operator takes $key off', (taint) => {
@@ -48,7 +48,7 @@ describe.each(['Deny', 'Restore'] as const)('a node that starts under a wildcard
   });
 });
 
-it('an Audit policy reports what a wildcard means without waiting', () => {
+it('an Audit policy reports the removal of a taint that matches a pattern before it is established', () => {
   const audit = policyOf('Audit', [{ key: '*', restrict: ['Removal'] }]);
   expect(outcomes(judgeUpdate(audit, 'validate', { before: [gpu], after: [] }))).toEqual([
     'p audited dedicated=gpu:NoSchedule',
@@ -116,7 +116,7 @@ describe('the leader', () => {
     expect(establishedAfter(stayedMs)).toEqual({ established, nextInMs });
   });
 
-  it('establishes no taint that no policy means by a wildcard', () => {
+  it('does not establish a taint that matches no pattern of a policy', () => {
     const policies = { a: wildcard({ except: ['dedicated'] }), b: wildcard({}, 'other*') };
     expect(establishedAfter(600_000, { policies })).toEqual({ established: false, nextInMs: undefined });
   });

@@ -20,7 +20,7 @@ it.each([
   { why: 'one was', record: 'master:NoSchedule', tolerations: [OWN, MASTER], places: [1] },
   { why: 'one was, and it has no other', record: 'master:NoSchedule', tolerations: [MASTER], places: [0] },
   { why: 'two were', record: 'gpu=a100:NoExecute, master:NoSchedule', tolerations: [OWN, MASTER, GPU], places: [1, 2] },
-  { why: 'it is gone', record: 'master:NoSchedule', tolerations: [OWN, GPU], places: [] },
+  { why: 'a user has removed it', record: 'master:NoSchedule', tolerations: [OWN, GPU], places: [] },
   { why: 'the owner has one like it', record: 'master:NoSchedule', tolerations: [MASTER, OWN, MASTER], places: [2] },
   { why: 'it is named twice', record: 'own, own', tolerations: [OWN, OWN], places: [1] },
   { why: 'the record cannot be read', record: ',;,', tolerations: [OWN], places: [] },

@@ -39,7 +39,7 @@ describe('a key that no node has', () => {
     ['of a neighbour', 'example.com/pool-b'],
     ['with a number more', 'example.com/pool-a1'],
     ['of the older name', 'node-role.kubernetes.io/master'],
-    ['with a wildcard', 'node-role.kubernetes.io/controlplane*'],
+    ['that is a pattern', 'node-role.kubernetes.io/controlplane*'],
   ])('%s is not', (_why, key) => {
     expect(keys(key)).toEqual([]);
   });

@@ -25,7 +25,7 @@ describe('a recorded taint that is lost', () => {
   }>([
     { why: 'is put back', node: nodeOf([other]), losses: [`p ${GPU}`], taints: [other, gpu] },
     {
-      why: 'is put back in place of a value that nobody protects',
+      why: 'is put back in place of a value that no policy protects',
       policies: { p: rule('Restore', { key: 'dedicated', value: 'gpu', restrict: ['Removal'] }) },
       node: nodeOf([cpu, other]),
       losses: [`p ${GPU}`],
@@ -74,7 +74,7 @@ describe('a recorded taint that is lost', () => {
       taints: [cpu],
     },
     {
-      why: 'gives way to the value of an earlier policy, and is nobody’s any more',
+      why: 'gives way to the value of an earlier policy, and is no loss for its own policy',
       policies: {
         a: rule('Restore', { ...PRESENT, value: 'cpu' }),
         b: rule('Restore', { ...DEDICATED, value: 'gpu' }),
@@ -123,7 +123,7 @@ describe('a recorded taint that is lost', () => {
       taints: [gpu, other],
     },
     {
-      why: 'is nobody’s when no policy protects it any more',
+      why: 'is not missed when no policy protects it any more',
       node: nodeOf([gpu]),
       recorded: `${GPU}, ${OTHER}`,
       losses: [],
@@ -151,7 +151,7 @@ describe('a recorded taint that is lost', () => {
       taints: undefined,
     },
     {
-      why: 'is not missed when it comes and goes by itself',
+      why: 'is not missed when an operator sets and removes it',
       policies: { p: rule('Restore', { key: 'node.cilium.io/agent-not-ready', restrict: ['Removal'] }) },
       node: nodeOf([gpu]),
       recorded: 'node.cilium.io/agent-not-ready:NoSchedule',

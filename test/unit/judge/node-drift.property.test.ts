@@ -79,7 +79,7 @@ function withoutReplaced(one: Case): Case {
   return { ...one, recorded: recorded.map(formatTaint).join() };
 }
 
-it('a repair passes admission as it is, whoever sends it', () => {
+it('a repair passes admission unchanged, even from a user who is not exempt', () => {
   const requester = { username: 'nobody', groups: [] };
   let restored = 0;
   always((one) => {
@@ -138,7 +138,7 @@ it('a node whose turn it is not gets all but what evicts pods, and that in its t
   });
 });
 
-it('every required taint that a node lacks is a loss, but one that comes and goes by itself or was removed with permission, and each policy names a lost taint once', () => {
+it('every missing required taint is one loss per policy, except transient taints and permitted removals', () => {
   let excused = 0;
   always((one) => {
     const { node, policies } = one;

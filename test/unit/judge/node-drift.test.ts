@@ -85,7 +85,7 @@ describe('where several policies require one taint', () => {
       taints: [gpu],
     },
     {
-      why: 'a value that somebody names counts before any',
+      why: 'a policy that names a value wins over one that accepts any value',
       policies: { a: rule('Deny', PRESENT_ANY), b: rule('Restore', PRESENT_GPU) },
       losses: [`a ${GPU}`, `b ${GPU}`],
       taints: [gpu],

@@ -117,7 +117,7 @@ describe('a taint was not removed by the update that wrote its notice', () => {
       'once the node carries it with another value',
       [CARRIED, REMOVED, { taints: [{ ...gpu, value: 'cpu' }], allowRemoval: GPU }],
     ],
-    ['once the annotation is gone', [CARRIED, REMOVED, { taints: [other] }, REMOVED]],
+    ['once the annotation is deleted', [CARRIED, REMOVED, { taints: [other] }, REMOVED]],
     ['of another Node of that name', [CARRIED, REMOVED, { ...REMOVED, uid: 'another' }]],
   ])('%s', (_, states) => {
     expect(wasRemovedWithNotice(shown(...states), gpu)).toBe(false);
@@ -241,7 +241,7 @@ describe('the time for which a node has carried a taint', () => {
     expect(carriedMs(historyWithoutTimes(history(), node(), 100), gpu, 130)).toBe(30);
   });
 
-  it('is not known of taints that come and go by themselves, nor beyond the first 256', () => {
+  it('is not known of taints that Kubernetes sets and removes, nor beyond the first 256 taints', () => {
     const many = Array.from({ length: 257 }, (_, index): Taint => ({ key: `k-${index}`, effect: 'NoSchedule' }));
     const history = newHistory({ ...watched({}), taints: [NOT_READY, ...many] }, 0);
     const known = [NOT_READY, ...many].filter((taint) => carriedMs(history, taint, 1) !== undefined);
@@ -271,7 +271,7 @@ describe('what a node has lost and has not got back', () => {
     expect(change({ taints: [gpu, other] }, 5).lost).toEqual([{ ...gpu, value: 'cpu' }]);
   });
 
-  it('is not known after a gap of the watch, and leaves out taints that come and go by themselves', () => {
+  it('is not known after a gap of the watch, and leaves out taints that Kubernetes sets and removes', () => {
     const { change, again } = following({ taints: [gpu, NOT_READY] }, 0);
     expect(change({ taints: [] }, 1).lost).toEqual([gpu]);
     expect(again(2).lost).toEqual([]);

@@ -166,5 +166,5 @@ export function settle(life: NodeLife, repaired: (added: readonly Taint[]) => vo
     if (!wasWritten && !added) return writes;
     writes += Number(wasWritten) + Number(added !== undefined);
   }
-  throw new Error(`the leader does not come to an end: ${JSON.stringify(life.node)}`);
+  throw new Error(`the leader has not finished after 20 writes: ${JSON.stringify(life.node)}`);
 }

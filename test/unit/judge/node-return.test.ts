@@ -47,7 +47,7 @@ describe('a node that registers anew', () => {
     expect(retainedFor(deleted(policies()), { uid: 'second' }, policies(), START + after)).toEqual(taints);
   });
 
-  it('gets it before anybody has seen that it was deleted', () => {
+  it('gets it before the leader has recorded that the node was deleted', () => {
     const living = nextRecord(undefined, nodeOf({ taints: [DEDICATED] }), at(policies()));
     expect(retainedFor(living, { uid: 'second' }, policies(), START + 100 * HOUR)).toEqual([
       'dedicated=gpu:NoSchedule',

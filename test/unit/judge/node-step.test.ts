@@ -210,7 +210,7 @@ describe('the annotation allow-removal', () => {
   const unused = { taints: [gpu], allowRemoval: 'dedicated=gpu:NoSchedule' };
   const seen = (at: number) => ({ policies: { p: PROTECTED }, node: unused, record: recordOf(GPU), monotonicMs: at });
 
-  it('expires when nobody has used it for a day', () => {
+  it('expires if no removal uses it within a day', () => {
     const early = stepOf(seen(ALLOW_REMOVAL_LIFE_MS - 1));
     expect([early.desired, early.expired, early.nextInMs]).toEqual([undefined, [], 1]);
     const late = stepOf(seen(ALLOW_REMOVAL_LIFE_MS));

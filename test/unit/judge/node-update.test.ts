@@ -27,7 +27,7 @@ describe('Deny', () => {
     { why: 'a changed value', update: { before: [gpu], after: [cpu] }, refused: true },
     { why: 'a changed effect', update: { before: [gpu], after: [{ ...gpu, effect: 'NoExecute' }] }, refused: true },
     { why: 'a taint that stays', update: { before: [gpu, other], after: [gpu] }, refused: false },
-    { why: 'a taint that nobody protects', update: { before: [other], after: [] }, refused: false },
+    { why: 'a taint that no policy protects', update: { before: [other], after: [] }, refused: false },
     { why: 'a taint that comes', update: { before: [], after: [gpu] }, refused: false },
     { why: 'another order', update: { before: [gpu, other], after: [other, gpu] }, refused: false },
     { why: "Kubernetes' own taint next to it", update: { before: [gpu, notReady], after: [gpu] }, refused: false },
@@ -125,7 +125,7 @@ describe('Restore', () => {
     });
   });
 
-  it('patches whoever is only called like a node', () => {
+  it('patches the update of a user with the name of a node, but without the group system:nodes', () => {
     const update = { before: [gpu], after: [], requester: { username: 'system:node:n1', groups: [] } };
     expect(judgeUpdate(restore, 'mutate', update).action).toBe('patch');
   });
@@ -215,7 +215,7 @@ describe('Audit', () => {
     );
   });
 
-  it('with --audit does not say what a key with a wildcard would do, which nobody measures then', () => {
+  it('with --audit reports a removal under a pattern as audited, not as what enforcing would do', () => {
     const spec = { mode: 'Deny' as const, taints: [{ key: '*', restrict: ['Removal'] as const }] };
     const policies = policySet({ taint: { p: spec } }, { audit: true });
     for (const oldAllowRemoval of [undefined, 'dedicated=gpu:NoSchedule']) {
@@ -328,7 +328,7 @@ describe('whom a policy exempts', () => {
     },
     { why: 'a member of a group', requester: { username: 'x', groups: ['a', 'breakglass'] }, yes: true },
     { why: 'a user who is called like the group', requester: { username: 'breakglass', groups: [] }, yes: false },
-    { why: 'anybody else', requester: DEVELOPER, yes: false },
+    { why: 'a user who matches no exemption', requester: DEVELOPER, yes: false },
   ])('$why: $yes', ({ requester, yes }) => {
     const { action, outcomes: found } = admitted(exempting, { before: [gpu], after: [], requester });
     expect(action === 'deny').toBe(!yes);

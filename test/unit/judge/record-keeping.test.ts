@@ -187,7 +187,7 @@ describe('what is recorded of a node', () => {
       taints: ['dedicated=gpu:NoSchedule'],
     },
     {
-      why: 'nothing that comes and goes by itself',
+      why: 'no taint that Kubernetes sets and removes, though a policy names its key',
       set: policies({ taints: [{ key: 'node.kubernetes.io/unreachable', restrict: ['Removal'] }] }),
       node: { taints: [{ key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' }] },
       taints: undefined,
@@ -487,7 +487,7 @@ describe('a required taint that was removed with permission', () => {
       expected: [],
     },
     {
-      why: 'not what comes and goes by itself',
+      why: 'not a taint that an agent sets and removes',
       set: setOf({ ...REQUIRED, key: 'node.cilium.io/agent-not-ready' }),
       node: { allowRemoval: 'node.cilium.io/agent-not-ready=gpu:NoSchedule' },
       expected: [],
@@ -723,7 +723,7 @@ describe('a record', () => {
     expect(nextRecord(undefined, undefined, at(policies()))).toBeUndefined();
   });
 
-  it('keeps what one policy recorded while another one is replaced, and drops what no policy lists', () => {
+  it('keeps the taints of a deleted policy while it may be replaced, and then only those of other policies', () => {
     const both = policySet({
       taint: {
         p: { mode: 'Deny', taints: [PROTECTED] },

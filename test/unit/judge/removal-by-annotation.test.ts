@@ -230,7 +230,7 @@ describe('release by annotation', () => {
     expect(message?.split('allow-removal=')).toEqual([expect.any(String), named.join(',')]);
   });
 
-  it('is not repeated in advice that somebody may paste into a shell, unless it is harmless', () => {
+  it('is not repeated in a command that a user may paste into a shell, unless it is harmless', () => {
     const oldAllowRemoval = 'a$(reboot):NoSchedule, b;reboot:NoSchedule, c=1:NoSchedule';
     const decision = judgeUpdate(deny, 'validate', {
       before: [gpu],

@@ -126,7 +126,7 @@ describe('a taint does not count as added', () => {
       policies: { ...NOBODY_MAY, q: rule('Audit', { ...gpu, effect: 'NoSchedule', value: 'gpu', ensure: 'Always' }) },
     },
     {
-      why: 'that comes and goes by itself, though a pattern restricts it',
+      why: 'that Kubernetes sets and removes, though a pattern restricts it',
       policies: { p: rule('Restore', { key: '*', restrict: ['Addition'] }) },
       after: nodeOf([other, notReady]),
     },

@@ -115,8 +115,8 @@ it.each<[what: string, update: Update]>([
 });
 
 it.each<[what: string, spec: Partial<TaintPolicySpec>, taints: string[]]>([
-  ['is an addition where somebody may remove it', {}, []],
-  ['is expected where nobody may', FORBIDDEN, [GPU]],
+  ['is an addition where the policy allows its removal by annotation', {}, []],
+  ['is expected where no user may remove it', FORBIDDEN, [GPU]],
 ])('a required taint that the record lists as removed %s', (_what, spec, taints) => {
   const policies = policySet({
     taint: {

@@ -38,7 +38,7 @@ describe('matchesPattern', () => {
     );
   });
 
-  it('looks at a text once for each part of the pattern, and never goes back', () => {
+  it('searches a text once for each part of the pattern, and never goes back', () => {
     const word = fc.string({ unit: fc.constantFrom('a', 'b', '*'), maxLength: 60 });
     const subject = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 200 });
     fc.assert(

@@ -19,7 +19,7 @@ describe('removedTaints', () => {
   it.each<{ why: string; before: Taint[]; after: Taint[]; removed: Taint[] }>([
     { why: 'nothing changed', before: [gpu], after: [gpu], removed: [] },
     { why: 'only the order changed', before: [gpu, other], after: [other, gpu], removed: [] },
-    { why: 'the taint is gone', before: [gpu, other], after: [other], removed: [gpu] },
+    { why: 'the taint was removed', before: [gpu, other], after: [other], removed: [gpu] },
     { why: 'a changed value counts as removed', before: [gpu], after: [cpu], removed: [gpu] },
     { why: 'a changed effect is another taint', before: [gpu], after: [evicting], removed: [gpu] },
     {
@@ -69,7 +69,7 @@ describe('removedTaints of lists so long that their equal ends are left out firs
 
 it.each<{ why: string; before: Taint[]; after: Taint[]; left: [Taint[], Taint[]] }>([
   { why: 'nothing of equal lists', before: [gpu, other], after: [{ ...gpu }, { ...other }], left: [[], []] },
-  { why: 'what is gone from the middle', before: [gpu, evicting, other], after: [gpu, other], left: [[evicting], []] },
+  { why: 'a removal from the middle', before: [gpu, evicting, other], after: [gpu, other], left: [[evicting], []] },
   {
     why: 'another value before two that are the same',
     before: [gpu, evicting, other],

@@ -30,7 +30,7 @@ it.each([
   ['node-role.kubernetes.io/control-plane', false],
   ['example.com/node.kubernetes.io', false],
   ['dedicated', false],
-])('%s comes and goes by itself: %o', (key, transient) => {
+])('%s is a taint that Kubernetes, an autoscaler or an operator sets and removes: %o', (key, transient) => {
   expect(isTransientTaintKey(key)).toBe(transient);
 });
 

@@ -30,7 +30,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     firing: [],
   },
   {
-    why: 'they are gone for less than five minutes, as in an upgrade of a single replica',
+    why: 'no replica is scraped for less than five minutes, as in an upgrade of a single replica',
     alert: 'TaintkeeperDown',
     series: { [`taintkeeper_build_info{${A}, version="1"}`]: '1x5 _x8 1x10' },
     at: 13,
@@ -243,7 +243,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     firing: [{ ...HERE, kind: 'TolerationPolicy', policy: 'cni', reason: 'PutBack' }],
   },
   {
-    why: 'it is over: the series is gone',
+    why: 'it is over: the series has ended',
     alert: 'TaintkeeperStalled',
     series: { [`taintkeeper_stalled{${A}, kind="TolerationPolicy", policy="cni", reason="PutBack"}`]: '1x5 stale' },
     at: 16,

@@ -10,8 +10,8 @@ it.each<[a: TaintRule, b: TaintRule, expected: boolean, why: string]>([
   [{ key: 'a', effect: 'NoSchedule' }, { key: 'a' }, true, 'any effect'],
   [{ key: 'a', effect: 'NoSchedule' }, { key: 'a', effect: 'NoExecute' }, false, 'other effects'],
   [{ key: 'a', value: '' }, { key: 'a', value: 'x' }, false, 'other values'],
-  [{ key: '*' }, { key: 'node.kubernetes.io/not-ready' }, false, 'a wildcard never means what comes and goes'],
-  [{ key: '*', except: ['a/*'] }, { key: 'a/b' }, false, 'a wildcard never means what it excepts'],
+  [{ key: '*' }, { key: 'node.kubernetes.io/not-ready' }, false, 'a pattern never covers taints that Kubernetes sets'],
+  [{ key: '*', except: ['a/*'] }, { key: 'a/b' }, false, 'a pattern never covers the keys that it excepts'],
   [{ key: '*', except: ['a/*'] }, { key: 'b' }, true, 'and means the rest'],
   [{ key: 'node.kubernetes.io/not-ready' }, { key: 'node.kubernetes.io/not-ready' }, true, 'but a name does'],
 ])('%j, %j: %s, %s', (a, b, expected) => {

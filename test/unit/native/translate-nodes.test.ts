@@ -293,7 +293,7 @@ describe('additions', () => {
       ),
     );
 
-  it('are not looked at where no addition is restricted', () => {
+  it('are not computed where no policy restricts additions', () => {
     expect(Object.keys(expressions({ p: RESTORE, q: DENY }))).not.toContain('additions');
   });
 
@@ -310,7 +310,7 @@ describe('additions', () => {
   it.each<[what: string, spec: TaintPolicySpec, expected: boolean]>([
     ['where the policy that declares them exempts a user', { ...AUDIT, exempt: { users: ['autoscaler'] } }, true],
     ['where it allows removals by annotation', { ...AUDIT, mode: 'Deny' }, true],
-    ['but not where nobody may remove them', { ...AUDIT, mode: 'Deny', removalByAnnotation: 'Forbidden' }, false],
+    ['but not where no user may remove them', { ...AUDIT, mode: 'Deny', removalByAnnotation: 'Forbidden' }, false],
   ])('are required taints that the annotation names, %s', (_what, spec, expected) => {
     expect(expressions({ p: GUARD, q: spec }).additions?.includes(SOME_ARE_ANNOUNCED)).toBe(expected);
   });
@@ -345,7 +345,7 @@ it.each<[what: string, spec: Partial<TaintPolicySpec>, options: Partial<Translat
   ).toBe(told);
 });
 
-it('a policy that restricts additions and exempts somebody defines each variable that it uses', () => {
+it('a policy that restricts additions and exempts a user defines each variable that it uses', () => {
   const taints = [
     { key: 'dedicated', effect: 'NoExecute' as const, ensure: 'Always' as const, restrict: ['Addition'] as const },
   ];

@@ -28,7 +28,7 @@ it.each<{ why: string; spec: object; view: object }>([
   },
   { why: 'no affinity to nodes', spec: { affinity: { podAntiAffinity: {} } }, view: {} },
   {
-    why: 'preferences bind nobody',
+    why: 'preferences, which exclude no node',
     spec: { affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1 }] } } },
     view: {},
   },

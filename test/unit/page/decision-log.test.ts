@@ -15,7 +15,7 @@ function logOf(options: { capacity?: number } = {}) {
 
 const viewsOf = (log: ReturnType<typeof logOf>): PageDecision[] => log.latest().map(({ view }) => view());
 
-describe('what is remembered of a request', () => {
+describe('the decision log records', () => {
   it('a denial: who asked for what, and why it was denied', () => {
     const log = logOf();
     log.record(judged(removal('keep'), 'validate'));

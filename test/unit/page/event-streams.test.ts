@@ -59,7 +59,7 @@ it('takes so many clients and no more, until one leaves', async () => {
   expect((await openStream(url)).status).toBe(200);
 });
 
-it('takes none that is gone already', async () => {
+it('takes no client that has already disconnected', async () => {
   const { streams } = await serve();
   const late = createServer();
   const asked = once(late, 'request');
@@ -70,7 +70,7 @@ it('takes none that is gone already', async () => {
   const [, response] = (await asked) as [IncomingMessage, ServerResponse];
   socket.destroy();
   await once(response, 'close');
-  streams.open(response, [event('for nobody')]);
+  streams.open(response, [event('too late')]);
   expect(streams.size).toBe(0);
 });
 

@@ -96,7 +96,7 @@ it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'] as const)('%s finds nothin
   }
 });
 
-it('the probes answer whoever asks, whatever name they use', async () => {
+it('the probes answer every request, with any host name', async () => {
   const answer = await get('/livez', { host: 'taintkeeper.example' });
   expect([answer.statusCode, answer.headers['content-security-policy']]).toEqual([200, undefined]);
 });

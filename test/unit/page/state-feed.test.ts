@@ -51,7 +51,7 @@ it('asks the sources once for many who ask at the same time, or soon after', asy
   expect(asked).toBe(1);
 });
 
-it('tells whoever asks of a fault, and recovers from it', async () => {
+it('passes an error of a source to the caller, and answers again once the source works', async () => {
   let broken = true;
   const checks = (): ReturnType<PageSources['checks']> => {
     if (broken) throw new Error('no');
@@ -122,7 +122,7 @@ describe('nodes and coverage', () => {
     expect(await stateOf(feed)).not.toHaveProperty('nodes');
   });
 
-  it('are looked at again only after a change', async () => {
+  it('are read again only after a change', async () => {
     const { feed, sync, change, looks } = fed({ pauseMs: 0 });
     sync();
     await feed.current();
@@ -133,7 +133,7 @@ describe('nodes and coverage', () => {
     expect(looks()).toBe(2);
   });
 
-  it('are not looked at too often, however much changes', async () => {
+  it('are not read again within the pause, even after a change', async () => {
     const { feed, sync, change, looks } = fed({ pauseMs: 60_000 });
     sync();
     await feed.current();
@@ -142,7 +142,7 @@ describe('nodes and coverage', () => {
     expect(looks()).toBe(1);
   });
 
-  it('are looked at less often where that takes long', async () => {
+  it('are read less often if a read takes long', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const { feed, sync, change, looks } = fed({ pauseMs: 2_000, lookMs: 5_000 });

@@ -12,7 +12,7 @@ it.each([
   'dashboard.localhost:1',
   'taintkeeper.taintkeeper.svc:8080',
   'taintkeeper.taintkeeper.svc.cluster.local:8080',
-])('answers for %s, which nobody else can own', (host) => {
+])('answers for %s, which no other party can own', (host) => {
   expect(refusal({ host })).toBeUndefined();
 });
 

@@ -58,7 +58,7 @@ describe('/readyz', () => {
     expect(await metrics()).toContain('taintkeeper_policy_load_success 1');
   });
 
-  it("is degraded when somebody else's certificate is not for a name asked for", async () => {
+  it("is degraded when another issuer's certificate is not for a required name", async () => {
     const { directory, pair } = await foreignDirectory({ names: ['localhost'] });
     const { readiness } = await start({ certDirectory: directory });
 
@@ -71,7 +71,7 @@ describe('/readyz', () => {
     });
   });
 
-  it('is degraded while its own CA is gone, and well again when it is back', async () => {
+  it('is degraded while the key of its own CA is missing, and ok once the key is back', async () => {
     const { readiness, certDirectory, log } = await start();
     const file = join(certDirectory, 'ca.key');
     const text = readFileSync(file);
@@ -110,7 +110,7 @@ describe('/readyz', () => {
     });
   });
 
-  it("is degraded while somebody else's certificate files are broken", async () => {
+  it("is degraded while another issuer's certificate files are broken", async () => {
     const { directory } = await foreignDirectory();
     const { readiness } = await start({ certDirectory: directory });
     expect((await readiness()).lines[1]).toMatch(/^\[\+\] certificate ok: expires .*, renewed by its issuer$/);
@@ -235,7 +235,7 @@ it('says of a RecoveryPolicy from a file that it does nothing', async () => {
   ]);
 });
 
-it('says of a wildcard from a file that nothing is established without a leader', async () => {
+it('warns that a pattern from a file protects no taint, because no leader establishes taints', async () => {
   const policies = join(temporaryDirectory(), 'policies.yaml');
   const policy = (name: string, key: string) =>
     `apiVersion: taintkeeper.dev/v1alpha1\nkind: TaintPolicy\nmetadata: { name: ${name} }\nspec: { mode: Deny, taints: [{ key: '${key}', restrict: [Removal] }] }\n`;
@@ -269,7 +269,7 @@ describe('a start that fails', () => {
   });
 });
 
-it('the HTTPS listener listens before the admin one, so that nobody is told "ready" before', async () => {
+it('the HTTPS listener listens before the admin listener, so that /readyz is not "ready" too early', async () => {
   const listening = vi.spyOn(Server.prototype, 'listen');
   onTestFinished(() => void vi.restoreAllMocks());
   await start();

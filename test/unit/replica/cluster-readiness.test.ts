@@ -34,7 +34,7 @@ describe('the webhooks check', () => {
     });
   });
 
-  it('is well when none is registered: nobody has to trust us', () => {
+  it('is ok if no webhook is registered: no API server has to trust the replica', () => {
     expect(check()(true)).toMatchObject({ state: 'ok', detail: 'none registered' });
   });
 
@@ -42,7 +42,7 @@ describe('the webhooks check', () => {
     expect(check()(true, ca.cert, `${other.cert}${ca.cert}`)).toMatchObject({ state: 'ok', detail: '2 registered' });
   });
 
-  it('fails for a replica that nobody trusts yet', () => {
+  it('fails for a replica whose CA is missing in the caBundle of some webhooks', () => {
     expect(check()(true, ca.cert, other.cert, '')).toMatchObject({
       state: 'failed',
       detail: 'the caBundle of 2 of 3 webhooks lacks the CA that is served',
@@ -62,7 +62,7 @@ describe('the webhooks check', () => {
     expect(see(true, ca.cert)).toMatchObject({ state: 'ok' });
   });
 
-  it('is only degraded once it was well: without this replica, nobody would answer', () => {
+  it('is only degraded after it was ok: a failure would take every replica out of service', () => {
     const see = check();
     see(true, ca.cert);
     expect(see(true, '')).toMatchObject({ state: 'degraded' });

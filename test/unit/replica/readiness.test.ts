@@ -37,7 +37,7 @@ it.each<{
 }>([
   { why: 'of its own', state: 'ok', detail: `expires ${end(fresh)}, renewed in time` },
   {
-    why: "of somebody else's",
+    why: 'of another issuer',
     found: { renews: 'nothing' },
     state: 'ok',
     detail: `expires ${end(fresh)}, renewed by its issuer`,
@@ -55,7 +55,7 @@ it.each<{
     detail: `expires ${end(fresh)}, renewed by its issuer; it is not for a.test, ::1`,
   },
   {
-    why: "of somebody else's that ends within two weeks",
+    why: 'of another issuer, expiring within two weeks,',
     found: { renews: 'nothing', certificate: ending },
     state: 'degraded',
     detail: `expires ${end(ending)}, renewed by its issuer; it expires soon, and was not replaced`,
@@ -67,16 +67,16 @@ it.each<{
     detail: `expires ${end(fresh)}, renewed in time; its CA expires ${end(agingCa)}, and is not replaced by itself`,
   },
   {
-    why: "whose CA, somebody else's, ends within a year",
+    why: 'whose CA, of another issuer, ends within a year',
     found: { renews: 'nothing', ca: agingCa },
     state: 'ok',
     detail: `expires ${end(fresh)}, renewed by its issuer`,
   },
   {
     why: 'whose files are at fault',
-    fault: 'ca.key is gone',
+    fault: 'ca.key is missing',
     state: 'degraded',
-    detail: `expires ${end(fresh)}, renewed in time; ca.key is gone`,
+    detail: `expires ${end(fresh)}, renewed in time; ca.key is missing`,
   },
   { why: 'that expired', found: { certificate: expired }, state: 'failed', detail: `not valid after ${end(expired)}` },
   {
@@ -86,7 +86,7 @@ it.each<{
     detail: `not valid before ${begin(future)}`,
   },
   {
-    why: "whose CA, somebody else's, expired",
+    why: 'whose CA, of another issuer, expired',
     found: { renews: 'nothing', ca: oldCa },
     state: 'failed',
     detail: `the CA is not valid after ${end(oldCa)}`,

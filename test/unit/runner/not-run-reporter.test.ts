@@ -24,7 +24,7 @@ it(
       '  all-fates.sample.ts > what lacks something > does not run',
       '  all-fates.sample.ts > what lacks something > nor does this',
       'not run (no reason is given):',
-      '  all-fates.sample.ts > somebody left out',
+      '  all-fates.sample.ts > is skipped on purpose',
       'failed:',
       '  all-fates.sample.ts > what cannot begin',
       '    Error: on purpose',
@@ -41,7 +41,7 @@ it(
 );
 
 it(
-  'with -t, what nobody asked for is not missed',
+  'with -t, tests that the pattern does not select are not reported as not run',
   () => {
     const { lines } = run('-t', 'passes$|lacks something does', 'all-fates');
     expect(lines).toEqual([

@@ -37,7 +37,7 @@ it('runs again after the time that a run has named', async () => {
   expect(reconcile).toHaveBeenCalledTimes(2);
 });
 
-it('waits as long as it is asked to, but not longer than for whoever is in a greater hurry', async () => {
+it('waits for the delay that a caller requests, or for the shortest one if several callers do', async () => {
   const reconcile = vi.fn(async () => undefined);
   const { reconciler } = start(reconcile);
   await vi.advanceTimersByTimeAsync(0);
@@ -84,7 +84,7 @@ it('keeps the pause between runs, however often it is asked', async () => {
   expect(reconcile.mock.calls.length).toBeLessThanOrEqual(11);
 });
 
-it('repeats a run that fails ever more seldom, also while somebody keeps asking, and logs one failure once', async () => {
+it('repeats a failing run at growing intervals, even if a caller triggers more, and logs one failure once', async () => {
   const onResult = vi.fn();
   const reconcile = vi.fn(async () => {
     throw new Error('the API server is away');

@@ -94,7 +94,7 @@ it('works on a key that the work itself asks for afterwards, not beside it', asy
   expect(steps).toEqual(['begins', 'ends', 'begins', 'ends']);
 });
 
-it('waits as long as it is asked to, but not longer than for whoever is in a greater hurry', async () => {
+it('waits for the shortest delay that callers asked for, and works on the key once', async () => {
   const work = vi.fn(async () => undefined);
   const { queue } = start(work);
   queue.add('a', 500);

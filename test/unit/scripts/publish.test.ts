@@ -69,7 +69,7 @@ function publish({ folder }: Built, args: readonly string[], changes: Readonly<R
       RELEASE_DIGEST: sha256(join(folder, MANIFEST)),
       IMAGE_REPOSITORY: 'registry.example/taintkeeper',
       CHART_REPOSITORY: 'registry.example/charts',
-      REGISTRY_USER: 'somebody',
+      REGISTRY_USER: 'publisher',
       REGISTRY_TOKEN: 'a-token',
       GH_TOKEN: 'a-token',
       GITHUB_REF_NAME: 'v1.2.3',
@@ -91,7 +91,7 @@ describe('publish', () => {
       line.replaceAll(built.folder, 'FOLDER').replaceAll(/\/\S+\/release-\w+/g, 'OWN'),
     );
     expect(shown).toEqual([
-      'skopeo login --authfile OWN/config.json --username somebody --password-stdin registry.example',
+      'skopeo login --authfile OWN/config.json --username publisher --password-stdin registry.example',
       `skopeo copy --all --preserve-digests --authfile OWN/config.json oci-archive:FOLDER/${IMAGE_FILE} docker://registry.example/taintkeeper:1.2.3`,
       `cosign sign --yes --recursive ${image}`,
       `cosign attest --yes --type cyclonedx --predicate FOLDER/taintkeeper.cdx.json ${image}`,

@@ -128,7 +128,7 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
   ...both('250 tolerations of every key, by an operator that is not known', () =>
     daemonSet(times(250, (n) => ({ operator: `Op${n}`, effect: 'NoExecute' }))),
   ),
-  ...both('140,000 tolerations are taken out', () => {
+  ...both('140,000 tolerations are removed', () => {
     const spec = (tolerations: readonly object[]) => ({ metadata: {}, spec: { template: { spec: { tolerations } } } });
     const oldObject = spec(times(140_000, (n) => ({ key: `k${base36(n)}` })));
     return daemonSet([], { operation: 'UPDATE', object: spec([]), oldObject });
@@ -148,7 +148,7 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
     body: () => update(node([]), node([], { uid: `€${'x'.repeat(BODY_LIMIT_BYTES - 5_000)}` })),
   },
   {
-    what: 'values that nobody reads, as many as fit',
+    what: 'values that the webhook does not read, as many as fit',
     path: '/validate',
     body: () => {
       const values = `[${Array(Math.floor((BODY_LIMIT_BYTES - 5_000) / 3))
@@ -158,7 +158,7 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
     },
   },
   {
-    what: 'members that nobody reads, as many as fit',
+    what: 'members that the webhook does not read, as many as fit',
     path: '/validate',
     body: () => {
       const text = update(node([]), node([]));

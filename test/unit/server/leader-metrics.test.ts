@@ -78,7 +78,7 @@ it('a resource that is watched no more is neither connected nor not', async () =
   expect(await samples(metrics)).toEqual(['watch_connected{resource="nodes"} 1']);
 });
 
-it('whoever leads no more tells what it did, and nothing of how the cluster is', async () => {
+it('a replica that no longer leads exports what it did, and nothing about the cluster state', async () => {
   const metrics = createMetrics('test');
   const kinds = ['TaintPolicy', 'TolerationPolicy', 'RecoveryPolicy'] as const;
   metrics.violating(kinds.map((kind) => ({ kind, policy: 'p', count: 1 })));

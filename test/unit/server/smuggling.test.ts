@@ -26,7 +26,7 @@ const AMBIGUOUS = [
   { why: 'a field that is folded', fields: ['Content-Length:', ' 2'], body: '{}' },
   { why: 'another encoding after the chunks', fields: ['Transfer-Encoding: chunked, identity'], body: END },
   { why: 'chunks said twice', fields: ['Transfer-Encoding: chunked', 'Transfer-Encoding: chunked, x'], body: END },
-  { why: 'an encoding that nobody knows', fields: ['Transfer-Encoding: xchunked'], body: END },
+  { why: 'an unknown encoding', fields: ['Transfer-Encoding: xchunked'], body: END },
   { why: 'a chunk whose size is no number', fields: ['Transfer-Encoding: chunked'], body: `0x2\r\n{}\r\n${END}` },
   { why: 'a chunk that is longer than it says', fields: ['Transfer-Encoding: chunked'], body: `1\r\n{}\r\n${END}` },
   { why: 'a field with a line feed alone', fields: ['X: a\nContent-Length: 2'], body: '{}' },

@@ -61,7 +61,7 @@ it.each<{ what: string; node: LiveNode; files: Declaration[]; given?: Declaratio
     found: 'role tier.yaml',
   },
   {
-    what: 'a label that Talos set and that is gone',
+    what: 'a label that Talos set and the node no longer has',
     node: live('a', {}, { owned: { labels: '["pool"]' } }),
     files: [worker, gpu],
     found: 'labels gpu.yaml',
@@ -97,7 +97,7 @@ it.each<{ what: string; node: LiveNode; files: Declaration[]; given?: Declaratio
     found: 'no file is for a worker of that name, or with such labels',
   },
   {
-    what: 'a patch, for nobody knows whom',
+    what: 'a patch, which names neither a role nor a node',
     node: live('a'),
     files: [patch],
     found: 'no file is for a worker of that name, or with such labels',

@@ -24,7 +24,7 @@ describe('what a machine configuration declares', () => {
     { text: 'machine: {type: worker}', taints: [], labels: {} },
     {
       text: 'cluster: {allowSchedulingOnControlPlanes: false}',
-      why: 'a patch for nobody knows whom',
+      why: 'a patch that does not name the type of its machines',
       taints: [],
       labels: {},
     },

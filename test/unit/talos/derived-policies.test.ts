@@ -95,14 +95,14 @@ describe('policies of machine configurations', () => {
     expect(derivePolicies([zoned], OPTIONS)[0]?.policy.spec.nodeSelector).toEqual({ matchLabels: { pool: 'gpu' } });
   });
 
-  it('leave out what comes and goes by itself, and say so', () => {
+  it('leave out a taint that an operator sets and removes, and name it in a comment', () => {
     const cilium = pool('gpu', { dedicated: 'gpu:NoSchedule', 'node.cilium.io/agent-not-ready': 'true:NoExecute' });
     const text = formatPolicies(derivePolicies([cilium], OPTIONS));
     expect(registering(text)(cilium)).toEqual(['dedicated=gpu:NoSchedule']);
     expect(text).toMatch(/^# Left out: node.cilium.io\/agent-not-ready=true:NoExecute \(gpu.yaml:/m);
   });
 
-  it('evict nobody unless asked', () => {
+  it('evict no pods unless asked to', () => {
     const evicting = pool('gpu', { dedicated: 'gpu:NoExecute' });
     const careful = formatPolicies(derivePolicies([evicting], OPTIONS));
     expect(careful).toMatch(/# .*mayEvict: true/);

@@ -66,7 +66,7 @@ describe('drift of taints', () => {
     ).toEqual(found);
   });
 
-  it('does not count what comes and goes by itself', () => {
+  it('does not include taints that an agent sets and removes', () => {
     const cilium = declare(
       'a.yaml',
       machine('worker', {

@@ -59,7 +59,7 @@ it.each([
     keeps: false,
   },
   {
-    what: 'a label that somebody else sets',
+    what: 'a label that Talos does not set',
     text: machine('worker', { nodeLabels: { x: 'y' }, nodeTaints: TAINTS }),
     keeps: false,
   },

@@ -108,7 +108,7 @@ describe('which webhooks the policies need', () => {
       ],
     ],
     [
-      'a Deny policy without permission for anybody: a change of labels or of the annotation is reported',
+      'a Deny policy that permits no removal: a change of labels or of the annotation is reported',
       [taintPolicy({ removalByAnnotation: 'Forbidden' })],
       [
         'mutate register: CREATE nodes, Ignore',
@@ -145,7 +145,7 @@ describe('which webhooks the policies need', () => {
       ['mutate register: CREATE nodes, Ignore', 'validate protect: UPDATE nodes, Fail'],
     ],
     [
-      'the same, and somebody is exempt, which is told',
+      'the same, with an exempt user, whose additions are reported',
       [taintPolicy({ taints: [RESTRICTED], exempt: { users: ['root'] } })],
       [
         'mutate register: CREATE nodes, Ignore',
@@ -291,7 +291,7 @@ describe('the entries', () => {
     ['example.com/*', '!(t.key.endsWith("/agent-not-ready"))', 'only those that it could match are told apart'],
     ['karpenter*', '!(t.key.startsWith("karpenter.sh/")', ''],
     ['example.com/a', undefined, 'an exact key is protected, whatever it is'],
-  ])('a wildcard leaves taints alone that come and go: %s', (key, condition) => {
+  ])('a pattern, not an exact key, excludes taints that Kubernetes or agents set and remove: %s', (key, condition) => {
     const wildcard = [taintPolicy({ taints: [{ key, restrict: ['Removal'] }] })];
     const expression = expressionOf(webhookEntries(wildcard), 'protect', 'is-against-a-policy');
     expect(expression?.includes('lastingRemoved')).toBe(condition !== undefined);
@@ -299,7 +299,7 @@ describe('the entries', () => {
   });
 });
 
-describe('a wildcard that waits until taints are established', () => {
+describe('a pattern that protects taints once they are established', () => {
   const entriesOf = (spec: Partial<TaintPolicySpec>) =>
     webhookEntries([
       taintPolicy({
@@ -347,7 +347,7 @@ describe('an update that adds taints to a node on which removals are announced',
   it.each<[what: string, spec: Partial<TaintPolicySpec>, isCalled: boolean]>([
     ['removals are allowed by annotation', {}, true],
     ['some user is exempt', { removalByAnnotation: 'Forbidden', exempt: { users: ['root'] } }, true],
-    ['nobody may remove the taint', { removalByAnnotation: 'Forbidden' }, false],
+    ['no user may remove the taint', { removalByAnnotation: 'Forbidden' }, false],
     ['everybody may remove it', { taints: [RESTRICTED], exempt: { users: ['root'] } }, false],
     ['the policy only watches', { mode: 'Audit' }, false],
   ])('is sent to mutation where an entry can have been used: %s', (_what, spec, isCalled) => {
@@ -356,11 +356,11 @@ describe('an update that adds taints to a node on which removals are announced',
   });
 });
 
-describe('a guarded taint that a policy requires', () => {
+describe('a required taint whose addition another policy restricts', () => {
   it.each<[what: string, spec: Partial<TaintPolicySpec>, isCalled: boolean]>([
     ['removals are allowed by annotation', {}, true],
     ['some user is exempt', { removalByAnnotation: 'Forbidden', exempt: { users: ['root'] } }, true],
-    ['nobody may remove it', { removalByAnnotation: 'Forbidden' }, false],
+    ['no user may remove it', { removalByAnnotation: 'Forbidden' }, false],
   ])(
     'counts as an addition where it may have been removed with permission, which only records say: %s',
     (_what, spec, isCalled) => {
@@ -421,7 +421,7 @@ describe('more policies than one expression holds', () => {
     30_000,
   );
 
-  it('the names of 3,000 taints that come and go do not fit either: then their families count', () => {
+  it('the names of 3,000 taints that Kubernetes sets and removes do not fit either: their families count', () => {
     const policies = Array.from({ length: 3_000 }, (_, index) =>
       taintPolicy({ taints: [{ key: `node.kubernetes.io/some-taint-${index}`, restrict: ['Removal'] }] }, `p${index}`),
     );

@@ -7,7 +7,7 @@ import { type Lost, loseNode } from './lose-node.ts';
 
 /**
  * Takes one of two real nodes off the wire, again and again on new ones, each time with one thing set otherwise, and prints a
- * table. docs/reliability.md has its rows without `slow` and `last trouble after`, and with the load that is printed beside it. Linux only, as root.
+ * table. docs/reliability.md has its rows without `slow` and `last problem after`, and with the load that is printed beside it. Linux only, as root.
  *
  *     npm run levers:real                       all of them, in half an hour
  *     npm run levers:real -- many timeout       those whose names begin so
@@ -22,7 +22,7 @@ const COLUMNS = [
   'DaemonSets missed',
   'slow',
   'longest',
-  'last trouble after',
+  'last problem after',
   'not ready after',
   'two again after',
 ];
@@ -57,12 +57,12 @@ function figures({ summary, removals, daemonSets, connections, ...times }: Lost)
   ];
 }
 
-/** Beside the table: when there was trouble, by seconds. */
+/** Beside the table: when there were problems, by seconds. */
 function explain(name: string, { summary, daemonSets, troubledAt, machineLoad }: Lost): void {
   const bySecond = Object.entries(Object.groupBy(troubledAt, (at) => Math.floor(at)))
     .map(([second, all]) => `${second} s: ${all?.length}`)
     .join(', ');
   const times = `p50 ${seconds(summary.p50)}, p99 ${seconds(summary.p99)}`;
   process.stderr.write(`  ${name}: ${times}; DaemonSets failed ${daemonSets.failed}; load ${machineLoad.toFixed(1)}\n`);
-  process.stderr.write(`  ${name}: trouble by the second of sending: ${bySecond || 'none'}\n`);
+  process.stderr.write(`  ${name}: problems by the second of sending: ${bySecond || 'none'}\n`);
 }

@@ -45,7 +45,7 @@ describe('a request', () => {
     expect(seen.query).toEqual({});
   });
 
-  it('gives text as it came to whoever asks for something else than JSON', async () => {
+  it('returns the text of the answer unchanged if the caller accepts another type than JSON', async () => {
     const { api, client } = await fakeCluster((_, response) => response.end('# HELP {'));
     expect(await client.request('GET', '/metrics', { accept: 'text/plain' })).toBe('# HELP {');
     expect(api.received[0]?.headers.accept).toBe('text/plain');

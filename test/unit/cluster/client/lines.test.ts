@@ -123,7 +123,7 @@ describe('the lines of an answer', () => {
     expect(error).toMatchObject({ name: 'ApiError', status: 410, reason: 'Expired' });
   });
 
-  it('that nobody reads any more close their connection', async () => {
+  it('close their connection once the caller stops reading them', async () => {
     const { api, lines } = await linesOf((_request, response) => response.write('{"n":1}\n{"n":2}\n'));
     for await (const line of lines) {
       expect(line).toEqual({ n: 1 });
@@ -142,7 +142,7 @@ describe('the lines of an answer', () => {
     await eventually(() => expect(api.connections().open).toBe(0));
   });
 
-  it('whose opening nobody can bear close their connection', async () => {
+  it('close their connection if the onOpen callback throws', async () => {
     const { api, lines } = await linesOf((_request, response) => response.flushHeaders(), {
       onOpen() {
         throw new Error('on purpose');

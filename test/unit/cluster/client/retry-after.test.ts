@@ -55,14 +55,14 @@ describe('an API server that is busy', () => {
     expect(api.received).toHaveLength(2);
   });
 
-  it('that does not say when is left to the back-off of whoever asks', async () => {
+  it('that names no time is not asked again: the caller applies its own back-off', async () => {
     const { client, api } = await busyCluster([undefined]);
 
     await expect(client.request('GET', '/x')).rejects.toMatchObject({ status: 429, retryAfterMs: undefined });
     expect(api.received).toHaveLength(1);
   });
 
-  it('that says a time which the request does not have is left to them, too, with what it said', async () => {
+  it('that names a time beyond the timeout is not asked again, and the error has that time', async () => {
     const { client, api } = await busyCluster(['2']);
 
     await expect(client.request('GET', '/x', { timeoutMs: 1_500 })).rejects.toMatchObject({
@@ -72,7 +72,7 @@ describe('an API server that is busy', () => {
     expect(api.received).toHaveLength(1);
   });
 
-  it('keeps nobody waiting who has given up', async () => {
+  it('does not keep a caller waiting after it aborted the request', async () => {
     const { client } = await busyCluster(['5']);
     const giving = new AbortController();
     const asked = client.request('GET', '/x', { signal: giving.signal });
@@ -126,7 +126,7 @@ describe('how long to wait', () => {
   it.each([
     { header: '7', ms: 7_000 },
     { header: 'Sun, 01 Mar 2026 08:00:30 GMT', ms: 30_000 },
-    { header: '3600', ms: 60_000, why: 'nobody waits for an hour because a proxy says so' },
+    { header: '3600', ms: 60_000, why: 'no request waits for an hour because a proxy says so' },
     { header: 'Sun, 01 Mar 2026 09:00:30 GMT', ms: 60_000 },
     { header: '0', ms: 1_000 },
     { header: 'Sun, 01 Mar 2026 07:00:30 GMT', ms: 1_000 },

@@ -123,7 +123,7 @@ describe('equal events', () => {
     expect(events()).toHaveLength(2);
   });
 
-  it('whose Event is gone get a new one', async () => {
+  it('whose Event was deleted get a new one', async () => {
     const { recorder, server, events } = record();
     recorder.record(onNode('n1'));
     await pass(2_000);
@@ -150,7 +150,7 @@ it('more than ten notes on one object for one reason share an Event', async () =
 });
 
 describe('a flood', () => {
-  it('on many objects is written within the rate limit; the rest is dropped, and counted', async () => {
+  it('on many objects is written within the rate limit, and the rest is discarded and counted', async () => {
     const { recorder, server } = record();
     for (let n = 0; n < 5_000; n++) recorder.record(onNode(`n${n}`));
     expect(recorder.dropped()).toBe(5_000 - 128);
@@ -288,7 +288,7 @@ describe('an API server that does not do as it should', () => {
 
   it.each([
     { why: 'the namespace is going', error: toApiError('POST', '/', 403, JSON.stringify(terminating)), level: 20 },
-    { why: 'the namespace is gone', error: status(404), level: 20 },
+    { why: 'the namespace was deleted', error: status(404), level: 20 },
     { why: 'the rights are missing', error: status(403, 'events.events.k8s.io is forbidden'), level: 40 },
     { why: 'the Event is not valid', error: status(422), level: 40 },
   ])('is not asked again when it refuses: $why', async ({ error, level }) => {
@@ -346,7 +346,7 @@ describe('what cannot be shown as it is', () => {
     { why: 'a name that is encoded', object: { name: '%2e%2e' } },
     { why: 'a namespace that would lead to another path', object: { name: 'n1', namespace: '..' } },
     { why: 'a namespace with a path', object: { name: 'n1', namespace: 'default/events/../../kube-system' } },
-  ])('is dropped, and nothing is asked of the API server: $why', async ({ object }) => {
+  ])('is discarded without a request to the API server: $why', async ({ object }) => {
     const { recorder, server } = record();
     const regarding = { apiVersion: 'apps/v1', kind: 'DaemonSet', ...object };
     recorder.record(onNode('', '', { regarding }));
@@ -545,7 +545,7 @@ describe('stopping', () => {
     expect(recorder.dropped()).toBe(10);
   });
 
-  it('is the end: what comes later is dropped', async () => {
+  it('is final: later events are discarded', async () => {
     const { recorder, server } = record();
     await recorder.stop();
     recorder.record(onNode('n1'));

@@ -83,7 +83,7 @@ it('an answer of the API server is passed on as it is, also after the loss', asy
   await expect(client.request('PUT', '/x')).rejects.toBe(conflict);
 });
 
-it('a read keeps its own time-out, and ends with the term: whoever stops does not wait for it', async () => {
+it('a read keeps its own time-out, and ends with the term: a stopping leader does not wait for it', async () => {
   const { client, term, options } = leading(6_000, ({ signal }) => broken(signal));
   const reading = client.request('GET', '/x');
   expect(options()).toEqual({ signal: term.signal });

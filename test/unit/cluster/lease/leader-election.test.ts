@@ -45,7 +45,7 @@ function candidate(
 }
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
-const SOMEBODY = { holderIdentity: 'somebody', leaseDurationSeconds: 15, leaseTransitions: 4 };
+const OTHER_HOLDER = { holderIdentity: 'other', leaseDurationSeconds: 15, leaseTransitions: 4 };
 
 describe('taking the lease', () => {
   it('of three that start at once, one leads within a second, and all know who', async () => {
@@ -83,7 +83,7 @@ describe('taking the lease', () => {
     const server = leaseServer();
     const renew = (n: number) =>
       server.put({
-        ...SOMEBODY,
+        ...OTHER_HOLDER,
         acquireTime: '2001-01-01T00:00:00.000000Z',
         renewTime: `2001-01-01T00:00:00.00000${n}Z`,
       });
@@ -94,7 +94,7 @@ describe('taking the lease', () => {
       renew(n);
     }
     expect(election.isLeader()).toBe(false);
-    expect(election.leader()).toBe('somebody');
+    expect(election.leader()).toBe('other');
   });
 
   it.each([
@@ -104,7 +104,7 @@ describe('taking the lease', () => {
     'a holder that is dead is waited for as long as its lease lasts, from when it was first seen: $why',
     async ({ renewTime }) => {
       const server = leaseServer();
-      server.put({ ...SOMEBODY, renewTime });
+      server.put({ ...OTHER_HOLDER, renewTime });
       const { election } = candidate(server, 'a');
       await pass(14_900);
       expect(election.isLeader()).toBe(false);
@@ -116,7 +116,7 @@ describe('taking the lease', () => {
 
   it('that the process before it in the same pod has left behind is taken once two renewals are missed', async () => {
     const server = leaseServer();
-    server.put({ ...SOMEBODY, holderIdentity: 'pod-1_before' });
+    server.put({ ...OTHER_HOLDER, holderIdentity: 'pod-1_before' });
     const { election } = candidate(server, 'pod-1_after');
     const other = candidate(server, 'pod-2_other');
     await pass(3_900);
@@ -141,7 +141,7 @@ describe('taking the lease', () => {
 
   it('a label on the Lease does not pass for a sign of life', async () => {
     const server = leaseServer();
-    server.put(SOMEBODY);
+    server.put(OTHER_HOLDER);
     const { election } = candidate(server, 'a');
     for (let n = 0; n < 4; n++) {
       await pass(4_100);
@@ -152,7 +152,7 @@ describe('taking the lease', () => {
 
   it('a wall clock that is set forward makes no lease expire', async () => {
     const server = leaseServer();
-    server.put(SOMEBODY);
+    server.put(OTHER_HOLDER);
     const { election } = candidate(server, 'a');
     await pass(1_000);
     vi.setSystemTime(Date.now() + 3_600_000);
@@ -242,7 +242,7 @@ describe('keeping the lease', () => {
   it.each<{ why: string; spec: object | undefined; recoversWithinMs: number }>([
     { why: 'the Lease was deleted', spec: undefined, recoversWithinMs: 4_000 },
     { why: 'the lease was given up', spec: { holderIdentity: '' }, recoversWithinMs: 4_000 },
-    { why: 'the lease is held by somebody', spec: SOMEBODY, recoversWithinMs: 19_000 },
+    { why: 'the lease is held by other', spec: OTHER_HOLDER, recoversWithinMs: 19_000 },
   ])(
     'a user who changes or deletes the Lease ends the term, and another term begins: $why',
     async ({ why, spec, recoversWithinMs }) => {
@@ -383,7 +383,7 @@ describe('stopping', () => {
 
   it('of one that does not lead asks the API server nothing', async () => {
     const server = leaseServer();
-    server.put(SOMEBODY);
+    server.put(OTHER_HOLDER);
     const { election, client } = candidate(server, 'a');
     await pass(100);
     const before = client.requests.length;

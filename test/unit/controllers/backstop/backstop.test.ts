@@ -78,7 +78,7 @@ const forbidden = (method: string, path: string) => {
   throw new ApiError(method, path, 403, 'Forbidden', 'not you');
 };
 
-it('writes what puts right before what refuses, and each before what puts it in force; and then nothing more', async () => {
+it('writes mutating before validating policies, each before its binding, and nothing more the next time', async () => {
   const api = nativeApi();
   const { reconcile, conditionOf } = controller(api);
   expect(conditionOf()).toBe('pending');
@@ -119,7 +119,7 @@ it('without an owner of the installation, all of it goes with the policy', async
   expect(owners).toEqual(Array(4).fill([expect.objectContaining({ kind: 'TaintPolicy' })]));
 });
 
-describe('puts right what somebody else has changed:', () => {
+describe('restores what another writer changed:', () => {
   const narrowRule = (spec: Record<string, unknown>, by: object) => {
     const { resourceRules } = spec.matchConstraints as { resourceRules: object[] };
     for (const rule of resourceRules) Object.assign(rule, by);
@@ -259,7 +259,7 @@ describe('removes what no policy asks for any more: first what puts it in force'
     'DELETE mutatingadmissionpolicies/a.restore.taintkeeper.dev',
   ];
   it.each<{ what: string; now: PolicyObject[] }>([
-    { what: 'the policy is gone', now: [] },
+    { what: 'the policy was deleted', now: [] },
     { what: 'its backstop is None', now: [policy('a', { ...SPEC, backstop: 'None' }, 2)] },
   ])('$what', async ({ now }) => {
     const api = nativeApi();
@@ -449,7 +449,7 @@ describe('the condition', () => {
       said: 'spec.mode: no mutation',
     },
     {
-      what: 'native policies that nobody has permitted',
+      what: 'native policies that taintkeeper may not write',
       served: { v1: ['mutating', 'validating'] },
       options: { mayWrite: () => false },
       reason: 'NotPermitted',
@@ -481,7 +481,7 @@ describe('the condition', () => {
     expect(conditionOf(1)).toMatchObject({ status: 'True', reason: 'InForce' });
   });
 
-  it('is False once nothing may be looked at any more', async () => {
+  it('is False once the API server denies every request of the leader', async () => {
     const api = nativeApi();
     const { reconcile, conditionOf } = controller(api);
     await reconcile();
@@ -491,7 +491,7 @@ describe('the condition', () => {
     expect(conditionOf()).toMatchObject({ status: 'False', reason: 'Forbidden' });
   });
 
-  it('is False where nothing may be looked at', async () => {
+  it('is False where the leader may not read native policies', async () => {
     const api = nativeApi();
     api.refuse = (method, path) => {
       if (path.endsWith('policies')) forbidden(method, path);
@@ -528,7 +528,7 @@ describe('once native policies may not be written any more', () => {
     ),
   };
 
-  it('what is still in force is named, with the command that ends it, and nobody tries to remove it', async () => {
+  it('the condition names what is in force and the command to delete it, and the leader deletes nothing', async () => {
     const { permit, conditionOf, problems, api } = await start();
     expect(await permit(false)).toBe(10_000);
     expect(conditionOf()).toMatchObject(left);

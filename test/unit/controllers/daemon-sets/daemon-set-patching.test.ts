@@ -123,7 +123,7 @@ describe('one at a time', () => {
     expect(cluster.patched()).toEqual(['a/b']);
   });
 
-  it('a dead node holds nobody up; OnDelete does not wait for its pods to be replaced', async () => {
+  it('a node that is not Ready blocks no patch, and OnDelete does not wait for replaced pods', async () => {
     const cluster = startPatching();
     cluster.add('a/a', ailing);
     cluster.add('a/b', ({ spec, status }) => {
@@ -170,7 +170,7 @@ describe('one at a time', () => {
     expect(cluster.patched()).toEqual(['a/a', 'a/b']);
   });
 
-  it('a rollout that hangs is reported, and nothing else is patched until it is well, opts out or is gone', async () => {
+  it('a rollout that hangs is reported, and blocks the other DaemonSets until its DaemonSet opts out', async () => {
     const cluster = startPatching();
     cluster.add('a/a', patchedBefore);
     cluster.change('a/a', ailing);
@@ -213,7 +213,7 @@ describe('one at a time', () => {
     expect(stalledEvents()).toBe(4);
   });
 
-  it('one that was patched long ago and ails now is nobody’s problem while nobody waits', async () => {
+  it('a patched DaemonSet that becomes unhealthy is not reported while no other DaemonSet waits', async () => {
     const cluster = startPatching();
     cluster.add('a/a');
     await soon();
@@ -304,7 +304,7 @@ describe('a DaemonSet that was really patched, and whose rollout has not ended, 
 });
 
 describe('a patch that fails', () => {
-  it('because somebody was faster: the newest state is tried', async () => {
+  it('because another writer was faster: the newest state is patched', async () => {
     const cluster = startPatching();
     cluster.add('a/a');
     cluster.failWith(() => {
@@ -317,7 +317,7 @@ describe('a patch that fails', () => {
     expect(cluster.get('a/a').spec.template.spec.tolerations).toEqual([OWN, MASTER]);
   });
 
-  it('because somebody forbids it: reported, the others go on, and it is tried again later', async () => {
+  it('because another webhook denies it: reported, the others go on, and it is tried again later', async () => {
     const cluster = startPatching();
     cluster.add('a/a');
     cluster.add('a/b');
@@ -338,7 +338,7 @@ describe('a patch that fails', () => {
     expect(cluster.events.filter(({ reason }) => reason === 'PatchRefused')).toHaveLength(2);
   });
 
-  it('because somebody forbids it: a policy that asks for something else is tried at once', async () => {
+  it('because the API server rejects it as invalid: another required toleration is tried at once', async () => {
     const cluster = startPatching();
     cluster.add('a/a');
     cluster.failWith(({ path }) => new ApiError('PATCH', path, 422, 'Invalid', 'not a toleration'));
@@ -384,7 +384,7 @@ describe('a patch that fails', () => {
   it.each([
     { why: 'it had arrived', arrives: true, times: 1 },
     { why: 'it had not', arrives: false, times: 2 },
-  ])('with its answer lost, is looked at before anything else: $why', async ({ arrives, times }) => {
+  ])('with its answer lost, is checked before another DaemonSet is patched: $why', async ({ arrives, times }) => {
     const cluster = startPatching();
     cluster.add('a/a');
     cluster.add('a/b');

@@ -103,7 +103,7 @@ describe('nodes that are not Ready', () => {
       ],
     },
     {
-      why: 'that were so before it, and that it has come to only now',
+      why: 'that were so before it, and that its node selector selects only now',
       seen: [
         [0, rollout({}, 1), ['gpu/a']],
         [10, rollout({}, 1), ['gpu/a']],

@@ -39,9 +39,9 @@ it.each([
   { why: 'it has none', metadata: {}, owners: [[NAMESPACE]] },
   { why: 'it has one already', metadata: { ownerReferences: [NAMESPACE] }, owners: [] },
   { why: 'the namespace is another one of that name', metadata: { ownerReferences: [FORMER] }, owners: [[NAMESPACE]] },
-  { why: 'somebody else owns it', metadata: { ownerReferences: [OPERATOR] }, owners: [] },
+  { why: 'another object owns it', metadata: { ownerReferences: [OPERATOR] }, owners: [] },
   {
-    why: 'somebody else owns it as well, and it would stay until both are gone',
+    why: 'another object owns it as well, and it would stay until both owners are deleted',
     metadata: { ownerReferences: [NAMESPACE, OPERATOR] },
     owners: [[OPERATOR]],
   },

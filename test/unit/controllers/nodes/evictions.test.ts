@@ -141,7 +141,7 @@ describe('a taint that evicts pods', () => {
     expect(repair.evicting('p').nodes).toBe(1);
   });
 
-  it('comes to a node whose zone is known later, and is looked at then', async () => {
+  it('is set on a node that gets its zone label later, once the leader checks the node again', async () => {
     const repair = startRepair(evicting, [nodeEntry('n0'), nodeEntry('n1')]);
     await pass(PROMPT_MS);
     expect(outOf(repair)).toEqual(['n0']);
@@ -230,7 +230,7 @@ describe('no node gets it', () => {
     expect(outOf(repair).length).toBeGreaterThan(1);
   });
 
-  it('while too many pods have no node to be looked at', async () => {
+  it('while more pods are unscheduled than the leader checks', async () => {
     const repair = startRepair(evicting, nodes(5));
     await pass(PROMPT_MS);
     repair.setPods(Array(2_001).fill(pendingPod('web')));
@@ -239,7 +239,7 @@ describe('no node gets it', () => {
     expect(repair.repair.evicting('p')?.condition?.message).toContain('too many pods are unscheduled');
   });
 
-  it('while pods cannot be looked at for a fault', async () => {
+  it('while the API server answers the list of pods with an error', async () => {
     const repair = startRepair(evicting, nodes(5));
     await pass(PROMPT_MS);
     repair.setPods(new ApiError('GET', '/api/v1/pods', 500, 'InternalError', 'etcd'));
@@ -286,7 +286,7 @@ it('without the right to list pods there is the pace alone, and that is said', a
 });
 
 describe('a turn', () => {
-  it('that somebody else was faster in is no turn: the next node has it', async () => {
+  it('does not count if the write conflicts with another writer: the next node gets the turn', async () => {
     const repair = startRepair(evicting, nodes(3));
     repair.beforeWrite.mockImplementationOnce((name) => {
       throw new ApiError('PATCH', name, 409, 'Conflict', '');
@@ -312,7 +312,7 @@ describe('a turn', () => {
     expect(repair.writes.filter(({ name }) => name === 'a0').length).toBeLessThanOrEqual(12);
   });
 
-  it('of a node that is gone goes to another', async () => {
+  it('of a deleted node goes to another node', async () => {
     const repair = startRepair(evicting, nodes(3));
     repair.beforeWrite.mockImplementationOnce(repair.remove);
     await pass(INTERVAL_MS + 3 * PROMPT_MS);

@@ -190,7 +190,7 @@ describe('pods that landed while a taint was missing', () => {
     expect(cluster.writes).toEqual([]);
   });
 
-  it('are told of once, and forgotten once they are gone', async () => {
+  it('are reported once, and no longer counted after they were deleted', async () => {
     const cluster = start(['n1']);
     await cluster.land('n1', () => pod('a'));
     await pass(300_000);
@@ -288,9 +288,9 @@ describe('pods that landed while a taint was missing', () => {
   });
 
   it.each([
-    { what: 'are known also where nobody led when the taint was lost', predecessorAt: NOW - 120_000, found: 1 },
-    { what: 'are not known where nobody knows since when the node has had it', found: 0 },
-    { what: 'are not those that came while somebody led', predecessorAt: NOW - 30_000, found: 0 },
+    { what: 'are reported if they landed while no replica led', predecessorAt: NOW - 120_000, found: 1 },
+    { what: 'are not reported if no earlier leader is known', found: 0 },
+    { what: 'are not reported if they landed while the earlier leader led', predecessorAt: NOW - 30_000, found: 0 },
   ])('$what', async ({ predecessorAt, found }) => {
     const cluster = start([], predecessorAt === undefined ? {} : { predecessorAt });
     const landed = pod('a');

@@ -150,7 +150,7 @@ it('says nothing until it is known what is permitted', async () => {
   expect([asked().includes(NODE_POOLS), state()]).toEqual([false, undefined]);
 });
 
-it('says nothing where nobody may ask what is installed', async () => {
+it('says nothing where it may not read which APIs are installed', async () => {
   const { reconcile, state } = await start({ served: { 'karpenter.sh': 'hidden' } });
   await reconcile();
   expect(state()).toBeUndefined();
@@ -321,7 +321,7 @@ describe('a startup taint that no policy requires', () => {
     expect(events.map(({ regarding }) => regarding.name)).toEqual(['gpu', 'new']);
   });
 
-  it('is remembered for a thousand pools at most', async () => {
+  it('is recorded for a thousand pools at most', async () => {
     const { show } = await lead(withStartup([]));
     const seen = Array.from({ length: 1_100 }, (_, index) =>
       show('n2', [CSI], { 'karpenter.sh/nodepool': `pool-${index}` }),

@@ -28,7 +28,7 @@ type Repair = ReturnType<typeof startRepair>;
 /** What is under way ends; no time passes. */
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
-describe('all nodes are looked at', () => {
+describe('the leader checks all nodes', () => {
   it('at the beginning: what they lack is written, and no more than that', async () => {
     const { writes, said, metric } = startRepair(restore, [nodeEntry('n1', [other]), nodeEntry('n2', [gpu])]);
     await settle();
@@ -99,7 +99,7 @@ it('a node that becomes right during its repair is checked again, so that a late
 });
 
 describe('a write', () => {
-  it('is judged anew when somebody else was faster, also when the watch has nothing more to tell', async () => {
+  it('is judged again after a conflict with another writer, also if the watch shows no further change', async () => {
     const { cluster, writes, beforeWrite, taintsOf, messages } = startRepair(restore, bare(1));
     beforeWrite.mockImplementationOnce((name) => {
       cluster.set(name, { ...nodeEntry(name, [other]), resourceVersion: '7' });
@@ -112,7 +112,7 @@ describe('a write', () => {
     expect(messages()).toEqual([`added taint ${GPU} on Node n0`]);
   });
 
-  it('is not repeated before the watch has told what somebody else wrote', async () => {
+  it('is not repeated after a conflict before the watch shows what the other writer wrote', async () => {
     const { repair, cluster, writes, beforeWrite, taintsOf } = startRepair(restore, bare(1));
     beforeWrite.mockImplementationOnce(() => {
       throw new ApiError('PATCH', '', 409, 'Conflict', '');
@@ -140,7 +140,7 @@ describe('a write', () => {
     expect(writes).toHaveLength(2);
   });
 
-  it('is no repair when the node is gone', async () => {
+  it('is not reported as a repair if the node was deleted meanwhile', async () => {
     const { writes, beforeWrite, remove, said, messages } = startRepair(restore, bare(1));
     beforeWrite.mockImplementationOnce(remove);
     await vi.advanceTimersByTimeAsync(SWEEP_MS);
@@ -245,7 +245,7 @@ it('a taint that the node was seen to lose is restored, and one that it has neve
 });
 
 describe('what is not put back', () => {
-  it('is told once, and again when it comes and goes', async () => {
+  it('is reported once, and again after the taint was added and removed', async () => {
     const { writes, change, said, messages } = startRepair(watching, bare(2));
     for (let times = 0; times < 3; times++) {
       change('n0', { labels: { times: String(times) } });
@@ -303,7 +303,7 @@ describe('what is not put back', () => {
     expect(said()).toEqual(['n0 TaintMissing']);
   });
 
-  it('with --audit is what a node has lost: it is not looked at again and again for that', async () => {
+  it('with --audit includes a lost taint: the leader does not check the node in a loop', async () => {
     const preserve = { p: rule('Restore', { key: 'dedicated', restrict: ['Removal'] }) };
     const stored = { n0: recordListing(GPU, 'uid-n0') };
     const { change, metric, said } = startRepair(preserve, bare(1), { audit: true, stored });
@@ -318,7 +318,7 @@ describe('what is not put back', () => {
   });
 });
 
-describe('a taint that somebody takes away each time', () => {
+describe('a taint that another writer removes repeatedly', () => {
   /** A node that has carried the taint, and loses it every minute: times are those of the repairs, in minutes. */
   function startConflict() {
     const { beforeWrite, writes, change, taintsOf, ...repairs } = startRepair(restore, [nodeEntry('n0', [gpu])]);
@@ -357,7 +357,7 @@ describe('a taint that somebody takes away each time', () => {
     expect(times).toEqual([1, 2, 3, 11, 12, 13, 21, 22, 23, 31, 32]);
   });
 
-  it('is nobody’s problem any more once they have given up', async () => {
+  it('is no longer a problem of the policy ten minutes after the last repair', async () => {
     const { takeAway, times, repair, onProblems } = startConflict();
     await takeAway(9);
     // Ten minutes from the last time that it was put back, and not a minute before.
@@ -381,7 +381,7 @@ it('a write that only deletes an entry of the annotation restores nothing, and c
   expect(said()).toEqual(['n0 TaintRestored']);
 });
 
-describe('an announced removal that nobody uses', () => {
+describe('an unused announcement of a removal', () => {
   const DAY_MS = 86_400_000;
   const preserve = { p: rule('Restore', { key: 'dedicated', restrict: ['Removal'] }) };
   const announced = (announcedAt?: number) => {
@@ -407,7 +407,7 @@ describe('an announced removal that nobody uses', () => {
   });
 
   it.each([
-    ['nobody knows when it was written', () => announced()],
+    ['the time at which it was written is unknown', () => announced()],
     ['it says that it is of tomorrow', () => announced(Date.now() + DAY_MS)],
   ])('is taken away after a day in which the leader has seen it, where %s', async (_why, entry) => {
     const { writes, said } = startRepair(preserve, [entry()]);

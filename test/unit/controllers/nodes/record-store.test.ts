@@ -59,7 +59,7 @@ describe('the records of nodes', () => {
     expect(idle.records.requests).toEqual(['GET']);
   });
 
-  it('are written where they change, and by nobody else: a second leader writes nothing', async () => {
+  it('are written only where they change: a second leader does not write unchanged ones again', async () => {
     const first = startRepair({ p: spec() }, [onMachine('n1', [GPU]), onMachine('n2', [GPU])]);
     await expectRecords(first, { n1: {}, n2: {} });
     first.change('n1', { labels: { other: 'label' } });
@@ -122,7 +122,7 @@ describe('the records of nodes', () => {
     expect(Object.keys(cluster.records.all()).sort()).toEqual([...names.slice(0, MAX_DELETED_NODES), 'here'].sort());
   });
 
-  it('that someone deletes are forgotten: the node is accepted as it is', async () => {
+  it('that a user deletes no longer count: the leader accepts the node as it is', async () => {
     const stored = { ...kept('gone', Date.now()), ...kept('back') };
     const cluster = startRepair({ p: spec({ mode: 'Deny' }) }, [onMachine('n1', [GPU]), onMachine('back', [], 'new')], {
       stored,
@@ -134,7 +134,7 @@ describe('the records of nodes', () => {
     expect(Object.keys(cluster.records.all())).not.toContain('gone');
   });
 
-  it('that someone edits are written again', async () => {
+  it('that a user edits are restored by the leader', async () => {
     const cluster = startRepair({ p: spec() }, [onMachine('n1', [GPU])], { stored: kept('n2', Date.now()) });
     await expectRecords(cluster, { n1: {}, n2: {} });
     const forged = { ...RECORDED, value: 'forged' };
@@ -144,7 +144,7 @@ describe('the records of nodes', () => {
     await expectRecords(cluster, { n1: { taints: [RECORDED] }, n2: { taints: [RECORDED] } });
   });
 
-  it('that someone creates are taken over, or deleted where there is nothing to record', async () => {
+  it('that a user creates are adopted by the leader, or deleted where there is nothing to record', async () => {
     const cluster = startRepair(
       { p: spec() },
       ['n1', 'n2', 'n4'].map((name) => onMachine(name, name === 'n1' ? [GPU] : [])),
@@ -283,7 +283,7 @@ describe('a node that came back', () => {
     expect(cluster.saidOfPolicies()).toEqual([`Node n1: carries taint ${TEXT} again, as before it was deleted`]);
   });
 
-  it('without them, because nobody was asked, gets them from the leader', async () => {
+  it('without its taints, because the API server did not call the webhook, gets them from the leader', async () => {
     const cluster = startRepair({ p: spec() }, [onMachine('n1', [GPU])]);
     await expectRecords(cluster, { n1: {} });
     cluster.remove('n1');
@@ -297,7 +297,7 @@ describe('a node that came back', () => {
     { why: 'within the retention', after: 23 * HOUR, machine: MACHINE, taints: [GPU] },
     { why: 'when they are over', after: 24 * HOUR, machine: MACHINE, taints: [] },
     { why: 'on another machine', after: HOUR, machine: machineOf('two'), taints: [] },
-  ])('while nobody led, $why, has $taints', async ({ after, machine, taints }) => {
+  ])('while no replica led, $why, has $taints', async ({ after, machine, taints }) => {
     const cluster = startRepair({ p: spec() }, [onMachine('n1', [], 'second', machine), onMachine('n2', [GPU])], {
       stored: kept('n1', Date.now() - after),
     });

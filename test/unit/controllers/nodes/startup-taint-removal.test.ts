@@ -539,7 +539,7 @@ describe('the pods of a DaemonSet that nodes wait for', () => {
   it.each<{ what: string; end: (cluster: Cluster) => void; text: string | undefined }>([
     { what: 'once no policy names it', end: (cluster) => cluster.setPolicies({}), text: undefined },
     {
-      what: 'once the permission is gone',
+      what: 'once the leader loses the permission to watch pods',
       end: (cluster) => cluster.setRights(false),
       text: 'startup taint example.com/network:NoSchedule waits for its DaemonSets, which were not checked',
     },

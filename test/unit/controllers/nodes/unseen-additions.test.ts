@@ -40,7 +40,7 @@ async function watching(
 }
 
 describe('a restricted taint that came while the webhook was not called', () => {
-  it('is taken out where no policy lets anybody add it, and that is told', async () => {
+  it('is removed if no policy exempts users, and an Event and the log report it', async () => {
     const { arrive, taintsOf, said, messages } = await watching(NOBODY_MAY);
     await arrive({ taints: [other, gpu] });
     expect(taintsOf('n1')).toEqual([other]);
@@ -62,7 +62,7 @@ describe('a restricted taint that came while the webhook was not called', () => 
     expect(messages().filter((text) => text?.includes(why))).toHaveLength(1);
   });
 
-  it('is left to whoever adds it again and again', async () => {
+  it('is removed three times, and stays when another writer adds it a fourth time', async () => {
     const { arrive, taintsOf, said } = await watching(NOBODY_MAY);
     for (let time = 1; time <= 4; time++) await arrive({ taints: [other, gpu] });
     expect(taintsOf('n1')).toEqual([other, gpu]);

@@ -96,7 +96,7 @@ function rig(names: readonly string[]) {
   };
 }
 
-it('writes one for each policy, not again while it is as it was, and deletes those of policies that are gone', async () => {
+it('writes a report for each policy, skips unchanged ones, and deletes the report of a deleted policy', async () => {
   const { run, state, reports } = rig(['a', 'b']);
   expect(await run()).toEqual(['POST a', 'POST b']);
   expect(reports.get('taintkeeper-taintpolicy-a')).toMatchObject({
@@ -116,7 +116,7 @@ it('writes one for each policy, not again while it is as it was, and deletes tho
   expect([...reports.keys()]).toEqual(['taintkeeper-taintpolicy-b']);
 });
 
-it('puts right what somebody else has changed, and keeps the times', async () => {
+it('restores a report that another writer changed, and keeps the times of its results', async () => {
   const { run, reports } = rig(['a']);
   await run();
   const name = 'taintkeeper-taintpolicy-a';
@@ -127,7 +127,7 @@ it('puts right what somebody else has changed, and keeps the times', async () =>
   expect(reports.get(name)?.summary).toEqual(written?.summary);
 });
 
-it('puts right one whose results name no object, of somebody else, which keeps back none of the others', async () => {
+it('restores a report in which a result of another writer names no object, then writes the others', async () => {
   const { run, reports } = rig(['a', 'b']);
   await run();
   Object.assign(reports.get('taintkeeper-taintpolicy-a') ?? {}, { results: [{ policy: 'x' }] });
@@ -163,7 +163,7 @@ it('one that the API server refuses keeps back none of the others, and is a fail
   expect(calls).toEqual(['POST a', 'POST b', 'POST c']);
 });
 
-it('says of a report that somebody else has made under that name that it is not overwritten', async () => {
+it('does not overwrite a report of that name that another writer made, and the error says so', async () => {
   const { run, reports, state, calls } = rig(['a', 'b']);
   await run();
   const name = 'taintkeeper-taintpolicy-a';

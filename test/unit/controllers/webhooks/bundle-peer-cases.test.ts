@@ -21,7 +21,7 @@ it.each<{ test: string; bundle: string; additional: string; expected: string; di
   {
     test: 'does_not_append_expired_certificates',
     ...{ bundle: valid1, additional: expired, expected: expired + valid1 },
-    differs: 'the CAs of the files are registered as they are written, and nobody trusts an expired one',
+    differs: 'the CAs of the files are registered as they are written, and no API server trusts an expired one',
   },
   { test: 'a bundle that cannot be read is replaced', bundle: 'garbage', additional: valid1, expected: valid1 },
 ])('$test', ({ bundle, additional, expected }) => {

@@ -39,7 +39,7 @@ it.each([
   expect(dueInMs()).toBe(Number.POSITIVE_INFINITY);
 });
 
-it('a CA that was in the last bundle is due at once when its time ends before anybody asks', async () => {
+it('the removal of a CA is due at once if its overlap ended while the leader wrote the bundle', async () => {
   const [own, other] = [await ca(), await ca()];
   const { bundleAfter, dueInMs, at } = leaderWith(own, [other]);
   bundleAfter(0);

@@ -91,7 +91,7 @@ describe('the webhooks of a phase', () => {
     ['objectSelector', { matchExpressions: [{ key: 'never', operator: 'Exists' }] }],
     ['namespaceSelector', { matchLabels: { never: 'there' } }],
     ['matchConditions', [{ name: 'never', expression: 'false' }]],
-  ])('are not covered by ones that somebody has narrowed by %s %j', (field, value) => {
+  ])('are not covered by webhooks that a user has narrowed by %s %j', (field, value) => {
     const desired = desiredWebhooks([{ ...ENTRY, matchConditions: [] }], 'validate', OPTIONS);
     const [registered] = JSON.parse(JSON.stringify(desired)) as [Record<string, object>];
     expect(hasFields([registered], desired)).toBe(true);
@@ -104,7 +104,7 @@ describe('the webhooks of a phase', () => {
     expect(webhook?.rules).toMatchObject([{ apiGroups: ['apps'], resources: ['daemonsets'] }]);
   });
 
-  it('leave out the caBundle where only somebody else knows it', () => {
+  it('leave out the caBundle if the leader does not know the CA', () => {
     const [webhook] = desiredWebhooks([ENTRY], 'validate', { ...OPTIONS, bundle: undefined });
     expect(webhook?.clientConfig).not.toHaveProperty('caBundle');
   });

@@ -117,7 +117,7 @@ it('writes both configurations for the same policies, also when a policy changes
   expect([rig.reports.conditions(policy(1)), rig.reports.conditions(policy(2))]).toEqual([[], 'pending']);
 });
 
-describe('while nobody knows the CA, because ca.crt is missing or has no certificate,', () => {
+describe('while the leader does not know the CA, because ca.crt is missing or has no certificate,', () => {
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   /** As an earlier leader has registered it. */
   const earlier = (caBundle: string): Webhook => ({ name: 'restore.taintkeeper.dev', clientConfig: { caBundle } });

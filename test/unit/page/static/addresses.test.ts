@@ -22,7 +22,7 @@ it('leaves out what filters nothing', () => {
   expect(hrefOf('nodes', '', { q: '', show: 'missing' })).toBe('#nodes?show=missing');
 });
 
-it('takes what somebody mistyped as it stands', () => {
+it('takes a mistyped part of an address unchanged', () => {
   expect(placeIn('#nodes/%zz')).toEqual({ tab: 'nodes', object: '%zz', filters: {} });
   expect(placeIn('')).toEqual({ tab: '', object: '', filters: {} });
 });

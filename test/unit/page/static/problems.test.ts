@@ -172,7 +172,7 @@ it.each<{ why: string; change: Partial<PageState>; found: string[] }>([
     found: ['failed policies Policies: not read yet'],
   },
   {
-    why: 'nobody leads',
+    why: 'that no replica leads',
     change: { leader: { isThis: false } },
     found: ['attention trust No replica leads: nothing is repaired outside of requests'],
   },

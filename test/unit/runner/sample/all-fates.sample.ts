@@ -14,7 +14,7 @@ describe('what lacks something', skipFor('there is no such thing'), () => {
   it('nor does this', () => {});
 });
 
-it.skip('somebody left out', () => {});
+it.skip('is skipped on purpose', () => {});
 
 describe('what cannot begin', () => {
   beforeAll(() => {

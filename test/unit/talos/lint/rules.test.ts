@@ -37,7 +37,7 @@ describe('patches', () => {
   const TAINTS = 'machine: { nodeTaints: { dedicated: NoSchedule } }';
   const LABELS = 'machine: { nodeLabels: { node-role.kubernetes.io/gpu: "" } }';
 
-  it('are for workers only if somebody says so', () => {
+  it('are for workers only if the user says so', () => {
     for (const text of [TAINTS, LABELS]) {
       expect(short(text)).toEqual([]);
       expect(short(text, { role: 'controlplane' })).toEqual([]);
@@ -113,7 +113,7 @@ describe('the version', () => {
     expect(short(installs('ghcr.io/siderolabs/installer:v1.5.0'), { version: 13 })).toEqual([]);
   });
 
-  it('kinds of documents come and go', () => {
+  it('determines which kinds of documents Talos has', () => {
     expect(short(document('UserVolumeConfig', 'name: a'), { version: 9 })).toEqual(['2:1 field-version kind']);
     expect(short(document('UserVolumeConfig', 'name: a'), { version: 10 })).toEqual([]);
     expect(short(document('ImageVerificationConfig', ''), { version: 12 })).toEqual(['2:1 field-version kind']);
@@ -153,7 +153,7 @@ describe('the version', () => {
   });
 });
 
-describe('what somebody may have meant', () => {
+describe('what the user may have meant', () => {
   it.each([
     ['machine: { nodeLabel: {} }', 'did you mean nodeLabels?'],
     ['machine: { certsans: [] }', 'did you mean certSANs?'],
