@@ -22,7 +22,9 @@ export function conformancePage(
   const groups = summarizeGroups(specs);
   const different = specs.filter(differs).length;
   const requests = columns.flatMap(({ heading, requests }) =>
-    requests === '' ? [] : [`Requests that taintkeeper answered with ${heading}, without dry runs: ${requests}.`],
+    requests === ''
+      ? []
+      : [`Requests that the replicas running at the end had answered with ${heading}, without dry runs: ${requests}.`],
   );
   return [
     `<!-- Written by \`${command}\`: run it instead of editing this page. -->`,

@@ -53,7 +53,7 @@ export const SETTINGS: readonly Setting[] = [
 /**
  * Checks that no replica failed. One is replaced where a test taints its node with NoExecute, as every other pod there is.
  *
- * Gives what the replicas were asked, without dry runs, such as `142 allowed, 20 patched`; '' for nothing.
+ * Gives what the replicas that are left were asked, without dry runs, such as `142 allowed, 20 patched`; '' for nothing.
  * @throws Error when a replica is not ready, was restarted, or was replaced for another reason; when the API server does not call taintkeeper for
  *   the removal of a taint, or called it for no request of the tests where the policies concern some
  */
