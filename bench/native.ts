@@ -13,6 +13,7 @@ import { daemonSetManifest, daemonSetPath, MASTER } from '../test/e2e/daemon-set
 import { createNativeRig } from '../test/e2e/native-rig.ts';
 import { path as nodePath } from '../test/e2e/nodes.ts';
 import { annotations, features, POOL, status, TAINT } from './large-node.ts';
+import { printHead, printRow } from './markdown-table.ts';
 
 /**
  * What a request takes with native policies, with the webhook and its matchConditions, and with neither: with dryRun, so that etcd is
@@ -127,9 +128,7 @@ await cp.request(admin, 'PATCH', nodePath(NODE), { body: { spec: { taints: [TAIN
 await cp.request(admin, 'PATCH', `${nodePath(NODE)}/status`, { body: { status: status(0) }, contentType: MERGE_PATCH });
 const native = createNativeRig(cp);
 
-process.stdout.write(
-  `| policies of each kind | request | ${CONTESTANTS.join(' | ')} |\n| --- | --- |${' --- |'.repeat(3)}\n`,
-);
+printHead('policies of each kind', 'request', ...CONTESTANTS);
 for (const count of POLICIES) {
   const policies = policiesOf(count);
   const yaml = policies
@@ -160,7 +159,7 @@ for (const count of POLICIES) {
       const found = medians.get(`${what}, ${contestant}`) ?? [];
       return `${median(found).toFixed(2)} ms (${Math.min(...found).toFixed(2)}-${Math.max(...found).toFixed(2)})`;
     });
-    process.stdout.write(`| ${count} | ${what} | ${cells.join(' | ')} |\n`);
+    printRow(String(count), what, ...cells);
   }
 }
 

@@ -2,13 +2,14 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { printHead, printRow } from '../../bench/markdown-table.ts';
 import { chosenBy, numberOf, provideOrExit } from '../control-plane/provide-or-exit.ts';
 import { type Measured, measure } from './measure.ts';
 import { runMonkey } from './monkey.ts';
 import { networkOf, OWN_NETWORK } from './scenarios/packets.ts';
 import { SCENARIOS } from './scenarios.ts';
 import { startSite } from './site.ts';
-import { HEADINGS, rowOf } from './table.ts';
+import { COLUMNS, rowOf } from './table.ts';
 import { startTraffic } from './traffic.ts';
 
 /**
@@ -57,11 +58,11 @@ if (isMonkey) {
   const site = await startSite({ program });
   const traffic = startTraffic(site);
   try {
-    for (const line of HEADINGS) print(line);
+    printHead(...COLUMNS);
     for (const scenario of chosen) {
       const obstacle = scenario.obstacle?.();
       if (obstacle) {
-        print(`| \`${scenario.name}\` | left out: ${obstacle} |`);
+        printRow(`\`${scenario.name}\``, `left out: ${obstacle}`);
         continue;
       }
       const measured = await measure(scenario, site, traffic);

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { printHead, printRow } from '../../bench/markdown-table.ts';
 import { numberOf, provideOrExit } from '../control-plane/provide-or-exit.ts';
 import { settleLosses } from './losses.ts';
 import { startSite } from './site.ts';
@@ -62,8 +63,7 @@ const minutes = traffic
 if (minutes.length > 0) print(`failed or missed in the minutes ${[...new Set(minutes)].join(', ')}`);
 
 print(`\nafter the first ${flags['warm-up']} minutes:\n`);
-print('| replica | what | least | most | at the end | slope |');
-print('| --- | --- | --- | --- | --- | --- |');
+printHead('replica', 'what', 'least', 'most', 'at the end', 'slope');
 const VALUES = { rssMib: 'RSS, MiB', heapMib: 'heap, MiB', sockets: 'sockets', files: 'open files', timers: 'timers' };
 for (const [name, found] of signs) {
   for (const [field, what] of Object.entries(VALUES)) {
@@ -81,7 +81,7 @@ function row(name: string, what: string, points: readonly { atSeconds: number; v
   const settled = points.filter(({ atSeconds }) => atSeconds >= warmUpSeconds);
   const values = settled.map(({ value }) => value);
   const figures = [Math.min(...values), Math.max(...values), values.at(-1) ?? 0].map((value) => value.toFixed(0));
-  print(`| ${name} | ${what} | ${figures.join(' | ')} | ${slopePerHour(settled).toFixed(1)} an hour |`);
+  printRow(name, what, ...figures, `${slopePerHour(settled).toFixed(1)} an hour`);
 }
 
 function print(line: string): void {

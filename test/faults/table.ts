@@ -1,6 +1,7 @@
+import { tableRow } from '../../bench/markdown-table.ts';
 import type { Measured } from './measure.ts';
 
-const COLUMNS = [
+export const COLUMNS: readonly string[] = [
   'fault',
   'what happens',
   'admitted',
@@ -12,16 +13,10 @@ const COLUMNS = [
   'all recovered',
 ];
 
-export const HEADINGS: readonly string[] = [cells(COLUMNS), cells(COLUMNS.map(() => '---'))];
-
 export function rowOf({ scenario, counts, losses, recoveredMs, settledMs }: Measured): string {
   const { admitted, refused, failed, wrong } = counts;
   const fates = `${losses.restored}, ${losses.recorded}, ${losses.unrecorded.length}`;
   const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
   const numbers = [admitted, refused, failed, fates, wrong].map(String);
-  return cells([`\`${scenario.name}\``, scenario.what, ...numbers, seconds(recoveredMs), seconds(settledMs)]);
-}
-
-function cells(texts: readonly string[]): string {
-  return `| ${texts.join(' | ')} |`;
+  return tableRow(`\`${scenario.name}\``, scenario.what, ...numbers, seconds(recoveredMs), seconds(settledMs));
 }

@@ -1,3 +1,4 @@
+import { tableHead, tableRow } from '../../../bench/markdown-table.ts';
 import { type ComparedSpec, differs, summarizeGroups } from './results.ts';
 
 /** One setting, as the page names it. */
@@ -54,5 +55,5 @@ function code(text: string): string {
 }
 
 function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  return [headings, headings.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+  return [tableHead(...headings), ...rows.map((row) => tableRow(...row))].join('\n');
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { printHead, printRow } from '../../../bench/markdown-table.ts';
 import { buildModules } from '../../control-plane/build.ts';
 import { HELM, obstacleToHelm } from '../../control-plane/helm.ts';
 import { chosenBy, exitFor, numberOf, provideOrExit } from '../../control-plane/provide-or-exit.ts';
@@ -6,7 +7,7 @@ import { obstacleToRealNode } from '../obstacle.ts';
 import { provideRealNode } from '../provide.ts';
 import { type Measured, measure } from './measure.ts';
 import { OUTAGES } from './outages.ts';
-import { printRow, seconds } from './table.ts';
+import { seconds } from './seconds.ts';
 
 /**
  * Lets one thing after the other go wrong on two real nodes, each on new ones, under a steady load, and prints the table of
@@ -30,13 +31,12 @@ await provideRealNode(report);
 const obstacle = obstacleToRealNode() ?? obstacleToHelm();
 if (obstacle) exitFor(obstacle);
 
-printRow(['outage', ...COLUMNS]);
-printRow(['outage', ...COLUMNS].map(() => '---'));
+printHead('outage', ...COLUMNS);
 let failed = false;
 for (const outage of chosen) {
   try {
     const measured = await measure(outage, perSecond);
-    printRow([`\`${outage.name}\``, outage.what, ...figures(measured)]);
+    printRow(`\`${outage.name}\``, outage.what, ...figures(measured));
     explain(outage.name, measured);
   } catch (error) {
     failed = true;

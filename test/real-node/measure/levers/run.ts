@@ -1,7 +1,8 @@
+import { printHead, printRow } from '../../../../bench/markdown-table.ts';
 import { chosenBy, exitFor, provideOrExit } from '../../../control-plane/provide-or-exit.ts';
 import { obstacleToRealNode } from '../../obstacle.ts';
 import { provideRealNode } from '../../provide.ts';
-import { printRow, seconds } from '../table.ts';
+import { seconds } from '../seconds.ts';
 import { LEVERS } from './levers.ts';
 import { type Lost, loseNode } from './lose-node.ts';
 
@@ -33,13 +34,12 @@ await provideRealNode((line) => process.stderr.write(`${line}\n`));
 const obstacle = obstacleToRealNode();
 if (obstacle) exitFor(obstacle);
 
-printRow(['lever', ...COLUMNS]);
-printRow(['lever', ...COLUMNS].map(() => '---'));
+printHead('lever', ...COLUMNS);
 let failed = false;
 for (const lever of chosen) {
   try {
     const lost = await loseNode(lever);
-    printRow([`\`${lever.name}\``, lever.what, ...figures(lost)]);
+    printRow(`\`${lever.name}\``, lever.what, ...figures(lost));
     explain(lever.name, lost);
   } catch (error) {
     failed = true;
