@@ -6,6 +6,7 @@ import { type ControlPlane, startControlPlane } from '../test/control-plane/cont
 import { deployedEnvironment } from '../test/control-plane/deployed-environment.ts';
 import { provideOrExit } from '../test/control-plane/provide-or-exit.ts';
 import { type Replica, taintkeeperAccount } from '../test/control-plane/replicas.ts';
+import { succeeded } from '../test/control-plane/rest.ts';
 import { admin, developer } from '../test/control-plane/users.ts';
 import { waitUntil } from '../test/control-plane/wait-until.ts';
 import { type Installation, install } from '../test/e2e/installation.ts';
@@ -186,14 +187,15 @@ async function protect(cp: ControlPlane): Promise<void> {
   const retention = flags.records ? { deletedNodeRetentionSeconds: 86_400 } : {};
   const spec = { mode: 'Restore', failurePolicy: 'Ignore', nodeSelector: { matchLabels: POOL }, taints, ...retention };
   const policy = policyObject('TaintPolicy', 'workers', spec);
-  const { status, body } = await waitUntil(
-    async () => {
-      const answer = await createPolicy(cp, policy);
-      return answer.status === 404 ? undefined : answer;
-    },
-    { timeoutMs: 30_000, otherwise: () => `${POLICIES_PATH.TaintPolicy} is not served` },
+  await succeeded(
+    waitUntil(
+      async () => {
+        const answer = await createPolicy(cp, policy);
+        return answer.status === 404 ? undefined : answer;
+      },
+      { timeoutMs: 30_000, otherwise: () => `${POLICIES_PATH.TaintPolicy} is not served` },
+    ),
   );
-  if (status !== 201) throw new Error(JSON.stringify(body));
 }
 
 /** Starts a bundle with V8 as the Deployment sets it up. */
