@@ -63,6 +63,14 @@ export function isOneOf(operand: Operand, texts: readonly string[]): Expression 
   return cel(READ_COST + texts.length)`${operand.value} in ${literals(texts)}`;
 }
 
+/**
+ * {@link isOneOf} for a long list of constants. cel-go builds a constant map once, and a look-up in it costs one unit, where a list costs one for each
+ * item (costCall of its interpreter/runtimecost.go, decOptimize of decorators.go).
+ */
+export function isKeyOf({ value }: Operand, texts: readonly string[]): Expression {
+  return cel(READ_COST + 1)`${value} in {\n  ${texts.map((text) => `${literal(text)}: 1`).join(',\n  ')}\n}`;
+}
+
 function matches(operand: Operand, pattern: string): Expression {
   const { value, maxLength } = operand;
   const [head = '', ...rest] = pattern.replace(/\*+/g, '*').split('*');

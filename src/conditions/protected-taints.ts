@@ -1,6 +1,6 @@
 import { all, any, cel, type Expression, not, type Variable } from '../cel/expression.ts';
 import { exists, those } from '../cel/lists.ts';
-import { isOneOf, matchesAny, type Operand } from '../cel/pattern.ts';
+import { isKeyOf, isOneOf, matchesAny, type Operand } from '../cel/pattern.ts';
 import { isPattern, matchesPattern, overlap } from '../kubernetes/pattern.ts';
 import { isTransientTaintKey, TRANSIENT_TAINT_KEYS } from '../kubernetes/transient-taints.ts';
 import type { CompiledTaintRule, TaintRule } from '../policy/taint-rule.ts';
@@ -58,10 +58,19 @@ function capitalized(name: string): string {
 
 /** True for a taint `t` whose key a pattern must not match, though one of these matches it. */
 function isTransient(patterns: readonly string[]): Expression {
-  return matchesAny(
-    KEY,
+  return matchesAnyOfMany(
     TRANSIENT_TAINT_KEYS.filter((transient) => patterns.some((pattern) => overlap(pattern, transient))),
   );
+}
+
+/** A list of more keys costs more than a map. */
+const FEW_KEYS = 8;
+
+/** A node can have thousands of taints, and the condition is evaluated for each of them. */
+function matchesAnyOfMany(keys: readonly string[]): Expression {
+  const [families, exact] = [keys.filter(isPattern), keys.filter((key) => !isPattern(key))];
+  if (exact.length <= FEW_KEYS) return matchesAny(KEY, keys);
+  return any([isKeyOf(KEY, exact), matchesAny(KEY, families)]);
 }
 
 /** True for a taint `t` that a rule matches. Rules with the same effect, value and exceptions share one condition. */
@@ -127,5 +136,5 @@ function isLastingOrOneOf(keys: readonly string[]): Expression {
 function isLastingOrLikeOneOf(keys: readonly string[]): Expression {
   const names = keys.filter((key) => !isPattern(key));
   const families = TRANSIENT_TAINT_KEYS.filter((family) => !names.some((name) => matchesPattern(family, name)));
-  return not(matchesAny(KEY, families));
+  return not(matchesAnyOfMany(families));
 }
