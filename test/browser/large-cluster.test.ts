@@ -34,7 +34,7 @@ describeWithChromium(`the page of a leader with ${NODES} nodes and ${DAEMON_SETS
     const problems = page.locator('#problems > li');
     const texts = await problems.allTextContents();
     expect(texts[0]).toContain(
-      'TaintPolicy idle is not in force: spec.taints[0].key: "node.kubernetes.io/*" protects nothing: a pattern never covers taints that Kubernetes or an agent sets and removes, so name an exact key',
+      'TaintPolicy idle is not in force: spec.taints[0].key: "readiness.k8s.io/*" protects nothing: a pattern never covers taints that Kubernetes or an agent sets and removes, so name an exact key',
     );
     const cause = problems.filter({
       hasText: 'dedicated=storage:NoSchedule has another value on 1 node: storage-c-0003',

@@ -66,7 +66,7 @@ const SPECS: readonly { kind: Policy['kind']; name: string; spec: object }[] = [
 const BROKEN = {
   kind: 'TaintPolicy',
   name: 'idle',
-  spec: { mode: 'Deny', taints: [{ key: 'node.kubernetes.io/*', restrict: ['Removal'] }] },
+  spec: { mode: 'Deny', taints: [{ key: 'readiness.k8s.io/*', restrict: ['Removal'] }] },
 } as const;
 
 export interface SamplePolicies {

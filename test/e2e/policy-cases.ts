@@ -494,7 +494,7 @@ export const POLICY_CASES: readonly PolicyCase[] = [
   recovery('more than a day', { budget: { windowSeconds: 86_401 } }, 'spec.budget.windowSeconds'),
   recovery('an unknown field of the budget', { budget: { perPod: 1 } }, 'spec.budget.perPod'),
   recovery('a window of nothing', { budget: { windowSeconds: 59 } }, 'spec.budget.windowSeconds'),
-  ...['node.kubernetes.io/*', 'karpenter.sh/a*b', '*/agent-not-ready', 'a*/agent-not-ready'].map((key) =>
+  ...['readiness.k8s.io/*', 'nidhogg.uswitch.com/a*b', '*/agent-not-ready', 'a*/agent-not-ready'].map((key) =>
     taint(
       `a pattern for taints that Kubernetes or an agent sets and removes: ${key}`,
       { taints: [{ key, restrict: ['Removal'] }] },
@@ -502,7 +502,7 @@ export const POLICY_CASES: readonly PolicyCase[] = [
       'protects nothing: a pattern never covers taints that Kubernetes or an agent sets and removes, so name an exact key',
     ),
   ),
-  ...['*', 'karpenter.sh*', '*/agent-not-read*', 'node.kubernetes.io/not-ready'].map((key) =>
+  ...['*', 'readiness.k8s.io*', 'karpenter.sh/*', '*/agent-not-read*', 'node.kubernetes.io/not-ready'].map((key) =>
     taint(`a pattern for more than taints that Kubernetes or an agent sets and removes, or an exact key: ${key}`, {
       taints: [{ key, restrict: ['Removal'] }],
     }),

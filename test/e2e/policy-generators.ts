@@ -29,12 +29,13 @@ const KEYS = [
   'dedicated',
   'example.com/a',
   'node.kubernetes.io/not-ready',
+  'karpenter.sh/controller',
   'A_b.c-1',
   `${DOMAIN_OF_253}/${'n'.repeat(63)}`,
 ];
-const PATTERNS = ['*', 'example.com/*', 'a*b', '*/x'];
+const PATTERNS = ['*', 'example.com/*', 'karpenter.sh/*', 'a*b', '*/x'];
 /** Of which a policy protects nothing. */
-const IDLE_PATTERNS = ['node.kubernetes.io/*', 'karpenter.sh/a*b', '*/agent-not-ready'];
+const IDLE_PATTERNS = ['readiness.k8s.io/*', 'nidhogg.uswitch.com/a*b', '*/agent-not-ready'];
 
 const key = mostly(fc.constantFrom(...KEYS), ...ODD_KEYS, 'a*');
 const keyOrPattern = mostly(fc.constantFrom(...KEYS, ...PATTERNS), ...ODD_KEYS, ...IDLE_PATTERNS, 'a*b c', '.*');

@@ -21,7 +21,7 @@ import { admitAnySpec } from './spoiled-definitions.ts';
 const KEPT: Taint = { key: 'example.com/kept', value: 'x', effect: 'NoSchedule' };
 const KEPT_TEXT = 'example.com/kept=x:NoSchedule';
 const GOOD = [{ key: KEPT.key, restrict: ['Removal'] }];
-const SPOILED = [...GOOD, { key: 'node.kubernetes.io/*', restrict: ['Removal'] }];
+const SPOILED = [...GOOD, { key: 'readiness.k8s.io/*', restrict: ['Removal'] }];
 
 describeWithControlPlane('a policy in force', {}, (cp) => {
   let installation: Installation;

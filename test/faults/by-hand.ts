@@ -140,7 +140,7 @@ async function replaceCrd(site: Site, kind: PolicyKind): Promise<void> {
 
 async function spoilPolicy(site: Site): Promise<void> {
   const putRight = await admitAnySpec(site.cp);
-  await edit(site, 'restore', [{ op: 'add', path: '/spec/taints/-', value: { key: 'node.kubernetes.io/*' } }], 'False');
+  await edit(site, 'restore', [{ op: 'add', path: '/spec/taints/-', value: { key: 'readiness.k8s.io/*' } }], 'False');
   await expectRecorded(site);
   await edit(site, 'restore', [{ op: 'remove', path: '/spec/taints/2' }], 'True');
   await putRight();

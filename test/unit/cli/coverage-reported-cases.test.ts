@@ -146,3 +146,22 @@ describe('daemons on which other pods depend (Mellanox/network-operator#2960)', 
     expect((await run('coverage', file(node('w'), object))).stdout).not.toContain(TITLE);
   });
 });
+
+describe('permanent taints in the domain of a program (terraform-aws-modules/terraform-aws-eks#3067)', () => {
+  it.each(['karpenter.sh/controller', 'karpenter.sh/capacity-type', 'node.kubernetes.io/instance-type'])(
+    '%s is a gap, and coverage fix closes it',
+    async (key) => {
+      const input = file(
+        node('mng-1', [{ key, value: 'a', effect: 'NoSchedule' }]),
+        daemonSet('kube-system', 'csi-node', {
+          tolerations: [{ key: 'CriticalAddonsOnly', operator: 'Exists' }],
+        }),
+      );
+      const { code, stdout } = await run('coverage', input);
+      expect(code).toBe(1);
+      expect(stdout).toMatch(/^1 gap: /m);
+      expect(stdout).toContain(`--taint ${key}`);
+      expect((await run('coverage', 'fix', '--taint', key, input)).stdout).toContain(`key: ${key}`);
+    },
+  );
+});

@@ -9,6 +9,9 @@ const KEYS = [
   ...['dedicated', 'example.com/a', 'example.com/b', 'team-7.example.com/x', 'team-0.example.com/x', 'other'],
   ...['node.kubernetes.io/not-ready', 'node.kubernetes.io/unschedulable', 'node.cilium.io/agent-not-ready'],
   ...['karpenter.sh/disrupted', 'karpenter.sh/unregistered', 'kubevirt.io/drain', 'cni.istio.io/not-ready'],
+  ...['readiness.k8s.io/network', 'readiness.k8s.io/storage'],
+  // Permanent, though the domain is that of a program.
+  ...['karpenter.sh/controller', 'karpenter.sh/capacity-type', 'node.kubernetes.io/instance-type'],
 ];
 
 const rule = (key: string, more: Partial<TaintRule> = {}): TaintRule => ({ key, restrict: ['Removal'], ...more });
@@ -40,6 +43,7 @@ describe('what counts in lists of which only the keys are compared', () => {
     { what: 'one key', rules: [rule('dedicated')] },
     { what: 'every key', rules: [rule('*')] },
     { what: 'keys and patterns', rules: few },
+    { what: 'patterns of domains with both', rules: [rule('karpenter.sh/*'), rule('node.kubernetes.io/*')] },
     { what: 'a pattern twice, once with an exception', rules: [rule('*a', { except: ['*/a'] }), rule('*')] },
   ])('is exactly what the rules protect, by few rules: $what', ({ rules }) => {
     expect(keysOf(keyCondition(rules))).toEqual(protectedBy(rules));
@@ -56,10 +60,10 @@ describe('what counts in lists of which only the keys are compared', () => {
     expect(keysOf(keyCondition(rules))).toEqual(KEYS.filter((key) => !isTransientTaintKey(key)));
   });
 
-  it('by many rules that name keys of one family, such as karpenter.sh/*, includes the whole family', () => {
-    const disruptions = Array.from({ length: 400 }, (_, index) => rule(`karpenter.sh/disruption-${index}`));
-    const rules = [...disruptions, rule('dedicated')];
-    const family = (key: string) => matchesPattern('karpenter.sh/*', key);
+  it('by many rules that name keys of one family, such as readiness.k8s.io/*, includes the whole family', () => {
+    const parts = Array.from({ length: 400 }, (_, index) => rule(`readiness.k8s.io/part-${index}`));
+    const rules = [...parts, rule('dedicated')];
+    const family = (key: string) => matchesPattern('readiness.k8s.io/*', key);
     expect(keysOf(keyCondition(rules))).toEqual(KEYS.filter((key) => !isTransientTaintKey(key) || family(key)));
   });
 

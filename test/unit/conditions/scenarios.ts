@@ -22,7 +22,9 @@ const KEYS = [
   'example.com/agent-not-ready',
   'node.kubernetes.io',
   'node.kubernetes.io/not-ready',
+  'node.kubernetes.io/instance-type',
   'karpenter.sh/disruption',
+  'karpenter.sh/controller',
   'ToBeDeletedByClusterAutoscaler',
 ];
 const KEY_PATTERNS = [
@@ -31,6 +33,8 @@ const KEY_PATTERNS = [
   '*',
   'example.com/*',
   'example.org/*',
+  'karpenter.sh/*',
+  'node.kubernetes.io/*',
   '*/a',
   'e*.com/a',
   '*com*',

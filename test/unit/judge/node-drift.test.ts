@@ -50,6 +50,14 @@ describe('a required taint', () => {
     },
   );
 
+  it.each(['karpenter.sh/controller', 'node.kubernetes.io/lifecycle', 'node.cluster.x-k8s.io/pool'])(
+    'is restored though autoscalers or Kubernetes have other taints in its domain: %s',
+    (key) => {
+      const drift = driftOf({ p: rule('Restore', { ...PRESENT_GPU, key }) }, nodeOf([]));
+      expect(drift.desired?.taints).toEqual([{ ...gpu, key }]);
+    },
+  );
+
   it.each<{ why: string; policies: Policies; node: NodeView }>([
     { why: 'the node carries it', policies: { p: rule('Restore', PRESENT_GPU) }, node: nodeOf([gpu]) },
     { why: 'any value will do', policies: { p: rule('Restore', PRESENT_ANY) }, node: nodeOf([cpu]) },

@@ -154,9 +154,9 @@ describe('parsePolicy says what is wrong, and where', () => {
     ],
     [
       'a pattern for what comes and goes',
-      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'node.kubernetes.io/*', restrict: ['Removal'] }] }),
+      manifest('TaintPolicy', 'p', { mode: 'Deny', taints: [{ key: 'readiness.k8s.io/*', restrict: ['Removal'] }] }),
       [
-        'spec.taints[0].key: "node.kubernetes.io/*" protects nothing: a pattern never covers taints that Kubernetes or an agent sets and removes, so name an exact key',
+        'spec.taints[0].key: "readiness.k8s.io/*" protects nothing: a pattern never covers taints that Kubernetes or an agent sets and removes, so name an exact key',
       ],
     ],
     [

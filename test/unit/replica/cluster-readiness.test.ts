@@ -74,7 +74,7 @@ describe('the policies check', () => {
   const object = (name: string, spec: object, generation = 1, known?: PolicyInForce): PolicyObject =>
     viewPolicy('TaintPolicy', { metadata: { name, uid: name, generation, resourceVersion: '1' }, spec }, known);
   const good = object('good', { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] });
-  const bad = object('bad', { mode: 'Deny', taints: [{ key: 'node.kubernetes.io/*', restrict: ['Removal'] }] });
+  const bad = object('bad', { mode: 'Deny', taints: [{ key: 'readiness.k8s.io/*', restrict: ['Removal'] }] });
   const usable = object('spoiled', { mode: 'Deny', taints: [{ key: 'a', restrict: ['Removal'] }] }, 2);
   const spoiled = object('spoiled', { mode: 'Deny', taints: [] }, 3, usable.inForce);
   const policies = (synced: boolean, ...objects: PolicyObject[]) =>

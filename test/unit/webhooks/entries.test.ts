@@ -289,7 +289,8 @@ describe('the entries', () => {
 
   it.each<[key: string, condition: string | undefined, why: string]>([
     ['example.com/*', '!(t.key.endsWith("/agent-not-ready"))', 'only those that it could match are told apart'],
-    ['karpenter*', '!(t.key.startsWith("karpenter.sh/")', ''],
+    ['karpenter*', '"karpenter.sh/unregistered"', 'and no other key of the domain'],
+    ['readiness*', '!(t.key.startsWith("readiness.k8s.io/")', 'the controller makes keys of this domain'],
     ['example.com/a', undefined, 'an exact key is protected, whatever it is'],
   ])('a pattern, not an exact key, excludes taints that Kubernetes or agents set and remove: %s', (key, condition) => {
     const wildcard = [taintPolicy({ taints: [{ key, restrict: ['Removal'] }] })];
@@ -421,13 +422,13 @@ describe('more policies than one expression holds', () => {
     30_000,
   );
 
-  it('the names of 3,000 taints that Kubernetes sets and removes do not fit either: their families count', () => {
+  it('the names of 3,000 taints that a controller sets and removes do not fit either: their families count', () => {
     const policies = Array.from({ length: 3_000 }, (_, index) =>
-      taintPolicy({ taints: [{ key: `node.kubernetes.io/some-taint-${index}`, restrict: ['Removal'] }] }, `p${index}`),
+      taintPolicy({ taints: [{ key: `readiness.k8s.io/some-taint-${index}`, restrict: ['Removal'] }] }, `p${index}`),
     );
     const expression = expressionOf(webhookEntries(policies), 'protect', 'is-against-a-policy');
-    expect(expression).not.toContain('node.kubernetes.io/');
-    expect(expression).toContain('"karpenter.sh/"');
+    expect(expression).not.toContain('readiness.k8s.io/');
+    expect(expression).toContain('"nidhogg.uswitch.com/"');
   });
 });
 
