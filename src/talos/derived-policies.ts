@@ -141,6 +141,11 @@ export function derivePolicies(declarations: readonly Declaration[], options: De
   return derived;
 }
 
+/** The taints of files for which there is no policy, because all taints that they declare are transient. */
+export function onlyTransientTaints(declarations: readonly Declaration[]): PlacedTaint[] {
+  return declarations.filter((declaration) => lastingOf(declaration).length === 0).flatMap(({ taints }) => taints);
+}
+
 function ruleFor({ key, value, effect }: PlacedTaint, { mayEvict }: DerivationOptions) {
   return {
     key,

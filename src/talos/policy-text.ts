@@ -3,7 +3,9 @@ import { KUBECTL_YAML } from '../files/documents.ts';
 import { yamlText } from '../files/printed-data.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
 import { printable } from '../kubernetes/text.ts';
+import { removerOf } from '../kubernetes/transient-taints.ts';
 import { POLICY_API_VERSION } from '../policy/policy.ts';
+import type { PlacedTaint } from './declaration.ts';
 import type { DerivedPolicy } from './derived-policies.ts';
 
 /** The policies as one YAML stream for `kubectl apply`, with comments that name the source of each line. */
@@ -27,7 +29,7 @@ function formatOne(derived: DerivedPolicy): string {
   const document = new Document(manifestOf(derived), KUBECTL_YAML);
   document.commentBefore = comment([
     `Declared in ${sources.join(', ')}; written by taintkeeper talos policies.`,
-    ...notesOn(derived).map((note) => note.replace(/^./, (first) => first.toUpperCase())),
+    ...notesOn(derived).map(capitalized),
   ]);
   for (const [index, { at }] of taints.entries()) {
     const rule = document.getIn(['spec', 'taints', index], true) as YAMLMap;
@@ -41,13 +43,21 @@ function formatOne(derived: DerivedPolicy): string {
 /** Further notes for the reader. */
 export function notesOn({ leftOut, deadlocked }: DerivedPolicy): string[] {
   return [
-    ...leftOut.map((taint) => {
-      return `left out: ${formatTaint(taint)} (${taint.at}), which its agent removes: a policy would restore it`;
-    }),
+    ...leftOut.map(noteOnLeftOut),
     ...deadlocked.map((source) => {
       return `up to Talos 1.13, workers do not get the labels that select them as long as ${source} has nodeTaints: NodeRestriction refuses the request, which has both`;
     }),
   ];
+}
+
+/** Why no policy has this transient taint. */
+export function noteOnLeftOut(taint: PlacedTaint): string {
+  return `left out: ${formatTaint(taint)} (${taint.at}), which ${removerOf(taint.key)} removes: a policy would restore it`;
+}
+
+/** A note as a sentence of a comment. */
+export function capitalized(note: string): string {
+  return note.replace(/^./, (first) => first.toUpperCase());
 }
 
 const NO_EVICTION = [

@@ -3,8 +3,8 @@ import { InputError, listFiles } from '../../files/text-files.ts';
 import { type PolicySelector, parseSelector } from '../../policy/selector.ts';
 import { TAINT_MODES, type TaintMode } from '../../policy/taint-policy.ts';
 import { readDeclarations } from '../../talos/declaration.ts';
-import { derivePolicies } from '../../talos/derived-policies.ts';
-import { formatPolicies, notesOn, policiesAsObject } from '../../talos/policy-text.ts';
+import { derivePolicies, onlyTransientTaints } from '../../talos/derived-policies.ts';
+import { capitalized, formatPolicies, noteOnLeftOut, notesOn, policiesAsObject } from '../../talos/policy-text.ts';
 import { filenameOption } from '../options.ts';
 import { asComments, asJson, tell } from '../output.ts';
 
@@ -48,19 +48,18 @@ Examples:
       if (paths.length === 0) throw new InputError(['no input files: pass FILE… or - for standard input']);
       const files = await listFiles(paths);
       if (files.length === 0) throw new InputError([`${paths.join(', ')}: no YAML or JSON file in it`]);
-      const derived = derivePolicies(await readDeclarations([...new Set(files)]), options);
-      const notes =
-        derived.length > 0
-          ? derived.flatMap(notesOn)
-          : [`${files.join(', ')}: no taint for a policy to keep is declared`];
+      const declarations = await readDeclarations([...new Set(files)]);
+      const derived = derivePolicies(declarations, options);
+      const nothing = derived.length > 0 ? [] : [`${files.join(', ')}: no taint for a policy to keep is declared`];
+      const leftOut = onlyTransientTaints(declarations).map(noteOnLeftOut);
       switch (output) {
         case 'yaml':
-          process.stdout.write(derived.length > 0 ? formatPolicies(derived) : asComments(notes));
+          process.stdout.write(`${asComments([...nothing, ...leftOut.map(capitalized)])}${formatPolicies(derived)}`);
           break;
         case 'json':
           process.stdout.write(asJson(policiesAsObject(derived)));
           // JSON has no comments.
-          tell(...notes);
+          tell(...derived.flatMap(notesOn), ...nothing, ...leftOut);
       }
     });
 }

@@ -109,6 +109,51 @@ describe('talos policies, of files that declare no taint,', () => {
   });
 });
 
+describe('talos policies, of taints that are not for a policy to keep,', () => {
+  const STARTUP = 'node.cilium.io/agent-not-ready=true:NoExecute';
+  const registering = (name: string, taints: string) =>
+    write(name, `machine: {type: worker, kubelet: {extraArgs: {register-with-taints: "${taints}"}}}`);
+
+  it('names each taint that it leaves out, and who removes it', async () => {
+    const file = registering('startup.yaml', `${STARTUP},karpenter.sh/unregistered:NoExecute`);
+    const { code, stdout } = await run('talos', 'policies', file);
+    expect({ code, lines: stdout.split('\n') }).toEqual({
+      code: 0,
+      lines: [
+        expect.stringContaining('no taint for a policy to keep is declared'),
+        `# Left out: ${STARTUP} (${file}:1:47), which Cilium's agent removes: a policy would restore it`,
+        `# Left out: karpenter.sh/unregistered:NoExecute (${file}:1:47), which Karpenter removes: a policy would restore it`,
+        '',
+      ],
+    });
+  });
+
+  it('names them also beside the policies of other files, in each format', async () => {
+    const files = [registering('startup.yaml', STARTUP), example('gpu.yaml')];
+    const { stdout } = await run('talos', 'policies', ...files);
+    expect(stdout).toMatch(/^# Left out: node\.cilium\.io\/agent-not-ready=true:NoExecute .*\n# Declared in /);
+    const { stderr } = await run('talos', 'policies', ...files, '-o', 'json');
+    expect(stderr).toContain("which Cilium's agent removes");
+  });
+
+  it.each([
+    { key: 'node.kubernetes.io/instance-type', why: 'a label of Kubernetes that users also set as a taint' },
+    { key: 'karpenter.sh/controller', why: 'nodes for Karpenter itself' },
+  ])('has a policy for $key: $why', async ({ key }) => {
+    const file = write(
+      'permanent.yaml',
+      `machine: {type: worker, kubelet: {extraArgs: {node-labels: pool=storage, register-with-taints: "${key}=a:NoSchedule"}}}`,
+    );
+    const { stdout } = await run('talos', 'policies', file);
+    expect(parse(stdout)).toMatchObject({ kind: 'TaintPolicy', spec: { taints: [{ key, ensure: 'Always' }] } });
+    expect(stdout).not.toContain('Left out');
+
+    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n', labels: { pool: 'storage' } } };
+    const drift = await run('talos', 'drift', file, '--nodes', write('n.json', JSON.stringify(node)));
+    expect(drift).toMatchObject({ code: 1, stdout: expect.stringMatching(`missing +taint ${key}=a:NoSchedule`) });
+  });
+});
+
 describe('talos drift', () => {
   const nodes = ['--nodes', example('nodes.yaml')];
 
