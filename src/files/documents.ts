@@ -4,6 +4,7 @@ import {
   isPair,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
   type Node,
   type Pair,
@@ -13,6 +14,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { formatPath, type Path } from '../policy/problem.ts';
+import { splitJsonStream, type TextPart } from './json-stream.ts';
 import { InputError, listFiles, readText, sourceName } from './text-files.ts';
 
 /**
@@ -45,24 +47,55 @@ const MAX_FAULTS = 20;
 const MAX_ALIASES = 100;
 
 /**
- * Parses YAML, one or many documents, or JSON. Documents without content are left out.
+ * Parses YAML, one or many documents, or JSON, one or many objects in a row. Documents without content are left out.
  * @param source names the text in locations
  * @param secret the text may contain secrets: errors quote nothing of it
- * @throws InputError with the place of each syntax error
+ * @throws InputError with the place of each syntax error, or one line for a template of Go or Helm
  */
 export function parseDocuments(contents: string, source: string, { secret = false } = {}): SourceDocument[] {
   const text = contents.replace(/^\uFEFF/, '');
-  if (text.length > LARGE_JSON_CHARACTERS && /^\s*[{[]/.test(text)) return [parseLargeJson(text, source, secret)];
+  const at = placesIn(text, source);
+  const parts = splitJsonStream(text);
+  const isLarge = text.length > LARGE_JSON_CHARACTERS;
+  const read = parts.map((part): Parsed => {
+    if (isLarge && part.isJson) return { found: [largeJson(part.text, at(part.offset))], faults: [] };
+    if (isLarge && parts.length === 1 && /^\s*[{[]/.test(text)) return parseLargeJson(text, source, secret);
+    return parsePart(part, at, secret);
+  });
+  const faults = read.flatMap((each) => each.faults);
+  if (faults.length === 0) return read.flatMap(({ found }) => found);
+  const template = isLarge ? undefined : templateAt(text);
+  if (template !== undefined) throw new InputError([`${at(template)}: ${TEMPLATE_ADVICE}`]);
+  if (faults.length > MAX_FAULTS)
+    faults.splice(MAX_FAULTS, Infinity, `${source}: and ${faults.length - MAX_FAULTS} more`);
+  throw new InputError(faults);
+}
 
-  const lineCounter = new LineCounter();
-  const at = (offset: number): string => {
-    const { line, col } = lineCounter.linePos(offset);
+/** `file:line:column` of an offset. */
+function placesIn(text: string, source: string): (offset: number) => string {
+  const lines = new LineCounter();
+  for (let start = 0; start !== -1; ) {
+    lines.addNewLine(start);
+    const end = text.indexOf('\n', start);
+    start = end === -1 ? -1 : end + 1;
+  }
+  return (offset) => {
+    const { line, col } = lines.linePos(offset);
     return `${source}:${line}:${col}`;
   };
-  const documents = parseAllDocuments(text, { lineCounter, merge: true, prettyErrors: false, uniqueKeys: false });
+}
+
+interface Parsed {
+  readonly found: readonly SourceDocument[];
+  readonly faults: readonly string[];
+}
+
+/** @param placeOf `file:line:column` of an offset in the whole text */
+function parsePart({ text, offset }: TextPart, placeOf: (offset: number) => string, secret: boolean): Parsed {
+  const at = (inPart: number) => placeOf(offset + inPart);
   const faults: string[] = [];
   const found: SourceDocument[] = [];
-  for (const document of documents) {
+  for (const document of parseAllDocuments(text, { merge: true, prettyErrors: false, uniqueKeys: false })) {
     for (const { code, message, pos } of [...document.errors, ...document.warnings]) {
       faults.push(`${at(pos[0])}: ${code === 'BAD_ALIAS' ? QUOTE_ADVICE : secret ? withoutQuotes(code) : message}`);
     }
@@ -81,11 +114,25 @@ export function parseDocuments(contents: string, source: string, { secret = fals
       faults.push(`${at(contents.range[0])}: ${secret ? ALIAS_BOMB : (error as Error).message}`);
     }
   }
-  if (faults.length > MAX_FAULTS)
-    faults.splice(MAX_FAULTS, Infinity, `${source}: and ${faults.length - MAX_FAULTS} more`);
-  if (faults.length > 0) throw new InputError(faults);
-  return found;
+  return { found, faults };
 }
+
+export const TEMPLATE_ADVICE = 'this is a template: render it first, for example with helm template';
+
+/** Where the first action of a Go or Helm template is; undefined for none. Texts in quotes, comments and block scalars may contain braces. */
+function templateAt(text: string): number | undefined {
+  let offset = 0;
+  let before = '';
+  for (const token of new Lexer().lex(text)) {
+    if (token === '{' && before === '{') return offset - 1;
+    before = token;
+    if (!MARKS.includes(token)) offset += token.length;
+  }
+  return undefined;
+}
+
+/** Tokens of the lexer that stand for no character: the start of a document, the end of a broken flow collection, and the start of a scalar. */
+const MARKS = ['\u0002', '\u0018', '\u001F'];
 
 /**
  * The documents of named files and directories, see {@link listFiles}.
@@ -146,12 +193,17 @@ function isTextKey(key: unknown): boolean {
   return isScalar(key) ? typeof key.value !== 'object' || key.value === null : key === null;
 }
 
-function parseLargeJson(text: string, source: string, secret: boolean): SourceDocument {
+function parseLargeJson(text: string, source: string, secret: boolean): Parsed {
   try {
-    return { value: JSON.parse(text), locate: () => source, scalar: () => undefined };
+    return { found: [largeJson(text, source)], faults: [] };
   } catch (error) {
-    throw new InputError([`${source}: ${secret ? 'this is no JSON' : (error as Error).message}`]);
+    return { found: [], faults: [`${source}: ${secret ? 'this is no JSON' : (error as Error).message}`] };
   }
+}
+
+/** @throws SyntaxError */
+function largeJson(text: string, place: string): SourceDocument {
+  return { value: JSON.parse(text), locate: () => place, scalar: () => undefined };
 }
 
 function scalarOf(root: ParsedNode, path: Path): string | undefined {

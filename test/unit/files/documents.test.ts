@@ -51,6 +51,26 @@ describe('reads', () => {
       text: `\uFEFF{"a":"${'x'.repeat(LARGE)}"}`,
       expected: [{ a: 'x'.repeat(LARGE) }],
     },
+    { why: 'JSON objects in a row, a line each', text: '{"a":1}\n{"a":2}\n', expected: [{ a: 1 }, { a: 2 }] },
+    { why: 'JSON objects in a row on one line', text: ' {"a":1}{"a":{"b":2}} ', expected: [{ a: 1 }, { a: { b: 2 } }] },
+    {
+      why: 'JSON objects in a row, with brackets and quotes in texts',
+      text: '{"a":"}{\\"]"}\n\n{\n  "a": "\\\\"\n}',
+      expected: [{ a: '}{"]' }, { a: '\\' }],
+    },
+    {
+      why: 'JSON objects in a row, then YAML',
+      text: '{"a":1}{"a":2}\n---\na: 3\n',
+      expected: [{ a: 1 }, { a: 2 }, { a: 3 }],
+    },
+    { why: 'JSON objects in YAML documents', text: '{"a":1}\n---\n{"a":2}\n', expected: [{ a: 1 }, { a: 2 }] },
+    { why: 'JSON objects and comments', text: '{"a":1}\n# b\n{"a":2}\n', expected: [{ a: 1 }, { a: 2 }] },
+    { why: 'a flow mapping of YAML', text: "{a: '}', b: [1]}", expected: [{ a: '}', b: [1] }] },
+    {
+      why: 'large JSON objects in a row',
+      text: `{"a":"${'x'.repeat(LARGE)}"}\n{"b":1}`,
+      expected: [{ a: 'x'.repeat(LARGE) }, { b: 1 }],
+    },
     { why: 'lists nested 200 deep', text: `${'['.repeat(200)}${']'.repeat(200)}`, expected: [nestedList(200)] },
   ])('$why', ({ text, expected }) => {
     expect(values(text)).toEqual(expected);
@@ -128,6 +148,17 @@ describe('says where and why for', () => {
       expected: [/^f\.yaml:2:7: this alias leads into itself/],
     },
     { why: 'aliases that multiply', text: aliasBomb(), expected: [/^f\.yaml:1:1: Excessive alias count/] },
+    {
+      why: 'a syntax error behind JSON objects in a row',
+      text: '{"a":1}\n{"a":2}\n{"a": [}\n',
+      expected: [/^f\.yaml:3:8: /, /^f\.yaml:/],
+    },
+    {
+      why: 'keys that are there twice in the second of two JSON objects',
+      text: '{"a":1}\n{"a":1,\n "a":2}',
+      expected: ['f.yaml:3:2: Map keys must be unique'],
+    },
+    { why: 'a list of JSON objects without brackets', text: '{"a":1},\n{"a":2}', expected: [/^f\.yaml:1:8: /] },
     {
       why: 'large JSON that is cut off',
       text: `{"a":"${'x'.repeat(LARGE)}`,
@@ -218,7 +249,42 @@ describe('locate', () => {
     expect(parseDocuments('a: 1\r\nb:\r\n  c: 2\r\n', 'f.yaml')[0]?.locate(['b', 'c'])).toBe('f.yaml:3:3');
   });
 
+  it('counts lines from the top of the file in JSON objects in a row', () => {
+    const [, second] = parseDocuments('{"a": 1}\r\n{\r\n  "b": [\r\n    2]}', 'f.json');
+    expect(second?.locate([])).toBe('f.json:2:1');
+    expect(second?.locate(['b', 0])).toBe('f.json:4:5');
+  });
+
+  it('knows where each of several large JSON objects begins', () => {
+    const [, second] = parseDocuments(`{"a":"${'x'.repeat(LARGE)}"}\n  {"b":1}`, 'f.json');
+    expect(second?.locate(['b'])).toBe('f.json:2:3');
+  });
+
   it('knows only the file for large JSON', () => {
     expect(parseDocuments(`{"a":"${'x'.repeat(LARGE)}"}`, 'f.json')[0]?.locate(['a'])).toBe('f.json');
+  });
+});
+
+describe('a template of Go or Helm', () => {
+  it.each<{ why: string; text: string; place: string }>([
+    { why: 'an action for a value', text: 'kind: Node\nname: {{ include "agent.name" . }}\n', place: '2:7' },
+    { why: 'a condition around the object', text: '{{- if .Values.on }}\nkind: Node\n{{- end }}\n', place: '1:1' },
+    { why: 'an action for a list', text: 'spec:\n  tolerations: {{- toYaml . | nindent 4 }}\n', place: '2:16' },
+    { why: 'a loop', text: 'a:\n  {{- range .Values.list }}\n  - {{ . }}\n  {{- end }}\n', place: '2:3' },
+    { why: 'a comment', text: '{{/* about */}}\nkind: Node\n', place: '1:1' },
+    { why: 'an action in JSON', text: '{"kind": "Node", "name": {{ .Values.name | quote }}}', place: '1:26' },
+    { why: 'an action behind one in a text', text: 'a: "{{ .x }}"\nb: x-{{ .y }}\nc: {{ .z }}\n', place: '3:4' },
+  ])('is named in one line: $why', ({ text, place }) => {
+    expect(faults(text)).toEqual([
+      `f.yaml:${place}: this is a template: render it first, for example with helm template`,
+    ]);
+  });
+
+  it.each<{ why: string; text: string }>([
+    { why: 'a comment', text: '# {{ .x }}\na: [' },
+    { why: 'a text in quotes', text: 'summary: "{{ $labels.node }}"\na: [' },
+    { why: 'a block of text', text: 'a: |\n  {{ .x }}\nb: [' },
+  ])('is not what has braces only in $why', ({ text }) => {
+    expect(faults(text).join()).not.toContain('template');
   });
 });
