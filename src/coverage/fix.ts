@@ -4,6 +4,7 @@ import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint, type TAINT_EFFECTS, type Taint } from '../kubernetes/taint.ts';
 import { shellWord } from '../kubernetes/text.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { POLICY_API_VERSION, parsePolicy } from '../policy/policy.ts';
 import type { CompiledTolerationPolicy } from '../policy/policy-set.ts';
 import type { PolicyToleration, TolerationPolicySpec } from '../policy/toleration-policy.ts';
@@ -40,9 +41,12 @@ export interface LeftGap<DaemonSet extends FixableDaemonSet, Node extends Schedu
 export interface CoverageFix<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode> {
   /** They add to each DaemonSet what its gaps need, and nothing to any other. */
   readonly policies: readonly TolerationPolicyManifest[];
+  /** With all taints that are tolerated: also the transient ones that the keys name. */
   readonly closed: readonly Gap<DaemonSet, Node>[];
-  /** Of the gaps by transient taints, only those whose taints are among the keys. */
+  /** Of the gaps by transient taints, only those of which the keys name some taints. */
   readonly left: readonly LeftGap<DaemonSet, Node>[];
+  /** The other gaps by transient taints. */
+  readonly waiting: readonly Gap<DaemonSet, Node>[];
 }
 
 /** The taints that keep workloads, and rarely daemons, off a control plane. */
@@ -69,7 +73,8 @@ export const MAX_POLICY_TOLERATIONS = 64;
 
 /**
  * The TolerationPolicies that close gaps. A gap is closed only if all of its taints may be tolerated. A toleration that gains no node is not added.
- * @param keys of the taints that may be tolerated; `*` stands for any characters, and then covers no transient taint
+ * @param keys of the taints that may be tolerated; `*` stands for any characters, and then covers no transient taint. A transient taint that is named
+ *   is tolerated wherever it keeps the DaemonSet off, also beside permanent ones.
  * @param inForce policies whose requirements are left out
  */
 export function fixGaps<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode>(
@@ -77,14 +82,21 @@ export function fixGaps<DaemonSet extends FixableDaemonSet, Node extends Schedul
   keys: readonly string[],
   inForce: readonly CompiledTolerationPolicy[] = [],
 ): CoverageFix<DaemonSet, Node> {
-  const considered = gaps.filter(({ passing, taints }) => !passing || taints.every(({ key }) => keys.includes(key)));
+  const named = gaps.map((gap) => ({
+    ...gap,
+    taints: [...gap.taints, ...gap.transient.filter(({ key }) => keys.includes(key))],
+  }));
+  const isWaiting = ({ passing, taints }: Gap<DaemonSet, Node>) =>
+    passing && !taints.some(({ key }) => keys.includes(key));
+  const waiting = named.filter(isWaiting);
+  const considered = named.filter((gap) => !isWaiting(gap));
   const left = considered.flatMap((gap): LeftGap<DaemonSet, Node>[] => {
     const because = leftBecause(gap, keys, inForce);
     return because ? [{ gap, because }] : [];
   });
   const leftGaps = new Set(left.map(({ gap }) => gap));
   const closed = considered.filter((gap) => !leftGaps.has(gap));
-  return { policies: policiesFor(closed), closed, left };
+  return { policies: policiesFor(closed), closed, left, waiting };
 }
 
 function leftBecause(
@@ -98,7 +110,9 @@ function leftBecause(
     (taint) => giving.find(({ tolerations }) => tolerations.some(({ value }) => tolerates(value, taint)))?.name,
   );
   if (by.every((name) => name !== undefined)) return { kind: 'asked', by: [...new Set(by)] };
-  const others = taints.filter(({ key }) => !keys.some((pattern) => matchesPattern(pattern, key)));
+  const isNamed = (key: string) =>
+    isTransientTaintKey(key) ? keys.includes(key) : keys.some((pattern) => matchesPattern(pattern, key));
+  const others = taints.filter(({ key }) => !isNamed(key));
   if (others.length > 0) return { kind: 'notAsked', keys: [...new Set(others.map(({ key }) => key))] };
   const [policy] = tolerationPolicies(daemonSet.namespace, [daemonSet.name], tolerationsFor(taints));
   return policy && parsePolicy(policy).ok && !`${daemonSet.namespace}${daemonSet.name}`.includes('*')

@@ -153,15 +153,17 @@ function labelKeysOf(daemonSets: readonly SchedulingView[]): Set<string> {
  */
 export interface Gap<DaemonSet extends SchedulingView, Node extends SchedulingNode> {
   readonly daemonSet: DaemonSet;
-  /** The untolerated taints, the same on all of the nodes. */
+  /** The untolerated permanent taints, or the transient ones if there are no others. They are the same on all of the nodes. */
   readonly taints: readonly Taint[];
+  /** The transient taints that some of the nodes have besides. */
+  readonly transient: readonly Taint[];
   readonly nodes: readonly Node[];
   /** True if the taints are transient: no action is needed. */
   readonly passing: boolean;
 }
 
 /**
- * The gaps of each DaemonSet, in order. If both permanent and transient taints block it, only the permanent ones are named.
+ * The gaps of each DaemonSet, in order. Nodes that differ only in transient taints besides permanent ones are one gap.
  * @param groups of these DaemonSets
  */
 export function findGaps<DaemonSet extends SchedulingView, Node extends SchedulingNode>(
@@ -169,19 +171,26 @@ export function findGaps<DaemonSet extends SchedulingView, Node extends Scheduli
   groups: readonly NodeGroup<Node>[],
 ): Gap<DaemonSet, Node>[] {
   return daemonSets.flatMap((daemonSet, index) => {
-    const gaps = new Map<string, { taints: readonly Taint[]; passing: boolean; nodes: Node[] }>();
+    const gaps = new Map<string, Pick<Gap<DaemonSet, Node>, 'taints' | 'passing'> & { nodes: Node[]; rest: Taint[] }>();
     for (const { nodes, coverages } of groups) {
       const coverage = coverages[index];
       if (!coverage || coverage.runs) continue;
       const taints = coverage.obstacles.flatMap((obstacle) => (obstacle.kind === 'taint' ? obstacle.taint : []));
       if (taints.length < coverage.obstacles.length) continue;
       const lasting = taints.filter(({ key }) => !isTransientTaintKey(key));
-      const found = { taints: lasting.length > 0 ? lasting : taints, passing: lasting.length === 0, nodes: [...nodes] };
+      const passing = lasting.length === 0;
+      const rest = passing ? [] : taints.filter(({ key }) => isTransientTaintKey(key));
+      const found = { taints: passing ? taints : lasting, passing, nodes: [...nodes], rest };
       const likeness = JSON.stringify(found.taints.map(formatTaint).sort());
       const gap = gaps.get(likeness);
-      if (gap) gap.nodes.push(...nodes);
-      else gaps.set(likeness, found);
+      if (gap) {
+        gap.nodes.push(...nodes);
+        gap.rest.push(...rest);
+      } else gaps.set(likeness, found);
     }
-    return [...gaps.values()].map((gap) => ({ daemonSet, ...gap }));
+    return [...gaps.values()].map(({ rest, ...gap }) => {
+      const transient = [...new Map(rest.map((taint) => [formatTaint(taint), taint])).values()];
+      return { daemonSet, ...gap, transient };
+    });
   });
 }

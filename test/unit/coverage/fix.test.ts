@@ -155,12 +155,36 @@ describe('a taint that a controller removes', () => {
     ]);
   });
 
+  const AGENT: Taint = { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' };
+
   it('is not tolerated because of a pattern, nor reported as a gap that is left', () => {
     for (const keys of [['*'], ['node.kubernetes.io/*'], []]) {
-      expect(keptOff(keys)).toEqual({ policies: [], closed: [], left: [] });
+      expect(keptOff(keys)).toMatchObject({ policies: [], closed: [], left: [], waiting: [{ taints: [NOT_READY] }] });
     }
-    const unnamed: Taint = { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' };
-    expect(keptOff([NOT_READY.key], [NOT_READY, unnamed])).toEqual({ policies: [], closed: [], left: [] });
+  });
+
+  it('is a gap that is left where another such taint is not named', () => {
+    expect(keptOff([NOT_READY.key, '*'], [NOT_READY, AGENT])).toMatchObject({
+      policies: [],
+      closed: [],
+      left: [{ because: { kind: 'notAsked', keys: [AGENT.key] } }],
+      waiting: [],
+    });
+  });
+
+  it('is tolerated beside a permanent one, if both are named', () => {
+    const { policies, closed } = fix(
+      [fixable('agent')],
+      [node('a', [GPU]), node('b', [GPU, AGENT]), node('c', [GPU, NOT_READY])],
+      [GPU.key, AGENT.key],
+    );
+    expect(policies[0]?.spec.tolerations?.map(({ key }) => key)).toEqual([GPU.key, AGENT.key]);
+    expect(closed).toMatchObject([{ taints: [GPU, AGENT], nodes: [{ name: 'a' }, { name: 'b' }, { name: 'c' }] }]);
+  });
+
+  it('is not tolerated beside a permanent one that is named alone', () => {
+    const { policies } = fix([fixable('agent')], [node('b', [GPU, AGENT])], [GPU.key, '*']);
+    expect(policies[0]?.spec.tolerations?.map(({ key }) => key)).toEqual([GPU.key]);
   });
 });
 
@@ -261,10 +285,10 @@ describe('applied', () => {
         );
         for (const before of daemonSets) {
           const after = applied(before, policies);
-          // What passes by itself is taken to have passed.
+          // What passes by itself is taken to have passed, unless it is named.
           const steady = nodes.map((each) => ({
             ...each,
-            taints: each.taints.filter(({ key }) => !isTransientTaintKey(key)),
+            taints: each.taints.filter(({ key }) => keys.includes(key) || !isTransientTaintKey(key)),
           }));
           for (const each of steady) {
             const ran = compileCoverage(before)(each).runs;
