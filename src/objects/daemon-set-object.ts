@@ -4,6 +4,8 @@ import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import type { DaemonSetView, DesiredDaemonSet } from '../judge/daemon-set.ts';
 import { DNS_SUBDOMAIN_LENGTH, LABEL_VALUE_LENGTH, QUALIFIED_NAME_LENGTH } from '../kubernetes/label-selector.ts';
+import { tolerationFaults } from '../kubernetes/toleration.ts';
+import type { Problem } from '../policy/problem.ts';
 import { Bounded, listPatch, Nullish, ObjectMeta, reader } from './object-meta.ts';
 
 /** The tolerations of a pod template; null counts as none. @param text the schema of a text of at most that many characters */
@@ -47,6 +49,16 @@ export function viewDaemonSet({ metadata, spec }: DaemonSetObject, namespace: st
     hostNetwork: spec.template.spec.hostNetwork ?? false,
     deleting: typeof metadata.deletionTimestamp === 'string',
   };
+}
+
+/** The tolerations for which the API server refuses the DaemonSet, with their fields. */
+export function refusedTolerations({ spec }: DaemonSetObject): Problem[] {
+  return (spec.template.spec.tolerations ?? []).flatMap((toleration, index) =>
+    tolerationFaults(toleration).map(({ field, message }) => ({
+      path: ['spec', 'template', 'spec', 'tolerations', index, ...(toleration[field] == null ? [] : [field])],
+      message,
+    })),
+  );
 }
 
 /** True if the pod templates are equal except for their tolerations. */
