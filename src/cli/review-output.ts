@@ -22,6 +22,25 @@ export interface ReviewedObject {
   /** `file:line:column` */
   readonly place: string;
   readonly admission: Admission;
+  readonly refusals: readonly Refusal[];
+}
+
+/** Why the API server refuses an object. */
+export interface Refusal {
+  /** `file:line:column` of the field. */
+  readonly place: string;
+  /** For example `spec.template.spec.tolerations[0].operator`. */
+  readonly field: string;
+  readonly message: string;
+}
+
+/** True for an object that a policy denies, or the API server refuses. */
+export function isRefused(object: ReviewedObject): boolean {
+  return ['denied', 'refused'].includes(resultOf(object));
+}
+
+function resultOf({ admission: { result }, refusals }: ReviewedObject): Admission['result'] | 'refused' {
+  return result !== 'denied' && refusals.length > 0 ? 'refused' : result;
 }
 
 export interface Review {
@@ -49,30 +68,39 @@ export function formatReview(review: Review, format: ReviewFormat, patched: bool
 
 function data({ reviewed, others }: Review, patched: boolean): object {
   return {
-    reviewed: reviewed.map(({ place: _, admission: { object, ...admission }, ...what }) => ({
-      ...what,
-      ...admission,
-      ...(patched && isAdmitted(admission) ? { object } : {}),
-    })),
+    reviewed: reviewed.map((each) => {
+      const { place: _, admission, refusals, ...what } = each;
+      const { object, ...rest } = admission;
+      return {
+        ...what,
+        ...rest,
+        result: resultOf(each),
+        ...(refusals.length > 0 ? { refusals } : {}),
+        ...(patched && !isRefused(each) ? { object } : {}),
+      };
+    }),
     others,
   };
 }
 
-const RESULT_LEVELS: Readonly<Record<Admission['result'], Level>> = {
+const RESULT_LEVELS: Readonly<Record<ReturnType<typeof resultOf>, Level>> = {
   allowed: 'ok',
   patched: 'attention',
   denied: 'failed',
+  refused: 'failed',
 };
 
 const HEADINGS = ['OBJECT', 'OPERATION', 'RESULT', 'POLICY', 'WHAT'];
 
 function table({ reviewed, others }: Review, patched: boolean, look: Look): string {
-  const rows = reviewed.flatMap(({ resource, namespace, name, operation, admission }) => {
+  const rows = reviewed.flatMap((each) => {
+    const { resource, namespace, name, operation, admission, refusals } = each;
     const object = printable(nameOf({ resource, namespace, name }));
     const found = admission.violations.map(({ policy, outcome, subject }) => [policy, `${outcome} ${subject}`]);
-    const findings = found.length > 0 ? found : annotated(admission.patch).map((what) => ['', what]);
+    const decided = found.length > 0 ? found : annotated(admission.patch).map((what) => ['', what]);
+    const findings = [...refusals.map((refusal) => ['', printable(refusalText(refusal))]), ...decided];
     const [first = ['', ''], ...rest] = findings;
-    const result = { text: admission.result, level: RESULT_LEVELS[admission.result] };
+    const result = { text: resultOf(each), level: RESULT_LEVELS[resultOf(each)] };
     return [[object, operation, result, ...first], ...rest.map((finding) => ['', '', '', ...finding])];
   });
   const messages = reviewed.flatMap(({ admission }) => (admission.message === undefined ? [] : [admission.message]));
@@ -82,7 +110,7 @@ function table({ reviewed, others }: Review, patched: boolean, look: Look): stri
     ...(others.length > 0 ? [`\nnot judged: ${summary(others)}\n`] : []),
     ...(patched
       ? reviewed
-          .filter(({ admission }) => isAdmitted(admission))
+          .filter((each) => !isRefused(each))
           .map(({ admission }) => `---\n${yamlText(admission.object, KUBECTL_YAML)}`)
       : []),
   ].join('');
@@ -99,8 +127,25 @@ function levelOf(outcome: Outcome): CiResult['level'] {
   return result === 'Allowed' || reason === 'Deleted' ? 'note' : 'warning';
 }
 
-function results({ place, admission, ...object }: ReviewedObject): CiResult[] {
-  return admission.violations.map(({ policyKind, policy, field, mode, outcome, subject }) => ({
+function refusalText({ field, message }: Refusal): string {
+  return `the API server refuses ${field}: ${message}`;
+}
+
+/** The rule of findings that no policy makes. */
+const VALIDATION = 'Kubernetes validation';
+
+function results({ place, admission, refusals, ...object }: ReviewedObject): CiResult[] {
+  const refused = refusals.map(
+    (refusal): CiResult => ({
+      ...placeIn(refusal.place),
+      level: 'error',
+      rule: VALIDATION,
+      subject: nameOf(object),
+      text: refusalText(refusal),
+      properties: { field: refusal.field },
+    }),
+  );
+  const decided = admission.violations.map(({ policyKind, policy, field, mode, outcome, subject }) => ({
     ...placeIn(place),
     level: levelOf(outcome),
     rule: `${policyKind} ${policy}`,
@@ -108,21 +153,20 @@ function results({ place, admission, ...object }: ReviewedObject): CiResult[] {
     text: outcome === 'denied' && admission.message !== undefined ? admission.message : `${outcome} ${subject}`,
     properties: { field, mode, outcome },
   }));
+  return [...refused, ...decided];
 }
 
-function test({ place, admission: { result, message, violations }, operation, ...object }: ReviewedObject): CiTest {
+function test(each: ReviewedObject): CiTest {
+  const { place, admission, operation, refusals, ...object } = each;
+  const { message, violations } = admission;
   return {
     ...placeIn(place),
     name: `${operation} ${nameOf(object)}`,
-    failure: result === 'denied' ? (message ?? result) : undefined,
+    failure: isRefused(each) ? (message ?? (refusals.map(refusalText).join('\n') || resultOf(each))) : undefined,
     notes: violations.map(
       ({ policyKind, policy, outcome, subject }) => `${policyKind} ${policy}: ${outcome} ${subject}`,
     ),
   };
-}
-
-function isAdmitted({ result }: Pick<Admission, 'result'>): boolean {
-  return result !== 'denied';
 }
 
 /** The changes of annotations in a patch. A patch without violations has no others. */

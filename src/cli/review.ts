@@ -3,20 +3,29 @@ import { type Admission, admit, type Records } from '../admission/admit.ts';
 import { type AdmissionRequest, nestedTooDeep } from '../admission/review.ts';
 import { askedKeys, DEFAULT_SERVICE_ACCOUNT } from '../coverage/authorization.ts';
 import { readBuiltinPolicies } from '../files/builtin-policies.ts';
-import { readDocuments, type SourceDocument } from '../files/documents.ts';
+import { type FilesRead, readDocuments, readEachFile, type SourceDocument } from '../files/documents.ts';
 import { parsePolicies, readPolicyFiles } from '../files/policy-files.ts';
-import { type Reviewable, reviewablesOf, updatesBetween } from '../files/reviewables.ts';
+import { type Reviewable, type Reviewables, reviewablesOf, updatesBetween } from '../files/reviewables.ts';
 import { InputError } from '../files/text-files.ts';
 import { toleratorsIn } from '../files/tolerators.ts';
 import { withRecord } from '../judge/node-record.ts';
 import { notesNotEstablished, patternNotes } from '../judge/pattern-notes.ts';
 import { formatToleration } from '../kubernetes/toleration.ts';
+import { asDaemonSet, refusedTolerations } from '../objects/daemon-set-object.ts';
 import { asNode, viewNode } from '../objects/node-object.ts';
 import { MalformedObjectError } from '../objects/object-meta.ts';
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts';
+import { formatPath } from '../policy/problem.ts';
 import { EXIT, filenameOption, repeatable } from './options.ts';
 import { tell } from './output.ts';
-import { formatReview, REVIEW_FORMATS, type ReviewedObject, type ReviewFormat } from './review-output.ts';
+import {
+  formatReview,
+  isRefused,
+  REVIEW_FORMATS,
+  type Refusal,
+  type ReviewedObject,
+  type ReviewFormat,
+} from './review-output.ts';
 
 interface ReviewOptions {
   readonly filename?: readonly string[];
@@ -53,7 +62,8 @@ export function reviewCommand(exit: (code: number) => void): Command {
     .addHelpText(
       'after',
       `
-Exit code: 0 all allowed (patched or not), 1 something denied, 2 bad input.
+Exit code: 0 all allowed (patched or not), 1 something denied by a policy, or refused by the API server for its tolerations, 2 bad input.
+A file that cannot be read, such as a template of Helm, is named on standard error, and the others are judged.
 
 Examples:
   taintkeeper review kube-flannel.yaml
@@ -66,17 +76,30 @@ Examples:
       if (options.patched && ['github', 'sarif', 'junit'].includes(options.output))
         throw new InputError([`--patched needs another output than ${options.output}, which has no place for objects`]);
       const policies = await readPolicies(options.policies);
-      const { reviewables, others, documents, records } = await readInput(files, options);
-      const recorded: Records = { recordOf: (name) => records.get(name), now: Date.now };
+      const { found, faults } = await readInput(files, options);
       // A pipeline without input must not pass.
-      if (reviewables.length + others.length === 0)
-        throw new InputError([`${inputOf(files, options)}: nothing to judge`]);
-      const reviewed = reviewables.map((reviewable) => review(reviewable, policies, recorded));
-      for (const { request } of reviewables) for (const note of notesOf(request, policies, recorded)) tell(note);
-      for (const note of authorizationNotes(documents, policies, options.namespace)) tell(note);
+      if (found.every(({ reviewables, others }) => reviewables.length + others.length === 0))
+        throw new InputError([...faults, `${inputOf(files, options)}: nothing to judge`]);
+      const records = new Map(found.flatMap((each) => [...each.records]));
+      const judged = judgeEach(found, policies, { recordOf: (name) => records.get(name), now: Date.now }, options);
+      const { reviewed, others, notes } = judged;
+      const problems = [...faults, ...judged.faults];
+      if (reviewed.length + others.length === 0) throw new InputError(problems);
+      tell(...notes);
       process.stdout.write(formatReview({ reviewed, others }, options.output, options.patched));
-      exit(reviewed.some(({ admission }) => admission.result === 'denied') ? EXIT.denied : EXIT.ok);
+      if (problems.length > 0) throw new InputError(problems);
+      exit(reviewed.some(isRefused) ? EXIT.denied : EXIT.ok);
     });
+}
+
+/** Why the API server refuses the object, whatever the policies decide. It validates the object after the webhooks have changed it. */
+function refusalsOf({ request: { resource, operation, object }, placeOf }: Reviewable): Refusal[] {
+  if (resource.group !== 'apps' || resource.resource !== 'daemonsets' || operation === 'DELETE') return [];
+  return refusedTolerations(asDaemonSet(object, ['request', 'object'])).map(({ path, message }) => ({
+    place: placeOf(path),
+    field: formatPath(path),
+    message,
+  }));
 }
 
 async function readPolicies(paths: readonly string[] | undefined): Promise<PolicySet> {
@@ -126,25 +149,56 @@ function authorizationNotes(
   );
 }
 
-async function readInput(files: readonly string[], options: ReviewOptions) {
+/** The content of one file, or the updates between two. */
+interface ReviewInput extends Reviewables {
+  readonly documents: readonly SourceDocument[];
+}
+
+/** Judges each file. One with an object that cannot be read does not hide the others. */
+function judgeEach(
+  files: readonly ReviewInput[],
+  policies: PolicySet,
+  records: Records,
+  { namespace }: Pick<ReviewOptions, 'namespace'>,
+) {
+  const reviewed: ReviewedObject[] = [];
+  const others: string[] = [];
+  const notes: string[] = [];
+  const faults: string[] = [];
+  for (const file of files) {
+    try {
+      const judged = file.reviewables.map((reviewable) => review(reviewable, policies, records));
+      notes.push(...file.reviewables.flatMap(({ request }) => notesOf(request, policies, records)));
+      notes.push(...authorizationNotes(file.documents, policies, namespace));
+      reviewed.push(...judged);
+      others.push(...file.others);
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      faults.push(...error.faults);
+    }
+  }
+  return { reviewed, others, notes, faults };
+}
+
+async function readInput(files: readonly string[], options: ReviewOptions): Promise<FilesRead<ReviewInput>> {
   const context = { username: options.user, groups: options.group, namespace: options.namespace };
   if (options.old === undefined && options.new === undefined) {
     if (files.length === 0)
       throw new InputError(['no input files: pass FILE… or - for standard input, or --old and --new']);
-    const documents = await readDocuments(files);
-    return { ...reviewablesOf(documents, context), documents };
+    return readEachFile(files, (documents) => ({ documents, ...reviewablesOf(documents, context) }));
   }
   if (options.old === undefined || options.new === undefined) throw new InputError(['--old and --new go together']);
   if (files.length > 0) throw new InputError([`--old and --new take no further files, such as ${files[0]}`]);
   const [before, after] = [await readDocuments([options.old]), await readDocuments([options.new])];
-  return { ...updatesBetween(before, after, context), documents: [] };
+  return { found: [{ ...updatesBetween(before, after, context), documents: [] }], faults: [] };
 }
 
 function inputOf(files: readonly string[], { old, new: next }: ReviewOptions): string {
   return (files.length > 0 ? files : [old, next]).join(', ');
 }
 
-function review({ request, place, locate }: Reviewable, policies: PolicySet, records: Records): ReviewedObject {
+function review(reviewable: Reviewable, policies: PolicySet, records: Records): ReviewedObject {
+  const { request, place, locate } = reviewable;
   const describe = (admission: Admission): ReviewedObject => ({
     resource: request.resource.resource,
     namespace: request.namespace,
@@ -152,6 +206,7 @@ function review({ request, place, locate }: Reviewable, policies: PolicySet, rec
     operation: request.operation,
     place,
     admission,
+    refusals: refusalsOf(reviewable),
   });
   try {
     return describe(admit(request, policies, records));

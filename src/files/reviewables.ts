@@ -15,6 +15,8 @@ export interface Reviewable {
   readonly place: string;
   /** `file:line:column: field` for a path in the review, such as `request`, `object`, `spec`. */
   locate(path: Path): string;
+  /** `file:line:column` for a path in the object after the request. */
+  placeOf(path: Path): string;
 }
 
 export interface Reviewables {
@@ -55,12 +57,14 @@ export function reviewablesOf(documents: readonly SourceDocument[], context: Req
           request: decoded.request,
           place: document.locate([...path, 'request', 'object', ...NAME]),
           locate: (below) => locateField(document, [...path, ...below]),
+          placeOf: (below) => document.locate([...path, 'request', 'object', ...below]),
         });
       } else if ((kind === 'Node' || kind === 'DaemonSet') && apiVersion === API_VERSIONS[kind]) {
         reviewables.push({
           request: { ...requestFor(kind, object, context), operation: 'CREATE' },
           place: document.locate([...path, ...NAME]),
           locate: ([, , ...below]) => locateField(document, [...path, ...below]),
+          placeOf: (below) => document.locate([...path, ...below]),
         });
       } else if (apiVersion === POLICY_API_VERSION && kind === NODE_RECORD_KIND) {
         const { name = '' } = (object.metadata ?? {}) as { readonly name?: string };
@@ -92,7 +96,7 @@ export function updatesBetween(
   const olds = byIdentity(before);
   byIdentity(after.reviewables);
 
-  const reviewables = after.reviewables.map(({ request, place, locate }): Reviewable => {
+  const reviewables = after.reviewables.map(({ request, place, locate, placeOf }): Reviewable => {
     const identity = identify(request);
     const old = olds.get(identity);
     olds.delete(identity);
@@ -100,6 +104,7 @@ export function updatesBetween(
     return {
       request: { ...request, operation: 'UPDATE', oldObject: old.request.object },
       place,
+      placeOf,
       locate: (path) => (path[1] === 'oldObject' ? old.locate(path) : locate(path)),
     };
   });

@@ -41,7 +41,9 @@ taints that controllers set and remove themselves keep it off. In a cluster, "ru
 It is about DaemonSets. Deployments and StatefulSets that should run on every node of a pool are out of scope, and so are the
 device taints of Dynamic Resource Allocation.
 
-Exit code: 0 no gaps, 1 a taint keeps a DaemonSet off a node that it would run on, 2 the input or the cluster could not be read.
+Exit code: 0 no gaps, 1 a taint keeps a DaemonSet off a node that it would run on, or the API server would refuse a DaemonSet of a
+file, 2 the input or the cluster could not be read. A file that cannot be read, such as a template of Helm, is named on standard error,
+and the others are compared.
 
 Examples:
   taintkeeper coverage --gaps                            show the gaps of the current context
@@ -81,14 +83,24 @@ function priorities({ daemonSets, placements }: CoverageInput) {
   };
 }
 
-/** @returns whether there are gaps */
+/**
+ * @returns whether there are gaps, or DaemonSets that the API server would refuse
+ * @throws InputError after the output, if files could not be read
+ */
 async function cover(files: readonly string[], options: CoverageOptions): Promise<boolean> {
   const { pods, gaps: onlyGaps, groups: grouped, output: format } = options;
   if (files.length > 0 && pods !== 'auto') throw new InputError(['--pods needs a cluster, not files']);
   const input = await readCoverage(files, options, { pods, withPolicies: false });
   const report = reportCoverage({ ...input, grouped, onlyGaps });
   process.stdout.write(
-    formatCoverage(report, { notes: input.notes, grouped, format, ...(onlyGaps ? {} : priorities(input)) }),
+    formatCoverage(report, {
+      refused: input.refused,
+      notes: input.notes,
+      grouped,
+      format,
+      ...(onlyGaps ? {} : priorities(input)),
+    }),
   );
-  return gapsOf(input).some(({ passing }) => !passing);
+  if (input.unread.length > 0) throw new InputError(input.unread);
+  return input.refused.length > 0 || gapsOf(input).some(({ passing }) => !passing);
 }

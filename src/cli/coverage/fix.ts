@@ -19,12 +19,13 @@ import {
 import { type CoverageReport, gapsOf, reportCoverage } from '../../coverage/report.ts';
 import { KUBECTL_YAML } from '../../files/documents.ts';
 import { yamlText } from '../../files/printed-data.ts';
+import { InputError } from '../../files/text-files.ts';
 import { IGNORE_ANNOTATION } from '../../judge/daemon-set.ts';
 import { formatTaint } from '../../kubernetes/taint.ts';
-import { atMost, count } from '../../kubernetes/text.ts';
+import { atMost, count, shellWord } from '../../kubernetes/text.ts';
 import { repeatable } from '../options.ts';
 import { asComments, asJson, tell } from '../output.ts';
-import { readCoverage } from './input.ts';
+import { type CoverageInput, type RefusedDaemonSet, readCoverage } from './input.ts';
 import { filesOf, type SelectionOptions, type SourceOptions, sourceCommand, withSelection } from './options.ts';
 
 /** How to close gaps: by policies, by patches, or in the sources of the DaemonSets. */
@@ -62,7 +63,8 @@ export function fixCommand(): Command {
     .addHelpText(
       'after',
       `
-Exit code: 0 the remedies are printed, or there is no gap to close; 2 the input or the cluster could not be read.
+Exit code: 0 the remedies are printed, or there is no gap to close; 2 the input or the cluster could not be read. A file that cannot be
+read is named on standard error, and the remedies for the others are printed.
 
 Examples:
   taintkeeper coverage fix | kubectl apply -f -                have taintkeeper close the gaps
@@ -77,7 +79,7 @@ async function fix(files: readonly string[], options: FixOptions): Promise<void>
   const input = await readCoverage(files, options, { pods: 'none', withPolicies: as === 'policies' });
   const report = reportCoverage({ ...input, grouped: true, onlyGaps: false });
   const found = fixGaps(gapsOf(input), [...ROLE_TAINT_KEYS, ...taint], input.tolerationPolicies);
-  const { comments, text, data } = printFix(found, as, { report, notes: input.notes });
+  const { comments, text, data } = printFix(found, as, { report, ...input });
   if (output === 'json') {
     process.stdout.write(asJson(data));
     // JSON has no comments.
@@ -87,6 +89,7 @@ async function fix(files: readonly string[], options: FixOptions): Promise<void>
     // If standard output is piped into kubectl, the terminal still shows what is left to do.
     if (!process.stdout.isTTY && process.stderr.isTTY) tell(...comments);
   }
+  if (input.unread.length > 0) throw new InputError(input.unread);
 }
 
 type Fix = CoverageFix<InstalledDaemonSet, SchedulingNode>;
@@ -103,26 +106,48 @@ interface PrintedFix {
 function printFix(
   fix: Fix,
   form: FixForm,
-  { report, notes }: { readonly report: CoverageReport; readonly notes: readonly string[] },
+  { report, notes, refused }: Pick<CoverageInput, 'notes' | 'refused'> & { readonly report: CoverageReport },
 ): PrintedFix {
   const { text, data, left, about } = FORMS[form](fix);
   const leftSets = new Set(left.map(({ daemonSet }) => daemonSet));
   const closed = fix.closed.filter(({ daemonSet }) => !leftSets.has(daemonSet));
   const comments = [
     ...(closed.length > 0 ? [`Closes ${count(closed.length, 'gap')}${about[0]}`, ...about.slice(1)] : []),
-    ...(closed.length > 0
-      ? []
-      : [fix.closed.length > 0 ? 'No gap can be closed like this.' : 'There is no gap to close.']),
+    ...(closed.length > 0 ? [] : [nothingClosed(fix, refused)]),
     ...closed.map(({ daemonSet, taints, nodes }) => `- ${gap(daemonSet, taints.map(formatTaint), nodes.length)}`),
+    ...section('The API server refuses these, so there is nothing for them:', refused.map(refusal)),
     ...section('Not changed:', [
       ...left.map(({ daemonSet: { namespace, name }, why }) => `${namespace}/${name}: ${why}`),
       ...fix.left.map(leftGap),
     ]),
+    ...section('No gaps, because Kubernetes or an agent removes these taints:', waitingTaints(fix)),
     ...leftOut(report),
     ...section('No toleration helps, because the DaemonSet itself does not select these nodes:', meant(report)),
     ...notes.map((note) => `note: ${note}`),
   ];
   return { comments, text, data };
+}
+
+/** The first line where nothing is printed. */
+function nothingClosed({ closed, left }: Fix, refused: readonly RefusedDaemonSet[]): string {
+  if (closed.length > 0) return 'No gap can be closed like this.';
+  if (left.length > 0) return `No gap is closed: ${count(left.length, 'gap')} left.`;
+  return refused.length > 0 ? 'No gap is closed.' : 'There is no gap to close.';
+}
+
+function refusal({ namespace, name, problems }: RefusedDaemonSet): string {
+  return `${namespace}/${name}: ${problems.join('; ')}`;
+}
+
+/** One line for each taint that DaemonSets wait for. */
+function waitingTaints({ waiting }: Fix): string[] {
+  const taints = new Map(waiting.flatMap((gap) => gap.taints.map((taint) => [formatTaint(taint), taint.key])));
+  return [...taints].map(([text, key]) => {
+    const daemonSets = new Set(
+      waiting.filter((gap) => gap.taints.some((taint) => formatTaint(taint) === text)).map((gap) => gap.daemonSet),
+    );
+    return `${text} keeps ${count(daemonSets.size, 'DaemonSet')} off for a while: if one must run before, add --taint ${shellWord(key)} and name it with --daemonset`;
+  });
 }
 
 interface Formed {
@@ -209,7 +234,7 @@ function leftGap({ gap: { daemonSet, taints, nodes }, because }: LeftGap<Fixable
     case 'asked':
       return `${what}: TolerationPolicy ${because.by.join(', ')} already requires it, from the next rollout on: ${rolloutCommand(daemonSet)}`;
     case 'notAsked':
-      return `${what}: if it is meant to run there, add ${because.keys.map((key) => `--taint ${key}`).join(' ')}`;
+      return `${what}: if it is meant to run there, add ${because.keys.map((key) => `--taint ${shellWord(key)}`).join(' ')}`;
     case 'optsOut':
       return `${what}: it is annotated ${IGNORE_ANNOTATION}`;
     case 'notValid':

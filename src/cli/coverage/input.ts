@@ -8,12 +8,12 @@ import { isPluginDirectory } from '../../coverage/node-critical.ts';
 import { type DaemonSetCounts, type Placement, placementByStatus } from '../../coverage/placement.ts';
 import type { InstalledDaemonSet } from '../../coverage/remedies.ts';
 import { notesOnUnusable } from '../../explain/sections.ts';
-import { readDocuments, type SourceDocument } from '../../files/documents.ts';
+import { locateField, readEachFile, type SourceDocument } from '../../files/documents.ts';
 import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
 import { InputError } from '../../files/text-files.ts';
 import type { LabelSelector } from '../../kubernetes/label-selector.ts';
 import { isPattern, matchesPattern } from '../../kubernetes/pattern.ts';
-import { asDaemonSet, viewDaemonSet } from '../../objects/daemon-set-object.ts';
+import { asDaemonSet, refusedTolerations, viewDaemonSet } from '../../objects/daemon-set-object.ts';
 import { asNode, viewNode } from '../../objects/node-object.ts';
 import { controllerOf, viewPriority, viewScheduling } from '../../objects/workload-object.ts';
 import { type CompiledTolerationPolicy, compilePolicies } from '../../policy/policy-set.ts';
@@ -28,10 +28,22 @@ export interface CoverageInput {
   readonly nodes: readonly SchedulingNode[];
   /** No entry for a DaemonSet whose pods were not read. */
   readonly placements: ReadonlyMap<InstalledDaemonSet, Placement>;
+  /** DaemonSets that the API server would refuse. They are not among the others. */
+  readonly refused: readonly RefusedDaemonSet[];
+  /** Why files could not be read. */
+  readonly unread: readonly string[];
   /** The TolerationPolicies in force, if requested. */
   readonly tolerationPolicies?: readonly CompiledTolerationPolicy[];
   /** What could not be read, and why. */
   readonly notes: readonly string[];
+}
+
+/** A DaemonSet of a file with a toleration that is not valid. */
+export interface RefusedDaemonSet {
+  readonly namespace: string;
+  readonly name: string;
+  /** One line for each problem: `file:line:column: field: message`. */
+  readonly problems: readonly string[];
 }
 
 export const POD_CHOICES = ['auto', 'all', 'none'] as const;
@@ -67,7 +79,16 @@ export async function readCoverage(
 ): Promise<CoverageInput> {
   const { namespace = [] } = options;
   if (files.length > 0) {
-    return choose(coverageFrom(await readDocuments(files), absentNamespace(namespace)), options, 'files');
+    const namespaceOfOthers = absentNamespace(namespace);
+    const { found, faults } = await readEachFile(files, (documents) =>
+      documents.flatMap((document) => readObjects(document, namespaceOfOthers)),
+    );
+    try {
+      return choose(coverageFrom(found.flat(), faults), options, 'files');
+    } catch (error) {
+      // What is missing may be in a file that could not be read.
+      throw error instanceof InputError ? new InputError([...faults, ...error.faults]) : error;
+    }
   }
   const input = await atCluster(options, (client) =>
     withProgress('reading the cluster', readCluster(client, namespace, reading)),
@@ -95,7 +116,8 @@ async function readCluster(
     return placement === undefined;
   });
   if (pods !== 'none') notes.push(...(await placePods(client, unclear, placements)));
-  return { daemonSets: live.map(({ daemonSet }) => daemonSet), nodes, placements, tolerationPolicies, notes };
+  const daemonSets = live.map(({ daemonSet }) => daemonSet);
+  return { daemonSets, nodes, placements, refused: [], unread: [], tolerationPolicies, notes };
 }
 
 /** None if taintkeeper is not installed. @param notes gets why they could not be read */
@@ -167,26 +189,53 @@ function readLiveDaemonSet(object: unknown): LiveDaemonSet {
   };
 }
 
+/** An object of a file, with its place. */
+type FileObject =
+  | { readonly node: SchedulingNode; readonly place: string }
+  | { readonly daemonSet: InstalledDaemonSet; readonly place: string; readonly problems: readonly string[] };
+
 /**
- * The Nodes and DaemonSets of documents.
+ * The Nodes and DaemonSets of a document.
  * @param namespace of the DaemonSets that name none
- * @throws InputError for objects that cannot be read, or occur twice
+ * @throws InputError for objects that cannot be read
  */
-function coverageFrom(documents: readonly SourceDocument[], namespace: string): CoverageInput {
-  const daemonSets = new Map<string, InstalledDaemonSet>();
+function readObjects(document: SourceDocument, namespace: string): FileObject[] {
+  return objectsOf(document).flatMap(({ object, path }): FileObject[] => {
+    const place = document.locate(path);
+    if (isKind(object, 'v1', 'Node')) {
+      return [{ node: readNamed(document, path, () => readNode(object, path)), place }];
+    }
+    if (!isKind(object, 'apps/v1', 'DaemonSet')) return [];
+    const daemonSet = readNamed(document, path, () => readDaemonSet(object, path, namespace));
+    const problems = refusedTolerations(asDaemonSet(object, path)).map(
+      (problem) => `${locateField(document, [...path, ...problem.path])}: ${problem.message}`,
+    );
+    return [{ daemonSet, place, problems }];
+  });
+}
+
+/** @throws InputError for objects that occur twice */
+function coverageFrom(objects: readonly FileObject[], unread: readonly string[]): CoverageInput {
+  const daemonSets = new Map<string, { daemonSet: InstalledDaemonSet; problems: readonly string[] }>();
   const nodes = new Map<string, SchedulingNode>();
-  for (const document of documents) {
-    for (const { object, path } of objectsOf(document)) {
-      if (isKind(object, 'apps/v1', 'DaemonSet')) {
-        const daemonSet = readNamed(document, path, () => readDaemonSet(object, path, namespace));
-        add(daemonSets, `${daemonSet.namespace}/${daemonSet.name}`, daemonSet, `${document.locate(path)}: DaemonSet`);
-      } else if (isKind(object, 'v1', 'Node')) {
-        const node = readNamed(document, path, () => readNode(object, path));
-        add(nodes, node.name, node, `${document.locate(path)}: Node`);
-      }
+  for (const object of objects) {
+    if ('node' in object) add(nodes, object.node.name, object.node, `${object.place}: Node`);
+    else {
+      const { namespace, name } = object.daemonSet;
+      add(daemonSets, `${namespace}/${name}`, object, `${object.place}: DaemonSet`);
     }
   }
-  return { daemonSets: [...daemonSets.values()], nodes: [...nodes.values()], placements: new Map(), notes: [] };
+  const found = [...daemonSets.values()];
+  return {
+    daemonSets: found.filter(({ problems }) => problems.length === 0).map(({ daemonSet }) => daemonSet),
+    refused: found
+      .filter(({ problems }) => problems.length > 0)
+      .map(({ daemonSet: { namespace, name }, problems }) => ({ namespace, name, problems })),
+    unread,
+    nodes: [...nodes.values()],
+    placements: new Map(),
+    notes: [],
+  };
 }
 
 /** @throws MalformedObjectError */
@@ -220,23 +269,25 @@ function choose(
 ): CoverageInput {
   const isAsked = (patterns: readonly string[], name: string) =>
     patterns.length === 0 || patterns.some((pattern) => matchesPattern(pattern, name));
-  const daemonSets = input.daemonSets.filter(
-    (each) => isAsked(namespace, each.namespace) && isAsked(daemonset, each.name),
-  );
+  const isChosen = (each: { readonly namespace: string; readonly name: string }) =>
+    isAsked(namespace, each.namespace) && isAsked(daemonset, each.name);
+  const daemonSets = input.daemonSets.filter(isChosen);
+  const refused = input.refused.filter(isChosen);
   const nodes = input.nodes.filter(({ name }) => isAsked(node, name));
   const asked = [...namespace, ...daemonset];
   const isWhole = (patterns: readonly string[]) => source === 'cluster' && patterns.length === 0;
-  if (daemonSets.length === 0 && !isWhole(asked)) {
-    throw new InputError([none('DaemonSet', asked, input.daemonSets)]);
+  if (daemonSets.length + refused.length === 0 && !isWhole(asked)) {
+    throw new InputError([none('DaemonSet', asked, [...input.daemonSets, ...input.refused])]);
   }
   if (nodes.length === 0 && !isWhole(node)) throw new InputError([none('Node', node, input.nodes)]);
   return {
     ...input,
     notes: [
       ...input.notes,
-      ...(daemonSets.length === 0 ? ['the cluster has no DaemonSets'] : []),
+      ...(daemonSets.length + refused.length === 0 ? ['the cluster has no DaemonSets'] : []),
       ...(nodes.length === 0 ? ['the cluster has no Nodes'] : []),
     ],
+    refused,
     daemonSets: daemonSets.toSorted((a, b) => inOrder(a.namespace, b.namespace) || inOrder(a.name, b.name)),
     nodes: nodes.toSorted((a, b) => inOrder(a.name, b.name)),
   };

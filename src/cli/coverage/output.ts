@@ -2,9 +2,10 @@ import { excludingVirtualNodes, type Obstacle } from '../../coverage/coverage.ts
 import type { PriorityFinding } from '../../coverage/node-critical.ts';
 import type { CoverageReport, ReportedCell, ReportedDaemonSet, ReportedGroup } from '../../coverage/report.ts';
 import type { StateCell } from '../../explain/sections.ts';
-import { printable, shellWord } from '../../kubernetes/text.ts';
+import { count, printable, shellWord } from '../../kubernetes/text.ts';
 import type { OutputFormat } from '../options.ts';
 import { columns, formatAs, type Look, namesIn, textOf } from '../output.ts';
+import type { RefusedDaemonSet } from './input.ts';
 
 /** The result of `taintkeeper coverage` as text. */
 export function formatCoverage(
@@ -19,6 +20,8 @@ export function formatCoverage(
 
 /** Findings besides where DaemonSets run. */
 interface Findings {
+  /** DaemonSets that the API server would refuse. */
+  readonly refused: readonly RefusedDaemonSet[];
   readonly notes: readonly string[];
   /** DaemonSets without a priority class on which other pods depend. */
   readonly critical?: readonly PriorityFinding[];
@@ -29,7 +32,7 @@ interface Findings {
 function table(
   report: CoverageReport,
   grouped: boolean,
-  { notes, critical = [], crowdedOut = [] }: Findings,
+  { refused, notes, critical = [], crowdedOut = [] }: Findings,
   look: Look,
 ): string {
   return [
@@ -38,6 +41,7 @@ function table(
       : grouped
         ? [groupTable(report, look), ...matrices(report, look)]
         : [list(report, look)]),
+    ...refusedTable(refused, look),
     ...gapTables(report, look),
     ...evictionTables(report, look),
     ...virtualNodeTables(report, look),
@@ -46,7 +50,7 @@ function table(
     ...crowdedOutTable(crowdedOut, look),
     ...criticalTable(critical, look),
     ...(notes.length > 0 ? [notes.map((note) => `note: ${printable(note)}\n`).join('')] : []),
-    summary(report, look),
+    conclusion(report, refused, look),
   ].join('\n');
 }
 
@@ -148,6 +152,13 @@ function formatCell(
   const reason = passing ? 'waits' : kinds.map((kind) => WORDS[kind]).join('+');
   if (staying.length > 0) return { text: `${reason} (${staying.length} stay)`, level: 'attention' };
   return { text: reason, level: passing ? 'attention' : kinds.join() === 'taint' ? 'failed' : 'quiet' };
+}
+
+function refusedTable(refused: readonly RefusedDaemonSet[], look: Look): string[] {
+  const rows = refused.flatMap(({ problems, ...daemonSet }) =>
+    problems.map((problem, index) => [index === 0 ? nameOf(daemonSet) : '', printable(problem)]),
+  );
+  return rows.length > 0 ? [`The API server refuses these:\n${columns([['DAEMONSET', 'WHY'], ...rows], look)}`] : [];
 }
 
 function gapTables({ gaps }: CoverageReport, look: Look): string[] {
@@ -270,6 +281,12 @@ function criticalTable(found: readonly PriorityFinding[], look: Look): string[] 
 
 /** The maximum number of keys on one line. */
 const KEYS = 3;
+
+function conclusion(report: CoverageReport, refused: readonly RefusedDaemonSet[], look: Look): string {
+  if (refused.length === 0) return summary(report, look);
+  const first = `${count(refused.length, 'DaemonSet')} refused by the API server: correct the tolerations first\n`;
+  return report.daemonSets.length === 0 ? first : `${first}${summary(report, look)}`;
+}
 
 function summary({ gaps, closable, askable }: CoverageReport, look: Look): string {
   const lasting = gaps.filter(({ passing }) => !passing);

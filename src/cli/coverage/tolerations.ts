@@ -18,7 +18,7 @@ import {
   type ToleratorKind,
 } from '../../coverage/tolerating.ts';
 import { type WideToleration, wideTolerations } from '../../coverage/wide-tolerations.ts';
-import { KUBECTL_YAML, readDocuments } from '../../files/documents.ts';
+import { KUBECTL_YAML, readEachFile } from '../../files/documents.ts';
 import { parsePolicies, readPolicyFiles } from '../../files/policy-files.ts';
 import { yamlText } from '../../files/printed-data.ts';
 import { InputError } from '../../files/text-files.ts';
@@ -98,12 +98,13 @@ Examples:
  */
 async function showTolerations(files: readonly string[], options: TolerationsOptions): Promise<boolean> {
   const stated = await statedPolicies(options);
-  const found = await (files.length > 0
+  const found: Findings = await (files.length > 0
     ? askFiles(files, stated, options)
     : atCluster(options, (client) => withProgress('asking who may tolerate', askCluster(client, stated, options))));
   process.stdout.write(
     options.fix ? formatGrants(found.refused, options.output) : formatFindings(found, options.output),
   );
+  if (found.unread) throw new InputError(found.unread);
   return options.fix || found.refused.length === 0;
 }
 
@@ -113,6 +114,8 @@ interface Findings {
   readonly refused: readonly Claim[];
   readonly wide: readonly WideToleration[];
   readonly notes: readonly string[];
+  /** Why files could not be read. Absent if all were. */
+  readonly unread?: readonly string[];
 }
 
 /** @throws InputError if keys are required, and there are none */
@@ -156,11 +159,14 @@ async function statedPolicies({ taint, policies }: TolerationsOptions): Promise<
 }
 
 /** @throws InputError */
-async function readFiles(files: readonly string[], { namespace }: TolerationsOptions): Promise<Tolerator[]> {
+async function readFiles(files: readonly string[], { namespace }: TolerationsOptions) {
   const absent = absentNamespace(namespace);
-  const found = (await readDocuments(files)).flatMap((document) => toleratorsIn(document, absent));
-  if (found.length === 0) throw new InputError([`no ${TOLERATOR_KINDS.join(', ')} found`]);
-  return found;
+  const { found, faults } = await readEachFile(files, (documents) =>
+    documents.flatMap((document) => toleratorsIn(document, absent)),
+  );
+  const tolerators: Tolerator[] = found.flat();
+  if (tolerators.length === 0) throw new InputError([...faults, `no ${TOLERATOR_KINDS.join(', ')} found`]);
+  return { tolerators, ...(faults.length > 0 ? { unread: faults } : {}) };
 }
 
 async function askFiles(
@@ -171,15 +177,16 @@ async function askFiles(
   if (stated === undefined && options.fix) {
     throw new InputError(['no restricted keys: with files, pass keys with --taint, or policies with --policies']);
   }
-  const tolerators = chosen(await readFiles(files, options), options);
+  const { tolerators: all, ...unread } = await readFiles(files, options);
+  const tolerators = chosen(all, options);
   const wide = wideTolerations(tolerators);
   if (stated === undefined) {
     const note = 'authorization to tolerate keys is not shown: pass keys with --taint, or the policies with --policies';
-    return { asked: false, refused: [], wide, notes: [note] };
+    return { asked: false, refused: [], wide, notes: [note], ...unread };
   }
   const found = claims(tolerators, stated, options);
   const unknown = found.refused.length > 0 ? ['without a cluster, no user is known to be authorized'] : [];
-  return { ...found, wide, notes: [...found.notes, ...unknown] };
+  return { ...found, wide, notes: [...found.notes, ...unknown], ...unread };
 }
 
 /** @returns the service accounts without authorization, by access reviews, and bindings that authorize whole groups or controllers */

@@ -308,7 +308,7 @@ describe('fix, where a TolerationPolicy asks for the toleration already', () => 
   it('says what brings it, and prints no policy', async () => {
     const { code, stdout } = await fix([policy()]);
     expect(stdout).toBe(
-      '# There is no gap to close.\n# Not changed:\n# - agents/a on 1 node: dedicated=gpu:NoSchedule: TolerationPolicy gpu already requires it, from the next rollout on: ' +
+      '# No gap is closed: 1 gap left.\n# Not changed:\n# - agents/a on 1 node: dedicated=gpu:NoSchedule: TolerationPolicy gpu already requires it, from the next rollout on: ' +
         'kubectl rollout restart -n agents daemonset a\n',
     );
     expect(code).toBe(0);

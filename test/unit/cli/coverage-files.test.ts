@@ -7,6 +7,7 @@ import { run, runWithInput } from './run-command.ts';
 
 const MASTER = { key: 'node-role.kubernetes.io/master', effect: 'NoSchedule' };
 const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
+const STARTUP = { key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' };
 const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
 
 /** The path of a temporary file with these objects as JSON documents. */
@@ -151,6 +152,7 @@ describe('-o', () => {
       ],
       closable: 0,
       askable: ['dedicated'],
+      refused: [],
       notes: [],
       critical: [],
       crowdedOut: [],
@@ -285,6 +287,46 @@ describe('fix', () => {
     const { code, stdout } = await run('coverage', 'fix', file(node('w'), daemonSet('agent')));
     expect({ code, stdout }).toEqual({ code: 0, stdout: '# There is no gap to close.\n' });
   });
+
+  it('says which gaps it leaves where it closes none', async () => {
+    const { code, stdout } = await run('coverage', 'fix', file(node('g', [GPU]), daemonSet('agent')));
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout:
+        '# No gap is closed: 1 gap left.\n# Not changed:\n' +
+        '# - agents/agent on 1 node: dedicated=gpu:NoSchedule: if it is meant to run there, add --taint dedicated\n',
+    });
+  });
+
+  it('names the taints that DaemonSets wait for, which are no gaps', async () => {
+    const { stdout } = await run(
+      'coverage',
+      'fix',
+      file(node('n', [NOT_READY]), node('m', [NOT_READY, STARTUP]), daemonSet('agent'), daemonSet('cni')),
+    );
+    expect(stdout.split('\n')).toEqual([
+      '# There is no gap to close.',
+      '# No gaps, because Kubernetes or an agent removes these taints:',
+      expect.stringMatching(
+        /^# - node\.kubernetes\.io\/not-ready:NoSchedule keeps 2 DaemonSets off for a while: .*--taint/,
+      ),
+      expect.stringMatching(/^# - node\.cilium\.io\/agent-not-ready:NoSchedule keeps 2 DaemonSets off for a while: /),
+      '',
+    ]);
+  });
+
+  it.each([{ as: 'policies' }, { as: 'patch' }, { as: 'kustomize' }])(
+    'tolerates every taint that --taint names, also a startup taint beside a permanent one: --as $as',
+    async ({ as }) => {
+      const input = file(node('g', [GPU, STARTUP]), daemonSet('agent'));
+      const args = ['coverage', 'fix', '--as', as, '--taint', 'dedicated', '--taint', STARTUP.key, input];
+      const { stdout } = await run(...args);
+      expect(stdout).toMatch(
+        /^# - agents\/agent on 1 node: dedicated=gpu:NoSchedule, node\.cilium\.io\/agent-not-ready:NoSchedule$/m,
+      );
+      expect(stdout.replaceAll(/^#.*$/gm, '')).toContain(STARTUP.key);
+    },
+  );
 });
 
 it('takes DaemonSets without a namespace to be in the default one where several may be meant', async () => {
@@ -378,5 +420,128 @@ describe('coverage ends with exit code 2 and a message for input that it cannot 
     const { code, stdout, stderr } = await run('coverage', ...args, file(...objects));
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(says);
+  });
+});
+
+describe('a DaemonSet that the API server refuses', () => {
+  const refusedFor = (toleration: object) =>
+    daemonSet('refused', { tolerations: [{ operator: 'Exists' }, toleration] });
+  const GPU_NODE = node('g', [GPU]);
+
+  it.each<{ why: string; toleration: object; problem: string }>([
+    {
+      why: 'for an operator in lower case',
+      toleration: { key: 'dedicated', operator: 'exists', effect: 'NoSchedule' },
+      problem:
+        'spec.template.spec.tolerations[1].operator: "exists" is not valid, write Exists: operator must be Equal or Exists',
+    },
+    {
+      why: 'for Exists with a value',
+      toleration: { key: 'dedicated', operator: 'Exists', value: 'gpu' },
+      problem: 'spec.template.spec.tolerations[1].value: operator Exists takes no value',
+    },
+    {
+      why: 'for seconds without NoExecute',
+      toleration: { key: 'dedicated', operator: 'Exists', tolerationSeconds: 30 },
+      problem: 'spec.template.spec.tolerations[1]: tolerationSeconds needs effect NoExecute',
+    },
+    {
+      why: 'for an effect as cloud providers write it',
+      toleration: { key: 'dedicated', operator: 'Exists', effect: 'NO_SCHEDULE' },
+      problem: 'spec.template.spec.tolerations[1].effect: "NO_SCHEDULE" is not valid, write NoSchedule',
+    },
+    {
+      why: 'for an effect alone',
+      toleration: { effect: 'NoSchedule' },
+      problem: 'spec.template.spec.tolerations[1]: without a key, operator must be Exists',
+    },
+  ])('is named as such by each command: $why', async ({ toleration, problem }) => {
+    const input = file(GPU_NODE, refusedFor(toleration));
+    const { code, stdout } = await run('coverage', input);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^The API server refuses these:\nDAEMONSET +WHY\nagents\/refused +.*input\.yaml:3:\d+: /m);
+    expect(stdout).toContain(problem);
+    expect(stdout).not.toContain('no gaps');
+
+    const { stdout: fixed } = await run('coverage', 'fix', '--taint', '*', input);
+    expect(fixed).toMatch(
+      /^# No gap is closed\.\n# The API server refuses these, so there is nothing for them:\n# - agents\/refused: .*\n$/,
+    );
+
+    const review = await run('review', input);
+    expect(review.code).toBe(1);
+    expect(review.stdout).toMatch(/^daemonsets\/agents\/refused +CREATE +refused /m);
+    expect(review.stdout).toContain(problem);
+  });
+
+  it('is no reason to leave out the others', async () => {
+    const input = file(GPU_NODE, refusedFor({ operator: 'equal' }), daemonSet('agent'));
+    const { code, stdout } = await run('coverage', input);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^1 DaemonSet refused by the API server: correct the tolerations first\n1 gap: /m);
+    const { stdout: fixed } = await run('coverage', 'fix', '--taint', 'dedicated', input);
+    expect(parseAllDocuments(fixed).map((each) => each.toJS().spec.daemonSets.names)).toEqual([['agent']]);
+  });
+
+  it('is in the JSON, with its place', async () => {
+    const { stdout } = await run(
+      'coverage',
+      '-o',
+      'json',
+      '-n',
+      'agents',
+      file(GPU_NODE, refusedFor({ operator: 'equal' })),
+    );
+    expect(JSON.parse(stdout)).toMatchObject({
+      daemonSets: [],
+      refused: [{ namespace: 'agents', name: 'refused', problems: [expect.stringMatching(/:3:\d+: spec\.template/)] }],
+    });
+  });
+
+  it('is none for Gt and Lt, which a feature gate decides', async () => {
+    const { code, stdout } = await run(
+      'coverage',
+      file(GPU_NODE, daemonSet('a', { tolerations: [{ key: 'dedicated', operator: 'Gt', value: '5' }] })),
+    );
+    expect(code).toBe(0);
+    expect(stdout).toContain('unknown');
+  });
+});
+
+describe('files', () => {
+  it('may have JSON objects in a row', async () => {
+    const stream = [node('g', [GPU]), daemonSet('agent')].map((each) => JSON.stringify(each)).join('\n');
+    expect(await runWithInput(stream, 'coverage', '-')).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^1 gap: /m),
+    });
+  });
+
+  it.each(['coverage', 'coverage fix', 'coverage tolerations'])(
+    'that are templates are named in one line, and %s reads the others',
+    async (command) => {
+      const good = file(node('g', [GPU]), daemonSet('agent', { tolerations: [{ key: 'a', operator: 'Exists' }] }));
+      const template = temporaryFile(
+        't.yaml',
+        'kind: DaemonSet\nmetadata:\n  name: {{ .Values.name }}\nspec:\n  {{- end }}\n',
+      );
+      const taint = command === 'coverage' ? [] : ['--taint', 'a'];
+      const { code, stdout, stderr } = await run(...command.split(' '), ...taint, template, good);
+      expect(stdout).toMatch(/agents\/agent|DaemonSet\/agent/);
+      expect(stderr).toBe(
+        `taintkeeper: ${template}:3:9: this is a template: render it first, for example with helm template\n`,
+      );
+      expect(code).toBe(2);
+    },
+  );
+
+  it('that cannot be read are named before what is missing', async () => {
+    const { code, stdout, stderr } = await run(
+      'coverage',
+      file(daemonSet('agent')),
+      temporaryFile('t.yaml', 'a: {{ b }}'),
+    );
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/t\.yaml:1:4: this is a template.*\ntaintkeeper: the files have no Node/);
   });
 });

@@ -90,7 +90,7 @@ describe('the groups of coverage', () => {
   const nodes = Array.from({ length: 12 }, (_, i) => node(`n${i}`, [{ key: `k${i}`, effect: 'NoSchedule' }]));
   const report = reportCoverage({ daemonSets, nodes, placements: new Map(), grouped: true, onlyGaps: false });
   const headings = (format: 'table' | 'wide') =>
-    stripVTControlCharacters(formatCoverage(report, { notes: [], grouped: true, format }))
+    stripVTControlCharacters(formatCoverage(report, { refused: [], notes: [], grouped: true, format }))
       .split('\n')
       .filter((line) => /^DAEMONSET +[A-Z]( |$)/.test(line))
       .map((line) => line.split(/ +/).slice(1).join(''));

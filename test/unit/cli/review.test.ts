@@ -32,6 +32,107 @@ const flannel = daemonSetObject([
 const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c' } };
 const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } };
 
+describe('files that cannot be read', () => {
+  /** A folder with these files beside one that is allowed, and one that is denied or patched. */
+  function folder(files: Readonly<Record<string, string>>): string {
+    const directory = temporaryDirectory();
+    const good = { 'a.json': JSON.stringify(flannel), 'z.json': JSON.stringify(nodeObject([], { name: 'worker' })) };
+    for (const [name, text] of Object.entries({ ...good, ...files })) writeFileSync(join(directory, name), text);
+    return directory;
+  }
+
+  it.each<{ why: string; text: string; said: RegExp }>([
+    {
+      why: 'a template of Helm',
+      text: 'kind: DaemonSet\nmetadata:\n  name: {{ include "agent.name" . }}\nspec:\n  {{- with .Values.x }}\n  a: {{ . }}\n  {{- end }}\n',
+      said: /^taintkeeper: .*\/m\.yaml:3:9: this is a template: render it first, for example with helm template\n$/,
+    },
+    {
+      why: 'a template that is YAML',
+      text: 'apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: "agent-{{ .Release.Name }}"}\nspec: {}\n',
+      said: /^taintkeeper: .*\/m\.yaml:3:12: this is a template: render it first, for example with helm template\n$/,
+    },
+    {
+      why: 'values of a chart',
+      text: 'image: x\n',
+      said: /^taintkeeper: .*\/m\.yaml:1:1: expected a Kubernetes object with apiVersion and kind\n$/,
+    },
+    { why: 'a syntax error', text: 'a: [\n', said: /^taintkeeper: .*\/m\.yaml:2:1: .*\n$/ },
+    {
+      why: 'a malformed object',
+      text: 'apiVersion: v1\nkind: Node\nmetadata: {name: n}\nspec: {taints: 7}\n',
+      said: /^taintkeeper: .*\/m\.yaml:4:8: spec\.taints: .*\n$/,
+    },
+  ])('hide no result of the others, and end in 2: $why', async ({ text, said }) => {
+    const { code, stdout, stderr } = await run('review', folder({ 'm.yaml': text }));
+    expect(stdout).toMatch(/^daemonsets\/kube-flannel\/kube-flannel-ds .*patched/m);
+    expect(stdout).toMatch(/^nodes\/worker +CREATE +allowed/m);
+    expect(stderr).toMatch(said);
+    expect(code).toBe(2);
+  });
+
+  it('are no templates for an alert, or the arguments of a container', async () => {
+    const rule = 'apiVersion: m/v1\nkind: PrometheusRule\nmetadata: {name: r}\nspec: {summary: "{{ $labels.node }}"}\n';
+    const pod =
+      'apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {a: "{{ b }}"}}\nspec: {containers: [{args: ["--template={{.Name}}"]}]}\n';
+    expect(await run('review', folder({ 'm.yaml': rule, 'n.yaml': pod }))).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('alone, print nothing but why', async () => {
+    const { code, stdout, stderr } = await run('review', file('a: {{ b }}\n'));
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/input\.yaml:1:4: this is a template/);
+  });
+});
+
+describe('a DaemonSet whose tolerations the API server refuses', () => {
+  const refused = daemonSetObject([{ key: 'dedicated', operator: 'exists', effect: 'NoSchedule' }]);
+  const TEXT =
+    'the API server refuses spec.template.spec.tolerations[0].operator: "exists" is not valid, write Exists: operator must be Equal or Exists (Gt and Lt depend on a feature gate)';
+
+  it('is refused, whatever the policies add, and ends in 1', async () => {
+    const { code, stdout } = await run('review', '--patched', file(refused));
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^daemonsets\/kube-flannel\/kube-flannel-ds +CREATE +refused /m);
+    expect(stdout).toContain(TEXT);
+    expect(stdout).not.toContain('---');
+  });
+
+  it('is refused in an update, and as an AdmissionReview', async () => {
+    const update = await run('review', '--old', file(refused), '--new', file(refused));
+    expect(update).toMatchObject({ code: 1, stdout: expect.stringContaining(TEXT) });
+    const created = await run('review', file(daemonSetCreationReview([{ effect: 'NoSchedule' }])));
+    expect(created).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('without a key, operator must be Exists'),
+    });
+  });
+
+  it('is an error for pipelines, at the field', async () => {
+    const path = file(refused);
+    const { stdout: github } = await run('review', '-o', 'github', path);
+    expect(github).toMatch(
+      /^::error file=.*,line=1,col=\d+,title=Kubernetes validation%3A daemonsets\/kube-flannel\/kube-flannel-ds::the API/,
+    );
+    const { stdout: junit } = await run('review', '-o', 'junit', path);
+    expect(junit).toContain('failures="1"');
+    const [result] = JSON.parse((await run('review', '-o', 'sarif', path)).stdout).runs[0].results;
+    expect(result).toMatchObject({ ruleId: 'Kubernetes validation', level: 'error' });
+    const { reviewed } = JSON.parse((await run('review', '-o', 'json', path)).stdout);
+    expect(reviewed).toMatchObject([
+      { result: 'refused', refusals: [{ field: 'spec.template.spec.tolerations[0].operator' }] },
+    ]);
+  });
+});
+
+it('JSON objects in a row are all judged', async () => {
+  const stream = [untainted, flannel].map((object) => JSON.stringify(object, null, 2)).join('\n');
+  const { code, stdout } = await runWithInput(stream, 'review', '-');
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^nodes\/cp-1 +CREATE/m);
+  expect(stdout).toMatch(/^daemonsets\/kube-flannel\/kube-flannel-ds +CREATE/m);
+});
+
 describe('with the built-in policies', () => {
   it.each<{ why: string; contents: (string | object)[]; code: number; rows: RegExp[] }>([
     {
