@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApiClient } from '../cluster/client/api-client.ts';
+import type { ApiClient, UserClient } from '../cluster/client/api-client.ts';
 import { type ClusterNode, projectDaemonSet, projectNode } from '../cluster/cluster-objects.ts';
 import { holderOf, leaseStore } from '../cluster/lease/lease.ts';
 import { concernsUs, listPools, type PoolApi, servedPoolApis } from '../cluster/node-pools.ts';
@@ -19,10 +19,11 @@ import { NODE_METADATA_POLICY } from '../native/node-metadata.ts';
 import { NOT_OURS, REPORT_API_VERSION } from '../objects/cluster-report.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
+import { type ApiServer, askApiServers } from './api-servers.ts';
 import type { Installation } from './installation.ts';
-import { look, mapped, type Reading, read } from './reading.ts';
+import { known, look, mapped, type Reading, read } from './reading.ts';
 import { type RightsReview, reviewRights } from './rights.ts';
-import { type Admission, tryAdmission, withoutStatus } from './trial.ts';
+import { type Admission, sendTrial, type Trial, trialFor, withoutStatus } from './trial.ts';
 
 /** A node as the leader sees it, and the fields that only checks read. */
 export interface DoctorNode extends ClusterNode {
@@ -101,22 +102,26 @@ export interface ClusterFacts {
   readonly version: Reading<string>;
   /** The API server's metrics, in Prometheus' text format. */
   readonly metrics: Reading<string>;
+  /** What became of a dry-run request that the webhook should answer. */
   readonly admission: Reading<Admission>;
+  /** The same for each API server at its own address. Empty if there is one only, or nothing to try. */
+  readonly apiServers: Reading<readonly ApiServer[]>;
 }
 
 /** The leader writes a status within 5 s: `PAUSE_MS` of its status writer, in src/controllers/status/. */
 const STATUS_PAUSE_MS = 6_000;
 
 /** Reads the policies and all that they are about. A failed read is part of the result, and nothing is thrown. */
-export async function gatherCluster(client: ApiClient, installation: Installation): Promise<ClusterFacts> {
+export async function gatherCluster(client: UserClient, installation: Installation): Promise<ClusterFacts> {
   const listed = read(() =>
     listObjects(client, '/api/v1/nodes', (node) => ({ view: viewDoctorNode(node), spec: withoutStatus(node) })),
   );
   const nodes = listed.then((known) => mapped(known, ({ view }) => view));
   const policies = read(() => policiesWithStatus(client));
-  const admission = Promise.all([policies, listed]).then(([known, found]) =>
-    tryAdmission(client, installation.namespace, { policies: known, nodes: mapped(found, ({ spec }) => spec) }),
-  );
+  const tried = Promise.all([policies, listed]).then(async ([listedPolicies, found]) => {
+    const nodes = mapped(found, ({ spec }) => spec);
+    return tryAdmission(client, await trialFor(client, installation.namespace, { policies: listedPolicies, nodes }));
+  });
   const metadataProtection = read(() =>
     Promise.all(
       ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].map((resource) =>
@@ -164,8 +169,21 @@ export async function gatherCluster(client: ApiClient, installation: Installatio
     lease,
     version,
     metrics,
-    admission: await admission,
+    ...(await tried),
   };
+}
+
+async function tryAdmission(
+  client: UserClient,
+  trial: Reading<Trial | undefined>,
+): Promise<Pick<ClusterFacts, 'admission' | 'apiServers'>> {
+  if (!trial.ok) return { admission: trial, apiServers: trial };
+  if (!trial.value) return { admission: known({ outcome: 'nothing to try' }), apiServers: known([]) };
+  const [admission, apiServers] = await Promise.all([
+    sendTrial(client, trial.value),
+    askApiServers(client, trial.value),
+  ]);
+  return { admission, apiServers };
 }
 
 /** @throws ApiError, Error */

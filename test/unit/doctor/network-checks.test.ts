@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { ApiServer } from '../../../src/doctor/api-servers.ts';
 import { CERTIFICATE_CHECKS, type CheckState, diagnose, NETWORK_CHECKS } from '../../../src/doctor/check.ts';
 import { connectionFault } from '../../../src/doctor/dial.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
 import type { Workload } from '../../../src/doctor/installation.ts';
-import { known, unknown } from '../../../src/doctor/reading.ts';
+import { known, type Reading, unknown } from '../../../src/doctor/reading.ts';
 import type { ReplicaFacts } from '../../../src/doctor/replicas.ts';
 import type { Admission } from '../../../src/doctor/trial.ts';
 import { certificates, greeted, INSTALLATION, node, pod, replica, run, webhook, wellFacts } from './facts.ts';
@@ -341,6 +342,123 @@ describe('the network', () => {
     const told = notOk.find(({ state }) => state === 'problem') ?? notOk[0];
     if (says) expect(told?.evidence).toMatch(says);
     if (remedy) expect(told?.remedy).toMatch(remedy);
+  });
+
+  describe('of a cluster with several API servers', () => {
+    const WHAT = 'removing the taints of node cp-1';
+    const STRANGER = 'the server has asked for the client to provide credentials';
+    const at = (number: number, admission: Reading<Admission> | undefined, silence?: string): ApiServer => ({
+      address: `10.0.0.${number}:6443`,
+      admission,
+      ...(silence === undefined ? {} : { silence }),
+    });
+    const ANSWERED = known<Admission>({ outcome: 'answered', what: WHAT });
+    const PASSED = known<Admission>({ outcome: 'passed', what: WHAT });
+    const NO_ROUTE = 'connect EHOSTUNREACH 10.0.0.2:6443';
+
+    it.each<{ why: string; apiServers: Facts['apiServers']; changes?: Partial<Facts>; found: object[] }>([
+      {
+        why: 'all are answered',
+        apiServers: known([at(1, ANSWERED), at(2, ANSWERED)]),
+        found: [
+          {
+            state: 'ok',
+            evidence: `${WHAT} (a dry run) through API servers 10.0.0.1:6443, 10.0.0.2:6443 is answered by taintkeeper`,
+          },
+        ],
+      },
+      {
+        why: 'one shows no client certificate, and the one that was asked first does',
+        apiServers: known([at(1, ANSWERED), at(2, tried(STRANGER))]),
+        found: [
+          { state: 'ok', evidence: expect.stringContaining('through API server 10.0.0.1:6443 is answered') },
+          {
+            state: 'problem',
+            area: 'network',
+            evidence: `${WHAT} (a dry run) through API server 10.0.0.2:6443 fails at protect.taintkeeper.dev: it was reached, and accepts known clients only (serve --client-ca) (${STRANGER})`,
+            remedy: expect.stringMatching(
+              /^configure API server 10\.0\.0\.2:6443 as 10\.0\.0\.1:6443: .*--admission-control-config-file/,
+            ),
+          },
+        ],
+      },
+      {
+        why: 'none shows a client certificate',
+        apiServers: known([at(1, tried(STRANGER)), at(2, tried(STRANGER))]),
+        found: [
+          {
+            state: 'problem',
+            evidence: expect.stringContaining('through API servers 10.0.0.1:6443, 10.0.0.2:6443 fails'),
+            remedy: expect.stringContaining('leave out --client-ca'),
+          },
+        ],
+      },
+      {
+        why: 'the call of one fails and is ignored, which only the difference shows',
+        apiServers: known([at(1, ANSWERED), at(2, PASSED)]),
+        found: [
+          { state: 'ok' },
+          {
+            state: 'problem',
+            evidence: `${WHAT} (a dry run) passed through API server 10.0.0.2:6443, and taintkeeper, which answers 10.0.0.1:6443, said nothing: its calls fail and are ignored (failurePolicy)`,
+            remedy: expect.stringContaining('kubectl logs --namespace kube-system kube-apiserver-NODE'),
+          },
+        ],
+      },
+      {
+        why: 'one does not reach the Service',
+        apiServers: known([at(1, ANSWERED), at(2, tried('dial tcp 10.0.0.9:443: i/o timeout'))]),
+        found: [{ state: 'ok' }, { state: 'problem', remedy: expect.stringContaining('kube-proxy') }],
+      },
+      {
+        why: 'one cannot be reached from here: the first answer may be of any',
+        apiServers: known([at(1, ANSWERED), at(2, undefined, NO_ROUTE)]),
+        found: [
+          {
+            state: 'ok',
+            evidence: expect.stringContaining('through API servers 10.0.0.1:6443, https://lb.example.com'),
+          },
+          {
+            state: 'note',
+            evidence: `API server 10.0.0.2:6443 was not asked: this machine does not reach it (${NO_ROUTE})`,
+            remedy: expect.stringContaining('run doctor in a pod'),
+          },
+        ],
+      },
+      {
+        why: 'none can be reached from here, as usual outside the cluster',
+        apiServers: known([at(1, undefined, NO_ROUTE), at(2, undefined, NO_ROUTE)]),
+        found: [
+          { state: 'ok', evidence: `${WHAT} (a dry run) through https://lb.example.com is answered by taintkeeper` },
+          { state: 'skipped', evidence: expect.stringContaining('that is usual outside the cluster') },
+        ],
+      },
+      {
+        why: 'the user may not list them',
+        apiServers: unknown('you may not list resource "endpointslices"'),
+        found: [
+          { state: 'ok', evidence: `${WHAT} (a dry run) is answered by taintkeeper` },
+          { state: 'skipped', evidence: 'other API servers: you may not list resource "endpointslices"' },
+        ],
+      },
+      {
+        why: 'one does not know the user',
+        apiServers: known([at(1, ANSWERED), at(2, unknown('GET /version: 401 Unauthorized'))]),
+        found: [
+          { state: 'ok' },
+          { state: 'skipped', evidence: 'API server 10.0.0.2:6443: GET /version: 401 Unauthorized' },
+        ],
+      },
+      {
+        why: 'a failure whose cause another check reports',
+        apiServers: known([at(1, ANSWERED), at(2, tried(REFUSED))]),
+        changes: { replicas: both({ endpoint: { port: 9999, isReady: true } }) },
+        found: [{ state: 'ok' }, { state: 'skipped', evidence: expect.stringContaining('see endpoints') }],
+      },
+    ])('$why', ({ apiServers, changes, found }) => {
+      const facts = wellFacts(its, { apiServers, apiServerUrl: 'https://lb.example.com', ...changes });
+      expect(run(['admission'], facts)).toMatchObject(found);
+    });
   });
 
   it('is not blamed for what an expired certificate does: pods that are not ready, and calls that fail', () => {
