@@ -31,6 +31,8 @@ export interface DoctorNode extends ClusterNode {
   readonly loadedImages?: readonly string[];
   /** `status.nodeInfo.kubeletVersion`, such as `v1.36.3`. Empty until the kubelet reports it. */
   readonly kubeletVersion: string;
+  /** The message of its condition Ready, unless that is True. */
+  readonly notReady?: string;
 }
 
 /** A webhook of a Mutating- or ValidatingWebhookConfiguration. The API server has filled in all defaults. */
@@ -240,10 +242,13 @@ function viewDoctorNode(object: unknown): DoctorNode {
     status?: {
       nodeInfo?: { kubeletVersion?: string };
       images?: readonly { names?: readonly string[] | null }[] | null;
+      conditions?: readonly { type: string; status: string; message?: string }[] | null;
     };
   };
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   return {
     ...projectNode(object),
+    ...(ready && ready.status !== 'True' ? { notReady: ready.message ?? '' } : {}),
     kubeletVersion: status?.nodeInfo?.kubeletVersion ?? '',
     loadedImages: (status?.images ?? []).flatMap(({ names }) => names ?? []).filter(isNowhere),
   };

@@ -24,6 +24,27 @@ const tried = (message: string) =>
     webhook: 'protect.taintkeeper.dev',
     fault: connectionFault(message),
   });
+const unscheduled = (changes: Partial<ReturnType<typeof pod>> = {}) => ({
+  replicas: [],
+  pods: known([
+    pod('a', {
+      isReady: false,
+      node: '',
+      ip: undefined,
+      problem: '0/2 nodes are available',
+      cannotStart: 'unscheduled',
+      ...changes,
+    }),
+  ]),
+});
+const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' } as const;
+/** As the kubelet of a node without a CNI reports it. */
+const withoutNetwork = (name: string) => ({
+  ...node(name, {}, [NOT_READY]),
+  ready: false,
+  notReady:
+    'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized',
+});
 const serviceWith = (spec: object) =>
   known({ spec: { type: 'ClusterIP', clusterIP: '10.0.0.9', selector: { app: 'taintkeeper' }, ...spec } });
 const policy = (ingress: object[]) =>
@@ -219,6 +240,57 @@ describe('the network', () => {
       found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped' },
       says: /^0 of 2 pods are ready; b: 0\/1 nodes are available; a: drain failed: node n1 is cordoned/,
       remedy: /^kubectl uncordon n1$/,
+    },
+    {
+      why: 'pods that wait for the first CNI',
+      facts: wellFacts(its, { ...unscheduled(), nodes: known([withoutNetwork('cp-1'), withoutNetwork('w-1')]) }),
+      found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
+      says: /^0 of 1 pods are ready; a: 0\/2 nodes are available; cp-1, w-1 wait for a CNI: container runtime network not ready$/,
+      remedy:
+        /^install the CNI\. If it needs tolerations from taintkeeper, taintkeeper must run first: use the chart's preset host-network\.yaml, with a toleration of node\.kubernetes\.io\/not-ready:NoSchedule \(the installation guide, Environments\)$/,
+    },
+    {
+      why: 'the same in the network of the nodes, without the toleration',
+      facts: wellFacts(its, { ...unscheduled({ hostNetwork: true }), nodes: known([withoutNetwork('cp-1')]) }),
+      found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
+      remedy:
+        /^install the CNI\. If it needs tolerations from taintkeeper, taintkeeper must run first: add a toleration of node\.kubernetes\.io\/not-ready:NoSchedule \(/,
+    },
+    {
+      why: 'pods that wait for a node whose network the cloud has not set up',
+      facts: wellFacts(its, {
+        ...unscheduled(),
+        nodes: known([node('w-1', {}, [{ key: 'node.kubernetes.io/network-unavailable', effect: 'NoSchedule' }])]),
+      }),
+      found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
+      says: /; w-1 waits for its network: taint node\.kubernetes\.io\/network-unavailable$/,
+      remedy: /host-network\.yaml, which tolerates node\.kubernetes\.io\/network-unavailable:NoSchedule/,
+    },
+    {
+      why: 'pods that wait for a node that is not Ready for another reason',
+      facts: wellFacts(its, {
+        ...unscheduled(),
+        nodes: known([{ ...withoutNetwork('cp-1'), notReady: 'container runtime is down' }]),
+      }),
+      found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
+      says: /; cp-1 is not Ready: container runtime is down$/,
+      remedy: /^kubectl describe node cp-1$/,
+    },
+    {
+      why: 'pods that a taint of the only node keeps off, whether it has a network or not',
+      facts: wellFacts(its, {
+        ...unscheduled(),
+        nodes: known([{ ...withoutNetwork('w-1'), taints: [NOT_READY, { key: 'dedicated', effect: 'NoSchedule' }] }]),
+      }),
+      found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
+      says: /^0 of 1 pods are ready; a: 0\/2 nodes are available$/,
+      remedy: /^kubectl describe pod --namespace taintkeeper a$/,
+    },
+    {
+      why: 'pods that do not fit on the node that has a network',
+      facts: wellFacts(its, { ...unscheduled(), nodes: known([withoutNetwork('cp-1'), node('w-1')]) }),
+      found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
+      remedy: /^kubectl describe pod --namespace taintkeeper a$/,
     },
     {
       why: 'one of two pods is ready: it answers',
