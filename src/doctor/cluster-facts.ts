@@ -212,16 +212,23 @@ async function gatherForeignReports(
   return writesReports ? listObjects(client, `${api}/clusterreports`, nameOf, { labelSelector: NOT_OURS }) : [];
 }
 
-/** The policies. If the status of one is older than its spec, they are read once more after a pause. */
-async function policiesWithStatus(client: ApiClient): Promise<PolicyObject[]> {
+/**
+ * The policies. If the status of one may be out of date, they are read once more after a pause: it is older than the spec, or counts objects that
+ * differ, which the leader may have repaired since.
+ */
+export async function policiesWithStatus(
+  client: ApiClient,
+  { pauseMs = STATUS_PAUSE_MS } = {},
+): Promise<PolicyObject[]> {
   const policies = await listPolicies(client);
-  if (policies.every(isObserved)) return policies;
-  await delay(STATUS_PAUSE_MS);
+  if (policies.every(isSettled)) return policies;
+  await delay(pauseMs);
   return listPolicies(client);
 }
 
-function isObserved({ status, generation }: PolicyObject): boolean {
-  return (status as PolicyStatus | undefined)?.observedGeneration === generation;
+function isSettled({ status, generation }: PolicyObject): boolean {
+  const { observedGeneration, violating = 0 } = (status ?? {}) as PolicyStatus;
+  return observedGeneration === generation && violating === 0;
 }
 
 async function listConfigurations(client: ApiClient): Promise<RegisteredConfiguration[]> {
