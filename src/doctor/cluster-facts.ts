@@ -17,6 +17,8 @@ import { parsePolicies } from '../files/policy-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import { NODE_METADATA_POLICY } from '../native/node-metadata.ts';
 import { NOT_OURS, REPORT_API_VERSION } from '../objects/cluster-report.ts';
+import type { PodObject } from '../objects/pod-object.ts';
+import { MIRROR_ANNOTATION } from '../objects/workload-object.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
 import { type ApiServer, askApiServers } from './api-servers.ts';
@@ -80,6 +82,13 @@ export interface NodePoolFacts {
   readonly pools: readonly NodePool[];
 }
 
+/** An API server that runs as a static pod. */
+export interface ApiServerPod {
+  readonly node: string;
+  /** Whether kubeadm set it up. */
+  readonly kubeadm: boolean;
+}
+
 /** Policies, the objects that they select, and what enforces them. */
 export interface ClusterFacts {
   readonly policies: Reading<readonly PolicyObject[]>;
@@ -100,6 +109,8 @@ export interface ClusterFacts {
   readonly configurations: Reading<readonly RegisteredConfiguration[]>;
   readonly rights: Reading<RightsReview>;
   readonly lease: Reading<LeaseWatch>;
+  /** The API servers that run as static pods. */
+  readonly apiServerPods: Reading<readonly ApiServerPod[]>;
   /** `gitVersion` of the API server. */
   readonly version: Reading<string>;
   /** The API server's metrics, in Prometheus' text format. */
@@ -141,6 +152,7 @@ export async function gatherCluster(client: UserClient, installation: Installati
     configurations,
     rights,
     lease,
+    apiServerPods,
     version,
     metrics,
   ] = await Promise.all([
@@ -153,6 +165,7 @@ export async function gatherCluster(client: UserClient, installation: Installati
     read(() => listConfigurations(client)),
     read(() => reviewRights(client, installation)),
     read(() => watchLease(client, installation)),
+    read(() => listApiServerPods(client)),
     read(async () => (await client.request<{ gitVersion: string }>('GET', '/version')).gitVersion),
     read(() => client.request<string>('GET', '/metrics', { accept: 'text/plain' })),
   ]);
@@ -169,6 +182,7 @@ export async function gatherCluster(client: UserClient, installation: Installati
     configurations,
     rights,
     lease,
+    apiServerPods,
     version,
     metrics,
     ...(await tried),
@@ -186,6 +200,24 @@ async function tryAdmission(
     askApiServers(client, trial.value),
   ]);
   return { admission, apiServers };
+}
+
+/** kubeadm writes it into the manifest of the API server. */
+const KUBEADM_ANNOTATION = 'kubeadm.kubernetes.io/kube-apiserver.advertise-address.endpoint';
+
+/**
+ * The API servers among the mirrors of static pods, by the labels that kubeadm and Talos give them.
+ * @throws ApiError, Error
+ */
+async function listApiServerPods(client: ApiClient): Promise<ApiServerPod[]> {
+  const pods = await listObjects(client, '/api/v1/namespaces/kube-system/pods', (object) => object as PodObject, {
+    labelSelector: 'tier=control-plane',
+  });
+  return pods.flatMap(({ metadata: { labels = {}, annotations = {} }, spec }) => {
+    const isApiServer = [labels.component, labels['k8s-app']].includes('kube-apiserver');
+    if (!isApiServer || annotations[MIRROR_ANNOTATION] === undefined || !spec?.nodeName) return [];
+    return [{ node: spec.nodeName, kubeadm: annotations[KUBEADM_ANNOTATION] !== undefined }];
+  });
 }
 
 /** @throws ApiError, Error */

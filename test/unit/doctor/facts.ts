@@ -151,6 +151,7 @@ export function wellFacts(its: Certificates, changes: Partial<Facts> = {}): Fact
       renewTime: '2026-11-21T00:00:00.000000Z',
       watchedSeconds: 2,
     }),
+    apiServerPods: known([]),
     version: known('v1.36.3'),
     metrics: known(''),
     ...changes,
