@@ -1,4 +1,5 @@
 import { isOurs } from '../../cluster/own-names.ts';
+import { atMost, shellWord } from '../../kubernetes/text.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { type ConnectionFault, FAULT_MEANINGS, type FaultKind, hostPort } from '../dial.ts';
 import type { Facts } from '../facts.ts';
@@ -109,12 +110,34 @@ function wayRemedy(replica: ReplicaFacts, facts: Facts): string {
   if (policies && policies.access !== 'open') {
     return `NetworkPolicy ${policies.policies.join(', ')} restricts connections to port ${port}: kubectl describe networkpolicy --namespace ${installation.namespace}`;
   }
-  if (dialled.outcome === 'failed') {
-    const log = withCommands('see its log', ['logs'], replica, facts);
-    return `it does not answer this machine either: does the process hang (${log}), or does the CNI lose packets to its node?`;
+  const log = withCommands('see its log', ['logs'], replica, facts);
+  const hangs = `it does not answer this machine either: does the process hang (${log})`;
+  const open = `open port ${port} from the control plane to the nodes (GKE, EKS: a firewall rule or security group), or run the replicas in the nodes' network, with the chart's preset host-network.yaml`;
+  const cni = cniCommand(replica);
+  if (cni !== undefined) {
+    const otherwise = dialled.outcome === 'failed' ? hangs : open;
+    return `is the CNI's network to node ${pod?.node} broken? See ${cni}, and its pod on the control-plane node. If the CNI works: ${otherwise}`;
   }
-  return `it answers this machine (${way}), so the path from the API server is blocked: open port ${port} from the control plane to the nodes (GKE, EKS: a firewall rule or security group), or run the replicas in the nodes' network, with the chart's preset host-network.yaml`;
+  return dialled.outcome === 'failed'
+    ? `${hangs}, or does the CNI lose packets to its node?`
+    : `it answers this machine (${way}), so the path from the API server is blocked: ${open}`;
 }
+
+/** The commands that show the log of the CNI on the node of a replica. Undefined if no pod of it is known there. */
+function cniCommand({ cniPods }: ReplicaFacts): string | undefined {
+  const pods = cniPods?.ok ? cniPods.value : [];
+  if (pods.length === 0) return undefined;
+  const commands = pods
+    .toSorted((a, b) => Number(a.isReady) - Number(b.isReady))
+    .map(
+      ({ namespace, name, isReady }) =>
+        `kubectl logs --namespace ${shellWord(namespace)} ${shellWord(name)} --all-containers${isReady ? '' : ' (not Ready)'}`,
+    );
+  return atMost(MAX_CNI_PODS, commands).join('; ');
+}
+
+/** Several plugins can share a node, such as Multus beside the CNI. */
+const MAX_CNI_PODS = 3;
 
 /** Reports what NetworkPolicies say about the webhook's port. It is never a problem, because not every CNI enforces them. */
 export function checkNetworkPolicies({ networkPolicies, replicas }: Facts): Finding {

@@ -346,6 +346,46 @@ describe('the network', () => {
       remedy: /it answers this machine \(port-forward\), so the path from the API server is blocked: open port 8443/,
     },
     {
+      why: 'the same, where the pod of the CNI on the node of the replica is known: its tunnel is the first suspect',
+      facts: wellFacts(its, {
+        replicas: both({
+          reached: unreached('no answer within 3000 ms'),
+          cniPods: known([
+            { namespace: 'kube-system', name: 'multus-9', isReady: true },
+            { namespace: 'kube-flannel', name: 'kube-flannel-ds-7', isReady: false },
+          ]),
+        }),
+      }),
+      found: { 'round trip': 'problem' },
+      remedy:
+        /^is the CNI's network to node n1 broken\? See kubectl logs --namespace kube-flannel kube-flannel-ds-7 --all-containers \(not Ready\); kubectl logs --namespace kube-system multus-9 --all-containers, and its pod on the control-plane node\. If the CNI works: open port 8443 from/,
+    },
+    {
+      why: 'the same, and the replica does not answer this machine either',
+      facts: wellFacts(its, {
+        replicas: [
+          replica('a', failed('timed out'), {
+            reached: unreached('no answer within 3000 ms'),
+            cniPods: known([{ namespace: 'kube-flannel', name: 'kube-flannel-ds-7', isReady: true }]),
+          }),
+        ],
+      }),
+      found: { 'round trip': 'problem' },
+      remedy:
+        /^is the CNI's network to node n1 broken\? .* If the CNI works: it does not answer this machine either: does the process hang/,
+    },
+    {
+      why: 'the same, where pods may not be listed in all namespaces',
+      facts: wellFacts(its, {
+        replicas: both({
+          reached: unreached('no answer within 3000 ms'),
+          cniPods: unknown('you may not list resource "pods"'),
+        }),
+      }),
+      found: { 'round trip': 'problem' },
+      remedy: /^it answers this machine \(port-forward\)/,
+    },
+    {
       why: 'the same, with a NetworkPolicy that explains it',
       facts: wellFacts(its, {
         replicas: both({ reached: unreached('no answer within 3000 ms') }),
