@@ -1,6 +1,5 @@
 import { own } from '../kubernetes/label-selector.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
-import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import {
   type Coverage,
@@ -9,6 +8,7 @@ import {
   type SchedulingView,
   summarizeObstacle,
 } from './coverage.ts';
+import { NO_WAITS, passesBy } from './startup-deadlock.ts';
 
 /** Nodes with the same results for each DaemonSet, for the same reasons. */
 export interface NodeGroup<Node extends SchedulingNode, Kept = Coverage> {
@@ -163,10 +163,12 @@ export interface Gap<DaemonSet extends SchedulingView, Node extends SchedulingNo
 /**
  * The gaps of each DaemonSet, in order. If both permanent and transient taints block it, only the permanent ones are named.
  * @param groups of these DaemonSets
+ * @param waits by the policies, if they are known
  */
 export function findGaps<DaemonSet extends SchedulingView, Node extends SchedulingNode>(
   daemonSets: readonly DaemonSet[],
   groups: readonly NodeGroup<Node>[],
+  waits = NO_WAITS,
 ): Gap<DaemonSet, Node>[] {
   return daemonSets.flatMap((daemonSet, index) => {
     const gaps = new Map<string, { taints: readonly Taint[]; passing: boolean; nodes: Node[] }>();
@@ -175,7 +177,7 @@ export function findGaps<DaemonSet extends SchedulingView, Node extends Scheduli
       if (!coverage || coverage.runs) continue;
       const taints = coverage.obstacles.flatMap((obstacle) => (obstacle.kind === 'taint' ? obstacle.taint : []));
       if (taints.length < coverage.obstacles.length) continue;
-      const lasting = taints.filter(({ key }) => !isTransientTaintKey(key));
+      const lasting = taints.filter((taint) => !passesBy(daemonSet, taint, waits));
       const found = { taints: lasting.length > 0 ? lasting : taints, passing: lasting.length === 0, nodes: [...nodes] };
       const likeness = JSON.stringify(found.taints.map(formatTaint).sort());
       const gap = gaps.get(likeness);

@@ -1,10 +1,11 @@
-import { formatTaint } from '../kubernetes/taint.ts';
+import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { type Coverage, formatObstacle, type Obstacle, type SchedulingNode, summarizeObstacle } from './coverage.ts';
 import { type FixableDaemonSet, fixGaps, ROLE_TAINT_KEYS } from './fix.ts';
 import { eachNode, findGaps, type Gap, groupNodes, type NodeGroup, traitsOf } from './groups.ts';
 import { type MissingPod, missingPods, type Placement } from './placement.ts';
+import { NO_WAITS, passesBy, type StartupDeadlock, type StartupWaits, startupDeadlocks } from './startup-deadlock.ts';
 
 /** Where DaemonSets run, and why not elsewhere: the output of `taintkeeper coverage -o json`. */
 export interface CoverageReport {
@@ -71,6 +72,8 @@ export interface ReportedGap {
   readonly taints: readonly string[];
   readonly nodes: readonly string[];
   readonly passing: boolean;
+  /** Those of the taints that are removed only when the DaemonSet is ready. Absent if there are none. */
+  readonly deadlocks?: readonly StartupDeadlock[];
 }
 
 export interface ReportOptions<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode> {
@@ -78,6 +81,8 @@ export interface ReportOptions<DaemonSet extends FixableDaemonSet, Node extends 
   readonly nodes: readonly Node[];
   /** Where pods are. Undefined for a DaemonSet whose pods are unknown. */
   readonly placements: ReadonlyMap<DaemonSet, Placement>;
+  /** Which startup taints wait for which DaemonSets, if the policies are known. */
+  readonly waits?: StartupWaits;
   /** False: each node is a group of its own. */
   readonly grouped: boolean;
   /** Only DaemonSets with permanent gaps. */
@@ -87,7 +92,7 @@ export interface ReportOptions<DaemonSet extends FixableDaemonSet, Node extends 
 export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode>(
   options: ReportOptions<DaemonSet, Node>,
 ): CoverageReport {
-  const { nodes, placements, grouped, onlyGaps } = options;
+  const { nodes, placements, grouped, onlyGaps, waits = NO_WAITS } = options;
   const gaps = gapsOf(options).filter(({ passing }) => !(passing && onlyGaps));
   const withGaps = new Set(gaps.map(({ daemonSet }) => daemonSet));
   const daemonSets = options.daemonSets.filter((daemonSet) => !onlyGaps || withGaps.has(daemonSet));
@@ -111,17 +116,26 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
       name: daemonSet.name,
       cells: groups.map((group, at) => ({
         group: groupId(at),
-        ...reportCoverageOf(group, index, grouped ? summarizeObstacle : formatObstacle),
+        ...reportCoverageOf(
+          group,
+          index,
+          (taint) => passesBy(daemonSet, taint, waits),
+          grouped ? summarizeObstacle : formatObstacle,
+        ),
         ...reportPods(group, index, placements.get(daemonSet)),
       })),
     })),
-    gaps: gaps.map(({ daemonSet, taints, nodes, passing }) => ({
-      namespace: daemonSet.namespace,
-      name: daemonSet.name,
-      taints: taints.map(formatTaint),
-      nodes: namesOf(nodes),
-      passing,
-    })),
+    gaps: gaps.map(({ daemonSet, taints, nodes, passing }) => {
+      const deadlocks = startupDeadlocks(daemonSet, taints, waits);
+      return {
+        namespace: daemonSet.namespace,
+        name: daemonSet.name,
+        taints: taints.map(formatTaint),
+        nodes: namesOf(nodes),
+        passing,
+        ...(deadlocks.length > 0 ? { deadlocks } : {}),
+      };
+    }),
     closable: closed.length,
     askable: [...new Set(left.flatMap(({ because }) => (because.kind === 'notAsked' ? because.keys : [])))],
   };
@@ -131,8 +145,9 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
 export function gapsOf<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode>({
   daemonSets,
   nodes,
-}: Pick<ReportOptions<DaemonSet, Node>, 'daemonSets' | 'nodes'>): Gap<DaemonSet, Node>[] {
-  return findGaps(daemonSets, groupNodes(daemonSets, nodes));
+  waits,
+}: Pick<ReportOptions<DaemonSet, Node>, 'daemonSets' | 'nodes' | 'waits'>): Gap<DaemonSet, Node>[] {
+  return findGaps(daemonSets, groupNodes(daemonSets, nodes), waits);
 }
 
 function coverageOf({ coverages }: NodeGroup<SchedulingNode>, index: number): Coverage {
@@ -141,7 +156,12 @@ function coverageOf({ coverages }: NodeGroup<SchedulingNode>, index: number): Co
   return coverage;
 }
 
-function reportCoverageOf(group: NodeGroup<SchedulingNode>, index: number, say: (obstacle: Obstacle) => string) {
+function reportCoverageOf(
+  group: NodeGroup<SchedulingNode>,
+  index: number,
+  passes: (taint: Taint) => boolean,
+  say: (obstacle: Obstacle) => string,
+) {
   const coverage = coverageOf(group, index);
   if (coverage.runs) {
     const evictions = (coverage.evictions ?? [])
@@ -153,7 +173,7 @@ function reportCoverageOf(group: NodeGroup<SchedulingNode>, index: number, say: 
   return {
     runs: false,
     staysIfThere,
-    ...(obstacles.every(passes) ? { passing: true } : {}),
+    ...(obstacles.every((one) => one.kind === 'taint' && passes(one.taint)) ? { passing: true } : {}),
     obstacles: obstacles.map((obstacle) => ({ kind: obstacle.kind, what: say(obstacle) })),
   };
 }
@@ -176,10 +196,6 @@ function reportPods(
       staying: runs || isUnknown ? [] : namesOf(there),
     },
   };
-}
-
-function passes(obstacle: Obstacle): boolean {
-  return obstacle.kind === 'taint' && isTransientTaintKey(obstacle.taint.key);
 }
 
 function namesOf(nodes: readonly SchedulingNode[]): string[] {

@@ -7,6 +7,7 @@ import type { SchedulingNode } from '../../coverage/coverage.ts';
 import { isPluginDirectory } from '../../coverage/node-critical.ts';
 import { type DaemonSetCounts, type Placement, placementByStatus } from '../../coverage/placement.ts';
 import type { InstalledDaemonSet } from '../../coverage/remedies.ts';
+import { type StartupWaits, startupWaits } from '../../coverage/startup-deadlock.ts';
 import { notesOnUnusable } from '../../explain/sections.ts';
 import { readDocuments, type SourceDocument } from '../../files/documents.ts';
 import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
@@ -16,6 +17,7 @@ import { isPattern, matchesPattern } from '../../kubernetes/pattern.ts';
 import { asDaemonSet, viewDaemonSet } from '../../objects/daemon-set-object.ts';
 import { asNode, viewNode } from '../../objects/node-object.ts';
 import { controllerOf, viewPriority, viewScheduling } from '../../objects/workload-object.ts';
+import { POLICY_API_VERSION, type Policy, type PolicyKind, parsePolicy } from '../../policy/policy.ts';
 import { type CompiledTolerationPolicy, compilePolicies } from '../../policy/policy-set.ts';
 import type { Path } from '../../policy/problem.ts';
 import { atCluster, installedPolicies } from '../cluster-options.ts';
@@ -30,6 +32,8 @@ export interface CoverageInput {
   readonly placements: ReadonlyMap<InstalledDaemonSet, Placement>;
   /** The TolerationPolicies in force, if requested. */
   readonly tolerationPolicies?: readonly CompiledTolerationPolicy[];
+  /** By the TaintPolicies in force. */
+  readonly waits: StartupWaits;
   /** What could not be read, and why. */
   readonly notes: readonly string[];
 }
@@ -52,8 +56,8 @@ interface LiveDaemonSet {
 /** What to read besides nodes and DaemonSets. */
 interface ClusterReading {
   readonly pods: PodChoice;
-  /** Whether to read the TolerationPolicies. */
-  readonly withPolicies: boolean;
+  /** The policies to read. */
+  readonly policies: readonly PolicyKind[];
 }
 
 /**
@@ -79,11 +83,11 @@ export async function readCoverage(
 async function readCluster(
   client: ApiClient,
   namespaces: readonly string[],
-  { pods, withPolicies }: ClusterReading,
+  { pods, policies }: ClusterReading,
 ): Promise<CoverageInput> {
   const notes: string[] = [];
-  const [tolerationPolicies, nodes, ...lists] = await Promise.all([
-    withPolicies ? readTolerationPolicies(client, notes) : [],
+  const [{ taintPolicies, tolerationPolicies }, nodes, ...lists] = await Promise.all([
+    readPolicies(client, policies, notes),
     listObjects(client, '/api/v1/nodes', (object) => readNode(object, [])),
     ...pathsOf(namespaces).map((path) => listObjects(client, path, readLiveDaemonSet)),
   ]);
@@ -95,20 +99,24 @@ async function readCluster(
     return placement === undefined;
   });
   if (pods !== 'none') notes.push(...(await placePods(client, unclear, placements)));
-  return { daemonSets: live.map(({ daemonSet }) => daemonSet), nodes, placements, tolerationPolicies, notes };
+  const waits = startupWaits(taintPolicies);
+  return { daemonSets: live.map(({ daemonSet }) => daemonSet), nodes, placements, tolerationPolicies, waits, notes };
 }
 
-/** None if taintkeeper is not installed. @param notes gets why they could not be read */
-async function readTolerationPolicies(client: ApiClient, notes: string[]) {
-  try {
-    const policies = await installedPolicies(client, 'TolerationPolicy');
-    notes.push(...notesOnUnusable(policies));
-    return compilePolicies(policiesInForce(policies), { audit: policies.some(runsInAudit) }).tolerationPolicies;
-  } catch (error) {
-    if (error instanceof ApiError) notes.push(`TolerationPolicies were not read: ${error.message}`);
-    else if (!(error instanceof InputError)) throw error;
-    return [];
-  }
+/** None if taintkeeper is not installed. @param notes gets why some could not be read */
+async function readPolicies(client: ApiClient, kinds: readonly PolicyKind[], notes: string[]) {
+  const lists = kinds.map(async (kind) => {
+    try {
+      return await installedPolicies(client, kind);
+    } catch (error) {
+      if (error instanceof ApiError) notes.push(`${kind.replace(/y$/, 'ies')} were not read: ${error.message}`);
+      else if (!(error instanceof InputError)) throw error;
+      return [];
+    }
+  });
+  const policies = (await Promise.all(lists)).flat();
+  notes.push(...notesOnUnusable(policies));
+  return compilePolicies(policiesInForce(policies), { audit: policies.some(runsInAudit) });
 }
 
 function pathsOf(namespaces: readonly string[]): string[] {
@@ -175,6 +183,8 @@ function readLiveDaemonSet(object: unknown): LiveDaemonSet {
 function coverageFrom(documents: readonly SourceDocument[], namespace: string): CoverageInput {
   const daemonSets = new Map<string, InstalledDaemonSet>();
   const nodes = new Map<string, SchedulingNode>();
+  const taintPolicies: Policy[] = [];
+  const notes: string[] = [];
   for (const document of documents) {
     for (const { object, path } of objectsOf(document)) {
       if (isKind(object, 'apps/v1', 'DaemonSet')) {
@@ -183,10 +193,20 @@ function coverageFrom(documents: readonly SourceDocument[], namespace: string): 
       } else if (isKind(object, 'v1', 'Node')) {
         const node = readNamed(document, path, () => readNode(object, path));
         add(nodes, node.name, node, `${document.locate(path)}: Node`);
+      } else if (isKind(object, POLICY_API_VERSION, 'TaintPolicy')) {
+        const result = parsePolicy(object);
+        if (result.ok) taintPolicies.push(result.policy);
+        else notes.push(`${document.locate(path)}: TaintPolicy is left out: ${result.problems[0]?.message}`);
       }
     }
   }
-  return { daemonSets: [...daemonSets.values()], nodes: [...nodes.values()], placements: new Map(), notes: [] };
+  return {
+    daemonSets: [...daemonSets.values()],
+    nodes: [...nodes.values()],
+    placements: new Map(),
+    waits: startupWaits(compilePolicies(taintPolicies).taintPolicies),
+    notes,
+  };
 }
 
 /** @throws MalformedObjectError */

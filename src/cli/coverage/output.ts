@@ -39,6 +39,7 @@ function table(
         ? [groupTable(report, look), ...matrices(report, look)]
         : [list(report, look)]),
     ...gapTables(report, look),
+    ...deadlockTable(report, look),
     ...evictionTables(report, look),
     ...virtualNodeTables(report, look),
     ...unknownTables(report, look),
@@ -166,6 +167,16 @@ function gapTables({ gaps }: CoverageReport, look: Look): string[] {
     ...titled('Kept off by taints:', false),
     ...titled('Kept off for a while, by taints that Kubernetes or an agent removes:', true),
   ];
+}
+
+function deadlockTable({ gaps }: CoverageReport, look: Look): string[] {
+  const rows = gaps.flatMap((gap) =>
+    (gap.deadlocks ?? []).map(({ taint, policies }) => [nameOf(gap), printable(taint), some(policies, look)]),
+  );
+  const text = () => columns([['DAEMONSET', 'TAINT', 'TAINTPOLICY'], ...rows], look);
+  return rows.length > 0
+    ? [`Never start, because the taint is removed only when the DaemonSet is ready:\n${text()}`]
+    : [];
 }
 
 function evictionTables({ daemonSets, nodeGroups }: CoverageReport, look: Look): string[] {
