@@ -26,6 +26,11 @@ export interface ReportedGroup {
   readonly roles: readonly string[];
   readonly taints: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
+  /** What only some of them have, with the number of nodes. Absent if there is nothing. */
+  readonly partly?: {
+    readonly roles: Readonly<Record<string, number>>;
+    readonly taints: Readonly<Record<string, number>>;
+  };
   /** The label of virtual nodes, such as `type=virtual-kubelet`. Absent for other nodes. */
   readonly virtual?: string;
 }
@@ -100,7 +105,8 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
   const groups = grouped ? groupNodes(daemonSets, nodes) : eachNode(daemonSets, nodes);
   return {
     nodeGroups: groups.map(({ nodes }, index) => {
-      const { roles, taints, labels } = traitsOf(nodes, daemonSets);
+      const { roles, taints, labels, partly } = traitsOf(nodes, daemonSets);
+      const differ = partly.roles.size + partly.taints.size > 0;
       const virtual = nodes[0] && virtualNodeLabel(nodes[0]);
       return {
         id: groupId(index),
@@ -108,6 +114,9 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
         roles,
         taints: taints.map(formatTaint),
         labels,
+        ...(differ
+          ? { partly: { roles: Object.fromEntries(partly.roles), taints: Object.fromEntries(partly.taints) } }
+          : {}),
         ...(virtual ? { virtual: virtual.join('=') } : {}),
       };
     }),

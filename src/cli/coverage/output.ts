@@ -1,4 +1,5 @@
 import { excludingVirtualNodes, type Obstacle } from '../../coverage/coverage.ts';
+import { partlyText } from '../../coverage/groups.ts';
 import type { PriorityFinding } from '../../coverage/node-critical.ts';
 import type { CoverageReport, ReportedCell, ReportedDaemonSet, ReportedGroup } from '../../coverage/report.ts';
 import type { StateCell } from '../../explain/sections.ts';
@@ -60,20 +61,24 @@ function groupTable({ nodeGroups }: CoverageReport, look: Look): string {
   return columns(
     [
       ['GROUP', 'NODES', 'WHICH', 'ROLES', 'LABELS', 'TAINTS'],
-      ...nodeGroups.map(({ id, nodes, roles, taints, labels }) => [
+      ...nodeGroups.map(({ id, nodes, roles, taints, labels, partly }) => [
         id,
         String(nodes.length),
         some(nodes, look),
-        some(roles, look),
+        some([...roles, ...partlyTexts(partly?.roles, nodes)], look),
         some(
           Object.entries(labels).map(([key, value]) => `${key}=${value}`),
           look,
         ),
-        some(taints, look),
+        some([...taints, ...partlyTexts(partly?.taints, nodes)], look),
       ]),
     ],
     look,
   );
+}
+
+function partlyTexts(counts: Readonly<Record<string, number>> = {}, nodes: readonly string[]): string[] {
+  return Object.entries(counts).map((one) => partlyText(one, nodes));
 }
 
 /** Groups side by side, as many as fit. */

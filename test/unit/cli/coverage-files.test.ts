@@ -51,6 +51,19 @@ describe('the table', () => {
     expect(code).toBe(1);
   });
 
+  it('has the roles and taints of nodes in a group that only some of them have', async () => {
+    const tolerant = daemonSet('agent', { tolerations: [{ operator: 'Exists' }] });
+    const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
+    const plane = { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' };
+    const nodes = [node('cp-1', [MASTER], role('master')), node('cp-2', [plane], role('control-plane'))];
+    const { code, stdout } = await run('coverage', file(...nodes, tolerant));
+    expect(stdout.split('\n').slice(0, 2)).toEqual([
+      `GROUP  NODES  WHICH       ${'ROLES'.padEnd(39)}  LABELS  TAINTS`,
+      'A      2      cp-1, cp-2  control-plane (1 of 2), master (1 of 2)  -       node-role.kubernetes.io/control-plane:NoSchedule (1 of 2), node-role.kubernetes.io/master:NoSchedule (1 of 2)',
+    ]);
+    expect(code).toBe(0);
+  });
+
   it('has a startup taint that waits for the DaemonSet which it keeps off', async () => {
     const taint = { key: 'startup-taint.cluster-autoscaler.kubernetes.io/network', effect: 'NoSchedule' };
     const readyWhen = { daemonSets: [{ namespace: 'agents', name: 'cni' }] };
@@ -166,7 +179,14 @@ describe('-o', () => {
     const { code, stdout } = await run('coverage', '-o', format, file(...objects));
     expect(read(stdout)).toEqual({
       nodeGroups: [
-        { id: 'A', nodes: ['m', 'w-2', 'w-10'], roles: [], taints: [], labels: {} },
+        {
+          id: 'A',
+          nodes: ['m', 'w-2', 'w-10'],
+          roles: [],
+          taints: [],
+          labels: {},
+          partly: { roles: {}, taints: { 'node-role.kubernetes.io/master:NoSchedule': 1 } },
+        },
         { id: 'B', nodes: ['g'], roles: [], taints: ['dedicated=gpu:NoSchedule'], labels: {} },
       ],
       daemonSets: [
