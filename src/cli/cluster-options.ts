@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { type ApiClient, connect } from '../cluster/client/api-client.ts';
+import { type ApiClient, connect, type UserClient } from '../cluster/client/api-client.ts';
 import { isNotFound } from '../cluster/client/api-error.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { listPolicies } from '../cluster/policies.ts';
@@ -45,7 +45,7 @@ export function namespaceFor({ namespace }: Pick<ClusterOptions, 'namespace'>, c
   return namespace ?? client.namespace ?? 'taintkeeper';
 }
 
-function open({ kubeconfig, context }: ClusterChoice): Promise<ApiClient> {
+function open({ kubeconfig, context }: ClusterChoice): Promise<UserClient> {
   return connect({ kubeconfig, context, userAgent: `taintkeeper/${VERSION}` });
 }
 
@@ -56,7 +56,7 @@ function open({ kubeconfig, context }: ClusterChoice): Promise<ApiClient> {
  */
 export async function atCluster<T>(
   choice: ClusterChoice,
-  work: (client: ApiClient) => Promise<T>,
+  work: (client: UserClient) => Promise<T>,
   { namesServer = false } = {},
 ): Promise<T> {
   const client = await open(choice);

@@ -67,8 +67,10 @@ export const COMMAND_RIGHTS = {
       EVENTS,
     ],
   },
-  coverage: { inCluster: [core('list', 'nodes', 'pods'), apps('list', 'daemonsets')] },
-  'coverage fix': { inCluster: [core('list', 'nodes'), apps('list', 'daemonsets'), own('list', TolerationPolicy)] },
+  coverage: { inCluster: [core('list', 'nodes', 'pods'), apps('list', 'daemonsets'), own('list', TaintPolicy)] },
+  'coverage fix': {
+    inCluster: [core('list', 'nodes'), apps('list', 'daemonsets'), own('list', TaintPolicy, TolerationPolicy)],
+  },
   'coverage migrate': {
     inCluster: [
       core('list', 'nodes'),

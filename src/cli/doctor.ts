@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import { Command, Option } from 'commander';
-import type { ApiClient } from '../cluster/client/api-client.ts';
+import type { UserClient } from '../cluster/client/api-client.ts';
 import type { ClusterChoice } from '../cluster/client/kube-config.ts';
 import { webSocketHandler } from '../cluster/tunnel.ts';
 import {
@@ -149,7 +149,7 @@ const EXIT_CODES: Readonly<Record<DiagnosisResult, number>> = {
 };
 
 function examine({ namespace, service, secret, ...cluster }: DoctorOptions): Promise<CheckResult[]> {
-  const examineAt = async (client: ApiClient) => {
+  const examineAt = async (client: UserClient) => {
     const facts = await gatherFacts(client, await webSocketHandler(cluster), { namespace, service, secret });
     return facts.installation === undefined ? runChecks([IS_INSTALLED], facts) : runChecks(CHECKS, facts);
   };

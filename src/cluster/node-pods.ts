@@ -1,4 +1,5 @@
 import type { DaemonPodOnNode } from '../coverage/daemon-readiness.ts';
+import { isCniDirectory } from '../coverage/node-critical.ts';
 import type { UnboundPod } from '../evictions/eviction-pace.ts';
 import type { NodePod } from '../evictions/node-pods.ts';
 import { isDnsSubdomain } from '../kubernetes/label-selector.ts';
@@ -10,7 +11,7 @@ import {
   isTerminating,
   type PodObject,
 } from '../objects/pod-object.ts';
-import { MIRROR_ANNOTATION } from '../objects/workload-object.ts';
+import { MIRROR_ANNOTATION, viewPodWrites } from '../objects/workload-object.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { listObjects, listPages } from './watch/list-pages.ts';
 
@@ -34,6 +35,22 @@ export async function listNodePods(client: ApiClient, node: string, signal: Abor
  */
 export function listDaemonPodsOn(client: ApiClient, node: string, signal: AbortSignal): Promise<DaemonPodOnNode[]> {
   return listPodsOn(client, node, viewDaemonPod, signal);
+}
+
+/** A pod that installs or runs a CNI plugin. */
+export interface CniPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly isReady: boolean;
+}
+
+/**
+ * The pods of the CNI on a node: they write to the directories of its plugins.
+ * @throws as {@link listNodePods}
+ */
+export async function listCniPodsOn(client: ApiClient, node: string, signal: AbortSignal): Promise<CniPod[]> {
+  const pods = await listPodsOn(client, node, viewCniPod, signal);
+  return pods.filter((pod) => pod !== undefined);
 }
 
 async function listPodsOn<T>(
@@ -62,6 +79,12 @@ export function viewNodePod(object: unknown): NodePod | undefined {
     landedAt: Date.parse(bound?.lastTransitionTime ?? pod.status?.startTime ?? creationTimestamp),
     isScheduled: isScheduled(pod.spec?.schedulerName, managedFields),
   };
+}
+
+function viewCniPod(object: unknown): CniPod | undefined {
+  const pod = object as PodObject;
+  if (isFinished(pod) || isTerminating(pod) || !viewPodWrites(object, []).some(isCniDirectory)) return undefined;
+  return { namespace: pod.metadata.namespace ?? '', name: pod.metadata.name, isReady: isReady(pod) };
 }
 
 export function viewDaemonPod(object: unknown): DaemonPodOnNode {

@@ -1,6 +1,5 @@
 import { own } from '../kubernetes/label-selector.ts';
 import { formatTaint, type Taint } from '../kubernetes/taint.ts';
-import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import {
   type Coverage,
@@ -9,6 +8,7 @@ import {
   type SchedulingView,
   summarizeObstacle,
 } from './coverage.ts';
+import { NO_WAITS, passesBy } from './startup-deadlock.ts';
 
 /** Nodes with the same results for each DaemonSet, for the same reasons. */
 export interface NodeGroup<Node extends SchedulingNode, Kept = Coverage> {
@@ -25,6 +25,11 @@ export interface NodeTraits {
   readonly taints: readonly Taint[];
   /** Labels by which a DaemonSet selects its nodes. */
   readonly labels: Readonly<Record<string, string>>;
+  /** What some of them have, and no DaemonSet depends on: the number of nodes by role, and by taint as kubectl writes it. */
+  readonly partly: {
+    readonly roles: ReadonlyMap<string, number>;
+    readonly taints: ReadonlyMap<string, number>;
+  };
 }
 
 const ROLE_PREFIX = 'node-role.kubernetes.io/';
@@ -119,22 +124,48 @@ function reasons(coverage: Coverage): readonly string[] {
   return (coverage.evictions ?? []).map(({ taint, seconds }) => `${formatTaint(taint)} ${seconds}`).sort();
 }
 
-/** What distinguishes the nodes of a group from others, as far as it decides where these DaemonSets run. */
+/** What distinguishes the nodes of a group from others, as far as it decides where these DaemonSets run, and what only some of them have. */
 export function traitsOf(nodes: readonly SchedulingNode[], daemonSets: readonly SchedulingView[]): NodeTraits {
   const [first, ...others] = nodes;
-  if (!first) return { roles: [], taints: [], labels: {} };
+  if (!first) return { roles: [], taints: [], labels: {}, partly: { roles: new Map(), taints: new Map() } };
   const shared = (key: string) => others.every(({ labels }) => own(labels, key) === own(first.labels, key));
-  const tainted = others.map(({ taints }) => new Set(taints.map(formatTaint)));
-  const roles = Object.keys(first.labels).filter((key) => key.startsWith(ROLE_PREFIX) && shared(key));
+  const roles = countEach(nodes, rolesOf);
+  const taints = countEach(nodes, (node) => node.taints.map(formatTaint));
+  const ofAll = (counts: ReadonlyMap<string, number>, name: string) => counts.get(name) === nodes.length;
+  const ofSome = (counts: ReadonlyMap<string, number>) =>
+    new Map([...counts].filter(([name]) => !ofAll(counts, name)).sort(([a], [b]) => (a < b ? -1 : 1)));
   const labels = [...labelKeysOf(daemonSets)].flatMap((key): [string, string][] => {
     const value = own(first.labels, key);
     return value !== undefined && !key.startsWith(ROLE_PREFIX) && shared(key) ? [[key, value]] : [];
   });
   return {
-    roles: roles.map((key) => key.slice(ROLE_PREFIX.length)).sort(),
-    taints: first.taints.filter((taint) => tainted.every((found) => found.has(formatTaint(taint)))),
+    roles: rolesOf(first).filter((role) => ofAll(roles, role)),
+    taints: first.taints.filter((taint) => ofAll(taints, formatTaint(taint))),
     labels: Object.fromEntries(labels.sort(([a], [b]) => (a < b ? -1 : 1))),
+    partly: { roles: ofSome(roles), taints: ofSome(taints) },
   };
+}
+
+/** A trait of some nodes, for example `control-plane (2 of 3)`. */
+export function partlyText([name, count]: readonly [string, number], nodes: readonly unknown[]): string {
+  return `${name} (${count} of ${nodes.length})`;
+}
+
+function rolesOf({ labels }: SchedulingNode): string[] {
+  const keys = Object.keys(labels).filter((key) => key.startsWith(ROLE_PREFIX));
+  return keys.map((key) => key.slice(ROLE_PREFIX.length)).sort();
+}
+
+/** On how many nodes each of the names is. */
+function countEach(
+  nodes: readonly SchedulingNode[],
+  namesOn: (node: SchedulingNode) => readonly string[],
+): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const node of nodes) {
+    for (const name of new Set(namesOn(node))) counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return counts;
 }
 
 /** The keys of the labels by which DaemonSets select their nodes. */
@@ -165,10 +196,12 @@ export interface Gap<DaemonSet extends SchedulingView, Node extends SchedulingNo
 /**
  * The gaps of each DaemonSet, in order. Nodes that differ only in transient taints besides permanent ones are one gap.
  * @param groups of these DaemonSets
+ * @param waits by the policies, if they are known
  */
 export function findGaps<DaemonSet extends SchedulingView, Node extends SchedulingNode>(
   daemonSets: readonly DaemonSet[],
   groups: readonly NodeGroup<Node>[],
+  waits = NO_WAITS,
 ): Gap<DaemonSet, Node>[] {
   return daemonSets.flatMap((daemonSet, index) => {
     const gaps = new Map<string, Pick<Gap<DaemonSet, Node>, 'taints' | 'passing'> & { nodes: Node[]; rest: Taint[] }>();
@@ -177,9 +210,9 @@ export function findGaps<DaemonSet extends SchedulingView, Node extends Scheduli
       if (!coverage || coverage.runs) continue;
       const taints = coverage.obstacles.flatMap((obstacle) => (obstacle.kind === 'taint' ? obstacle.taint : []));
       if (taints.length < coverage.obstacles.length) continue;
-      const lasting = taints.filter(({ key }) => !isTransientTaintKey(key));
+      const lasting = taints.filter((taint) => !passesBy(daemonSet, taint, waits));
       const passing = lasting.length === 0;
-      const rest = passing ? [] : taints.filter(({ key }) => isTransientTaintKey(key));
+      const rest = passing ? [] : taints.filter((taint) => passesBy(daemonSet, taint, waits));
       const found = { taints: passing ? taints : lasting, passing, nodes: [...nodes], rest };
       const likeness = JSON.stringify(found.taints.map(formatTaint).sort());
       const gap = gaps.get(likeness);

@@ -8,6 +8,11 @@ import { type InstalledDaemonSet, managerOf } from './remedies.ts';
  */
 const PLUGIN_DIRECTORY = /\/cni\/(bin|net\.d)\/?$|\/kubelet\/(plugins|plugins_registry|device-plugins)(\/|$)/;
 
+/** Whether a CNI plugin, or its configuration, is in this directory of the node. */
+export function isCniDirectory(path: string): boolean {
+  return isPluginDirectory(path) && path.includes('/cni/');
+}
+
 /** Whether other pods depend on a daemon that writes to this directory of the node. */
 export function isPluginDirectory(path: string): boolean {
   return PLUGIN_DIRECTORY.test(path);

@@ -97,6 +97,21 @@ export function blockedDrain(
   return isStuck ? own?.name : undefined;
 }
 
+/** The taints of a node that is not Ready, or whose network is not set up. */
+const UNREADY_KEYS: readonly string[] = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/network-unavailable'];
+
+/**
+ * The nodes that an unscheduled replica waits for: they could take it once they are Ready and have a network. None if a node could take it now,
+ * because then something else is missing.
+ */
+export function awaitedNodes<Node extends SpreadNode>(replica: PlacedReplica, nodes: readonly Node[]): Node[] {
+  if (nodes.some((node) => mayRunOn(replica, node))) return [];
+  return nodes.filter((node) => {
+    const others = node.taints.filter(({ key }) => !UNREADY_KEYS.includes(key));
+    return others.length < node.taints.length && mayRunOn(replica, { ...node, ready: true, taints: others });
+  });
+}
+
 /** By labels and taints. Only the scheduler knows the free resources of the node. */
 function mayRunOn({ nodeSelector, nodeAffinity, tolerations }: PlacedReplica, node: SpreadNode): boolean {
   const repelling = node.taints.filter(({ effect }) => effect !== 'PreferNoSchedule');

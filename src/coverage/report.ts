@@ -1,10 +1,11 @@
-import { formatTaint } from '../kubernetes/taint.ts';
+import { formatTaint, type Taint } from '../kubernetes/taint.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { virtualNodeLabel } from '../kubernetes/virtual-node.ts';
 import { type Coverage, formatObstacle, type Obstacle, type SchedulingNode, summarizeObstacle } from './coverage.ts';
 import { type FixableDaemonSet, fixGaps, ROLE_TAINT_KEYS } from './fix.ts';
 import { eachNode, findGaps, type Gap, groupNodes, type NodeGroup, traitsOf } from './groups.ts';
 import { type MissingPod, missingPods, type Placement } from './placement.ts';
+import { NO_WAITS, passesBy, type StartupDeadlock, type StartupWaits, startupDeadlocks } from './startup-deadlock.ts';
 
 /** Where DaemonSets run, and why not elsewhere: the output of `taintkeeper coverage -o json`. */
 export interface CoverageReport {
@@ -25,6 +26,11 @@ export interface ReportedGroup {
   readonly roles: readonly string[];
   readonly taints: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
+  /** What only some of them have, with the number of nodes. Absent if there is nothing. */
+  readonly partly?: {
+    readonly roles: Readonly<Record<string, number>>;
+    readonly taints: Readonly<Record<string, number>>;
+  };
   /** The label of virtual nodes, such as `type=virtual-kubelet`. Absent for other nodes. */
   readonly virtual?: string;
 }
@@ -71,6 +77,8 @@ export interface ReportedGap {
   readonly taints: readonly string[];
   readonly nodes: readonly string[];
   readonly passing: boolean;
+  /** Those of the taints that are removed only when the DaemonSet is ready. Absent if there are none. */
+  readonly deadlocks?: readonly StartupDeadlock[];
 }
 
 export interface ReportOptions<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode> {
@@ -78,6 +86,8 @@ export interface ReportOptions<DaemonSet extends FixableDaemonSet, Node extends 
   readonly nodes: readonly Node[];
   /** Where pods are. Undefined for a DaemonSet whose pods are unknown. */
   readonly placements: ReadonlyMap<DaemonSet, Placement>;
+  /** Which startup taints wait for which DaemonSets, if the policies are known. */
+  readonly waits?: StartupWaits;
   /** False: each node is a group of its own. */
   readonly grouped: boolean;
   /** Only DaemonSets with permanent gaps. */
@@ -87,7 +97,7 @@ export interface ReportOptions<DaemonSet extends FixableDaemonSet, Node extends 
 export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode>(
   options: ReportOptions<DaemonSet, Node>,
 ): CoverageReport {
-  const { nodes, placements, grouped, onlyGaps } = options;
+  const { nodes, placements, grouped, onlyGaps, waits = NO_WAITS } = options;
   const gaps = gapsOf(options).filter(({ passing }) => !(passing && onlyGaps));
   const withGaps = new Set(gaps.map(({ daemonSet }) => daemonSet));
   const daemonSets = options.daemonSets.filter((daemonSet) => !onlyGaps || withGaps.has(daemonSet));
@@ -95,7 +105,8 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
   const groups = grouped ? groupNodes(daemonSets, nodes) : eachNode(daemonSets, nodes);
   return {
     nodeGroups: groups.map(({ nodes }, index) => {
-      const { roles, taints, labels } = traitsOf(nodes, daemonSets);
+      const { roles, taints, labels, partly } = traitsOf(nodes, daemonSets);
+      const differ = partly.roles.size + partly.taints.size > 0;
       const virtual = nodes[0] && virtualNodeLabel(nodes[0]);
       return {
         id: groupId(index),
@@ -103,6 +114,9 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
         roles,
         taints: taints.map(formatTaint),
         labels,
+        ...(differ
+          ? { partly: { roles: Object.fromEntries(partly.roles), taints: Object.fromEntries(partly.taints) } }
+          : {}),
         ...(virtual ? { virtual: virtual.join('=') } : {}),
       };
     }),
@@ -111,17 +125,26 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
       name: daemonSet.name,
       cells: groups.map((group, at) => ({
         group: groupId(at),
-        ...reportCoverageOf(group, index, grouped ? summarizeObstacle : formatObstacle),
+        ...reportCoverageOf(
+          group,
+          index,
+          (taint) => passesBy(daemonSet, taint, waits),
+          grouped ? summarizeObstacle : formatObstacle,
+        ),
         ...reportPods(group, index, placements.get(daemonSet)),
       })),
     })),
-    gaps: gaps.map(({ daemonSet, taints, nodes, passing }) => ({
-      namespace: daemonSet.namespace,
-      name: daemonSet.name,
-      taints: taints.map(formatTaint),
-      nodes: namesOf(nodes),
-      passing,
-    })),
+    gaps: gaps.map(({ daemonSet, taints, nodes, passing }) => {
+      const deadlocks = startupDeadlocks(daemonSet, taints, waits);
+      return {
+        namespace: daemonSet.namespace,
+        name: daemonSet.name,
+        taints: taints.map(formatTaint),
+        nodes: namesOf(nodes),
+        passing,
+        ...(deadlocks.length > 0 ? { deadlocks } : {}),
+      };
+    }),
     closable: closed.length,
     askable: [...new Set(left.flatMap(({ because }) => (because.kind === 'notAsked' ? because.keys : [])))],
   };
@@ -131,8 +154,9 @@ export function reportCoverage<DaemonSet extends FixableDaemonSet, Node extends 
 export function gapsOf<DaemonSet extends FixableDaemonSet, Node extends SchedulingNode>({
   daemonSets,
   nodes,
-}: Pick<ReportOptions<DaemonSet, Node>, 'daemonSets' | 'nodes'>): Gap<DaemonSet, Node>[] {
-  return findGaps(daemonSets, groupNodes(daemonSets, nodes));
+  waits,
+}: Pick<ReportOptions<DaemonSet, Node>, 'daemonSets' | 'nodes' | 'waits'>): Gap<DaemonSet, Node>[] {
+  return findGaps(daemonSets, groupNodes(daemonSets, nodes), waits);
 }
 
 function coverageOf({ coverages }: NodeGroup<SchedulingNode>, index: number): Coverage {
@@ -141,7 +165,12 @@ function coverageOf({ coverages }: NodeGroup<SchedulingNode>, index: number): Co
   return coverage;
 }
 
-function reportCoverageOf(group: NodeGroup<SchedulingNode>, index: number, say: (obstacle: Obstacle) => string) {
+function reportCoverageOf(
+  group: NodeGroup<SchedulingNode>,
+  index: number,
+  passes: (taint: Taint) => boolean,
+  say: (obstacle: Obstacle) => string,
+) {
   const coverage = coverageOf(group, index);
   if (coverage.runs) {
     const evictions = (coverage.evictions ?? [])
@@ -153,7 +182,7 @@ function reportCoverageOf(group: NodeGroup<SchedulingNode>, index: number, say: 
   return {
     runs: false,
     staysIfThere,
-    ...(obstacles.every(passes) ? { passing: true } : {}),
+    ...(obstacles.every((one) => one.kind === 'taint' && passes(one.taint)) ? { passing: true } : {}),
     obstacles: obstacles.map((obstacle) => ({ kind: obstacle.kind, what: say(obstacle) })),
   };
 }
@@ -176,10 +205,6 @@ function reportPods(
       staying: runs || isUnknown ? [] : namesOf(there),
     },
   };
-}
-
-function passes(obstacle: Obstacle): boolean {
-  return obstacle.kind === 'taint' && isTransientTaintKey(obstacle.taint.key);
 }
 
 function namesOf(nodes: readonly SchedulingNode[]): string[] {

@@ -112,6 +112,22 @@ function lossesBetween(before: MigrationFacts, after: MigrationFacts, change: Ch
   }
 }
 
+/** What `kubeadm upgrade` writes anew, with its own tolerations (k8s.io/kubernetes/cmd/kubeadm/app/phases/addons/dns). */
+const KUBEADM_ADDONS: readonly string[] = ['Deployment kube-system/coredns'];
+
+/** What a user must know of the changes of a step, besides the managers of the workloads. */
+export function migrationNotes({ changes }: Pick<MigrationStep, 'changes'>): string[] {
+  const reset = changes.flatMap((change) => {
+    if (change.kind !== 'template' || change.workload.managedBy !== undefined) return [];
+    const name = nameOf(change.workload);
+    return KUBEADM_ADDONS.includes(name) ? [name] : [];
+  });
+  return reset.map(
+    (name) =>
+      `${name}: kubeadm upgrade resets it, if kubeadm installed it. Finish all steps before the next upgrade, or run this again after it`,
+  );
+}
+
 const WORDS = {
   label: 'the new label on',
   unlabel: 'taking the old label from',

@@ -43,6 +43,7 @@ export type CheckName =
   | 'leader'
   | 'failed calls'
   | 'versions'
+  | 'control plane'
   | 'node metadata'
   | 'tolerate grants'
   | 'ignored DaemonSets'

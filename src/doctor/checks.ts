@@ -2,6 +2,7 @@ import { CERTIFICATE_CHECKS, type Check, LEADER_NEEDS } from './check.ts';
 import { checkFailedCalls, checkVersions } from './checks/api-server.ts';
 import { checkAdmission, checkNetworkPolicies, checkRoundTrip } from './checks/calls.ts';
 import { checkContradictions } from './checks/contradictions.ts';
+import { checkControlPlane } from './checks/control-plane.ts';
 import { checkLeader, checkPermissions, checkRegistration, checkReports, checkRights } from './checks/leader.ts';
 import { checkNodeMetadata } from './checks/node-metadata.ts';
 import { checkNodePools } from './checks/node-pools.ts';
@@ -70,6 +71,7 @@ export const CHECKS: readonly Check[] = [
   { ...CONFIGURATION, name: 'leader', dependsOn: LEADER_NEEDS, run: checkLeader },
   { ...CONFIGURATION, name: 'failed calls', dependsOn: [], run: checkFailedCalls },
   { ...CONFIGURATION, name: 'versions', dependsOn: [], run: checkVersions },
+  { ...CONFIGURATION, name: 'control plane', dependsOn: [], run: checkControlPlane },
   { ...CONFIGURATION, name: 'node metadata', dependsOn: [], run: checkNodeMetadata },
   { ...CONFIGURATION, name: 'tolerate grants', dependsOn: [], run: checkTolerateGrants },
   { ...CONFIGURATION, name: 'ignored DaemonSets', dependsOn: [], run: checkIgnoredDaemonSets },

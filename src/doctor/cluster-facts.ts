@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApiClient } from '../cluster/client/api-client.ts';
+import type { ApiClient, UserClient } from '../cluster/client/api-client.ts';
 import { type ClusterNode, projectDaemonSet, projectNode } from '../cluster/cluster-objects.ts';
 import { holderOf, leaseStore } from '../cluster/lease/lease.ts';
 import { concernsUs, listPools, type PoolApi, servedPoolApis } from '../cluster/node-pools.ts';
@@ -17,12 +17,15 @@ import { parsePolicies } from '../files/policy-files.ts';
 import type { DaemonSetView } from '../judge/daemon-set.ts';
 import { NODE_METADATA_POLICY } from '../native/node-metadata.ts';
 import { NOT_OURS, REPORT_API_VERSION } from '../objects/cluster-report.ts';
+import type { PodObject } from '../objects/pod-object.ts';
+import { MIRROR_ANNOTATION } from '../objects/workload-object.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { PolicyStatus } from '../policy/policy-status.ts';
+import { type ApiServer, askApiServers } from './api-servers.ts';
 import type { Installation } from './installation.ts';
-import { look, mapped, type Reading, read } from './reading.ts';
+import { known, look, mapped, type Reading, read } from './reading.ts';
 import { type RightsReview, reviewRights } from './rights.ts';
-import { type Admission, tryAdmission, withoutStatus } from './trial.ts';
+import { type Admission, sendTrial, type Trial, trialFor, withoutStatus } from './trial.ts';
 
 /** A node as the leader sees it, and the fields that only checks read. */
 export interface DoctorNode extends ClusterNode {
@@ -30,6 +33,8 @@ export interface DoctorNode extends ClusterNode {
   readonly loadedImages?: readonly string[];
   /** `status.nodeInfo.kubeletVersion`, such as `v1.36.3`. Empty until the kubelet reports it. */
   readonly kubeletVersion: string;
+  /** The message of its condition Ready, unless that is True. */
+  readonly notReady?: string;
 }
 
 /** A webhook of a Mutating- or ValidatingWebhookConfiguration. The API server has filled in all defaults. */
@@ -77,6 +82,13 @@ export interface NodePoolFacts {
   readonly pools: readonly NodePool[];
 }
 
+/** An API server that runs as a static pod. */
+export interface ApiServerPod {
+  readonly node: string;
+  /** Whether kubeadm set it up. */
+  readonly kubeadm: boolean;
+}
+
 /** Policies, the objects that they select, and what enforces them. */
 export interface ClusterFacts {
   readonly policies: Reading<readonly PolicyObject[]>;
@@ -97,26 +109,32 @@ export interface ClusterFacts {
   readonly configurations: Reading<readonly RegisteredConfiguration[]>;
   readonly rights: Reading<RightsReview>;
   readonly lease: Reading<LeaseWatch>;
+  /** The API servers that run as static pods. */
+  readonly apiServerPods: Reading<readonly ApiServerPod[]>;
   /** `gitVersion` of the API server. */
   readonly version: Reading<string>;
   /** The API server's metrics, in Prometheus' text format. */
   readonly metrics: Reading<string>;
+  /** What became of a dry-run request that the webhook should answer. */
   readonly admission: Reading<Admission>;
+  /** The same for each API server at its own address. Empty if there is one only, or nothing to try. */
+  readonly apiServers: Reading<readonly ApiServer[]>;
 }
 
 /** The leader writes a status within 5 s: `PAUSE_MS` of its status writer, in src/controllers/status/. */
 const STATUS_PAUSE_MS = 6_000;
 
 /** Reads the policies and all that they are about. A failed read is part of the result, and nothing is thrown. */
-export async function gatherCluster(client: ApiClient, installation: Installation): Promise<ClusterFacts> {
+export async function gatherCluster(client: UserClient, installation: Installation): Promise<ClusterFacts> {
   const listed = read(() =>
     listObjects(client, '/api/v1/nodes', (node) => ({ view: viewDoctorNode(node), spec: withoutStatus(node) })),
   );
   const nodes = listed.then((known) => mapped(known, ({ view }) => view));
   const policies = read(() => policiesWithStatus(client));
-  const admission = Promise.all([policies, listed]).then(([known, found]) =>
-    tryAdmission(client, installation.namespace, { policies: known, nodes: mapped(found, ({ spec }) => spec) }),
-  );
+  const tried = Promise.all([policies, listed]).then(async ([listedPolicies, found]) => {
+    const nodes = mapped(found, ({ spec }) => spec);
+    return tryAdmission(client, await trialFor(client, installation.namespace, { policies: listedPolicies, nodes }));
+  });
   const metadataProtection = read(() =>
     Promise.all(
       ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].map((resource) =>
@@ -134,6 +152,7 @@ export async function gatherCluster(client: ApiClient, installation: Installatio
     configurations,
     rights,
     lease,
+    apiServerPods,
     version,
     metrics,
   ] = await Promise.all([
@@ -146,6 +165,7 @@ export async function gatherCluster(client: ApiClient, installation: Installatio
     read(() => listConfigurations(client)),
     read(() => reviewRights(client, installation)),
     read(() => watchLease(client, installation)),
+    read(() => listApiServerPods(client)),
     read(async () => (await client.request<{ gitVersion: string }>('GET', '/version')).gitVersion),
     read(() => client.request<string>('GET', '/metrics', { accept: 'text/plain' })),
   ]);
@@ -162,10 +182,42 @@ export async function gatherCluster(client: ApiClient, installation: Installatio
     configurations,
     rights,
     lease,
+    apiServerPods,
     version,
     metrics,
-    admission: await admission,
+    ...(await tried),
   };
+}
+
+async function tryAdmission(
+  client: UserClient,
+  trial: Reading<Trial | undefined>,
+): Promise<Pick<ClusterFacts, 'admission' | 'apiServers'>> {
+  if (!trial.ok) return { admission: trial, apiServers: trial };
+  if (!trial.value) return { admission: known({ outcome: 'nothing to try' }), apiServers: known([]) };
+  const [admission, apiServers] = await Promise.all([
+    sendTrial(client, trial.value),
+    askApiServers(client, trial.value),
+  ]);
+  return { admission, apiServers };
+}
+
+/** kubeadm writes it into the manifest of the API server. */
+const KUBEADM_ANNOTATION = 'kubeadm.kubernetes.io/kube-apiserver.advertise-address.endpoint';
+
+/**
+ * The API servers among the mirrors of static pods, by the labels that kubeadm and Talos give them.
+ * @throws ApiError, Error
+ */
+async function listApiServerPods(client: ApiClient): Promise<ApiServerPod[]> {
+  const pods = await listObjects(client, '/api/v1/namespaces/kube-system/pods', (object) => object as PodObject, {
+    labelSelector: 'tier=control-plane',
+  });
+  return pods.flatMap(({ metadata: { labels = {}, annotations = {} }, spec }) => {
+    const isApiServer = [labels.component, labels['k8s-app']].includes('kube-apiserver');
+    if (!isApiServer || annotations[MIRROR_ANNOTATION] === undefined || !spec?.nodeName) return [];
+    return [{ node: spec.nodeName, kubeadm: annotations[KUBEADM_ANNOTATION] !== undefined }];
+  });
 }
 
 /** @throws ApiError, Error */
@@ -192,16 +244,23 @@ async function gatherForeignReports(
   return writesReports ? listObjects(client, `${api}/clusterreports`, nameOf, { labelSelector: NOT_OURS }) : [];
 }
 
-/** The policies. If the status of one is older than its spec, they are read once more after a pause. */
-async function policiesWithStatus(client: ApiClient): Promise<PolicyObject[]> {
+/**
+ * The policies. If the status of one may be out of date, they are read once more after a pause: it is older than the spec, or counts objects that
+ * differ, which the leader may have repaired since.
+ */
+export async function policiesWithStatus(
+  client: ApiClient,
+  { pauseMs = STATUS_PAUSE_MS } = {},
+): Promise<PolicyObject[]> {
   const policies = await listPolicies(client);
-  if (policies.every(isObserved)) return policies;
-  await delay(STATUS_PAUSE_MS);
+  if (policies.every(isSettled)) return policies;
+  await delay(pauseMs);
   return listPolicies(client);
 }
 
-function isObserved({ status, generation }: PolicyObject): boolean {
-  return (status as PolicyStatus | undefined)?.observedGeneration === generation;
+function isSettled({ status, generation }: PolicyObject): boolean {
+  const { observedGeneration, violating = 0 } = (status ?? {}) as PolicyStatus;
+  return observedGeneration === generation && violating === 0;
 }
 
 async function listConfigurations(client: ApiClient): Promise<RegisteredConfiguration[]> {
@@ -222,10 +281,13 @@ function viewDoctorNode(object: unknown): DoctorNode {
     status?: {
       nodeInfo?: { kubeletVersion?: string };
       images?: readonly { names?: readonly string[] | null }[] | null;
+      conditions?: readonly { type: string; status: string; message?: string }[] | null;
     };
   };
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   return {
     ...projectNode(object),
+    ...(ready && ready.status !== 'True' ? { notReady: ready.message ?? '' } : {}),
     kubeletVersion: status?.nodeInfo?.kubeletVersion ?? '',
     loadedImages: (status?.images ?? []).flatMap(({ names }) => names ?? []).filter(isNowhere),
   };

@@ -11,6 +11,8 @@ export interface Facts extends ServiceFacts, ClusterFacts {
   readonly installation: Installation;
   /** The server name of the API server's TLS handshake. */
   readonly serverName: string;
+  /** The URL by which this machine calls the API server. */
+  readonly apiServerUrl: string;
   /** This machine's clock. */
   readonly now: Date;
   /** How far the API server's clock is ahead of this machine's, in milliseconds. Undefined if it did not say. */

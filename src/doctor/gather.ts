@@ -1,4 +1,4 @@
-import type { ApiClient } from '../cluster/client/api-client.ts';
+import type { ApiClient, UserClient } from '../cluster/client/api-client.ts';
 import { serverName } from '../cluster/service-endpoint.ts';
 import { gatherCluster } from './cluster-facts.ts';
 import { clockAhead, type Dialled, dial } from './dial.ts';
@@ -34,7 +34,7 @@ export type NoInstallation = { readonly search: Search; readonly installation: u
  * @throws Error if the API server cannot be reached, or does not authenticate the user
  */
 export async function gatherFacts(
-  client: ApiClient,
+  client: UserClient,
   sockets: Sockets,
   asked: InstallationChoice,
 ): Promise<Facts | NoInstallation> {
@@ -55,6 +55,7 @@ export async function gatherFacts(
     ...called,
     ...cluster,
     serverName: name,
+    apiServerUrl: client.server,
     now: new Date(),
     apiServerAheadMs,
   };

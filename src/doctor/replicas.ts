@@ -1,6 +1,7 @@
 import type { ApiClient } from '../cluster/client/api-client.ts';
 import { ApiError, isForbidden } from '../cluster/client/api-error.ts';
 import { type EndpointSlice, isReadyEndpoint, podOf } from '../cluster/endpoint-slices.ts';
+import { type CniPod, listCniPodsOn } from '../cluster/node-pods.ts';
 import { selfCheckReview } from '../cluster/self-check-review.ts';
 import { openTunnel } from '../cluster/tunnel.ts';
 import { isDnsSubdomain } from '../kubernetes/label-selector.ts';
@@ -8,7 +9,7 @@ import { openOrAborted } from '../runtime/pause.ts';
 import type { Check } from '../server/admin-server.ts';
 import { type ConnectionFault, connectionFault, type Dialled, dial, hostPort } from './dial.ts';
 import type { PodView } from './pod-view.ts';
-import { known, type Reading, unknown, unreadable } from './reading.ts';
+import { known, type Reading, read, unknown, unreadable } from './reading.ts';
 import type { Recognise } from './recognition.ts';
 import type { ServiceFacts, ServiceObject } from './service-facts.ts';
 
@@ -137,6 +138,8 @@ export interface ReplicaFacts extends Omit<Listed, 'addresses'> {
   /** How the pod answers a review that the API server passes on. Unknown without a pod, or without the right to `pods/proxy`. */
   readonly reached: Reading<Reached>;
   readonly readiness: Reading<Readiness>;
+  /** The pods of the CNI on its node. Undefined unless the API server cannot reach the replica over the CNI's network. */
+  readonly cniPods?: Reading<readonly CniPod[]>;
 }
 
 /** Opens WebSockets to the API server. */
@@ -158,7 +161,19 @@ export async function probeReplica(replica: Listed, callers: Callers): Promise<R
     reachFromApiServer(replica, callers),
     readReadiness(replica, callers),
   ]);
-  return { ...listed, ...called, reached, readiness };
+  const cniPods = await readCniPods(replica, reached, callers);
+  return { ...listed, ...called, reached, readiness, ...(cniPods ? { cniPods } : {}) };
+}
+
+async function readCniPods(
+  { pod }: Listed,
+  reached: Reading<Reached>,
+  { client }: Callers,
+): Promise<Reading<readonly CniPod[]> | undefined> {
+  const isLost =
+    reached.ok && reached.value.outcome === 'failed' && ['silent', 'unreachable'].includes(reached.value.fault.kind);
+  if (!isLost || !pod || pod.hostNetwork || pod.node === '') return undefined;
+  return read(() => listCniPodsOn(client, pod.node, AbortSignal.timeout(TIMEOUT_MS)));
 }
 
 /** Connects directly, else by a port-forward. If both fail, the failure of the direct connection is returned. */

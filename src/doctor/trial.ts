@@ -139,20 +139,20 @@ export type Admission =
 /** Several webhooks may be called, one after the other, each with a timeout of 2 s. */
 const TRIAL_TIMEOUT_MS = 8_000;
 
-/** Sends a {@link Trial}. */
-export async function tryAdmission(
+/** Finds a {@link Trial} in the objects of the cluster. */
+export async function trialFor(
   client: ApiClient,
   namespace: string,
   cluster: { readonly policies: Reading<readonly PolicyObject[]>; readonly nodes: Reading<readonly NodeLike[]> },
-): Promise<Reading<Admission>> {
+): Promise<Reading<Trial | undefined>> {
   const material = all({ ...cluster, requester: await read(() => whoAmI(client)) });
   if (!material.ok) return material;
   const { policies, nodes, requester } = material.value;
-  const trial = findTrial({ policies: policiesInForce(policies), nodes, requester, namespace });
-  return trial ? await send(client, trial) : known({ outcome: 'nothing to try' });
+  return known(findTrial({ policies: policiesInForce(policies), nodes, requester, namespace }));
 }
 
-async function send(client: ApiClient, trial: Trial): Promise<Reading<Admission>> {
+/** Sends a {@link Trial}. */
+export async function sendTrial(client: ApiClient, trial: Trial): Promise<Reading<Admission>> {
   const { what, method, path, contentType, body } = trial;
   let warnings = '';
   try {

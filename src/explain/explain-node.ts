@@ -128,6 +128,7 @@ const LEVELS: Readonly<Record<TaintState, Level>> = {
   'not-established': 'attention',
   removed: 'attention',
   protected: 'ok',
+  startup: 'attention',
   'addition-restricted': 'quiet',
   free: 'quiet',
 };
@@ -209,6 +210,8 @@ function taintText(one: TaintOnNode, node: PoliciesOnNode): string {
   switch (one.state) {
     case 'free':
       return 'no policy covers it';
+    case 'startup':
+      return `startup taint of ${named(one)}, which ${one.untilReady ? 'waits for DaemonSets' : 'taintkeeper does not remove'}`;
     case 'addition-restricted':
       return `every user may remove it; only users that ${namedBy(one.guards ?? [])} exempts may add it`;
     case 'protected':
@@ -290,7 +293,7 @@ function nextStep({ name, taints, problems, fromLeader }: NodeExplanation): Step
       note: `${evicts(removed) ? `${EVICTS}; ` : ''}sets it again; it stays off until a user sets it`,
     };
   }
-  return { note: 'nothing: the node carries what it should' };
+  return { note: 'nothing: no required taint is missing' };
 }
 
 /** The user announces the removal of one value and sets the other in one request, so that no other addition comes between. */

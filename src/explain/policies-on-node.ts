@@ -26,6 +26,8 @@ export interface PolicyOnNode {
 export type TaintState =
   /** Carried, and no policy covers it. */
   | 'free'
+  /** Carried, and set by a policy for the time until the node is ready. Every user may remove it. */
+  | 'startup'
   /** Carried. Every user may remove it, and only exempt users may add it. */
   | 'addition-restricted'
   /** Carried, and protected by a policy. */
@@ -40,8 +42,10 @@ export type TaintState =
 export interface TaintOnNode {
   readonly taint: Taint;
   readonly state: TaintState;
-  /** The policies that cover it. For a missing taint, the policies that require it. */
+  /** The policies that cover it. For a missing taint, the policies that require it. For a startup taint, the policies that set it. */
   readonly by: readonly PolicyField[];
+  /** For a startup taint: the leader removes it when DaemonSets are ready. */
+  readonly untilReady?: true;
   /** The policies that restrict its addition, if there are any. */
   readonly guards?: readonly PolicyField[];
   /** For a missing taint: why it is not restored. Undefined if it is about to be, as far as is known without the leader. */
@@ -123,9 +127,12 @@ export function policiesOnNode(
     const by = policiesWith((policy) => policy.removalRestrictedBy(taint, ONCE_ESTABLISHED));
     const protecting = policiesWith((policy) => policy.removalRestrictedBy(taint, node.established));
     const guards = policiesWith((policy) => policy.additionRestrictedBy(taint));
-    const free = guards.length > 0 ? 'addition-restricted' : 'free';
-    const state = protecting.length > 0 ? 'protected' : by.length > 0 ? 'not-established' : free;
-    return { taint, state, by: protecting.length > 0 ? protecting : by, ...(guards.length > 0 ? { guards } : {}) };
+    const guarded = guards.length > 0 ? { guards } : {};
+    if (protecting.length > 0) return { taint, state: 'protected', by: protecting, ...guarded };
+    if (by.length > 0) return { taint, state: 'not-established', by, ...guarded };
+    const startup = startupOf(taint, selecting);
+    if (startup) return { taint, state: 'startup', ...startup, ...guarded };
+    return { taint, state: guards.length > 0 ? 'addition-restricted' : 'free', by: [], ...guarded };
   });
   // A taint whose turn has come is about to be restored.
   const { losses, removed } = nodeDrift(node, compiled, {
@@ -170,6 +177,20 @@ export function policiesOnNode(
         ),
     ],
   };
+}
+
+/** The policies that set the taint as a startup taint. In mode Audit, they set none. */
+function startupOf(
+  taint: Taint,
+  selecting: readonly CompiledTaintPolicy[],
+): Pick<TaintOnNode, 'by' | 'untilReady'> | undefined {
+  const isIt = ({ value }: { readonly value: { readonly taint: Taint } }) => identity(value.taint) === identity(taint);
+  const setting = selecting.filter(({ mode }) => mode !== 'Audit');
+  const by = setting.flatMap(({ name, mode, startup }) =>
+    startup.filter(isIt).map(({ field }) => ({ policy: name, mode, field })),
+  );
+  if (by.length === 0) return undefined;
+  return { by, ...(setting.some(({ untilReady }) => untilReady.some(isIt)) ? { untilReady: true } : {}) };
 }
 
 function missing(losses: readonly Loss[], present: ReadonlyMap<string, string>): TaintOnNode {

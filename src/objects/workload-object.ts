@@ -88,39 +88,38 @@ const Containers = Nullish(
     }),
   ),
 );
-const asPrioritized = reader(
-  Type.Object({
-    spec: Type.Object({
-      template: Type.Object({
-        spec: Type.Object({
-          priorityClassName: Nullish(Type.String()),
-          volumes: Nullish(
-            Type.Array(
-              Type.Object({ name: Type.String(), hostPath: Nullish(Type.Object({ path: Nullish(Type.String()) })) }),
-            ),
-          ),
-          containers: Containers,
-          initContainers: Containers,
-        }),
-      }),
-    }),
-  }),
-);
+const MountingSchema = Type.Object({
+  priorityClassName: Nullish(Type.String()),
+  volumes: Nullish(
+    Type.Array(Type.Object({ name: Type.String(), hostPath: Nullish(Type.Object({ path: Nullish(Type.String()) })) })),
+  ),
+  containers: Containers,
+  initContainers: Containers,
+});
+const asPrioritized = reader(Type.Object({ spec: Type.Object({ template: Type.Object({ spec: MountingSchema }) }) }));
+const asMounting = reader(Type.Object({ spec: MountingSchema }));
 
 /**
  * The priority class of a DaemonSet's pods, and the directories of the node that they mount to write to.
  * @throws MalformedObjectError
  */
 export function viewPriority(value: unknown, path: Path): { priorityClass: string; writes: readonly string[] } {
-  const { priorityClassName, volumes, containers, initContainers } = asPrioritized(value, path).spec.template.spec;
+  const { spec } = asPrioritized(value, path).spec.template;
+  return { priorityClass: spec.priorityClassName ?? '', writes: writtenDirectories(spec) };
+}
+
+/**
+ * The directories of the node that a pod mounts to write to.
+ * @throws MalformedObjectError
+ */
+export function viewPodWrites(value: unknown, path: Path): readonly string[] {
+  return writtenDirectories(asMounting(value, path).spec);
+}
+
+function writtenDirectories({ volumes, containers, initContainers }: Static<typeof MountingSchema>): string[] {
   const mounts = [...(containers ?? []), ...(initContainers ?? [])].flatMap(({ volumeMounts }) => volumeMounts ?? []);
   const written = new Set(mounts.filter(({ readOnly }) => !readOnly).map(({ name }) => name));
-  return {
-    priorityClass: priorityClassName ?? '',
-    writes: (volumes ?? []).flatMap(({ name, hostPath }) =>
-      written.has(name) && hostPath?.path ? [hostPath.path] : [],
-    ),
-  };
+  return (volumes ?? []).flatMap(({ name, hostPath }) => (written.has(name) && hostPath?.path ? [hostPath.path] : []));
 }
 
 function viewRequirementsOf({ nodeSelector, affinity, tolerations }: Static<typeof PodSpecSchema>) {

@@ -1,9 +1,10 @@
 import type { ClusterDaemonSet, ClusterNode } from '../cluster/cluster-objects.ts';
 import { type Coverage, compileCoverage, summarizeObstacle } from '../coverage/coverage.ts';
-import { type NodeGroup as Alike, startGrouping, traitsOf } from '../coverage/groups.ts';
+import { type NodeGroup as Alike, partlyText, startGrouping, traitsOf } from '../coverage/groups.ts';
 import { optsOut } from '../judge/daemon-set.ts';
 import { NEW_ROLE, OLD_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint } from '../kubernetes/taint.ts';
+import { atMost } from '../kubernetes/text.ts';
 import { tolerates } from '../kubernetes/toleration.ts';
 import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import { takeTurns } from '../runtime/turns.ts';
@@ -114,13 +115,18 @@ function keysOf(coverage: Coverage): Pick<CoverageAnswer, 'keys'> {
 }
 
 function describe({ nodes }: Group, daemonSets: readonly ClusterDaemonSet[]): NodeGroup {
-  const { roles, taints, labels } = traitsOf(nodes, daemonSets);
-  const words = [...roles, ...Object.entries(labels).map(([key, value]) => `${key}=${value}`)];
+  const { roles, taints, labels, partly } = traitsOf(nodes, daemonSets);
+  const some = (counts: ReadonlyMap<string, number>) =>
+    atMost(
+      MAX_EXAMPLES,
+      [...counts].map((one) => partlyText(one, nodes)),
+    );
+  const words = [...roles, ...some(partly.roles), ...Object.entries(labels).map(([key, value]) => `${key}=${value}`)];
   return {
     label: words.join(', '),
     count: nodes.length,
     examples: nodes.slice(0, MAX_EXAMPLES).map(({ name }) => name),
-    taints: taints.map(formatTaint),
+    taints: [...taints.map(formatTaint), ...some(partly.taints)],
   };
 }
 

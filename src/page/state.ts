@@ -166,7 +166,7 @@ export interface NodeGroup {
   readonly count: number;
   /** The first few, by name. */
   readonly examples: readonly string[];
-  /** The taints that all of them carry, as kubectl writes them. */
+  /** The taints that all of them carry, as kubectl writes them, and those of some with their number. */
   readonly taints: readonly string[];
 }
 

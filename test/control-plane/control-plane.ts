@@ -71,6 +71,8 @@ export interface ControlPlane extends Faults {
   kubectl(args: readonly string[], options?: { user?: User; input?: string }): Promise<KubectlResult>;
   /** One raw request, such as PATCH with a content type of its own. Does not throw for a status. */
   request<T = unknown>(user: User, method: string, path: string, payload?: Payload): Promise<Answer<T>>;
+  /** Starts another API server of the same cluster, which shows no certificate to webhooks, and gives its URL. It ends with the control plane. */
+  furtherApiServer(): Promise<string>;
   /** All audited requests until now: changes of nodes and DaemonSets (see audit-policy.yaml), unless said otherwise. */
   auditLog(): AuditEvent[];
   /** Where the API server writes them. */
@@ -113,7 +115,7 @@ async function start(
   running: Running,
 ): Promise<ControlPlane> {
   const authority = await createAuthority();
-  const serving = await authority.serving();
+  const serving = await authority.serving({ names: ['kubernetes.default.svc'] });
   const adminPair = await authority.client(admin);
   const files: components.Files = {
     ca: workspace.write('ca.crt', authority.cert),
@@ -134,12 +136,16 @@ async function start(
 
   const etcd = await run('etcd', components.etcd(files));
   const etcdUrl = (await options.wayToEtcd?.(etcd.url)) ?? etcd.url;
+  const apiServerArgs = [
+    ...(options.routesToEndpoints ? ['--enable-aggregator-routing=true'] : []),
+    ...(options.mutatingPolicies && capabilitiesOf(testedMinor())?.gated ? MUTATING_POLICIES : []),
+    ...(options.apiServerArgs ?? []),
+  ];
+  const furtherApiServers: RunningComponent[] = [];
   const { url } = await run(
     'kube-apiserver',
     components.kubeApiserver(files, etcdUrl, [
-      ...(options.routesToEndpoints ? ['--enable-aggregator-routing=true'] : []),
-      ...(options.mutatingPolicies && capabilitiesOf(testedMinor())?.gated ? MUTATING_POLICIES : []),
-      ...(options.apiServerArgs ?? []),
+      ...apiServerArgs,
       ...(options.webhookClient ? showCertificate(await authority.client(options.webhookClient), workspace) : []),
     ]),
   );
@@ -165,6 +171,7 @@ async function start(
 
   const stop = async () => {
     desk.close();
+    await Promise.all(furtherApiServers.map(({ process: part }) => part.kill()));
     await tearDown(workspace, running);
   };
   return {
@@ -180,6 +187,13 @@ async function start(
       return runKubectl(binary, kubeconfigFile, args, input === undefined ? { home } : { home, input });
     },
     request: async (user, method, path, payload) => (await desk.of(user)).rest.request(method, path, payload),
+    furtherApiServer: async () => {
+      const auditLog = workspace.path(`audit-${furtherApiServers.length}.log`);
+      const plan = components.kubeApiserver({ ...files, auditLog }, etcdUrl, apiServerArgs);
+      const started = await startComponent('kube-apiserver', plan, site);
+      furtherApiServers.push(started);
+      return started.url;
+    },
     auditLog: () => readAuditLog(files.auditLog),
     auditFile: files.auditLog,
     auditEvent: ({ auditId }) => findAuditEvent(files.auditLog, auditId ?? 'without an Audit-Id header'),

@@ -106,7 +106,7 @@ describeWithControlPlane('the dashboard of a real installation', {}, (cp) => {
     expect(shared).toContainEqual(
       expect.stringMatching(/^node-role\.kubernetes\.io\/control-plane:NoSchedule protected /),
     );
-    expect(next).toEqual({ note: 'nothing: the node carries what it should' });
+    expect(next).toEqual({ note: 'nothing: no required taint is missing' });
     expect((await fetch(`${dashboard.url}api/explain/node/none`)).status).toBe(404);
   });
 

@@ -59,7 +59,7 @@ describeWithControlPlane('taintkeeper explain', {}, (cp) => {
     expect(after.code).toBe(0);
     expect(after.stdout).toMatch(/^gpu=true:NoSchedule +protected +protected by gpu-pool/m);
     expect(after.stdout).toContain('spec.taints is owned by field manager "kubectl');
-    expect(after.stdout).toContain('next: nothing: the node carries what it should');
+    expect(after.stdout).toContain('next: nothing: no required taint is missing');
   });
 
   it('says why a policy is not for a node', async () => {
@@ -75,7 +75,7 @@ describeWithControlPlane('taintkeeper explain', {}, (cp) => {
       // Of the API server's own, for a node that has no kubelet.
       taints: [{ taint: 'node.kubernetes.io/not-ready:NoSchedule', state: 'free', by: [] }],
       policies: [{ policy: 'gpu-pool', mode: 'Audit', unmet: ['pool=gpu'] }],
-      next: 'nothing: the node carries what it should',
+      next: 'nothing: no required taint is missing',
     });
   });
 

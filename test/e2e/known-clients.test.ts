@@ -4,11 +4,15 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { serverName } from '../../src/cluster/service-endpoint.ts';
+import type { CheckResult } from '../../src/doctor/check.ts';
 import { createAuthority } from '../control-plane/credentials.ts';
 import { describeWithControlPlane } from '../control-plane/describe-with-control-plane.ts';
-import type { User } from '../control-plane/users.ts';
+import { succeeded } from '../control-plane/rest.ts';
+import { startTcpProxy, type TcpProxy } from '../control-plane/tcp-proxy.ts';
+import { admin, type User } from '../control-plane/users.ts';
 import { waitUntil } from '../control-plane/wait-until.ts';
 import { createWorkspace } from '../control-plane/workspace.ts';
+import { ON_PODS, POD_ADDRESS } from './doctor-rig.ts';
 import {
   type Installation,
   install,
@@ -17,6 +21,7 @@ import {
   removeTaints,
   waitUntilProtected,
 } from './installation.ts';
+import { runTaintkeeper } from './run-taintkeeper.ts';
 
 const webhookClient: User = { name: 'kube-apiserver-webhook-client', groups: [] };
 
@@ -77,3 +82,68 @@ describeWithControlPlane('serve --client-ca, and an API server that shows a cert
     return response.statusCode;
   }
 });
+
+const { obstacle } = ON_PODS;
+
+describeWithControlPlane(
+  'serve --client-ca, and a second API server without a certificate',
+  { webhookClient, ...(obstacle ? { obstacle } : {}) },
+  (cp) => {
+    const workspace = createWorkspace('client-ca-of-two');
+    const proxies: TcpProxy[] = [];
+    let installation: Installation;
+
+    beforeAll(async () => {
+      installation = await install(cp());
+      const caFile = workspace.write('client-ca.crt', readFileSync(cp().caFile, 'utf8'));
+      await installation.start(['a'], { args: ['--client-ca', caFile] });
+      await registerControlPlaneNode(cp(), 'cp-1');
+      await waitUntilProtected(cp(), 'cp-1');
+      for (const url of [cp().url, await cp().furtherApiServer()]) proxies.push(await startTcpProxy(url, '0.0.0.0'));
+    });
+    afterAll(async () => {
+      await installation?.stop();
+      await Promise.all(proxies.map((proxy) => proxy.stop()));
+      workspace.remove();
+    });
+
+    /** As each API server lists itself in the endpoints of the Service `kubernetes`. */
+    async function list({ port }: TcpProxy): Promise<void> {
+      const body = {
+        apiVersion: 'discovery.k8s.io/v1',
+        kind: 'EndpointSlice',
+        metadata: { name: `kubernetes-${port}`, labels: { 'kubernetes.io/service-name': 'kubernetes' } },
+        addressType: 'IPv4',
+        ports: [{ name: 'https', protocol: 'TCP', port }],
+        endpoints: [{ addresses: [POD_ADDRESS], conditions: { ready: true } }],
+      };
+      const path = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices';
+      await succeeded(cp().request(admin, 'POST', path, { body }));
+    }
+
+    async function admissionChecks(): Promise<CheckResult[]> {
+      const kubeconfig = await cp().kubeconfigFile(admin);
+      const { stdout } = await runTaintkeeper(cp(), ['doctor', '-o', 'json', '--kubeconfig', kubeconfig]);
+      const { checks } = JSON.parse(stdout) as { checks: CheckResult[] };
+      return checks.filter(({ name }) => name === 'admission');
+    }
+
+    it('doctor names the API server whose calls get 401, although it is connected to the other one', async () => {
+      expect(await admissionChecks()).toMatchObject([{ state: 'ok' }]);
+      for (const proxy of proxies) await list(proxy);
+      const [one, other] = proxies.map(({ port }) => `${POD_ADDRESS}:${port}`);
+      expect((await admissionChecks()).toSorted((a, b) => (a.state < b.state ? -1 : 1))).toMatchObject([
+        { state: 'ok', evidence: expect.stringContaining(`through API server ${one} is answered by taintkeeper`) },
+        {
+          state: 'problem',
+          evidence: expect.stringMatching(
+            new RegExp(
+              `through API server ${other} fails at protect\\.taintkeeper\\.dev: .*asked for the client to provide credentials`,
+            ),
+          ),
+          remedy: expect.stringContaining(`configure API server ${other} as ${one}`),
+        },
+      ]);
+    });
+  },
+);

@@ -90,7 +90,7 @@ function priorities({ daemonSets, placements }: CoverageInput) {
 async function cover(files: readonly string[], options: CoverageOptions): Promise<boolean> {
   const { pods, gaps: onlyGaps, groups: grouped, output: format } = options;
   if (files.length > 0 && pods !== 'auto') throw new InputError(['--pods needs a cluster, not files']);
-  const input = await readCoverage(files, options, { pods, withPolicies: false });
+  const input = await readCoverage(files, options, { pods, policies: ['TaintPolicy'] });
   const report = reportCoverage({ ...input, grouped, onlyGaps });
   process.stdout.write(
     formatCoverage(report, {

@@ -7,6 +7,7 @@ import type { SchedulingNode } from '../../coverage/coverage.ts';
 import { isPluginDirectory } from '../../coverage/node-critical.ts';
 import { type DaemonSetCounts, type Placement, placementByStatus } from '../../coverage/placement.ts';
 import type { InstalledDaemonSet } from '../../coverage/remedies.ts';
+import { type StartupWaits, startupWaits } from '../../coverage/startup-deadlock.ts';
 import { notesOnUnusable } from '../../explain/sections.ts';
 import { locateField, readEachFile, type SourceDocument } from '../../files/documents.ts';
 import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
@@ -16,6 +17,7 @@ import { isPattern, matchesPattern } from '../../kubernetes/pattern.ts';
 import { asDaemonSet, refusedTolerations, viewDaemonSet } from '../../objects/daemon-set-object.ts';
 import { asNode, viewNode } from '../../objects/node-object.ts';
 import { controllerOf, viewPriority, viewScheduling } from '../../objects/workload-object.ts';
+import { POLICY_API_VERSION, type Policy, type PolicyKind, parsePolicy } from '../../policy/policy.ts';
 import { type CompiledTolerationPolicy, compilePolicies } from '../../policy/policy-set.ts';
 import type { Path } from '../../policy/problem.ts';
 import { atCluster, installedPolicies } from '../cluster-options.ts';
@@ -34,6 +36,8 @@ export interface CoverageInput {
   readonly unread: readonly string[];
   /** The TolerationPolicies in force, if requested. */
   readonly tolerationPolicies?: readonly CompiledTolerationPolicy[];
+  /** By the TaintPolicies in force. */
+  readonly waits: StartupWaits;
   /** What could not be read, and why. */
   readonly notes: readonly string[];
 }
@@ -64,8 +68,8 @@ interface LiveDaemonSet {
 /** What to read besides nodes and DaemonSets. */
 interface ClusterReading {
   readonly pods: PodChoice;
-  /** Whether to read the TolerationPolicies. */
-  readonly withPolicies: boolean;
+  /** The policies to read. */
+  readonly policies: readonly PolicyKind[];
 }
 
 /**
@@ -100,11 +104,11 @@ export async function readCoverage(
 async function readCluster(
   client: ApiClient,
   namespaces: readonly string[],
-  { pods, withPolicies }: ClusterReading,
+  { pods, policies }: ClusterReading,
 ): Promise<CoverageInput> {
   const notes: string[] = [];
-  const [tolerationPolicies, nodes, ...lists] = await Promise.all([
-    withPolicies ? readTolerationPolicies(client, notes) : [],
+  const [{ taintPolicies, tolerationPolicies }, nodes, ...lists] = await Promise.all([
+    readPolicies(client, policies, notes),
     listObjects(client, '/api/v1/nodes', (object) => readNode(object, [])),
     ...pathsOf(namespaces).map((path) => listObjects(client, path, readLiveDaemonSet)),
   ]);
@@ -116,21 +120,25 @@ async function readCluster(
     return placement === undefined;
   });
   if (pods !== 'none') notes.push(...(await placePods(client, unclear, placements)));
+  const waits = startupWaits(taintPolicies);
   const daemonSets = live.map(({ daemonSet }) => daemonSet);
-  return { daemonSets, nodes, placements, refused: [], unread: [], tolerationPolicies, notes };
+  return { daemonSets, nodes, placements, refused: [], unread: [], tolerationPolicies, waits, notes };
 }
 
-/** None if taintkeeper is not installed. @param notes gets why they could not be read */
-async function readTolerationPolicies(client: ApiClient, notes: string[]) {
-  try {
-    const policies = await installedPolicies(client, 'TolerationPolicy');
-    notes.push(...notesOnUnusable(policies));
-    return compilePolicies(policiesInForce(policies), { audit: policies.some(runsInAudit) }).tolerationPolicies;
-  } catch (error) {
-    if (error instanceof ApiError) notes.push(`TolerationPolicies were not read: ${error.message}`);
-    else if (!(error instanceof InputError)) throw error;
-    return [];
-  }
+/** None if taintkeeper is not installed. @param notes gets why some could not be read */
+async function readPolicies(client: ApiClient, kinds: readonly PolicyKind[], notes: string[]) {
+  const lists = kinds.map(async (kind) => {
+    try {
+      return await installedPolicies(client, kind);
+    } catch (error) {
+      if (error instanceof ApiError) notes.push(`${kind.replace(/y$/, 'ies')} were not read: ${error.message}`);
+      else if (!(error instanceof InputError)) throw error;
+      return [];
+    }
+  });
+  const policies = (await Promise.all(lists)).flat();
+  notes.push(...notesOnUnusable(policies));
+  return compilePolicies(policiesInForce(policies), { audit: policies.some(runsInAudit) });
 }
 
 function pathsOf(namespaces: readonly string[]): string[] {
@@ -192,10 +200,11 @@ function readLiveDaemonSet(object: unknown): LiveDaemonSet {
 /** An object of a file, with its place. */
 type FileObject =
   | { readonly node: SchedulingNode; readonly place: string }
+  | { readonly policy: ReturnType<typeof parsePolicy>; readonly place: string }
   | { readonly daemonSet: InstalledDaemonSet; readonly place: string; readonly problems: readonly string[] };
 
 /**
- * The Nodes and DaemonSets of a document.
+ * The Nodes, DaemonSets and TaintPolicies of a document.
  * @param namespace of the DaemonSets that name none
  * @throws InputError for objects that cannot be read
  */
@@ -205,6 +214,7 @@ function readObjects(document: SourceDocument, namespace: string): FileObject[] 
     if (isKind(object, 'v1', 'Node')) {
       return [{ node: readNamed(document, path, () => readNode(object, path)), place }];
     }
+    if (isKind(object, POLICY_API_VERSION, 'TaintPolicy')) return [{ policy: parsePolicy(object), place }];
     if (!isKind(object, 'apps/v1', 'DaemonSet')) return [];
     const daemonSet = readNamed(document, path, () => readDaemonSet(object, path, namespace));
     const problems = refusedTolerations(asDaemonSet(object, path)).map(
@@ -218,9 +228,14 @@ function readObjects(document: SourceDocument, namespace: string): FileObject[] 
 function coverageFrom(objects: readonly FileObject[], unread: readonly string[]): CoverageInput {
   const daemonSets = new Map<string, { daemonSet: InstalledDaemonSet; problems: readonly string[] }>();
   const nodes = new Map<string, SchedulingNode>();
+  const taintPolicies: Policy[] = [];
+  const notes: string[] = [];
   for (const object of objects) {
     if ('node' in object) add(nodes, object.node.name, object.node, `${object.place}: Node`);
-    else {
+    else if ('policy' in object) {
+      if (object.policy.ok) taintPolicies.push(object.policy.policy);
+      else notes.push(`${object.place}: TaintPolicy is left out: ${object.policy.problems[0]?.message}`);
+    } else {
       const { namespace, name } = object.daemonSet;
       add(daemonSets, `${namespace}/${name}`, object, `${object.place}: DaemonSet`);
     }
@@ -234,7 +249,8 @@ function coverageFrom(objects: readonly FileObject[], unread: readonly string[])
     unread,
     nodes: [...nodes.values()],
     placements: new Map(),
-    notes: [],
+    waits: startupWaits(compilePolicies(taintPolicies).taintPolicies),
+    notes,
   };
 }
 

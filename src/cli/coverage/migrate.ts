@@ -6,7 +6,13 @@ import { listObjects } from '../../cluster/watch/list-pages.ts';
 import type { SchedulingNode } from '../../coverage/coverage.ts';
 import { analyzeRoles, type RoleAnalysis } from '../../coverage/role-analysis.ts';
 import { type MigrationFacts, WORKLOAD_KINDS, type Workload } from '../../coverage/role-facts.ts';
-import { type MigrationStep, migrationCommands, nameOf, planMigration } from '../../coverage/role-migration.ts';
+import {
+  type MigrationStep,
+  migrationCommands,
+  migrationNotes,
+  nameOf,
+  planMigration,
+} from '../../coverage/role-migration.ts';
 import { locateField, readDocuments, type SourceDocument } from '../../files/documents.ts';
 import { isKind, objectsOf, readNamed } from '../../files/kubernetes-objects.ts';
 import { InputError } from '../../files/text-files.ts';
@@ -195,6 +201,7 @@ function dataOf({ roles, steps }: Migration): object {
       done: isDone(step),
       commands: migrationCommands(step.changes),
       byHand: step.byHand,
+      ...(migrationNotes(step).length > 0 ? { notes: migrationNotes(step) } : {}),
     })),
   };
 }
@@ -228,6 +235,7 @@ function checklist(steps: readonly MigrationStep[]): string {
     ...ownersOf(step).map(
       (owner) => `      # ${owner} manages some of these: change it there, or the change is reverted`,
     ),
+    ...migrationNotes(step).map((note) => `      # ${printable(note)}`),
     ...migrationCommands(step.changes).map((command) => `      ${command}`),
     ...step.byHand.map((line) => `      by hand: ${printable(line)}`),
   ]);

@@ -1,4 +1,5 @@
 import { excludingVirtualNodes, type Obstacle } from '../../coverage/coverage.ts';
+import { partlyText } from '../../coverage/groups.ts';
 import type { PriorityFinding } from '../../coverage/node-critical.ts';
 import type { CoverageReport, ReportedCell, ReportedDaemonSet, ReportedGroup } from '../../coverage/report.ts';
 import type { StateCell } from '../../explain/sections.ts';
@@ -43,6 +44,7 @@ function table(
         : [list(report, look)]),
     ...refusedTable(refused, look),
     ...gapTables(report, look),
+    ...deadlockTable(report, look),
     ...evictionTables(report, look),
     ...virtualNodeTables(report, look),
     ...unknownTables(report, look),
@@ -63,20 +65,24 @@ function groupTable({ nodeGroups }: CoverageReport, look: Look): string {
   return columns(
     [
       ['GROUP', 'NODES', 'WHICH', 'ROLES', 'LABELS', 'TAINTS'],
-      ...nodeGroups.map(({ id, nodes, roles, taints, labels }) => [
+      ...nodeGroups.map(({ id, nodes, roles, taints, labels, partly }) => [
         id,
         String(nodes.length),
         some(nodes, look),
-        some(roles, look),
+        some([...roles, ...partlyTexts(partly?.roles, nodes)], look),
         some(
           Object.entries(labels).map(([key, value]) => `${key}=${value}`),
           look,
         ),
-        some(taints, look),
+        some([...taints, ...partlyTexts(partly?.taints, nodes)], look),
       ]),
     ],
     look,
   );
+}
+
+function partlyTexts(counts: Readonly<Record<string, number>> = {}, nodes: readonly string[]): string[] {
+  return Object.entries(counts).map((one) => partlyText(one, nodes));
 }
 
 /** Groups side by side, as many as fit. */
@@ -177,6 +183,16 @@ function gapTables({ gaps }: CoverageReport, look: Look): string[] {
     ...titled('Kept off by taints:', false),
     ...titled('Kept off for a while, by taints that Kubernetes or an agent removes:', true),
   ];
+}
+
+function deadlockTable({ gaps }: CoverageReport, look: Look): string[] {
+  const rows = gaps.flatMap((gap) =>
+    (gap.deadlocks ?? []).map(({ taint, policies }) => [nameOf(gap), printable(taint), some(policies, look)]),
+  );
+  const text = () => columns([['DAEMONSET', 'TAINT', 'TAINTPOLICY'], ...rows], look);
+  return rows.length > 0
+    ? [`Never start, because the taint is removed only when the DaemonSet is ready:\n${text()}`]
+    : [];
 }
 
 function evictionTables({ daemonSets, nodeGroups }: CoverageReport, look: Look): string[] {

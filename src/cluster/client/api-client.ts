@@ -5,7 +5,7 @@ import { type Deadline, limitSilence, pause, startDeadline, TimeoutError } from 
 import { AnswerTooLongError, ApiError, parseRetryAfter, toApiError } from './api-error.ts';
 import { type ClusterChoice, findConfig, loadConfig, podNamespace } from './kube-config.ts';
 import { streamsInDoubt } from './streams-in-doubt.ts';
-import { createTransport, jsonLines, type Transport } from './transport.ts';
+import { type ApiServerPlace, createTransport, jsonLines, type Transport } from './transport.ts';
 
 /** The time by the clock of a server, if it is known. */
 export interface ServerClock {
@@ -119,6 +119,15 @@ export interface ApiClient {
   close(): void;
 }
 
+/** A client that knows the configuration of the user. */
+export interface UserClient extends ApiClient {
+  /**
+   * A client for one of several API servers of the cluster, with the same credentials. The caller closes it.
+   * @throws Error if the configuration does not verify API servers
+   */
+  at(place: ApiServerPlace): ApiClient;
+}
+
 /**
  * A client for the cluster of the configuration: the file, else KUBECONFIG, else the pod's service account, else
  * `~/.kube/config`. It sends nothing yet.
@@ -127,7 +136,7 @@ export interface ApiClient {
 export async function connect({
   userAgent,
   ...choice
-}: ClusterChoice & { readonly userAgent: string }): Promise<ApiClient> {
+}: ClusterChoice & { readonly userAgent: string }): Promise<UserClient> {
   const source = findConfig(choice);
   // Not the package's main module, which loads every API's models, 84 MB.
   const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
@@ -143,7 +152,7 @@ export async function connect({
 function createApiClient(
   transport: Transport,
   about: { userAgent: string; server: string; namespace: string | undefined },
-): ApiClient {
+): UserClient {
   const clock = serverClock();
   const streams = streamsInDoubt();
 
@@ -228,6 +237,7 @@ function createApiClient(
         if (response) streams.delete(response);
       }
     },
+    at: (place) => createApiClient(transport.at(place), { ...about, server: `https://${place.address}` }),
     close: () => transport.close(),
   };
 }

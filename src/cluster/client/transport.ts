@@ -61,7 +61,20 @@ export interface Transport {
   reload(): void;
   /** Closes unused connections: one of them was dead, and the others use the same path. */
   closeUnused(): void;
+  /**
+   * The same credentials, sent to another API server of the cluster over connections of its own.
+   * @throws Error if the configuration does not verify API servers: the credentials could reach any program at that address
+   */
+  at(place: ApiServerPlace): Transport;
   close(): void;
+}
+
+/** One of several API servers of a cluster. */
+export interface ApiServerPlace {
+  /** An IP address and a port, as in a URL. */
+  readonly address: string;
+  /** The name that its certificate must have. */
+  readonly serverName: string;
 }
 
 /**
@@ -77,18 +90,51 @@ export interface Transport {
 export function createTransport(first: KubeConfig, load: () => KubeConfig): Transport {
   let config = first;
   let loadedAt = performance.now();
-  let closed = false;
+  const credentials = async () => {
+    const options: RequestOptions = {};
+    await config.applyToHTTPSOptions(options);
+    return options;
+  };
+  const reload = () => {
+    if (performance.now() - loadedAt < RELOAD_INTERVAL_MS) return;
+    loadedAt = performance.now();
+    try {
+      config = load();
+    } catch {
+      // It is being written, or was deleted. The current one is no worse.
+    }
+  };
   const server = new URL(first.getCurrentCluster()?.server ?? '');
+  return transportTo(server, undefined, {
+    currentCluster: () => config.getCurrentCluster(),
+    credentials,
+    load,
+    reload,
+  });
+}
+
+/** What transports to the API servers of one cluster share. */
+interface Shared {
+  currentCluster(): ReturnType<KubeConfig['getCurrentCluster']>;
+  credentials(): Promise<RequestOptions>;
+  load(): KubeConfig;
+  reload(): void;
+}
+
+/** @param serverName the name that the certificate must have; undefined: the one of the configuration */
+function transportTo(server: URL, serverName: string | undefined, shared: Shared): Transport {
+  let closed = false;
+  const named = serverName === undefined ? {} : { servername: serverName };
   const basePath = server.pathname.replace(/\/$/, '');
   const isTls = server.protocol === 'https:';
   const pools = createConnectionPools(makeAgent);
 
   async function makeAgent(tls: AgentOptions): Promise<HttpAgent> {
-    const cluster = config.getCurrentCluster();
+    const cluster = shared.currentCluster();
     if (!cluster?.proxyUrl) return isTls ? new Agent({ ...tls, ...KEPT }) : new HttpAgent(KEPT);
     // KubeConfig knows the proxies, but never replaces an agent that it made, so each agent gets a KubeConfig of its own.
-    const single = load();
-    single.loadFromClusterAndUser(cluster, {
+    const single = shared.load();
+    single.loadFromClusterAndUser(serverName === undefined ? cluster : { ...cluster, tlsServerName: serverName }, {
       name: '',
       ...base64('certData', tls.cert),
       ...base64('keyData', tls.key),
@@ -98,14 +144,8 @@ export function createTransport(first: KubeConfig, load: () => KubeConfig): Tran
     return Object.assign(options.agent as HttpAgent, KEPT);
   }
 
-  async function credentials(): Promise<RequestOptions> {
-    const options: RequestOptions = {};
-    await config.applyToHTTPSOptions(options);
-    return options;
-  }
-
   async function attempt(wire: WireRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    const options = await orAborted(credentials(), signal);
+    const options = { ...(await orAborted(shared.credentials(), signal)), ...named };
     if (closed) throw new Error('the client is closed');
     const pool = pools.take(tlsOptions(options));
     let outgoing: ClientRequest;
@@ -147,16 +187,16 @@ export function createTransport(first: KubeConfig, load: () => KubeConfig): Tran
         return await attempt(wire, signal);
       }
     },
-    reload() {
-      if (performance.now() - loadedAt < RELOAD_INTERVAL_MS) return;
-      loadedAt = performance.now();
-      try {
-        config = load();
-      } catch {
-        // It is being written, or was deleted. The current one is no worse.
-      }
-    },
+    reload: shared.reload,
     closeUnused: () => pools.closeUnused(),
+    at({ address, serverName: name }) {
+      if (!isTls || shared.currentCluster()?.skipTLSVerify) {
+        throw new Error(
+          'the kubeconfig does not verify the API server, so its credentials are sent to no other address',
+        );
+      }
+      return transportTo(new URL(`https://${address}`), name, shared);
+    },
     close() {
       closed = true;
       pools.close();

@@ -1,10 +1,13 @@
 import { isOurs } from '../../cluster/own-names.ts';
+import { atMost, shellWord } from '../../kubernetes/text.ts';
 import { consequence, type Finding, finding } from '../check.ts';
 import { type ConnectionFault, FAULT_MEANINGS, type FaultKind, hostPort } from '../dial.ts';
 import type { Facts } from '../facts.ts';
 import { deploymentOf } from '../installation.ts';
 import { ingressTo } from '../network-policy.ts';
+import type { Reading } from '../reading.ts';
 import type { ReplicaFacts } from '../replicas.ts';
+import type { Admission } from '../trial.ts';
 import { describeGroups } from './served.ts';
 
 /** The outcome of one review, and its client. */
@@ -107,12 +110,34 @@ function wayRemedy(replica: ReplicaFacts, facts: Facts): string {
   if (policies && policies.access !== 'open') {
     return `NetworkPolicy ${policies.policies.join(', ')} restricts connections to port ${port}: kubectl describe networkpolicy --namespace ${installation.namespace}`;
   }
-  if (dialled.outcome === 'failed') {
-    const log = withCommands('see its log', ['logs'], replica, facts);
-    return `it does not answer this machine either: does the process hang (${log}), or does the CNI lose packets to its node?`;
+  const log = withCommands('see its log', ['logs'], replica, facts);
+  const hangs = `it does not answer this machine either: does the process hang (${log})`;
+  const open = `open port ${port} from the control plane to the nodes (GKE, EKS: a firewall rule or security group), or run the replicas in the nodes' network, with the chart's preset host-network.yaml`;
+  const cni = cniCommand(replica);
+  if (cni !== undefined) {
+    const otherwise = dialled.outcome === 'failed' ? hangs : open;
+    return `is the CNI's network to node ${pod?.node} broken? See ${cni}, and its pod on the control-plane node. If the CNI works: ${otherwise}`;
   }
-  return `it answers this machine (${way}), so the path from the API server is blocked: open port ${port} from the control plane to the nodes (GKE, EKS: a firewall rule or security group), or run the replicas in the nodes' network, with the chart's preset host-network.yaml`;
+  return dialled.outcome === 'failed'
+    ? `${hangs}, or does the CNI lose packets to its node?`
+    : `it answers this machine (${way}), so the path from the API server is blocked: ${open}`;
 }
+
+/** The commands that show the log of the CNI on the node of a replica. Undefined if no pod of it is known there. */
+function cniCommand({ cniPods }: ReplicaFacts): string | undefined {
+  const pods = cniPods?.ok ? cniPods.value : [];
+  if (pods.length === 0) return undefined;
+  const commands = pods
+    .toSorted((a, b) => Number(a.isReady) - Number(b.isReady))
+    .map(
+      ({ namespace, name, isReady }) =>
+        `kubectl logs --namespace ${shellWord(namespace)} ${shellWord(name)} --all-containers${isReady ? '' : ' (not Ready)'}`,
+    );
+  return atMost(MAX_CNI_PODS, commands).join('; ');
+}
+
+/** Several plugins can share a node, such as Multus beside the CNI. */
+const MAX_CNI_PODS = 3;
 
 /** Reports what NetworkPolicies say about the webhook's port. It is never a problem, because not every CNI enforces them. */
 export function checkNetworkPolicies({ networkPolicies, replicas }: Facts): Finding {
@@ -141,20 +166,75 @@ const SHOW_A_CERTIFICATE =
 const UNREACHABLE =
   "the replicas are healthy and the API server does not reach them over the Service: is kube-proxy (or its replacement) running on the control plane, and may the control plane connect to the pods' network? If not, use the chart's preset host-network.yaml";
 
-/** Checks that a dry-run request to the API server comes back with the response of the webhook. */
-export function checkAdmission({ admission, webhooks, installation }: Facts): Finding {
+/** What came of the trial through some API servers. */
+interface Asked {
+  readonly servers: readonly string[];
+  readonly admission: Reading<Admission>;
+}
+
+/**
+ * Checks that a dry-run request to each API server comes back with the response of the webhook. An API server that another one differs from has a
+ * configuration, or a way to the webhook, of its own.
+ */
+export function checkAdmission(facts: Facts): Finding[] {
+  const { admission, webhooks, apiServers } = facts;
   const isNative = admission.ok && admission.value.outcome === 'refused natively';
   const none = webhooks.ok && webhooks.value.length === 0 && !isNative;
-  if (none) return finding('skipped', 'no webhook is registered, so none is called');
-  if (!admission.ok) return finding('skipped', admission.why);
+  if (none) return [finding('skipped', 'no webhook is registered, so none is called')];
+  if (!admission.ok && !apiServers.ok) return [finding('skipped', admission.why)];
+  const asked = askedServers(facts);
+  const answering = asked.filter(({ admission }) => admission.ok && admission.value.outcome === 'answered');
+  const alike = Map.groupBy(asked, ({ admission }) => JSON.stringify(admission));
+  return [
+    ...[...alike.values()].map((group) => {
+      const [first] = group as [Asked, ...Asked[]];
+      const others = answering.flatMap(({ servers }) => servers);
+      return judgeTrial({ ...first, servers: group.flatMap(({ servers }) => servers) }, others, facts);
+    }),
+    ...notAsked(facts),
+  ];
+}
+
+/** Each API server at its own address. The one behind the URL of the user is one of them: it counts by itself unless all others were asked. */
+function askedServers({ admission, apiServers, apiServerUrl }: Facts): Asked[] {
+  const all = apiServers.ok ? apiServers.value : [];
+  if (all.length === 0) return [{ servers: [], admission }];
+  const asked = all.flatMap(({ address, admission }) => (admission ? [{ servers: [address], admission }] : []));
+  return asked.length === all.length ? asked : [...asked, { servers: [apiServerUrl], admission }];
+}
+
+function notAsked({ apiServers }: Facts): Finding[] {
+  if (!apiServers.ok) return [finding('skipped', `other API servers: ${apiServers.why}`)];
+  const silent = apiServers.value.filter(({ admission }) => admission === undefined);
+  const [first] = silent;
+  if (!first) return [];
+  const told = `${named(silent.map(({ address }) => address))} ${silent.length === 1 ? 'was' : 'were'} not asked: this machine does not reach ${silent.length === 1 ? 'it' : 'them'} (${first.silence})`;
+  const remedy = 'run doctor in a pod, or on a control-plane node: it then asks each API server at its address';
+  return silent.length === apiServers.value.length
+    ? [finding('skipped', `${told}; that is usual outside the cluster`, remedy)]
+    : [finding('note', told, remedy)];
+}
+
+/** `API server 10.0.0.1:6443`, or several. A URL is named without that. */
+function named(servers: readonly string[]): string {
+  if (servers.every((server) => server.includes('://'))) return servers.join(', ');
+  return `API server${servers.length === 1 ? '' : 's'} ${servers.join(', ')}`;
+}
+
+/** @param others the API servers that taintkeeper answers */
+function judgeTrial({ servers, admission }: Asked, others: readonly string[], facts: Facts): Finding {
+  const through = servers.length === 0 ? '' : ` through ${named(servers)}`;
+  if (!admission.ok) {
+    return finding('skipped', servers.length === 0 ? admission.why : `${named(servers)}: ${admission.why}`);
+  }
   const trial = admission.value;
   switch (trial.outcome) {
     case 'answered':
-      return finding('ok', `${trial.what} (a dry run) is answered by taintkeeper`);
+      return finding('ok', `${trial.what} (a dry run)${through} is answered by taintkeeper`);
     case 'refused natively':
       return finding(
         'ok',
-        `${trial.what} (a dry run) is refused by the API server itself: ValidatingAdmissionPolicy ${trial.policy}`,
+        `${trial.what} (a dry run)${through} is refused by the API server itself: ValidatingAdmissionPolicy ${trial.policy}`,
       );
     case 'nothing to try':
       return finding(
@@ -162,19 +242,37 @@ export function checkAdmission({ admission, webhooks, installation }: Facts): Fi
         'no node has a taint that a policy protects, and no DaemonSet policy names a namespace: there is nothing to try',
       );
     case 'passed': {
-      const passed = `${trial.what} (a dry run) passed`;
-      const found = finding(
-        'note',
-        `${passed}, and taintkeeper said nothing: it is not asked, or was not reached and is to be ignored (failurePolicy)`,
-        `see the configuration checks, and the leader's log: kubectl logs --namespace ${installation.namespace} ${deploymentOf(installation)}`,
-      );
+      const passed = `${trial.what} (a dry run) passed${through}`;
+      const found = others.length > 0 ? ignoredFailure(passed, others) : saidNothing(passed, facts);
       return consequence(found, (cause) => `${passed}: see ${cause}`);
     }
     case 'failed': {
-      const told = `${trial.what} (a dry run) fails at ${trial.webhook}: ${FAULT_MEANINGS[trial.fault.kind]} (${trial.fault.message})`;
+      const told = `${trial.what} (a dry run)${through} fails at ${trial.webhook}: ${FAULT_MEANINGS[trial.fault.kind]} (${trial.fault.message})`;
       if (!isOurs(trial.webhook)) return finding('skipped', `${told}; that one is not taintkeeper's`);
-      const found = finding('problem', told, trial.fault.kind === 'stranger' ? SHOW_A_CERTIFICATE : UNREACHABLE);
+      const asStranger = others.length > 0 ? showAs(servers, others) : SHOW_A_CERTIFICATE;
+      const found = finding('problem', told, trial.fault.kind === 'stranger' ? asStranger : UNREACHABLE);
       return consequence({ ...found, area: trial.fault.kind === 'certificate' ? 'certificate' : 'network' });
     }
   }
+}
+
+function saidNothing(passed: string, { installation }: Facts): Finding {
+  return finding(
+    'note',
+    `${passed}, and taintkeeper said nothing: it is not asked, or was not reached and is to be ignored (failurePolicy)`,
+    `see the configuration checks, and the leader's log: kubectl logs --namespace ${installation.namespace} ${deploymentOf(installation)}`,
+  );
+}
+
+function ignoredFailure(passed: string, others: readonly string[]): Finding {
+  return finding(
+    'problem',
+    `${passed}, and taintkeeper, which answers ${others.join(', ')}, said nothing: its calls fail and are ignored (failurePolicy)`,
+    'its log has the reason: kubectl logs --namespace kube-system kube-apiserver-NODE. With --client-ca, it needs the client certificate of the others',
+  );
+}
+
+/** The remedy for an API server that shows no client certificate, where others show one. */
+function showAs(servers: readonly string[], others: readonly string[]): string {
+  return `configure ${named(servers)} as ${others.join(', ')}: with --admission-control-config-file, and the client certificate that the file names`;
 }

@@ -1,10 +1,11 @@
-import { isNowhere, sharedNode } from '../../coverage/placement.ts';
+import { awaitedNodes, isNowhere, sharedNode } from '../../coverage/placement.ts';
 import { formatLabels } from '../../kubernetes/label-selector.ts';
 import { atMost, shellWord } from '../../kubernetes/text.ts';
 import { consequence, type Finding, finding } from '../check.ts';
+import type { DoctorNode } from '../cluster-facts.ts';
 import type { Facts } from '../facts.ts';
 import { deploymentOf, LABEL, reinstall } from '../installation.ts';
-import type { StartFailure } from '../pod-view.ts';
+import type { PodView, StartFailure } from '../pod-view.ts';
 import type { Readiness, ReplicaFacts } from '../replicas.ts';
 
 const MAX_NAMED = 5;
@@ -52,14 +53,58 @@ export function checkReplicas(
   ).join('; ');
   // The readiness check `drain` of the last replica (src/replica/readiness.ts).
   const drained = unready.find((_pod, index) => reasons[index]?.failures[0]?.name === 'drain');
+  const awaited = drained ? undefined : whatNodesLack(unready[0], facts);
   const found = finding(
     ready === 0 ? 'problem' : 'note',
-    [evidence, told, rejected].filter(Boolean).join('; '),
+    [evidence, told, awaited?.evidence, rejected].filter(Boolean).join('; '),
     drained
       ? `kubectl uncordon ${drained.node}`
-      : remedyFor(unready[0]?.cannotStart, `--namespace ${namespace} ${unready[0]?.name}`),
+      : (awaited?.remedy ?? remedyFor(unready[0]?.cannotStart, `--namespace ${namespace} ${unready[0]?.name}`)),
   );
   return isAboutTrust ? consequence(found, (cause) => `${evidence} (${told}): see ${cause}`) : found;
+}
+
+/** The kubelet's reason for a node without a CNI (`NetworkReady` of the container runtime). */
+const NO_CNI = 'NetworkPluginNotReady';
+const NETWORK_UNAVAILABLE = 'node.kubernetes.io/network-unavailable';
+
+/** What the nodes lack that an unscheduled pod waits for. Undefined if they are not the reason. */
+function whatNodesLack(
+  pod: PodView | undefined,
+  { nodes }: Pick<Facts, 'nodes'>,
+): { readonly evidence: string; readonly remedy: string } | undefined {
+  if (pod?.cannotStart !== 'unscheduled' || !nodes.ok) return undefined;
+  const awaited = awaitedNodes(pod, nodes.value);
+  const isWithoutCni = ({ notReady = '' }: DoctorNode) => notReady.includes(NO_CNI);
+  const isInSetUp = ({ taints }: DoctorNode) => taints.some(({ key }) => key === NETWORK_UNAVAILABLE);
+  const named = (some: readonly DoctorNode[]) =>
+    `${atMost(
+      MAX_NAMED,
+      some.map(({ name }) => name),
+    ).join(', ')} ${some.length === 1 ? 'waits' : 'wait'}`;
+  const withoutCni = awaited.filter(isWithoutCni);
+  const [first] = withoutCni;
+  if (first?.notReady !== undefined) {
+    const toleration = 'a toleration of node.kubernetes.io/not-ready:NoSchedule (the installation guide, Environments)';
+    const way = pod.hostNetwork ? `add ${toleration}` : `use the chart's preset host-network.yaml, with ${toleration}`;
+    return {
+      evidence: `${named(withoutCni)} for a CNI: ${first.notReady.split(':')[0]}`,
+      remedy: `install the CNI. If it needs tolerations from taintkeeper, taintkeeper must run first: ${way}`,
+    };
+  }
+  const inSetUp = awaited.filter(isInSetUp);
+  if (inSetUp.length > 0) {
+    return {
+      evidence: `${named(inSetUp)} for ${inSetUp.length === 1 ? 'its' : 'their'} network: taint ${NETWORK_UNAVAILABLE}`,
+      remedy: `the CNI, or the route controller of the cloud, removes the taint: see its log. If it waits for taintkeeper, use the chart's preset host-network.yaml, which tolerates ${NETWORK_UNAVAILABLE}:NoSchedule`,
+    };
+  }
+  const [other] = awaited;
+  if (!other) return undefined;
+  return {
+    evidence: `${other.name} is not Ready${other.notReady ? `: ${other.notReady}` : ''}`,
+    remedy: `kubectl describe node ${shellWord(other.name)}`,
+  };
 }
 
 /** A note if all replicas are on one node although another one could run one. None without the right to list nodes. */

@@ -9,10 +9,12 @@ interface Cluster {
   readonly daemonSets: readonly object[];
   readonly pods?: readonly object[];
   readonly tolerationPolicies?: readonly object[];
+  readonly taintPolicies?: readonly object[];
   /** Answers in place of the cluster, when it returns true. */
   readonly instead?: (request: Received, response: ServerResponse) => boolean;
 }
 
+const TAINT_POLICIES = '/apis/taintkeeper.dev/v1alpha1/taintpolicies';
 const TOLERATION_POLICIES = '/apis/taintkeeper.dev/v1alpha1/tolerationpolicies';
 
 const GPU = { key: 'dedicated', value: 'gpu', effect: 'NoSchedule' };
@@ -40,13 +42,21 @@ const pod = (owner: string, spec: object, status: object = {}, metadata: object 
   status,
 });
 
-async function start({ nodes, daemonSets, pods = [], tolerationPolicies, instead }: Cluster): Promise<FakeApi> {
+async function start({
+  nodes,
+  daemonSets,
+  pods = [],
+  tolerationPolicies,
+  taintPolicies,
+  instead,
+}: Cluster): Promise<FakeApi> {
   const lists: Record<string, readonly object[]> = {
     '/api/v1/nodes': nodes,
     '/apis/apps/v1/daemonsets': daemonSets,
     '/apis/apps/v1/namespaces/agents/daemonsets': daemonSets,
     '/api/v1/namespaces/agents/pods': pods,
     ...(tolerationPolicies && { [TOLERATION_POLICIES]: tolerationPolicies }),
+    ...(taintPolicies && { [TAINT_POLICIES]: taintPolicies }),
   };
   return startFakeApi((request, response) => {
     if (instead?.(request, response)) return;
@@ -72,7 +82,7 @@ it('does not read the pods of a DaemonSet whose status has all expected pods', a
     { group: 'A', runs: true, pods: { scheduled: 2, missing: [], staying: [] } },
     { group: 'B', runs: false, pods: { scheduled: 0, missing: [], staying: [] } },
   ]);
-  expect(pathsOf(api)).toEqual(['/api/v1/nodes', '/apis/apps/v1/daemonsets']);
+  expect(pathsOf(api)).toEqual(['/api/v1/nodes', '/apis/apps/v1/daemonsets', TAINT_POLICIES]);
   expect(found.code).toBe(1);
 });
 
@@ -278,7 +288,37 @@ it.each([
 ])('asks for the DaemonSets of namespaces: $why', async ({ args, path }) => {
   const api = await start({ nodes: [node('n1')], daemonSets: [daemonSet('a', 1)] });
   expect(cells(await coverage(api, ...args))).toHaveLength(1);
-  expect(pathsOf(api)).toEqual(['/api/v1/nodes', `/apis/apps/v1/${path}`]);
+  expect(pathsOf(api)).toEqual(['/api/v1/nodes', `/apis/apps/v1/${path}`, TAINT_POLICIES]);
+});
+
+it('finds a gap where a startup taint waits for the DaemonSet itself, unless policies may not be read', async () => {
+  const taint = { key: 'startup-taint.cluster-autoscaler.kubernetes.io/network', effect: 'NoSchedule' };
+  const readyWhen = { daemonSets: [{ namespace: 'agents', name: 'a' }] };
+  const policy = {
+    metadata: { name: 'wait-for-a', uid: 'u', resourceVersion: '1', generation: 1 },
+    spec: { mode: 'Restore', taints: [{ ...taint, ensure: 'UntilReady', readyWhen }] },
+  };
+  const cluster = { nodes: [node('n1', [taint])], daemonSets: [daemonSet('a', 0)] };
+  const found = await coverage(await start({ ...cluster, taintPolicies: [policy] }));
+  expect(found).toMatchObject({
+    code: 1,
+    report: { gaps: [{ passing: false, deadlocks: [{ policies: ['wait-for-a'] }] }], notes: [] },
+  });
+  const blind = await start({
+    ...cluster,
+    instead(request, response) {
+      if (request.path !== TAINT_POLICIES) return false;
+      answer(response, refusal(403, 'Forbidden', 'dev cannot list policies'), 403);
+      return true;
+    },
+  });
+  expect(await coverage(blind)).toMatchObject({
+    code: 0,
+    report: {
+      gaps: [{ passing: true }],
+      notes: [expect.stringMatching(/^TaintPolicies were not read: .*dev cannot list policies$/)],
+    },
+  });
 });
 
 describe('fix, where a TolerationPolicy asks for the toleration already', () => {

@@ -52,6 +52,57 @@ describe('the table', () => {
     expect(code).toBe(1);
   });
 
+  it('has the roles and taints of nodes in a group that only some of them have', async () => {
+    const tolerant = daemonSet('agent', { tolerations: [{ operator: 'Exists' }] });
+    const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
+    const plane = { key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' };
+    const nodes = [node('cp-1', [MASTER], role('master')), node('cp-2', [plane], role('control-plane'))];
+    const { code, stdout } = await run('coverage', file(...nodes, tolerant));
+    expect(stdout.split('\n').slice(0, 2)).toEqual([
+      `GROUP  NODES  WHICH       ${'ROLES'.padEnd(39)}  LABELS  TAINTS`,
+      'A      2      cp-1, cp-2  control-plane (1 of 2), master (1 of 2)  -       node-role.kubernetes.io/control-plane:NoSchedule (1 of 2), node-role.kubernetes.io/master:NoSchedule (1 of 2)',
+    ]);
+    expect(code).toBe(0);
+  });
+
+  it('has a startup taint that waits for the DaemonSet which it keeps off', async () => {
+    const taint = { key: 'startup-taint.cluster-autoscaler.kubernetes.io/network', effect: 'NoSchedule' };
+    const readyWhen = { daemonSets: [{ namespace: 'agents', name: 'cni' }] };
+    const policy = (taints: object[]) => ({
+      apiVersion: 'taintkeeper.dev/v1alpha1',
+      kind: 'TaintPolicy',
+      metadata: { name: 'wait-for-cni' },
+      spec: { mode: 'Restore', taints },
+    });
+    const objects = [node('n', [taint]), daemonSet('agent'), daemonSet('cni')];
+    const waiting = policy([{ ...taint, ensure: 'UntilReady', readyWhen }]);
+    const { code, stdout } = await run('coverage', file(...objects, waiting));
+    expect(stdout.split('\n').slice(3)).toEqual([
+      'DAEMONSET     A',
+      'agents/agent  waits',
+      'agents/cni    taint',
+      '',
+      'Kept off by taints:',
+      'DAEMONSET   NODES  WHICH  TAINTS',
+      `agents/cni  1      n      ${taint.key}:NoSchedule`,
+      '',
+      'Kept off for a while, by taints that Kubernetes or an agent removes:',
+      'DAEMONSET     NODES  WHICH  TAINTS',
+      `agents/agent  1      n      ${taint.key}:NoSchedule`,
+      '',
+      'Never start, because the taint is removed only when the DaemonSet is ready:',
+      `DAEMONSET   ${'TAINT'.padEnd(`${taint.key}:NoSchedule`.length)}  TAINTPOLICY`,
+      `agents/cni  ${taint.key}:NoSchedule  wait-for-cni`,
+      '',
+      `1 gap: where DaemonSets should run there, coverage fix --taint ${taint.key} prints the policies for it`,
+      '',
+    ]);
+    expect(code).toBe(1);
+    const invalid = await run('coverage', file(...objects, policy([{ ...taint, ensure: 'Sometimes' }])));
+    expect(invalid.code).toBe(0);
+    expect(invalid.stdout).toMatch(/^note: .*input\.yaml.*: TaintPolicy is left out: /m);
+  });
+
   it('says where pods run and are evicted each time: no gap, and nothing that a policy can fix', async () => {
     const drained = { key: 'maintenance', effect: 'NoExecute' };
     const tolerations = [{ ...drained, operator: 'Exists', tolerationSeconds: 30 }];
@@ -129,7 +180,14 @@ describe('-o', () => {
     const { code, stdout } = await run('coverage', '-o', format, file(...objects));
     expect(read(stdout)).toEqual({
       nodeGroups: [
-        { id: 'A', nodes: ['m', 'w-2', 'w-10'], roles: [], taints: [], labels: {} },
+        {
+          id: 'A',
+          nodes: ['m', 'w-2', 'w-10'],
+          roles: [],
+          taints: [],
+          labels: {},
+          partly: { roles: {}, taints: { 'node-role.kubernetes.io/master:NoSchedule': 1 } },
+        },
         { id: 'B', nodes: ['g'], roles: [], taints: ['dedicated=gpu:NoSchedule'], labels: {} },
       ],
       daemonSets: [

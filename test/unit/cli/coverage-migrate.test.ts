@@ -36,7 +36,7 @@ const cronJob = (name: string, podSpec: object) => ({
 interface Migration {
   nodes: { name: string; labels: string; taints: string }[];
   workloads: { kind: string; name: string; tolerates: string; selectsByOldLabel: boolean; managedBy?: string }[];
-  steps: { goal: string; done: boolean; commands: string[]; byHand: string[] }[];
+  steps: { goal: string; done: boolean; commands: string[]; byHand: string[]; notes?: string[] }[];
 }
 
 it('prints who knows which role, and what is left to do as a checked list', async () => {
@@ -63,6 +63,25 @@ it('prints who knows which role, and what is left to do as a checked list', asyn
     '[ ] 6. No node has the old label',
   ]);
   expect(code).toBe(1);
+});
+
+it.each([
+  { why: 'without another manager', metadata: {}, says: true },
+  { why: 'of Helm', metadata: { labels: { 'app.kubernetes.io/managed-by': 'Helm' } }, says: false },
+  { why: 'in another namespace', metadata: { namespace: 'a' }, says: false },
+  { why: 'that needs no change', metadata: {}, tolerated: [OLD, NEW], says: false },
+])('says that kubeadm resets its CoreDNS: one $why', async ({ metadata, tolerated = [NEW], says }) => {
+  const podSpec = { tolerations: tolerated.flatMap((key) => tolerating(key).tolerations) };
+  const input = file(
+    node('m', [OLD, NEW]),
+    workload('Deployment', 'coredns', podSpec, { namespace: 'kube-system', ...metadata }),
+  );
+  const note =
+    'Deployment kube-system/coredns: kubeadm upgrade resets it, if kubeadm installed it. Finish all steps before the next upgrade, or run this again after it';
+  const { stdout } = await run('coverage', 'migrate', input);
+  expect(stdout.split('\n').filter((line) => line.includes('kubeadm'))).toEqual(says ? [`      # ${note}`] : []);
+  const { steps } = JSON.parse((await run('coverage', 'migrate', '-o', 'json', input)).stdout) as Migration;
+  expect(steps.flatMap(({ notes = [] }) => notes)).toEqual(says ? [note] : []);
 });
 
 it('says when no step is left', async () => {

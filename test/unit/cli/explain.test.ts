@@ -208,7 +208,7 @@ it('what the startup taints of a node wait for, by the rules of the leader', asy
       '/apis/taintkeeper.dev/v1alpha1/taintpolicies': policies,
       '/api/v1/pods': pods,
     });
-    return /^.*startup taint.*$/m.exec(stdout)?.[0];
+    return /^startup taint.*$/m.exec(stdout)?.[0];
   };
   expect(await textOf(1_000)).toBe(
     'startup taint example.com/network:NoSchedule waits for DaemonSet ns/a: it has no pod on the node: taint example.com/network:NoSchedule is not tolerated',

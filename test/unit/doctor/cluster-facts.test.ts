@@ -37,7 +37,8 @@ it('a list may come in pages, and one object that cannot be read spoils that lis
         { names: ['taintkeeper.invalid/taintkeeper:0.1.0', 'registry.k8s.io/pause:3.10'] },
         { names: null },
       ];
-      const status = { nodeInfo: { kubeletVersion: 'v1.36.3' }, images };
+      const conditions = [{ type: 'Ready', status: 'False', message: 'container runtime network not ready' }];
+      const status = { nodeInfo: { kubeletVersion: 'v1.36.3' }, images, conditions };
       return query.continue
         ? page([{ metadata: { name: 'n2' } }])
         : page([{ metadata: { name: 'n1', uid: 'u1' }, status }], 'more');
@@ -56,7 +57,13 @@ it('a list may come in pages, and one object that cannot be read spoils that lis
   );
   expect(nodes).toMatchObject({
     value: [
-      { name: 'n1', uid: 'u1', kubeletVersion: 'v1.36.3', loadedImages: ['taintkeeper.invalid/taintkeeper:0.1.0'] },
+      {
+        name: 'n1',
+        uid: 'u1',
+        kubeletVersion: 'v1.36.3',
+        loadedImages: ['taintkeeper.invalid/taintkeeper:0.1.0'],
+        notReady: 'container runtime network not ready',
+      },
       { name: 'n2', kubeletVersion: '' },
     ],
   });

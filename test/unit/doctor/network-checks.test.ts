@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { ApiServer } from '../../../src/doctor/api-servers.ts';
 import { CERTIFICATE_CHECKS, type CheckState, diagnose, NETWORK_CHECKS } from '../../../src/doctor/check.ts';
 import { connectionFault } from '../../../src/doctor/dial.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
 import type { Workload } from '../../../src/doctor/installation.ts';
-import { known, unknown } from '../../../src/doctor/reading.ts';
+import { known, type Reading, unknown } from '../../../src/doctor/reading.ts';
 import type { ReplicaFacts } from '../../../src/doctor/replicas.ts';
 import type { Admission } from '../../../src/doctor/trial.ts';
 import { certificates, greeted, INSTALLATION, node, pod, replica, run, webhook, wellFacts } from './facts.ts';
@@ -23,6 +24,27 @@ const tried = (message: string) =>
     webhook: 'protect.taintkeeper.dev',
     fault: connectionFault(message),
   });
+const unscheduled = (changes: Partial<ReturnType<typeof pod>> = {}) => ({
+  replicas: [],
+  pods: known([
+    pod('a', {
+      isReady: false,
+      node: '',
+      ip: undefined,
+      problem: '0/2 nodes are available',
+      cannotStart: 'unscheduled',
+      ...changes,
+    }),
+  ]),
+});
+const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' } as const;
+/** As the kubelet of a node without a CNI reports it. */
+const withoutNetwork = (name: string) => ({
+  ...node(name, {}, [NOT_READY]),
+  ready: false,
+  notReady:
+    'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized',
+});
 const serviceWith = (spec: object) =>
   known({ spec: { type: 'ClusterIP', clusterIP: '10.0.0.9', selector: { app: 'taintkeeper' }, ...spec } });
 const policy = (ingress: object[]) =>
@@ -220,6 +242,57 @@ describe('the network', () => {
       remedy: /^kubectl uncordon n1$/,
     },
     {
+      why: 'pods that wait for the first CNI',
+      facts: wellFacts(its, { ...unscheduled(), nodes: known([withoutNetwork('cp-1'), withoutNetwork('w-1')]) }),
+      found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
+      says: /^0 of 1 pods are ready; a: 0\/2 nodes are available; cp-1, w-1 wait for a CNI: container runtime network not ready$/,
+      remedy:
+        /^install the CNI\. If it needs tolerations from taintkeeper, taintkeeper must run first: use the chart's preset host-network\.yaml, with a toleration of node\.kubernetes\.io\/not-ready:NoSchedule \(the installation guide, Environments\)$/,
+    },
+    {
+      why: 'the same in the network of the nodes, without the toleration',
+      facts: wellFacts(its, { ...unscheduled({ hostNetwork: true }), nodes: known([withoutNetwork('cp-1')]) }),
+      found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
+      remedy:
+        /^install the CNI\. If it needs tolerations from taintkeeper, taintkeeper must run first: add a toleration of node\.kubernetes\.io\/not-ready:NoSchedule \(/,
+    },
+    {
+      why: 'pods that wait for a node whose network the cloud has not set up',
+      facts: wellFacts(its, {
+        ...unscheduled(),
+        nodes: known([node('w-1', {}, [{ key: 'node.kubernetes.io/network-unavailable', effect: 'NoSchedule' }])]),
+      }),
+      found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
+      says: /; w-1 waits for its network: taint node\.kubernetes\.io\/network-unavailable$/,
+      remedy: /host-network\.yaml, which tolerates node\.kubernetes\.io\/network-unavailable:NoSchedule/,
+    },
+    {
+      why: 'pods that wait for a node that is not Ready for another reason',
+      facts: wellFacts(its, {
+        ...unscheduled(),
+        nodes: known([{ ...withoutNetwork('cp-1'), notReady: 'container runtime is down' }]),
+      }),
+      found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
+      says: /; cp-1 is not Ready: container runtime is down$/,
+      remedy: /^kubectl describe node cp-1$/,
+    },
+    {
+      why: 'pods that a taint of the only node keeps off, whether it has a network or not',
+      facts: wellFacts(its, {
+        ...unscheduled(),
+        nodes: known([{ ...withoutNetwork('w-1'), taints: [NOT_READY, { key: 'dedicated', effect: 'NoSchedule' }] }]),
+      }),
+      found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
+      says: /^0 of 1 pods are ready; a: 0\/2 nodes are available$/,
+      remedy: /^kubectl describe pod --namespace taintkeeper a$/,
+    },
+    {
+      why: 'pods that do not fit on the node that has a network',
+      facts: wellFacts(its, { ...unscheduled(), nodes: known([withoutNetwork('cp-1'), node('w-1')]) }),
+      found: { replicas: 'problem', endpoints: 'skipped', 'round trip': 'skipped', NetworkPolicies: 'skipped' },
+      remedy: /^kubectl describe pod --namespace taintkeeper a$/,
+    },
+    {
       why: 'one of two pods is ready: it answers',
       facts: wellFacts(its, {
         replicas: [
@@ -271,6 +344,46 @@ describe('the network', () => {
       found: { 'round trip': 'problem', admission: 'skipped' },
       says: /the API server calls a .*: no answer: packets are lost/,
       remedy: /it answers this machine \(port-forward\), so the path from the API server is blocked: open port 8443/,
+    },
+    {
+      why: 'the same, where the pod of the CNI on the node of the replica is known: its tunnel is the first suspect',
+      facts: wellFacts(its, {
+        replicas: both({
+          reached: unreached('no answer within 3000 ms'),
+          cniPods: known([
+            { namespace: 'kube-system', name: 'multus-9', isReady: true },
+            { namespace: 'kube-flannel', name: 'kube-flannel-ds-7', isReady: false },
+          ]),
+        }),
+      }),
+      found: { 'round trip': 'problem' },
+      remedy:
+        /^is the CNI's network to node n1 broken\? See kubectl logs --namespace kube-flannel kube-flannel-ds-7 --all-containers \(not Ready\); kubectl logs --namespace kube-system multus-9 --all-containers, and its pod on the control-plane node\. If the CNI works: open port 8443 from/,
+    },
+    {
+      why: 'the same, and the replica does not answer this machine either',
+      facts: wellFacts(its, {
+        replicas: [
+          replica('a', failed('timed out'), {
+            reached: unreached('no answer within 3000 ms'),
+            cniPods: known([{ namespace: 'kube-flannel', name: 'kube-flannel-ds-7', isReady: true }]),
+          }),
+        ],
+      }),
+      found: { 'round trip': 'problem' },
+      remedy:
+        /^is the CNI's network to node n1 broken\? .* If the CNI works: it does not answer this machine either: does the process hang/,
+    },
+    {
+      why: 'the same, where pods may not be listed in all namespaces',
+      facts: wellFacts(its, {
+        replicas: both({
+          reached: unreached('no answer within 3000 ms'),
+          cniPods: unknown('you may not list resource "pods"'),
+        }),
+      }),
+      found: { 'round trip': 'problem' },
+      remedy: /^it answers this machine \(port-forward\)/,
     },
     {
       why: 'the same, with a NetworkPolicy that explains it',
@@ -341,6 +454,123 @@ describe('the network', () => {
     const told = notOk.find(({ state }) => state === 'problem') ?? notOk[0];
     if (says) expect(told?.evidence).toMatch(says);
     if (remedy) expect(told?.remedy).toMatch(remedy);
+  });
+
+  describe('of a cluster with several API servers', () => {
+    const WHAT = 'removing the taints of node cp-1';
+    const STRANGER = 'the server has asked for the client to provide credentials';
+    const at = (number: number, admission: Reading<Admission> | undefined, silence?: string): ApiServer => ({
+      address: `10.0.0.${number}:6443`,
+      admission,
+      ...(silence === undefined ? {} : { silence }),
+    });
+    const ANSWERED = known<Admission>({ outcome: 'answered', what: WHAT });
+    const PASSED = known<Admission>({ outcome: 'passed', what: WHAT });
+    const NO_ROUTE = 'connect EHOSTUNREACH 10.0.0.2:6443';
+
+    it.each<{ why: string; apiServers: Facts['apiServers']; changes?: Partial<Facts>; found: object[] }>([
+      {
+        why: 'all are answered',
+        apiServers: known([at(1, ANSWERED), at(2, ANSWERED)]),
+        found: [
+          {
+            state: 'ok',
+            evidence: `${WHAT} (a dry run) through API servers 10.0.0.1:6443, 10.0.0.2:6443 is answered by taintkeeper`,
+          },
+        ],
+      },
+      {
+        why: 'one shows no client certificate, and the one that was asked first does',
+        apiServers: known([at(1, ANSWERED), at(2, tried(STRANGER))]),
+        found: [
+          { state: 'ok', evidence: expect.stringContaining('through API server 10.0.0.1:6443 is answered') },
+          {
+            state: 'problem',
+            area: 'network',
+            evidence: `${WHAT} (a dry run) through API server 10.0.0.2:6443 fails at protect.taintkeeper.dev: it was reached, and accepts known clients only (serve --client-ca) (${STRANGER})`,
+            remedy: expect.stringMatching(
+              /^configure API server 10\.0\.0\.2:6443 as 10\.0\.0\.1:6443: .*--admission-control-config-file/,
+            ),
+          },
+        ],
+      },
+      {
+        why: 'none shows a client certificate',
+        apiServers: known([at(1, tried(STRANGER)), at(2, tried(STRANGER))]),
+        found: [
+          {
+            state: 'problem',
+            evidence: expect.stringContaining('through API servers 10.0.0.1:6443, 10.0.0.2:6443 fails'),
+            remedy: expect.stringContaining('leave out --client-ca'),
+          },
+        ],
+      },
+      {
+        why: 'the call of one fails and is ignored, which only the difference shows',
+        apiServers: known([at(1, ANSWERED), at(2, PASSED)]),
+        found: [
+          { state: 'ok' },
+          {
+            state: 'problem',
+            evidence: `${WHAT} (a dry run) passed through API server 10.0.0.2:6443, and taintkeeper, which answers 10.0.0.1:6443, said nothing: its calls fail and are ignored (failurePolicy)`,
+            remedy: expect.stringContaining('kubectl logs --namespace kube-system kube-apiserver-NODE'),
+          },
+        ],
+      },
+      {
+        why: 'one does not reach the Service',
+        apiServers: known([at(1, ANSWERED), at(2, tried('dial tcp 10.0.0.9:443: i/o timeout'))]),
+        found: [{ state: 'ok' }, { state: 'problem', remedy: expect.stringContaining('kube-proxy') }],
+      },
+      {
+        why: 'one cannot be reached from here: the first answer may be of any',
+        apiServers: known([at(1, ANSWERED), at(2, undefined, NO_ROUTE)]),
+        found: [
+          {
+            state: 'ok',
+            evidence: expect.stringContaining('through API servers 10.0.0.1:6443, https://lb.example.com'),
+          },
+          {
+            state: 'note',
+            evidence: `API server 10.0.0.2:6443 was not asked: this machine does not reach it (${NO_ROUTE})`,
+            remedy: expect.stringContaining('run doctor in a pod'),
+          },
+        ],
+      },
+      {
+        why: 'none can be reached from here, as usual outside the cluster',
+        apiServers: known([at(1, undefined, NO_ROUTE), at(2, undefined, NO_ROUTE)]),
+        found: [
+          { state: 'ok', evidence: `${WHAT} (a dry run) through https://lb.example.com is answered by taintkeeper` },
+          { state: 'skipped', evidence: expect.stringContaining('that is usual outside the cluster') },
+        ],
+      },
+      {
+        why: 'the user may not list them',
+        apiServers: unknown('you may not list resource "endpointslices"'),
+        found: [
+          { state: 'ok', evidence: `${WHAT} (a dry run) is answered by taintkeeper` },
+          { state: 'skipped', evidence: 'other API servers: you may not list resource "endpointslices"' },
+        ],
+      },
+      {
+        why: 'one does not know the user',
+        apiServers: known([at(1, ANSWERED), at(2, unknown('GET /version: 401 Unauthorized'))]),
+        found: [
+          { state: 'ok' },
+          { state: 'skipped', evidence: 'API server 10.0.0.2:6443: GET /version: 401 Unauthorized' },
+        ],
+      },
+      {
+        why: 'a failure whose cause another check reports',
+        apiServers: known([at(1, ANSWERED), at(2, tried(REFUSED))]),
+        changes: { replicas: both({ endpoint: { port: 9999, isReady: true } }) },
+        found: [{ state: 'ok' }, { state: 'skipped', evidence: expect.stringContaining('see endpoints') }],
+      },
+    ])('$why', ({ apiServers, changes, found }) => {
+      const facts = wellFacts(its, { apiServers, apiServerUrl: 'https://lb.example.com', ...changes });
+      expect(run(['admission'], facts)).toMatchObject(found);
+    });
   });
 
   it('is not blamed for what an expired certificate does: pods that are not ready, and calls that fail', () => {

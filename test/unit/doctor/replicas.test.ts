@@ -5,7 +5,7 @@ import { json } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ApiClient } from '../../../src/cluster/client/api-client.ts';
 import type { Endpoint, EndpointSlice } from '../../../src/cluster/endpoint-slices.ts';
-import { isAlive, viewPod } from '../../../src/doctor/pod-view.ts';
+import { isAlive, type PodView, viewPod } from '../../../src/doctor/pod-view.ts';
 import { known, unknown } from '../../../src/doctor/reading.ts';
 import { type Callers, listedReplicas, probeReplica } from '../../../src/doctor/replicas.ts';
 import type { ServiceFacts } from '../../../src/doctor/service-facts.ts';
@@ -200,4 +200,65 @@ it('a port-forward that opens after its time limit is closed: it would keep the 
   );
   resolve({ close: closed, send() {} });
   await eventually(() => expect(closed).toHaveBeenCalledOnce());
+});
+
+describe('the pods of the CNI on the node of a replica', () => {
+  const mounting = (name: string, path: string, changes: object = {}, readOnly = false) => ({
+    metadata: { namespace: 'kube-flannel', name },
+    spec: {
+      nodeName: 'w-1',
+      volumes: [{ name: 'v', hostPath: { path } }],
+      containers: [{ name: 'main' }],
+      initContainers: [{ name: 'install-cni', volumeMounts: [{ name: 'v', readOnly }] }],
+    },
+    status: { conditions: [{ type: 'Ready', status: 'True' }] },
+    ...changes,
+  });
+  const ITEMS = [
+    mounting('flannel', '/etc/cni/net.d'),
+    mounting('broken', '/opt/cni/bin', { status: {} }),
+    mounting('reader', '/etc/cni/net.d', {}, true),
+    mounting('device-plugin', '/var/lib/kubelet/device-plugins'),
+    mounting('ended', '/opt/cni/bin', { status: { phase: 'Failed' } }),
+  ];
+
+  async function probe(answered: string, pod: Partial<PodView> = {}) {
+    const asked: string[] = [];
+    const request = async (_method: string, path: string, { query }: { query?: { fieldSelector?: string } } = {}) => {
+      if (path !== '/api/v1/pods') throw new Error(answered);
+      asked.push(query?.fieldSelector ?? '');
+      return { metadata: { resourceVersion: '1' }, items: [...ITEMS] };
+    };
+    const viewed = { ...viewPod(podObject('a')), node: 'w-1', ...pod };
+    const called = await probeReplica(
+      { name: 'a', podName: 'a', addresses: ['127.0.0.1'], port: 1, endpoint: undefined, pod: viewed },
+      { ...CALLERS, client: { request } as unknown as ApiClient },
+    );
+    return { asked, cniPods: called.cniPods };
+  }
+
+  it.each(['no answer within 3000 ms', 'dial tcp 10.244.1.7:8443: connect: no route to host'])(
+    'are read if the API server does not reach it: %s',
+    async (message) => {
+      expect(await probe(message)).toEqual({
+        asked: ['spec.nodeName=w-1'],
+        cniPods: known([
+          { namespace: 'kube-flannel', name: 'flannel', isReady: true },
+          { namespace: 'kube-flannel', name: 'broken', isReady: false },
+        ]),
+      });
+    },
+  );
+
+  it.each<{ why: string; message: string; pod?: Partial<PodView> }>([
+    { why: 'the network brought an answer', message: 'dial tcp 10.244.1.7:8443: connect: connection refused' },
+    {
+      why: 'the replica is in the network of the node',
+      message: 'no answer within 3000 ms',
+      pod: { hostNetwork: true },
+    },
+    { why: 'the replica has no node', message: 'no answer within 3000 ms', pod: { node: '' } },
+  ])('do not matter if $why', async ({ message, pod }) => {
+    expect(await probe(message, pod)).toEqual({ asked: [], cniPods: undefined });
+  });
 });

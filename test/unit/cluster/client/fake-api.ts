@@ -6,7 +6,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import { type ApiClient, connect } from '../../../../src/cluster/client/api-client.ts';
+import { connect, type UserClient } from '../../../../src/cluster/client/api-client.ts';
 import { temporaryDirectory } from '../../temporary-directory.ts';
 
 /** A request as it came. */
@@ -103,7 +103,10 @@ export function kubeconfigText(server: string, { user, cluster, context }: Kubec
 }
 
 /** A client for the server, closed with the running test, and the file that says how to reach it. */
-export async function clientFor(server: string, parts?: KubeconfigParts): Promise<{ client: ApiClient; file: string }> {
+export async function clientFor(
+  server: string,
+  parts?: KubeconfigParts,
+): Promise<{ client: UserClient; file: string }> {
   const file = join(temporaryDirectory(), 'kubeconfig');
   writeFileSync(file, kubeconfigText(server, parts));
   const client = await connect({ kubeconfig: file, userAgent: 'taintkeeper/test' });

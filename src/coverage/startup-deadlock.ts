@@ -1,0 +1,52 @@
+import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
+import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
+import type { CompiledTaintPolicy } from '../policy/policy-set.ts';
+
+/** The names of the TaintPolicies whose startup taint waits for a DaemonSet. */
+export type StartupWaits = (daemonSet: { readonly namespace: string; readonly name: string }, taint: Taint) => string[];
+
+/** For callers that know no policies. */
+export const NO_WAITS: StartupWaits = () => [];
+
+/** Of policies that only report, none counts: they set no startup taint. */
+export function startupWaits(policies: readonly CompiledTaintPolicy[]): StartupWaits {
+  const waiting = policies
+    .filter(({ mode }) => mode !== 'Audit')
+    .flatMap(({ name: policy, untilReady }) => untilReady.map(({ value }) => ({ policy, ...value })));
+  return (daemonSet, taint) =>
+    waiting
+      .filter(
+        ({ taint: own, daemonSets }) =>
+          identity(own) === identity(taint) &&
+          daemonSets.some(({ namespace, name }) => namespace === daemonSet.namespace && name === daemonSet.name),
+      )
+      .map(({ policy }) => policy);
+}
+
+/**
+ * Whether a taint that a DaemonSet does not tolerate goes away by itself. A startup taint that waits for this DaemonSet does not: neither the taint
+ * is removed nor the DaemonSet started before the other.
+ */
+export function passesBy(daemonSet: Parameters<StartupWaits>[0], taint: Taint, waits: StartupWaits): boolean {
+  return isTransientTaintKey(taint.key) && waits(daemonSet, taint).length === 0;
+}
+
+/** A startup taint that waits for a DaemonSet which does not tolerate it. */
+export interface StartupDeadlock {
+  /** As kubectl writes it. */
+  readonly taint: string;
+  /** The names of the TaintPolicies. */
+  readonly policies: readonly string[];
+}
+
+/** The deadlocks among taints that a DaemonSet does not tolerate. */
+export function startupDeadlocks(
+  daemonSet: Parameters<StartupWaits>[0],
+  taints: readonly Taint[],
+  waits: StartupWaits,
+): StartupDeadlock[] {
+  return taints.flatMap((taint) => {
+    const policies = waits(daemonSet, taint);
+    return policies.length === 0 ? [] : [{ taint: formatTaint(taint), policies }];
+  });
+}
