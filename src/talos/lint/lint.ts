@@ -3,7 +3,7 @@ import { FIRST_VERSION, LAST_VERSION } from '../fields.ts';
 import type { MachineConfiguration, MachineRole } from '../machine-configuration.ts';
 import { kindOf, textAt } from '../tree.ts';
 import { CERTIFICATE_NAMES } from './certificate-names.ts';
-import { CHANGED_REGISTRATION } from './changed-registration.ts';
+import { CHANGED_REGISTRATION, OWNED_TAINT } from './changed-registration.ts';
 import { DEPRECATED_FIELD, FIELD_VERSION } from './field-version.ts';
 import { type LintFinding, type LintSubject, MALFORMED, type Rule } from './finding.ts';
 import { KUBELET_CONFIGURATION, KUBELET_FIELD } from './kubelet-configuration.ts';
@@ -28,6 +28,7 @@ export const RULES: readonly Rule[] = [
   DUPLICATE_TAINT,
   WORKER_TAINT,
   CHANGED_REGISTRATION,
+  OWNED_TAINT,
   CONTRADICTING_TAINT,
   CONTROL_PLANE_TAINTS,
   CONTROL_PLANE_LABEL,

@@ -77,11 +77,19 @@ describe('a refusal that is repeated', () => {
 
   it.each([
     { why: 'another user', other: { userInfo: { username: 'other@example.com' } } },
-    { why: 'another node', other: { name: 'cp-2', object: nodeObject([], { name: 'cp-2' }), oldObject: nodeObject([CONTROL_PLANE_TAINT], { name: 'cp-2' }) } },
+    {
+      why: 'another node',
+      other: {
+        name: 'cp-2',
+        object: nodeObject([], { name: 'cp-2' }),
+        oldObject: nodeObject([CONTROL_PLANE_TAINT], { name: 'cp-2' }),
+      },
+    },
     { why: 'another taint', other: { oldObject: nodeObject([{ ...CONTROL_PLANE_TAINT, effect: 'NoExecute' }]) } },
   ])('is another one with $why', async ({ other }) => {
     const { review, log } = await startServer({
-      policies: 'apiVersion: taintkeeper.dev/v1alpha1\nkind: TaintPolicy\nmetadata: { name: p }\nspec: { mode: Deny, taints: [{ key: node-role.kubernetes.io/control-plane, restrict: [Removal] }] }',
+      policies:
+        'apiVersion: taintkeeper.dev/v1alpha1\nkind: TaintPolicy\nmetadata: { name: p }\nspec: { mode: Deny, taints: [{ key: node-role.kubernetes.io/control-plane, restrict: [Removal] }] }',
     });
     await review(taintRemovalReview());
     await review(taintRemovalReview());
