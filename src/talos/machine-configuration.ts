@@ -118,7 +118,7 @@ export function readMachineConfiguration(
   requireSingle(documents);
   const type = firstOf(declared, MACHINE_TYPE, textAt);
   const role = type && Object.hasOwn(ROLES, type.value) ? ROLES[type.value] : undefined;
-  const isTyped = type !== undefined && type.value !== '' && type.value !== 'unknown';
+  const isTyped = type !== undefined && type.value !== '';
   const isWhole = isTyped && documents.some(({ value }) => valueAt(value, ['machine', 'ca']) != null);
   const taints = declared.map(readTaints);
   const labels = declared.map(readLabels);

@@ -152,7 +152,7 @@ describe('what kind of configuration it is', () => {
     { text: 'machine: { nodeTaints: {} }', role: undefined, isPatch: true },
     { text: 'apiVersion: v1alpha1\nkind: KubeNodeConfig', role: undefined, isPatch: true },
     { text: 'machine: { type: worker, nodeTaints: { $patch: delete } }', role: 'worker', isPatch: true },
-    { text: 'machine: { type: unknown }', role: undefined, isPatch: true },
+    { text: 'machine: { type: unknown }', role: undefined, isPatch: false },
   ])('$text', ({ text, role, isPatch }) => {
     expect(read(text)).toMatchObject({ role, isPatch, source: 'f.yaml' });
   });

@@ -196,6 +196,11 @@ const CASES: readonly Case[] = [
     found: ['malformed machine.nodeAnnotations["po ol"]'],
   },
   { why: 'a type that there is not', text: 'machine: { type: master }\n', found: ['malformed machine.type'] },
+  {
+    why: 'what Talos calls no type, which is none',
+    text: 'machine: { type: unknown }\n',
+    found: ['malformed machine.type'],
+  },
   { why: 'a type of Talos before 0.13', text: 'machine: { type: join }\n', found: [] },
   { why: 'not stored', text: `persist: false\n${worker('certSANs: []')}`, found: ['persist persist'] },
   { why: 'stored', text: `persist: true\n${worker('certSANs: []')}`, found: [] },

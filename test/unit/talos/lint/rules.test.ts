@@ -133,7 +133,9 @@ describe('a taint that is no longer declared on a worker', () => {
   it('blocks other changes until it is removed or released, and the commands are named', () => {
     const [finding] = found(OTHER, { version: 13 });
     expect(finding && inShort(finding)).toBe('1:26 owned-taint machine.nodeTaints.dedicated');
-    expect(finding?.reason).toContain('changes of labels and annotations are lost until the taint is removed or released');
+    expect(finding?.reason).toContain(
+      'changes of labels and annotations are lost until the taint is removed or released',
+    );
     expect(finding?.fix).toContain('"kubectl taint node NODE dedicated:NoSchedule-" removes it');
     expect(finding?.fix).toContain('"kubectl annotate node NODE talos.dev/owned-taints-" keeps it');
   });
