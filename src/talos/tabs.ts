@@ -6,7 +6,7 @@ import { type Malformed, malformed } from './declared.ts';
  * kubectl are made, refuses the whole text ("found a tab character that violates indentation").
  */
 export function tabs(text: string, source: string): Malformed[] {
-  if (!/^[ -]*\t/m.test(text)) return [];
+  if (/^\s*[{[]/.test(text) || !/^[ -]*\t/m.test(text)) return [];
   return [...new Parser().parse(text)]
     .flatMap((token) => spaces(token))
     .flatMap(({ offset, source: space }) => {
