@@ -16,7 +16,7 @@ import { CLIENT_TIMEOUTS, type ClientTimeouts, followArrivals } from './connecti
 import { BODY_LIMIT_BYTES, parseJson, type Refusal, type ReviewSubject, subjectOf } from './json-body.ts';
 import type { AdmissionMetrics, RequestResult } from './metrics.ts';
 import { identifyClients, type KnownClients, secureContext, type TlsPair } from './tls.ts';
-import { logViolations } from './violation-log.ts';
+import { violationLog } from './violation-log.ts';
 
 /**
  * The limit for all unfinished bodies. They are outside of V8's heap, and joining the pieces of one needs its length once more. Half of the
@@ -118,6 +118,7 @@ export function createAdmissionServer({
   });
   app.addHook('onClose', async () => arrivals.stop());
 
+  const logViolations = violationLog(log);
   const clientOf = identifyClients(clients !== undefined);
   // The leader and `doctor` have no accepted certificate. Without the limit, each of their connections would be a line in the log.
   const refusals = createFairMap<() => void>(MAX_REFUSALS);
@@ -226,7 +227,7 @@ export function createAdmissionServer({
       if (kind && decision.violations.length > 0) {
         const groups = groupViolations(decision.violations);
         if (!request.dryRun) for (const group of groups) metrics.violationFound(kind, group[0], group.length);
-        logViolations(log, { request, kind, groups, origin });
+        logViolations({ request, kind, groups, origin });
       }
       onJudged?.({ phase, request, judgement, origin });
       return { status: 200, body: answer(request.uid, judgement) };

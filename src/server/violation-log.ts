@@ -1,9 +1,12 @@
+import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Judgement } from '../admission/admit.ts';
 import { type AdmissionRequest, shownUser } from '../admission/review.ts';
 import { listSubjects, type ViolationGroup } from '../judge/decision.ts';
 import { isWarning } from '../judge/outcomes.ts';
 import { printable } from '../kubernetes/text.ts';
+import { createFairMap } from '../runtime/fair-map.ts';
+import { throttle } from '../runtime/rate-limit.ts';
 
 export interface FoundViolations {
   readonly request: AdmissionRequest;
@@ -16,37 +19,68 @@ export interface FoundViolations {
 /** With hundreds of taints and hundreds of policies, a line lists as many as an entry of the audit log does. */
 const MAX_LISTED = 32;
 
+/** Outcomes of requests that are refused: a program may repeat these without end. */
+const REFUSALS: readonly ViolationGroup[0]['outcome'][] = ['denied', 'addition-denied', 'unselection-denied'];
+
+/** How many different refusals are throttled. One more is logged each time, as if it were new. */
+const MAX_THROTTLED = 256;
+
 /**
- * One line for each policy and outcome. The message lists some of the subjects, and the fields list more: `subjectsLeftOut` counts the others.
- * Dry runs are logged only at level debug.
+ * Logs violations: one line for each policy and outcome. The message lists some of the subjects, and the fields list more: `subjectsLeftOut` counts
+ * the others. Dry runs are logged only at level debug. A refusal that is repeated (the same sender, user, object, policy and subjects) is logged at
+ * most every ten seconds, and `repeated` counts the refusals since the last line: Talos repeats a refused update three times a second.
  */
-export function logViolations(log: Logger, { request, kind, groups, origin }: FoundViolations): void {
-  const uid = printable(request.uid);
+export function violationLog(log: Logger): (found: FoundViolations) => void {
+  const refusals = createFairMap<(line: Line) => void>(MAX_THROTTLED);
+  return (found) => {
+    for (const violations of found.groups) {
+      const line = lineOf(found, violations);
+      const { level, fields, message } = line;
+      if (found.request.dryRun || !REFUSALS.includes(violations[0].outcome)) {
+        log[level](fields, message);
+        continue;
+      }
+      const { origin, user, kind, name, policy, outcome } = fields;
+      const subjects = violations.map(({ subject }) => subject);
+      // Hashed, because a request may have hundreds of taints.
+      const key = hash('sha256', JSON.stringify([origin, user, kind, name, policy, outcome, subjects]));
+      const say =
+        refusals.get(key) ??
+        throttle((times, latest: Line) =>
+          log[latest.level]({ ...latest.fields, ...(times > 1 ? { repeated: times } : {}) }, latest.message),
+        );
+      refusals.set(key, say, { origin, part: name });
+      say(line);
+    }
+  };
+}
+
+type Line = ReturnType<typeof lineOf>;
+
+function lineOf({ request, kind, origin }: FoundViolations, violations: ViolationGroup) {
+  const [{ policyKind, policy, mode, outcome }] = violations;
   const name = printable([request.namespace, request.name].filter(Boolean).join('/'));
-  const from = printable(origin);
   const user = shownUser(request);
-  for (const violations of groups) {
-    const [{ policyKind, policy, mode, outcome }] = violations;
-    const listed = violations.slice(0, MAX_LISTED);
-    const leftOut = violations.length - listed.length;
-    const level = request.dryRun ? 'debug' : isWarning(outcome) ? 'warn' : 'info';
-    log[level](
-      {
-        uid,
-        operation: request.operation,
-        kind,
-        name,
-        user,
-        origin: from,
-        policyKind,
-        policy,
-        fields: listed.map(({ field }) => field),
-        mode,
-        outcome,
-        subjects: listed.map(({ subject }) => subject),
-        ...(leftOut > 0 ? { subjectsLeftOut: leftOut } : {}),
-      },
-      `${outcome} ${listSubjects(violations)} on ${kind} ${name}: ${policyKind} ${policy}, user ${user}`,
-    );
-  }
+  const listed = violations.slice(0, MAX_LISTED);
+  const leftOut = violations.length - listed.length;
+  const level: 'debug' | 'warn' | 'info' = request.dryRun ? 'debug' : isWarning(outcome) ? 'warn' : 'info';
+  return {
+    level,
+    fields: {
+      uid: printable(request.uid),
+      operation: request.operation,
+      kind,
+      name,
+      user,
+      origin: printable(origin),
+      policyKind,
+      policy,
+      fields: listed.map(({ field }) => field),
+      mode,
+      outcome,
+      subjects: listed.map(({ subject }) => subject),
+      ...(leftOut > 0 ? { subjectsLeftOut: leftOut } : {}),
+    },
+    message: `${outcome} ${listSubjects(violations)} on ${kind} ${name}: ${policyKind} ${policy}, user ${user}`,
+  };
 }

@@ -1,7 +1,10 @@
+import { locateField } from '../files/documents.ts';
 import { InputError } from '../files/text-files.ts';
 import type { StringMap } from '../kubernetes/label-selector.ts';
 import { NEW_ROLE } from '../kubernetes/roles.ts';
 import { formatTaint, identity, type Taint } from '../kubernetes/taint.ts';
+import { kubeletWrongTypes } from './lint/kubelet-configuration.ts';
+import { wrongTypes } from './lint/wrong-type.ts';
 import { type MachineConfiguration, readMachineConfigurations } from './machine-configuration.ts';
 import type { DeclaredTaint } from './taint-notation.ts';
 import { kindOf, valueAt } from './tree.ts';
@@ -131,6 +134,14 @@ export async function readDeclarations(files: readonly string[]): Promise<Declar
   return declarations;
 }
 
-function unreadable({ malformed }: MachineConfiguration): string[] {
-  return malformed.map(({ document, path, message }) => `${document.locate(path)}: ${message}`);
+/** What hides declarations: a value of the wrong type anywhere above them, or in their place. */
+function unreadable(configuration: MachineConfiguration): string[] {
+  const subject = { configuration, version: undefined, patch: undefined };
+  const ofKubelet = kubeletWrongTypes(subject).filter(({ path }) => path.includes('registerWithTaints'));
+  return [
+    ...configuration.malformed.map(({ document, path, message }) => `${document.locate(path)}: ${message}`),
+    ...[...wrongTypes(subject), ...ofKubelet].map(
+      ({ document, path, reason, fix }) => `${locateField(document, path)}: ${reason}: ${fix}`,
+    ),
+  ];
 }

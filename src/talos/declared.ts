@@ -2,14 +2,7 @@ import type { SourceDocument } from '../files/documents.ts';
 import { isLabelValue, isQualifiedName } from '../kubernetes/label-selector.ts';
 import { sameTaint } from '../kubernetes/taint.ts';
 import type { Path } from '../policy/problem.ts';
-import {
-  checkTaint,
-  type DeclaredTaint,
-  type ReadTaint,
-  readKubeletTaint,
-  readTalosTaint,
-  TALOS_NOTATION,
-} from './taint-notation.ts';
+import { checkTaint, type DeclaredTaint, type ReadTaint, readKubeletTaint, readTalosTaint } from './taint-notation.ts';
 import { entriesAt, isMapping, kindOf, textAt, valueAt } from './tree.ts';
 
 /** A place in a machine configuration or a patch of one. */
@@ -23,9 +16,8 @@ export interface Declared<T> extends FieldLocation {
   readonly value: T;
 }
 
-/** An invalid taint or label. */
+/** A part of a configuration that cannot be used: an invalid taint, label, annotation or type of machine, or a tab in the indentation. */
 export interface Malformed extends FieldLocation {
-  readonly subject: 'taint' | 'label';
   readonly problem: string;
   /** The expected form. */
   readonly expected: string;
@@ -33,13 +25,8 @@ export interface Malformed extends FieldLocation {
   readonly message: string;
 }
 
-function malformed(
-  subject: Malformed['subject'],
-  { document, path }: FieldLocation,
-  problem: string,
-  expected: string,
-): Malformed {
-  return { subject, document, path, problem, expected, message: `${problem}: expected ${expected}` };
+export function malformed({ document, path }: FieldLocation, problem: string, expected: string): Malformed {
+  return { document, path, problem, expected, message: `${problem}: expected ${expected}` };
 }
 
 /**
@@ -65,7 +52,7 @@ interface TaintsOfDocument {
 export function readTaints(document: SourceDocument): TaintsOfDocument {
   const result: TaintsOfDocument = { found: [], malformed: [] };
   const refuse = (path: Path, problem: string, expected: string): void => {
-    result.malformed.push(malformed('taint', { document, path }, problem, expected));
+    result.malformed.push(malformed({ document, path }, problem, expected));
   };
   const take = (shape: TaintShape, path: Path, read: ReadTaint): void => {
     if (read.ok) result.found.push({ shape, value: read.taint, document, path });
@@ -73,11 +60,12 @@ export function readTaints(document: SourceDocument): TaintsOfDocument {
   };
   const kind = kindOf(document);
 
+  // Another value than a text, or a list or mapping of these, is no taint: type-check.ts reports it.
   const byTalos = (shape: TaintShape, path: Path): void => {
-    if (isNoMapping(document, path)) {
-      refuse(path, 'this is no mapping of taints', `a mapping of keys to ${TALOS_NOTATION}`);
+    for (const [key] of entriesAt(document, path)) {
+      const text = textAt(document, [...path, key]);
+      if (text !== undefined) take(shape, [...path, key], readTalosTaint(key, text));
     }
-    for (const [key] of entriesAt(document, path)) take(shape, [...path, key], readTalos(document, path, key));
   };
   const byKubelet = (path: Path, configuration: string): void => {
     for (const [at, text] of flagTexts(document, [...path, 'extraArgs', 'register-with-taints'])) {
@@ -85,13 +73,9 @@ export function readTaints(document: SourceDocument): TaintsOfDocument {
     }
     const list = [...path, configuration, 'registerWithTaints'];
     const items = valueAt(document.value, list);
-    if (items === undefined || items === null) return;
-    if (!Array.isArray(items)) {
-      refuse(list, 'this is no list of taints', `a list of ${LIST_NOTATION}`);
-      return;
-    }
-    for (const index of items.keys()) {
-      if (items[index] !== null) take('registerWithTaints', [...list, index], readItem(document, [...list, index]));
+    for (const index of Array.isArray(items) ? items.keys() : []) {
+      const read = readItem(document, [...list, index]);
+      if (read) take('registerWithTaints', [...list, index], read);
     }
   };
 
@@ -108,17 +92,15 @@ export function readTaints(document: SourceDocument): TaintsOfDocument {
 
 const LIST_NOTATION = '{ key, value, effect }';
 
-function readTalos(document: SourceDocument, path: Path, key: string): ReadTaint {
-  const text = textAt(document, [...path, key]);
-  if (text === undefined) return { ok: false, problem: 'this is no text', expected: TALOS_NOTATION };
-  return readTalosTaint(key, text);
-}
-
-function readItem(document: SourceDocument, path: Path): ReadTaint {
-  if (!isMapping(valueAt(document.value, path)))
-    return { ok: false, problem: 'this is no taint', expected: LIST_NOTATION };
-  const text = (field: string) => textAt(document, [...path, field]) ?? '';
-  return checkTaint({ key: text('key'), value: text('value'), effect: text('effect') }, LIST_NOTATION);
+/** Undefined for what is no mapping of scalars. A number is read as a taint's value, too: the kubelet refuses only its type. */
+function readItem(document: SourceDocument, path: Path): ReadTaint | undefined {
+  if (!isMapping(valueAt(document.value, path))) return undefined;
+  const [key, value, effect] = ['key', 'value', 'effect'].map((field) => {
+    const found = valueAt(document.value, [...path, field]);
+    return found === undefined ? '' : textAt(document, [...path, field]);
+  });
+  if (key === undefined || value === undefined || effect === undefined) return undefined;
+  return checkTaint({ key, value, effect }, LIST_NOTATION);
 }
 
 /** Flags are a text or, since Talos 1.13, a list of texts, which repeats the flag. */
@@ -129,11 +111,6 @@ function flagTexts(document: SourceDocument, path: Path): [at: Path, text: strin
     const text = textAt(document, at);
     return text === undefined ? [] : [[at, text]];
   });
-}
-
-function isNoMapping({ value }: SourceDocument, path: Path): boolean {
-  const found = valueAt(value, path);
-  return found !== undefined && found !== null && !isMapping(found);
 }
 
 /** A node label that a machine configuration declares. */
@@ -152,20 +129,22 @@ export function readLabels(document: SourceDocument): { found: FoundLabel[]; mal
   const found: FoundLabel[] = [];
   const refused: Malformed[] = [];
   const refuse = (path: Path, problem: string, expected: string): void => {
-    refused.push(malformed('label', { document, path }, problem, expected));
+    refused.push(malformed({ document, path }, problem, expected));
   };
-  const take = (shape: LabelShape, path: Path, key: string, value: string | undefined): void => {
+  const take = (shape: LabelShape, path: Path, key: string, value: string): void => {
     if (!isQualifiedName(key)) {
       refuse(path, `"${key}" is no label key`, 'NAME or DOMAIN/NAME');
-    } else if (value === undefined || !isLabelValue(value)) {
+    } else if (!isLabelValue(value)) {
       refuse(path, `the value of label ${key} is none`, 'at most 63 letters, digits, "-", "_" and "."');
     } else {
       found.push({ shape, value: { key, value }, document, path });
     }
   };
   const byTalos = (shape: LabelShape, path: Path): void => {
-    if (isNoMapping(document, path)) refuse(path, 'this is no mapping of labels', 'a mapping of keys to values');
-    for (const [key] of entriesAt(document, path)) take(shape, [...path, key], key, textAt(document, [...path, key]));
+    for (const [key] of entriesAt(document, path)) {
+      const value = textAt(document, [...path, key]);
+      if (value !== undefined) take(shape, [...path, key], key, value);
+    }
   };
   const byKubelet = (path: Path): void => {
     for (const [at, text] of flagTexts(document, [...path, 'extraArgs', 'node-labels'])) {
@@ -190,4 +169,23 @@ export function readLabels(document: SourceDocument): { found: FoundLabel[]; mal
       break;
   }
   return { found, malformed: refused };
+}
+
+/** Annotations by which Talos records what it has set. */
+const RESERVED_ANNOTATIONS: readonly string[] = ['annotations', 'labels', 'taints'].map(
+  (what) => `talos.dev/owned-${what}`,
+);
+
+/** The node annotations of one document that Talos refuses (ValidateAnnotations of its pkg/machinery/labels). */
+export function malformedAnnotations(document: SourceDocument): Malformed[] {
+  const kind = kindOf(document);
+  const path =
+    kind === undefined ? ['machine', 'nodeAnnotations'] : kind === 'KubeNodeConfig' ? ['annotations'] : undefined;
+  return (path ? entriesAt(document, path) : []).flatMap(([key]) => {
+    const at = { document, path: [...(path ?? []), key] };
+    if (!isQualifiedName(key)) return [malformed(at, `"${key}" is no annotation key`, 'NAME or DOMAIN/NAME')];
+    return RESERVED_ANNOTATIONS.includes(key)
+      ? [malformed(at, `${key} is for Talos to set`, 'another annotation')]
+      : [];
+  });
 }

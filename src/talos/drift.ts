@@ -4,6 +4,7 @@ import { isTransientTaintKey } from '../kubernetes/transient-taints.ts';
 import type { Declaration } from './declaration.ts';
 import { mayKubeletSet } from './lint/worker-label.ts';
 import { type LiveNode, OWNED_LABELS, OWNED_TAINTS } from './live-node.ts';
+import { isByKubelet } from './refused-taints.ts';
 
 /** How a node differs from what its machine configuration declares. */
 export interface DriftFinding {
@@ -21,6 +22,11 @@ export interface DriftFinding {
   readonly at?: string;
   /** The arguments of the kubectl command that repairs the node. Absent for a claim. */
   readonly fix?: readonly string[];
+  /**
+   * For a claim, the arguments of kubectl commands. `removal` removes the taint or label, which another user may have set to isolate the node; it is
+   * absent where the kubelet registers with the taint. `release` removes Talos' record: what is on the node stays, and Talos leaves it alone.
+   */
+  readonly claim?: { readonly removal?: readonly string[]; readonly release: readonly string[] };
 }
 
 /** Labels that Talos sets for system extensions. No machine configuration declares them. */
@@ -60,11 +66,19 @@ function taintFindings({ name, taints: live }: LiveNode, { taints }: Declaration
 }
 
 function orphanedTaints({ name, taints: live, ownedTaints }: LiveNode, declaration: Declaration): DriftFinding[] {
+  const isAdmin = setsAsAdmin(declaration);
+  const isDeclared = (key: string) => declaration.taints.some((taint) => taint.key === key);
+  // Talos does not count what the kubelet registers with.
+  const byTalos = new Set(
+    declaration.configuration.taints.filter((taint) => !isByKubelet(taint)).map(({ value }) => value.key),
+  );
   return live
-    .filter(({ key }) => ownedTaints?.has(key) && !declaration.taints.some((taint) => taint.key === key))
+    .filter(({ key }) => ownedTaints?.has(key) && !(isAdmin ? isDeclared(key) : byTalos.has(key)))
     .map((taint) => {
       const fix = ['taint', 'node', name, removal(taint)];
-      return orphan('taint', formatTaint(taint), fix, setsAsAdmin(declaration));
+      return isAdmin
+        ? { kind: 'taint', problem: 'orphaned', live: formatTaint(taint), fix }
+        : claimed('taint', formatTaint(taint), name, isDeclared(taint.key) ? undefined : fix, OWNED_TAINTS);
     });
 }
 
@@ -76,9 +90,19 @@ function setsAsAdmin({ configuration: { role } }: Declaration): boolean {
   return role === 'controlplane';
 }
 
-/** Without a command for what Talos may not set: a kubelet can write the annotation that names it. */
-function orphan(kind: DriftFinding['kind'], live: string, fix: readonly string[], mayTalosSet: boolean): DriftFinding {
-  return mayTalosSet ? { kind, problem: 'orphaned', live, fix } : { kind, problem: 'claimed', live };
+/**
+ * What Talos may not set: a kubelet can write the annotation that names it. Up to 1.13, Talos asks for its removal with each update, as the kubelet, and
+ * the whole update is refused (NodeApplyController).
+ */
+function claimed(
+  kind: DriftFinding['kind'],
+  live: string,
+  node: string,
+  removal: readonly string[] | undefined,
+  annotation: string,
+): DriftFinding {
+  const release = ['annotate', 'node', node, `${annotation}-`];
+  return { kind, problem: 'claimed', live, claim: { ...(removal ? { removal } : {}), release } };
 }
 
 function labelFindings({ name, labels: live }: LiveNode, { labels }: Declaration): DriftFinding[] {
@@ -98,7 +122,10 @@ function orphanedLabels({ name, labels: live, ownedLabels }: LiveNode, declarati
     .filter((key) => own(live, key) !== undefined && !declaration.labels.has(key) && !key.startsWith(EXTENSION_LABELS))
     .map((key) => {
       const fix = ['label', 'node', name, `${key}-`];
-      return orphan('label', `${key}=${own(live, key)}`, fix, setsAsAdmin(declaration) || mayKubeletSet(key));
+      const text = `${key}=${own(live, key)}`;
+      return setsAsAdmin(declaration) || mayKubeletSet(key)
+        ? { kind: 'label', problem: 'orphaned', live: text, fix }
+        : claimed('label', text, name, fix, OWNED_LABELS);
     });
 }
 

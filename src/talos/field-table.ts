@@ -1,1364 +1,1535 @@
 // Made by scripts/talos-fields.ts: change that, not this file.
-// Sources: the Go types of github.com/siderolabs/talos/pkg/machinery v1.3.0, v1.3.7, v1.4.0, v1.4.8, v1.5.0, v1.5.6, v1.6.0, v1.6.8, v1.7.0, v1.7.7, v1.8.0, v1.8.4, v1.9.0, v1.9.6, v1.10.0, v1.10.9, v1.11.0, v1.11.6, v1.12.0, v1.12.11, v1.13.0, v1.13.9, v1.14.1, v1.15-ad8823176.
+// Sources: the Go types of github.com/siderolabs/talos/pkg/machinery v1.3.0, v1.3.7, v1.4.0, v1.4.8, v1.5.0, v1.5.6, v1.6.0, v1.6.8, v1.7.0, v1.7.7, v1.8.0, v1.8.4, v1.9.0, v1.9.6, v1.10.0, v1.10.9, v1.11.0, v1.11.6, v1.12.0, v1.12.11, v1.13.0, v1.13.9, v1.14.1, v1.15-ad8823176,
+// and of k8s.io/kubelet v0.26.0, v0.27.1, v0.28.0, v0.29.0, v0.30.0, v0.31.1, v0.32.0, v0.33.0, v0.34.0, v0.35.0, v0.35.3, v0.36.3, v0.37.0.
 
 /**
- * The fields of every document that Talos 1.3 to 1.15 reads, one a line: path, versions (minor; empty is "from the first" or
- * "to the last"), `!minor` since when it is deprecated, and what took its place (`-` is nothing at all). Paths begin with the document's kind, or with
- * v1alpha1 for the one without; `*` is any item of a list or any key of a mapping. What stands below a field without fields of
- * its own is free.
+ * The fields of every document that Talos 1.3 to 1.15 reads, one a line: path, versions (minor; `-` is all, an empty end "from the first" or
+ * "to the last"), type, `!minor` since when it is deprecated, and what took its place (`-` is nothing at all). Paths begin with the document's kind,
+ * or with v1alpha1 for the one without; `*` is any item of a list or any key of a mapping. Types are those of fieldsOfTypes in
+ * scripts/talos-go-types.ts; after a comma, `minor:type` is that of a later version.
  */
 export const FIELD_TABLE = `
-BGPInstanceConfig 14-
-BGPInstanceConfig.advertise 14-
-BGPInstanceConfig.apiVersion 14-
-BGPInstanceConfig.importRoutes 14-
-BGPInstanceConfig.importRoutes.*.bgpInstance 14-
-BGPInstanceConfig.importRoutes.*.prefixes 14-
-BGPInstanceConfig.installRoutes 14-
-BGPInstanceConfig.kind 14-
-BGPInstanceConfig.localASN 14-
-BGPInstanceConfig.maxPaths 14-
-BGPInstanceConfig.multipath 14-
-BGPInstanceConfig.name 14-
-BGPInstanceConfig.neighbors 14-
-BGPInstanceConfig.neighbors.*.address 14-
-BGPInstanceConfig.neighbors.*.bfd 14-
-BGPInstanceConfig.neighbors.*.bfd.detectMultiplier 14-
-BGPInstanceConfig.neighbors.*.bfd.receiveInterval 14-
-BGPInstanceConfig.neighbors.*.bfd.transmitInterval 14-
-BGPInstanceConfig.neighbors.*.holdTime 14-
-BGPInstanceConfig.neighbors.*.link 14-
-BGPInstanceConfig.neighbors.*.localASN 14-
-BGPInstanceConfig.neighbors.*.passive 14-
-BGPInstanceConfig.neighbors.*.peerASN 14-
-BGPInstanceConfig.routeSource 14-
-BGPInstanceConfig.routerID 14-
-BGPInstanceConfig.vrf 14-
-BlackholeRouteConfig 13-
-BlackholeRouteConfig.apiVersion 13-
-BlackholeRouteConfig.kind 13-
-BlackholeRouteConfig.metric 13-
-BlackholeRouteConfig.name 13-
-BondConfig 12-
-BondConfig.adActorSysPrio 12-
-BondConfig.adLACPActive 12-
-BondConfig.adSelect 12-
-BondConfig.adUserPortKey 12-
-BondConfig.addresses 12-
-BondConfig.addresses.*.address 12-
-BondConfig.addresses.*.routePriority 12-
-BondConfig.allSlavesActive 12-
-BondConfig.apiVersion 12-
-BondConfig.arpAllTargets 12-
-BondConfig.arpInterval 12-
-BondConfig.arpIpTargets 12-
-BondConfig.arpValidate 12-
-BondConfig.bondMode 12-
-BondConfig.downdelay 12-
-BondConfig.failOverMac 12-
-BondConfig.hardwareAddr 12-
-BondConfig.kind 12-
-BondConfig.lacpRate 12-
-BondConfig.links 12-
-BondConfig.lpInterval 12-
-BondConfig.miimon 12-
-BondConfig.minLinks 12-
-BondConfig.missedMax 12-
-BondConfig.mtu 12-
-BondConfig.multicast 12-
-BondConfig.name 12-
-BondConfig.nsIp6Targets 12-
-BondConfig.numPeerNotif 12-
-BondConfig.packetsPerSlave 12-
-BondConfig.peerNotifDelay 12-
-BondConfig.primary 15-
-BondConfig.primaryReselect 12-
-BondConfig.resendIGMP 12-
-BondConfig.routes 12-
-BondConfig.routes.*.destination 12-
-BondConfig.routes.*.gateway 12-
-BondConfig.routes.*.metric 12-
-BondConfig.routes.*.mtu 12-
-BondConfig.routes.*.source 12-
-BondConfig.routes.*.table 12-
-BondConfig.tlbLogicalLb 12-
-BondConfig.up 12-
-BondConfig.updelay 12-
-BondConfig.useCarrier 12-
-BondConfig.xmitHashPolicy 12-
-BridgeConfig 12-
-BridgeConfig.addresses 12-
-BridgeConfig.addresses.*.address 12-
-BridgeConfig.addresses.*.routePriority 12-
-BridgeConfig.apiVersion 12-
-BridgeConfig.hardwareAddr 12-
-BridgeConfig.kind 12-
-BridgeConfig.links 12-
-BridgeConfig.mtu 12-
-BridgeConfig.multicast 12-
-BridgeConfig.name 12-
-BridgeConfig.routes 12-
-BridgeConfig.routes.*.destination 12-
-BridgeConfig.routes.*.gateway 12-
-BridgeConfig.routes.*.metric 12-
-BridgeConfig.routes.*.mtu 12-
-BridgeConfig.routes.*.source 12-
-BridgeConfig.routes.*.table 12-
-BridgeConfig.stp 12-
-BridgeConfig.stp.enabled 12-
-BridgeConfig.up 12-
-BridgeConfig.vlan 12-
-BridgeConfig.vlan.filtering 12-
-CRIBaseRuntimeSpecConfig 14-
-CRIBaseRuntimeSpecConfig.apiVersion 14-
-CRIBaseRuntimeSpecConfig.kind 14-
-CRIBaseRuntimeSpecConfig.overrides 14-
-CRICustomizationConfig 14-
-CRICustomizationConfig.apiVersion 14-
-CRICustomizationConfig.content 14-
-CRICustomizationConfig.kind 14-
-CRICustomizationConfig.name 14-
-ContainerConfig 14-
-ContainerConfig.apiVersion 14-
-ContainerConfig.args 14-
-ContainerConfig.dependsOn 14-
-ContainerConfig.dependsOn.containers 14-
-ContainerConfig.dependsOn.networks 14-
-ContainerConfig.dependsOn.paths 14-
-ContainerConfig.dependsOn.time 14-
-ContainerConfig.entrypoint 14-
-ContainerConfig.environment 14-
-ContainerConfig.image 14-
-ContainerConfig.kind 14-
-ContainerConfig.mounts 14-
-ContainerConfig.mounts.*.hostPath 14-
-ContainerConfig.mounts.*.hostPath.destination 14-
-ContainerConfig.mounts.*.hostPath.options 14-
-ContainerConfig.mounts.*.hostPath.source 14-
-ContainerConfig.mounts.*.tmpfs 14-
-ContainerConfig.mounts.*.tmpfs.destination 14-
-ContainerConfig.mounts.*.tmpfs.options 14-
-ContainerConfig.mounts.*.tmpfs.size 14-
-ContainerConfig.mounts.*.userVolume 14-
-ContainerConfig.mounts.*.userVolume.destination 14-
-ContainerConfig.mounts.*.userVolume.name 14-
-ContainerConfig.mounts.*.userVolume.options 14-
-ContainerConfig.name 14-
-ContainerConfig.network 14-
-ContainerConfig.network.mode 14-
-ContainerConfig.resources 14-
-ContainerConfig.resources.limits 14-
-ContainerConfig.resources.limits.cpu 14-
-ContainerConfig.resources.limits.memory 14-
-ContainerConfig.runAs 14-
-ContainerConfig.runAs.gid 14-
-ContainerConfig.runAs.uid 14-
-ContainerConfig.security 14-
-ContainerConfig.security.capabilities 14-
-ContainerConfig.security.capabilities.add 14-
-ContainerConfig.security.capabilities.drop 14-
-ContainerConfig.security.machinedAccess 14-
-ContainerConfig.security.profile 14-
-ContainerConfig.workingDir 14-
-DHCPv4Config 12-
-DHCPv4Config.apiVersion 12-
-DHCPv4Config.clientIdentifier 12-
-DHCPv4Config.duidRaw 12-
-DHCPv4Config.ignoreHostname 12-
-DHCPv4Config.ignoreRoutes 14-
-DHCPv4Config.kind 12-
-DHCPv4Config.name 12-
-DHCPv4Config.routeMetric 12-
-DHCPv6Config 12-
-DHCPv6Config.apiVersion 12-
-DHCPv6Config.clientIdentifier 12-
-DHCPv6Config.duidRaw 12-
-DHCPv6Config.ignoreHostname 12-
-DHCPv6Config.kind 12-
-DHCPv6Config.name 12-
-DHCPv6Config.routeMetric 12-
-DiscoveryIdentityConfig 14-
-DiscoveryIdentityConfig.apiVersion 14-
-DiscoveryIdentityConfig.clusterID 14-
-DiscoveryIdentityConfig.clusterSecret 14-
-DiscoveryIdentityConfig.kind 14-
-DiscoveryServiceConfig 14-
-DiscoveryServiceConfig.apiVersion 14-
-DiscoveryServiceConfig.endpoint 14-
-DiscoveryServiceConfig.kind 14-
-DiscoveryServiceConfig.name 14-
-DummyLinkConfig 12-
-DummyLinkConfig.addresses 12-
-DummyLinkConfig.addresses.*.address 12-
-DummyLinkConfig.addresses.*.routePriority 12-
-DummyLinkConfig.apiVersion 12-
-DummyLinkConfig.hardwareAddr 12-
-DummyLinkConfig.kind 12-
-DummyLinkConfig.mtu 12-
-DummyLinkConfig.multicast 12-
-DummyLinkConfig.name 12-
-DummyLinkConfig.routes 12-
-DummyLinkConfig.routes.*.destination 12-
-DummyLinkConfig.routes.*.gateway 12-
-DummyLinkConfig.routes.*.metric 12-
-DummyLinkConfig.routes.*.mtu 12-
-DummyLinkConfig.routes.*.source 12-
-DummyLinkConfig.routes.*.table 12-
-DummyLinkConfig.up 12-
-EnvironmentConfig 13-
-EnvironmentConfig.apiVersion 13-
-EnvironmentConfig.kind 13-
-EnvironmentConfig.variables 13-
-EtcFileConfig 14-
-EtcFileConfig.apiVersion 14-
-EtcFileConfig.contents 14-
-EtcFileConfig.kind 14-
-EtcFileConfig.mode 14-
-EtcFileConfig.name 14-
-EthernetConfig 10-
-EthernetConfig.apiVersion 10-
-EthernetConfig.channels 10-
-EthernetConfig.channels.combined 10-
-EthernetConfig.channels.other 10-
-EthernetConfig.channels.rx 10-
-EthernetConfig.channels.tx 10-
-EthernetConfig.features 10-
-EthernetConfig.kind 10-
-EthernetConfig.name 10-
-EthernetConfig.rings 10-
-EthernetConfig.rings.cqe-size 10-
-EthernetConfig.rings.rx 10-
-EthernetConfig.rings.rx-buf-len 10-
-EthernetConfig.rings.rx-jumbo 10-
-EthernetConfig.rings.rx-mini 10-
-EthernetConfig.rings.rx-push 10-
-EthernetConfig.rings.tcp-data-split 10-
-EthernetConfig.rings.tx 10-
-EthernetConfig.rings.tx-push 10-
-EthernetConfig.rings.tx-push-buf-len 10-
-EthernetConfig.wakeOnLan 12-
-EventSinkConfig 5-
-EventSinkConfig.apiVersion 5-
-EventSinkConfig.endpoint 5-
-EventSinkConfig.kind 5-
-ExistingVolumeConfig 11-
-ExistingVolumeConfig.apiVersion 11-
-ExistingVolumeConfig.discovery 11-
-ExistingVolumeConfig.discovery.volumeSelector 11-
-ExistingVolumeConfig.discovery.volumeSelector.match 11-
-ExistingVolumeConfig.kind 11-
-ExistingVolumeConfig.mount 11-
-ExistingVolumeConfig.mount.disableAccessTime 13-
-ExistingVolumeConfig.mount.readOnly 11-
-ExistingVolumeConfig.mount.secure 13-
-ExistingVolumeConfig.name 11-
-ExistingVolumeConfig.scrub 14-
-ExistingVolumeConfig.scrub.enabled 14-
-ExistingVolumeConfig.scrub.interval 14-
-ExistingVolumeConfig.trim 14-
-ExistingVolumeConfig.trim.enabled 14-
-ExistingVolumeConfig.trim.interval 14-
-ExtensionServiceConfig 7-
-ExtensionServiceConfig.apiVersion 7-
-ExtensionServiceConfig.configFiles 7-
-ExtensionServiceConfig.configFiles.*.content 7-
-ExtensionServiceConfig.configFiles.*.mountPath 7-
-ExtensionServiceConfig.environment 7-
-ExtensionServiceConfig.kind 7-
-ExtensionServiceConfig.name 7-
-ExternalVolumeConfig 13-
-ExternalVolumeConfig.apiVersion 13-
-ExternalVolumeConfig.filesystemType 13-
-ExternalVolumeConfig.kind 13-
-ExternalVolumeConfig.mount 13-
-ExternalVolumeConfig.mount.disableAccessTime 13-
-ExternalVolumeConfig.mount.readOnly 13-
-ExternalVolumeConfig.mount.secure 13-
-ExternalVolumeConfig.mount.virtiofs 13-
-ExternalVolumeConfig.mount.virtiofs.tag 13-
-ExternalVolumeConfig.name 13-
-FilesystemScrubConfig 14-
-FilesystemScrubConfig.apiVersion 14-
-FilesystemScrubConfig.interval 14-
-FilesystemScrubConfig.kind 14-
-FilesystemTrimConfig 14-
-FilesystemTrimConfig.apiVersion 14-
-FilesystemTrimConfig.interval 14-
-FilesystemTrimConfig.kind 14-
-HCloudVIPConfig 12-
-HCloudVIPConfig.apiToken 12-
-HCloudVIPConfig.apiVersion 12-
-HCloudVIPConfig.kind 12-
-HCloudVIPConfig.link 12-
-HCloudVIPConfig.name 12-
-HTTPProbeConfig 14-
-HTTPProbeConfig.apiVersion 14-
-HTTPProbeConfig.failureThreshold 14-
-HTTPProbeConfig.interval 14-
-HTTPProbeConfig.kind 14-
-HTTPProbeConfig.name 14-
-HTTPProbeConfig.timeout 14-
-HTTPProbeConfig.url 14-
-HostnameConfig 12-
-HostnameConfig.apiVersion 12-
-HostnameConfig.auto 12-
-HostnameConfig.hostname 12-
-HostnameConfig.kind 12-
-ImageCacheConfig 14-
-ImageCacheConfig.apiVersion 14-
-ImageCacheConfig.kind 14-
-ImageCacheConfig.local 14-
-ImageCacheConfig.local.enabled 14-
-ImageVerificationConfig 13-
-ImageVerificationConfig.apiVersion 13-
-ImageVerificationConfig.kind 13-
-ImageVerificationConfig.rules 13-
-ImageVerificationConfig.rules.*.deny 13-
-ImageVerificationConfig.rules.*.image 13-
-ImageVerificationConfig.rules.*.keyless 13-
-ImageVerificationConfig.rules.*.keyless.issuer 13-
-ImageVerificationConfig.rules.*.keyless.subject 13-
-ImageVerificationConfig.rules.*.keyless.subjectRegex 13-
-ImageVerificationConfig.rules.*.publicKey 13-
-ImageVerificationConfig.rules.*.publicKey.certificate 13-
-ImageVerificationConfig.rules.*.skip 13-
-KernelModuleConfig 14-
-KernelModuleConfig.apiVersion 14-
-KernelModuleConfig.kind 14-
-KernelModuleConfig.name 14-
-KernelModuleConfig.parameters 14-
-KmsgLogConfig 5-
-KmsgLogConfig.apiVersion 5-
-KmsgLogConfig.kind 5-
-KmsgLogConfig.name 5-
-KmsgLogConfig.url 5-
-KubeAPIServerCAConfig 14-
-KubeAPIServerCAConfig.acceptedCAs 14-
-KubeAPIServerCAConfig.apiVersion 14-
-KubeAPIServerCAConfig.issuingCA 14-
-KubeAPIServerCAConfig.issuingCA.cert 14-
-KubeAPIServerCAConfig.issuingCA.key 14-
-KubeAPIServerCAConfig.kind 14-
-KubeAPIServerConfig 14-
-KubeAPIServerConfig.apiPort 14-
-KubeAPIServerConfig.apiVersion 14-
-KubeAPIServerConfig.certExtraSANs 14-
-KubeAPIServerConfig.env 14-
-KubeAPIServerConfig.extraArgs 14-
-KubeAPIServerConfig.image 14-
-KubeAPIServerConfig.kind 14-
-KubeAPIServerConfig.resources 14-
-KubeAPIServerConfig.resources.limits 14-
-KubeAPIServerConfig.resources.requests 14-
-KubeAPIServerConfig.startupProbes 14-
-KubeAdmissionControlConfig 14-
-KubeAdmissionControlConfig.apiVersion 14-
-KubeAdmissionControlConfig.configuration 14-
-KubeAdmissionControlConfig.kind 14-
-KubeAdmissionControlConfig.name 14-
-KubeAggregatorCAConfig 14-
-KubeAggregatorCAConfig.acceptedCAs 14-
-KubeAggregatorCAConfig.apiVersion 14-
-KubeAggregatorCAConfig.issuingCA 14-
-KubeAggregatorCAConfig.issuingCA.cert 14-
-KubeAggregatorCAConfig.issuingCA.key 14-
-KubeAggregatorCAConfig.kind 14-
-KubeAuditPolicyConfig 14-
-KubeAuditPolicyConfig.apiVersion 14-
-KubeAuditPolicyConfig.configuration 14-
-KubeAuditPolicyConfig.kind 14-
-KubeAuthenticationConfig 14-
-KubeAuthenticationConfig.apiVersion 14-
-KubeAuthenticationConfig.configuration 14-
-KubeAuthenticationConfig.kind 14-
-KubeAuthorizerConfig 14-
-KubeAuthorizerConfig.apiVersion 14-
-KubeAuthorizerConfig.kind 14-
-KubeAuthorizerConfig.name 14-
-KubeAuthorizerConfig.type 14-
-KubeAuthorizerConfig.webhook 14-
-KubeClusterConfig 14-
-KubeClusterConfig.apiVersion 14-
-KubeClusterConfig.clusterName 14-
-KubeClusterConfig.endpoint 14-
-KubeClusterConfig.kind 14-
-KubeControllerManagerConfig 14-
-KubeControllerManagerConfig.apiVersion 14-
-KubeControllerManagerConfig.enabled 14-
-KubeControllerManagerConfig.env 14-
-KubeControllerManagerConfig.extraArgs 14-
-KubeControllerManagerConfig.image 14-
-KubeControllerManagerConfig.kind 14-
-KubeControllerManagerConfig.resources 14-
-KubeControllerManagerConfig.resources.limits 14-
-KubeControllerManagerConfig.resources.requests 14-
-KubeCoreDNSConfig 14-
-KubeCoreDNSConfig.apiVersion 14-
-KubeCoreDNSConfig.enabled 14-
-KubeCoreDNSConfig.image 14-
-KubeCoreDNSConfig.kind 14-
-KubeCredentialProviderConfig 14-
-KubeCredentialProviderConfig.apiVersion 14-
-KubeCredentialProviderConfig.configuration 14-
-KubeCredentialProviderConfig.kind 14-
-KubeEtcdEncryptionConfig 14-
-KubeEtcdEncryptionConfig.apiVersion 14-
-KubeEtcdEncryptionConfig.config 14-
-KubeEtcdEncryptionConfig.kind 14-
-KubeExternalManifestConfig 14-
-KubeExternalManifestConfig.apiVersion 14-
-KubeExternalManifestConfig.headers 14-
-KubeExternalManifestConfig.kind 14-
-KubeExternalManifestConfig.name 14-
-KubeExternalManifestConfig.url 14-
-KubeFlannelCNIConfig 14-
-KubeFlannelCNIConfig.apiVersion 14-
-KubeFlannelCNIConfig.backendExtraConfig 14-
-KubeFlannelCNIConfig.backendMTU 14-
-KubeFlannelCNIConfig.backendPort 14-
-KubeFlannelCNIConfig.backendType 14-
-KubeFlannelCNIConfig.extraArgs 14-
-KubeFlannelCNIConfig.kind 14-
-KubeFlannelCNIConfig.kubeNetworkPoliciesEnabled 14-
-KubeFlannelCNIConfig.resources 14-
-KubeFlannelCNIConfig.resources.limits 14-
-KubeFlannelCNIConfig.resources.requests 14-
-KubeInlineManifestConfig 14-
-KubeInlineManifestConfig.apiVersion 14-
-KubeInlineManifestConfig.kind 14-
-KubeInlineManifestConfig.manifest 14-
-KubeInlineManifestConfig.name 14-
-KubeNetworkConfig 14-
-KubeNetworkConfig.apiVersion 14-
-KubeNetworkConfig.dnsDomain 14-
-KubeNetworkConfig.kind 14-
-KubeNetworkConfig.nodeCIDRMaskSizeIPv4 14-
-KubeNetworkConfig.nodeCIDRMaskSizeIPv6 14-
-KubeNetworkConfig.podSubnets 14-
-KubeNetworkConfig.serviceSubnets 14-
-KubeNodeConfig 14-
-KubeNodeConfig.annotations 14-
-KubeNodeConfig.apiVersion 14-
-KubeNodeConfig.kind 14-
-KubeNodeConfig.labels 14-
-KubeNodeConfig.nodeIP 14-
-KubeNodeConfig.nodeIP.validSubnets 14-
-KubeNodeConfig.registerWithFQDN 14-
-KubeNodeConfig.skipNodeRegistration 14-
-KubeNodeConfig.taints 14-
-KubePrismConfig 14-
-KubePrismConfig.apiVersion 14-
-KubePrismConfig.kind 14-
-KubePrismConfig.port 14-
-KubePrismConfig.tlsServerName 14-
-KubeProxyConfig 14-
-KubeProxyConfig.apiVersion 14-
-KubeProxyConfig.config 14-
-KubeProxyConfig.enabled 14-
-KubeProxyConfig.extraArgs 14-
-KubeProxyConfig.image 14-
-KubeProxyConfig.kind 14-
-KubeProxyConfig.mode 14-
-KubeProxyConfig.resources 14-
-KubeProxyConfig.resources.limits 14-
-KubeProxyConfig.resources.requests 14-
-KubeSchedulerConfig 14-
-KubeSchedulerConfig.apiVersion 14-
-KubeSchedulerConfig.config 14-
-KubeSchedulerConfig.enabled 14-
-KubeSchedulerConfig.env 14-
-KubeSchedulerConfig.extraArgs 14-
-KubeSchedulerConfig.image 14-
-KubeSchedulerConfig.kind 14-
-KubeSchedulerConfig.resources 14-
-KubeSchedulerConfig.resources.limits 14-
-KubeSchedulerConfig.resources.requests 14-
-KubeServiceAccountConfig 14-
-KubeServiceAccountConfig.accepted 14-
-KubeServiceAccountConfig.accepted.audiences 14-
-KubeServiceAccountConfig.accepted.issuers 14-
-KubeServiceAccountConfig.accepted.publicKeys 14-
-KubeServiceAccountConfig.apiVersion 14-
-KubeServiceAccountConfig.issuer 14-
-KubeServiceAccountConfig.issuer.issuerURL 14-
-KubeServiceAccountConfig.issuer.privateKey 14-
-KubeServiceAccountConfig.kind 14-
-KubeSpanConfig 13-
-KubeSpanConfig.advertiseKubernetesNetworks 13-
-KubeSpanConfig.allowDownPeerBypass 13-
-KubeSpanConfig.apiVersion 13-
-KubeSpanConfig.enabled 13-
-KubeSpanConfig.filters 13-
-KubeSpanConfig.filters.endpoints 13-
-KubeSpanConfig.filters.excludeAdvertisedNetworks 13-
-KubeSpanConfig.harvestExtraEndpoints 13-
-KubeSpanConfig.kind 13-
-KubeSpanConfig.mtu 13-
-KubeSpanEndpointsConfig 8-
-KubeSpanEndpointsConfig.apiVersion 8-
-KubeSpanEndpointsConfig.extraAnnouncedEndpoints 8-
-KubeSpanEndpointsConfig.kind 8-
-KubeStaticPodConfig 14-
-KubeStaticPodConfig.apiVersion 14-
-KubeStaticPodConfig.kind 14-
-KubeStaticPodConfig.name 14-
-KubeStaticPodConfig.pod 14-
-KubeTalosAPIAccessConfig 14-
-KubeTalosAPIAccessConfig.allowedKubernetesNamespaces 14-
-KubeTalosAPIAccessConfig.allowedRoles 14-
-KubeTalosAPIAccessConfig.apiVersion 14-
-KubeTalosAPIAccessConfig.kind 14-
-KubeletConfig 14-
-KubeletConfig.apiVersion 14-
-KubeletConfig.clusterDNS 14-
-KubeletConfig.config 14-
-KubeletConfig.defaultRuntimeSeccompProfileEnabled 14-
-KubeletConfig.extraArgs 14-
-KubeletConfig.image 14-
-KubeletConfig.kind 14-
-LVMLogicalVolumeConfig 14-
-LVMLogicalVolumeConfig.apiVersion 14-
-LVMLogicalVolumeConfig.kind 14-
-LVMLogicalVolumeConfig.mirrors 14-
-LVMLogicalVolumeConfig.name 14-
-LVMLogicalVolumeConfig.provisioning 14-
-LVMLogicalVolumeConfig.provisioning.maxSize 14-
-LVMLogicalVolumeConfig.provisioning.minSize 14-
-LVMLogicalVolumeConfig.provisioning.volumeGroup 14-
-LVMLogicalVolumeConfig.stripes 14-
-LVMLogicalVolumeConfig.type 14-
-LVMVolumeGroupConfig 14-
-LVMVolumeGroupConfig.apiVersion 14-
-LVMVolumeGroupConfig.kind 14-
-LVMVolumeGroupConfig.name 14-
-LVMVolumeGroupConfig.provisioning 14-
-LVMVolumeGroupConfig.provisioning.volumeSelector 14-
-LVMVolumeGroupConfig.provisioning.volumeSelector.match 14-
-Layer2VIPConfig 12-
-Layer2VIPConfig.apiVersion 12-
-Layer2VIPConfig.kind 12-
-Layer2VIPConfig.link 12-
-Layer2VIPConfig.name 12-
-LinkAliasConfig 12-
-LinkAliasConfig.apiVersion 12-
-LinkAliasConfig.kind 12-
-LinkAliasConfig.name 12-
-LinkAliasConfig.selector 12-
-LinkAliasConfig.selector.match 12-
-LinkConfig 12-
-LinkConfig.addresses 12-
-LinkConfig.addresses.*.address 12-
-LinkConfig.addresses.*.routePriority 12-
-LinkConfig.apiVersion 12-
-LinkConfig.kind 12-
-LinkConfig.mtu 12-
-LinkConfig.multicast 12-
-LinkConfig.name 12-
-LinkConfig.routes 12-
-LinkConfig.routes.*.destination 12-
-LinkConfig.routes.*.gateway 12-
-LinkConfig.routes.*.metric 12-
-LinkConfig.routes.*.mtu 12-
-LinkConfig.routes.*.source 12-
-LinkConfig.routes.*.table 12-
-LinkConfig.up 12-
-NetworkDefaultActionConfig 6-
-NetworkDefaultActionConfig.apiVersion 6-
-NetworkDefaultActionConfig.ingress 6-
-NetworkDefaultActionConfig.kind 6-
-NetworkRuleConfig 6-
-NetworkRuleConfig.apiVersion 6-
-NetworkRuleConfig.ingress 6-
-NetworkRuleConfig.ingress.*.except 6-
-NetworkRuleConfig.ingress.*.subnet 6-
-NetworkRuleConfig.kind 6-
-NetworkRuleConfig.name 6-
-NetworkRuleConfig.portSelector 6-
-NetworkRuleConfig.portSelector.ports 6-
-NetworkRuleConfig.portSelector.protocol 6-
-OOMConfig 12-
-OOMConfig.apiVersion 12-
-OOMConfig.cgroupRankingExpression 12-
-OOMConfig.kind 12-
-OOMConfig.sampleInterval 12-
-OOMConfig.strictCgroupClassOrdering 12-
-OOMConfig.triggerExpression 12-
-PCIDriverRebindConfig 10-
-PCIDriverRebindConfig.apiVersion 10-
-PCIDriverRebindConfig.kind 10-
-PCIDriverRebindConfig.name 10-
-PCIDriverRebindConfig.targetDriver 10-
-RAIDArrayConfig 14-
-RAIDArrayConfig.apiVersion 14-
-RAIDArrayConfig.kind 14-
-RAIDArrayConfig.level 14-
-RAIDArrayConfig.metadata 14-
-RAIDArrayConfig.name 14-
-RAIDArrayConfig.provisioning 14-
-RAIDArrayConfig.provisioning.volumeSelector 14-
-RAIDArrayConfig.provisioning.volumeSelector.match 14-
-RawVolumeConfig 11-
-RawVolumeConfig.apiVersion 11-
-RawVolumeConfig.encryption 11-
-RawVolumeConfig.encryption.allowDiscards 14-
-RawVolumeConfig.encryption.blockSize 11-
-RawVolumeConfig.encryption.cipher 11-
-RawVolumeConfig.encryption.keySize 11-
-RawVolumeConfig.encryption.keys 11-
-RawVolumeConfig.encryption.keys.*.kms 11-
-RawVolumeConfig.encryption.keys.*.kms.endpoint 11-
-RawVolumeConfig.encryption.keys.*.lockToState 11-
-RawVolumeConfig.encryption.keys.*.nodeID 11-
-RawVolumeConfig.encryption.keys.*.slot 11-
-RawVolumeConfig.encryption.keys.*.static 11-
-RawVolumeConfig.encryption.keys.*.static.passphrase 11-
-RawVolumeConfig.encryption.keys.*.tpm 11-
-RawVolumeConfig.encryption.keys.*.tpm.checkSecurebootStatusOnEnroll 11-
-RawVolumeConfig.encryption.keys.*.tpm.options 12-
-RawVolumeConfig.encryption.keys.*.tpm.options.pcrs 12-
-RawVolumeConfig.encryption.options 11-
-RawVolumeConfig.encryption.provider 11-
-RawVolumeConfig.kind 11-
-RawVolumeConfig.name 11-
-RawVolumeConfig.provisioning 11-
-RawVolumeConfig.provisioning.diskSelector 11-
-RawVolumeConfig.provisioning.diskSelector.match 11-
-RawVolumeConfig.provisioning.grow 11-
-RawVolumeConfig.provisioning.maxSize 11-
-RawVolumeConfig.provisioning.minSize 11-
-RegistryAuthConfig 12-
-RegistryAuthConfig.apiVersion 12-
-RegistryAuthConfig.auth 12-
-RegistryAuthConfig.identityToken 12-
-RegistryAuthConfig.kind 12-
-RegistryAuthConfig.name 12-
-RegistryAuthConfig.password 12-
-RegistryAuthConfig.username 12-
-RegistryMirrorConfig 12-
-RegistryMirrorConfig.apiVersion 12-
-RegistryMirrorConfig.endpoints 12-
-RegistryMirrorConfig.endpoints.*.overridePath 12-
-RegistryMirrorConfig.endpoints.*.url 12-
-RegistryMirrorConfig.kind 12-
-RegistryMirrorConfig.name 12-
-RegistryMirrorConfig.skipFallback 12-
-RegistryTLSConfig 12-
-RegistryTLSConfig.apiVersion 12-
-RegistryTLSConfig.ca 12-
-RegistryTLSConfig.clientIdentity 12-
-RegistryTLSConfig.clientIdentity.cert 12-
-RegistryTLSConfig.clientIdentity.key 12-
-RegistryTLSConfig.insecureSkipVerify 12-
-RegistryTLSConfig.kind 12-
-RegistryTLSConfig.name 12-
-ResolverConfig 12-
-ResolverConfig.apiVersion 12-
-ResolverConfig.hostDNS 14-
-ResolverConfig.hostDNS.enabled 14-
-ResolverConfig.hostDNS.forwardKubeDNSToHost 14-
-ResolverConfig.hostDNS.resolveMemberNames 14-
-ResolverConfig.kind 12-
-ResolverConfig.nameservers 12-
-ResolverConfig.nameservers.*.address 12-
-ResolverConfig.nameservers.*.protocol 14-
-ResolverConfig.nameservers.*.tlsServerName 14-
-ResolverConfig.searchDomains 12-
-ResolverConfig.searchDomains.disableDefault 12-
-ResolverConfig.searchDomains.domains 12-
-RoutingRuleConfig 13-
-RoutingRuleConfig.action 13-
-RoutingRuleConfig.apiVersion 13-
-RoutingRuleConfig.dst 13-
-RoutingRuleConfig.fwMark 13-
-RoutingRuleConfig.fwMask 13-
-RoutingRuleConfig.iifName 13-
-RoutingRuleConfig.kind 13-
-RoutingRuleConfig.name 13-
-RoutingRuleConfig.oifName 13-
-RoutingRuleConfig.src 13-
-RoutingRuleConfig.table 13-
-SecurityProfileConfig 14-
-SecurityProfileConfig.apiVersion 14-
-SecurityProfileConfig.kind 14-
-SecurityProfileConfig.workloadIsolation 14-
-SideroLinkConfig 5-
-SideroLinkConfig.apiUrl 5-
-SideroLinkConfig.apiVersion 5-
-SideroLinkConfig.kind 5-
-SideroLinkConfig.uniqueToken 10-
-StaticHostConfig 12-
-StaticHostConfig.apiVersion 12-
-StaticHostConfig.hostnames 12-
-StaticHostConfig.kind 12-
-StaticHostConfig.name 12-
-SwapVolumeConfig 11-
-SwapVolumeConfig.apiVersion 11-
-SwapVolumeConfig.encryption 11-
-SwapVolumeConfig.encryption.allowDiscards 14-
-SwapVolumeConfig.encryption.blockSize 11-
-SwapVolumeConfig.encryption.cipher 11-
-SwapVolumeConfig.encryption.keySize 11-
-SwapVolumeConfig.encryption.keys 11-
-SwapVolumeConfig.encryption.keys.*.kms 11-
-SwapVolumeConfig.encryption.keys.*.kms.endpoint 11-
-SwapVolumeConfig.encryption.keys.*.lockToState 11-
-SwapVolumeConfig.encryption.keys.*.nodeID 11-
-SwapVolumeConfig.encryption.keys.*.slot 11-
-SwapVolumeConfig.encryption.keys.*.static 11-
-SwapVolumeConfig.encryption.keys.*.static.passphrase 11-
-SwapVolumeConfig.encryption.keys.*.tpm 11-
-SwapVolumeConfig.encryption.keys.*.tpm.checkSecurebootStatusOnEnroll 11-
-SwapVolumeConfig.encryption.keys.*.tpm.options 12-
-SwapVolumeConfig.encryption.keys.*.tpm.options.pcrs 12-
-SwapVolumeConfig.encryption.options 11-
-SwapVolumeConfig.encryption.provider 11-
-SwapVolumeConfig.kind 11-
-SwapVolumeConfig.name 11-
-SwapVolumeConfig.provisioning 11-
-SwapVolumeConfig.provisioning.diskSelector 11-
-SwapVolumeConfig.provisioning.diskSelector.match 11-
-SwapVolumeConfig.provisioning.grow 11-
-SwapVolumeConfig.provisioning.maxSize 11-
-SwapVolumeConfig.provisioning.minSize 11-
-SysctlConfig 14-
-SysctlConfig.apiVersion 14-
-SysctlConfig.kind 14-
-SysctlConfig.params 14-
-SysfsConfig 14-
-SysfsConfig.apiVersion 14-
-SysfsConfig.kind 14-
-SysfsConfig.params 14-
-TCPProbeConfig 13-
-TCPProbeConfig.apiVersion 13-
-TCPProbeConfig.endpoint 13-
-TCPProbeConfig.failureThreshold 13-
-TCPProbeConfig.interval 13-
-TCPProbeConfig.kind 13-
-TCPProbeConfig.name 13-
-TCPProbeConfig.timeout 13-
-TimeSyncConfig 12-
-TimeSyncConfig.apiVersion 12-
-TimeSyncConfig.bootTimeout 12-
-TimeSyncConfig.enabled 12-
-TimeSyncConfig.kind 12-
-TimeSyncConfig.ntp 12-
-TimeSyncConfig.ntp.servers 12-
-TimeSyncConfig.ntp.useNTS 14-
-TimeSyncConfig.ptp 12-
-TimeSyncConfig.ptp.devices 12-
-TrustedRootsConfig 8-
-TrustedRootsConfig.apiVersion 8-
-TrustedRootsConfig.certificates 8-
-TrustedRootsConfig.kind 8-
-TrustedRootsConfig.name 8-
-UdevRulesConfig 14-
-UdevRulesConfig.apiVersion 14-
-UdevRulesConfig.kind 14-
-UdevRulesConfig.rules 14-
-UnattendedInstallConfig 14-
-UnattendedInstallConfig.apiVersion 14-
-UnattendedInstallConfig.installer 14-
-UnattendedInstallConfig.installer.image 14-
-UnattendedInstallConfig.kind 14-
-UnattendedInstallConfig.provisioning 14-
-UnattendedInstallConfig.provisioning.diskSelector 14-
-UnattendedInstallConfig.provisioning.diskSelector.match 14-
-UnattendedInstallConfig.provisioning.wipe 14-
-UnattendedInstallConfig.reboot 14-
-UserVolumeConfig 10-
-UserVolumeConfig.apiVersion 10-
-UserVolumeConfig.encryption 10-
-UserVolumeConfig.encryption.allowDiscards 14-
-UserVolumeConfig.encryption.blockSize 10-
-UserVolumeConfig.encryption.cipher 10-
-UserVolumeConfig.encryption.keySize 10-
-UserVolumeConfig.encryption.keys 10-
-UserVolumeConfig.encryption.keys.*.kms 10-
-UserVolumeConfig.encryption.keys.*.kms.endpoint 10-
-UserVolumeConfig.encryption.keys.*.lockToState 11-
-UserVolumeConfig.encryption.keys.*.nodeID 10-
-UserVolumeConfig.encryption.keys.*.slot 10-
-UserVolumeConfig.encryption.keys.*.static 10-
-UserVolumeConfig.encryption.keys.*.static.passphrase 10-
-UserVolumeConfig.encryption.keys.*.tpm 10-
-UserVolumeConfig.encryption.keys.*.tpm.checkSecurebootStatusOnEnroll 10-
-UserVolumeConfig.encryption.keys.*.tpm.options 12-
-UserVolumeConfig.encryption.keys.*.tpm.options.pcrs 12-
-UserVolumeConfig.encryption.options 10-
-UserVolumeConfig.encryption.provider 10-
-UserVolumeConfig.filesystem 10-
-UserVolumeConfig.filesystem.projectQuotaSupport 11-
-UserVolumeConfig.filesystem.type 10-
-UserVolumeConfig.filesystem.xfs 14-
-UserVolumeConfig.filesystem.xfs.minAllocationGroupSize 14-
-UserVolumeConfig.kind 10-
-UserVolumeConfig.mount 13-
-UserVolumeConfig.mount.disableAccessTime 13-
-UserVolumeConfig.mount.secure 13-
-UserVolumeConfig.name 10-
-UserVolumeConfig.provisioning 10-
-UserVolumeConfig.provisioning.diskSelector 10-
-UserVolumeConfig.provisioning.diskSelector.match 10-
-UserVolumeConfig.provisioning.grow 10-
-UserVolumeConfig.provisioning.maxSize 10-
-UserVolumeConfig.provisioning.minSize 10-
-UserVolumeConfig.scrub 14-
-UserVolumeConfig.scrub.enabled 14-
-UserVolumeConfig.scrub.interval 14-
-UserVolumeConfig.trim 14-
-UserVolumeConfig.trim.enabled 14-
-UserVolumeConfig.trim.interval 14-
-UserVolumeConfig.volumeType 12-
-VLANConfig 12-
-VLANConfig.addresses 12-
-VLANConfig.addresses.*.address 12-
-VLANConfig.addresses.*.routePriority 12-
-VLANConfig.apiVersion 12-
-VLANConfig.kind 12-
-VLANConfig.mtu 12-
-VLANConfig.multicast 12-
-VLANConfig.name 12-
-VLANConfig.parent 12-
-VLANConfig.routes 12-
-VLANConfig.routes.*.destination 12-
-VLANConfig.routes.*.gateway 12-
-VLANConfig.routes.*.metric 12-
-VLANConfig.routes.*.mtu 12-
-VLANConfig.routes.*.source 12-
-VLANConfig.routes.*.table 12-
-VLANConfig.up 12-
-VLANConfig.vlanID 12-
-VLANConfig.vlanMode 12-
-VRFConfig 13-
-VRFConfig.addresses 13-
-VRFConfig.addresses.*.address 13-
-VRFConfig.addresses.*.routePriority 13-
-VRFConfig.apiVersion 13-
-VRFConfig.hardwareAddr 13-
-VRFConfig.kind 13-
-VRFConfig.links 13-
-VRFConfig.mtu 13-
-VRFConfig.multicast 13-
-VRFConfig.name 13-
-VRFConfig.routes 13-
-VRFConfig.routes.*.destination 13-
-VRFConfig.routes.*.gateway 13-
-VRFConfig.routes.*.metric 13-
-VRFConfig.routes.*.mtu 13-
-VRFConfig.routes.*.source 13-
-VRFConfig.routes.*.table 13-
-VRFConfig.table 13-
-VRFConfig.up 13-
-VethConfig 14-
-VethConfig.addresses 14-
-VethConfig.addresses.*.address 14-
-VethConfig.addresses.*.routePriority 14-
-VethConfig.apiVersion 14-
-VethConfig.kind 14-
-VethConfig.mtu 14-
-VethConfig.multicast 14-
-VethConfig.name 14-
-VethConfig.peer 14-
-VethConfig.peer.addresses 14-
-VethConfig.peer.addresses.*.address 14-
-VethConfig.peer.addresses.*.routePriority 14-
-VethConfig.peer.mtu 14-
-VethConfig.peer.multicast 14-
-VethConfig.peer.name 14-
-VethConfig.peer.routes 14-
-VethConfig.peer.routes.*.destination 14-
-VethConfig.peer.routes.*.gateway 14-
-VethConfig.peer.routes.*.metric 14-
-VethConfig.peer.routes.*.mtu 14-
-VethConfig.peer.routes.*.source 14-
-VethConfig.peer.routes.*.table 14-
-VethConfig.peer.up 14-
-VethConfig.routes 14-
-VethConfig.routes.*.destination 14-
-VethConfig.routes.*.gateway 14-
-VethConfig.routes.*.metric 14-
-VethConfig.routes.*.mtu 14-
-VethConfig.routes.*.source 14-
-VethConfig.routes.*.table 14-
-VethConfig.up 14-
-VolumeConfig 8-
-VolumeConfig.apiVersion 8-
-VolumeConfig.encryption 11-
-VolumeConfig.encryption.allowDiscards 14-
-VolumeConfig.encryption.blockSize 11-
-VolumeConfig.encryption.cipher 11-
-VolumeConfig.encryption.keySize 11-
-VolumeConfig.encryption.keys 11-
-VolumeConfig.encryption.keys.*.kms 11-
-VolumeConfig.encryption.keys.*.kms.endpoint 11-
-VolumeConfig.encryption.keys.*.lockToState 11-
-VolumeConfig.encryption.keys.*.nodeID 11-
-VolumeConfig.encryption.keys.*.slot 11-
-VolumeConfig.encryption.keys.*.static 11-
-VolumeConfig.encryption.keys.*.static.passphrase 11-
-VolumeConfig.encryption.keys.*.tpm 11-
-VolumeConfig.encryption.keys.*.tpm.checkSecurebootStatusOnEnroll 11-
-VolumeConfig.encryption.keys.*.tpm.options 12-
-VolumeConfig.encryption.keys.*.tpm.options.pcrs 12-
-VolumeConfig.encryption.options 11-
-VolumeConfig.encryption.provider 11-
-VolumeConfig.filesystem 14-
-VolumeConfig.filesystem.xfs 14-
-VolumeConfig.filesystem.xfs.minAllocationGroupSize 14-
-VolumeConfig.kind 8-
-VolumeConfig.mount 13-
-VolumeConfig.mount.disableAccessTime 14-
-VolumeConfig.mount.secure 13-
-VolumeConfig.name 8-
-VolumeConfig.provisioning 8-
-VolumeConfig.provisioning.diskSelector 8-
-VolumeConfig.provisioning.diskSelector.match 8-
-VolumeConfig.provisioning.grow 8-
-VolumeConfig.provisioning.maxSize 8-
-VolumeConfig.provisioning.minSize 8-
-VolumeConfig.scrub 14-
-VolumeConfig.scrub.enabled 14-
-VolumeConfig.scrub.interval 14-
-VolumeConfig.trim 14-
-VolumeConfig.trim.enabled 14-
-VolumeConfig.trim.interval 14-
-WatchdogTimerConfig 7-
-WatchdogTimerConfig.apiVersion 7-
-WatchdogTimerConfig.device 7-
-WatchdogTimerConfig.kind 7-
-WatchdogTimerConfig.timeout 7-
-WireguardConfig 12-
-WireguardConfig.addresses 12-
-WireguardConfig.addresses.*.address 12-
-WireguardConfig.addresses.*.routePriority 12-
-WireguardConfig.apiVersion 12-
-WireguardConfig.firewallMark 12-
-WireguardConfig.kind 12-
-WireguardConfig.listenPort 12-
-WireguardConfig.mtu 12-
-WireguardConfig.multicast 12-
-WireguardConfig.name 12-
-WireguardConfig.peers 12-
-WireguardConfig.peers.*.allowedIPs 12-
-WireguardConfig.peers.*.endpoint 12-
-WireguardConfig.peers.*.persistentKeepaliveInterval 12-
-WireguardConfig.peers.*.presharedKey 12-
-WireguardConfig.peers.*.publicKey 12-
-WireguardConfig.privateKey 12-
-WireguardConfig.routes 12-
-WireguardConfig.routes.*.destination 12-
-WireguardConfig.routes.*.gateway 12-
-WireguardConfig.routes.*.metric 12-
-WireguardConfig.routes.*.mtu 12-
-WireguardConfig.routes.*.source 12-
-WireguardConfig.routes.*.table 12-
-WireguardConfig.up 12-
-ZswapConfig 11-
-ZswapConfig.apiVersion 11-
-ZswapConfig.kind 11-
-ZswapConfig.maxPoolPercent 11-
-ZswapConfig.shrinkerEnabled 11-
-v1alpha1
-v1alpha1.cluster
-v1alpha1.cluster.acceptedCAs 7- !14 KubeAPIServerCAConfig
-v1alpha1.cluster.acceptedCAs.*.crt 7-
-v1alpha1.cluster.adminKubeconfig
-v1alpha1.cluster.adminKubeconfig.certLifetime
-v1alpha1.cluster.aescbcEncryptionSecret - !14 KubeEtcdEncryptionConfig
-v1alpha1.cluster.aggregatorCA - !14 KubeAggregatorCAConfig
-v1alpha1.cluster.aggregatorCA.crt
-v1alpha1.cluster.aggregatorCA.key
-v1alpha1.cluster.allowSchedulingOnControlPlanes - !14 KubeNodeConfig
-v1alpha1.cluster.allowSchedulingOnMasters - !3 allowSchedulingOnControlPlanes
-v1alpha1.cluster.apiServer - !14 KubeAPIServerConfig
-v1alpha1.cluster.apiServer.admissionControl - !14 KubeAdmissionControlConfig
-v1alpha1.cluster.apiServer.admissionControl.*.configuration
-v1alpha1.cluster.apiServer.admissionControl.*.name
-v1alpha1.cluster.apiServer.auditPolicy - !14 KubeAuditPolicyConfig
-v1alpha1.cluster.apiServer.authorizationConfig 9- !14 KubeAuthorizerConfig
-v1alpha1.cluster.apiServer.authorizationConfig.*.name 9-
-v1alpha1.cluster.apiServer.authorizationConfig.*.type 9-
-v1alpha1.cluster.apiServer.authorizationConfig.*.webhook 9-
-v1alpha1.cluster.apiServer.certSANs
-v1alpha1.cluster.apiServer.disablePodSecurityPolicy
-v1alpha1.cluster.apiServer.env
-v1alpha1.cluster.apiServer.extraArgs
-v1alpha1.cluster.apiServer.extraVolumes
-v1alpha1.cluster.apiServer.extraVolumes.*.hostPath
-v1alpha1.cluster.apiServer.extraVolumes.*.mountPath
-v1alpha1.cluster.apiServer.extraVolumes.*.readonly
-v1alpha1.cluster.apiServer.image
-v1alpha1.cluster.apiServer.resources 5-
-v1alpha1.cluster.apiServer.resources.limits 5-
-v1alpha1.cluster.apiServer.resources.requests 5-
-v1alpha1.cluster.ca - !14 KubeAPIServerCAConfig
-v1alpha1.cluster.ca.crt
-v1alpha1.cluster.ca.key
-v1alpha1.cluster.clusterName - !14 KubeClusterConfig
-v1alpha1.cluster.controlPlane - !14 KubeClusterConfig
-v1alpha1.cluster.controlPlane.endpoint
-v1alpha1.cluster.controlPlane.localAPIServerPort - !14 KubeAPIServerConfig
-v1alpha1.cluster.controllerManager - !14 KubeControllerManagerConfig
-v1alpha1.cluster.controllerManager.env
-v1alpha1.cluster.controllerManager.extraArgs
-v1alpha1.cluster.controllerManager.extraVolumes
-v1alpha1.cluster.controllerManager.extraVolumes.*.hostPath
-v1alpha1.cluster.controllerManager.extraVolumes.*.mountPath
-v1alpha1.cluster.controllerManager.extraVolumes.*.readonly
-v1alpha1.cluster.controllerManager.image
-v1alpha1.cluster.controllerManager.resources 5-
-v1alpha1.cluster.controllerManager.resources.limits 5-
-v1alpha1.cluster.controllerManager.resources.requests 5-
-v1alpha1.cluster.coreDNS - !14 KubeCoreDNSConfig
-v1alpha1.cluster.coreDNS.disabled
-v1alpha1.cluster.coreDNS.image
-v1alpha1.cluster.discovery - !14 DiscoveryServiceConfig
-v1alpha1.cluster.discovery.enabled
-v1alpha1.cluster.discovery.registries
-v1alpha1.cluster.discovery.registries.kubernetes
-v1alpha1.cluster.discovery.registries.kubernetes.disabled
-v1alpha1.cluster.discovery.registries.service
-v1alpha1.cluster.discovery.registries.service.disabled
-v1alpha1.cluster.discovery.registries.service.endpoint
-v1alpha1.cluster.etcd
-v1alpha1.cluster.etcd.advertisedSubnets
-v1alpha1.cluster.etcd.ca
-v1alpha1.cluster.etcd.ca.crt
-v1alpha1.cluster.etcd.ca.key
-v1alpha1.cluster.etcd.extraArgs
-v1alpha1.cluster.etcd.image
-v1alpha1.cluster.etcd.listenSubnets
-v1alpha1.cluster.etcd.subnet - !3 advertisedSubnets
-v1alpha1.cluster.externalCloudProvider
-v1alpha1.cluster.externalCloudProvider.enabled
-v1alpha1.cluster.externalCloudProvider.manifests
-v1alpha1.cluster.extraManifestHeaders - !14 KubeExternalManifestConfig
-v1alpha1.cluster.extraManifests - !14 KubeExternalManifestConfig
-v1alpha1.cluster.id - !14 DiscoveryIdentityConfig
-v1alpha1.cluster.inlineManifests - !14 KubeInlineManifestConfig
-v1alpha1.cluster.inlineManifests.*.contents
-v1alpha1.cluster.inlineManifests.*.name
-v1alpha1.cluster.network - !14 KubeNetworkConfig
-v1alpha1.cluster.network.cni
-v1alpha1.cluster.network.cni.flannel 6- !14 KubeFlannelCNIConfig
-v1alpha1.cluster.network.cni.flannel.extraArgs 6-
-v1alpha1.cluster.network.cni.flannel.kubeNetworkPoliciesEnabled 13-
-v1alpha1.cluster.network.cni.name
-v1alpha1.cluster.network.cni.urls - !14 KubeExternalManifestConfig
-v1alpha1.cluster.network.dnsDomain
-v1alpha1.cluster.network.podSubnets
-v1alpha1.cluster.network.serviceSubnets
-v1alpha1.cluster.proxy - !14 KubeProxyConfig
-v1alpha1.cluster.proxy.disabled
-v1alpha1.cluster.proxy.extraArgs
-v1alpha1.cluster.proxy.image
-v1alpha1.cluster.proxy.mode
-v1alpha1.cluster.scheduler - !14 KubeSchedulerConfig
-v1alpha1.cluster.scheduler.config 6-
-v1alpha1.cluster.scheduler.env
-v1alpha1.cluster.scheduler.extraArgs
-v1alpha1.cluster.scheduler.extraVolumes
-v1alpha1.cluster.scheduler.extraVolumes.*.hostPath
-v1alpha1.cluster.scheduler.extraVolumes.*.mountPath
-v1alpha1.cluster.scheduler.extraVolumes.*.readonly
-v1alpha1.cluster.scheduler.image
-v1alpha1.cluster.scheduler.resources 5-
-v1alpha1.cluster.scheduler.resources.limits 5-
-v1alpha1.cluster.scheduler.resources.requests 5-
-v1alpha1.cluster.secret - !14 DiscoveryIdentityConfig
-v1alpha1.cluster.secretboxEncryptionSecret - !14 KubeEtcdEncryptionConfig
-v1alpha1.cluster.serviceAccount - !14 KubeServiceAccountConfig
-v1alpha1.cluster.serviceAccount.key
-v1alpha1.cluster.token
-v1alpha1.debug
-v1alpha1.machine
-v1alpha1.machine.acceptedCAs 7-
-v1alpha1.machine.acceptedCAs.*.crt 7-
-v1alpha1.machine.baseRuntimeSpecOverrides 9- !14 CRIBaseRuntimeSpecConfig
-v1alpha1.machine.ca
-v1alpha1.machine.ca.crt
-v1alpha1.machine.ca.key
-v1alpha1.machine.certSANs
-v1alpha1.machine.controlPlane - !14 KubeControllerManagerConfig
-v1alpha1.machine.controlPlane.controllerManager
-v1alpha1.machine.controlPlane.controllerManager.disabled
-v1alpha1.machine.controlPlane.scheduler - !14 KubeSchedulerConfig
-v1alpha1.machine.controlPlane.scheduler.disabled
-v1alpha1.machine.disks - !10 UserVolumeConfig
-v1alpha1.machine.disks.*.device
-v1alpha1.machine.disks.*.partitions
-v1alpha1.machine.disks.*.partitions.*.mountpoint
-v1alpha1.machine.disks.*.partitions.*.size
-v1alpha1.machine.env - !13 EnvironmentConfig
-v1alpha1.machine.features
-v1alpha1.machine.features.apidCheckExtKeyUsage
-v1alpha1.machine.features.diskQuotaSupport 5-
-v1alpha1.machine.features.hostDNS 7- !14 ResolverConfig
-v1alpha1.machine.features.hostDNS.enabled 7-
-v1alpha1.machine.features.hostDNS.forwardKubeDNSToHost 7-
-v1alpha1.machine.features.hostDNS.resolveMemberNames 7-
-v1alpha1.machine.features.imageCache 9- !14 ImageCacheConfig
-v1alpha1.machine.features.imageCache.localEnabled 9-
-v1alpha1.machine.features.kubePrism 5- !14 KubePrismConfig
-v1alpha1.machine.features.kubePrism.enabled 5-
-v1alpha1.machine.features.kubePrism.port 5-
-v1alpha1.machine.features.kubernetesTalosAPIAccess - !14 KubeTalosAPIAccessConfig
-v1alpha1.machine.features.kubernetesTalosAPIAccess.allowedKubernetesNamespaces
-v1alpha1.machine.features.kubernetesTalosAPIAccess.allowedRoles
-v1alpha1.machine.features.kubernetesTalosAPIAccess.enabled
-v1alpha1.machine.features.nodeAddressSortAlgorithm 9-
-v1alpha1.machine.features.rbac
-v1alpha1.machine.features.stableHostname - !12 HostnameConfig
-v1alpha1.machine.files - !14 EtcFileConfig
-v1alpha1.machine.files.*.content
-v1alpha1.machine.files.*.op
-v1alpha1.machine.files.*.path
-v1alpha1.machine.files.*.permissions
-v1alpha1.machine.install - !14 UnattendedInstallConfig
-v1alpha1.machine.install.bootloader - !6 -
-v1alpha1.machine.install.disk
-v1alpha1.machine.install.diskSelector
-v1alpha1.machine.install.diskSelector.busPath
-v1alpha1.machine.install.diskSelector.modalias
-v1alpha1.machine.install.diskSelector.model
-v1alpha1.machine.install.diskSelector.name
-v1alpha1.machine.install.diskSelector.serial
-v1alpha1.machine.install.diskSelector.size
-v1alpha1.machine.install.diskSelector.type
-v1alpha1.machine.install.diskSelector.uuid
-v1alpha1.machine.install.diskSelector.wwid
-v1alpha1.machine.install.extensions - !10 -
-v1alpha1.machine.install.extensions.*.image
-v1alpha1.machine.install.extraKernelArgs - !12 -
-v1alpha1.machine.install.grubUseUKICmdline 12-
-v1alpha1.machine.install.image
-v1alpha1.machine.install.legacyBIOSSupport
-v1alpha1.machine.install.wipe
-v1alpha1.machine.kernel - !14 KernelModuleConfig
-v1alpha1.machine.kernel.modules
-v1alpha1.machine.kernel.modules.*.name
-v1alpha1.machine.kernel.modules.*.parameters
-v1alpha1.machine.kubelet - !14 KubeletConfig
-v1alpha1.machine.kubelet.clusterDNS
-v1alpha1.machine.kubelet.credentialProviderConfig 6- !14 KubeCredentialProviderConfig
-v1alpha1.machine.kubelet.defaultRuntimeSeccompProfileEnabled
-v1alpha1.machine.kubelet.disableManifestsDirectory - !14 -
-v1alpha1.machine.kubelet.extraArgs
-v1alpha1.machine.kubelet.extraConfig
-v1alpha1.machine.kubelet.extraMounts - !14 -
-v1alpha1.machine.kubelet.extraMounts.*.destination
-v1alpha1.machine.kubelet.extraMounts.*.gidMappings
-v1alpha1.machine.kubelet.extraMounts.*.gidMappings.*.containerID
-v1alpha1.machine.kubelet.extraMounts.*.gidMappings.*.hostID
-v1alpha1.machine.kubelet.extraMounts.*.gidMappings.*.size
-v1alpha1.machine.kubelet.extraMounts.*.options
-v1alpha1.machine.kubelet.extraMounts.*.source
-v1alpha1.machine.kubelet.extraMounts.*.type
-v1alpha1.machine.kubelet.extraMounts.*.uidMappings
-v1alpha1.machine.kubelet.extraMounts.*.uidMappings.*.containerID
-v1alpha1.machine.kubelet.extraMounts.*.uidMappings.*.hostID
-v1alpha1.machine.kubelet.extraMounts.*.uidMappings.*.size
-v1alpha1.machine.kubelet.image
-v1alpha1.machine.kubelet.nodeIP - !14 KubeNodeConfig
-v1alpha1.machine.kubelet.nodeIP.validSubnets
-v1alpha1.machine.kubelet.registerWithFQDN - !14 KubeNodeConfig
-v1alpha1.machine.kubelet.skipNodeRegistration - !14 KubeNodeConfig
-v1alpha1.machine.logging
-v1alpha1.machine.logging.destinations
-v1alpha1.machine.logging.destinations.*.endpoint
-v1alpha1.machine.logging.destinations.*.extraTags 7-
-v1alpha1.machine.logging.destinations.*.format
-v1alpha1.machine.network - !13
-v1alpha1.machine.network.disableSearchDomain - !12 ResolverConfig
-v1alpha1.machine.network.extraHostEntries - !12 StaticHostConfig
-v1alpha1.machine.network.extraHostEntries.*.aliases
-v1alpha1.machine.network.extraHostEntries.*.ip
-v1alpha1.machine.network.hostname - !12 HostnameConfig
-v1alpha1.machine.network.interfaces - !12 LinkConfig
-v1alpha1.machine.network.interfaces.*.addresses
-v1alpha1.machine.network.interfaces.*.bond
-v1alpha1.machine.network.interfaces.*.bond.adActorSysPrio
-v1alpha1.machine.network.interfaces.*.bond.adActorSystem
-v1alpha1.machine.network.interfaces.*.bond.adSelect
-v1alpha1.machine.network.interfaces.*.bond.adUserPortKey
-v1alpha1.machine.network.interfaces.*.bond.allSlavesActive
-v1alpha1.machine.network.interfaces.*.bond.arpAllTargets
-v1alpha1.machine.network.interfaces.*.bond.arpIPTarget
-v1alpha1.machine.network.interfaces.*.bond.arpInterval
-v1alpha1.machine.network.interfaces.*.bond.arpValidate
-v1alpha1.machine.network.interfaces.*.bond.deviceSelectors 4-
-v1alpha1.machine.network.interfaces.*.bond.deviceSelectors.*.busPath 4-
-v1alpha1.machine.network.interfaces.*.bond.deviceSelectors.*.driver 4-
-v1alpha1.machine.network.interfaces.*.bond.deviceSelectors.*.hardwareAddr 4-
-v1alpha1.machine.network.interfaces.*.bond.deviceSelectors.*.pciID 4-
-v1alpha1.machine.network.interfaces.*.bond.deviceSelectors.*.permanentAddr 9-
-v1alpha1.machine.network.interfaces.*.bond.deviceSelectors.*.physical 7-
-v1alpha1.machine.network.interfaces.*.bond.downdelay
-v1alpha1.machine.network.interfaces.*.bond.failOverMac
-v1alpha1.machine.network.interfaces.*.bond.interfaces
-v1alpha1.machine.network.interfaces.*.bond.lacpRate
-v1alpha1.machine.network.interfaces.*.bond.lpInterval
-v1alpha1.machine.network.interfaces.*.bond.miimon
-v1alpha1.machine.network.interfaces.*.bond.minLinks
-v1alpha1.machine.network.interfaces.*.bond.mode
-v1alpha1.machine.network.interfaces.*.bond.numPeerNotif
-v1alpha1.machine.network.interfaces.*.bond.packetsPerSlave
-v1alpha1.machine.network.interfaces.*.bond.peerNotifyDelay
-v1alpha1.machine.network.interfaces.*.bond.primary
-v1alpha1.machine.network.interfaces.*.bond.primaryReselect
-v1alpha1.machine.network.interfaces.*.bond.resendIgmp
-v1alpha1.machine.network.interfaces.*.bond.tlbDynamicLb
-v1alpha1.machine.network.interfaces.*.bond.updelay
-v1alpha1.machine.network.interfaces.*.bond.useCarrier
-v1alpha1.machine.network.interfaces.*.bond.xmitHashPolicy
-v1alpha1.machine.network.interfaces.*.bridge
-v1alpha1.machine.network.interfaces.*.bridge.interfaces
-v1alpha1.machine.network.interfaces.*.bridge.stp
-v1alpha1.machine.network.interfaces.*.bridge.stp.enabled
-v1alpha1.machine.network.interfaces.*.bridge.vlan 8-
-v1alpha1.machine.network.interfaces.*.bridge.vlan.vlanFiltering 8-
-v1alpha1.machine.network.interfaces.*.bridgePort 9-
-v1alpha1.machine.network.interfaces.*.bridgePort.master 9-
-v1alpha1.machine.network.interfaces.*.cidr
-v1alpha1.machine.network.interfaces.*.deviceSelector
-v1alpha1.machine.network.interfaces.*.deviceSelector.busPath
-v1alpha1.machine.network.interfaces.*.deviceSelector.driver
-v1alpha1.machine.network.interfaces.*.deviceSelector.hardwareAddr
-v1alpha1.machine.network.interfaces.*.deviceSelector.pciID
-v1alpha1.machine.network.interfaces.*.deviceSelector.permanentAddr 9-
-v1alpha1.machine.network.interfaces.*.deviceSelector.physical 7-
-v1alpha1.machine.network.interfaces.*.dhcp
-v1alpha1.machine.network.interfaces.*.dhcpOptions
-v1alpha1.machine.network.interfaces.*.dhcpOptions.duidv6
-v1alpha1.machine.network.interfaces.*.dhcpOptions.ipv4
-v1alpha1.machine.network.interfaces.*.dhcpOptions.ipv6
-v1alpha1.machine.network.interfaces.*.dhcpOptions.routeMetric
-v1alpha1.machine.network.interfaces.*.dummy
-v1alpha1.machine.network.interfaces.*.ignore
-v1alpha1.machine.network.interfaces.*.interface
-v1alpha1.machine.network.interfaces.*.mtu
-v1alpha1.machine.network.interfaces.*.routes
-v1alpha1.machine.network.interfaces.*.routes.*.gateway
-v1alpha1.machine.network.interfaces.*.routes.*.metric
-v1alpha1.machine.network.interfaces.*.routes.*.mtu
-v1alpha1.machine.network.interfaces.*.routes.*.network
-v1alpha1.machine.network.interfaces.*.routes.*.source
-v1alpha1.machine.network.interfaces.*.vip
-v1alpha1.machine.network.interfaces.*.vip.equinixMetal
-v1alpha1.machine.network.interfaces.*.vip.equinixMetal.apiToken
-v1alpha1.machine.network.interfaces.*.vip.hcloud
-v1alpha1.machine.network.interfaces.*.vip.hcloud.apiToken
-v1alpha1.machine.network.interfaces.*.vip.ip
-v1alpha1.machine.network.interfaces.*.vlans
-v1alpha1.machine.network.interfaces.*.vlans.*.addresses
-v1alpha1.machine.network.interfaces.*.vlans.*.cidr
-v1alpha1.machine.network.interfaces.*.vlans.*.dhcp
-v1alpha1.machine.network.interfaces.*.vlans.*.dhcpOptions
-v1alpha1.machine.network.interfaces.*.vlans.*.dhcpOptions.duidv6
-v1alpha1.machine.network.interfaces.*.vlans.*.dhcpOptions.ipv4
-v1alpha1.machine.network.interfaces.*.vlans.*.dhcpOptions.ipv6
-v1alpha1.machine.network.interfaces.*.vlans.*.dhcpOptions.routeMetric
-v1alpha1.machine.network.interfaces.*.vlans.*.mtu
-v1alpha1.machine.network.interfaces.*.vlans.*.routes
-v1alpha1.machine.network.interfaces.*.vlans.*.routes.*.gateway
-v1alpha1.machine.network.interfaces.*.vlans.*.routes.*.metric
-v1alpha1.machine.network.interfaces.*.vlans.*.routes.*.mtu
-v1alpha1.machine.network.interfaces.*.vlans.*.routes.*.network
-v1alpha1.machine.network.interfaces.*.vlans.*.routes.*.source
-v1alpha1.machine.network.interfaces.*.vlans.*.vip
-v1alpha1.machine.network.interfaces.*.vlans.*.vip.equinixMetal
-v1alpha1.machine.network.interfaces.*.vlans.*.vip.equinixMetal.apiToken
-v1alpha1.machine.network.interfaces.*.vlans.*.vip.hcloud
-v1alpha1.machine.network.interfaces.*.vlans.*.vip.hcloud.apiToken
-v1alpha1.machine.network.interfaces.*.vlans.*.vip.ip
-v1alpha1.machine.network.interfaces.*.vlans.*.vlanId
-v1alpha1.machine.network.interfaces.*.wireguard
-v1alpha1.machine.network.interfaces.*.wireguard.firewallMark
-v1alpha1.machine.network.interfaces.*.wireguard.listenPort
-v1alpha1.machine.network.interfaces.*.wireguard.peers
-v1alpha1.machine.network.interfaces.*.wireguard.peers.*.allowedIPs
-v1alpha1.machine.network.interfaces.*.wireguard.peers.*.endpoint
-v1alpha1.machine.network.interfaces.*.wireguard.peers.*.persistentKeepaliveInterval
-v1alpha1.machine.network.interfaces.*.wireguard.peers.*.publicKey
-v1alpha1.machine.network.interfaces.*.wireguard.privateKey
-v1alpha1.machine.network.kubespan - !13 KubeSpanConfig
-v1alpha1.machine.network.kubespan.advertiseKubernetesNetworks
-v1alpha1.machine.network.kubespan.allowDownPeerBypass
-v1alpha1.machine.network.kubespan.enabled
-v1alpha1.machine.network.kubespan.filters
-v1alpha1.machine.network.kubespan.filters.endpoints
-v1alpha1.machine.network.kubespan.filters.excludeAdvertisedNetworks 12-
-v1alpha1.machine.network.kubespan.harvestExtraEndpoints 6-
-v1alpha1.machine.network.kubespan.mtu
-v1alpha1.machine.network.nameservers - !12 ResolverConfig
-v1alpha1.machine.network.searchDomains 9- !12 ResolverConfig
-v1alpha1.machine.nodeAnnotations 8- !14 KubeNodeConfig
-v1alpha1.machine.nodeLabels - !14 KubeNodeConfig
-v1alpha1.machine.nodeTaints 6- !14 KubeNodeConfig
-v1alpha1.machine.pods - !14 KubeStaticPodConfig
-v1alpha1.machine.registries - !12 RegistryMirrorConfig
-v1alpha1.machine.registries.config
-v1alpha1.machine.registries.config.*.auth - !12 RegistryAuthConfig
-v1alpha1.machine.registries.config.*.auth.auth
-v1alpha1.machine.registries.config.*.auth.identityToken
-v1alpha1.machine.registries.config.*.auth.password
-v1alpha1.machine.registries.config.*.auth.username
-v1alpha1.machine.registries.config.*.tls - !12 RegistryTLSConfig
-v1alpha1.machine.registries.config.*.tls.ca
-v1alpha1.machine.registries.config.*.tls.clientIdentity
-v1alpha1.machine.registries.config.*.tls.clientIdentity.crt
-v1alpha1.machine.registries.config.*.tls.clientIdentity.key
-v1alpha1.machine.registries.config.*.tls.insecureSkipVerify
-v1alpha1.machine.registries.mirrors
-v1alpha1.machine.registries.mirrors.*.endpoints
-v1alpha1.machine.registries.mirrors.*.overridePath
-v1alpha1.machine.registries.mirrors.*.skipFallback 9-
-v1alpha1.machine.seccompProfiles
-v1alpha1.machine.seccompProfiles.*.name
-v1alpha1.machine.seccompProfiles.*.value
-v1alpha1.machine.sysctls - !14 SysctlConfig
-v1alpha1.machine.sysfs - !14 SysfsConfig
-v1alpha1.machine.systemDiskEncryption - !11 VolumeConfig
-v1alpha1.machine.systemDiskEncryption.ephemeral
-v1alpha1.machine.systemDiskEncryption.ephemeral.blockSize
-v1alpha1.machine.systemDiskEncryption.ephemeral.cipher
-v1alpha1.machine.systemDiskEncryption.ephemeral.keySize
-v1alpha1.machine.systemDiskEncryption.ephemeral.keys
-v1alpha1.machine.systemDiskEncryption.ephemeral.keys.*.kms 5-
-v1alpha1.machine.systemDiskEncryption.ephemeral.keys.*.kms.endpoint 5-
-v1alpha1.machine.systemDiskEncryption.ephemeral.keys.*.nodeID
-v1alpha1.machine.systemDiskEncryption.ephemeral.keys.*.slot
-v1alpha1.machine.systemDiskEncryption.ephemeral.keys.*.static
-v1alpha1.machine.systemDiskEncryption.ephemeral.keys.*.static.passphrase
-v1alpha1.machine.systemDiskEncryption.ephemeral.keys.*.tpm 5-
-v1alpha1.machine.systemDiskEncryption.ephemeral.keys.*.tpm.checkSecurebootStatusOnEnroll 5-
-v1alpha1.machine.systemDiskEncryption.ephemeral.options
-v1alpha1.machine.systemDiskEncryption.ephemeral.provider
-v1alpha1.machine.systemDiskEncryption.state
-v1alpha1.machine.systemDiskEncryption.state.blockSize
-v1alpha1.machine.systemDiskEncryption.state.cipher
-v1alpha1.machine.systemDiskEncryption.state.keySize
-v1alpha1.machine.systemDiskEncryption.state.keys
-v1alpha1.machine.systemDiskEncryption.state.keys.*.kms 5-
-v1alpha1.machine.systemDiskEncryption.state.keys.*.kms.endpoint 5-
-v1alpha1.machine.systemDiskEncryption.state.keys.*.nodeID
-v1alpha1.machine.systemDiskEncryption.state.keys.*.slot
-v1alpha1.machine.systemDiskEncryption.state.keys.*.static
-v1alpha1.machine.systemDiskEncryption.state.keys.*.static.passphrase
-v1alpha1.machine.systemDiskEncryption.state.keys.*.tpm 5-
-v1alpha1.machine.systemDiskEncryption.state.keys.*.tpm.checkSecurebootStatusOnEnroll 5-
-v1alpha1.machine.systemDiskEncryption.state.options
-v1alpha1.machine.systemDiskEncryption.state.provider
-v1alpha1.machine.time - !12 TimeSyncConfig
-v1alpha1.machine.time.bootTimeout
-v1alpha1.machine.time.disabled
-v1alpha1.machine.time.servers
-v1alpha1.machine.token
-v1alpha1.machine.type
-v1alpha1.machine.udev - !14 UdevRulesConfig
-v1alpha1.machine.udev.rules
-v1alpha1.persist - !6 -
-v1alpha1.version
+BGPInstanceConfig 14- struct
+BGPInstanceConfig.advertise 14- []text
+BGPInstanceConfig.apiVersion 14- text
+BGPInstanceConfig.importRoutes 14- []struct
+BGPInstanceConfig.importRoutes.*.bgpInstance 14- text
+BGPInstanceConfig.importRoutes.*.prefixes 14- []text
+BGPInstanceConfig.installRoutes 14- bool
+BGPInstanceConfig.kind 14- text
+BGPInstanceConfig.localASN 14- uint
+BGPInstanceConfig.maxPaths 14- uint
+BGPInstanceConfig.multipath 14- bool
+BGPInstanceConfig.name 14- text
+BGPInstanceConfig.neighbors 14- []struct
+BGPInstanceConfig.neighbors.*.address 14- text
+BGPInstanceConfig.neighbors.*.bfd 14- struct
+BGPInstanceConfig.neighbors.*.bfd.detectMultiplier 14- uint
+BGPInstanceConfig.neighbors.*.bfd.receiveInterval 14- duration
+BGPInstanceConfig.neighbors.*.bfd.transmitInterval 14- duration
+BGPInstanceConfig.neighbors.*.holdTime 14- duration
+BGPInstanceConfig.neighbors.*.link 14- text
+BGPInstanceConfig.neighbors.*.localASN 14- uint
+BGPInstanceConfig.neighbors.*.passive 14- bool
+BGPInstanceConfig.neighbors.*.peerASN 14- uint
+BGPInstanceConfig.routeSource 14- text
+BGPInstanceConfig.routerID 14- text
+BGPInstanceConfig.vrf 14- text
+BlackholeRouteConfig 13- struct
+BlackholeRouteConfig.apiVersion 13- text
+BlackholeRouteConfig.kind 13- text
+BlackholeRouteConfig.metric 13- uint
+BlackholeRouteConfig.name 13- text
+BondConfig 12- struct
+BondConfig.adActorSysPrio 12- uint
+BondConfig.adLACPActive 12- text
+BondConfig.adSelect 12- text
+BondConfig.adUserPortKey 12- uint
+BondConfig.addresses 12- []struct
+BondConfig.addresses.*.address 12- text
+BondConfig.addresses.*.routePriority 12- uint
+BondConfig.allSlavesActive 12- uint
+BondConfig.apiVersion 12- text
+BondConfig.arpAllTargets 12- text
+BondConfig.arpInterval 12- uint
+BondConfig.arpIpTargets 12- []text
+BondConfig.arpValidate 12- text
+BondConfig.bondMode 12- text
+BondConfig.downdelay 12- uint
+BondConfig.failOverMac 12- text
+BondConfig.hardwareAddr 12- text
+BondConfig.kind 12- text
+BondConfig.lacpRate 12- text
+BondConfig.links 12- []text
+BondConfig.lpInterval 12- uint
+BondConfig.miimon 12- uint
+BondConfig.minLinks 12- uint
+BondConfig.missedMax 12- uint
+BondConfig.mtu 12- uint
+BondConfig.multicast 12- bool
+BondConfig.name 12- text
+BondConfig.nsIp6Targets 12- []text
+BondConfig.numPeerNotif 12- uint
+BondConfig.packetsPerSlave 12- uint
+BondConfig.peerNotifDelay 12- uint
+BondConfig.primary 15- text
+BondConfig.primaryReselect 12- text
+BondConfig.resendIGMP 12- uint
+BondConfig.routes 12- []struct
+BondConfig.routes.*.destination 12- text
+BondConfig.routes.*.gateway 12- text
+BondConfig.routes.*.metric 12- uint
+BondConfig.routes.*.mtu 12- uint
+BondConfig.routes.*.source 12- text
+BondConfig.routes.*.table 12- text
+BondConfig.tlbLogicalLb 12- uint
+BondConfig.up 12- bool
+BondConfig.updelay 12- uint
+BondConfig.useCarrier 12- bool
+BondConfig.xmitHashPolicy 12- text
+BridgeConfig 12- struct
+BridgeConfig.addresses 12- []struct
+BridgeConfig.addresses.*.address 12- text
+BridgeConfig.addresses.*.routePriority 12- uint
+BridgeConfig.apiVersion 12- text
+BridgeConfig.hardwareAddr 12- text
+BridgeConfig.kind 12- text
+BridgeConfig.links 12- []text
+BridgeConfig.mtu 12- uint
+BridgeConfig.multicast 12- bool
+BridgeConfig.name 12- text
+BridgeConfig.routes 12- []struct
+BridgeConfig.routes.*.destination 12- text
+BridgeConfig.routes.*.gateway 12- text
+BridgeConfig.routes.*.metric 12- uint
+BridgeConfig.routes.*.mtu 12- uint
+BridgeConfig.routes.*.source 12- text
+BridgeConfig.routes.*.table 12- text
+BridgeConfig.stp 12- value
+BridgeConfig.stp.enabled 12- bool
+BridgeConfig.up 12- bool
+BridgeConfig.vlan 12- value
+BridgeConfig.vlan.filtering 12- bool
+CRIBaseRuntimeSpecConfig 14- struct
+CRIBaseRuntimeSpecConfig.apiVersion 14- text
+CRIBaseRuntimeSpecConfig.kind 14- text
+CRIBaseRuntimeSpecConfig.overrides 14- {}any
+CRICustomizationConfig 14- struct
+CRICustomizationConfig.apiVersion 14- text
+CRICustomizationConfig.content 14- text
+CRICustomizationConfig.kind 14- text
+CRICustomizationConfig.name 14- text
+ContainerConfig 14- struct
+ContainerConfig.apiVersion 14- text
+ContainerConfig.args 14- []text
+ContainerConfig.dependsOn 14- struct
+ContainerConfig.dependsOn.containers 14- []text
+ContainerConfig.dependsOn.networks 14- []text
+ContainerConfig.dependsOn.paths 14- []text
+ContainerConfig.dependsOn.time 14- bool
+ContainerConfig.entrypoint 14- []text
+ContainerConfig.environment 14- []text
+ContainerConfig.image 14- text
+ContainerConfig.kind 14- text
+ContainerConfig.mounts 14- []struct
+ContainerConfig.mounts.*.hostPath 14- struct
+ContainerConfig.mounts.*.hostPath.destination 14- text
+ContainerConfig.mounts.*.hostPath.options 14- []text
+ContainerConfig.mounts.*.hostPath.source 14- text
+ContainerConfig.mounts.*.tmpfs 14- struct
+ContainerConfig.mounts.*.tmpfs.destination 14- text
+ContainerConfig.mounts.*.tmpfs.options 14- []text
+ContainerConfig.mounts.*.tmpfs.size 14- text
+ContainerConfig.mounts.*.userVolume 14- struct
+ContainerConfig.mounts.*.userVolume.destination 14- text
+ContainerConfig.mounts.*.userVolume.name 14- text
+ContainerConfig.mounts.*.userVolume.options 14- []text
+ContainerConfig.name 14- text
+ContainerConfig.network 14- struct
+ContainerConfig.network.mode 14- text
+ContainerConfig.resources 14- struct
+ContainerConfig.resources.limits 14- struct
+ContainerConfig.resources.limits.cpu 14- text
+ContainerConfig.resources.limits.memory 14- text
+ContainerConfig.runAs 14- struct
+ContainerConfig.runAs.gid 14- int
+ContainerConfig.runAs.uid 14- int
+ContainerConfig.security 14- struct
+ContainerConfig.security.capabilities 14- struct
+ContainerConfig.security.capabilities.add 14- []text
+ContainerConfig.security.capabilities.drop 14- []text
+ContainerConfig.security.machinedAccess 14- bool
+ContainerConfig.security.profile 14- text
+ContainerConfig.workingDir 14- text
+DHCPv4Config 12- struct
+DHCPv4Config.apiVersion 12- text
+DHCPv4Config.clientIdentifier 12- text
+DHCPv4Config.duidRaw 12- text
+DHCPv4Config.ignoreHostname 12- bool
+DHCPv4Config.ignoreRoutes 14- bool
+DHCPv4Config.kind 12- text
+DHCPv4Config.name 12- text
+DHCPv4Config.routeMetric 12- uint
+DHCPv6Config 12- struct
+DHCPv6Config.apiVersion 12- text
+DHCPv6Config.clientIdentifier 12- text
+DHCPv6Config.duidRaw 12- text
+DHCPv6Config.ignoreHostname 12- bool
+DHCPv6Config.kind 12- text
+DHCPv6Config.name 12- text
+DHCPv6Config.routeMetric 12- uint
+DiscoveryIdentityConfig 14- struct
+DiscoveryIdentityConfig.apiVersion 14- text
+DiscoveryIdentityConfig.clusterID 14- text
+DiscoveryIdentityConfig.clusterSecret 14- text
+DiscoveryIdentityConfig.kind 14- text
+DiscoveryServiceConfig 14- struct
+DiscoveryServiceConfig.apiVersion 14- text
+DiscoveryServiceConfig.endpoint 14- text
+DiscoveryServiceConfig.kind 14- text
+DiscoveryServiceConfig.name 14- text
+DummyLinkConfig 12- struct
+DummyLinkConfig.addresses 12- []struct
+DummyLinkConfig.addresses.*.address 12- text
+DummyLinkConfig.addresses.*.routePriority 12- uint
+DummyLinkConfig.apiVersion 12- text
+DummyLinkConfig.hardwareAddr 12- text
+DummyLinkConfig.kind 12- text
+DummyLinkConfig.mtu 12- uint
+DummyLinkConfig.multicast 12- bool
+DummyLinkConfig.name 12- text
+DummyLinkConfig.routes 12- []struct
+DummyLinkConfig.routes.*.destination 12- text
+DummyLinkConfig.routes.*.gateway 12- text
+DummyLinkConfig.routes.*.metric 12- uint
+DummyLinkConfig.routes.*.mtu 12- uint
+DummyLinkConfig.routes.*.source 12- text
+DummyLinkConfig.routes.*.table 12- text
+DummyLinkConfig.up 12- bool
+EnvironmentConfig 13- struct
+EnvironmentConfig.apiVersion 13- text
+EnvironmentConfig.kind 13- text
+EnvironmentConfig.variables 13- {}text
+EtcFileConfig 14- struct
+EtcFileConfig.apiVersion 14- text
+EtcFileConfig.contents 14- text
+EtcFileConfig.kind 14- text
+EtcFileConfig.mode 14- uint
+EtcFileConfig.name 14- text
+EthernetConfig 10- struct
+EthernetConfig.apiVersion 10- text
+EthernetConfig.channels 10- struct
+EthernetConfig.channels.combined 10- uint
+EthernetConfig.channels.other 10- uint
+EthernetConfig.channels.rx 10- uint
+EthernetConfig.channels.tx 10- uint
+EthernetConfig.features 10- {}bool
+EthernetConfig.kind 10- text
+EthernetConfig.name 10- text
+EthernetConfig.rings 10- struct
+EthernetConfig.rings.cqe-size 10- uint
+EthernetConfig.rings.rx 10- uint
+EthernetConfig.rings.rx-buf-len 10- uint
+EthernetConfig.rings.rx-jumbo 10- uint
+EthernetConfig.rings.rx-mini 10- uint
+EthernetConfig.rings.rx-push 10- bool
+EthernetConfig.rings.tcp-data-split 10- bool
+EthernetConfig.rings.tx 10- uint
+EthernetConfig.rings.tx-push 10- bool
+EthernetConfig.rings.tx-push-buf-len 10- uint
+EthernetConfig.wakeOnLan 12- []text
+EventSinkConfig 5- struct
+EventSinkConfig.apiVersion 5- text
+EventSinkConfig.endpoint 5- text
+EventSinkConfig.kind 5- text
+ExistingVolumeConfig 11- struct
+ExistingVolumeConfig.apiVersion 11- text
+ExistingVolumeConfig.discovery 11- value
+ExistingVolumeConfig.discovery.volumeSelector 11- value
+ExistingVolumeConfig.discovery.volumeSelector.match 11- text
+ExistingVolumeConfig.kind 11- text
+ExistingVolumeConfig.mount 11- value
+ExistingVolumeConfig.mount.disableAccessTime 13- bool
+ExistingVolumeConfig.mount.readOnly 11- bool
+ExistingVolumeConfig.mount.secure 13- bool
+ExistingVolumeConfig.name 11- text
+ExistingVolumeConfig.scrub 14- struct
+ExistingVolumeConfig.scrub.enabled 14- bool
+ExistingVolumeConfig.scrub.interval 14- duration
+ExistingVolumeConfig.trim 14- struct
+ExistingVolumeConfig.trim.enabled 14- bool
+ExistingVolumeConfig.trim.interval 14- duration
+ExtensionServiceConfig 7- struct
+ExtensionServiceConfig.apiVersion 7- text
+ExtensionServiceConfig.configFiles 7- []struct
+ExtensionServiceConfig.configFiles.*.content 7- text
+ExtensionServiceConfig.configFiles.*.mountPath 7- text
+ExtensionServiceConfig.environment 7- []text
+ExtensionServiceConfig.kind 7- text
+ExtensionServiceConfig.name 7- text
+ExternalVolumeConfig 13- struct
+ExternalVolumeConfig.apiVersion 13- text
+ExternalVolumeConfig.filesystemType 13- text
+ExternalVolumeConfig.kind 13- text
+ExternalVolumeConfig.mount 13- value
+ExternalVolumeConfig.mount.disableAccessTime 13- bool
+ExternalVolumeConfig.mount.readOnly 13- bool
+ExternalVolumeConfig.mount.secure 13- bool
+ExternalVolumeConfig.mount.virtiofs 13- struct
+ExternalVolumeConfig.mount.virtiofs.tag 13- text
+ExternalVolumeConfig.name 13- text
+FilesystemScrubConfig 14- struct
+FilesystemScrubConfig.apiVersion 14- text
+FilesystemScrubConfig.interval 14- duration
+FilesystemScrubConfig.kind 14- text
+FilesystemTrimConfig 14- struct
+FilesystemTrimConfig.apiVersion 14- text
+FilesystemTrimConfig.interval 14- duration
+FilesystemTrimConfig.kind 14- text
+HCloudVIPConfig 12- struct
+HCloudVIPConfig.apiToken 12- text
+HCloudVIPConfig.apiVersion 12- text
+HCloudVIPConfig.kind 12- text
+HCloudVIPConfig.link 12- text
+HCloudVIPConfig.name 12- text
+HTTPProbeConfig 14- struct
+HTTPProbeConfig.apiVersion 14- text
+HTTPProbeConfig.failureThreshold 14- int
+HTTPProbeConfig.interval 14- duration
+HTTPProbeConfig.kind 14- text
+HTTPProbeConfig.name 14- text
+HTTPProbeConfig.timeout 14- duration
+HTTPProbeConfig.url 14- text
+HostnameConfig 12- struct
+HostnameConfig.apiVersion 12- text
+HostnameConfig.auto 12- text
+HostnameConfig.hostname 12- text
+HostnameConfig.kind 12- text
+ImageCacheConfig 14- struct
+ImageCacheConfig.apiVersion 14- text
+ImageCacheConfig.kind 14- text
+ImageCacheConfig.local 14- value
+ImageCacheConfig.local.enabled 14- bool
+ImageVerificationConfig 13- struct
+ImageVerificationConfig.apiVersion 13- text
+ImageVerificationConfig.kind 13- text
+ImageVerificationConfig.rules 13- []struct
+ImageVerificationConfig.rules.*.deny 13- bool
+ImageVerificationConfig.rules.*.image 13- text
+ImageVerificationConfig.rules.*.keyless 13- struct
+ImageVerificationConfig.rules.*.keyless.issuer 13- text
+ImageVerificationConfig.rules.*.keyless.subject 13- text
+ImageVerificationConfig.rules.*.keyless.subjectRegex 13- text
+ImageVerificationConfig.rules.*.publicKey 13- struct
+ImageVerificationConfig.rules.*.publicKey.certificate 13- text
+ImageVerificationConfig.rules.*.skip 13- bool
+KernelModuleConfig 14- struct
+KernelModuleConfig.apiVersion 14- text
+KernelModuleConfig.kind 14- text
+KernelModuleConfig.name 14- text
+KernelModuleConfig.parameters 14- []text
+KmsgLogConfig 5- struct
+KmsgLogConfig.apiVersion 5- text
+KmsgLogConfig.kind 5- text
+KmsgLogConfig.name 5- text
+KmsgLogConfig.url 5- text
+KubeAPIServerCAConfig 14- struct
+KubeAPIServerCAConfig.acceptedCAs 14- []text
+KubeAPIServerCAConfig.apiVersion 14- text
+KubeAPIServerCAConfig.issuingCA 14- struct
+KubeAPIServerCAConfig.issuingCA.cert 14- text
+KubeAPIServerCAConfig.issuingCA.key 14- text
+KubeAPIServerCAConfig.kind 14- text
+KubeAPIServerConfig 14- struct
+KubeAPIServerConfig.apiPort 14- int
+KubeAPIServerConfig.apiVersion 14- text
+KubeAPIServerConfig.certExtraSANs 14- []text
+KubeAPIServerConfig.env 14- {}text
+KubeAPIServerConfig.extraArgs 14- {}arg
+KubeAPIServerConfig.image 14- text
+KubeAPIServerConfig.kind 14- text
+KubeAPIServerConfig.resources 14- value
+KubeAPIServerConfig.resources.limits 14- {}any
+KubeAPIServerConfig.resources.requests 14- {}any
+KubeAPIServerConfig.startupProbes 14- bool
+KubeAdmissionControlConfig 14- struct
+KubeAdmissionControlConfig.apiVersion 14- text
+KubeAdmissionControlConfig.configuration 14- {}any
+KubeAdmissionControlConfig.kind 14- text
+KubeAdmissionControlConfig.name 14- text
+KubeAggregatorCAConfig 14- struct
+KubeAggregatorCAConfig.acceptedCAs 14- []text
+KubeAggregatorCAConfig.apiVersion 14- text
+KubeAggregatorCAConfig.issuingCA 14- struct
+KubeAggregatorCAConfig.issuingCA.cert 14- text
+KubeAggregatorCAConfig.issuingCA.key 14- text
+KubeAggregatorCAConfig.kind 14- text
+KubeAuditPolicyConfig 14- struct
+KubeAuditPolicyConfig.apiVersion 14- text
+KubeAuditPolicyConfig.configuration 14- {}any
+KubeAuditPolicyConfig.kind 14- text
+KubeAuthenticationConfig 14- struct
+KubeAuthenticationConfig.apiVersion 14- text
+KubeAuthenticationConfig.configuration 14- {}any
+KubeAuthenticationConfig.kind 14- text
+KubeAuthorizerConfig 14- struct
+KubeAuthorizerConfig.apiVersion 14- text
+KubeAuthorizerConfig.kind 14- text
+KubeAuthorizerConfig.name 14- text
+KubeAuthorizerConfig.type 14- text
+KubeAuthorizerConfig.webhook 14- {}any
+KubeClusterConfig 14- struct
+KubeClusterConfig.apiVersion 14- text
+KubeClusterConfig.clusterName 14- text
+KubeClusterConfig.endpoint 14- text
+KubeClusterConfig.kind 14- text
+KubeControllerManagerConfig 14- struct
+KubeControllerManagerConfig.apiVersion 14- text
+KubeControllerManagerConfig.enabled 14- bool
+KubeControllerManagerConfig.env 14- {}text
+KubeControllerManagerConfig.extraArgs 14- {}arg
+KubeControllerManagerConfig.image 14- text
+KubeControllerManagerConfig.kind 14- text
+KubeControllerManagerConfig.resources 14- value
+KubeControllerManagerConfig.resources.limits 14- {}any
+KubeControllerManagerConfig.resources.requests 14- {}any
+KubeCoreDNSConfig 14- struct
+KubeCoreDNSConfig.apiVersion 14- text
+KubeCoreDNSConfig.enabled 14- bool
+KubeCoreDNSConfig.image 14- text
+KubeCoreDNSConfig.kind 14- text
+KubeCredentialProviderConfig 14- struct
+KubeCredentialProviderConfig.apiVersion 14- text
+KubeCredentialProviderConfig.configuration 14- {}any
+KubeCredentialProviderConfig.kind 14- text
+KubeEtcdEncryptionConfig 14- struct
+KubeEtcdEncryptionConfig.apiVersion 14- text
+KubeEtcdEncryptionConfig.config 14- {}any
+KubeEtcdEncryptionConfig.kind 14- text
+KubeExternalManifestConfig 14- struct
+KubeExternalManifestConfig.apiVersion 14- text
+KubeExternalManifestConfig.headers 14- {}text
+KubeExternalManifestConfig.kind 14- text
+KubeExternalManifestConfig.name 14- text
+KubeExternalManifestConfig.url 14- text
+KubeFlannelCNIConfig 14- struct
+KubeFlannelCNIConfig.apiVersion 14- text
+KubeFlannelCNIConfig.backendExtraConfig 14- {}any
+KubeFlannelCNIConfig.backendMTU 14- uint
+KubeFlannelCNIConfig.backendPort 14- uint
+KubeFlannelCNIConfig.backendType 14- text
+KubeFlannelCNIConfig.extraArgs 14- []text
+KubeFlannelCNIConfig.kind 14- text
+KubeFlannelCNIConfig.kubeNetworkPoliciesEnabled 14- bool
+KubeFlannelCNIConfig.resources 14- value
+KubeFlannelCNIConfig.resources.limits 14- {}any
+KubeFlannelCNIConfig.resources.requests 14- {}any
+KubeInlineManifestConfig 14- struct
+KubeInlineManifestConfig.apiVersion 14- text
+KubeInlineManifestConfig.kind 14- text
+KubeInlineManifestConfig.manifest 14- text
+KubeInlineManifestConfig.name 14- text
+KubeNetworkConfig 14- struct
+KubeNetworkConfig.apiVersion 14- text
+KubeNetworkConfig.dnsDomain 14- text
+KubeNetworkConfig.kind 14- text
+KubeNetworkConfig.nodeCIDRMaskSizeIPv4 14- int
+KubeNetworkConfig.nodeCIDRMaskSizeIPv6 14- int
+KubeNetworkConfig.podSubnets 14- []text
+KubeNetworkConfig.serviceSubnets 14- []text
+KubeNodeConfig 14- struct
+KubeNodeConfig.annotations 14- {}text
+KubeNodeConfig.apiVersion 14- text
+KubeNodeConfig.kind 14- text
+KubeNodeConfig.labels 14- {}text
+KubeNodeConfig.nodeIP 14- value
+KubeNodeConfig.nodeIP.validSubnets 14- []text
+KubeNodeConfig.registerWithFQDN 14- bool
+KubeNodeConfig.skipNodeRegistration 14- bool
+KubeNodeConfig.taints 14- {}text
+KubePrismConfig 14- struct
+KubePrismConfig.apiVersion 14- text
+KubePrismConfig.kind 14- text
+KubePrismConfig.port 14- int
+KubePrismConfig.tlsServerName 14- text
+KubeProxyConfig 14- struct
+KubeProxyConfig.apiVersion 14- text
+KubeProxyConfig.config 14- {}any
+KubeProxyConfig.enabled 14- bool
+KubeProxyConfig.extraArgs 14- {}arg
+KubeProxyConfig.image 14- text
+KubeProxyConfig.kind 14- text
+KubeProxyConfig.mode 14- text
+KubeProxyConfig.resources 14- value
+KubeProxyConfig.resources.limits 14- {}any
+KubeProxyConfig.resources.requests 14- {}any
+KubeSchedulerConfig 14- struct
+KubeSchedulerConfig.apiVersion 14- text
+KubeSchedulerConfig.config 14- {}any
+KubeSchedulerConfig.enabled 14- bool
+KubeSchedulerConfig.env 14- {}text
+KubeSchedulerConfig.extraArgs 14- {}arg
+KubeSchedulerConfig.image 14- text
+KubeSchedulerConfig.kind 14- text
+KubeSchedulerConfig.resources 14- value
+KubeSchedulerConfig.resources.limits 14- {}any
+KubeSchedulerConfig.resources.requests 14- {}any
+KubeServiceAccountConfig 14- struct
+KubeServiceAccountConfig.accepted 14- value
+KubeServiceAccountConfig.accepted.audiences 14- []text
+KubeServiceAccountConfig.accepted.issuers 14- []text
+KubeServiceAccountConfig.accepted.publicKeys 14- []text
+KubeServiceAccountConfig.apiVersion 14- text
+KubeServiceAccountConfig.issuer 14- value
+KubeServiceAccountConfig.issuer.issuerURL 14- text
+KubeServiceAccountConfig.issuer.privateKey 14- text
+KubeServiceAccountConfig.kind 14- text
+KubeSpanConfig 13- struct
+KubeSpanConfig.advertiseKubernetesNetworks 13- bool
+KubeSpanConfig.allowDownPeerBypass 13- bool
+KubeSpanConfig.apiVersion 13- text
+KubeSpanConfig.enabled 13- bool
+KubeSpanConfig.filters 13- struct
+KubeSpanConfig.filters.endpoints 13- []text
+KubeSpanConfig.filters.excludeAdvertisedNetworks 13- []text
+KubeSpanConfig.harvestExtraEndpoints 13- bool
+KubeSpanConfig.kind 13- text
+KubeSpanConfig.mtu 13- uint
+KubeSpanEndpointsConfig 8- struct
+KubeSpanEndpointsConfig.apiVersion 8- text
+KubeSpanEndpointsConfig.extraAnnouncedEndpoints 8- []text
+KubeSpanEndpointsConfig.kind 8- text
+KubeStaticPodConfig 14- struct
+KubeStaticPodConfig.apiVersion 14- text
+KubeStaticPodConfig.kind 14- text
+KubeStaticPodConfig.name 14- text
+KubeStaticPodConfig.pod 14- {}any
+KubeTalosAPIAccessConfig 14- struct
+KubeTalosAPIAccessConfig.allowedKubernetesNamespaces 14- []text
+KubeTalosAPIAccessConfig.allowedRoles 14- []text
+KubeTalosAPIAccessConfig.apiVersion 14- text
+KubeTalosAPIAccessConfig.kind 14- text
+KubeletConfig 14- struct
+KubeletConfig.apiVersion 14- text
+KubeletConfig.clusterDNS 14- []text
+KubeletConfig.config 14- {}any
+KubeletConfig.defaultRuntimeSeccompProfileEnabled 14- bool
+KubeletConfig.extraArgs 14- {}arg
+KubeletConfig.image 14- text
+KubeletConfig.kind 14- text
+LVMLogicalVolumeConfig 14- struct
+LVMLogicalVolumeConfig.apiVersion 14- text
+LVMLogicalVolumeConfig.kind 14- text
+LVMLogicalVolumeConfig.mirrors 14- uint
+LVMLogicalVolumeConfig.name 14- text
+LVMLogicalVolumeConfig.provisioning 14- value
+LVMLogicalVolumeConfig.provisioning.maxSize 14- text
+LVMLogicalVolumeConfig.provisioning.minSize 14- text
+LVMLogicalVolumeConfig.provisioning.volumeGroup 14- text
+LVMLogicalVolumeConfig.stripes 14- uint
+LVMLogicalVolumeConfig.type 14- text
+LVMVolumeGroupConfig 14- struct
+LVMVolumeGroupConfig.apiVersion 14- text
+LVMVolumeGroupConfig.kind 14- text
+LVMVolumeGroupConfig.name 14- text
+LVMVolumeGroupConfig.provisioning 14- value
+LVMVolumeGroupConfig.provisioning.volumeSelector 14- value
+LVMVolumeGroupConfig.provisioning.volumeSelector.match 14- text
+Layer2VIPConfig 12- struct
+Layer2VIPConfig.apiVersion 12- text
+Layer2VIPConfig.kind 12- text
+Layer2VIPConfig.link 12- text
+Layer2VIPConfig.name 12- text
+LinkAliasConfig 12- struct
+LinkAliasConfig.apiVersion 12- text
+LinkAliasConfig.kind 12- text
+LinkAliasConfig.name 12- text
+LinkAliasConfig.selector 12- value
+LinkAliasConfig.selector.match 12- text
+LinkConfig 12- struct
+LinkConfig.addresses 12- []struct
+LinkConfig.addresses.*.address 12- text
+LinkConfig.addresses.*.routePriority 12- uint
+LinkConfig.apiVersion 12- text
+LinkConfig.kind 12- text
+LinkConfig.mtu 12- uint
+LinkConfig.multicast 12- bool
+LinkConfig.name 12- text
+LinkConfig.routes 12- []struct
+LinkConfig.routes.*.destination 12- text
+LinkConfig.routes.*.gateway 12- text
+LinkConfig.routes.*.metric 12- uint
+LinkConfig.routes.*.mtu 12- uint
+LinkConfig.routes.*.source 12- text
+LinkConfig.routes.*.table 12- text
+LinkConfig.up 12- bool
+NetworkDefaultActionConfig 6- struct
+NetworkDefaultActionConfig.apiVersion 6- text
+NetworkDefaultActionConfig.ingress 6- text
+NetworkDefaultActionConfig.kind 6- text
+NetworkRuleConfig 6- struct
+NetworkRuleConfig.apiVersion 6- text
+NetworkRuleConfig.ingress 6- []struct
+NetworkRuleConfig.ingress.*.except 6- text
+NetworkRuleConfig.ingress.*.subnet 6- text
+NetworkRuleConfig.kind 6- text
+NetworkRuleConfig.name 6- text
+NetworkRuleConfig.portSelector 6- value
+NetworkRuleConfig.portSelector.ports 6- []text
+NetworkRuleConfig.portSelector.protocol 6- text
+OOMConfig 12- struct
+OOMConfig.apiVersion 12- text
+OOMConfig.cgroupRankingExpression 12- text
+OOMConfig.kind 12- text
+OOMConfig.sampleInterval 12- duration
+OOMConfig.strictCgroupClassOrdering 12- bool
+OOMConfig.triggerExpression 12- text
+PCIDriverRebindConfig 10- struct
+PCIDriverRebindConfig.apiVersion 10- text
+PCIDriverRebindConfig.kind 10- text
+PCIDriverRebindConfig.name 10- text
+PCIDriverRebindConfig.targetDriver 10- text
+RAIDArrayConfig 14- struct
+RAIDArrayConfig.apiVersion 14- text
+RAIDArrayConfig.kind 14- text
+RAIDArrayConfig.level 14- text
+RAIDArrayConfig.metadata 14- text
+RAIDArrayConfig.name 14- text
+RAIDArrayConfig.provisioning 14- value
+RAIDArrayConfig.provisioning.volumeSelector 14- value
+RAIDArrayConfig.provisioning.volumeSelector.match 14- text
+RawVolumeConfig 11- struct
+RawVolumeConfig.apiVersion 11- text
+RawVolumeConfig.encryption 11- value
+RawVolumeConfig.encryption.allowDiscards 14- bool
+RawVolumeConfig.encryption.blockSize 11- uint
+RawVolumeConfig.encryption.cipher 11- text
+RawVolumeConfig.encryption.keySize 11- uint
+RawVolumeConfig.encryption.keys 11- []struct
+RawVolumeConfig.encryption.keys.*.kms 11- struct
+RawVolumeConfig.encryption.keys.*.kms.endpoint 11- text
+RawVolumeConfig.encryption.keys.*.lockToState 11- bool
+RawVolumeConfig.encryption.keys.*.nodeID 11- struct
+RawVolumeConfig.encryption.keys.*.slot 11- int
+RawVolumeConfig.encryption.keys.*.static 11- struct
+RawVolumeConfig.encryption.keys.*.static.passphrase 11- text
+RawVolumeConfig.encryption.keys.*.tpm 11- struct
+RawVolumeConfig.encryption.keys.*.tpm.checkSecurebootStatusOnEnroll 11- bool
+RawVolumeConfig.encryption.keys.*.tpm.options 12- struct
+RawVolumeConfig.encryption.keys.*.tpm.options.pcrs 12- []int
+RawVolumeConfig.encryption.options 11- []text
+RawVolumeConfig.encryption.provider 11- text
+RawVolumeConfig.kind 11- text
+RawVolumeConfig.name 11- text
+RawVolumeConfig.provisioning 11- value
+RawVolumeConfig.provisioning.diskSelector 11- value
+RawVolumeConfig.provisioning.diskSelector.match 11- text
+RawVolumeConfig.provisioning.grow 11- bool
+RawVolumeConfig.provisioning.maxSize 11- text
+RawVolumeConfig.provisioning.minSize 11- text
+RegistryAuthConfig 12- struct
+RegistryAuthConfig.apiVersion 12- text
+RegistryAuthConfig.auth 12- text
+RegistryAuthConfig.identityToken 12- text
+RegistryAuthConfig.kind 12- text
+RegistryAuthConfig.name 12- text
+RegistryAuthConfig.password 12- text
+RegistryAuthConfig.username 12- text
+RegistryMirrorConfig 12- struct
+RegistryMirrorConfig.apiVersion 12- text
+RegistryMirrorConfig.endpoints 12- []struct
+RegistryMirrorConfig.endpoints.*.overridePath 12- bool
+RegistryMirrorConfig.endpoints.*.url 12- text
+RegistryMirrorConfig.kind 12- text
+RegistryMirrorConfig.name 12- text
+RegistryMirrorConfig.skipFallback 12- bool
+RegistryTLSConfig 12- struct
+RegistryTLSConfig.apiVersion 12- text
+RegistryTLSConfig.ca 12- text
+RegistryTLSConfig.clientIdentity 12- struct
+RegistryTLSConfig.clientIdentity.cert 12- text
+RegistryTLSConfig.clientIdentity.key 12- text
+RegistryTLSConfig.insecureSkipVerify 12- bool
+RegistryTLSConfig.kind 12- text
+RegistryTLSConfig.name 12- text
+ResolverConfig 12- struct
+ResolverConfig.apiVersion 12- text
+ResolverConfig.hostDNS 14- value
+ResolverConfig.hostDNS.enabled 14- bool
+ResolverConfig.hostDNS.forwardKubeDNSToHost 14- bool
+ResolverConfig.hostDNS.resolveMemberNames 14- bool
+ResolverConfig.kind 12- text
+ResolverConfig.nameservers 12- []struct
+ResolverConfig.nameservers.*.address 12- text
+ResolverConfig.nameservers.*.protocol 14- text
+ResolverConfig.nameservers.*.tlsServerName 14- text
+ResolverConfig.searchDomains 12- value
+ResolverConfig.searchDomains.disableDefault 12- bool
+ResolverConfig.searchDomains.domains 12- []text
+RoutingRuleConfig 13- struct
+RoutingRuleConfig.action 13- text
+RoutingRuleConfig.apiVersion 13- text
+RoutingRuleConfig.dst 13- text
+RoutingRuleConfig.fwMark 13- uint
+RoutingRuleConfig.fwMask 13- uint
+RoutingRuleConfig.iifName 13- text
+RoutingRuleConfig.kind 13- text
+RoutingRuleConfig.name 13- text
+RoutingRuleConfig.oifName 13- text
+RoutingRuleConfig.src 13- text
+RoutingRuleConfig.table 13- text
+SecurityProfileConfig 14- struct
+SecurityProfileConfig.apiVersion 14- text
+SecurityProfileConfig.kind 14- text
+SecurityProfileConfig.workloadIsolation 14- bool
+SideroLinkConfig 5- struct
+SideroLinkConfig.apiUrl 5- text
+SideroLinkConfig.apiVersion 5- text
+SideroLinkConfig.kind 5- text
+SideroLinkConfig.uniqueToken 10- text
+StaticHostConfig 12- struct
+StaticHostConfig.apiVersion 12- text
+StaticHostConfig.hostnames 12- []text
+StaticHostConfig.kind 12- text
+StaticHostConfig.name 12- text
+SwapVolumeConfig 11- struct
+SwapVolumeConfig.apiVersion 11- text
+SwapVolumeConfig.encryption 11- value
+SwapVolumeConfig.encryption.allowDiscards 14- bool
+SwapVolumeConfig.encryption.blockSize 11- uint
+SwapVolumeConfig.encryption.cipher 11- text
+SwapVolumeConfig.encryption.keySize 11- uint
+SwapVolumeConfig.encryption.keys 11- []struct
+SwapVolumeConfig.encryption.keys.*.kms 11- struct
+SwapVolumeConfig.encryption.keys.*.kms.endpoint 11- text
+SwapVolumeConfig.encryption.keys.*.lockToState 11- bool
+SwapVolumeConfig.encryption.keys.*.nodeID 11- struct
+SwapVolumeConfig.encryption.keys.*.slot 11- int
+SwapVolumeConfig.encryption.keys.*.static 11- struct
+SwapVolumeConfig.encryption.keys.*.static.passphrase 11- text
+SwapVolumeConfig.encryption.keys.*.tpm 11- struct
+SwapVolumeConfig.encryption.keys.*.tpm.checkSecurebootStatusOnEnroll 11- bool
+SwapVolumeConfig.encryption.keys.*.tpm.options 12- struct
+SwapVolumeConfig.encryption.keys.*.tpm.options.pcrs 12- []int
+SwapVolumeConfig.encryption.options 11- []text
+SwapVolumeConfig.encryption.provider 11- text
+SwapVolumeConfig.kind 11- text
+SwapVolumeConfig.name 11- text
+SwapVolumeConfig.provisioning 11- value
+SwapVolumeConfig.provisioning.diskSelector 11- value
+SwapVolumeConfig.provisioning.diskSelector.match 11- text
+SwapVolumeConfig.provisioning.grow 11- bool
+SwapVolumeConfig.provisioning.maxSize 11- text
+SwapVolumeConfig.provisioning.minSize 11- text
+SysctlConfig 14- struct
+SysctlConfig.apiVersion 14- text
+SysctlConfig.kind 14- text
+SysctlConfig.params 14- {}text
+SysfsConfig 14- struct
+SysfsConfig.apiVersion 14- text
+SysfsConfig.kind 14- text
+SysfsConfig.params 14- {}text
+TCPProbeConfig 13- struct
+TCPProbeConfig.apiVersion 13- text
+TCPProbeConfig.endpoint 13- text
+TCPProbeConfig.failureThreshold 13- int
+TCPProbeConfig.interval 13- duration
+TCPProbeConfig.kind 13- text
+TCPProbeConfig.name 13- text
+TCPProbeConfig.timeout 13- duration
+TimeSyncConfig 12- struct
+TimeSyncConfig.apiVersion 12- text
+TimeSyncConfig.bootTimeout 12- duration
+TimeSyncConfig.enabled 12- bool
+TimeSyncConfig.kind 12- text
+TimeSyncConfig.ntp 12- struct
+TimeSyncConfig.ntp.servers 12- []text
+TimeSyncConfig.ntp.useNTS 14- bool
+TimeSyncConfig.ptp 12- struct
+TimeSyncConfig.ptp.devices 12- []text
+TrustedRootsConfig 8- struct
+TrustedRootsConfig.apiVersion 8- text
+TrustedRootsConfig.certificates 8- text
+TrustedRootsConfig.kind 8- text
+TrustedRootsConfig.name 8- text
+UdevRulesConfig 14- struct
+UdevRulesConfig.apiVersion 14- text
+UdevRulesConfig.kind 14- text
+UdevRulesConfig.rules 14- []text
+UnattendedInstallConfig 14- struct
+UnattendedInstallConfig.apiVersion 14- text
+UnattendedInstallConfig.installer 14- value
+UnattendedInstallConfig.installer.image 14- text
+UnattendedInstallConfig.kind 14- text
+UnattendedInstallConfig.provisioning 14- value
+UnattendedInstallConfig.provisioning.diskSelector 14- value
+UnattendedInstallConfig.provisioning.diskSelector.match 14- text
+UnattendedInstallConfig.provisioning.wipe 14- bool
+UnattendedInstallConfig.reboot 14- bool
+UserVolumeConfig 10- struct
+UserVolumeConfig.apiVersion 10- text
+UserVolumeConfig.encryption 10- value
+UserVolumeConfig.encryption.allowDiscards 14- bool
+UserVolumeConfig.encryption.blockSize 10- uint
+UserVolumeConfig.encryption.cipher 10- text
+UserVolumeConfig.encryption.keySize 10- uint
+UserVolumeConfig.encryption.keys 10- []struct
+UserVolumeConfig.encryption.keys.*.kms 10- struct
+UserVolumeConfig.encryption.keys.*.kms.endpoint 10- text
+UserVolumeConfig.encryption.keys.*.lockToState 11- bool
+UserVolumeConfig.encryption.keys.*.nodeID 10- struct
+UserVolumeConfig.encryption.keys.*.slot 10- int
+UserVolumeConfig.encryption.keys.*.static 10- struct
+UserVolumeConfig.encryption.keys.*.static.passphrase 10- text
+UserVolumeConfig.encryption.keys.*.tpm 10- struct
+UserVolumeConfig.encryption.keys.*.tpm.checkSecurebootStatusOnEnroll 10- bool
+UserVolumeConfig.encryption.keys.*.tpm.options 12- struct
+UserVolumeConfig.encryption.keys.*.tpm.options.pcrs 12- []int
+UserVolumeConfig.encryption.options 10- []text
+UserVolumeConfig.encryption.provider 10- text
+UserVolumeConfig.filesystem 10- value
+UserVolumeConfig.filesystem.projectQuotaSupport 11- bool
+UserVolumeConfig.filesystem.type 10- text
+UserVolumeConfig.filesystem.xfs 14- struct
+UserVolumeConfig.filesystem.xfs.minAllocationGroupSize 14- text
+UserVolumeConfig.kind 10- text
+UserVolumeConfig.mount 13- value
+UserVolumeConfig.mount.disableAccessTime 13- bool
+UserVolumeConfig.mount.secure 13- bool
+UserVolumeConfig.name 10- text
+UserVolumeConfig.provisioning 10- value
+UserVolumeConfig.provisioning.diskSelector 10- value
+UserVolumeConfig.provisioning.diskSelector.match 10- text
+UserVolumeConfig.provisioning.grow 10- bool
+UserVolumeConfig.provisioning.maxSize 10- text
+UserVolumeConfig.provisioning.minSize 10- text
+UserVolumeConfig.scrub 14- struct
+UserVolumeConfig.scrub.enabled 14- bool
+UserVolumeConfig.scrub.interval 14- duration
+UserVolumeConfig.trim 14- struct
+UserVolumeConfig.trim.enabled 14- bool
+UserVolumeConfig.trim.interval 14- duration
+UserVolumeConfig.volumeType 12- text
+VLANConfig 12- struct
+VLANConfig.addresses 12- []struct
+VLANConfig.addresses.*.address 12- text
+VLANConfig.addresses.*.routePriority 12- uint
+VLANConfig.apiVersion 12- text
+VLANConfig.kind 12- text
+VLANConfig.mtu 12- uint
+VLANConfig.multicast 12- bool
+VLANConfig.name 12- text
+VLANConfig.parent 12- text
+VLANConfig.routes 12- []struct
+VLANConfig.routes.*.destination 12- text
+VLANConfig.routes.*.gateway 12- text
+VLANConfig.routes.*.metric 12- uint
+VLANConfig.routes.*.mtu 12- uint
+VLANConfig.routes.*.source 12- text
+VLANConfig.routes.*.table 12- text
+VLANConfig.up 12- bool
+VLANConfig.vlanID 12- uint
+VLANConfig.vlanMode 12- text
+VRFConfig 13- struct
+VRFConfig.addresses 13- []struct
+VRFConfig.addresses.*.address 13- text
+VRFConfig.addresses.*.routePriority 13- uint
+VRFConfig.apiVersion 13- text
+VRFConfig.hardwareAddr 13- text
+VRFConfig.kind 13- text
+VRFConfig.links 13- []text
+VRFConfig.mtu 13- uint
+VRFConfig.multicast 13- bool
+VRFConfig.name 13- text
+VRFConfig.routes 13- []struct
+VRFConfig.routes.*.destination 13- text
+VRFConfig.routes.*.gateway 13- text
+VRFConfig.routes.*.metric 13- uint
+VRFConfig.routes.*.mtu 13- uint
+VRFConfig.routes.*.source 13- text
+VRFConfig.routes.*.table 13- text
+VRFConfig.table 13- text
+VRFConfig.up 13- bool
+VethConfig 14- struct
+VethConfig.addresses 14- []struct
+VethConfig.addresses.*.address 14- text
+VethConfig.addresses.*.routePriority 14- uint
+VethConfig.apiVersion 14- text
+VethConfig.kind 14- text
+VethConfig.mtu 14- uint
+VethConfig.multicast 14- bool
+VethConfig.name 14- text
+VethConfig.peer 14- value
+VethConfig.peer.addresses 14- []struct
+VethConfig.peer.addresses.*.address 14- text
+VethConfig.peer.addresses.*.routePriority 14- uint
+VethConfig.peer.mtu 14- uint
+VethConfig.peer.multicast 14- bool
+VethConfig.peer.name 14- text
+VethConfig.peer.routes 14- []struct
+VethConfig.peer.routes.*.destination 14- text
+VethConfig.peer.routes.*.gateway 14- text
+VethConfig.peer.routes.*.metric 14- uint
+VethConfig.peer.routes.*.mtu 14- uint
+VethConfig.peer.routes.*.source 14- text
+VethConfig.peer.routes.*.table 14- text
+VethConfig.peer.up 14- bool
+VethConfig.routes 14- []struct
+VethConfig.routes.*.destination 14- text
+VethConfig.routes.*.gateway 14- text
+VethConfig.routes.*.metric 14- uint
+VethConfig.routes.*.mtu 14- uint
+VethConfig.routes.*.source 14- text
+VethConfig.routes.*.table 14- text
+VethConfig.up 14- bool
+VolumeConfig 8- struct
+VolumeConfig.apiVersion 8- text
+VolumeConfig.encryption 11- value
+VolumeConfig.encryption.allowDiscards 14- bool
+VolumeConfig.encryption.blockSize 11- uint
+VolumeConfig.encryption.cipher 11- text
+VolumeConfig.encryption.keySize 11- uint
+VolumeConfig.encryption.keys 11- []struct
+VolumeConfig.encryption.keys.*.kms 11- struct
+VolumeConfig.encryption.keys.*.kms.endpoint 11- text
+VolumeConfig.encryption.keys.*.lockToState 11- bool
+VolumeConfig.encryption.keys.*.nodeID 11- struct
+VolumeConfig.encryption.keys.*.slot 11- int
+VolumeConfig.encryption.keys.*.static 11- struct
+VolumeConfig.encryption.keys.*.static.passphrase 11- text
+VolumeConfig.encryption.keys.*.tpm 11- struct
+VolumeConfig.encryption.keys.*.tpm.checkSecurebootStatusOnEnroll 11- bool
+VolumeConfig.encryption.keys.*.tpm.options 12- struct
+VolumeConfig.encryption.keys.*.tpm.options.pcrs 12- []int
+VolumeConfig.encryption.options 11- []text
+VolumeConfig.encryption.provider 11- text
+VolumeConfig.filesystem 14- value
+VolumeConfig.filesystem.xfs 14- struct
+VolumeConfig.filesystem.xfs.minAllocationGroupSize 14- text
+VolumeConfig.kind 8- text
+VolumeConfig.mount 13- value
+VolumeConfig.mount.disableAccessTime 14- bool
+VolumeConfig.mount.secure 13- bool
+VolumeConfig.name 8- text
+VolumeConfig.provisioning 8- value
+VolumeConfig.provisioning.diskSelector 8- value
+VolumeConfig.provisioning.diskSelector.match 8- text
+VolumeConfig.provisioning.grow 8- bool
+VolumeConfig.provisioning.maxSize 8- text
+VolumeConfig.provisioning.minSize 8- text
+VolumeConfig.scrub 14- struct
+VolumeConfig.scrub.enabled 14- bool
+VolumeConfig.scrub.interval 14- duration
+VolumeConfig.trim 14- struct
+VolumeConfig.trim.enabled 14- bool
+VolumeConfig.trim.interval 14- duration
+WatchdogTimerConfig 7- struct
+WatchdogTimerConfig.apiVersion 7- text
+WatchdogTimerConfig.device 7- text
+WatchdogTimerConfig.kind 7- text
+WatchdogTimerConfig.timeout 7- duration
+WireguardConfig 12- struct
+WireguardConfig.addresses 12- []struct
+WireguardConfig.addresses.*.address 12- text
+WireguardConfig.addresses.*.routePriority 12- uint
+WireguardConfig.apiVersion 12- text
+WireguardConfig.firewallMark 12- int
+WireguardConfig.kind 12- text
+WireguardConfig.listenPort 12- int
+WireguardConfig.mtu 12- uint
+WireguardConfig.multicast 12- bool
+WireguardConfig.name 12- text
+WireguardConfig.peers 12- []struct
+WireguardConfig.peers.*.allowedIPs 12- []text
+WireguardConfig.peers.*.endpoint 12- text
+WireguardConfig.peers.*.persistentKeepaliveInterval 12- duration
+WireguardConfig.peers.*.presharedKey 12- text
+WireguardConfig.peers.*.publicKey 12- text
+WireguardConfig.privateKey 12- text
+WireguardConfig.routes 12- []struct
+WireguardConfig.routes.*.destination 12- text
+WireguardConfig.routes.*.gateway 12- text
+WireguardConfig.routes.*.metric 12- uint
+WireguardConfig.routes.*.mtu 12- uint
+WireguardConfig.routes.*.source 12- text
+WireguardConfig.routes.*.table 12- text
+WireguardConfig.up 12- bool
+ZswapConfig 11- struct
+ZswapConfig.apiVersion 11- text
+ZswapConfig.kind 11- text
+ZswapConfig.maxPoolPercent 11- int
+ZswapConfig.shrinkerEnabled 11- bool
+v1alpha1 - struct
+v1alpha1.cluster - struct
+v1alpha1.cluster.acceptedCAs 7- []struct !14 KubeAPIServerCAConfig
+v1alpha1.cluster.acceptedCAs.*.crt 7- text
+v1alpha1.cluster.adminKubeconfig - struct
+v1alpha1.cluster.adminKubeconfig.certLifetime - duration
+v1alpha1.cluster.aescbcEncryptionSecret - text !14 KubeEtcdEncryptionConfig
+v1alpha1.cluster.aggregatorCA - struct !14 KubeAggregatorCAConfig
+v1alpha1.cluster.aggregatorCA.crt - text
+v1alpha1.cluster.aggregatorCA.key - text
+v1alpha1.cluster.allowSchedulingOnControlPlanes - bool !14 KubeNodeConfig
+v1alpha1.cluster.allowSchedulingOnMasters - bool !3 allowSchedulingOnControlPlanes
+v1alpha1.cluster.apiServer - struct !14 KubeAPIServerConfig
+v1alpha1.cluster.apiServer.admissionControl - []struct !14 KubeAdmissionControlConfig
+v1alpha1.cluster.apiServer.admissionControl.*.configuration - {}any
+v1alpha1.cluster.apiServer.admissionControl.*.name - text
+v1alpha1.cluster.apiServer.auditPolicy - {}any !14 KubeAuditPolicyConfig
+v1alpha1.cluster.apiServer.authorizationConfig 9- []struct !14 KubeAuthorizerConfig
+v1alpha1.cluster.apiServer.authorizationConfig.*.name 9- text
+v1alpha1.cluster.apiServer.authorizationConfig.*.type 9- text
+v1alpha1.cluster.apiServer.authorizationConfig.*.webhook 9- {}any
+v1alpha1.cluster.apiServer.certSANs - []text
+v1alpha1.cluster.apiServer.disablePodSecurityPolicy - bool
+v1alpha1.cluster.apiServer.env - {}text
+v1alpha1.cluster.apiServer.extraArgs - {}text,13:{}arg
+v1alpha1.cluster.apiServer.extraVolumes - []struct
+v1alpha1.cluster.apiServer.extraVolumes.*.hostPath - text
+v1alpha1.cluster.apiServer.extraVolumes.*.mountPath - text
+v1alpha1.cluster.apiServer.extraVolumes.*.readonly - bool
+v1alpha1.cluster.apiServer.image - text
+v1alpha1.cluster.apiServer.resources 5- struct
+v1alpha1.cluster.apiServer.resources.limits 5- {}any
+v1alpha1.cluster.apiServer.resources.requests 5- {}any
+v1alpha1.cluster.ca - struct !14 KubeAPIServerCAConfig
+v1alpha1.cluster.ca.crt - text
+v1alpha1.cluster.ca.key - text
+v1alpha1.cluster.clusterName - text !14 KubeClusterConfig
+v1alpha1.cluster.controlPlane - struct !14 KubeClusterConfig
+v1alpha1.cluster.controlPlane.endpoint - text
+v1alpha1.cluster.controlPlane.localAPIServerPort - int !14 KubeAPIServerConfig
+v1alpha1.cluster.controllerManager - struct !14 KubeControllerManagerConfig
+v1alpha1.cluster.controllerManager.env - {}text
+v1alpha1.cluster.controllerManager.extraArgs - {}text,13:{}arg
+v1alpha1.cluster.controllerManager.extraVolumes - []struct
+v1alpha1.cluster.controllerManager.extraVolumes.*.hostPath - text
+v1alpha1.cluster.controllerManager.extraVolumes.*.mountPath - text
+v1alpha1.cluster.controllerManager.extraVolumes.*.readonly - bool
+v1alpha1.cluster.controllerManager.image - text
+v1alpha1.cluster.controllerManager.resources 5- struct
+v1alpha1.cluster.controllerManager.resources.limits 5- {}any
+v1alpha1.cluster.controllerManager.resources.requests 5- {}any
+v1alpha1.cluster.coreDNS - struct !14 KubeCoreDNSConfig
+v1alpha1.cluster.coreDNS.disabled - bool
+v1alpha1.cluster.coreDNS.image - text
+v1alpha1.cluster.discovery - struct !14 DiscoveryServiceConfig
+v1alpha1.cluster.discovery.enabled - bool
+v1alpha1.cluster.discovery.registries - value
+v1alpha1.cluster.discovery.registries.kubernetes - value
+v1alpha1.cluster.discovery.registries.kubernetes.disabled - bool
+v1alpha1.cluster.discovery.registries.service - value
+v1alpha1.cluster.discovery.registries.service.disabled - bool
+v1alpha1.cluster.discovery.registries.service.endpoint - text
+v1alpha1.cluster.etcd - struct
+v1alpha1.cluster.etcd.advertisedSubnets - []text
+v1alpha1.cluster.etcd.ca - struct
+v1alpha1.cluster.etcd.ca.crt - text
+v1alpha1.cluster.etcd.ca.key - text
+v1alpha1.cluster.etcd.extraArgs - {}text,13:{}arg
+v1alpha1.cluster.etcd.image - text
+v1alpha1.cluster.etcd.listenSubnets - []text
+v1alpha1.cluster.etcd.subnet - text !3 advertisedSubnets
+v1alpha1.cluster.externalCloudProvider - struct
+v1alpha1.cluster.externalCloudProvider.enabled - bool
+v1alpha1.cluster.externalCloudProvider.manifests - []text
+v1alpha1.cluster.extraManifestHeaders - {}text !14 KubeExternalManifestConfig
+v1alpha1.cluster.extraManifests - []text !14 KubeExternalManifestConfig
+v1alpha1.cluster.id - text !14 DiscoveryIdentityConfig
+v1alpha1.cluster.inlineManifests - []struct !14 KubeInlineManifestConfig
+v1alpha1.cluster.inlineManifests.*.contents - text
+v1alpha1.cluster.inlineManifests.*.name - text
+v1alpha1.cluster.network - struct !14 KubeNetworkConfig
+v1alpha1.cluster.network.cni - struct
+v1alpha1.cluster.network.cni.flannel 6- struct !14 KubeFlannelCNIConfig
+v1alpha1.cluster.network.cni.flannel.extraArgs 6- []text
+v1alpha1.cluster.network.cni.flannel.kubeNetworkPoliciesEnabled 13- bool
+v1alpha1.cluster.network.cni.name - text
+v1alpha1.cluster.network.cni.urls - []text !14 KubeExternalManifestConfig
+v1alpha1.cluster.network.dnsDomain - text
+v1alpha1.cluster.network.podSubnets - []text
+v1alpha1.cluster.network.serviceSubnets - []text
+v1alpha1.cluster.proxy - struct !14 KubeProxyConfig
+v1alpha1.cluster.proxy.disabled - bool
+v1alpha1.cluster.proxy.extraArgs - {}text,13:{}arg
+v1alpha1.cluster.proxy.image - text
+v1alpha1.cluster.proxy.mode - text
+v1alpha1.cluster.scheduler - struct !14 KubeSchedulerConfig
+v1alpha1.cluster.scheduler.config 6- {}any
+v1alpha1.cluster.scheduler.env - {}text
+v1alpha1.cluster.scheduler.extraArgs - {}text,13:{}arg
+v1alpha1.cluster.scheduler.extraVolumes - []struct
+v1alpha1.cluster.scheduler.extraVolumes.*.hostPath - text
+v1alpha1.cluster.scheduler.extraVolumes.*.mountPath - text
+v1alpha1.cluster.scheduler.extraVolumes.*.readonly - bool
+v1alpha1.cluster.scheduler.image - text
+v1alpha1.cluster.scheduler.resources 5- struct
+v1alpha1.cluster.scheduler.resources.limits 5- {}any
+v1alpha1.cluster.scheduler.resources.requests 5- {}any
+v1alpha1.cluster.secret - text !14 DiscoveryIdentityConfig
+v1alpha1.cluster.secretboxEncryptionSecret - text !14 KubeEtcdEncryptionConfig
+v1alpha1.cluster.serviceAccount - struct !14 KubeServiceAccountConfig
+v1alpha1.cluster.serviceAccount.key - text
+v1alpha1.cluster.token - text
+v1alpha1.debug - bool
+v1alpha1.machine - struct
+v1alpha1.machine.acceptedCAs 7- []struct
+v1alpha1.machine.acceptedCAs.*.crt 7- text
+v1alpha1.machine.baseRuntimeSpecOverrides 9- {}any !14 CRIBaseRuntimeSpecConfig
+v1alpha1.machine.ca - struct
+v1alpha1.machine.ca.crt - text
+v1alpha1.machine.ca.key - text
+v1alpha1.machine.certSANs - []text
+v1alpha1.machine.controlPlane - struct !14 KubeControllerManagerConfig
+v1alpha1.machine.controlPlane.controllerManager - struct
+v1alpha1.machine.controlPlane.controllerManager.disabled - bool
+v1alpha1.machine.controlPlane.scheduler - struct !14 KubeSchedulerConfig
+v1alpha1.machine.controlPlane.scheduler.disabled - bool
+v1alpha1.machine.disks - []struct !10 UserVolumeConfig
+v1alpha1.machine.disks.*.device - text
+v1alpha1.machine.disks.*.partitions - []struct
+v1alpha1.machine.disks.*.partitions.*.mountpoint - text
+v1alpha1.machine.disks.*.partitions.*.size - text
+v1alpha1.machine.env - {}text !13 EnvironmentConfig
+v1alpha1.machine.features - struct
+v1alpha1.machine.features.apidCheckExtKeyUsage - bool
+v1alpha1.machine.features.diskQuotaSupport 5- bool
+v1alpha1.machine.features.hostDNS 7- struct !14 ResolverConfig
+v1alpha1.machine.features.hostDNS.enabled 7- bool
+v1alpha1.machine.features.hostDNS.forwardKubeDNSToHost 7- bool
+v1alpha1.machine.features.hostDNS.resolveMemberNames 7- bool
+v1alpha1.machine.features.imageCache 9- struct !14 ImageCacheConfig
+v1alpha1.machine.features.imageCache.localEnabled 9- bool
+v1alpha1.machine.features.kubePrism 5- struct !14 KubePrismConfig
+v1alpha1.machine.features.kubePrism.enabled 5- bool
+v1alpha1.machine.features.kubePrism.port 5- int
+v1alpha1.machine.features.kubernetesTalosAPIAccess - struct !14 KubeTalosAPIAccessConfig
+v1alpha1.machine.features.kubernetesTalosAPIAccess.allowedKubernetesNamespaces - []text
+v1alpha1.machine.features.kubernetesTalosAPIAccess.allowedRoles - []text
+v1alpha1.machine.features.kubernetesTalosAPIAccess.enabled - bool
+v1alpha1.machine.features.nodeAddressSortAlgorithm 9- text
+v1alpha1.machine.features.rbac - bool
+v1alpha1.machine.features.stableHostname - bool !12 HostnameConfig
+v1alpha1.machine.files - []struct !14 EtcFileConfig
+v1alpha1.machine.files.*.content - text
+v1alpha1.machine.files.*.op - text
+v1alpha1.machine.files.*.path - text
+v1alpha1.machine.files.*.permissions - uint
+v1alpha1.machine.install - struct !14 UnattendedInstallConfig
+v1alpha1.machine.install.bootloader - bool !6 -
+v1alpha1.machine.install.disk - text
+v1alpha1.machine.install.diskSelector - struct
+v1alpha1.machine.install.diskSelector.busPath - text
+v1alpha1.machine.install.diskSelector.modalias - text
+v1alpha1.machine.install.diskSelector.model - text
+v1alpha1.machine.install.diskSelector.name - text
+v1alpha1.machine.install.diskSelector.serial - text
+v1alpha1.machine.install.diskSelector.size - text
+v1alpha1.machine.install.diskSelector.type - text
+v1alpha1.machine.install.diskSelector.uuid - text
+v1alpha1.machine.install.diskSelector.wwid - text
+v1alpha1.machine.install.extensions - []struct !10 -
+v1alpha1.machine.install.extensions.*.image - text
+v1alpha1.machine.install.extraKernelArgs - []text !12 -
+v1alpha1.machine.install.grubUseUKICmdline 12- bool
+v1alpha1.machine.install.image - text
+v1alpha1.machine.install.legacyBIOSSupport - bool
+v1alpha1.machine.install.wipe - bool
+v1alpha1.machine.kernel - struct !14 KernelModuleConfig
+v1alpha1.machine.kernel.modules - []struct
+v1alpha1.machine.kernel.modules.*.name - text
+v1alpha1.machine.kernel.modules.*.parameters - []text
+v1alpha1.machine.kubelet - struct !14 KubeletConfig
+v1alpha1.machine.kubelet.clusterDNS - []text
+v1alpha1.machine.kubelet.credentialProviderConfig 6- {}any !14 KubeCredentialProviderConfig
+v1alpha1.machine.kubelet.defaultRuntimeSeccompProfileEnabled - bool
+v1alpha1.machine.kubelet.disableManifestsDirectory - bool !14 -
+v1alpha1.machine.kubelet.extraArgs - {}text,13:{}arg
+v1alpha1.machine.kubelet.extraConfig - {}any
+v1alpha1.machine.kubelet.extraMounts - []struct !14 -
+v1alpha1.machine.kubelet.extraMounts.*.destination - text
+v1alpha1.machine.kubelet.extraMounts.*.gidMappings 6- []struct
+v1alpha1.machine.kubelet.extraMounts.*.gidMappings.*.containerID 6- uint
+v1alpha1.machine.kubelet.extraMounts.*.gidMappings.*.hostID 6- uint
+v1alpha1.machine.kubelet.extraMounts.*.gidMappings.*.size 6- uint
+v1alpha1.machine.kubelet.extraMounts.*.options - []text
+v1alpha1.machine.kubelet.extraMounts.*.source - text
+v1alpha1.machine.kubelet.extraMounts.*.type - text
+v1alpha1.machine.kubelet.extraMounts.*.uidMappings 6- []struct
+v1alpha1.machine.kubelet.extraMounts.*.uidMappings.*.containerID 6- uint
+v1alpha1.machine.kubelet.extraMounts.*.uidMappings.*.hostID 6- uint
+v1alpha1.machine.kubelet.extraMounts.*.uidMappings.*.size 6- uint
+v1alpha1.machine.kubelet.image - text
+v1alpha1.machine.kubelet.nodeIP - struct !14 KubeNodeConfig
+v1alpha1.machine.kubelet.nodeIP.validSubnets - []text
+v1alpha1.machine.kubelet.registerWithFQDN - bool !14 KubeNodeConfig
+v1alpha1.machine.kubelet.skipNodeRegistration - bool !14 KubeNodeConfig
+v1alpha1.machine.logging - struct
+v1alpha1.machine.logging.destinations - []struct
+v1alpha1.machine.logging.destinations.*.endpoint - text
+v1alpha1.machine.logging.destinations.*.extraTags 7- {}text
+v1alpha1.machine.logging.destinations.*.format - text
+v1alpha1.machine.network - struct !13
+v1alpha1.machine.network.disableSearchDomain - bool !12 ResolverConfig
+v1alpha1.machine.network.extraHostEntries - []struct !12 StaticHostConfig
+v1alpha1.machine.network.extraHostEntries.*.aliases - []text
+v1alpha1.machine.network.extraHostEntries.*.ip - text
+v1alpha1.machine.network.hostname - text !12 HostnameConfig
+v1alpha1.machine.network.interfaces - []struct !12 LinkConfig
+v1alpha1.machine.network.interfaces.*.addresses - []text
+v1alpha1.machine.network.interfaces.*.bond - struct
+v1alpha1.machine.network.interfaces.*.bond.adActorSysPrio - uint
+v1alpha1.machine.network.interfaces.*.bond.adActorSystem - text
+v1alpha1.machine.network.interfaces.*.bond.adSelect - text
+v1alpha1.machine.network.interfaces.*.bond.adUserPortKey - uint
+v1alpha1.machine.network.interfaces.*.bond.allSlavesActive - uint
+v1alpha1.machine.network.interfaces.*.bond.arpAllTargets - text
+v1alpha1.machine.network.interfaces.*.bond.arpIPTarget - []text
+v1alpha1.machine.network.interfaces.*.bond.arpInterval - uint
+v1alpha1.machine.network.interfaces.*.bond.arpValidate - text
+v1alpha1.machine.network.interfaces.*.bond.deviceSelectors 4- []struct
+v1alpha1.machine.network.interfaces.*.bond.deviceSelectors.*.busPath 4- text
+v1alpha1.machine.network.interfaces.*.bond.deviceSelectors.*.driver 4- text
+v1alpha1.machine.network.interfaces.*.bond.deviceSelectors.*.hardwareAddr 4- text
+v1alpha1.machine.network.interfaces.*.bond.deviceSelectors.*.pciID 4- text
+v1alpha1.machine.network.interfaces.*.bond.deviceSelectors.*.permanentAddr 9- text
+v1alpha1.machine.network.interfaces.*.bond.deviceSelectors.*.physical 7- bool
+v1alpha1.machine.network.interfaces.*.bond.downdelay - uint
+v1alpha1.machine.network.interfaces.*.bond.failOverMac - text
+v1alpha1.machine.network.interfaces.*.bond.interfaces - []text
+v1alpha1.machine.network.interfaces.*.bond.lacpRate - text
+v1alpha1.machine.network.interfaces.*.bond.lpInterval - uint
+v1alpha1.machine.network.interfaces.*.bond.miimon - uint
+v1alpha1.machine.network.interfaces.*.bond.minLinks - uint
+v1alpha1.machine.network.interfaces.*.bond.mode - text
+v1alpha1.machine.network.interfaces.*.bond.numPeerNotif - uint
+v1alpha1.machine.network.interfaces.*.bond.packetsPerSlave - uint
+v1alpha1.machine.network.interfaces.*.bond.peerNotifyDelay - uint
+v1alpha1.machine.network.interfaces.*.bond.primary - text
+v1alpha1.machine.network.interfaces.*.bond.primaryReselect - text
+v1alpha1.machine.network.interfaces.*.bond.resendIgmp - uint
+v1alpha1.machine.network.interfaces.*.bond.tlbDynamicLb - uint
+v1alpha1.machine.network.interfaces.*.bond.updelay - uint
+v1alpha1.machine.network.interfaces.*.bond.useCarrier - bool
+v1alpha1.machine.network.interfaces.*.bond.xmitHashPolicy - text
+v1alpha1.machine.network.interfaces.*.bridge - struct
+v1alpha1.machine.network.interfaces.*.bridge.interfaces - []text
+v1alpha1.machine.network.interfaces.*.bridge.stp - struct
+v1alpha1.machine.network.interfaces.*.bridge.stp.enabled - bool
+v1alpha1.machine.network.interfaces.*.bridge.vlan 8- struct
+v1alpha1.machine.network.interfaces.*.bridge.vlan.vlanFiltering 8- bool
+v1alpha1.machine.network.interfaces.*.bridgePort 9- struct
+v1alpha1.machine.network.interfaces.*.bridgePort.master 9- text
+v1alpha1.machine.network.interfaces.*.cidr - text
+v1alpha1.machine.network.interfaces.*.deviceSelector - struct
+v1alpha1.machine.network.interfaces.*.deviceSelector.busPath - text
+v1alpha1.machine.network.interfaces.*.deviceSelector.driver - text
+v1alpha1.machine.network.interfaces.*.deviceSelector.hardwareAddr - text
+v1alpha1.machine.network.interfaces.*.deviceSelector.pciID - text
+v1alpha1.machine.network.interfaces.*.deviceSelector.permanentAddr 9- text
+v1alpha1.machine.network.interfaces.*.deviceSelector.physical 7- bool
+v1alpha1.machine.network.interfaces.*.dhcp - bool
+v1alpha1.machine.network.interfaces.*.dhcpOptions - struct
+v1alpha1.machine.network.interfaces.*.dhcpOptions.duidv6 - text
+v1alpha1.machine.network.interfaces.*.dhcpOptions.ipv4 - bool
+v1alpha1.machine.network.interfaces.*.dhcpOptions.ipv6 - bool
+v1alpha1.machine.network.interfaces.*.dhcpOptions.routeMetric - uint
+v1alpha1.machine.network.interfaces.*.dummy - bool
+v1alpha1.machine.network.interfaces.*.ignore - bool
+v1alpha1.machine.network.interfaces.*.interface - text
+v1alpha1.machine.network.interfaces.*.mtu - int
+v1alpha1.machine.network.interfaces.*.routes - []struct
+v1alpha1.machine.network.interfaces.*.routes.*.gateway - text
+v1alpha1.machine.network.interfaces.*.routes.*.metric - uint
+v1alpha1.machine.network.interfaces.*.routes.*.mtu - uint
+v1alpha1.machine.network.interfaces.*.routes.*.network - text
+v1alpha1.machine.network.interfaces.*.routes.*.source - text
+v1alpha1.machine.network.interfaces.*.vip - struct
+v1alpha1.machine.network.interfaces.*.vip.equinixMetal - struct
+v1alpha1.machine.network.interfaces.*.vip.equinixMetal.apiToken - text
+v1alpha1.machine.network.interfaces.*.vip.hcloud - struct
+v1alpha1.machine.network.interfaces.*.vip.hcloud.apiToken - text
+v1alpha1.machine.network.interfaces.*.vip.ip - text
+v1alpha1.machine.network.interfaces.*.vlans - []struct
+v1alpha1.machine.network.interfaces.*.vlans.*.addresses - []text
+v1alpha1.machine.network.interfaces.*.vlans.*.cidr - text
+v1alpha1.machine.network.interfaces.*.vlans.*.dhcp - bool
+v1alpha1.machine.network.interfaces.*.vlans.*.dhcpOptions - struct
+v1alpha1.machine.network.interfaces.*.vlans.*.dhcpOptions.duidv6 - text
+v1alpha1.machine.network.interfaces.*.vlans.*.dhcpOptions.ipv4 - bool
+v1alpha1.machine.network.interfaces.*.vlans.*.dhcpOptions.ipv6 - bool
+v1alpha1.machine.network.interfaces.*.vlans.*.dhcpOptions.routeMetric - uint
+v1alpha1.machine.network.interfaces.*.vlans.*.mtu - uint
+v1alpha1.machine.network.interfaces.*.vlans.*.routes - []struct
+v1alpha1.machine.network.interfaces.*.vlans.*.routes.*.gateway - text
+v1alpha1.machine.network.interfaces.*.vlans.*.routes.*.metric - uint
+v1alpha1.machine.network.interfaces.*.vlans.*.routes.*.mtu - uint
+v1alpha1.machine.network.interfaces.*.vlans.*.routes.*.network - text
+v1alpha1.machine.network.interfaces.*.vlans.*.routes.*.source - text
+v1alpha1.machine.network.interfaces.*.vlans.*.vip - struct
+v1alpha1.machine.network.interfaces.*.vlans.*.vip.equinixMetal - struct
+v1alpha1.machine.network.interfaces.*.vlans.*.vip.equinixMetal.apiToken - text
+v1alpha1.machine.network.interfaces.*.vlans.*.vip.hcloud - struct
+v1alpha1.machine.network.interfaces.*.vlans.*.vip.hcloud.apiToken - text
+v1alpha1.machine.network.interfaces.*.vlans.*.vip.ip - text
+v1alpha1.machine.network.interfaces.*.vlans.*.vlanId - uint
+v1alpha1.machine.network.interfaces.*.wireguard - struct
+v1alpha1.machine.network.interfaces.*.wireguard.firewallMark - int
+v1alpha1.machine.network.interfaces.*.wireguard.listenPort - int
+v1alpha1.machine.network.interfaces.*.wireguard.peers - []struct
+v1alpha1.machine.network.interfaces.*.wireguard.peers.*.allowedIPs - []text
+v1alpha1.machine.network.interfaces.*.wireguard.peers.*.endpoint - text
+v1alpha1.machine.network.interfaces.*.wireguard.peers.*.persistentKeepaliveInterval - duration
+v1alpha1.machine.network.interfaces.*.wireguard.peers.*.publicKey - text
+v1alpha1.machine.network.interfaces.*.wireguard.privateKey - text
+v1alpha1.machine.network.kubespan - struct !13 KubeSpanConfig
+v1alpha1.machine.network.kubespan.advertiseKubernetesNetworks - bool
+v1alpha1.machine.network.kubespan.allowDownPeerBypass - bool
+v1alpha1.machine.network.kubespan.enabled - bool
+v1alpha1.machine.network.kubespan.filters - struct
+v1alpha1.machine.network.kubespan.filters.endpoints - []text
+v1alpha1.machine.network.kubespan.filters.excludeAdvertisedNetworks 12- []text
+v1alpha1.machine.network.kubespan.harvestExtraEndpoints 6- bool
+v1alpha1.machine.network.kubespan.mtu - uint
+v1alpha1.machine.network.nameservers - []text !12 ResolverConfig
+v1alpha1.machine.network.searchDomains 9- []text !12 ResolverConfig
+v1alpha1.machine.nodeAnnotations 8- {}text !14 KubeNodeConfig
+v1alpha1.machine.nodeLabels - {}text !14 KubeNodeConfig
+v1alpha1.machine.nodeTaints 6- {}text !14 KubeNodeConfig
+v1alpha1.machine.pods - []{}any !14 KubeStaticPodConfig
+v1alpha1.machine.registries - value !12 RegistryMirrorConfig
+v1alpha1.machine.registries.config - {}struct
+v1alpha1.machine.registries.config.*.auth - struct !12 RegistryAuthConfig
+v1alpha1.machine.registries.config.*.auth.auth - text
+v1alpha1.machine.registries.config.*.auth.identityToken - text
+v1alpha1.machine.registries.config.*.auth.password - text
+v1alpha1.machine.registries.config.*.auth.username - text
+v1alpha1.machine.registries.config.*.tls - struct !12 RegistryTLSConfig
+v1alpha1.machine.registries.config.*.tls.ca - text
+v1alpha1.machine.registries.config.*.tls.clientIdentity - struct
+v1alpha1.machine.registries.config.*.tls.clientIdentity.crt - text
+v1alpha1.machine.registries.config.*.tls.clientIdentity.key - text
+v1alpha1.machine.registries.config.*.tls.insecureSkipVerify - bool
+v1alpha1.machine.registries.mirrors - {}struct
+v1alpha1.machine.registries.mirrors.*.endpoints - []text
+v1alpha1.machine.registries.mirrors.*.overridePath - bool
+v1alpha1.machine.registries.mirrors.*.skipFallback 9- bool
+v1alpha1.machine.seccompProfiles - []struct
+v1alpha1.machine.seccompProfiles.*.name - text
+v1alpha1.machine.seccompProfiles.*.value - {}any
+v1alpha1.machine.sysctls - {}text !14 SysctlConfig
+v1alpha1.machine.sysfs - {}text !14 SysfsConfig
+v1alpha1.machine.systemDiskEncryption - struct !11 VolumeConfig
+v1alpha1.machine.systemDiskEncryption.ephemeral - struct
+v1alpha1.machine.systemDiskEncryption.ephemeral.blockSize - uint
+v1alpha1.machine.systemDiskEncryption.ephemeral.cipher - text
+v1alpha1.machine.systemDiskEncryption.ephemeral.keySize - uint
+v1alpha1.machine.systemDiskEncryption.ephemeral.keys - []struct
+v1alpha1.machine.systemDiskEncryption.ephemeral.keys.*.kms 5- struct
+v1alpha1.machine.systemDiskEncryption.ephemeral.keys.*.kms.endpoint 5- text
+v1alpha1.machine.systemDiskEncryption.ephemeral.keys.*.nodeID - struct
+v1alpha1.machine.systemDiskEncryption.ephemeral.keys.*.slot - int
+v1alpha1.machine.systemDiskEncryption.ephemeral.keys.*.static - struct
+v1alpha1.machine.systemDiskEncryption.ephemeral.keys.*.static.passphrase - text
+v1alpha1.machine.systemDiskEncryption.ephemeral.keys.*.tpm 5- struct
+v1alpha1.machine.systemDiskEncryption.ephemeral.keys.*.tpm.checkSecurebootStatusOnEnroll 6- bool
+v1alpha1.machine.systemDiskEncryption.ephemeral.options - []text
+v1alpha1.machine.systemDiskEncryption.ephemeral.provider - text
+v1alpha1.machine.systemDiskEncryption.state - struct
+v1alpha1.machine.systemDiskEncryption.state.blockSize - uint
+v1alpha1.machine.systemDiskEncryption.state.cipher - text
+v1alpha1.machine.systemDiskEncryption.state.keySize - uint
+v1alpha1.machine.systemDiskEncryption.state.keys - []struct
+v1alpha1.machine.systemDiskEncryption.state.keys.*.kms 5- struct
+v1alpha1.machine.systemDiskEncryption.state.keys.*.kms.endpoint 5- text
+v1alpha1.machine.systemDiskEncryption.state.keys.*.nodeID - struct
+v1alpha1.machine.systemDiskEncryption.state.keys.*.slot - int
+v1alpha1.machine.systemDiskEncryption.state.keys.*.static - struct
+v1alpha1.machine.systemDiskEncryption.state.keys.*.static.passphrase - text
+v1alpha1.machine.systemDiskEncryption.state.keys.*.tpm 5- struct
+v1alpha1.machine.systemDiskEncryption.state.keys.*.tpm.checkSecurebootStatusOnEnroll 6- bool
+v1alpha1.machine.systemDiskEncryption.state.options - []text
+v1alpha1.machine.systemDiskEncryption.state.provider - text
+v1alpha1.machine.time - struct !12 TimeSyncConfig
+v1alpha1.machine.time.bootTimeout - duration
+v1alpha1.machine.time.disabled - bool
+v1alpha1.machine.time.servers - []text
+v1alpha1.machine.token - text
+v1alpha1.machine.type - text
+v1alpha1.machine.udev - struct !14 UdevRulesConfig
+v1alpha1.machine.udev.rules - []text
+v1alpha1.persist - bool !6 -
+v1alpha1.version - text
+`;
+
+/** The fields of the kubelet's configuration, in the same form. The versions are those of the Talos that decodes it. */
+export const KUBELET_TABLE = `
+KubeletConfiguration - struct
+KubeletConfiguration.address - text
+KubeletConfiguration.allowedUnsafeSysctls - []text
+KubeletConfiguration.apiVersion -13 text
+KubeletConfiguration.authentication - value
+KubeletConfiguration.authentication.anonymous - value
+KubeletConfiguration.authentication.anonymous.enabled - bool
+KubeletConfiguration.authentication.webhook - value
+KubeletConfiguration.authentication.webhook.cacheTTL - duration
+KubeletConfiguration.authentication.webhook.enabled - bool
+KubeletConfiguration.authentication.x509 - value
+KubeletConfiguration.authentication.x509.clientCAFile - text
+KubeletConfiguration.authorization - value
+KubeletConfiguration.authorization.mode - text
+KubeletConfiguration.authorization.webhook - value
+KubeletConfiguration.authorization.webhook.cacheAuthorizedTTL - duration
+KubeletConfiguration.authorization.webhook.cacheUnauthorizedTTL - duration
+KubeletConfiguration.cgroupDriver - text
+KubeletConfiguration.cgroupRoot - text
+KubeletConfiguration.cgroupsPerQOS - bool
+KubeletConfiguration.clusterDNS - []text
+KubeletConfiguration.clusterDomain - text
+KubeletConfiguration.configMapAndSecretChangeDetectionStrategy - text
+KubeletConfiguration.containerLogMaxFiles - int
+KubeletConfiguration.containerLogMaxSize - text
+KubeletConfiguration.containerLogMaxWorkers 7- int
+KubeletConfiguration.containerLogMonitorInterval 7- duration
+KubeletConfiguration.containerRuntimeEndpoint 4- text
+KubeletConfiguration.contentType - text
+KubeletConfiguration.cpuCFSQuota - bool
+KubeletConfiguration.cpuCFSQuotaPeriod - duration
+KubeletConfiguration.cpuManagerPolicy - text
+KubeletConfiguration.cpuManagerPolicyOptions - {}text
+KubeletConfiguration.cpuManagerReconcilePeriod - duration
+KubeletConfiguration.crashLoopBackOff 9- value
+KubeletConfiguration.crashLoopBackOff.maxContainerRestartPeriod 9- duration
+KubeletConfiguration.defaultPodSysctls 14- {}text
+KubeletConfiguration.enableContentionProfiling - bool
+KubeletConfiguration.enableControllerAttachDetach - bool
+KubeletConfiguration.enableDebugFlagsHandler - bool
+KubeletConfiguration.enableDebuggingHandlers - bool
+KubeletConfiguration.enableProfilingHandler - bool
+KubeletConfiguration.enableServer - bool
+KubeletConfiguration.enableSystemLogHandler - bool
+KubeletConfiguration.enableSystemLogQuery 4- bool
+KubeletConfiguration.enforceNodeAllocatable - []text
+KubeletConfiguration.eventBurst - int
+KubeletConfiguration.eventRecordQPS - int
+KubeletConfiguration.evictionHard - {}text
+KubeletConfiguration.evictionMaxPodGracePeriod - int
+KubeletConfiguration.evictionMinimumReclaim - {}text
+KubeletConfiguration.evictionPressureTransitionPeriod - duration
+KubeletConfiguration.evictionSoft - {}text
+KubeletConfiguration.evictionSoftGracePeriod - {}text
+KubeletConfiguration.failCgroupV1 8- bool
+KubeletConfiguration.failSwapOn - bool
+KubeletConfiguration.featureGates - {}bool
+KubeletConfiguration.fileCheckFrequency - duration
+KubeletConfiguration.hairpinMode - text
+KubeletConfiguration.healthzBindAddress - text
+KubeletConfiguration.healthzPort - int
+KubeletConfiguration.httpCheckFrequency - duration
+KubeletConfiguration.imageGCHighThresholdPercent - int
+KubeletConfiguration.imageGCLowThresholdPercent - int
+KubeletConfiguration.imageMaximumGCAge 6- duration
+KubeletConfiguration.imageMinimumGCAge - duration
+KubeletConfiguration.imagePullCredentialsVerificationPolicy 10- text
+KubeletConfiguration.imageServiceEndpoint 4- text
+KubeletConfiguration.iptablesDropBit - int
+KubeletConfiguration.iptablesMasqueradeBit - int
+KubeletConfiguration.kernelMemcgNotification - bool
+KubeletConfiguration.kind -13 text
+KubeletConfiguration.kubeAPIBurst - int
+KubeletConfiguration.kubeAPIQPS - int
+KubeletConfiguration.kubeReserved - {}text
+KubeletConfiguration.kubeReservedCgroup - text
+KubeletConfiguration.kubeletCgroups - text
+KubeletConfiguration.localStorageCapacityIsolation - bool
+KubeletConfiguration.logging - value
+KubeletConfiguration.logging.flushFrequency - duration,5:quantity
+KubeletConfiguration.logging.format - text
+KubeletConfiguration.logging.options - value
+KubeletConfiguration.logging.options.json - value
+KubeletConfiguration.logging.options.json.infoBufferSize -13 quantity
+KubeletConfiguration.logging.options.json.splitStream -13 bool
+KubeletConfiguration.logging.options.text 7- value
+KubeletConfiguration.logging.options.text.infoBufferSize 7-13 quantity
+KubeletConfiguration.logging.options.text.splitStream 7-13 bool
+KubeletConfiguration.logging.verbosity - uint
+KubeletConfiguration.logging.vmodule - []struct
+KubeletConfiguration.logging.vmodule.*.filePattern - text
+KubeletConfiguration.logging.vmodule.*.verbosity - uint
+KubeletConfiguration.makeIPTablesUtilChains - bool
+KubeletConfiguration.maxOpenFiles - int
+KubeletConfiguration.maxParallelImagePulls 4- int
+KubeletConfiguration.maxPods - int
+KubeletConfiguration.memoryManagerPolicy - text
+KubeletConfiguration.memoryReservationPolicy 13- text
+KubeletConfiguration.memorySwap - value
+KubeletConfiguration.memorySwap.swapBehavior - text
+KubeletConfiguration.memoryThrottlingFactor - float
+KubeletConfiguration.mergeDefaultEvictionSettings 10- bool
+KubeletConfiguration.nodeLeaseDurationSeconds - int
+KubeletConfiguration.nodeStatusMaxImages - int
+KubeletConfiguration.nodeStatusReportFrequency - duration
+KubeletConfiguration.nodeStatusUpdateFrequency - duration
+KubeletConfiguration.oomScoreAdj - int
+KubeletConfiguration.podCIDR - text
+KubeletConfiguration.podLogsDir 7- text
+KubeletConfiguration.podPidsLimit - int
+KubeletConfiguration.podsPerCore - int
+KubeletConfiguration.port - int
+KubeletConfiguration.preloadedImagesVerificationAllowlist 10- []text
+KubeletConfiguration.protectKernelDefaults - bool
+KubeletConfiguration.providerID - text
+KubeletConfiguration.qosReserved - {}text
+KubeletConfiguration.readOnlyPort - int
+KubeletConfiguration.registerNode - bool
+KubeletConfiguration.registerWithTaints - []struct
+KubeletConfiguration.registerWithTaints.*.effect - text
+KubeletConfiguration.registerWithTaints.*.key - text
+KubeletConfiguration.registerWithTaints.*.timeAdded - text
+KubeletConfiguration.registerWithTaints.*.value - text
+KubeletConfiguration.registryBurst - int
+KubeletConfiguration.registryPullQPS - int
+KubeletConfiguration.reservedMemory - []struct
+KubeletConfiguration.reservedMemory.*.limits - {}quantity
+KubeletConfiguration.reservedMemory.*.numaNode - int
+KubeletConfiguration.reservedSystemCPUs - text
+KubeletConfiguration.resolvConf - text
+KubeletConfiguration.rotateCertificates - bool
+KubeletConfiguration.runOnce - bool
+KubeletConfiguration.runtimeRequestTimeout - duration
+KubeletConfiguration.seccompDefault - bool
+KubeletConfiguration.serializeImagePulls - bool
+KubeletConfiguration.serverTLSBootstrap - bool
+KubeletConfiguration.showHiddenMetricsForVersion - text
+KubeletConfiguration.shutdownGracePeriod - duration
+KubeletConfiguration.shutdownGracePeriodByPodPriority - []struct
+KubeletConfiguration.shutdownGracePeriodByPodPriority.*.priority - int
+KubeletConfiguration.shutdownGracePeriodByPodPriority.*.shutdownGracePeriodSeconds - int
+KubeletConfiguration.shutdownGracePeriodCriticalPods - duration
+KubeletConfiguration.singleProcessOOMKill 9- bool
+KubeletConfiguration.staticPodPath - text
+KubeletConfiguration.staticPodURL - text
+KubeletConfiguration.staticPodURLHeader - {}[]text
+KubeletConfiguration.streamingConnectionIdleTimeout - duration
+KubeletConfiguration.syncFrequency - duration
+KubeletConfiguration.systemCgroups - text
+KubeletConfiguration.systemReserved - {}text
+KubeletConfiguration.systemReservedCgroup - text
+KubeletConfiguration.tlsCertFile - text
+KubeletConfiguration.tlsCipherSuites - []text
+KubeletConfiguration.tlsCurvePreferences 13- []int
+KubeletConfiguration.tlsMinVersion - text
+KubeletConfiguration.tlsPrivateKeyFile - text
+KubeletConfiguration.topologyManagerPolicy - text
+KubeletConfiguration.topologyManagerPolicyOptions - {}text
+KubeletConfiguration.topologyManagerScope - text
+KubeletConfiguration.tracing - struct
+KubeletConfiguration.tracing.endpoint - text
+KubeletConfiguration.tracing.samplingRatePerMillion - int
+KubeletConfiguration.userNamespaces 10- struct
+KubeletConfiguration.userNamespaces.idsPerPod 10- int
+KubeletConfiguration.volumePluginDir - text
+KubeletConfiguration.volumeStatsAggPeriod - duration
 `;
 
 /**

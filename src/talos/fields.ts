@@ -1,4 +1,5 @@
-import { CONFLICT_TABLE, CONTROL_PLANE_TABLE, FIELD_TABLE, NAMESAKE_TABLE } from './field-table.ts';
+import type { Path } from '../policy/problem.ts';
+import { CONFLICT_TABLE, CONTROL_PLANE_TABLE, FIELD_TABLE, KUBELET_TABLE, NAMESAKE_TABLE } from './field-table.ts';
 
 /** Minor versions of Talos 1. */
 export const FIRST_VERSION = 3;
@@ -29,34 +30,80 @@ export interface FieldLife extends Versions {
 const ROOT = 'v1alpha1';
 const ANY = '*';
 
-interface Entry {
+/** One field of the table, and what may stand below it. */
+export interface Entry {
   readonly life: FieldLife | undefined;
-  readonly children: Map<string, Entry>;
+  /** Its types, each with the first version that has it: see the table. Empty for `*`. */
+  readonly types: readonly { readonly since: number; readonly type: string }[];
+  readonly children: ReadonlyMap<string, Entry>;
 }
 
-let tree: Entry | undefined;
+let documents: Entry | undefined;
+let kubelet: Entry | undefined;
 
-/** The table as a tree, parsed on demand. */
-function fields(): Entry {
-  if (tree) return tree;
-  tree = { life: undefined, children: new Map() };
-  for (const line of FIELD_TABLE.trim().split('\n')) {
+/** The kinds of documents, parsed on demand. */
+function kinds(): Entry {
+  documents ??= parseTable(FIELD_TABLE);
+  return documents;
+}
+
+/** The kubelet's configuration, whose versions are those of the Talos that decodes it. */
+export function kubeletEntry(): Entry {
+  kubelet ??= parseTable(KUBELET_TABLE).children.get('KubeletConfiguration');
+  if (!kubelet) throw new Error('the table has no KubeletConfiguration');
+  return kubelet;
+}
+
+/** The fields of a kind of document; undefined for the document without a kind. Undefined for an unknown kind. */
+export function documentEntry(kind: string | undefined): Entry | undefined {
+  return kinds().children.get(kind ?? ROOT);
+}
+
+interface GrowingEntry extends Omit<Entry, 'children'> {
+  readonly children: Map<string, GrowingEntry>;
+}
+
+/** The entry at a path; names of items count for `*`. */
+export function entryAt(entry: Entry | undefined, path: Path): Entry | undefined {
+  const [name, ...rest] = path;
+  if (!entry || name === undefined) return entry;
+  return entryAt(entry.children.get(ANY) ?? entry.children.get(String(name)), rest);
+}
+
+function parseTable(table: string): Entry {
+  const root: GrowingEntry = { life: undefined, types: [], children: new Map() };
+  for (const line of table.trim().split('\n')) {
     const [path = '', ...facts] = line.split(' ');
     const parts = path.split('.');
-    let at = tree;
+    let at = root;
     for (const [index, part] of parts.entries()) {
-      const below = at.children.get(part) ?? {
-        life: index === parts.length - 1 ? lifeOf(facts) : undefined,
+      const isLast = index === parts.length - 1;
+      const below: GrowingEntry = at.children.get(part) ?? {
+        life: isLast ? lifeOf(facts) : undefined,
+        types: isLast ? typesOf(facts[1]) : [],
         children: new Map(),
       };
       at.children.set(part, below);
       at = below;
     }
   }
-  return tree;
+  return root;
 }
 
-function lifeOf([range = '-', mark, successor]: readonly string[]): FieldLife {
+/** `{}text,13:{}arg`. */
+function typesOf(text = ''): Entry['types'] {
+  return text.split(',').map((each) => {
+    const [, since, type = ''] = /^(?:(\d+):)?(.+)$/.exec(each) ?? [];
+    return { since: since === undefined ? FIRST_VERSION : Number(since), type };
+  });
+}
+
+/** The type of a field in a version. Without a version: that of the newest, which takes what the earlier ones take. */
+export function typeIn({ types }: Entry, version: number = LAST_VERSION): string {
+  return types.findLast(({ since }) => since <= version)?.type ?? 'any';
+}
+
+function lifeOf([range = '-', , mark, successor]: readonly string[]): FieldLife {
   return {
     ...versionsOf(range),
     deprecated: mark === undefined ? undefined : Number(mark.slice(1)),
@@ -72,47 +119,12 @@ function versionsOf(range: string): Versions {
 
 /** The versions of a kind of document; undefined for the document without a kind. Undefined for an unknown kind. */
 export function documentLife(kind: string | undefined): FieldLife | undefined {
-  if (kind === ROOT) return undefined;
-  return fields().children.get(kind ?? ROOT)?.life;
+  return kind === ROOT ? undefined : documentEntry(kind)?.life;
 }
 
 /** All kinds of documents. */
 export function documentKinds(): string[] {
-  return [...fields().children.keys()].filter((kind) => kind !== ROOT);
-}
-
-/** The allowed content of a mapping. */
-export type Section =
-  /** Fields by name, with their content. */
-  | { readonly kind: 'fields'; readonly fields: ReadonlyMap<string, FieldSection> }
-  /** Any key, with values of one type. */
-  | { readonly kind: 'items'; readonly item: Section }
-  /** Any content: the table does not describe it. */
-  | { readonly kind: 'free' };
-
-export interface FieldSection {
-  readonly life: FieldLife;
-  readonly section: Section;
-}
-
-const sections = new Map<string, Section>();
-
-/** The fields of a kind of document; undefined for the document without a kind. Free for an unknown kind. */
-export function documentSection(kind: string | undefined): Section {
-  const name = kind ?? ROOT;
-  const section = sections.get(name) ?? sectionOf(fields().children.get(name));
-  sections.set(name, section);
-  return section;
-}
-
-function sectionOf(entry: Entry | undefined): Section {
-  if (!entry || entry.children.size === 0) return { kind: 'free' };
-  const item = entry.children.get(ANY);
-  if (item) return { kind: 'items', item: sectionOf(item) };
-  const found = [...entry.children].flatMap(([name, below]): [string, FieldSection][] =>
-    below.life ? [[name, { life: below.life, section: sectionOf(below) }]] : [],
-  );
-  return { kind: 'fields', fields: new Map(found) };
+  return [...kinds().children.keys()].filter((kind) => kind !== ROOT);
 }
 
 /** A setting of `machine` or `cluster` that Talos refuses beside a kind of document. */

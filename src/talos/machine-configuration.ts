@@ -4,16 +4,20 @@ import type { Path } from '../policy/problem.ts';
 import {
   type Declared,
   type DeclaredLabel,
+  type FieldLocation,
   type LabelShape,
   type Malformed,
+  malformed,
+  malformedAnnotations,
   readLabels,
   readTaints,
   type TaintShape,
 } from './declared.ts';
 import { unwrapped } from './live-configuration.ts';
-import { declaring, isPatchOnly } from './patches.ts';
+import { declaring, directives, isPatchOnly } from './patches.ts';
+import { tabs } from './tabs.ts';
 import type { DeclaredTaint } from './taint-notation.ts';
-import { booleanAt, isMapping, kindOf, valueAt } from './tree.ts';
+import { booleanAt, isMapping, kindOf, textAt, valueAt } from './tree.ts';
 
 /** The fields of the document without a kind. */
 const ROOT_FIELDS = ['version', 'debug', 'persist', 'machine', 'cluster'] as const;
@@ -84,11 +88,15 @@ export interface MachineConfiguration {
   readonly role: MachineRole | undefined;
   /** True for a patch that Talos merges: an absent field then means nothing. */
   readonly isPatch: boolean;
+  /** True for what is a whole configuration for certain: it has the CA of the machine, which Talos requires. */
+  readonly isWhole: boolean;
+  /** Where a whole configuration has `$patch`, which Talos reads in patches only. */
+  readonly directives: readonly FieldLocation[];
   readonly taints: readonly (Declared<DeclaredTaint> & { readonly shape: TaintShape })[];
   readonly labels: readonly (Declared<DeclaredLabel> & { readonly shape: LabelShape })[];
   /** Also `allowSchedulingOnMasters`, its name before Talos 1.2. */
   readonly allowSchedulingOnControlPlanes: Declared<boolean> | undefined;
-  /** Invalid taints and labels, in the order of the file. */
+  /** What cannot be used, in the order of the file. */
   readonly malformed: readonly Malformed[];
   /** The declarations of the file; for patches, without what they delete. */
   readonly documents: readonly SourceDocument[];
@@ -97,27 +105,45 @@ export interface MachineConfiguration {
 /**
  * Reads one file's documents.
  * @param source names the file
+ * @param text the file, if it is to be searched for what only Talos' parser refuses
  * @throws InputError for a document that belongs to no machine configuration or patch, and for a second one of a kind
  */
-export function readMachineConfiguration(documents: readonly SourceDocument[], source: string): MachineConfiguration {
+export function readMachineConfiguration(
+  documents: readonly SourceDocument[],
+  source: string,
+  text = '',
+): MachineConfiguration {
   const declared = documents.flatMap(declaring);
   declared.forEach(requireOwn);
   requireSingle(documents);
-  const role = firstOf(declared, ['machine', 'type'], readRole)?.value;
+  const type = firstOf(declared, MACHINE_TYPE, textAt);
+  const role = type && Object.hasOwn(ROLES, type.value) ? ROLES[type.value] : undefined;
+  const isTyped = type !== undefined && type.value !== '';
+  const isWhole = isTyped && documents.some(({ value }) => valueAt(value, ['machine', 'ca']) != null);
   const taints = declared.map(readTaints);
   const labels = declared.map(readLabels);
   return {
     source,
     role,
-    isPatch: role === undefined || documents.some(isPatchOnly),
+    isPatch: !isTyped || (!isWhole && documents.some(isPatchOnly)),
+    isWhole,
+    directives: isWhole ? documents.flatMap(directives) : [],
     taints: taints.flatMap(({ found }) => found),
     labels: labels.flatMap(({ found }) => found),
     allowSchedulingOnControlPlanes: readSchedulingOnControlPlanes(declared),
-    malformed: [...taints, ...labels].flatMap(({ malformed }) => malformed),
+    malformed: [
+      ...tabs(text, source),
+      ...(isTyped && !role ? [malformed(type, 'there is no such type of machine', 'controlplane or worker')] : []),
+      ...[...taints, ...labels].flatMap((each) => each.malformed),
+      ...declared.flatMap(malformedAnnotations),
+    ],
     documents: declared,
   };
 }
 
+const MACHINE_TYPE: Path = ['machine', 'type'];
+
+/** `machine.type`, by ParseType of Talos' machinery. */
 const ROLES: Readonly<Record<string, MachineRole>> = {
   init: 'controlplane',
   controlplane: 'controlplane',
@@ -125,16 +151,6 @@ const ROLES: Readonly<Record<string, MachineRole>> = {
   // The name of workers before Talos 0.13, which Talos still accepts.
   join: 'worker',
 };
-
-/** @throws InputError for a type that Talos refuses (ParseType of its machinery), because nothing can be checked for such a machine */
-function readRole(document: SourceDocument, path: Path): MachineRole | undefined {
-  const text = String(valueAt(document.value, path) ?? '');
-  if (text === '' || text === 'unknown') return undefined;
-  if (!Object.hasOwn(ROLES, text)) {
-    throw new InputError([`${document.locate(path)}: machine.type is controlplane or worker`]);
-  }
-  return ROLES[text];
-}
 
 function readSchedulingOnControlPlanes(documents: readonly SourceDocument[]): Declared<boolean> | undefined {
   for (const field of ['allowSchedulingOnControlPlanes', 'allowSchedulingOnMasters']) {
@@ -195,5 +211,5 @@ export async function readMachineConfigurationText(
   const documents = unwrapped(parseDocuments(text, source, { secret: true }), text, source);
   if (documents.length === 0)
     throw new ForeignFileError([`${source}: there is nothing in it: expected a machine configuration`]);
-  return { configuration: readMachineConfiguration(documents, source), text };
+  return { configuration: readMachineConfiguration(documents, source, text), text };
 }

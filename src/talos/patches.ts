@@ -2,6 +2,7 @@ import type { SourceDocument } from '../files/documents.ts';
 import { InputError } from '../files/text-files.ts';
 import { pointerNames } from '../kubernetes/json-pointer.ts';
 import type { Path } from '../policy/problem.ts';
+import type { FieldLocation } from './declared.ts';
 import { isMapping } from './tree.ts';
 
 /**
@@ -23,6 +24,22 @@ export function isPatchOnly({ value }: SourceDocument): boolean {
 function hasDirective(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(hasDirective);
   return isMapping(value) && (Object.hasOwn(value, '$patch') || Object.values(value).some(hasDirective));
+}
+
+/** Where a document has `$patch`. None in a JSON patch, whose values are whole. */
+export function directives(document: SourceDocument): FieldLocation[] {
+  if (Array.isArray(document.value)) return [];
+  const found = (value: unknown, path: Path): FieldLocation[] => {
+    const entries: [string | number, unknown][] = Array.isArray(value)
+      ? [...value.entries()]
+      : isMapping(value)
+        ? Object.entries(value)
+        : [];
+    return entries.flatMap(([name, below]) =>
+      name === '$patch' ? [{ document, path: [...path, name] }] : found(below, [...path, name]),
+    );
+  };
+  return found(document.value, []);
 }
 
 /** The value without what `$patch: delete` removes. Items of lists keep their index, which locates them. */

@@ -45,7 +45,7 @@ export function notesOn({ leftOut, deadlocked }: DerivedPolicy): string[] {
   return [
     ...leftOut.map(noteOnLeftOut),
     ...deadlocked.map((source) => {
-      return `up to Talos 1.13, workers do not get the labels that select them as long as ${source} has nodeTaints: NodeRestriction refuses the request, which has both`;
+      return `up to Talos 1.13, a worker that registers does not get the labels that select it as long as ${source} has nodeTaints: NodeRestriction refuses a request with both. A running worker may get labels that are applied together with the taints`;
     }),
   ];
 }

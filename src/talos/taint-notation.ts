@@ -17,7 +17,17 @@ export type ReadTaint =
 export function readTalosTaint(key: string, text: string): ReadTaint {
   const colon = text.indexOf(':');
   const value = colon < 0 ? '' : text.slice(0, colon);
-  return checkTaint({ key, value, effect: text.slice(colon + 1) }, TALOS_NOTATION);
+  const read = checkTaint({ key, value, effect: text.slice(colon + 1) }, TALOS_NOTATION);
+  return read.ok ? read : { ...read, expected: rewritten(key, text) ?? read.expected };
+}
+
+/** A taint in the notation of kubectl and the kubelet, in that of Talos: `dedicated: gpu:NoSchedule`. */
+function rewritten(key: string, text: string): string | undefined {
+  for (const candidate of [`${key}:${text}`, key, text]) {
+    const read = readKubeletTaint(candidate);
+    if (read.ok) return `${read.taint.key}: ${[read.taint.value, read.taint.effect].filter(Boolean).join(':')}`;
+  }
+  return undefined;
 }
 
 /** `key=value:Effect` or `key:Effect`, as in the kubelet's `--register-with-taints` (parseTaint of k8s.io/kubernetes/pkg/util/taints). */
@@ -28,7 +38,7 @@ export function readKubeletTaint(text: string): ReadTaint {
   return checkTaint({ key, value, effect }, KUBELET_NOTATION);
 }
 
-export const TALOS_NOTATION = 'value:Effect, or Effect alone';
+const TALOS_NOTATION = 'value:Effect, or Effect alone';
 const KUBELET_NOTATION = 'key=value:Effect, or key:Effect';
 
 /** @param expected the expected form of a taint */

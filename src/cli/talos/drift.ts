@@ -164,6 +164,14 @@ function dataOf({ compared, unassigned, unused }: Drift): object {
       findings: findings.map((finding) => ({
         ...finding,
         ...(finding.fix ? { fix: command(finding.fix) } : {}),
+        ...(finding.claim
+          ? {
+              claim: {
+                ...(finding.claim.removal ? { removal: command(finding.claim.removal) } : {}),
+                release: command(finding.claim.release),
+              },
+            }
+          : {}),
         ...(finding.problem === 'claimed' ? { note: CLAIMED } : {}),
         ...(evicts(finding) ? { note: EVICTS } : {}),
       })),
@@ -174,7 +182,7 @@ function dataOf({ compared, unassigned, unused }: Drift): object {
 }
 
 const CLAIMED =
-  'only an annotation of the node says that Talos has set it, and a kubelet can write that annotation; before you remove it, find out who set it';
+  'only an annotation of the node says that Talos has set it, and a kubelet can write that annotation; before you remove it, find out who set it. If Talos did: up to 1.13 it cannot remove it, and no change of labels or annotations of the configuration reaches the node until it is removed or released';
 
 /** How many are printed. The JSON has all. */
 const NAMES_SHOWN = 6;
@@ -195,12 +203,14 @@ function tableOf(drift: Drift, look: Look): string {
   const commands = drifted.flatMap(({ findings }) =>
     findings.flatMap(({ fix }) => (fix ? [`  ${command(fix)}\n`] : [])),
   );
-  const isClaimed = drifted.some(({ findings }) => findings.some(({ problem }) => problem === 'claimed'));
+  const claims = drifted.flatMap(({ findings }) => findings.flatMap(({ claim }) => claim ?? []));
+  const removals = claims.flatMap(({ removal }) => (removal ? [`  ${command(removal)}\n`] : []));
+  const releases = [...new Set(claims.map(({ release }) => `  ${command(release)}\n`))];
   const isEvicting = drifted.some(({ findings }) => findings.some(evicts));
   return [
     ...(rows.length > 0 ? [columns([HEADINGS, ...rows], look), '\n'] : []),
     `${compared.length} ${compared.length === 1 ? 'node' : 'nodes'} compared, ${compared.length - drifted.length} as declared\n`,
-    ...(isClaimed ? [`claimed: ${CLAIMED}\n`] : []),
+    ...(claims.length > 0 ? [`claimed: ${CLAIMED}\n`] : []),
     ...takenByRole(drift, look).map((line) => `${printable(line)}\n`),
     ...[...Map.groupBy(unassigned, ({ why }) => why)].map(([why, found]) => {
       const names = found.map(({ node }) => node);
@@ -211,6 +221,10 @@ function tableOf(drift: Drift, look: Look): string {
     ...(commands.length > 0
       ? [`\nTo repair${isEvicting ? ` (a NoExecute taint ${EVICTS})` : ''}:\n`, ...commands]
       : []),
+    ...(removals.length > 0
+      ? ['\nTo remove what is claimed, if Talos and no other user has set it:\n', ...removals]
+      : []),
+    ...(releases.length > 0 ? ['\nTo keep what is claimed, and release it from Talos:\n', ...releases] : []),
   ].join('');
 }
 

@@ -23,7 +23,7 @@ import {
 
 interface LintCommandOptions {
   readonly filename?: readonly string[];
-  readonly talosVersion?: number;
+  readonly talosVersion?: Pick<LintOptions, 'version' | 'patch'>;
   readonly role?: MachineRole;
   readonly since?: string;
   readonly disable?: readonly string[];
@@ -82,9 +82,14 @@ Examples:
     .action(async (args: readonly string[], options: LintCommandOptions) => {
       const paths = [...args, ...(options.filename ?? [])];
       if (paths.length === 0) throw new InputError(['no input files: pass FILE… or - for standard input']);
-      const { talosVersion: version, role, since, disable = [], failOn, output } = options;
+      const { talosVersion = {}, role, since, disable = [], failOn, output } = options;
       const [registered] = since === undefined ? [] : await readMachineConfigurations([since]);
-      const { findings, passedOver, faults } = await lintFiles(paths, { version, role, registered, disabled: disable });
+      const { findings, passedOver, faults } = await lintFiles(paths, {
+        ...talosVersion,
+        role,
+        registered,
+        disabled: disable,
+      });
       process.stdout.write(formatFindings(findings, output, failOn));
       tell(...passedOver.map((message) => `passed over: ${message}`));
       if (faults.length > 0) throw new InputError(faults);
@@ -131,12 +136,15 @@ async function lintFile(file: string, isListed: boolean, options: LintOptions, r
 }
 
 /**
- * The minor version in `1.13`, `v1.13` or `1.13.2`.
+ * The minor version in `1.13`, `v1.13` or `1.13.2`, and its patch.
  * @throws InvalidArgumentError
  */
-function parseTalosVersion(text: string): number {
-  const minor = Number(/^v?1\.(\d+)(\.\d+)?$/.exec(text)?.[1]);
-  if (minor >= FIRST_VERSION && minor <= LAST_VERSION) return minor;
+function parseTalosVersion(text: string): Pick<LintOptions, 'version' | 'patch'> {
+  const [, minor, patch] = /^v?1\.(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
+  const version = Number(minor);
+  if (version >= FIRST_VERSION && version <= LAST_VERSION) {
+    return { version, patch: patch === undefined ? undefined : Number(patch) };
+  }
   throw new InvalidArgumentError(`Expected a version from 1.${FIRST_VERSION} to 1.${LAST_VERSION}.`);
 }
 

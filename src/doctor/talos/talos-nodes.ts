@@ -87,6 +87,11 @@ function minorOf({ version }: NodeAnswer): number | undefined {
   return minor !== undefined && Number(minor) >= FIRST_VERSION ? Number(minor) : undefined;
 }
 
+/** What the oldest of the nodes refuses, the file is not for. */
+function lowestPatch(alike: readonly NodeAnswer[]): number {
+  return Math.min(...alike.map(({ version }) => Number(version.ok ? /^v?1\.\d+\.(\d+)/.exec(version.value)?.[1] : 0)));
+}
+
 function checkVersion({ name, at, isForwarded, mayBeInMaintenance, version }: NodeAnswer): CheckResult {
   const via = isForwarded ? ` through ${at.host}` : '';
   if (version.ok) {
@@ -159,7 +164,7 @@ function checkFile(
   const runs = `${namesOf(alike)} ${alike.length === 1 ? 'runs' : 'run'} Talos 1.${minor}`;
   const live = alike.map((answer) => answer.configuration).find((answer) => answer?.ok);
   const role = live?.ok ? live.value.role : undefined;
-  const refused = lint(configuration, { version: minor, role, disabled }).filter(
+  const refused = lint(configuration, { version: minor, patch: lowestPatch(alike), role, disabled }).filter(
     ({ severity }) => severity === 'refused',
   );
   if (refused.length > 0) {

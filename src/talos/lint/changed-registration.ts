@@ -1,7 +1,8 @@
 import { formatTaint } from '../../kubernetes/taint.ts';
-import { type FoundTaint, sameDeclaration } from '../declared.ts';
+import { type FieldLocation, type FoundTaint, sameDeclaration } from '../declared.ts';
+import { OWNED_TAINTS } from '../live-node.ts';
 import type { MachineConfiguration } from '../machine-configuration.ts';
-import { isByKubelet, isHandedOver } from '../refused-taints.ts';
+import { isByKubelet, isHandedOver, MULTI_DOCUMENT_VERSION } from '../refused-taints.ts';
 import { kindOf } from '../tree.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
 
@@ -29,6 +30,33 @@ export const CHANGED_REGISTRATION: Rule = {
   },
 };
 
+export const OWNED_TAINT: Rule = {
+  id: 'owned-taint',
+  severity: 'no-effect',
+  about:
+    'With `--since`, for workers up to Talos 1.13: a taint that `machine.nodeTaints` no longer declares. Where Talos took it over (`talos.dev/owned-taints`), it asks for its removal with every update of the node, and NodeRestriction refuses the whole update.',
+  check({ configuration, registered, role, version }) {
+    if (!registered || configuration.isPatch || role !== 'worker' || (version ?? 0) >= MULTI_DOCUMENT_VERSION)
+      return [];
+    const isDeclared = (key: string) =>
+      configuration.taints.some((taint) => !isByKubelet(taint) && taint.value.key === key);
+    return registered.taints
+      .filter(({ shape, value }) => shape === 'nodeTaints' && !isDeclared(value.key))
+      .map((taint): RuleFinding => {
+        const { key, effect } = taint.value;
+        const staying = configuration.taints.some((other) => other.value.key === key);
+        const release = `"kubectl annotate node NODE ${OWNED_TAINTS}-" keeps it and releases it from Talos`;
+        return {
+          ...placeIn(configuration, taint),
+          reason: `up to Talos 1.13, a worker cannot remove ${formatTaint(taint.value)} (${taint.document.locate(taint.path)}): where it took it over (${OWNED_TAINTS}), changes of labels and annotations are lost until the taint is removed or released`,
+          fix: staying
+            ? `on each such node: ${release}`
+            : `on each such node: "kubectl taint node NODE ${key}:${effect}-" removes it, or ${release}`,
+        };
+      });
+  },
+};
+
 /** Talos can always change the taints of control-plane nodes. Up to 1.13, worker-taint reports those of workers. */
 function onlyAtRegistration(subject: LintSubject, found: FoundTaint): boolean {
   if (isByKubelet(found)) return true;
@@ -49,11 +77,15 @@ function added({ document, path, value }: FoundTaint, before: readonly FoundTain
   };
 }
 
-function removed(taint: FoundTaint, { documents, source }: MachineConfiguration): RuleFinding {
+/** Where the declaration of a taint would be, or the nearest part of the file. */
+function placeIn({ documents, source }: MachineConfiguration, taint: FoundTaint): FieldLocation {
   const place = documents.find((document) => kindOf(document) === kindOf(taint.document)) ?? documents[0];
+  return { document: place ?? { value: null, locate: () => source, scalar: () => undefined }, path: taint.path };
+}
+
+function removed(taint: FoundTaint, configuration: MachineConfiguration): RuleFinding {
   return {
-    document: place ?? { value: null, locate: () => source, scalar: () => undefined },
-    path: taint.path,
+    ...placeIn(configuration, taint),
     reason: `${formatTaint(taint.value)}, with which the node registered (${taint.document.locate(taint.path)}), is no longer declared here and stays on the node`,
     fix: '"kubectl taint" removes it from the node',
   };

@@ -1,89 +1,16 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import type { Path } from '../../policy/problem.ts';
-import type { FieldLocation } from '../declared.ts';
-import {
-  documentLife,
-  documentSection,
-  FIRST_VERSION,
-  type FieldLife,
-  type FieldSection,
-  type Section,
-} from '../fields.ts';
-import { entriesAt, isMapping, kindOf, valueAt } from '../tree.ts';
+import { documentEntry, documentLife, type Entry, entryAt, FIRST_VERSION, type FieldLife } from '../fields.ts';
+import { isMapping, kindOf, valueAt } from '../tree.ts';
+import { fieldFacts, lifeFact } from './field-facts.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
-
-/** The possible findings about a field of a document. */
-export type FieldFact = FieldLocation & { readonly name: string } & (
-    | { readonly fact: 'unknown'; readonly beside: readonly string[] }
-    | { readonly fact: 'too new' | 'gone' | 'deprecated'; readonly life: FieldLife }
-  );
-
-/**
- * The fields of all documents that the version of Talos does not have, or only accepts without effect. Without a version: those that no version has.
- * The parts of a deprecated field are not reported separately, nor is anything below an unknown field or in a document of an unknown kind.
- */
-export function fieldFacts({ configuration, version }: LintSubject): FieldFact[] {
-  return configuration.documents.flatMap((document) => {
-    const kind = kindOf(document);
-    const life = documentLife(typeof kind === 'string' ? kind : undefined);
-    if (!life || lifeFact(life, version) || (kind !== undefined && typeof kind !== 'string')) return [];
-    return [...walk(document, document.value, documentSection(kind), [], version, false)];
-  });
-}
-
-/** If the version is outside of the known versions of the field. */
-export function lifeFact(life: FieldLife, version: number | undefined): 'too new' | 'gone' | 'deprecated' | undefined {
-  if (version === undefined) return undefined;
-  if (version < life.since) return 'too new';
-  if (version > life.until) return 'gone';
-  return life.deprecated !== undefined && version >= life.deprecated ? 'deprecated' : undefined;
-}
-
-/** Talos itself writes them into every configuration that it generates. */
-const WRITTEN_BY_TALOS: readonly string[] = ['persist'];
-
-function* walk(
-  document: SourceDocument,
-  value: unknown,
-  section: Section,
-  path: Path,
-  version: number | undefined,
-  isDeprecated: boolean,
-): Generator<FieldFact> {
-  switch (section.kind) {
-    case 'free':
-      return;
-    case 'items': {
-      const items = Array.isArray(value) ? [...value.entries()] : isMapping(value) ? Object.entries(value) : [];
-      for (const [key, below] of items) {
-        yield* walk(document, below, section.item, [...path, key], version, isDeprecated);
-      }
-      return;
-    }
-    case 'fields':
-      if (!isMapping(value)) return;
-      for (const [name, below] of Object.entries(value)) {
-        const field = section.fields.get(name);
-        const at = { document, path: [...path, name], name };
-        if (!field) {
-          yield { ...at, fact: 'unknown', beside: [...section.fields.keys()] };
-          continue;
-        }
-        const fact = path.length === 0 && WRITTEN_BY_TALOS.includes(name) ? undefined : lifeFact(field.life, version);
-        if (fact && !(fact === 'deprecated' && isDeprecated)) yield { ...at, fact, life: field.life };
-        if (fact !== 'too new' && fact !== 'gone') {
-          yield* walk(document, below, field.section, at.path, version, isDeprecated || fact === 'deprecated');
-        }
-      }
-  }
-}
 
 export const FIELD_VERSION: Rule = {
   id: 'field-version',
   severity: 'refused',
   about:
     'A field, or a kind of document, that this version of Talos does not have yet, or has no longer: it refuses the whole configuration. Needs the version, from `--talos-version` or the tag of `machine.install.image`.',
-  check: (subject) => [...documents(subject), ...facts(subject, ['too new', 'gone']), ...flagLists(subject)],
+  check: (subject) => [...documents(subject), ...facts(subject, ['too new', 'gone'])],
 };
 
 export const DEPRECATED_FIELD: Rule = {
@@ -107,7 +34,7 @@ function documents({ configuration, version }: LintSubject): RuleFinding[] {
 
 function facts(subject: LintSubject, reported: readonly Fact[]): RuleFinding[] {
   return fieldFacts(subject).flatMap((found) => {
-    if (found.fact === 'unknown' || !reported.includes(found.fact)) return [];
+    if (!('life' in found) || !reported.includes(found.fact)) return [];
     const { document, path, name, life, fact } = found;
     const instead = insteadOf(document, path, subject.version);
     return [{ document, path, ...explain(name, life, fact, subject.version, instead) }];
@@ -144,15 +71,15 @@ function explain(
 export function insteadOf(document: SourceDocument, path: Path, version: number | undefined): string | undefined {
   const places = new Set<string>();
   const orphans: string[] = [];
-  const place = (field: FieldSection, value: unknown, outer: string | undefined, at: Path): void => {
-    const { successor } = field.life;
+  const place = (field: Entry, value: unknown, outer: string | undefined, at: Path): void => {
+    const successor = field.life?.successor;
     const own = successor === undefined ? outer : successor === null ? undefined : placeOf(successor, at, version);
     if (successor === null) orphans.push(String(at.at(-1)));
-    const parts = partsOf(field.section, value, at);
+    const parts = partsOf(field, value, at);
     if (successor !== null && own !== undefined && parts.length === 0) places.add(own);
     for (const { field: part, value: below, at: inner } of parts) place(part, below, own, inner);
   };
-  const field = fieldAt(documentSection(undefined), path);
+  const field = entryAt(documentEntry(undefined), path);
   if (!field || kindOf(document) !== undefined) return undefined;
   place(field, valueAt(document.value, path), undefined, path);
   const belongs = [...places].map((each) => (/^[A-Z]/.test(each) ? `a ${each} document` : each)).join(' or ');
@@ -174,49 +101,21 @@ function placeOf(successor: string, at: Path, version: number | undefined): stri
     return version !== undefined && version < (documentLife(successor)?.since ?? 0) ? undefined : successor;
   }
   const path = [...at.slice(0, -1), successor];
-  const life = fieldAt(documentSection(undefined), path)?.life;
+  const life = entryAt(documentEntry(undefined), path)?.life;
   const next = life && lifeFact(life, version) === 'deprecated' ? life.successor : undefined;
   return typeof next === 'string' ? placeOf(next, path, version) : path.join('.');
 }
 
-/** What is known of a field of a section. */
-export function fieldAt(section: Section, path: Path): FieldSection | undefined {
-  const [name, ...rest] = path;
-  if (section.kind === 'items') return rest.length > 0 ? fieldAt(section.item, rest) : undefined;
-  const field = section.kind === 'fields' ? section.fields.get(String(name)) : undefined;
-  return !field || rest.length === 0 ? field : fieldAt(field.section, rest);
-}
-
 /** The known fields in a value, also in the items of a list or mapping. */
-function partsOf(section: Section, value: unknown, at: Path): { field: FieldSection; value: unknown; at: Path }[] {
-  if (section.kind === 'items') {
+function partsOf(entry: Entry, value: unknown, at: Path): { field: Entry; value: unknown; at: Path }[] {
+  const item = entry.children.get('*');
+  if (item) {
     const items = isMapping(value) || Array.isArray(value) ? Object.entries(value) : [];
-    return items.flatMap(([key, below]) => partsOf(section.item, below, [...at, key]));
+    return items.flatMap(([key, below]) => partsOf(item, below, [...at, key]));
   }
-  if (section.kind === 'free' || !isMapping(value)) return [];
+  if (!isMapping(value)) return [];
   return Object.entries(value).flatMap(([name, below]) => {
-    const field = section.fields.get(name);
-    return field ? [{ field, value: below, at: [...at, name] }] : [];
+    const field = entry.children.get(name);
+    return field?.life ? [{ field, value: below, at: [...at, name] }] : [];
   });
-}
-
-/** Since 1.13 a flag may be a list of texts. */
-const FLAG_LISTS_SINCE = 13;
-
-function flagLists({ configuration, version }: LintSubject): RuleFinding[] {
-  if (version === undefined || version >= FLAG_LISTS_SINCE) return [];
-  const path = ['machine', 'kubelet', 'extraArgs'];
-  return configuration.documents.flatMap((document) =>
-    entriesAt(document, path).flatMap(([flag, value]) => {
-      if (kindOf(document) !== undefined || !Array.isArray(value)) return [];
-      return [
-        {
-          document,
-          path: [...path, flag],
-          reason: `Talos 1.${version} takes one text for a flag, lists came with 1.${FLAG_LISTS_SINCE}: it refuses the configuration`,
-          fix: 'write one text, with commas between the parts',
-        },
-      ];
-    }),
-  );
 }

@@ -31,6 +31,8 @@ export interface LintSubject {
   readonly role: MachineRole | undefined;
   /** The minor version of Talos 1 that reads it. Undefined if it is not known: then only findings for all versions are reported. */
   readonly version: number | undefined;
+  /** Its patch: 2 of 1.13.2. Undefined if it is not known. */
+  readonly patch: number | undefined;
   /** The configuration that the node registered with, for comparison. */
   readonly registered: MachineConfiguration | undefined;
 }
@@ -53,7 +55,7 @@ export const MALFORMED: Rule = {
   id: 'malformed',
   severity: 'refused',
   about:
-    'A taint or label that cannot be parsed. Talos takes `value:Effect` or `Effect`, the kubelet `key=value:Effect` or `key:Effect`; the effects are NoSchedule, PreferNoSchedule and NoExecute.',
+    'A taint, label, annotation or `machine.type` that cannot be read. Talos takes `value:Effect` or `Effect` for a taint, the kubelet `key=value:Effect` or `key:Effect`; the effects are NoSchedule, PreferNoSchedule and NoExecute. Also a tab in the indentation, before a comment or alone.',
   check: ({ configuration }) =>
     configuration.malformed.map(({ document, path, problem, expected }) => ({
       document,

@@ -3,20 +3,32 @@ import { FIRST_VERSION, LAST_VERSION } from '../fields.ts';
 import type { MachineConfiguration, MachineRole } from '../machine-configuration.ts';
 import { kindOf, textAt } from '../tree.ts';
 import { CERTIFICATE_NAMES } from './certificate-names.ts';
-import { CHANGED_REGISTRATION } from './changed-registration.ts';
+import { CHANGED_REGISTRATION, OWNED_TAINT } from './changed-registration.ts';
 import { DEPRECATED_FIELD, FIELD_VERSION } from './field-version.ts';
 import { type LintFinding, type LintSubject, MALFORMED, type Rule } from './finding.ts';
+import { KUBELET_CONFIGURATION, KUBELET_FIELD } from './kubelet-configuration.ts';
+import { MANAGED_ARGUMENT } from './managed-argument.ts';
 import { MISPLACED_FLAG } from './misplaced-flag.ts';
-import { CONTRADICTING_TAINT, CONTROL_PLANE_LABEL, CONTROL_PLANE_TAINTS, WORKER_TAINT } from './taints.ts';
+import {
+  CONTRADICTING_TAINT,
+  CONTROL_PLANE_LABEL,
+  CONTROL_PLANE_TAINTS,
+  DUPLICATE_TAINT,
+  WORKER_TAINT,
+} from './taints.ts';
 import { CONTROL_PLANE_DOCUMENT, SAME_NAME, TWO_SHAPES } from './two-shapes.ts';
 import { MISPLACED_FIELD, UNKNOWN_FIELD } from './unknown-field.ts';
+import { INCOMPLETE, PATCH_DIRECTIVE, PERSIST } from './whole-configuration.ts';
 import { WORKER_LABEL } from './worker-label.ts';
+import { WRONG_TYPE } from './wrong-type.ts';
 
 /** All rules, as the reference page lists them. */
 export const RULES: readonly Rule[] = [
   MALFORMED,
+  DUPLICATE_TAINT,
   WORKER_TAINT,
   CHANGED_REGISTRATION,
+  OWNED_TAINT,
   CONTRADICTING_TAINT,
   CONTROL_PLANE_TAINTS,
   CONTROL_PLANE_LABEL,
@@ -26,8 +38,15 @@ export const RULES: readonly Rule[] = [
   CONTROL_PLANE_DOCUMENT,
   MISPLACED_FIELD,
   MISPLACED_FLAG,
+  MANAGED_ARGUMENT,
   CERTIFICATE_NAMES,
   UNKNOWN_FIELD,
+  WRONG_TYPE,
+  KUBELET_FIELD,
+  KUBELET_CONFIGURATION,
+  INCOMPLETE,
+  PATCH_DIRECTIVE,
+  PERSIST,
   FIELD_VERSION,
   DEPRECATED_FIELD,
 ];
@@ -36,6 +55,8 @@ export const RULES: readonly Rule[] = [
 export interface LintOptions {
   /** Minor version of Talos 1. */
   readonly version?: number | undefined;
+  /** Its patch, if it is known: 2 of 1.13.2. */
+  readonly patch?: number | undefined;
   /** The role of patches that do not name theirs. */
   readonly role?: MachineRole | undefined;
   /** The configuration that the nodes registered with. */
@@ -46,11 +67,11 @@ export interface LintOptions {
 
 /** All parts of the configuration that do not have the intended effect, in the order of the rules. Empty if there are none. */
 export function lint(configuration: MachineConfiguration, options: LintOptions = {}): LintFinding[] {
-  const installed = installedVersion(configuration);
-  const version = options.version ?? installed;
+  const { version, patch } = options.version === undefined ? installedVersion(configuration) : options;
   const subject: LintSubject = {
     configuration,
     role: configuration.role ?? options.role,
+    patch,
     version: version && Math.min(Math.max(version, FIRST_VERSION), LAST_VERSION),
     registered: options.registered,
   };
@@ -63,20 +84,21 @@ export function lint(configuration: MachineConfiguration, options: LintOptions =
 /** These rules may report fields of a Talos that is newer than the known versions. */
 const ABOUT_WHAT_THERE_IS: readonly string[] = [
   UNKNOWN_FIELD.id,
+  KUBELET_FIELD.id,
   MISPLACED_FIELD.id,
   CERTIFICATE_NAMES.id,
   FIELD_VERSION.id,
 ];
 
 /** The minor version that `machine.install` or an UnattendedInstallConfig installs: `…/installer:v1.13.2`. */
-function installedVersion({ documents }: MachineConfiguration): number | undefined {
+function installedVersion({ documents }: MachineConfiguration): Pick<LintOptions, 'version' | 'patch'> {
   for (const document of documents) {
     const path = kindOf(document) === 'UnattendedInstallConfig' ? ['installer'] : ['machine', 'install'];
     const image = textAt(document, [...path, 'image']);
-    const minor = /:v1\.(\d+)\.\d+/.exec(image ?? '')?.[1];
-    if (minor !== undefined) return Number(minor);
+    const [, minor, patch] = /:v1\.(\d+)\.(\d+)/.exec(image ?? '') ?? [];
+    if (minor !== undefined) return { version: Number(minor), patch: Number(patch) };
   }
-  return undefined;
+  return {};
 }
 
 const COMMENT = /^[ \t]*#[ \t]*taintkeeper-lint-disable\b[ \t:]*(.*)$/;

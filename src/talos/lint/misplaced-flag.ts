@@ -4,7 +4,7 @@ import type { Rule } from './finding.ts';
 
 // Only flags that exactly one component has, and that users often set for the wrong one.
 
-export type Component = 'kubelet' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler';
+export type Component = 'kubelet' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler' | 'etcd';
 
 export const KUBELET_FLAGS: readonly string[] =
   'register-with-taints node-labels node-ip max-pods cluster-dns cluster-domain rotate-server-certificates rotate-certificates register-node eviction-hard kube-reserved system-reserved cpu-manager-policy hostname-override'.split(
@@ -31,11 +31,13 @@ const FLAG_OWNERS: ReadonlyMap<string, Component> = new Map<string, Component>([
 /** The API server and the controller manager share this one. */
 const SHARED: readonly string[] = ['service-cluster-ip-range'];
 
-const SECTIONS: readonly { kind: string | undefined; path: Path; component: Component }[] = [
+/** Where the arguments of programs are. */
+export const ARGUMENT_SECTIONS: readonly { kind: string | undefined; path: Path; component: Component }[] = [
   { kind: undefined, path: ['machine', 'kubelet', 'extraArgs'], component: 'kubelet' },
   { kind: undefined, path: ['cluster', 'apiServer', 'extraArgs'], component: 'kube-apiserver' },
   { kind: undefined, path: ['cluster', 'controllerManager', 'extraArgs'], component: 'kube-controller-manager' },
   { kind: undefined, path: ['cluster', 'scheduler', 'extraArgs'], component: 'kube-scheduler' },
+  { kind: undefined, path: ['cluster', 'etcd', 'extraArgs'], component: 'etcd' },
   { kind: 'KubeletConfig', path: ['extraArgs'], component: 'kubelet' },
   { kind: 'KubeAPIServerConfig', path: ['extraArgs'], component: 'kube-apiserver' },
   { kind: 'KubeControllerManagerConfig', path: ['extraArgs'], component: 'kube-controller-manager' },
@@ -47,10 +49,11 @@ const HOME: Record<Component, string> = {
   'kube-apiserver': 'cluster.apiServer.extraArgs (KubeAPIServerConfig since Talos 1.14)',
   'kube-controller-manager': 'cluster.controllerManager.extraArgs (KubeControllerManagerConfig since Talos 1.14)',
   'kube-scheduler': 'cluster.scheduler.extraArgs (KubeSchedulerConfig since Talos 1.14)',
+  etcd: 'cluster.etcd.extraArgs',
 };
 
 /** Settings that are no fields of KubeletConfiguration, and where they belong. */
-const NOT_KUBELET_CONFIGURATION: ReadonlyMap<string, string> = new Map([
+export const NOT_KUBELET_CONFIGURATION: ReadonlyMap<string, string> = new Map([
   ['nodeTaints', 'machine.nodeTaints, or registerWithTaints here'],
   ['nodeLabels', 'machine.nodeLabels'],
   ['register-with-taints', 'registerWithTaints: a list of { key, value, effect }'],
@@ -68,7 +71,7 @@ export const MISPLACED_FLAG: Rule = {
     'A flag or setting of one component given to another, such as `register-with-taints` for the API server or `service-cluster-ip-range` for the kubelet: the component does not start.',
   check: ({ configuration: { documents } }) =>
     documents.flatMap((document) => [
-      ...SECTIONS.filter(({ kind }) => kind === kindOf(document)).flatMap(({ path, component }) =>
+      ...ARGUMENT_SECTIONS.filter(({ kind }) => kind === kindOf(document)).flatMap(({ path, component }) =>
         entriesAt(document, path).flatMap(([flag]) => {
           const owner = FLAG_OWNERS.get(flag);
           if (!owner || owner === component) return [];
@@ -88,7 +91,8 @@ export const MISPLACED_FLAG: Rule = {
     ]),
 };
 
-const KUBELET_CONFIGURATIONS: readonly { kind: string | undefined; path: Path }[] = [
+/** Where the kubelet's configuration is. */
+export const KUBELET_CONFIGURATIONS: readonly { kind: string | undefined; path: Path }[] = [
   { kind: undefined, path: ['machine', 'kubelet', 'extraConfig'] },
   { kind: 'KubeletConfig', path: ['config'] },
 ];

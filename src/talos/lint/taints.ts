@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import { KUBECTL_YAML } from '../../files/documents.ts';
-import { formatTaint } from '../../kubernetes/taint.ts';
+import { formatTaint, sameTaint } from '../../kubernetes/taint.ts';
 import { CONTROL_PLANE_TAINT } from '../declaration.ts';
 import { type FoundTaint, sameDeclaration } from '../declared.ts';
 import { isByKubelet, isHandedOver, MULTI_DOCUMENT_VERSION, refusedTaints } from '../refused-taints.ts';
@@ -108,6 +108,38 @@ export const CONTRADICTING_TAINT: Rule = {
   about:
     'Two declarations of taints of which one silently wins: Talos leaves a taint alone that has its key and that it did not set (`talos.dev/owned-taints`); the flag `register-with-taints` replaces the list `registerWithTaints`, and the last flag replaces those before it.',
   check: ({ configuration: { taints } }) => [...overruledByKubelet(taints), ...replacedByFlag(taints)],
+};
+
+export const DUPLICATE_TAINT: Rule = {
+  id: 'duplicate-taint',
+  severity: 'refused',
+  about:
+    'Two taints with one key and effect in `registerWithTaints` or in `register-with-taints`: a node has only one of these, so the API server refuses the node, or the kubelet the flag.',
+  check({ configuration: { taints } }) {
+    const lists = Map.groupBy(taints.filter(isByKubelet), ({ document, path, shape }) =>
+      [document.locate([]), shape, ...(shape === 'registerWithTaints' ? path.slice(0, -1) : path)].join('\0'),
+    );
+    // A flag takes the place of the list.
+    const hasFlag = taints.some(({ shape }) => shape === 'register-with-taints');
+    return [...lists.values()].flatMap((list) =>
+      list.flatMap((taint, index): RuleFinding[] => {
+        const first = list.slice(0, index).find((other) => sameTaint(other.value, taint.value));
+        const byFlag = taint.shape === 'register-with-taints';
+        if (!first || (hasFlag && !byFlag)) return [];
+        const { document, path, value } = taint;
+        const both = `${formatTaint(first.value)} and ${formatTaint(value)} have one key and effect`;
+        const where = byFlag ? '' : ` (the first: ${first.document.locate(first.path)})`;
+        return [
+          {
+            document,
+            path,
+            reason: `${both}${where}: ${byFlag ? 'the kubelet does not start' : 'the node cannot register'}`,
+            fix: 'keep one of the two',
+          },
+        ];
+      }),
+    );
+  },
 };
 
 /** Talos' taint, if the kubelet registers with another taint of that key. */

@@ -104,21 +104,33 @@ export const CONTROL_PLANE_DOCUMENT: Rule = {
   id: 'control-plane-document',
   severity: 'refused',
   about:
-    'A document that only control planes may have, such as KubeAPIServerConfig, in the configuration of a worker: Talos refuses it.',
+    'A document that only control planes may have, such as KubeAPIServerConfig, or `cluster.etcd` (since Talos 1.7), in the configuration of a worker: Talos refuses it.',
   check: ({ configuration: { documents }, role, version }: LintSubject) =>
     role !== 'worker'
       ? []
       : documents.flatMap((document) => {
           const kind = kindOf(document);
+          if (kind === undefined) return etcdOfWorker(document, version);
           if (typeof kind !== 'string' || !isForControlPlanes(kind)) return [];
           if (version !== undefined && version < (documentLife(kind)?.since ?? 0)) return [];
-          return [
-            {
-              document,
-              path: ['kind'],
-              reason: `only control planes may have documents of kind ${kind}: Talos refuses the configuration of a worker with one`,
-              fix: 'take it out here: it belongs into the configuration of the control-plane nodes',
-            },
-          ];
+          return [forControlPlanes(document, ['kind'], `documents of kind ${kind}`)];
         }),
 };
+
+/** ClusterConfig.Validate of Talos' v1alpha1_validation.go. */
+const ETCD_REFUSED_SINCE = 7;
+
+function etcdOfWorker(document: SourceDocument, version = ETCD_REFUSED_SINCE): RuleFinding[] {
+  const path = ['cluster', 'etcd'];
+  if (version < ETCD_REFUSED_SINCE || valueAt(document.value, path) == null) return [];
+  return [forControlPlanes(document, path, 'cluster.etcd')];
+}
+
+function forControlPlanes(document: SourceDocument, path: Path, what: string): RuleFinding {
+  return {
+    document,
+    path,
+    reason: `only control planes may have ${what}: Talos refuses the configuration of a worker with it`,
+    fix: 'take it out here: it belongs into the configuration of the control-plane nodes',
+  };
+}

@@ -1,10 +1,21 @@
 import type { SourceDocument } from '../../files/documents.ts';
 import { formatPath, type Path } from '../../policy/problem.ts';
-import { documentKinds, documentLife, documentSection, FIRST_VERSION, LAST_VERSION, type Section } from '../fields.ts';
+import {
+  documentEntry,
+  documentKinds,
+  documentLife,
+  type Entry,
+  entryAt,
+  FIRST_VERSION,
+  kubeletEntry,
+  LAST_VERSION,
+} from '../fields.ts';
 import { kindOf } from '../tree.ts';
-import { type FieldFact, fieldAt, fieldFacts, lifeFact } from './field-version.ts';
+import { type FieldFact, fieldFacts, lifeFact } from './field-facts.ts';
 import type { LintSubject, Rule, RuleFinding } from './finding.ts';
+import { PROTECTED } from './kubelet-configuration.ts';
 import { KUBELET_FLAGS } from './misplaced-flag.ts';
+import { nearest } from './nearest.ts';
 
 let known: ReadonlyMap<string, readonly Path[]> | undefined;
 
@@ -20,65 +31,26 @@ function placesOf(name: string): readonly Path[] {
 /** The free section of the kubelet that has a setting, by the names of the older form and of KubeletConfig. */
 function kubeletSection(name: string): { readonly older: string; readonly newer: string } | undefined {
   if (KUBELET_FLAGS.includes(name)) return { older: 'extraArgs', newer: 'extraArgs' };
-  return KUBELET_SETTINGS.includes(name) ? { older: 'extraConfig', newer: 'config' } : undefined;
+  return kubeletEntry().children.has(name) && !PROTECTED.includes(name)
+    ? { older: 'extraConfig', newer: 'config' }
+    : undefined;
 }
-
-/** Settings of KubeletConfiguration that users look for elsewhere. */
-const KUBELET_SETTINGS: readonly string[] = [
-  'registerWithTaints',
-  'registerNode',
-  'maxPods',
-  'evictionHard',
-  'kubeReserved',
-  'systemReserved',
-  'cpuManagerPolicy',
-  'serverTLSBootstrap',
-];
 
 /** With more places than this, the name alone does not identify the field. */
 const MANY = 2;
 
 function index(): ReadonlyMap<string, readonly Path[]> {
   const found = new Map<string, Path[]>();
-  const walk = (section: Section, path: Path): void => {
-    if (section.kind !== 'fields') return;
-    for (const [name, { section: below }] of section.fields) {
+  const walk = (entry: Entry | undefined, path: Path): void => {
+    if (entry?.children.has('*')) return;
+    for (const [name, below] of entry?.children ?? []) {
       const at = [...path, name];
       found.set(name, [...(found.get(name) ?? []), at]);
       walk(below, at);
     }
   };
-  walk(documentSection(undefined), []);
+  walk(documentEntry(undefined), []);
   return found;
-}
-
-/** The nearest known name: it differs by two typing errors at most, or by case only. */
-function nearest(name: string, names: Iterable<string>): string | undefined {
-  let best: string | undefined;
-  let bestDistance = Math.min(3, name.length - 1);
-  for (const candidate of names) {
-    const distance = candidate.toLowerCase() === name.toLowerCase() ? 0 : typingErrors(name, candidate);
-    if (distance < bestDistance) {
-      best = candidate;
-      bestDistance = distance;
-    }
-  }
-  return best;
-}
-
-/** Levenshtein's distance: how many characters to add, remove or replace. Infinity if the lengths differ by more than 2. */
-function typingErrors(a: string, b: string): number {
-  if (Math.abs(a.length - b.length) > 2) return Infinity;
-  let before = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i += 1) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const replaced = (before[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row.push(Math.min(replaced, (before[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
-    }
-    before = row;
-  }
-  return before[b.length] ?? Infinity;
 }
 
 type Unknown = FieldFact & { readonly fact: 'unknown' };
@@ -161,7 +133,7 @@ function misplaced({ document, path, name }: Unknown, { configuration, version }
 
 /** The kind of document that replaces a field of the older form, in this version or beside these documents. */
 function successorIn(place: Path, version: number | undefined, kinds: readonly unknown[]): string | undefined {
-  const lives = place.flatMap((_, index) => fieldAt(documentSection(undefined), place.slice(0, index + 1))?.life ?? []);
+  const lives = place.flatMap((_, index) => entryAt(documentEntry(undefined), place.slice(0, index + 1))?.life ?? []);
   const life = lives.findLast(({ successor }) => typeof successor === 'string' && /^[A-Z]/.test(successor));
   if (!life?.successor) return undefined;
   const isMeant = lives.some((each) => lifeFact(each, version) === 'deprecated') || kinds.includes(life.successor);

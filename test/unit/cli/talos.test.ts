@@ -222,7 +222,7 @@ describe('talos drift', () => {
     expect(stdout).not.toContain('note');
   });
 
-  it('prints no command that removes a taint of a worker on the word of its kubelet', async () => {
+  it('repairs nothing on a worker on the word of its kubelet: the commands for claims are apart', async () => {
     const worker = write('claimed.yaml', 'machine: { type: worker }');
     const node = {
       apiVersion: 'v1',
@@ -235,14 +235,22 @@ describe('talos drift', () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(/^w1 .* claimed +taint quarantine:NoExecute +-$/m);
     expect(stdout).toContain('claimed: only an annotation of the node says that Talos has set it, and a kubelet can');
-    expect(stdout).not.toContain('kubectl');
+    expect(stdout).not.toContain('To repair');
+    expect(stdout).toContain(
+      '\nTo remove what is claimed, if Talos and no other user has set it:\n  kubectl taint node w1 quarantine:NoExecute-\n' +
+        '\nTo keep what is claimed, and release it from Talos:\n  kubectl annotate node w1 talos.dev/owned-taints-\n',
+    );
     const [{ findings }] = JSON.parse((await run(...args, '-o', 'json')).stdout).nodes;
     expect(findings).toEqual([
       {
         kind: 'taint',
         problem: 'claimed',
         live: 'quarantine:NoExecute',
-        note: expect.stringMatching(/^only an annotation of the node says/),
+        claim: {
+          removal: 'kubectl taint node w1 quarantine:NoExecute-',
+          release: 'kubectl annotate node w1 talos.dev/owned-taints-',
+        },
+        note: expect.stringMatching(/^only an annotation of the node says.* up to 1\.13 it cannot remove it/),
       },
     ]);
   });

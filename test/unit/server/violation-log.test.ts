@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LEVEL } from '../captured-log.ts';
 import {
   CONTROL_PLANE_TAINT,
@@ -49,6 +49,60 @@ it('a line lists 32 taints at most, and counts the others', async () => {
   expect(log.lines()).toMatchObject([
     { subjects: names, fields: names.map((_, index) => `spec.taints[${index}]`), subjectsLeftOut: 8 },
   ]);
+});
+
+describe('a refusal that is repeated', () => {
+  const atSecond = (seconds: number) => vi.advanceTimersByTime(seconds * 1000 - performance.now());
+
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('is logged at most every ten seconds, with their number: Talos repeats one three times a second', async () => {
+    const { review, log } = await startServer();
+    const start = performance.now();
+    for (let times = 0; times < 40; times += 1) {
+      atSecond(start / 1000 + times / 3);
+      await review(taintRemovalReview({ uid: `uid-${times}` }));
+    }
+
+    expect(log.lines().map(({ uid, repeated }) => ({ uid, repeated }))).toEqual([
+      { uid: 'uid-0', repeated: undefined },
+      { uid: 'uid-30', repeated: 30 },
+    ]);
+  });
+
+  it.each([
+    { why: 'another user', other: { userInfo: { username: 'other@example.com' } } },
+    {
+      why: 'another node',
+      other: {
+        name: 'cp-2',
+        object: nodeObject([], { name: 'cp-2' }),
+        oldObject: nodeObject([CONTROL_PLANE_TAINT], { name: 'cp-2' }),
+      },
+    },
+    { why: 'another taint', other: { oldObject: nodeObject([{ ...CONTROL_PLANE_TAINT, effect: 'NoExecute' }]) } },
+  ])('is another one with $why', async ({ other }) => {
+    const { review, log } = await startServer({
+      policies:
+        'apiVersion: taintkeeper.dev/v1alpha1\nkind: TaintPolicy\nmetadata: { name: p }\nspec: { mode: Deny, taints: [{ key: node-role.kubernetes.io/control-plane, restrict: [Removal] }] }',
+    });
+    await review(taintRemovalReview());
+    await review(taintRemovalReview());
+    expect(log.lines()).toHaveLength(1);
+    await review(taintRemovalReview(other));
+    expect(log.lines()).toHaveLength(2);
+  });
+
+  it('only a refusal: each other outcome is a line', async () => {
+    const { review, log } = await startServer({ policies: taintPolicyYaml('Restore') });
+    for (let times = 0; times < 3; times += 1) await review(taintRemovalReview(), '/mutate');
+    expect(log.lines().map(({ outcome }) => outcome)).toEqual(['restored', 'restored', 'restored']);
+  });
 });
 
 const RELEASE = { 'taintkeeper.dev/allow-removal': 'node-role.kubernetes.io/control-plane:NoSchedule' };

@@ -19,8 +19,12 @@ const controlPlane = declare(
 
 /** Each finding on one line. */
 const findings = (node: LiveNode, declaration = gpu) =>
-  driftOf(node, declaration).map(({ problem, kind, live, declared, fix }) =>
-    [problem, kind, live ?? '-', declared ?? '-', ...(fix ? ['| kubectl', ...fix] : [])].join(' '),
+  driftOf(node, declaration).map(({ problem, kind, live, declared, fix, claim }) =>
+    [
+      ...[problem, kind, live ?? '-', declared ?? '-'],
+      ...(fix ? ['| kubectl', ...fix] : []),
+      ...Object.entries(claim ?? {}).flatMap(([what, command]) => [`| ${what}: kubectl`, ...command]),
+    ].join(' '),
   );
 
 describe('drift of taints', () => {
@@ -125,9 +129,19 @@ describe('what the annotations of a node say that Talos has set, and its file do
 
   it('is only a claim on a worker, whose kubelet may write them, unless the kubelet may set it', () => {
     expect(findings(node)).toEqual([
-      'claimed taint quarantine=yes:NoExecute -',
+      'claimed taint quarantine=yes:NoExecute - | removal: kubectl taint node n quarantine:NoExecute- | release: kubectl annotate node n talos.dev/owned-taints-',
       'orphaned label old=1 - | kubectl label node n old-',
-      'claimed label node-restriction.kubernetes.io/tenant=bank -',
+      'claimed label node-restriction.kubernetes.io/tenant=bank - | removal: kubectl label node n node-restriction.kubernetes.io/tenant- | release: kubectl annotate node n talos.dev/owned-labels-',
+    ]);
+  });
+
+  it('is a claim on a worker also where the kubelet registers with it: it is not for Talos to remove, and is released', () => {
+    const registering = declare(
+      'worker.yaml',
+      machine('worker', { kubelet: { extraArgs: { 'register-with-taints': 'dedicated=gpu:NoSchedule' } } }),
+    );
+    expect(findings(live('n', {}, { taints: [DEDICATED], owned: { taints: '["dedicated"]' } }), registering)).toEqual([
+      'claimed taint dedicated=gpu:NoSchedule - | release: kubectl annotate node n talos.dev/owned-taints-',
     ]);
   });
 });

@@ -41,7 +41,7 @@ const CASES: readonly Case[] = [
       '6:5 malformed machine.nodeTaints.equals',
       '7:5 malformed machine.nodeTaints.swapped',
       '8:5 malformed machine.nodeTaints["no key"]',
-      '9:5 malformed machine.nodeTaints.nested',
+      '9:5 wrong-type machine.nodeTaints.nested',
       '12:7 malformed machine.kubelet.extraArgs["register-with-taints"]',
       '12:7 malformed machine.kubelet.extraArgs["register-with-taints"]',
       '17:11 malformed machine.kubelet.extraConfig.registerWithTaints[1]',
@@ -50,9 +50,9 @@ const CASES: readonly Case[] = [
   {
     file: 'malformed-taint-list',
     expected: [
-      '3:3 malformed machine.nodeTaints',
-      '6:3 malformed machine.nodeLabels',
-      '10:7 malformed machine.kubelet.extraConfig.registerWithTaints',
+      '3:3 wrong-type machine.nodeTaints',
+      '6:3 wrong-type machine.nodeLabels',
+      '10:7 kubelet-configuration machine.kubelet.extraConfig.registerWithTaints',
     ],
   },
   {
@@ -79,7 +79,7 @@ const CASES: readonly Case[] = [
     expected: [
       '4:5 malformed machine.nodeLabels["a/b/c"]',
       '5:5 malformed machine.nodeLabels.spaces',
-      '6:5 malformed machine.nodeLabels.listed',
+      '6:5 wrong-type machine.nodeLabels.listed',
     ],
   },
   {
@@ -166,7 +166,7 @@ const CASES: readonly Case[] = [
     expected: [
       '3:3 field-version machine.nodeTaints',
       '4:3 field-version machine.nodeAnnotations',
-      '7:7 field-version machine.kubelet.extraArgs["node-labels"]',
+      '7:7 wrong-type machine.kubelet.extraArgs["node-labels"]',
       '10:1 field-version kind',
     ],
   },
@@ -175,7 +175,7 @@ const CASES: readonly Case[] = [
     options: { version: 12 },
     expected: [
       '3:17 worker-taint machine.nodeTaints.dedicated',
-      '7:7 field-version machine.kubelet.extraArgs["node-labels"]',
+      '7:7 wrong-type machine.kubelet.extraArgs["node-labels"]',
       '10:1 field-version kind',
     ],
   },

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseDocuments } from '../../../../src/files/documents.ts';
+import type { LintOptions } from '../../../../src/talos/lint/lint.ts';
 import { mayKubeletSet } from '../../../../src/talos/lint/worker-label.ts';
 import { readMachineConfiguration } from '../../../../src/talos/machine-configuration.ts';
 import { inShort, lintText } from './linted-files.ts';
@@ -88,6 +89,61 @@ describe('taints on workers', () => {
     const registered = readMachineConfiguration(parseDocuments(text(since), 'before.yaml'), 'before.yaml');
     const rules = lintText(text(now), { version, registered }).map(({ rule }) => rule);
     expect(rules).toEqual(Array(found).fill('changed-registration'));
+  });
+});
+
+describe('a taint that is no longer declared on a worker', () => {
+  const configuration = (rest: string, type = 'worker') => `machine: { type: ${type}, ${rest} }`;
+  const BEFORE = 'nodeTaints: { dedicated: "gpu:NoSchedule", other: NoExecute }';
+  const registered = (type = 'worker') =>
+    readMachineConfiguration(parseDocuments(configuration(BEFORE, type), 'before.yaml'), 'before.yaml');
+  const found = (rest: string, options: LintOptions = {}, type = 'worker') =>
+    lintText(configuration(rest, type), { registered: registered(type), ...options }).filter(
+      ({ rule }) => rule === 'owned-taint',
+    );
+  const OTHER = 'nodeTaints: { other: NoExecute }';
+
+  it.each([
+    { why: 'up to 1.13', rest: OTHER, options: { version: 13 }, expected: 1 },
+    { why: 'of an unknown version', rest: OTHER, options: {}, expected: 1 },
+    {
+      why: 'since 1.14 the kubelet registers with it, and changed-registration is about that',
+      rest: OTHER,
+      options: { version: 14 },
+      expected: 0,
+    },
+    { why: 'still declared', rest: BEFORE, options: { version: 13 }, expected: 0 },
+    {
+      why: 'declared with another effect: worker-taint is about that',
+      rest: 'nodeTaints: { dedicated: NoExecute, other: NoExecute }',
+      options: { version: 13 },
+      expected: 0,
+    },
+    {
+      why: 'on a control plane, Talos removes it',
+      rest: OTHER,
+      options: { version: 13 },
+      type: 'controlplane',
+      expected: 0,
+    },
+  ])('$why', ({ rest, options, type, expected }) => {
+    expect(found(rest, options, type)).toHaveLength(expected);
+  });
+
+  it('blocks other changes until it is removed or released, and the commands are named', () => {
+    const [finding] = found(OTHER, { version: 13 });
+    expect(finding && inShort(finding)).toBe('1:26 owned-taint machine.nodeTaints.dedicated');
+    expect(finding?.reason).toContain(
+      'changes of labels and annotations are lost until the taint is removed or released',
+    );
+    expect(finding?.fix).toContain('"kubectl taint node NODE dedicated:NoSchedule-" removes it');
+    expect(finding?.fix).toContain('"kubectl annotate node NODE talos.dev/owned-taints-" keeps it');
+  });
+
+  it('is not to be removed where the kubelet registers with it from now on', () => {
+    const [finding] = found(`${OTHER}, kubelet: { extraArgs: { register-with-taints: "dedicated=gpu:NoSchedule" } }`);
+    expect(finding?.fix).not.toContain('kubectl taint');
+    expect(finding?.fix).toContain('"kubectl annotate node NODE talos.dev/owned-taints-" keeps it');
   });
 });
 
