@@ -1,3 +1,4 @@
+import { issuerOf } from '../../certs/distinguished-name.ts';
 import { invalidAt, namesOf, signerOf, uncoveredNames } from '../../certs/inspect.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
 import { type CheckResult, problem, result } from '../check.ts';
@@ -10,7 +11,6 @@ import {
   chooseOrRenew,
   describeCa,
   firstConfiguration,
-  nameIn,
   refusedClient,
 } from './talosconfig-checks.ts';
 
@@ -172,7 +172,7 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
         firstConfiguration(host, 'FILE'),
       );
     }
-    const other = `its certificate is of another CA (issuer ${nameIn(leaf.issuer)}) than the talosconfig's (${describeCa(context.ca)})`;
+    const other = `its certificate is of another CA (issuer ${issuerOf(leaf)}) than the talosconfig's (${describeCa(context.ca)})`;
     if (acceptsUnknownClients(answer, context)) {
       return problem(
         'certificate',

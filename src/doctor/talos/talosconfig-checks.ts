@@ -1,3 +1,4 @@
+import { organizationsOf, subjectOf } from '../../certs/distinguished-name.ts';
 import { inspectPair, parseCertificates, signerOf } from '../../certs/inspect.ts';
 import { atMost, count, shellWord } from '../../kubernetes/text.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
@@ -66,14 +67,9 @@ export function chooseOrRenew({ others }: Pick<TalosContext, 'others'>): string 
 /** Describes the CAs of a context. CAs of Talos often have the same name, so the date is part of it. */
 export function describeCa(ca: string): string {
   const found = parseCertificates(ca).map(
-    (own) => `${nameIn(own.subject)}, made on ${own.validFromDate.toISOString().slice(0, 10)}`,
+    (own) => `${subjectOf(own)}, made on ${own.validFromDate.toISOString().slice(0, 10)}`,
   );
   return found.join('; ');
-}
-
-/** A distinguished name, on one line. */
-export function nameIn(distinguishedName: string): string {
-  return distinguishedName.replaceAll('\n', ', ') || 'unnamed';
 }
 
 /** Checks the client certificate of a context. */
@@ -106,7 +102,7 @@ export function checkClient({ name, ca, crt, key, otherAuth }: TalosContext, now
       ANEW,
     );
   }
-  const roles = /(?:^|\n)O=(.*)/.exec(certificate.subject)?.[1] ?? 'no role';
+  const roles = organizationsOf(certificate).join(', ') || 'no role';
   if (certificate.validToDate.getTime() - now.getTime() < SOON_MS) {
     return result(
       'certificate',

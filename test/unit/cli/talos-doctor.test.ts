@@ -17,6 +17,7 @@ import {
   talosconfig,
   UNIMPLEMENTED,
 } from '../talos/apid.ts';
+import { ed25519Pair, served } from '../talos/ed25519.ts';
 import { temporaryFile } from '../temporary-directory.ts';
 import { run } from './run-command.ts';
 
@@ -55,6 +56,15 @@ it('is healthy where the certificates are of one CA and valid', async () => {
     [at, 'ok'],
     ['version', 'ok'],
   ]);
+});
+
+it('is healthy with the keys that talosctl writes: Ed25519, under a label that OpenSSL does not know', async () => {
+  const talos = ed25519Pair({ organization: 'talos' });
+  const admin = ed25519Pair({ organization: 'os:admin' }, talos);
+  expect(admin.key).toMatch(/^-----BEGIN ED25519 PRIVATE KEY-----\n/);
+  const at = await startApid(served(ed25519Pair({ commonName: 'cp-1' }, talos, '127.0.0.1')), talos);
+  const { code, result, problems } = await diagnosed(talosconfig([at], talos, admin));
+  expect({ code, result, problems }).toEqual({ code: 0, result: 'healthy', problems: [] });
 });
 
 describe('the network is to blame', () => {
@@ -224,6 +234,15 @@ describe('the configuration is to blame', () => {
     expect(remedy).toBe(
       'talosctl apply-config --insecure --nodes 127.0.0.1 --cert-fingerprint FINGERPRINT --file FILE, with the fingerprint that the console of the machine shows',
     );
+  });
+
+  it('where the machine is in maintenance mode, and its certificate has no issuer, as that of Talos', async () => {
+    const self = ed25519Pair({ commonName: 'maintenance-service.talos.dev' }, ed25519Pair({}), '127.0.0.1');
+    expect(new X509Certificate(self.cert).issuer).toBeUndefined();
+    const at = await startApid(served(self));
+    const { code, result, problems } = await diagnosed(talosconfig([at], ca, client));
+    expect({ code, result }).toEqual({ code: 1, result: 'configuration' });
+    expect(problems).toEqual([expect.stringMatching(/its API answers as Talos in maintenance mode does/)]);
   });
 
   it.each<{ what: string; api: Api }>([
