@@ -5,7 +5,9 @@ import { lint } from '../../talos/lint/lint.ts';
 import type { MachineConfiguration } from '../../talos/machine-configuration.ts';
 import { APID_PORT, parseEndpoint, type TalosContext } from '../../talos/talosconfig.ts';
 import { type CheckResult, problem, result } from '../check.ts';
+import { hostPort } from '../dial.ts';
 import type { AskedNode, CallFault, NodeAnswer } from './ask-apid.ts';
+import type { ApidAddress } from './dial-apid.ts';
 import type { CallableApi } from './talos-api.ts';
 import { firstConfiguration } from './talosconfig-checks.ts';
 
@@ -15,16 +17,16 @@ import { firstConfiguration } from './talosconfig-checks.ts';
  * @param named on the command line
  */
 export function nodesToAsk(
-  { nodes }: TalosContext,
+  context: TalosContext,
   named: readonly string[],
   callable: readonly CallableApi[],
 ): AskedNode[] {
-  const names = named.length > 0 ? named : nodes;
+  const names = named.length > 0 ? named : context.nodes;
   const direct = ({ host, port, mayBeInMaintenance }: CallableApi): AskedNode => {
-    return { name: host, at: { host, port }, isForwarded: false, mayBeInMaintenance };
+    return { name: host, at: { host, port }, otherwise: [], isForwarded: false, mayBeInMaintenance };
   };
   if (names.length === 0) return callable.filter(({ isCallable }) => isCallable).map(direct);
-  const endpoint = callable.find(({ isCallable, mayBeInMaintenance }) => isCallable && !mayBeInMaintenance);
+  const [endpoint, ...otherwise] = endpointsToAsk(context, callable);
   return names.map(parseEndpoint).flatMap(({ host, port }) => {
     const api = callable.find((each) => each.host === host && each.port === port);
     if (api?.isCallable) return [direct(api)];
@@ -33,11 +35,20 @@ export function nodesToAsk(
     return [
       {
         name: host,
-        at: { host: endpoint.host, port: endpoint.port },
+        at: endpoint,
+        otherwise,
         isForwarded: true,
         mayBeInMaintenance: false,
       } as const,
     ];
+  });
+}
+
+/** Selects the endpoints that can be called: talosctl sends every call through one of them. */
+export function endpointsToAsk({ endpoints }: TalosContext, callable: readonly CallableApi[]): ApidAddress[] {
+  return endpoints.map(parseEndpoint).filter(({ host, port }) => {
+    const api = callable.find((each) => each.host === host && each.port === port);
+    return api?.isCallable && !api.mayBeInMaintenance;
   });
 }
 
@@ -100,11 +111,22 @@ function checkVersion({ name, at, isForwarded, mayBeInMaintenance, version }: No
   }
   switch (fault) {
     case 'denied':
-      return result(
-        'configuration',
+      return unseen(
         'version',
-        'skipped',
         `${name}: this role may not ask for the version (${message})`,
+        'as an administrator: talosctl config new --roles os:reader NEW-FILE',
+      );
+    case 'not forwarded':
+      return unseen(
+        'version',
+        `${name}: ${at.host} passes no calls on (${message}): see ${hostPort(at.host, at.port)}`,
+      );
+    case 'interrupted':
+      return problem(
+        'network',
+        name,
+        `it is unavailable${via}: its answer breaks off (${message}), at the second try as well`,
+        'try again later; if it stays so, see the console of the machine',
       );
     case 'silent':
     case 'unavailable':
@@ -184,10 +206,12 @@ function checkFile(
 
 const WHY: Readonly<Record<CallFault, string>> = {
   denied: 'this role may not read the configuration, which takes os:admin',
+  'not forwarded': 'its endpoint passes no calls on',
   unimplemented: 'it does not know the call',
   absent: 'it has no configuration',
   silent: 'there is no answer in time',
   unavailable: 'it does not answer',
+  interrupted: 'it is unavailable, and its answer breaks off',
   'too large': 'the answer is larger than any configuration',
   garbled: 'the answer cannot be read',
 };

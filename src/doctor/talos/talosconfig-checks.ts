@@ -3,6 +3,7 @@ import { inspectPair, parseCertificates, signerOf } from '../../certs/inspect.ts
 import { atMost, count, shellWord } from '../../kubernetes/text.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
 import { type CheckResult, problem, result } from '../check.ts';
+import { SET_CLOCK } from './own-clock.ts';
 
 const SOON_MS = 30 * 86_400_000;
 
@@ -72,6 +73,12 @@ export function describeCa(ca: string): string {
   return found.join('; ');
 }
 
+/** Whether the client certificate is not of the CA of its own context. */
+export function isMixed({ ca, crt }: Pick<TalosContext, 'ca' | 'crt'>): boolean {
+  const [certificate] = parseCertificates(crt ?? '');
+  return ca !== undefined && certificate !== undefined && !signerOf(certificate, ca);
+}
+
 /** Checks the client certificate of a context. */
 export function checkClient({ name, ca, crt, key, otherAuth }: TalosContext, now: Date): CheckResult {
   const check = 'client certificate';
@@ -85,16 +92,11 @@ export function checkClient({ name, ca, crt, key, otherAuth }: TalosContext, now
   const { certificate } = inspection;
   if (now < certificate.validFromDate) {
     const since = certificate.validFromDate.toISOString();
-    return problem(
-      'certificate',
-      check,
-      `it is not valid before ${since}: this machine's clock is behind`,
-      'set the clock: timedatectl set-ntp true',
-    );
+    return problem('certificate', check, `it is not valid before ${since}: this machine's clock is behind`, SET_CLOCK);
   }
   const until = certificate.validToDate.toISOString();
   if (now >= certificate.validToDate) return problem('certificate', check, `it expired at ${until}`, ANEW);
-  if (ca !== undefined && !signerOf(certificate, ca)) {
+  if (isMixed({ ca, crt })) {
     return problem(
       'certificate',
       check,

@@ -9,6 +9,7 @@ import {
   framed,
   MACHINE_CONFIG,
   type Pair,
+  type Reply,
   resource,
   servingPair,
   startApid,
@@ -134,7 +135,7 @@ describe('the version', () => {
       what: 'half an answer',
       api: () => ({ body: framed(Buffer.alloc(3), 9) }),
       result: 'network',
-      says: /is no answer/,
+      says: /: it is unavailable: its answer breaks off \(protocol error: incomplete envelope\)/,
     },
     {
       what: 'nothing in the answer',
@@ -162,8 +163,9 @@ describe('the version', () => {
   });
 
   it('is not for a role that may not ask', async () => {
-    const { code, said } = await asked(context([await endpoint(() => ({ status: 7, says: 'not authorized' }))]));
-    expect(code).toBe(0);
+    const found = await asked(context([await endpoint(() => ({ status: 7, says: 'not authorized' }))]));
+    const { code, result, said } = found;
+    expect({ code, result }).toEqual({ code: 2, result: 'unknown' });
     expect(said).toEqual(['skipped version: 127.0.0.1: this role may not ask for the version (not authorized)']);
   });
 
@@ -177,6 +179,90 @@ describe('the version', () => {
     const text = context([await startSilent(), stranger]);
     const { said } = await asked(text, '--nodes', '127.0.0.1:1', '--timeout', '1000');
     expect({ calls, said }).toEqual({ calls: [], said: [] });
+  });
+});
+
+describe('an answer that breaks off', () => {
+  const ways: { what: string; broken: Reply }[] = [
+    { what: 'before it begins', broken: { cut: 'at once' } },
+    { what: 'within its message', broken: { cut: 'within' } },
+    { what: 'before its status', broken: { cut: 'before the status' } },
+    { what: 'with its connection', broken: { cut: 'connection' } },
+  ];
+
+  it.each(ways)('$what is asked for once more', async ({ broken }) => {
+    let calls = 0;
+    const api: Api = (method, node) => {
+      if (node !== undefined) return UNIMPLEMENTED;
+      calls++;
+      return calls === 1 ? broken : versionOnly()(method, node);
+    };
+    const { code, said } = await asked(context([await endpoint(api)]));
+    expect({ code, calls, said }).toEqual({ code: 0, calls: 2, said: ['ok version: 127.0.0.1 runs Talos v1.13.2'] });
+  });
+
+  it.each(ways)('$what, and does so again, is called unavailable', async ({ broken }) => {
+    const { code, result, said } = await asked(context([await endpoint(() => broken)]));
+    expect({ code, result }).toEqual({ code: 1, result: 'network' });
+    expect(said).toEqual([
+      expect.stringMatching(
+        /^problem 127\.0\.0\.1: it is unavailable: its answer breaks off \(.*\), at the second try as well$/,
+      ),
+    ]);
+  });
+
+  it.each(ways)('$what does not hide the configuration', async ({ broken }) => {
+    let calls = 0;
+    const api: Api = (method, node) =>
+      method === MACHINE_CONFIG && ++calls === 1 ? broken : configured(LIVE)(method, node);
+    const { code, said } = await asked(context([await endpoint(api)]), '-f', temporaryFile('worker.yaml', LIVE));
+    expect({ code, last: said.at(-1) }).toEqual({ code: 0, last: expect.stringMatching(/nothing to apply$/) });
+  });
+});
+
+describe('an endpoint that is a worker', () => {
+  /** Passes no call on, as a worker. */
+  const worker: Api = (method, node) =>
+    node === undefined ? versionOnly()(method, node) : { status: 7, says: 'no request forwarding' };
+  const REASON = /this endpoint is a worker, which passes no calls on to other nodes \(no request forwarding\)/;
+
+  it('is a problem although it answers, also where the node that was asked for is reached', async () => {
+    const [at, node] = [await endpoint(worker), await endpoint()];
+    for (const args of [[], ['--nodes', node]]) {
+      const { code, result, checks } = await asked(context([at]), ...args);
+      expect({ code, result }).toEqual({ code: 1, result: 'configuration' });
+      const problems = checks.filter(({ state }) => state === 'problem');
+      expect(problems).toMatchObject([
+        {
+          name: at,
+          evidence: expect.stringMatching(REASON),
+          remedy: 'talosctl config endpoint IP, with the addresses of control planes',
+        },
+      ]);
+    }
+  });
+
+  it('is not the way to other nodes, where another endpoint is a control plane', async () => {
+    const at = await endpoint(worker);
+    const { code, said, checks } = await asked(context([at, await endpoint()], { nodes: ['10.0.0.5'] }));
+    expect(code).toBe(1);
+    expect(said).toEqual(['ok version: 10.0.0.5 runs Talos v1.13.2 through 127.0.0.1']);
+    expect(checks.filter(({ state }) => state === 'problem').map(({ name }) => name)).toEqual([at]);
+  });
+
+  it('is the cause where it is the only way', async () => {
+    const at = await endpoint(worker);
+    const { code, said, checks } = await asked(context([at], { nodes: ['10.0.0.5'] }));
+    expect(code).toBe(1);
+    expect(said).toEqual([
+      `skipped version: 10.0.0.5: 127.0.0.1 passes no calls on (no request forwarding): see ${at}`,
+    ]);
+    expect(checks.filter(({ state }) => state === 'problem').map(({ name }) => name)).toEqual([at]);
+  });
+
+  it('is none of the problems of a worker that is asked and is no endpoint', async () => {
+    const { code } = await asked(context([await endpoint()]), '--nodes', await endpoint(worker));
+    expect(code).toBe(0);
   });
 });
 
@@ -309,7 +395,7 @@ describe('a configuration', () => {
       return versionOnly()(method, node);
     };
     await asked(context([await endpoint(api)]));
-    expect(calls).toEqual(['Version']);
+    expect([...new Set(calls)]).toEqual(['Version']);
   });
 
   it('that is a patch, without a reachable node, or for a version of Talos that is not known', async () => {

@@ -75,7 +75,11 @@ describe('the network is to blame', () => {
       start: startSilent,
       says: /gives no answer: .*timed out: no connection within 300 ms/,
     },
-    { what: 'something else that listens', start: startSsh, says: /speaks no TLS/ },
+    {
+      what: 'something else that listens',
+      start: startSsh,
+      says: /: port \d+ speaks no TLS: something other than Talos listens there \(wrong version number\)$/,
+    },
   ])('for $what', async ({ start, says }) => {
     const at = await start();
     const { code, result, problems } = await diagnosed(talosconfig([at], ca, client), ...BRIEF);
@@ -193,6 +197,69 @@ describe('a clock is to blame', () => {
     expect(problems).toHaveLength(2);
     for (const problem of problems) expect(problem).toContain("this machine's clock is behind: all of them say so");
   });
+});
+
+describe('the clock of this machine is ahead, so that the client certificate looks expired', () => {
+  /** Only programs in JavaScript see it: the servers go on with the right time. */
+  function setClock(aheadDays: number): void {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + aheadDays * 86_400_000 });
+    onTestFinished(() => void vi.useRealTimers());
+  }
+
+  it.each([
+    { nodes: 1, says: 'by it, the client certificate is not valid either' },
+    { nodes: 2, says: 'all of them say so' },
+  ])('which the certificates of $nodes nodes show', async ({ nodes, says }) => {
+    const all = await Promise.all(Array.from({ length: nodes }, async () => startApid(await servingPair(ca), ca)));
+    setClock(400);
+    const { code, result, problems, checks } = await diagnosed(talosconfig(all, ca, client));
+    expect({ code, result }).toEqual({ code: 1, result: 'certificate' });
+    expect(problems).toEqual(
+      all.map((at) => expect.stringMatching(`^${at}: clocks: .*: this machine's clock is ahead: ${says}$`)),
+    );
+    expect(checks.find(({ name }) => name === 'client certificate')).toMatchObject({
+      state: 'skipped',
+      evidence: expect.stringMatching(/^by this machine's clock, it is not valid after .* clock is ahead: see /),
+    });
+    expect(checks.find(({ state }) => state === 'problem')?.remedy).toBe('set the clock: timedatectl set-ntp true');
+  });
+
+  it('which only the node shows that accepts it', async () => {
+    const at = await startApid(await servingPair(ca, { to: 1000 }), ca);
+    setClock(400);
+    const { problems } = await diagnosed(talosconfig([at], ca, client));
+    expect(problems).toEqual([
+      expect.stringMatching(
+        `^client certificate: clocks: by this machine's clock, it is not valid after .*, and ${at} accepts it: this machine's clock is ahead, or the node's is behind$`,
+      ),
+    ]);
+  });
+
+  it('or is right, where the node says by TLS that it has expired', needsOpenssl, async () => {
+    const at = await startOpenssl(await servingPair(ca, { to: 1000 }), ca, 400);
+    setClock(400);
+    const { problems } = await diagnosed(talosconfig([at], ca, client));
+    expect(problems).toEqual([expect.stringMatching(/^client certificate: it expired at /)]);
+  });
+});
+
+it('of a context whose CA alone is wrong, one thing is said, and nothing of OpenSSL', needsOpenssl, async () => {
+  const at = await startOpenssl(await servingPair(ca), ca);
+  const text = talosconfig([at], await talosCa(), client);
+  const { code, result, problems, checks } = await diagnosed(text);
+  expect({ code, result }).toEqual({ code: 1, result: 'certificate' });
+  expect(problems).toEqual([
+    'client certificate: it is not signed by the CA of its own context: parts of two talosconfigs are mixed',
+  ]);
+  expect(checks.filter(({ name }) => name === at || name === 'version')).toEqual([
+    expect.objectContaining({ state: 'skipped', evidence: expect.stringMatching(/: see client certificate$/) }),
+    expect.objectContaining({
+      state: 'skipped',
+      evidence: '127.0.0.1 does not say that it is Talos in maintenance mode (alert certificate required)',
+    }),
+  ]);
+  const { stdout } = await run('talos', 'doctor', '--talosconfig', file(text), '--all');
+  expect(stdout).not.toMatch(/routines|\\u\{|error:0/);
 });
 
 describe('what the server says by TLS', needsOpenssl, () => {
