@@ -3,6 +3,7 @@ import { type Change, changeOf, NEVER_REBOOTS_SINCE } from '../../talos/apply-mo
 import { FIRST_VERSION, LAST_VERSION } from '../../talos/fields.ts';
 import { lint } from '../../talos/lint/lint.ts';
 import type { MachineConfiguration } from '../../talos/machine-configuration.ts';
+import { type RoleChange, roleChange } from '../../talos/role-change.ts';
 import { APID_PORT, parseEndpoint, type TalosContext } from '../../talos/talosconfig.ts';
 import { type CheckResult, problem, result } from '../check.ts';
 import { hostPort } from '../dial.ts';
@@ -80,7 +81,7 @@ export function checkTalosNodes(
         ...refusals,
         ...alike.map((answer) =>
           refusals.some(({ state }) => state === 'problem')
-            ? result('configuration', `${source} on ${answer.name}`, 'skipped', `Talos refuses it: see ${source}`)
+            ? result('configuration', `${source} on ${answer.name}`, 'skipped', `it is refused: see ${source}`)
             : checkChange(desired, minor, answer),
         ),
       ];
@@ -244,7 +245,22 @@ function checkChange(
       'it is a patch, not a whole configuration: only talosctl knows the result',
       `talosctl patch machineconfig --nodes ${shellWord(name)} --patch @${shellWord(file)} --dry-run`,
     );
+  const change = roleChange(live.value, desired, minor);
+  if (change) return refusedRole(check, name, change);
   return modeOf(check, apply, name, minor, changeOf(live.value.documents, desired.documents, minor));
+}
+
+function refusedRole(check: string, node: string, { from, to, refusal }: RoleChange): CheckResult {
+  const why =
+    refusal === undefined
+      ? 'Talos does not convert a machine. It keeps what it has of its earlier role, and may no longer be reachable'
+      : `Talos refuses it: ${refusal}`;
+  return problem(
+    'configuration',
+    check,
+    `machine.type changes from ${from} to ${to}. ${why}`,
+    `apply a configuration of type ${from}; to give the machine another role, erase it first (talosctl reset --nodes ${shellWord(node)}), and then apply this one`,
+  );
 }
 
 function modeOf(

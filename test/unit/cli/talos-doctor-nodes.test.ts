@@ -307,8 +307,36 @@ describe('a configuration', () => {
     expect({ code, result }).toEqual({ code: 1, result: 'configuration' });
     expect(said.slice(1)).toEqual([
       expect.stringMatching(says),
-      `skipped ${path} on 127.0.0.1: Talos refuses it: see ${path}`,
+      `skipped ${path} on 127.0.0.1: it is refused: see ${path}`,
     ]);
+  });
+
+  const keyed = (type: string) => changed('ca: { crt: SECRET, key: SECRET }').replace('type: worker', `type: ${type}`);
+
+  it.each([
+    {
+      what: 'from worker to controlplane, of which nothing else was changed',
+      live: LIVE,
+      text: LIVE.replace('type: worker', 'type: controlplane'),
+      says: 'machine.type changes from worker to controlplane. Talos refuses it: a control plane needs machine.ca.key, the key of its CA',
+    },
+    {
+      what: 'from controlplane to worker, of which nothing else was changed',
+      live: keyed('controlplane'),
+      text: keyed('worker'),
+      says: 'machine.type changes from controlplane to worker. Talos refuses it: a worker may not have machine.ca.key, the key of a CA',
+    },
+    {
+      what: 'from controlplane to worker, with the file of another machine',
+      live: keyed('controlplane'),
+      text: LIVE,
+      says: 'machine.type changes from controlplane to worker. Talos does not convert a machine. It keeps what it has of its earlier role, and may no longer be reachable',
+    },
+  ])('that changes the role is a problem: $what', async ({ live, text, says }) => {
+    const path = temporaryFile('machine.yaml', text);
+    const { code, result, said } = await asked(context([await endpoint(configured(live))]), '-f', path);
+    expect({ code, result }).toEqual({ code: 1, result: 'configuration' });
+    expect(said.at(-1)).toBe(`problem ${path} on 127.0.0.1: ${says}`);
   });
 
   it('of a machine in maintenance mode is judged, too', async () => {
@@ -328,6 +356,12 @@ describe('a configuration', () => {
 
   it.each([
     { what: 'that is in force', text: LIVE, tag: 'v1.13.2', says: /^ok .*nothing to apply/ },
+    {
+      what: 'with the empty registries of talosctl gen config',
+      text: changed('registries: {}'),
+      tag: 'v1.13.2',
+      says: /^ok .*nothing to apply/,
+    },
     { what: 'of an older version, which newer ones read', text: LIVE, tag: 'v1.15.0', says: /^ok .*nothing to apply/ },
     {
       what: 'that changes what needs no reboot',
