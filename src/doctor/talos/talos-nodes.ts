@@ -27,7 +27,8 @@ export function nodesToAsk(
     return { name: host, at: { host, port }, otherwise: [], isForwarded: false, mayBeInMaintenance };
   };
   if (names.length === 0) return callable.filter(({ isCallable }) => isCallable).map(direct);
-  const [endpoint, ...otherwise] = endpointsToAsk(context, callable);
+  const [endpoint, ...otherwise] =
+    context.endpoints.length > 0 ? endpointsToAsk(context, callable) : callable.filter(passesOn);
   return names.map(parseEndpoint).flatMap(({ host, port }) => {
     const api = callable.find((each) => each.host === host && each.port === port);
     if (api?.isCallable) return [direct(api)];
@@ -49,8 +50,13 @@ export function nodesToAsk(
 export function endpointsToAsk({ endpoints }: TalosContext, callable: readonly CallableApi[]): ApidAddress[] {
   return endpoints.map(parseEndpoint).filter(({ host, port }) => {
     const api = callable.find((each) => each.host === host && each.port === port);
-    return api?.isCallable && !api.mayBeInMaintenance;
+    return api !== undefined && passesOn(api);
   });
+}
+
+/** Whether it may pass calls on. A worker does not, which only a call shows. */
+function passesOn({ isCallable, mayBeInMaintenance }: CallableApi): boolean {
+  return isCallable && !mayBeInMaintenance;
 }
 
 /** A configuration to apply. */

@@ -90,6 +90,12 @@ describe('the version', () => {
     });
   });
 
+  it('of a node that only another named node reaches, where the context has no endpoints', async () => {
+    const { code, said } = await asked(context([]), '--nodes', `${await endpoint()},127.9.9.9`);
+    expect(code).toBe(0);
+    expect(said).toContain('ok version: 127.9.9.9 runs Talos v1.13.2 through 127.0.0.1');
+  });
+
   it('of a node that no endpoint reaches: the problem is reported once', async () => {
     const api: Api = (method, node) => (node ? { status: 14, says: 'i/o timeout' } : versionOnly()(method, node));
     const { result, checks } = await asked(context([await endpoint(api)]), '--nodes', '127.9.9.9');
@@ -276,6 +282,7 @@ machine:
   features: { rbac: true }
 cluster:
   secret: SECRET
+  controlPlane: { endpoint: https://10.0.0.2:6443 }
 `;
 /** The live one with lines put in behind `machine:`. */
 const changed = (...lines: string[]) =>
@@ -287,7 +294,7 @@ describe('a configuration', () => {
       what: 'has what came later',
       tag: 'v1.12.4',
       text: `${LIVE}---\napiVersion: v1alpha1\nkind: KubeNodeConfig\n`,
-      says: /^problem .*:13:1: Talos 1\.12 does not have documents of kind KubeNodeConfig, which came with 1\.14: .* \(127\.0\.0\.1 runs Talos 1\.12\)$/,
+      says: /^problem .*:14:1: Talos 1\.12 does not have documents of kind KubeNodeConfig, which came with 1\.14: .* \(127\.0\.0\.1 runs Talos 1\.12\)$/,
     },
     {
       what: 'has older beside newer',
@@ -468,12 +475,13 @@ const RECORDED = {
 it('reads the bytes of Talos itself', async () => {
   const hex = (text: string) => ({ message: Buffer.from(text, 'hex') });
   const api: Api = (method) => hex(method === MACHINE_CONFIG ? RECORDED.configuration : RECORDED.version);
-  const path = temporaryFile('worker.yaml', 'machine: { type: worker }');
+  const whole = 'machine: { type: worker }\ncluster: { controlPlane: { endpoint: https://10.0.0.2:6443 } }\n';
+  const path = temporaryFile('worker.yaml', whole);
   const { said } = await asked(context([await endpoint(api)]), '-f', path);
   expect(said).toEqual([
     'ok version: 127.0.0.1 runs Talos v1.13.2',
     expect.stringMatching(/which knows all that stands there$/),
-    expect.stringMatching(/it is what is in force: nothing to apply$/),
+    expect.stringMatching(/it changes cluster, without a reboot /),
   ]);
   const inMaintenance: Api = (method) => (method === VERSION_RESOURCE ? hex(RECORDED.resource) : UNIMPLEMENTED);
   const at = await startApid(await servingPair(await talosCa()), undefined, inMaintenance);
