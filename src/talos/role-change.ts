@@ -1,5 +1,5 @@
 import type { MachineConfiguration, MachineRole } from './machine-configuration.ts';
-import { kindOf, textAt } from './tree.ts';
+import { kindOf, textAt, valueAt } from './tree.ts';
 
 /** A configuration that gives a machine another role. */
 export interface RoleChange {
@@ -10,8 +10,8 @@ export interface RoleChange {
 }
 
 /**
- * Whether the machine gets another role. Talos has no rule about that, but only control planes may have the keys of the CAs, and need that of its own
- * (Config.Validate of its v1alpha1 types). So it refuses a configuration of which only `machine.type` was changed.
+ * Whether the machine gets another role. Talos has no rule about that. But only control planes may have the keys of the CAs, and they need the key of
+ * Talos' own CA (Config.Validate of its v1alpha1 types). So Talos refuses a configuration of which only `machine.type` was changed.
  * @param live the configuration in force
  * @param desired a whole configuration, no patch
  * @param version the minor version of Talos 1 on the node
@@ -30,18 +30,22 @@ export function roleChange(
   };
 }
 
-const KEY_REQUIRED_SINCE = 8;
+const CA_REQUIRED_SINCE = 8;
 const KEY_FORBIDDEN_SINCE = 7;
 
 function controlPlaneRefusal(desired: MachineConfiguration, version: number): string | undefined {
-  if (version < KEY_REQUIRED_SINCE || hasKey(desired, 'machine')) return undefined;
+  if (version < CA_REQUIRED_SINCE || hasKey(desired, 'machine')) return undefined;
   return 'a control plane needs machine.ca.key, the key of its CA';
 }
 
 function workerRefusal(desired: MachineConfiguration, version: number): string | undefined {
   if (version < KEY_FORBIDDEN_SINCE) return undefined;
   const section = (['machine', 'cluster'] as const).find((each) => hasKey(desired, each));
-  return section && `a worker may not have ${section}.ca.key, the key of a CA`;
+  if (section) return `a worker may not have ${section}.ca.key, the key of a CA`;
+  const trusts = ['ca', 'acceptedCAs'].some((field) =>
+    desired.documents.some(({ value }) => valueAt(value, ['machine', field])),
+  );
+  return version < CA_REQUIRED_SINCE || trusts ? undefined : 'a worker needs machine.ca.crt or machine.acceptedCAs';
 }
 
 function hasKey({ documents }: MachineConfiguration, section: 'machine' | 'cluster'): boolean {

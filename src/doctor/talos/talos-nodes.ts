@@ -259,7 +259,7 @@ function checkChange(
 function refusedRole(check: string, node: string, { from, to, refusal }: RoleChange): CheckResult {
   const why =
     refusal === undefined
-      ? 'Talos does not convert a machine. It keeps what it has of its earlier role, and may no longer be reachable'
+      ? 'Talos does not convert a machine: the state of its earlier role stays on the disk, and the machine may no longer be reachable'
       : `Talos refuses it: ${refusal}`;
   return problem(
     'configuration',

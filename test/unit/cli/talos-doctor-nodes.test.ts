@@ -336,8 +336,8 @@ describe('a configuration', () => {
     {
       what: 'from controlplane to worker, with the file of another machine',
       live: keyed('controlplane'),
-      text: LIVE,
-      says: 'machine.type changes from controlplane to worker. Talos does not convert a machine. It keeps what it has of its earlier role, and may no longer be reachable',
+      text: changed('ca: { crt: SECRET }'),
+      says: 'machine.type changes from controlplane to worker. Talos does not convert a machine: the state of its earlier role stays on the disk, and the machine may no longer be reachable',
     },
   ])('that changes the role is a problem: $what', async ({ live, text, says }) => {
     const path = temporaryFile('machine.yaml', text);

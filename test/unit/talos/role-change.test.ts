@@ -18,7 +18,16 @@ it.each([
   { from: 'controlplane', to: 'worker', with: [TALOS_KEY], version: 7, refusal: /may not have machine\.ca\.key/ },
   { from: 'controlplane', to: 'join', with: [KUBERNETES_KEY], version: 15, refusal: /may not have cluster\.ca\.key/ },
   { from: 'controlplane', to: 'worker', with: [TALOS_KEY], version: 6, refusal: undefined },
-  { from: 'controlplane', to: 'worker', with: [], version: 13, refusal: undefined },
+  {
+    from: 'controlplane',
+    to: 'worker',
+    with: [],
+    version: 8,
+    refusal: /needs machine\.ca\.crt or machine\.acceptedCAs/,
+  },
+  { from: 'controlplane', to: 'worker', with: [], version: 7, refusal: undefined },
+  { from: 'controlplane', to: 'worker', with: ['  ca: { crt: a }'], version: 13, refusal: undefined },
+  { from: 'controlplane', to: 'worker', with: ['  acceptedCAs: [{ crt: a }]'], version: 13, refusal: undefined },
 ])('from $from to $to, with $with, in Talos 1.$version', ({ from, to, with: fields, version, refusal }) => {
   const change = roleChange(configuration(from), configuration(to, ...fields), version);
   expect(change).toBeDefined();
