@@ -1,5 +1,6 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readablePrivateKey } from '../files/private-key.ts';
 import { reasonOf, unreadable } from '../files/text-files.ts';
 
 /** Names of the files in the directory: those of a Secret of type kubernetes.io/tls, as cert-manager writes it, and the key of taintkeeper's CA. */
@@ -15,7 +16,7 @@ export class CertificateDirectoryError extends Error {
   override name = 'CertificateDirectoryError';
 }
 
-/** The contents of {@link FILES} that exist. */
+/** The contents of {@link FILES} that exist, the keys in a form that Node.js reads. */
 export type StoredFiles = Readonly<Record<keyof typeof FILES, string | undefined>>;
 
 /**
@@ -39,7 +40,7 @@ export async function readStored(directory: string): Promise<StoredFiles> {
 
 async function read(directory: string, file: string): Promise<string | undefined> {
   try {
-    return await readFile(join(directory, file), 'utf8');
+    return readablePrivateKey(await readFile(join(directory, file), 'utf8'));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new CertificateDirectoryError(unreadable(join(directory, file), error));

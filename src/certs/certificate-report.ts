@@ -1,5 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import type { StoredFiles } from './certificate-files.ts';
+import { subjectOf } from './distinguished-name.ts';
 import { hasCa, namesOf, parseCertificates, SERVING_LOOKAHEAD_MS, servingFault } from './inspect.ts';
 import { unusable } from './rotation.ts';
 
@@ -77,7 +78,7 @@ function trust(bundle: string, cas: readonly X509Certificate[], signer: X509Cert
 function describe(role: CertificateReport['certificates'][number]['role'], certificate: X509Certificate) {
   return {
     role,
-    subject: certificate.subject.replace(/^CN=/, ''),
+    subject: subjectOf(certificate),
     names: role === 'serving' ? namesOf(certificate) : [],
     expires: certificate.validToDate.toISOString(),
   };

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { isIP, isIPv6, SocketAddress } from 'node:net';
 import { createSecureContext } from 'node:tls';
+import { messageOf } from '../runtime/error-message.ts';
 import type { StoredFiles } from './certificate-files.ts';
 import type { KeyPair } from './issue.ts';
 
@@ -20,7 +21,7 @@ export function inspectPair({ cert, key }: KeyPair): PairInspection {
     createSecureContext({ cert, key });
     return { ok: true, certificate };
   } catch (error) {
-    return { ok: false, reason: `not a usable PEM certificate and private key: ${(error as Error).message}` };
+    return { ok: false, reason: `not a usable PEM certificate and private key: ${messageOf(error)}` };
   }
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
+import { issuerOf } from './distinguished-name.ts';
 
 /** A certificate and its private key, both PEM. */
 export interface KeyPair {
@@ -54,7 +55,7 @@ export async function issueServing(ca: KeyPair, names: readonly string[], now: D
 
 /** True for a certificate that a CA of taintkeeper, also an earlier one, has issued. */
 export function isIssuedByUs(certificate: X509Certificate): boolean {
-  return certificate.issuer.startsWith(`CN=${CA_NAME} `);
+  return issuerOf(certificate).startsWith(`${CA_NAME} `);
 }
 
 /** selfsigned is loaded on demand: most starts issue nothing, and it needs 12 MiB. */

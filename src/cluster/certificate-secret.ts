@@ -1,5 +1,6 @@
 import { FILES, type StoredFiles } from '../certs/certificate-files.ts';
 import type { CompleteFiles } from '../certs/rotation.ts';
+import { readablePrivateKey } from '../files/private-key.ts';
 import { MANAGED_LABELS } from '../objects/object-meta.ts';
 import type { ApiClient } from './client/api-client.ts';
 import { isConflict, isOutdated } from './client/api-error.ts';
@@ -37,7 +38,9 @@ export function viewSecret(secret: unknown): SecretState {
   const { metadata, data } = secret as SecretObject;
   const text = (key: string) => {
     const value = data?.[key];
-    return typeof value === 'string' && value !== '' ? Buffer.from(value, 'base64').toString() : undefined;
+    return typeof value === 'string' && value !== ''
+      ? readablePrivateKey(Buffer.from(value, 'base64').toString())
+      : undefined;
   };
   return {
     files: { cert: text(FILES.cert), key: text(FILES.key), caCert: text(FILES.caCert), caKey: text(FILES.caKey) },

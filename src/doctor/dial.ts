@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import { connect, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
 import { selfCheckReview } from '../cluster/self-check-review.ts';
+import { messageOf } from '../runtime/error-message.ts';
 
 /**
  * How a connection fails.
@@ -123,8 +124,7 @@ export async function dial(line: Line, servername: string, { connectMs, answerMs
     const chain = chainOf(socket);
     return { outcome: 'greeted', greeting: { chain, ...(await ask(socket, servername, signal)) } };
   } catch (error) {
-    const { message, code, name } = (lost.signal.aborted ? lost.signal.reason : error) as NodeJS.ErrnoException;
-    return { outcome: 'failed', fault: connectionFault(message || code || name) };
+    return { outcome: 'failed', fault: connectionFault(messageOf(lost.signal.aborted ? lost.signal.reason : error)) };
   } finally {
     clearTimeout(timer);
     socket?.destroy();

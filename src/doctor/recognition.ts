@@ -1,3 +1,4 @@
+import { issuerOf } from '../certs/distinguished-name.ts';
 import { parseCertificates, signerOf } from '../certs/inspect.ts';
 import { isIssuedByUs } from '../certs/issue.ts';
 import { caBundleOf } from '../cluster/webhook-configurations.ts';
@@ -24,7 +25,7 @@ export function recogniserFor({ secret, webhooks }: Pick<ServiceFacts, 'secret' 
       (one) => one.fingerprint256 === stored?.fingerprint256 || isIssuedByUs(one) || signerOf(one, cas) !== undefined,
     );
     if (isKnown) return dialled;
-    const issuer = chain[0]?.issuer.replace(/^CN=/, '').replaceAll('\n', ', ') ?? 'no CA';
+    const issuer = chain[0] ? issuerOf(chain[0]) : 'no CA';
     const message = `something else answers at ${address}: its certificate was issued by ${issuer}, which is no CA of taintkeeper's Secret or webhooks`;
     return { outcome: 'failed', fault: { kind: 'foreign', message } };
   };

@@ -107,10 +107,28 @@ function changedKinds(live: readonly SourceDocument[], desired: readonly SourceD
 
 type Located = readonly [document: SourceDocument, path: Path];
 
-/** Whether Go reads the same value: null is absent, and for a text `1` is "1". */
+/**
+ * Structs that Talos' types have by value, not by pointer: absent and `{}` are the same (v1alpha1_types.go of 1.3 to 1.15). `talosctl gen config` writes
+ * an empty `machine.registries`.
+ */
+const ALWAYS_THERE: readonly string[] = [
+  'machine.registries',
+  'cluster.discovery.registries',
+  'cluster.discovery.registries.kubernetes',
+  'cluster.discovery.registries.service',
+];
+
+/** The value as Go reads it. Null is absent. */
+function read([document, path]: Located): NonNullable<unknown> | undefined {
+  const value = valueAt(document.value, path) ?? undefined;
+  if (value !== undefined || kindOf(document) !== undefined) return value;
+  return ALWAYS_THERE.includes(path.join('.')) ? {} : undefined;
+}
+
+/** Whether Go reads the same value: for a text, `1` is "1". */
 function isSame(one: Located, other: Located): boolean {
-  const [a, b] = [valueAt(one[0].value, one[1]), valueAt(other[0].value, other[1])];
-  if (a === null || a === undefined || b === null || b === undefined) return (a ?? undefined) === (b ?? undefined);
+  const [a, b] = [read(one), read(other)];
+  if (a === undefined || b === undefined) return a === b;
   if (Array.isArray(a) !== Array.isArray(b) || isMapping(a) !== isMapping(b)) return false;
   if (Array.isArray(a) && Array.isArray(b) && a.length !== b.length) return false;
   if (typeof a === 'object' && typeof b === 'object') {

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { parseDocuments } from '../files/documents.ts';
+import { readablePrivateKey } from '../files/private-key.ts';
 import { InputError } from '../files/text-files.ts';
 import { isMapping } from './tree.ts';
 
@@ -11,7 +12,7 @@ export interface TalosContext {
   readonly endpoints: readonly string[];
   /** The nodes that talosctl calls by default. */
   readonly nodes: readonly string[];
-  /** PEM. Undefined if the context has none, or invalid Base64. */
+  /** PEM, the key in a form that Node.js reads. Undefined if the context has none, or invalid Base64. */
   readonly ca: string | undefined;
   readonly crt: string | undefined;
   readonly key: string | undefined;
@@ -46,7 +47,7 @@ export function readTalosContext(text: string, source: string, asked: string | u
     nodes: textsOf(context.nodes),
     ca: decoded(context.ca),
     crt: decoded(context.crt),
-    key: decoded(context.key),
+    key: privateKey(context.key),
     otherAuth: isMapping(auth.siderov1) ? 'siderov1' : isMapping(auth.basic) ? 'basic' : undefined,
     proxy: textOf(context['proxy-url']),
   };
@@ -65,6 +66,11 @@ function decoded(value: unknown): string | undefined {
   if (text === undefined) return undefined;
   const pem = Buffer.from(text, 'base64').toString('utf8');
   return pem.includes('-----BEGIN ') ? pem : undefined;
+}
+
+function privateKey(value: unknown): string | undefined {
+  const pem = decoded(value);
+  return pem === undefined ? undefined : readablePrivateKey(pem);
 }
 
 /** Where apid listens (constants.ApidPort of Talos). */

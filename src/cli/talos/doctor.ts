@@ -4,10 +4,15 @@ import { isAbsolute, join } from 'node:path';
 import { Command } from 'commander';
 import { inspectPair } from '../../certs/inspect.ts';
 import { type CheckResult, diagnose } from '../../doctor/check.ts';
-import type { askNodes, Called, NodeAnswer } from '../../doctor/talos/ask-apid.ts';
-import { dialApid } from '../../doctor/talos/dial-apid.ts';
-import { callableApis, checkTalosApi, type DialledApi } from '../../doctor/talos/talos-api.ts';
-import { checkTalosNodes, type DesiredConfiguration, nodesToAsk } from '../../doctor/talos/talos-nodes.ts';
+import type { askTalos, Called, TalosAnswers } from '../../doctor/talos/ask-apid.ts';
+import { type DialledApi, dialApid } from '../../doctor/talos/dial-apid.ts';
+import { callableApis, checkTalosApi } from '../../doctor/talos/talos-api.ts';
+import {
+  checkTalosNodes,
+  type DesiredConfiguration,
+  endpointsToAsk,
+  nodesToAsk,
+} from '../../doctor/talos/talos-nodes.ts';
 import { parseDocuments } from '../../files/documents.ts';
 import { InputError, readBoundedText, sourceName } from '../../files/text-files.ts';
 import { disabledIn } from '../../talos/lint/lint.ts';
@@ -98,19 +103,26 @@ async function examine(
     }),
   );
   const now = new Date();
-  const asked = nodesToAsk(context, named, callableApis(context, dialled, now));
+  const callable = callableApis(context, dialled, now);
+  const asked = nodesToAsk(context, named, callable);
+  const endpoints = endpointsToAsk(context, callable);
   const calling = { ca, identity, timeoutMs, readsConfiguration: desired !== undefined };
-  const answers: NodeAnswer[] = asked.length === 0 ? [] : await askedOf(asked, calling);
-  return [...checkTalosApi(context, dialled, answers, now), ...checkTalosNodes(answers, desired)];
+  const answers =
+    asked.length === 0 && endpoints.length === 0 ? NO_ANSWERS : await answersOf(asked, endpoints, calling);
+  return [...checkTalosApi(context, dialled, answers, now), ...checkTalosNodes(answers.nodes, desired)];
 }
 
+const NO_ANSWERS: TalosAnswers = { nodes: [], workers: [] };
+
 /** gRPC is loaded only here. */
-async function askedOf(...args: Parameters<typeof askNodes>): Promise<NodeAnswer[]> {
-  const { askNodes } = await import('../../doctor/talos/ask-apid.ts');
-  return (await askNodes(...args)).map((answer) => {
+async function answersOf(...args: Parameters<typeof askTalos>): Promise<TalosAnswers> {
+  const { askTalos } = await import('../../doctor/talos/ask-apid.ts');
+  const { nodes, workers } = await askTalos(...args);
+  const read = nodes.map((answer) => {
     const { name, configuration } = answer;
     return { ...answer, configuration: configuration?.ok ? parsed(configuration.value, name) : configuration };
   });
+  return { nodes: read, workers };
 }
 
 /** Errors do not quote the text, which has secrets. */

@@ -1,6 +1,7 @@
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent, type AgentOptions, type RequestOptions, request as requestHttps } from 'node:https';
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import { readablePrivateKey } from '../../files/private-key.ts';
 import { orAborted } from '../../runtime/pause.ts';
 import { ClosedWhileUnused, createConnectionPools, exchange } from './connection-pools.ts';
 
@@ -218,7 +219,7 @@ function tlsOptions({ ca, cert, key, servername, rejectUnauthorized }: RequestOp
   return {
     ...(ca ? { ca } : {}),
     ...(cert ? { cert } : {}),
-    ...(key ? { key } : {}),
+    ...(key ? { key: readablePrivateKey(String(key)) } : {}),
     ...(servername ? { servername } : {}),
     ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
   };

@@ -1,4 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
+import { issuerOf, subjectOf } from '../../certs/distinguished-name.ts';
 import { invalidAt, parseCertificates } from '../../certs/inspect.ts';
 import { BACKDATE_MS } from '../../certs/issue.ts';
 import { CONFIGURATION_NAME, caBundleOf, type Webhook } from '../../cluster/webhook-configurations.ts';
@@ -51,14 +52,10 @@ function fault(webhook: Webhook, served: readonly Served[], now: Date): string {
   const bundle = bundleOf(webhook);
   if (bundle.length === 0) return 'no readable caBundle';
   const expired = bundle.find((ca) => invalidAt(ca, now) !== undefined);
-  const issuers = [...new Set(served.map(({ leaf }) => subject(leaf.issuer)))];
-  const trusted = bundle.map((ca) => subject(ca.subject)).join(', ');
+  const issuers = [...new Set(served.map(({ leaf }) => issuerOf(leaf)))];
+  const trusted = bundle.map(subjectOf).join(', ');
   const reason = expired ? ` (which is ${invalidAt(expired, now)})` : '';
   return `the caBundle trusts ${trusted}${reason}, and the certificate was issued by ${issuers.join(', ')}`;
-}
-
-function subject(name: string): string {
-  return name.replace(/^CN=/, '').replaceAll('\n', ', ');
 }
 
 function bundleOf(webhook: Webhook): X509Certificate[] {

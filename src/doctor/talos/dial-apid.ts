@@ -2,7 +2,19 @@ import type { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
+import { messageOf } from '../../runtime/error-message.ts';
 import { type ConnectionFault, chainOf, connectionFault } from '../dial.ts';
+
+/** Where an apid listens. */
+export interface ApidAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** An address at which Talos' API was dialled. */
+export interface DialledApi extends ApidAddress {
+  readonly answer: ApidAnswer;
+}
 
 /** What Talos' API shows to a client. */
 export type ApidAnswer =
@@ -32,7 +44,7 @@ const PREFACE = Buffer.concat([
  * after its own side of the handshake. So only data, or the end of the connection, shows the outcome.
  */
 export async function dialApid(
-  { host, port }: { readonly host: string; readonly port: number },
+  { host, port }: ApidAddress,
   identity: ClientIdentity,
   timeoutMs: number,
 ): Promise<ApidAnswer> {
@@ -62,10 +74,9 @@ export async function dialApid(
     const first = await Promise.race([spoken, ended]);
     return { outcome: 'greeted', leaf, refusal: first === 'data' ? undefined : 'it hangs up after the handshake' };
   } catch (error) {
-    const { message, code, name } = error as NodeJS.ErrnoException;
     if (late.aborted) return failed(`timed out: no ${leaf ? 'answer' : 'connection'} within ${timeoutMs} ms`);
-    const said = message || code || name;
-    return leaf ? { outcome: 'greeted', leaf, refusal: alertIn(said) } : failed(said);
+    const said = messageOf(error);
+    return leaf ? { outcome: 'greeted', leaf, refusal: said } : failed(said);
   } finally {
     socket?.destroy();
   }
@@ -73,9 +84,4 @@ export async function dialApid(
 
 function failed(message: string): ApidAnswer {
   return { outcome: 'failed', fault: connectionFault(message) };
-}
-
-/** The alert in a message of OpenSSL, such as `alert unknown ca`. */
-function alertIn(message: string): string {
-  return /(alert [a-z ]+)/.exec(message)?.[1] ?? message;
 }

@@ -1,48 +1,43 @@
+import { issuerOf } from '../../certs/distinguished-name.ts';
 import { invalidAt, namesOf, signerOf, uncoveredNames } from '../../certs/inspect.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
 import { type CheckResult, problem, result } from '../check.ts';
 import { type FaultKind, hostPort } from '../dial.ts';
-import type { NodeAnswer } from './ask-apid.ts';
-import type { ApidAnswer } from './dial-apid.ts';
+import type { TalosAnswers } from './ask-apid.ts';
+import type { ApidAddress, ApidAnswer, DialledApi } from './dial-apid.ts';
+import { checkClientByClock, type OwnClock, ownClock, SET_CLOCK } from './own-clock.ts';
 import {
   checkClient,
   checkContext,
   chooseOrRenew,
   describeCa,
   firstConfiguration,
-  nameIn,
+  isMixed,
   refusedClient,
 } from './talosconfig-checks.ts';
 
-/** An address at which Talos' API was dialled. */
-export interface DialledApi {
-  readonly host: string;
-  readonly port: number;
-  readonly answer: ApidAnswer;
-}
-
 /**
  * Checks how Talos' API is reached with a talosconfig. Causes are problems, and what follows from them is skipped.
- * @param answers of the nodes that were called, directly or through an endpoint
+ * @param answers of the nodes that were called, directly or through an endpoint, and of the endpoints
  */
 export function checkTalosApi(
   context: TalosContext,
   dialled: readonly DialledApi[],
-  answers: readonly NodeAnswer[],
+  answers: TalosAnswers,
   now: Date,
 ): CheckResult[] {
-  const client = checkClient(context, now);
-  const expired = dialled.filter(({ answer }) => answer.outcome === 'greeted' && invalidAt(answer.leaf, now));
-  const greeted = dialled.filter(({ answer }) => answer.outcome === 'greeted');
-  // Several nodes rarely have the same wrong time.
-  const isOurs = greeted.length > 1 && expired.length === greeted.length;
-  const given = { now, clientIsValid: client.state !== 'problem', isOurs };
+  const clock = ownClock(context, dialled, now);
+  const ownClient = checkClient(context, now);
+  const client = checkClientByClock(context, clock, now) ?? ownClient;
+  const given = { now, clientIsValid: ownClient.state !== 'problem', clock };
   return [
     ...checkContext(context, dialled.length > 0),
     client,
     ...dialled.map(
       (api) =>
-        passedOn(api, answers) ?? checkApi(api, context, { ...given, saysMaintenance: saysMaintenance(api, answers) }),
+        passedOn(api, answers) ??
+        passingNothing(api, answers) ??
+        checkApi(api, context, { ...given, saysMaintenance: saysMaintenance(api, answers) }),
     ),
     ...(context.otherAuth
       ? [
@@ -73,7 +68,7 @@ export interface CallableApi {
 export function callableApis(context: TalosContext, dialled: readonly DialledApi[], now: Date): CallableApi[] {
   const clientIsValid = checkClient(context, now).state !== 'problem' && context.crt !== undefined;
   return dialled.map((api): CallableApi => {
-    const { state } = checkApi(api, context, { now, clientIsValid, isOurs: false, saysMaintenance: false });
+    const { state } = checkApi(api, context, { now, clientIsValid, clock: undefined, saysMaintenance: false });
     const mayBeInMaintenance = acceptsUnknownClients(api.answer, context);
     return {
       host: api.host,
@@ -95,16 +90,31 @@ function acceptsUnknownClients(answer: ApidAnswer, { ca, crt }: TalosContext): b
 }
 
 /** Whether Talos told its version to an unknown client, as it does in maintenance mode only. */
-function saysMaintenance({ host, port }: DialledApi, answers: readonly NodeAnswer[]): boolean {
-  return answers.some(
+function saysMaintenance(api: DialledApi, { nodes }: TalosAnswers): boolean {
+  return nodes.some(
     ({ at, isForwarded, mayBeInMaintenance, version }) =>
-      at.host === host && at.port === port && !isForwarded && mayBeInMaintenance && version.ok,
+      isAt(api)(at) && !isForwarded && mayBeInMaintenance && version.ok,
+  );
+}
+
+function isAt({ host, port }: ApidAddress): (other: ApidAddress) => boolean {
+  return (other) => other.host === host && other.port === port;
+}
+
+/** The result for an endpoint that is a worker. The node itself may be well, and talosctl cannot reach another one through it. */
+function passingNothing(api: DialledApi, { workers }: TalosAnswers): CheckResult | undefined {
+  if (!workers.some(isAt(api))) return undefined;
+  return problem(
+    'configuration',
+    hostPort(api.host, api.port),
+    'this endpoint is a worker, which passes no calls on to other nodes (no request forwarding), and talosctl sends every call through an endpoint',
+    'talosctl config endpoint IP, with the addresses of control planes',
   );
 }
 
 /** The result for a node that is not reached directly, and was called through an endpoint, as talosctl does. */
-function passedOn({ host, port, answer }: DialledApi, answers: readonly NodeAnswer[]): CheckResult | undefined {
-  const asked = answers.find(({ name, isForwarded }) => name === host && isForwarded);
+function passedOn({ host, port, answer }: DialledApi, { nodes }: TalosAnswers): CheckResult | undefined {
+  const asked = nodes.find(({ name, isForwarded }) => name === host && isForwarded);
   if (!asked || answer.outcome === 'greeted') return undefined;
   const { message } = answer.fault;
   return asked.version.ok
@@ -137,8 +147,8 @@ const NETWORK: Readonly<Record<FaultKind, string>> = {
 interface Circumstances {
   readonly now: Date;
   readonly clientIsValid: boolean;
-  /** Whether a wrong clock is this machine's. */
-  readonly isOurs: boolean;
+  /** If a wrong clock is this machine's. */
+  readonly clock: OwnClock | undefined;
   readonly saysMaintenance: boolean;
 }
 
@@ -172,7 +182,14 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
         firstConfiguration(host, 'FILE'),
       );
     }
-    const other = `its certificate is of another CA (issuer ${nameIn(leaf.issuer)}) than the talosconfig's (${describeCa(context.ca)})`;
+    const other = `its certificate is of another CA (issuer ${issuerOf(leaf)}) than the talosconfig's (${describeCa(context.ca)})`;
+    if (acceptsUnknownClients(answer, context) && isMixed(context))
+      return result(
+        'certificate',
+        check,
+        'skipped',
+        `it does not refuse the client certificate, and its own is not of the CA of the context either: see client certificate`,
+      );
     if (acceptsUnknownClients(answer, context)) {
       return problem(
         'certificate',
@@ -191,15 +208,18 @@ function checkApi({ host, port, answer }: DialledApi, context: TalosContext, giv
   const invalid = invalidAt(leaf, given.now);
   if (invalid !== undefined) {
     const isEarly = given.now < leaf.validFromDate;
-    const [ours, theirs] = isEarly ? ['behind', 'ahead'] : ['ahead', 'behind, or it has not renewed it'];
-    const whose = given.isOurs
-      ? `this machine's clock is ${ours}: all of them say so`
+    const [ours, theirs] = isEarly
+      ? (['behind', 'ahead'] as const)
+      : (['ahead', 'behind, or it has not renewed it'] as const);
+    const isOurs = given.clock?.is === ours;
+    const whose = isOurs
+      ? `this machine's clock is ${ours}: ${given.clock.proof}`
       : `the node's clock is ${theirs}, or this machine's is ${ours}`;
     return problem(
       'certificate',
       check,
       `clocks: its certificate is ${invalid}: ${whose}`,
-      given.isOurs ? 'set the clock: timedatectl set-ntp true' : `talosctl time --nodes ${host}, from where it works`,
+      isOurs ? SET_CLOCK : `talosctl time --nodes ${host}, from where it works`,
     );
   }
   if (uncoveredNames(leaf, [host]).length > 0) {

@@ -3,9 +3,12 @@ import { type Change, changeOf, NEVER_REBOOTS_SINCE } from '../../talos/apply-mo
 import { FIRST_VERSION, LAST_VERSION } from '../../talos/fields.ts';
 import { lint } from '../../talos/lint/lint.ts';
 import type { MachineConfiguration } from '../../talos/machine-configuration.ts';
+import { type RoleChange, roleChange } from '../../talos/role-change.ts';
 import { APID_PORT, parseEndpoint, type TalosContext } from '../../talos/talosconfig.ts';
 import { type CheckResult, problem, result } from '../check.ts';
+import { hostPort } from '../dial.ts';
 import type { AskedNode, CallFault, NodeAnswer } from './ask-apid.ts';
+import type { ApidAddress } from './dial-apid.ts';
 import type { CallableApi } from './talos-api.ts';
 import { firstConfiguration } from './talosconfig-checks.ts';
 
@@ -15,16 +18,17 @@ import { firstConfiguration } from './talosconfig-checks.ts';
  * @param named on the command line
  */
 export function nodesToAsk(
-  { nodes }: TalosContext,
+  context: TalosContext,
   named: readonly string[],
   callable: readonly CallableApi[],
 ): AskedNode[] {
-  const names = named.length > 0 ? named : nodes;
+  const names = named.length > 0 ? named : context.nodes;
   const direct = ({ host, port, mayBeInMaintenance }: CallableApi): AskedNode => {
-    return { name: host, at: { host, port }, isForwarded: false, mayBeInMaintenance };
+    return { name: host, at: { host, port }, otherwise: [], isForwarded: false, mayBeInMaintenance };
   };
   if (names.length === 0) return callable.filter(({ isCallable }) => isCallable).map(direct);
-  const endpoint = callable.find(({ isCallable, mayBeInMaintenance }) => isCallable && !mayBeInMaintenance);
+  const [endpoint, ...otherwise] =
+    context.endpoints.length > 0 ? endpointsToAsk(context, callable) : callable.filter(passesOn);
   return names.map(parseEndpoint).flatMap(({ host, port }) => {
     const api = callable.find((each) => each.host === host && each.port === port);
     if (api?.isCallable) return [direct(api)];
@@ -33,12 +37,26 @@ export function nodesToAsk(
     return [
       {
         name: host,
-        at: { host: endpoint.host, port: endpoint.port },
+        at: endpoint,
+        otherwise,
         isForwarded: true,
         mayBeInMaintenance: false,
       } as const,
     ];
   });
+}
+
+/** Selects the endpoints that can be called: talosctl sends every call through one of them. */
+export function endpointsToAsk({ endpoints }: TalosContext, callable: readonly CallableApi[]): ApidAddress[] {
+  return endpoints.map(parseEndpoint).filter(({ host, port }) => {
+    const api = callable.find((each) => each.host === host && each.port === port);
+    return api !== undefined && passesOn(api);
+  });
+}
+
+/** Whether it may pass calls on. A worker does not, which only a call shows. */
+function passesOn({ isCallable, mayBeInMaintenance }: CallableApi): boolean {
+  return isCallable && !mayBeInMaintenance;
 }
 
 /** A configuration to apply. */
@@ -69,7 +87,7 @@ export function checkTalosNodes(
         ...refusals,
         ...alike.map((answer) =>
           refusals.some(({ state }) => state === 'problem')
-            ? result('configuration', `${source} on ${answer.name}`, 'skipped', `Talos refuses it: see ${source}`)
+            ? result('configuration', `${source} on ${answer.name}`, 'skipped', `it is refused: see ${source}`)
             : checkChange(desired, minor, answer),
         ),
       ];
@@ -105,11 +123,22 @@ function checkVersion({ name, at, isForwarded, mayBeInMaintenance, version }: No
   }
   switch (fault) {
     case 'denied':
-      return result(
-        'configuration',
+      return unseen(
         'version',
-        'skipped',
         `${name}: this role may not ask for the version (${message})`,
+        'as an administrator: talosctl config new --roles os:reader NEW-FILE',
+      );
+    case 'not forwarded':
+      return unseen(
+        'version',
+        `${name}: ${at.host} passes no calls on (${message}): see ${hostPort(at.host, at.port)}`,
+      );
+    case 'interrupted':
+      return problem(
+        'network',
+        name,
+        `it is unavailable${via}: its answer breaks off (${message}), at the second try as well`,
+        'try again later; if it stays so, see the console of the machine',
       );
     case 'silent':
     case 'unavailable':
@@ -189,10 +218,12 @@ function checkFile(
 
 const WHY: Readonly<Record<CallFault, string>> = {
   denied: 'this role may not read the configuration, which takes os:admin',
+  'not forwarded': 'its endpoint passes no calls on',
   unimplemented: 'it does not know the call',
   absent: 'it has no configuration',
   silent: 'there is no answer in time',
   unavailable: 'it does not answer',
+  interrupted: 'it is unavailable, and its answer breaks off',
   'too large': 'the answer is larger than any configuration',
   garbled: 'the answer cannot be read',
 };
@@ -225,7 +256,22 @@ function checkChange(
       'it is a patch, not a whole configuration: only talosctl knows the result',
       `talosctl patch machineconfig --nodes ${shellWord(name)} --patch @${shellWord(file)} --dry-run`,
     );
+  const change = roleChange(live.value, desired, minor);
+  if (change) return refusedRole(check, name, change);
   return modeOf(check, apply, name, minor, changeOf(live.value.documents, desired.documents, minor));
+}
+
+function refusedRole(check: string, node: string, { from, to, refusal }: RoleChange): CheckResult {
+  const why =
+    refusal === undefined
+      ? 'Talos does not convert a machine: the state of its earlier role stays on the disk, and the machine may no longer be reachable'
+      : `Talos refuses it: ${refusal}`;
+  return problem(
+    'configuration',
+    check,
+    `machine.type changes from ${from} to ${to}. ${why}`,
+    `apply a configuration of type ${from}; to give the machine another role, erase it first (talosctl reset --nodes ${shellWord(node)}), and then apply this one`,
+  );
 }
 
 function modeOf(

@@ -1,7 +1,9 @@
+import { organizationsOf, subjectOf } from '../../certs/distinguished-name.ts';
 import { inspectPair, parseCertificates, signerOf } from '../../certs/inspect.ts';
 import { atMost, count, shellWord } from '../../kubernetes/text.ts';
 import type { TalosContext } from '../../talos/talosconfig.ts';
 import { type CheckResult, problem, result } from '../check.ts';
+import { SET_CLOCK } from './own-clock.ts';
 
 const SOON_MS = 30 * 86_400_000;
 
@@ -66,14 +68,15 @@ export function chooseOrRenew({ others }: Pick<TalosContext, 'others'>): string 
 /** Describes the CAs of a context. CAs of Talos often have the same name, so the date is part of it. */
 export function describeCa(ca: string): string {
   const found = parseCertificates(ca).map(
-    (own) => `${nameIn(own.subject)}, made on ${own.validFromDate.toISOString().slice(0, 10)}`,
+    (own) => `${subjectOf(own)}, made on ${own.validFromDate.toISOString().slice(0, 10)}`,
   );
   return found.join('; ');
 }
 
-/** A distinguished name, on one line. */
-export function nameIn(distinguishedName: string): string {
-  return distinguishedName.replaceAll('\n', ', ') || 'unnamed';
+/** Whether the client certificate is not of the CA of its own context. */
+export function isMixed({ ca, crt }: Pick<TalosContext, 'ca' | 'crt'>): boolean {
+  const [certificate] = parseCertificates(crt ?? '');
+  return ca !== undefined && certificate !== undefined && !signerOf(certificate, ca);
 }
 
 /** Checks the client certificate of a context. */
@@ -89,16 +92,11 @@ export function checkClient({ name, ca, crt, key, otherAuth }: TalosContext, now
   const { certificate } = inspection;
   if (now < certificate.validFromDate) {
     const since = certificate.validFromDate.toISOString();
-    return problem(
-      'certificate',
-      check,
-      `it is not valid before ${since}: this machine's clock is behind`,
-      'set the clock: timedatectl set-ntp true',
-    );
+    return problem('certificate', check, `it is not valid before ${since}: this machine's clock is behind`, SET_CLOCK);
   }
   const until = certificate.validToDate.toISOString();
   if (now >= certificate.validToDate) return problem('certificate', check, `it expired at ${until}`, ANEW);
-  if (ca !== undefined && !signerOf(certificate, ca)) {
+  if (isMixed({ ca, crt })) {
     return problem(
       'certificate',
       check,
@@ -106,7 +104,7 @@ export function checkClient({ name, ca, crt, key, otherAuth }: TalosContext, now
       ANEW,
     );
   }
-  const roles = /(?:^|\n)O=(.*)/.exec(certificate.subject)?.[1] ?? 'no role';
+  const roles = organizationsOf(certificate).join(', ') || 'no role';
   if (certificate.validToDate.getTime() - now.getTime() < SOON_MS) {
     return result(
       'certificate',

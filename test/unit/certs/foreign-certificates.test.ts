@@ -32,6 +32,12 @@ describe('a pair from another issuer', () => {
     expect(filesOf(directory)).toEqual(before);
   });
 
+  it('is served with a key under a label that OpenSSL does not know', async () => {
+    const { directory, key } = await foreign();
+    write(directory, { 'tls.key': key.replaceAll(' PRIVATE KEY', ' ECDSA PRIVATE KEY') });
+    expect(await openCertificates(directory, NAMES, NOW)).toMatchObject({ serving: { key } });
+  });
+
   it('is left alone while only its certificate has been put beside a CA of ours', async () => {
     const directory = temporaryDirectory();
     await openCertificates(directory, NAMES, NOW);

@@ -9,6 +9,7 @@ import {
   framed,
   MACHINE_CONFIG,
   type Pair,
+  type Reply,
   resource,
   servingPair,
   startApid,
@@ -89,6 +90,12 @@ describe('the version', () => {
     });
   });
 
+  it('of a node that only another named node reaches, where the context has no endpoints', async () => {
+    const { code, said } = await asked(context([]), '--nodes', `${await endpoint()},127.9.9.9`);
+    expect(code).toBe(0);
+    expect(said).toContain('ok version: 127.9.9.9 runs Talos v1.13.2 through 127.0.0.1');
+  });
+
   it('of a node that no endpoint reaches: the problem is reported once', async () => {
     const api: Api = (method, node) => (node ? { status: 14, says: 'i/o timeout' } : versionOnly()(method, node));
     const { result, checks } = await asked(context([await endpoint(api)]), '--nodes', '127.9.9.9');
@@ -134,7 +141,7 @@ describe('the version', () => {
       what: 'half an answer',
       api: () => ({ body: framed(Buffer.alloc(3), 9) }),
       result: 'network',
-      says: /is no answer/,
+      says: /: it is unavailable: its answer breaks off \(protocol error: incomplete envelope\)/,
     },
     {
       what: 'nothing in the answer',
@@ -162,8 +169,9 @@ describe('the version', () => {
   });
 
   it('is not for a role that may not ask', async () => {
-    const { code, said } = await asked(context([await endpoint(() => ({ status: 7, says: 'not authorized' }))]));
-    expect(code).toBe(0);
+    const found = await asked(context([await endpoint(() => ({ status: 7, says: 'not authorized' }))]));
+    const { code, result, said } = found;
+    expect({ code, result }).toEqual({ code: 2, result: 'unknown' });
     expect(said).toEqual(['skipped version: 127.0.0.1: this role may not ask for the version (not authorized)']);
   });
 
@@ -180,6 +188,90 @@ describe('the version', () => {
   });
 });
 
+describe('an answer that breaks off', () => {
+  const ways: { what: string; broken: Reply }[] = [
+    { what: 'before it begins', broken: { cut: 'at once' } },
+    { what: 'within its message', broken: { cut: 'within' } },
+    { what: 'before its status', broken: { cut: 'before the status' } },
+    { what: 'with its connection', broken: { cut: 'connection' } },
+  ];
+
+  it.each(ways)('$what is asked for once more', async ({ broken }) => {
+    let calls = 0;
+    const api: Api = (method, node) => {
+      if (node !== undefined) return UNIMPLEMENTED;
+      calls++;
+      return calls === 1 ? broken : versionOnly()(method, node);
+    };
+    const { code, said } = await asked(context([await endpoint(api)]));
+    expect({ code, calls, said }).toEqual({ code: 0, calls: 2, said: ['ok version: 127.0.0.1 runs Talos v1.13.2'] });
+  });
+
+  it.each(ways)('$what, and does so again, is called unavailable', async ({ broken }) => {
+    const { code, result, said } = await asked(context([await endpoint(() => broken)]));
+    expect({ code, result }).toEqual({ code: 1, result: 'network' });
+    expect(said).toEqual([
+      expect.stringMatching(
+        /^problem 127\.0\.0\.1: it is unavailable: its answer breaks off \(.*\), at the second try as well$/,
+      ),
+    ]);
+  });
+
+  it.each(ways)('$what does not hide the configuration', async ({ broken }) => {
+    let calls = 0;
+    const api: Api = (method, node) =>
+      method === MACHINE_CONFIG && ++calls === 1 ? broken : configured(LIVE)(method, node);
+    const { code, said } = await asked(context([await endpoint(api)]), '-f', temporaryFile('worker.yaml', LIVE));
+    expect({ code, last: said.at(-1) }).toEqual({ code: 0, last: expect.stringMatching(/nothing to apply$/) });
+  });
+});
+
+describe('an endpoint that is a worker', () => {
+  /** Passes no call on, as a worker. */
+  const worker: Api = (method, node) =>
+    node === undefined ? versionOnly()(method, node) : { status: 7, says: 'no request forwarding' };
+  const REASON = /this endpoint is a worker, which passes no calls on to other nodes \(no request forwarding\)/;
+
+  it('is a problem although it answers, also where the node that was asked for is reached', async () => {
+    const [at, node] = [await endpoint(worker), await endpoint()];
+    for (const args of [[], ['--nodes', node]]) {
+      const { code, result, checks } = await asked(context([at]), ...args);
+      expect({ code, result }).toEqual({ code: 1, result: 'configuration' });
+      const problems = checks.filter(({ state }) => state === 'problem');
+      expect(problems).toMatchObject([
+        {
+          name: at,
+          evidence: expect.stringMatching(REASON),
+          remedy: 'talosctl config endpoint IP, with the addresses of control planes',
+        },
+      ]);
+    }
+  });
+
+  it('is not the way to other nodes, where another endpoint is a control plane', async () => {
+    const at = await endpoint(worker);
+    const { code, said, checks } = await asked(context([at, await endpoint()], { nodes: ['10.0.0.5'] }));
+    expect(code).toBe(1);
+    expect(said).toEqual(['ok version: 10.0.0.5 runs Talos v1.13.2 through 127.0.0.1']);
+    expect(checks.filter(({ state }) => state === 'problem').map(({ name }) => name)).toEqual([at]);
+  });
+
+  it('is the cause where it is the only way', async () => {
+    const at = await endpoint(worker);
+    const { code, said, checks } = await asked(context([at], { nodes: ['10.0.0.5'] }));
+    expect(code).toBe(1);
+    expect(said).toEqual([
+      `skipped version: 10.0.0.5: 127.0.0.1 passes no calls on (no request forwarding): see ${at}`,
+    ]);
+    expect(checks.filter(({ state }) => state === 'problem').map(({ name }) => name)).toEqual([at]);
+  });
+
+  it('is none of the problems of a worker that is asked and is no endpoint', async () => {
+    const { code } = await asked(context([await endpoint()]), '--nodes', await endpoint(worker));
+    expect(code).toBe(0);
+  });
+});
+
 const LIVE = `
 version: v1alpha1
 machine:
@@ -190,6 +282,7 @@ machine:
   features: { rbac: true }
 cluster:
   secret: SECRET
+  controlPlane: { endpoint: https://10.0.0.2:6443 }
 `;
 /** The live one with lines put in behind `machine:`. */
 const changed = (...lines: string[]) =>
@@ -201,7 +294,7 @@ describe('a configuration', () => {
       what: 'has what came later',
       tag: 'v1.12.4',
       text: `${LIVE}---\napiVersion: v1alpha1\nkind: KubeNodeConfig\n`,
-      says: /^problem .*:13:1: Talos 1\.12 does not have documents of kind KubeNodeConfig, which came with 1\.14: .* \(127\.0\.0\.1 runs Talos 1\.12\)$/,
+      says: /^problem .*:14:1: Talos 1\.12 does not have documents of kind KubeNodeConfig, which came with 1\.14: .* \(127\.0\.0\.1 runs Talos 1\.12\)$/,
     },
     {
       what: 'has older beside newer',
@@ -221,8 +314,36 @@ describe('a configuration', () => {
     expect({ code, result }).toEqual({ code: 1, result: 'configuration' });
     expect(said.slice(1)).toEqual([
       expect.stringMatching(says),
-      `skipped ${path} on 127.0.0.1: Talos refuses it: see ${path}`,
+      `skipped ${path} on 127.0.0.1: it is refused: see ${path}`,
     ]);
+  });
+
+  const keyed = (type: string) => changed('ca: { crt: SECRET, key: SECRET }').replace('type: worker', `type: ${type}`);
+
+  it.each([
+    {
+      what: 'from worker to controlplane, of which nothing else was changed',
+      live: LIVE,
+      text: LIVE.replace('type: worker', 'type: controlplane'),
+      says: 'machine.type changes from worker to controlplane. Talos refuses it: a control plane needs machine.ca.key, the key of its CA',
+    },
+    {
+      what: 'from controlplane to worker, of which nothing else was changed',
+      live: keyed('controlplane'),
+      text: keyed('worker'),
+      says: 'machine.type changes from controlplane to worker. Talos refuses it: a worker may not have machine.ca.key, the key of a CA',
+    },
+    {
+      what: 'from controlplane to worker, with the file of another machine',
+      live: keyed('controlplane'),
+      text: changed('ca: { crt: SECRET }'),
+      says: 'machine.type changes from controlplane to worker. Talos does not convert a machine: the state of its earlier role stays on the disk, and the machine may no longer be reachable',
+    },
+  ])('that changes the role is a problem: $what', async ({ live, text, says }) => {
+    const path = temporaryFile('machine.yaml', text);
+    const { code, result, said } = await asked(context([await endpoint(configured(live))]), '-f', path);
+    expect({ code, result }).toEqual({ code: 1, result: 'configuration' });
+    expect(said.at(-1)).toBe(`problem ${path} on 127.0.0.1: ${says}`);
   });
 
   it('of a machine in maintenance mode is judged, too', async () => {
@@ -242,6 +363,12 @@ describe('a configuration', () => {
 
   it.each([
     { what: 'that is in force', text: LIVE, tag: 'v1.13.2', says: /^ok .*nothing to apply/ },
+    {
+      what: 'with the empty registries of talosctl gen config',
+      text: changed('registries: {}'),
+      tag: 'v1.13.2',
+      says: /^ok .*nothing to apply/,
+    },
     { what: 'of an older version, which newer ones read', text: LIVE, tag: 'v1.15.0', says: /^ok .*nothing to apply/ },
     {
       what: 'that changes what needs no reboot',
@@ -309,7 +436,7 @@ describe('a configuration', () => {
       return versionOnly()(method, node);
     };
     await asked(context([await endpoint(api)]));
-    expect(calls).toEqual(['Version']);
+    expect([...new Set(calls)]).toEqual(['Version']);
   });
 
   it('that is a patch, without a reachable node, or for a version of Talos that is not known', async () => {
@@ -348,12 +475,13 @@ const RECORDED = {
 it('reads the bytes of Talos itself', async () => {
   const hex = (text: string) => ({ message: Buffer.from(text, 'hex') });
   const api: Api = (method) => hex(method === MACHINE_CONFIG ? RECORDED.configuration : RECORDED.version);
-  const path = temporaryFile('worker.yaml', 'machine: { type: worker }');
+  const whole = 'machine: { type: worker }\ncluster: { controlPlane: { endpoint: https://10.0.0.2:6443 } }\n';
+  const path = temporaryFile('worker.yaml', whole);
   const { said } = await asked(context([await endpoint(api)]), '-f', path);
   expect(said).toEqual([
     'ok version: 127.0.0.1 runs Talos v1.13.2',
     expect.stringMatching(/which knows all that stands there$/),
-    expect.stringMatching(/it is what is in force: nothing to apply$/),
+    expect.stringMatching(/it changes cluster, without a reboot /),
   ]);
   const inMaintenance: Api = (method) => (method === VERSION_RESOURCE ? hex(RECORDED.resource) : UNIMPLEMENTED);
   const at = await startApid(await servingPair(await talosCa()), undefined, inMaintenance);

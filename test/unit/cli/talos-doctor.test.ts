@@ -17,6 +17,7 @@ import {
   talosconfig,
   UNIMPLEMENTED,
 } from '../talos/apid.ts';
+import { ed25519Pair, served } from '../talos/ed25519.ts';
 import { temporaryFile } from '../temporary-directory.ts';
 import { run } from './run-command.ts';
 
@@ -57,6 +58,15 @@ it('is healthy where the certificates are of one CA and valid', async () => {
   ]);
 });
 
+it('is healthy with the keys that talosctl writes: Ed25519, under a label that OpenSSL does not know', async () => {
+  const talos = ed25519Pair({ organization: 'talos' });
+  const admin = ed25519Pair({ organization: 'os:admin' }, talos);
+  expect(admin.key).toMatch(/^-----BEGIN ED25519 PRIVATE KEY-----\n/);
+  const at = await startApid(served(ed25519Pair({ commonName: 'cp-1' }, talos, '127.0.0.1')), talos);
+  const { code, result, problems } = await diagnosed(talosconfig([at], talos, admin));
+  expect({ code, result, problems }).toEqual({ code: 0, result: 'healthy', problems: [] });
+});
+
 describe('the network is to blame', () => {
   it.each([
     { what: 'a closed port', start: closedPort, says: /is closed: .*ECONNREFUSED/ },
@@ -65,7 +75,11 @@ describe('the network is to blame', () => {
       start: startSilent,
       says: /gives no answer: .*timed out: no connection within 300 ms/,
     },
-    { what: 'something else that listens', start: startSsh, says: /speaks no TLS/ },
+    {
+      what: 'something else that listens',
+      start: startSsh,
+      says: /: port \d+ speaks no TLS: something other than Talos listens there \(wrong version number\)$/,
+    },
   ])('for $what', async ({ start, says }) => {
     const at = await start();
     const { code, result, problems } = await diagnosed(talosconfig([at], ca, client), ...BRIEF);
@@ -185,6 +199,69 @@ describe('a clock is to blame', () => {
   });
 });
 
+describe('the clock of this machine is ahead, so that the client certificate looks expired', () => {
+  /** Only programs in JavaScript see it: the servers go on with the right time. */
+  function setClock(aheadDays: number): void {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + aheadDays * 86_400_000 });
+    onTestFinished(() => void vi.useRealTimers());
+  }
+
+  it.each([
+    { nodes: 1, says: 'by it, the client certificate is not valid either' },
+    { nodes: 2, says: 'all of them say so' },
+  ])('which the certificates of $nodes nodes show', async ({ nodes, says }) => {
+    const all = await Promise.all(Array.from({ length: nodes }, async () => startApid(await servingPair(ca), ca)));
+    setClock(400);
+    const { code, result, problems, checks } = await diagnosed(talosconfig(all, ca, client));
+    expect({ code, result }).toEqual({ code: 1, result: 'certificate' });
+    expect(problems).toEqual(
+      all.map((at) => expect.stringMatching(`^${at}: clocks: .*: this machine's clock is ahead: ${says}$`)),
+    );
+    expect(checks.find(({ name }) => name === 'client certificate')).toMatchObject({
+      state: 'skipped',
+      evidence: expect.stringMatching(/^by this machine's clock, it is not valid after .* clock is ahead: see /),
+    });
+    expect(checks.find(({ state }) => state === 'problem')?.remedy).toBe('set the clock: timedatectl set-ntp true');
+  });
+
+  it('which only the node shows that accepts it', async () => {
+    const at = await startApid(await servingPair(ca, { to: 1000 }), ca);
+    setClock(400);
+    const { problems } = await diagnosed(talosconfig([at], ca, client));
+    expect(problems).toEqual([
+      expect.stringMatching(
+        `^client certificate: clocks: by this machine's clock, it is not valid after .*, and ${at} accepts it: this machine's clock is ahead, or the node's is behind$`,
+      ),
+    ]);
+  });
+
+  it('or is right, where the node says by TLS that it has expired', needsOpenssl, async () => {
+    const at = await startOpenssl(await servingPair(ca, { to: 1000 }), ca, 400);
+    setClock(400);
+    const { problems } = await diagnosed(talosconfig([at], ca, client));
+    expect(problems).toEqual([expect.stringMatching(/^client certificate: it expired at /)]);
+  });
+});
+
+it('of a context whose CA alone is wrong, one thing is said, and nothing of OpenSSL', needsOpenssl, async () => {
+  const at = await startOpenssl(await servingPair(ca), ca);
+  const text = talosconfig([at], await talosCa(), client);
+  const { code, result, problems, checks } = await diagnosed(text);
+  expect({ code, result }).toEqual({ code: 1, result: 'certificate' });
+  expect(problems).toEqual([
+    'client certificate: it is not signed by the CA of its own context: parts of two talosconfigs are mixed',
+  ]);
+  expect(checks.filter(({ name }) => name === at || name === 'version')).toEqual([
+    expect.objectContaining({ state: 'skipped', evidence: expect.stringMatching(/: see client certificate$/) }),
+    expect.objectContaining({
+      state: 'skipped',
+      evidence: '127.0.0.1 does not say that it is Talos in maintenance mode (alert certificate required)',
+    }),
+  ]);
+  const { stdout } = await run('talos', 'doctor', '--talosconfig', file(text), '--all');
+  expect(stdout).not.toMatch(/routines|\\u\{|error:0/);
+});
+
 describe('what the server says by TLS', needsOpenssl, () => {
   it('that the client certificate has expired: its clock is ahead', async () => {
     const at = await startOpenssl(await servingPair(ca), ca, 400);
@@ -224,6 +301,15 @@ describe('the configuration is to blame', () => {
     expect(remedy).toBe(
       'talosctl apply-config --insecure --nodes 127.0.0.1 --cert-fingerprint FINGERPRINT --file FILE, with the fingerprint that the console of the machine shows',
     );
+  });
+
+  it('where the machine is in maintenance mode, and its certificate has no issuer, as that of Talos', async () => {
+    const self = ed25519Pair({ commonName: 'maintenance-service.talos.dev' }, ed25519Pair({}), '127.0.0.1');
+    expect(new X509Certificate(self.cert).issuer).toBeUndefined();
+    const at = await startApid(served(self));
+    const { code, result, problems } = await diagnosed(talosconfig([at], ca, client));
+    expect({ code, result }).toEqual({ code: 1, result: 'configuration' });
+    expect(problems).toEqual([expect.stringMatching(/its API answers as Talos in maintenance mode does/)]);
   });
 
   it.each<{ what: string; api: Api }>([

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
+import { constants, createSecureServer, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -92,6 +92,8 @@ export type Reply =
   | { readonly status: number; readonly says: string }
   /** Any answer, frames included. */
   | { readonly body: Buffer }
+  /** An answer that breaks off: the stream is reset without an error, as apid does, or the connection ends. */
+  | { readonly cut: 'at once' | 'within' | 'before the status' | 'connection' }
   /** The beginning of an answer, and then a byte now and then. */
   | 'endless'
   | 'silent';
@@ -151,6 +153,10 @@ function answer(stream: ServerHttp2Stream, reply: Reply): void {
     stream.respond({ ...head, 'grpc-status': reply.status, 'grpc-message': reply.says }, { endStream: true });
     return;
   }
+  if (typeof reply === 'object' && 'cut' in reply) {
+    breakOff(stream, reply.cut, head);
+    return;
+  }
   stream.respond(head, { waitForTrailers: true });
   stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': 0 }));
   if (reply !== 'endless') {
@@ -160,6 +166,27 @@ function answer(stream: ServerHttp2Stream, reply: Reply): void {
   stream.write(framed(Buffer.alloc(0), 1_000_000));
   const dripping = setInterval(() => stream.write(Buffer.alloc(1)), 20);
   stream.on('close', () => clearInterval(dripping));
+}
+
+function breakOff(
+  stream: ServerHttp2Stream,
+  where: 'at once' | 'within' | 'before the status' | 'connection',
+  head: OutgoingHttpHeaders,
+) {
+  switch (where) {
+    case 'at once':
+      stream.close(constants.NGHTTP2_NO_ERROR);
+      return;
+    case 'connection':
+      stream.session?.destroy();
+      return;
+    default: {
+      const message = versionResponse('v1.13.2');
+      stream.respond(head, { waitForTrailers: true });
+      const sent = where === 'within' ? framed(message).subarray(0, 8) : framed(message);
+      stream.write(sent, () => setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR)));
+    }
+  }
 }
 
 /** The words of a message, in order: of machine.Nothing none, of cosi.resource.GetRequest all. */
@@ -198,7 +225,7 @@ export function startApid(pair: Pair, clientCa?: Pair, api: Api = versionOnly())
 
 /**
  * A TLS 1.3 server that requires a client certificate of the CA. Go and OpenSSL say by an alert why they refuse one, where Node.js
- * hangs up.
+ * hangs up. A client that it accepts gets some data, and no answer.
  * @param aheadDays how far its clock is ahead
  */
 export async function startOpenssl(pair: Pair, clientCa: Pair, aheadDays = 0): Promise<string> {
@@ -221,6 +248,8 @@ export async function startOpenssl(pair: Pair, clientCa: Pair, aheadDays = 0): P
     ...['-attime', String(time), ...files],
   ]);
   onTestFinished(() => void child.kill('SIGKILL'));
+  // The first client whose certificate it accepts gets this.
+  child.stdin.write('no HTTP\n');
   for await (const line of createInterface(child.stdout)) {
     const [, port] = /^ACCEPT .*:(\d+)$/.exec(line) ?? [];
     if (port !== undefined) return `127.0.0.1:${port}`;

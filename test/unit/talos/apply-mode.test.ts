@@ -91,6 +91,26 @@ it.each([
   expect(rebooting(before, after, [13])).toEqual([[13, needs]]);
 });
 
+it.each([
+  { what: 'empty registries', before: machine(), after: machine('registries: {}') },
+  { what: 'registries that are null', before: machine('registries: {}'), after: machine('registries: null') },
+  {
+    what: 'registries of the discovery, and what they consist of',
+    before: 'cluster: { discovery: { enabled: true } }',
+    after: 'cluster: { discovery: { enabled: true, registries: { kubernetes: {}, service: {} } } }',
+  },
+])('is no change, because Go has the same value: $what', ({ before, after }) => {
+  expect(changeOf(documents(before), documents(after), 13).fields).toEqual([]);
+  expect(changeOf(documents(after), documents(before), 13).fields).toEqual([]);
+});
+
+it.each([
+  { what: 'a mirror', before: machine(), after: machine('registries: { mirrors: { a: {} } }'), field: 'registries' },
+  { what: 'an empty struct behind a pointer', before: machine(), after: machine('udev: {}'), field: 'udev' },
+])('is a change: $what', ({ before, after, field }) => {
+  expect(changeOf(documents(before), documents(after), 13).fields).toEqual([`machine.${field}`]);
+});
+
 it('names the kinds of documents that come, go or change; their order is no matter', () => {
   const link = (name: string, up = true) => `---\napiVersion: v1alpha1\nkind: LinkConfig\nname: ${name}\nup: ${up}\n`;
   const kinds = (before: string, after: string) =>

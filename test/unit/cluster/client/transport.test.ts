@@ -123,6 +123,16 @@ describe('a client certificate', () => {
   });
 });
 
+it('a client key is read under any label, as kubectl does', async () => {
+  const { api, authority } = await tlsApi();
+  const directory = temporaryDirectory();
+  writeFileSync(join(directory, 'ca.crt'), authority.cert);
+  const { cert, key } = await authority.client({ name: 'admin', groups: [] });
+  writeFileSync(join(directory, 'client.crt'), cert);
+  writeFileSync(join(directory, 'client.key'), key.replaceAll(' PRIVATE KEY', ' ECDSA PRIVATE KEY'));
+  expect(await get(transportFor(directory, inFiles(api, CERTIFICATE_FILES)))).toEqual({ certificate: 'admin' });
+});
+
 describe('the API server', () => {
   it('has to show a certificate of the CA in the kubeconfig', async () => {
     const { api } = await tlsApi();

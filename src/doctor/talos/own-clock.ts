@@ -1,0 +1,72 @@
+import type { X509Certificate } from 'node:crypto';
+import { invalidAt, parseCertificates, signerOf } from '../../certs/inspect.ts';
+import type { TalosContext } from '../../talos/talosconfig.ts';
+import { type CheckResult, problem, result } from '../check.ts';
+import { hostPort } from '../dial.ts';
+import type { DialledApi } from './dial-apid.ts';
+
+/** That the clock of this machine is wrong, and what shows it. */
+export interface OwnClock {
+  readonly is: 'ahead' | 'behind';
+  readonly proof: string;
+  /** The node that shows it. */
+  readonly at: string;
+  /** Whether that node's own certificate is not valid by this clock. Otherwise only the client certificate is not. */
+  readonly isSeenAtNode: boolean;
+}
+
+/** How to set the clock of this machine. */
+export const SET_CLOCK = 'set the clock: timedatectl set-ntp true';
+
+/**
+ * Whether the certificates show that this machine's clock is wrong. Talos renews the certificate of a machine every day, so one that has expired says
+ * that a clock is wrong. It is this machine's if several nodes agree, or if the client certificate is not valid by it either. A node that accepts such
+ * a client certificate has another time.
+ */
+export function ownClock({ ca, crt }: TalosContext, dialled: readonly DialledApi[], now: Date): OwnClock | undefined {
+  const nodes = dialled.flatMap(({ host, port, answer }) =>
+    answer.outcome === 'greeted' ? [{ at: hostPort(host, port), clock: clockBy(answer.leaf, now), ...answer }] : [],
+  );
+  const [first] = nodes;
+  // Several nodes rarely have the same wrong time.
+  if (first?.clock && nodes.length > 1 && nodes.every(({ clock }) => clock === first.clock))
+    return { is: first.clock, proof: 'all of them say so', at: first.at, isSeenAtNode: true };
+
+  const [client] = parseCertificates(crt ?? '');
+  const is = client && clockBy(client, now);
+  if (is === undefined) return undefined;
+  // By the clock of a node that says so, it has expired as well.
+  const judging = nodes.filter(({ leaf, refusal = '' }) => signerOf(leaf, ca) && !/expired/.test(refusal));
+  const witness = judging.find(({ clock }) => clock === is);
+  if (witness)
+    return { is, proof: 'by it, the client certificate is not valid either', at: witness.at, isSeenAtNode: true };
+  const accepting = judging.find(({ refusal }) => refusal === undefined);
+  return accepting && { is, proof: `${accepting.at} accepts it`, at: accepting.at, isSeenAtNode: false };
+}
+
+/** The result for a client certificate that is not valid by the wrong clock of this machine. Undefined if the clock is not the cause. */
+export function checkClientByClock(
+  { crt }: TalosContext,
+  clock: OwnClock | undefined,
+  now: Date,
+): CheckResult | undefined {
+  const [client] = parseCertificates(crt ?? '');
+  if (!client || !clock || clockBy(client, now) !== clock.is) return undefined;
+  const evidence = `by this machine's clock, it is ${invalidAt(client, now)}`;
+  const check = 'client certificate';
+  if (clock.isSeenAtNode)
+    return result('certificate', check, 'skipped', `${evidence}, and that clock is ${clock.is}: see ${clock.at}`);
+  const other = clock.is === 'ahead' ? 'behind' : 'ahead';
+  return problem(
+    'certificate',
+    check,
+    `clocks: ${evidence}, and ${clock.proof}: this machine's clock is ${clock.is}, or the node's is ${other}`,
+    SET_CLOCK,
+  );
+}
+
+/** How this machine's clock is wrong if the certificate is valid. */
+function clockBy({ validFromDate, validToDate }: X509Certificate, now: Date): OwnClock['is'] | undefined {
+  if (now < validFromDate) return 'behind';
+  return now >= validToDate ? 'ahead' : undefined;
+}
