@@ -318,6 +318,28 @@ describe('a configuration', () => {
     ]);
   });
 
+  const whole = changed('ca: { crt: SECRET }');
+
+  it.each([
+    { what: 'extraArgs as a list of texts', text: changed('kubelet: { extraArgs: ["--v=2"] }') },
+    { what: 'extraArgs as a list of names', text: changed('kubelet: { extraArgs: [{ name: v, value: "2" }] }') },
+    { what: 'a nested argument', text: changed('kubelet: { extraArgs: { v: { a: b } } }') },
+    { what: 'a protected field of the kubelet', text: changed('kubelet: { extraConfig: { staticPodPath: /x } }') },
+    { what: 'an invalid annotation key', text: changed('nodeAnnotations: { "po ol": x }') },
+    { what: 'etcd on a worker', text: `${LIVE}  etcd: { advertisedSubnets: [10.0.0.0/8] }\n` },
+    { what: 'persist: false', text: `persist: false${LIVE}` },
+    { what: 'a whole configuration without a cluster', text: whole.slice(0, whole.indexOf('cluster:')) },
+    { what: 'a whole configuration without an endpoint', text: whole.replace(/^ {2}controlPlane: .*\n/m, '') },
+  ])('that Talos refuses is not harmless: $what', async ({ text }) => {
+    const path = temporaryFile('worker.yaml', text);
+    const { code, result, said } = await asked(context([await endpoint(configured(whole))]), '-f', path);
+    expect({ code, result }).toEqual({ code: 1, result: 'configuration' });
+    expect(said.slice(1)).toEqual([
+      expect.stringMatching(/^problem .*refuse.* \(127\.0\.0\.1 runs Talos 1\.13\)$/),
+      `skipped ${path} on 127.0.0.1: it is refused: see ${path}`,
+    ]);
+  });
+
   const keyed = (type: string) => changed('ca: { crt: SECRET, key: SECRET }').replace('type: worker', `type: ${type}`);
 
   it.each([
